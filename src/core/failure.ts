@@ -1,0 +1,55 @@
+import type { Ms } from './time.ts'
+
+/**
+ * What can go wrong with one call of the service: a closed union, made only in `src/api/classify.ts`, which alone reads
+ * HTTP statuses. `requestId` is the service's own id of the answer, to quote to its support.
+ */
+export type Failure =
+  /** Over the rate limit. Nothing was done by the service; the same call may go again after `waitMs`. */
+  | { readonly kind: 'throttled'; readonly waitMs: Ms; readonly why: string; readonly requestId: string | null }
+  /** The network, a 5xx, or an answer that cannot be read. Whether the service did it is known only where `left` is false. */
+  | {
+      readonly kind: 'transient'
+      readonly why: string
+      /** Whether any byte of the request may have reached the service. */
+      readonly left: boolean
+      readonly status: number | null
+      readonly requestId: string | null
+    }
+  /** The service understood the call and will not do it: 400, 404 and the like. Asking again changes nothing. */
+  | {
+      readonly kind: 'refused'
+      readonly status: number
+      readonly code: string
+      readonly why: string
+      /** The offending fields that a VALIDATION_ERROR names, in the service's spelling; empty where it names none. */
+      readonly fields: readonly string[]
+      readonly requestId: string | null
+    }
+  /** The key may not: 401, or 403. `scope` is the missing scope's name where that is the reason, else null. */
+  | {
+      readonly kind: 'denied'
+      readonly status: number
+      readonly code: string
+      readonly scope: string | null
+      readonly why: string
+      readonly requestId: string | null
+    }
+  /** We were told to stop. */
+  | { readonly kind: 'aborted' }
+
+/** Carries a failure up to the story that turns it into an outcome. Anything else that is thrown is a bug. */
+export class CallFailed extends Error {
+  readonly failure: Failure
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super(describe(failure), options)
+    this.name = 'CallFailed'
+    this.failure = failure
+  }
+}
+
+/** One line for a person. */
+export function describe(failure: Failure): string {
+  if (failure.kind === 'aborted') return 'stopped on request'
+  return failure.requestId === null ? failure.why : `${failure.why} (request ${failure.requestId})`
+}

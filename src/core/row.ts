@@ -1,0 +1,43 @@
+import type { Seconds } from './time.ts'
+
+/** What one cell can hold. A bigint is an integer beyond 2^53. */
+export type Scalar = string | number | bigint | boolean | null
+
+/** Any JSON as `parseJson` gives it: like JSON.parse, but integers beyond 2^53 are bigints. */
+export type Json = Scalar | readonly Json[] | { readonly [key: string]: Json }
+
+/** One row of a mirrored table, read from the service and not yet stored. */
+export type MirrorRow = {
+  /** Documented columns by their names in the table, keys included, `project_id` excluded. Times are RFC 3339 text. */
+  readonly columns: Readonly<Record<string, Scalar>>
+  /** Undocumented fields by dotted path (`customFields.plan`): scalars, or JSON text where the field is an array. */
+  readonly extra: ReadonlyMap<string, Extra>
+  /** The row as it came, as JSON text. */
+  readonly raw: string
+}
+
+/** An undocumented field's value. `json` says that `value` is JSON text of an array. */
+export type Extra = { readonly value: Scalar; readonly json: boolean }
+
+export const streamNames = [
+  'conversations',
+  'messages',
+  'visitors',
+  'visitor_activity',
+  'calls',
+  'call_recordings',
+  'analytics',
+  'availability',
+] as const
+export type StreamName = (typeof streamNames)[number]
+
+/** Something known to be missing: the seconds from `from` to `to`, both included; null where it is not known. */
+export type Gap = {
+  readonly stream: StreamName
+  readonly from: Seconds | null
+  readonly to: Seconds | null
+  readonly reason: string
+}
+
+/** What the service turned out to do, where its documentation is silent, and why we think so. */
+export type Behaviour = { readonly name: string; readonly value: string; readonly evidence: string }

@@ -1,0 +1,28 @@
+/**
+ * Times of the service. It speaks RFC 3339 in whole seconds, so a moment here is a whole number of seconds since 1970.
+ * Fractions that a service may send all the same are cut off: the cut moment is never later than the real one.
+ */
+export type Seconds = number
+
+/** Milliseconds since 1970 by this machine's clock. For waiting and leases only, never for a cursor. */
+export type EpochMs = number
+export type Ms = number
+
+export const minute = 60
+export const hour = 3600
+export const day = 86_400
+
+/** RFC 3339 with a zone. The offset is optional in no service we know, so a time without one is just text. */
+const pattern = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
+
+/** The moment that a wire value names, or undefined where it is no RFC 3339 time. */
+export function moment(value: unknown): Seconds | undefined {
+  if (typeof value !== 'string' || value.length > 40 || !pattern.test(value)) return undefined
+  const ms = Date.parse(value)
+  return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000)
+}
+
+/** `YYYY-MM-DDThh:mm:ssZ`, the one form that the service documents and the warehouse holds. */
+export function rfc3339(at: Seconds): string {
+  return `${new Date(at * 1000).toISOString().slice(0, 19)}Z`
+}
