@@ -1,0 +1,30 @@
+import type { Lane } from './lane.ts'
+import type { Json } from './row.ts'
+import type { EpochMs, Seconds } from './time.ts'
+
+/** One call of the service, before it is sent. `path` starts with a slash and is relative to the base URL. */
+export type Call = {
+  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly path: string
+  readonly query?: Query
+  readonly body?: Json
+  readonly lane: Lane
+}
+
+/** Query parameters; undefined ones are not sent. */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** A readable 2xx answer. */
+export type Answer = {
+  /** The envelope's `data`; null where a write answers without a body. */
+  readonly data: Json
+  readonly status: number
+  readonly requestId: string | null
+  /** The service's clock (its `Date` header); null where it sends none. */
+  readonly servedAt: Seconds | null
+  /** When the request left, by this machine's clock: the answer shows the world at this moment or later. */
+  readonly askedAt: EpochMs
+}
+
+/** Reads from the service: waits for the budget, retries what is worth retrying, and throws CallFailed in the end. */
+export type Get = (path: string, query: Query, lane: Lane) => Promise<Answer>

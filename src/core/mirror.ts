@@ -1,0 +1,144 @@
+/**
+ * The mirror as a sync run sees it: what may be asked of the warehouse, and what is told to it. The warehouse of one
+ * project implements this over SQL; no SQL and no service shows here.
+ */
+import type { Behaviour, Gap, MirrorRow, StreamName } from './row.ts'
+import type { EpochMs, Seconds } from './time.ts'
+
+/** One answered request's worth of news. All of it is stored in one transaction, or none. */
+export type Commit = {
+  readonly stream: StreamName
+  /** Rows of the stream's table. The same key may occur twice; the last one wins. */
+  readonly rows: readonly MirrorRow[]
+  /** When the request left. A copy asked for earlier never replaces one asked for later. */
+  readonly askedAt: EpochMs
+  /**
+   * A row read by its own id settles what the row is. A row of a list (`false`) may be a stale copy: it does not replace
+   * one whose `last_message_at` is later.
+   */
+  readonly authoritative?: boolean
+  /** Cursors to move, by name; null forgets one. */
+  readonly cursors?: Readonly<Record<string, string | null>>
+  /** Notes the rows' ids under this census, to find later what a whole list did not show. */
+  readonly census?: string
+  readonly child?: ChildRead
+  readonly gaps?: readonly Gap[]
+  readonly learned?: readonly Behaviour[]
+}
+
+/** How many of the rows were new or different from what was stored; the rest was left untouched. */
+export type Committed = { readonly changed: number }
+
+/** The streams that are read one parent at a time, and the table of the parent. */
+export const childStreams = {
+  messages: 'conversations',
+  visitor_activity: 'visitors',
+  call_recordings: 'calls',
+} as const satisfies Partial<Record<StreamName, StreamName>>
+export type ChildStream = keyof typeof childStreams
+
+/** A parent whose children are to be read. */
+export type DueChild = {
+  readonly parentId: string
+  /** Grows each time the parent changes in a way that may mean new children. */
+  readonly wanted: number
+  /** The version that the last complete read answered; 0 if there was none. */
+  readonly fetched: number
+  /** What the last complete read left for the next one (a stream's own words), null before it. */
+  readonly position: string | null
+  readonly attempts: number
+}
+
+/** The end of reading one parent's children. */
+export type ChildRead = {
+  readonly stream: ChildStream
+  readonly parentId: string
+  /** The `wanted` that was read for: if the parent has changed since, it stays due. */
+  readonly wanted: number
+  readonly position: string | null
+  /** False: the service would not list all of them. A flag on the row says so, and `why` is recorded as a gap. */
+  readonly complete: boolean
+  readonly why?: string
+  /** When to look again although the parent has not changed; null = only when it changes. */
+  readonly againAt: EpochMs | null
+}
+
+export type RunMode = 'incremental' | 'reconcile' | 'full'
+
+/** `gaps`: done, with stated gaps or skipped streams. `interrupted`: stopped on request, goes on where it was. */
+export type RunOutcome = 'complete' | 'gaps' | 'failed' | 'interrupted'
+
+/** What a stream did in a run, for `sync_runs` and the report. */
+export type StreamReport = {
+  readonly stream: StreamName
+  readonly requests: number
+  readonly rows: number
+  readonly changed: number
+  /** Milliseconds from the stream's first request to its last commit. */
+  readonly tookMs: number
+  /** Why the stream was left out (the missing scope's name), else null. */
+  readonly skipped: string | null
+  /** Why the stream did not come to its end, else null. */
+  readonly failed: string | null
+}
+
+export type Mirror = {
+  readonly commit: (commit: Commit) => Promise<Committed>
+  /** A parent's children could not be read: due again at `againAt`; kept as a gap of the stream until they are. */
+  readonly childFailed: (stream: ChildStream, parentId: string, why: string, againAt: EpochMs) => Promise<void>
+
+  readonly cursor: (name: string) => Promise<string | null>
+  readonly behaviours: () => Promise<ReadonlyMap<string, string>>
+
+  /** Parents due now (`dueAt <= now`), refreshes before first reads, then longest due first. */
+  readonly dueChildren: (stream: ChildStream, now: EpochMs, limit: number) => Promise<readonly DueChild[]>
+  readonly countDue: (stream: ChildStream, now: EpochMs) => Promise<number>
+  /** Makes children due that are not: all of them (`full`), or the least recently read, at least `atLeast` and one in `oneIn`. */
+  readonly makeDue: (
+    stream: ChildStream,
+    which: 'all' | { readonly atLeast: number; readonly oneIn: number },
+    now: EpochMs,
+  ) => Promise<number>
+
+  /** Ids of living rows that the census did not see, in id order. `where: 'open'`: only conversations not handled. */
+  readonly unseen: (
+    stream: 'conversations' | 'visitors' | 'calls',
+    census: string,
+    where: 'all' | 'open',
+    after: string | null,
+    limit: number,
+  ) => Promise<readonly string[]>
+  /** How many `unseen` would list in all, and of how many living rows. */
+  readonly countUnseen: (
+    stream: 'conversations' | 'visitors' | 'calls',
+    census: string,
+    where: 'all' | 'open',
+  ) => Promise<{ readonly unseen: number; readonly living: number }>
+  readonly forgetCensus: (census: string) => Promise<void>
+  /** The service answered 404 for this id: sets `deleted_at` on the row and on its children. */
+  readonly markDeleted: (stream: 'conversations' | 'visitors' | 'calls', id: string, at: EpochMs) => Promise<void>
+
+  /** The `newest`-th newest `occurred_at` of calls (1 = the newest), null if there are fewer. */
+  readonly callBefore: (newest: number) => Promise<Seconds | null>
+  /** The earliest moment that any mirrored row speaks of; null for an empty mirror. */
+  readonly earliest: () => Promise<Seconds | null>
+  /** The rollup windows at or after `from` (their start), with the moment they were last read (the service's clock). */
+  readonly rollups: (from: Seconds) => Promise<ReadonlyMap<Seconds, Seconds>>
+  /** Closes the open gaps of a stream that lie within these seconds, both included; null = without bound. */
+  readonly resolveGaps: (stream: StreamName, from: Seconds | null, to: Seconds | null) => Promise<number>
+  readonly openGaps: (stream: StreamName) => Promise<readonly Gap[]>
+
+  /** Requests of runs that ended or died within the last `withinMs`, so that a new process does not spend them again. */
+  readonly recentRequests: (
+    withinMs: number,
+    now: EpochMs,
+  ) => Promise<{ readonly count: number; readonly lastAt: EpochMs }>
+  readonly startRun: (mode: RunMode, now: EpochMs) => Promise<string>
+  readonly beat: (run: string, requests: number, now: EpochMs) => Promise<void>
+  readonly finishRun: (
+    run: string,
+    outcome: RunOutcome,
+    reports: readonly StreamReport[],
+    now: EpochMs,
+  ) => Promise<void>
+}
