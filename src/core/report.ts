@@ -1,0 +1,121 @@
+/** What the commands answer: the shapes behind `--json`, and behind the lines for people. Times are RFC 3339 text. */
+import type { RunMode, RunOutcome, StreamReport } from './mirror.ts'
+import type { StreamName } from './row.ts'
+import type { Ms } from './time.ts'
+
+/** `sync`, one project. */
+export type SyncReport = {
+  readonly project: string
+  readonly mode: RunMode
+  readonly outcome: RunOutcome
+  readonly tookMs: Ms
+  readonly requests: number
+  readonly rows: number
+  readonly changed: number
+  readonly streams: readonly StreamReport[]
+  /** Open gaps of the project, whichever run found them. */
+  readonly gaps: readonly GapReport[]
+  /** Sentences that a person should know: what the service turned out not to show, what changed. */
+  readonly notices: readonly string[]
+}
+
+export type GapReport = {
+  readonly stream: StreamName
+  readonly from: string | null
+  readonly to: string | null
+  readonly reason: string
+  readonly foundAt: string
+}
+
+/** Where a running sync is, sent about as often as a page is stored. */
+export type SyncProgress = {
+  readonly stream: StreamName
+  readonly state: 'running' | 'done' | 'skipped' | 'failed'
+  readonly rows: number
+  readonly changed: number
+  readonly requests: number
+  /** Requests still to make, as far as it is known; null = unknown (a list whose length nobody has said). */
+  readonly left: number | null
+}
+
+/** What the budget allows just now, for progress and status. */
+export type BudgetView = {
+  readonly limit: number
+  readonly windowMs: Ms
+  /** Slots that may be used at the same time; shrinks after a 429 and grows back. */
+  readonly slots: number
+  readonly inUse: number
+  /** Until when the whole key rests after a 429, by this machine's clock; null = it does not. */
+  readonly pausedForMs: Ms | null
+  readonly throttled: number
+}
+
+/** `status`, one project. Reads only the warehouse. */
+export type StatusReport = {
+  readonly project: string
+  readonly streams: readonly {
+    readonly stream: StreamName
+    readonly rows: number
+    readonly deleted: number
+    /** When the stream last came to its end without failure; null = never. */
+    readonly syncedAt: string | null
+    /** The newest moment that a mirrored row speaks of. */
+    readonly newest: string | null
+    /** Parents whose children are still to be read. */
+    readonly due: number
+    readonly skipped: string | null
+    readonly failed: string | null
+  }[]
+  readonly lastRun: {
+    readonly id: string
+    readonly mode: RunMode
+    readonly startedAt: string
+    readonly finishedAt: string | null
+    readonly outcome: RunOutcome | null
+    readonly requests: number
+  } | null
+  /** Who syncs right now, if anybody does. */
+  readonly running: { readonly holder: string; readonly since: string } | null
+  readonly gaps: readonly GapReport[]
+  readonly writebacks: Readonly<Record<string, number>>
+  readonly behaviours: readonly {
+    readonly name: string
+    readonly value: string
+    readonly evidence: string
+    readonly learnedAt: string
+  }[]
+  /** Requests of runs in the last window, and how long the due work takes at the configured rate. */
+  readonly budget: {
+    readonly usedInWindow: number
+    readonly limit: number
+    readonly windowMs: Ms
+    readonly forecastMs: Ms
+  }
+}
+
+/** One question of `check`, and its answer. `hint` says what to do where it is not ok. */
+export type CheckItem = {
+  readonly name: string
+  readonly state: 'ok' | 'warning' | 'error'
+  readonly detail: string
+  readonly hint: string | null
+}
+
+/** `verify`, one project: what differs between the mirror and the service. */
+export type VerifyReport = {
+  readonly project: string
+  readonly streams: readonly { readonly stream: StreamName; readonly compared: number; readonly differing: number }[]
+  readonly differences: readonly Difference[]
+  readonly requests: number
+  /** True: more was found than `differences` lists. */
+  readonly truncated: boolean
+}
+
+export type Difference = {
+  readonly stream: StreamName
+  /** The row's key, its parts joined by a slash. */
+  readonly key: string
+  readonly kind: 'missing here' | 'gone there' | 'different'
+  /** The top-level fields that differ; empty where the whole row is missing. */
+  readonly fields: readonly string[]
+}
