@@ -1,0 +1,34 @@
+/** Which addresses the service may have: https only, except on this machine, so that a key never travels in the clear. */
+export type BaseUrl = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly why: string }
+
+/**
+ * Reads a base URL. A path prefix (`https://api.example.com/v1`) is allowed; a trailing slash is cut off. `why` never
+ * repeats the address itself, because a refused one may carry a password.
+ */
+export function baseUrl(text: string): BaseUrl {
+  if (!URL.canParse(text)) return refused('is not an absolute URL; write it as https://host/path')
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '')
+    return refused('carries a user name or password; the key goes elsewhere')
+  if (url.search !== '' || text.includes('?')) return refused('carries a query; only a host and a path are allowed')
+  if (url.hash !== '' || text.includes('#')) return refused('carries a fragment; only a host and a path are allowed')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return refused(`starts with ${url.protocol}// instead of https://`)
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    return refused(
+      `would send the key unencrypted to ${url.hostname}; http:// is only for loopback addresses, use https://`,
+    )
+  }
+  url.pathname = url.pathname.replace(/\/+$/, '')
+  return { ok: true, url }
+}
+
+/** Whether a URL's host names this machine: `localhost`, 127.0.0.0/8 or `[::1]`, as `URL` normalizes them. */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/\.$/, '')
+  return host === 'localhost' || host === '[::1]' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
+}
+
+function refused(why: string): BaseUrl {
+  return { ok: false, why }
+}
