@@ -1,0 +1,91 @@
+/** The configuration: reads variables, `.env` and `deskmirror.yaml`. The only reader of `process.env`. */
+import { readFileSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { secret } from './core/secret.ts'
+import { ConfigurationError } from './settings/mistakes.ts'
+import type { ReadSecret, SecretReference } from './settings/project.ts'
+import { readConfig } from './settings/read.ts'
+import type { Config } from './settings/settings.ts'
+import type { Needs } from './settings/sources.ts'
+import type { Variables } from './settings/variables.ts'
+import { strangers } from './settings/variables.ts'
+import type { YamlFile } from './settings/yaml-file.ts'
+import { readYaml } from './settings/yaml-file.ts'
+
+export type { Config, LogLevel, ProjectConfig } from './settings/settings.ts'
+
+const defaultFile = 'deskmirror.yaml'
+
+/**
+ * Reads the whole configuration. Throws ConfigurationError, which names every mistake. The paths of secrets in the YAML
+ * file start at the file's folder, all other relative paths at the working folder.
+ */
+export function loadConfig(needs: Needs, folder = process.cwd(), environment: Variables = process.env): Config {
+  const variables = variablesIn(folder, environment)
+  const path = resolve(folder, variables.DESKMIRROR_CONFIG ?? defaultFile)
+  const yaml = yamlAt(path, variables.DESKMIRROR_CONFIG !== undefined)
+  const referenced = new Set<string>()
+  const readSecret: ReadSecret = (reference) => {
+    if ('env' in reference) referenced.add(reference.env)
+    return secretFrom(variables, yaml === null ? folder : dirname(path), reference)
+  }
+  const { value, mistakes } = readConfig({ variables, yaml, readSecret, needs })
+  if (value === null) throw new ConfigurationError(mistakes)
+  return { ...value, warnings: strangers(variables, referenced) }
+}
+
+/** Whether stack traces are wanted; works also where the configuration itself is broken. */
+export function wantsStackTraces(environment: Variables = process.env): boolean {
+  return ['debug', 'trace'].includes(environment.DESKMIRROR_LOG_LEVEL ?? '')
+}
+
+/** The real environment wins over `.env`; a variable that is set to nothing counts as not set. */
+function variablesIn(folder: string, environment: Variables): Variables {
+  const text = textOf(resolve(folder, '.env'))
+  if (text instanceof Error) throw new ConfigurationError([{ where: '.env', why: `cannot be read (${text.message})` }])
+  const merged = { ...parseEnv(text ?? ''), ...environment }
+  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined && value !== ''))
+}
+
+function yamlAt(path: string, required: boolean): YamlFile | null {
+  const text = textOf(path)
+  if (text instanceof Error || (text === null && required)) {
+    const why = text === null ? 'there is no such file' : text.message
+    throw new ConfigurationError([
+      { where: required ? 'DESKMIRROR_CONFIG' : path, why: `cannot be read: ${why} (${path})` },
+    ])
+  }
+  if (text === null) return null
+  return readYaml(basename(path), text)
+}
+
+/** Null where there is no such file. */
+function textOf(path: string): string | null | Error {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    return 'code' in error && error.code === 'ENOENT'
+      ? null
+      : new Error('code' in error ? String(error.code) : error.name)
+  }
+}
+
+function secretFrom(variables: Variables, folder: string, reference: SecretReference): ReturnType<ReadSecret> {
+  if ('env' in reference) return usable(variables[reference.env] ?? null, `the variable ${reference.env}`)
+  const path = resolve(folder, reference.file)
+  const text = textOf(path)
+  return text instanceof Error ? { why: `cannot be read from ${path} (${text.message})` } : usable(text, path)
+}
+
+/** A key travels in a header, so it is one line of visible characters. A line break at the end is a file's, not the key's. */
+function usable(text: string | null, source: string): ReturnType<ReadSecret> {
+  if (text === null) return { why: `is to come from ${source}, which does not exist` }
+  const value = text.trim()
+  if (value === '') return { why: `is to come from ${source}, which is empty` }
+  if (!/^[\x21-\x7e]+$/.test(value)) {
+    return { why: `comes from ${source}, which holds a space, a line break or a letter that no key has` }
+  }
+  return secret(value)
+}

@@ -1,0 +1,77 @@
+/** The settings one by one: what is allowed, and the value that it becomes. */
+import { z } from 'zod'
+import { baseUrl } from '../core/base-url.ts'
+import { parseDuration, parseRate } from '../core/rate.ts'
+import { streamNames } from '../core/row.ts'
+import type { Seconds } from '../core/time.ts'
+import { moment } from '../core/time.ts'
+
+/** Text that `parse` understands; `allowed` is the message where it does not (undefined). */
+function parsed<T>(allowed: string, parse: (text: string) => T | undefined) {
+  return z.string({ error: allowed }).transform((text, context): T => {
+    const value = parse(text.trim())
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message: allowed })
+    return z.NEVER
+  })
+}
+
+export const url = z
+  .string({ error: 'the address of the service, like https://api.example.com/v1' })
+  .transform((text, context): URL => {
+    const read = baseUrl(text.trim())
+    if (read.ok) return read.url
+    context.addIssue({ code: 'custom', message: read.why })
+    return z.NEVER
+  })
+
+export const projectId = parsed("the project's id, a UUID (in YAML: in quotes)", (text) =>
+  /^[^\s/?#%]+$/.test(text) && text !== '.' && text !== '..' ? text : undefined,
+)
+export const rate = parsed('write requests per window, like 600/60s', parseRate)
+export const duration = parsed('write a duration, like 120s or 5m', parseDuration)
+export const timeZone = parsed('write an IANA time zone, like UTC or Europe/Berlin', (text) =>
+  isTimeZone(text) ? text : undefined,
+)
+export const startDate = parsed('write a date, like 2024-01-01 or 2024-01-01T00:00:00Z', dateStart)
+export const databaseUrl = parsed('write sqlite:PATH or postgres://user@host/database', (text) =>
+  /^sqlite:.+$/.test(text) || (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text)) ? text : undefined,
+)
+export const queueUrl = parsed('write redis://host, postgres://host/database or embedded', (text) =>
+  text === 'embedded' || (/^(rediss?|postgres(ql)?):\/\/./.test(text) && URL.canParse(text)) ? text : undefined,
+)
+export const httpAddress = parsed('write host:port, like 127.0.0.1:8484', hostAndPort)
+export const reserve = z
+  .number({ error: 'write a share between 0 and 0.9, like 0.2' })
+  .min(0, 'write a share between 0 and 0.9, like 0.2')
+  .max(0.9, 'write a share between 0 and 0.9, like 0.2')
+
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export const logLevel = z.enum(levels, { error: `write one of ${levels.join(', ')}` })
+export const schemaMode = z.enum(['discover', 'freeze'], { error: 'write discover or freeze' })
+export const streams = z
+  .array(z.enum(streamNames, { error: `write some of ${streamNames.join(', ')}` }), {
+    error: `write a list of some of ${streamNames.join(', ')}`,
+  })
+  .min(1, 'name at least one stream, or leave the line out for all of them')
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The first second of a calendar day (UTC), or of the given moment. Days that no calendar has are refused. */
+function dateStart(text: string): Seconds | undefined {
+  const at = moment(text.length === 10 ? `${text}T00:00:00Z` : text)
+  return at !== undefined && z.iso.date().safeParse(text.slice(0, 10)).success ? at : undefined
+}
+
+function hostAndPort(text: string): { readonly host: string; readonly port: number } | undefined {
+  const match = /^(\[[0-9a-fA-F:]+\]|[^\s:/]+):(\d{1,5})$/.exec(text)
+  const port = Number(match?.[2])
+  return match?.[1] !== undefined && port <= 65_535 ? { host: match[1].replace(/^\[|\]$/g, ''), port } : undefined
+}

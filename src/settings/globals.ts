@@ -1,0 +1,49 @@
+/** The settings of the whole program: the warehouse, the queue, the HTTP address, the log. */
+import { z } from 'zod'
+import * as field from './fields.ts'
+import type { Mistake } from './mistakes.ts'
+import { secretReference } from './project.ts'
+import type { Config } from './settings.ts'
+import type { Part, Settings, Sources } from './sources.ts'
+import { mistakesOf, placeIn, record } from './sources.ts'
+import { globalsOf, variableOf } from './variables.ts'
+
+export type Globals = Omit<Config, 'projects' | 'warnings'>
+
+const fields = {
+  database_url: field.databaseUrl.default('sqlite:deskmirror.db'),
+  queue_url: field.queueUrl.default('embedded'),
+  http: field.httpAddress.default({ host: '127.0.0.1', port: 8484 }),
+  log_level: field.logLevel.default('info'),
+}
+
+/** `written`: the lines of the file's top level that are no defaults of projects. A variable wins over such a line. */
+export function readGlobals(sources: Sources, written: Settings): Part<Globals> {
+  const fromVariables = globalsOf(sources.variables)
+  const referenced = Object.fromEntries(
+    Object.entries(written).map(([key, value]) => [key, dereferenced(sources, value)]),
+  )
+  const values = { ...referenced, ...fromVariables }
+  const where = (key: string) => (key in fromVariables ? variableOf(key) : placeIn(sources, [key]))
+  const read = z.strictObject(fields).safeParse(values)
+  const mistakes = passwords(sources, written)
+  if (!read.success) return { value: null, mistakes: [...mistakes, ...mistakesOf(read.error, values, where)] }
+  const { database_url, queue_url, http, log_level } = read.data
+  const chosen = 'log_level' in values
+  const value = { databaseUrl: database_url, queueUrl: queue_url, http, logLevel: log_level, logLevelChosen: chosen }
+  return { value, mistakes }
+}
+
+/** The address of a server may carry a password, so in the file it may be a reference like every other secret. */
+function dereferenced(sources: Sources, value: unknown): unknown {
+  const reference = record(value) === null ? undefined : secretReference.safeParse(value).data
+  const found = reference === undefined ? { why: '' } : sources.readSecret(reference)
+  return 'reveal' in found ? found.reveal() : value
+}
+
+function passwords(sources: Sources, written: Settings): Mistake[] {
+  const why = 'carries a password: keep it in a variable or a file, and write { env: NAME } or { file: PATH } here'
+  return Object.entries(written)
+    .filter(([, value]) => typeof value === 'string' && /\/\/[^/@\s]*:[^/@\s]+@/.test(value))
+    .map(([key]) => ({ where: placeIn(sources, [key]), why }))
+}

@@ -1,0 +1,30 @@
+/** Mistakes in the configuration: all of them at once, each with its place, and never with a secret in it. */
+import { UserError } from '../core/user-error.ts'
+
+/** `where`: the variable, or `deskmirror.yaml:7 projects.shop.rate`. `why`: what was found, and what is allowed. */
+export type Mistake = { readonly where: string; readonly why: string }
+
+export class ConfigurationError extends UserError {
+  readonly mistakes: readonly Mistake[]
+  constructor(mistakes: readonly Mistake[]) {
+    super({
+      what:
+        mistakes.length === 1 ? 'the configuration has a mistake' : `the configuration has ${mistakes.length} mistakes`,
+      why: mistakes.map(({ where, why }) => `${where} ${why}`).join('\n'),
+      next: '`deskmirror check` explains what is needed and where it comes from',
+      exitCode: 2,
+    })
+    this.name = 'ConfigurationError'
+    this.mistakes = mistakes
+  }
+}
+
+/** A value as it may be shown: shortened, without passwords of URLs and without anything that looks like a key. */
+export function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  const safe = text
+    .replace(/\bsvc_[a-z]+_\S*/g, 'svc_…')
+    .replace(/\/\/[^/\s]*@/g, '//…@')
+    .replace(/([?&][^=&\s]*=)[^&\s]*/g, '$1…')
+  return `"${safe.length > 60 ? `${safe.slice(0, 59)}…` : safe}"`
+}

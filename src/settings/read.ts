@@ -1,0 +1,92 @@
+/** From variables and a YAML file to the configuration, or to all of its mistakes at once. */
+import { z } from 'zod'
+import { readGlobals } from './globals.ts'
+import type { Mistake } from './mistakes.ts'
+import { onDemand, projectFields, toProject } from './project.ts'
+import type { Config, ProjectConfig } from './settings.ts'
+import type { Part, Settings, Sources } from './sources.ts'
+import { mistakesOf, placeIn, record } from './sources.ts'
+import { projectDefaultsOf, secretsOf, variableOf } from './variables.ts'
+
+const projectName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
+
+export function readConfig(sources: Sources): Part<Omit<Config, 'warnings'>> {
+  const top = record(sources.yaml?.values ?? {})
+  if (top === null) return wrong(placeIn(sources, []), 'must be a map of settings')
+  const { projects: named, ...lines } = top
+  const isDefault = (key: string) => key in projectFields(sources.readSecret) && key !== 'api_key'
+  const [defaults, own] = split(lines, isDefault)
+  const globals = readGlobals(sources, own)
+  const projects = 'projects' in top ? readMany(sources, defaults, named) : [readOne(sources, defaults)]
+  const needed = sources.needs === 'database' ? [] : projects.flatMap(({ mistakes }) => mistakes)
+  const mistakes = once([...globals.mistakes, ...needed])
+  if (globals.value === null || mistakes.length > 0) return { value: null, mistakes }
+  return { value: { ...globals.value, projects: projects.flatMap(({ value }) => value ?? []) }, mistakes }
+}
+
+function readMany(sources: Sources, defaults: Settings, projects: unknown): readonly Part<ProjectConfig>[] {
+  const named = record(projects)
+  const where = placeIn(sources, ['projects'])
+  if (named === null || Object.keys(named).length === 0) {
+    return [wrong(where, 'must be a map of at least one project: its name, and its settings below')]
+  }
+  if (sources.variables[variableOf('project_id')] !== undefined) {
+    return [wrong(where, `and ${variableOf('project_id')} are both set: describe projects in one of the two places`)]
+  }
+  return Object.entries(named).map(([name, settings]) => readNamed(sources, defaults, name, settings))
+}
+
+function readNamed(sources: Sources, defaults: Settings, name: string, settings: unknown): Part<ProjectConfig> {
+  const place = (...key: string[]) => placeIn(sources, ['projects', name, ...key])
+  const own = record(settings)
+  if (own === null) return wrong(place(), 'must be a map of settings')
+  if (!projectName.test(name)) return wrong(place(), 'is no name for a project: use letters, digits, dots and dashes')
+  return readProject(sources, name, defaults, own, place)
+}
+
+/** The single project that variables describe; settings at the top of the file are its defaults. */
+function readOne(sources: Sources, defaults: Settings): Part<ProjectConfig> {
+  const read = readProject(sources, 'default', defaults, secretsOf(sources.variables), variableOf)
+  const both = ['api_key', 'api_key_file'].every((key) => sources.variables[variableOf(key)] !== undefined)
+  const why = `and ${variableOf('api_key_file')} are both set: keep one of them`
+  return both ? { ...read, mistakes: [...read.mistakes, { where: variableOf('api_key'), why }] } : read
+}
+
+/** A project's own line wins over a variable, a variable over a line at the top of the file. */
+function readProject(
+  sources: Sources,
+  name: string,
+  top: Settings,
+  own: Settings,
+  ownPlace: (key: string) => string,
+): Part<ProjectConfig> {
+  const fromVariables = projectDefaultsOf(sources.variables)
+  const eager = sources.needs === 'service'
+  const keyless = eager ? {} : { api_key: { env: variableOf('api_key') } }
+  const values: Settings = { ...keyless, ...top, ...fromVariables, ...own }
+  const where = (key: string) => {
+    if (key in own) return ownPlace(key)
+    if (key in fromVariables) return variableOf(key)
+    return key in top ? placeIn(sources, [key]) : ownPlace(key)
+  }
+  const read = z
+    .strictObject(projectFields(eager ? sources.readSecret : onDemand(sources.readSecret)))
+    .safeParse(values)
+  if (!read.success) return { value: null, mistakes: mistakesOf(read.error, values, where) }
+  return { value: toProject(name, read.data), mistakes: [] }
+}
+
+/** A mistake in a line that several projects inherit is one mistake. */
+function once(mistakes: readonly Mistake[]): readonly Mistake[] {
+  return [...new Map(mistakes.map((mistake) => [`${mistake.where} ${mistake.why}`, mistake])).values()]
+}
+
+function split(settings: Settings, first: (key: string) => boolean): [Settings, Settings] {
+  const entries = Object.entries(settings)
+  const part = (wanted: boolean) => Object.fromEntries(entries.filter(([key]) => first(key) === wanted))
+  return [part(true), part(false)]
+}
+
+function wrong(where: string, why: string): { readonly value: null; readonly mistakes: Part<never>['mistakes'] } {
+  return { value: null, mistakes: [{ where, why }] }
+}

@@ -1,0 +1,44 @@
+/** The configuration as values: what the rest of the program is told. */
+import type { Rate } from '../core/rate.ts'
+import type { StreamName } from '../core/row.ts'
+import type { Secret } from '../core/secret.ts'
+import type { Ms, Seconds } from '../core/time.ts'
+
+export type ProjectConfig = {
+  /** What people call it: its name in the YAML file, or `default`. */
+  readonly name: string
+  readonly projectId: string
+  /** Without a trailing slash; may have a path. */
+  readonly baseUrl: URL
+  readonly widgetUrl: URL
+  readonly apiKey: Secret
+  readonly webhookSecret: Secret | null
+  readonly rate: Rate
+  readonly writeRate: Rate
+  /** The share of the rate that is left to the customer's other programs: 0 to 0.9. */
+  readonly reserve: number
+  /** How far back calls, analytics and activity go; null = all there is. */
+  readonly startDate: Seconds | null
+  /** IANA name: days of the rollups. */
+  readonly timeZone: string
+  readonly verifyAfterMs: Ms
+  readonly streams: readonly StreamName[]
+  /** `freeze`: undocumented fields that were not seen before stay in `raw` and become no columns. */
+  readonly schema: 'discover' | 'freeze'
+}
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+
+export type Config = {
+  readonly projects: readonly ProjectConfig[]
+  /** `sqlite:PATH` or `postgres://…`; may carry a password, so it is never printed. */
+  readonly databaseUrl: string
+  /** `redis://…`, `postgres://…` or `embedded`. */
+  readonly queueUrl: string
+  readonly http: { readonly host: string; readonly port: number }
+  readonly logLevel: LogLevel
+  /** Whether somebody chose the level, or it is the default. */
+  readonly logLevelChosen: boolean
+  /** What looks like a mistake and stops nothing: a variable that nobody reads. */
+  readonly warnings: readonly string[]
+}
