@@ -1,0 +1,139 @@
+/** Reads a list page by page: asks what the walk wants to know, and hands over what came. The walk is the only memory. */
+import type { Answer, Get, Query } from '../core/call.ts'
+import { CallFailed } from '../core/failure.ts'
+import { type Knowledge, lessons } from '../core/knowledge.ts'
+import type { Lane } from '../core/lane.ts'
+import { type List, pageLimit } from '../core/list.ts'
+import type { Asked } from '../core/order.ts'
+import type { Range } from '../core/position.ts'
+import type { Behaviour, Json } from '../core/row.ts'
+import { rfc3339 } from '../core/time.ts'
+import { ask, type Page, position, reasons, refused, type Step, startWalk, step, type Walk } from '../core/walk.ts'
+
+export type Missed = { readonly range: Range; readonly reason: string }
+
+/** What one answer brought. To be stored whole: a walk that stops after it goes on from `position`. */
+export type PageRead = {
+  readonly items: readonly Json[]
+  /** Null where nothing came: the service refused the question, or its answer was handed over before. */
+  readonly answer: Answer | null
+  /** What is still to be covered, by this walk or the next. */
+  readonly position: readonly Range[]
+  readonly missed: readonly Missed[]
+  readonly learned: readonly Behaviour[]
+  readonly known: Knowledge
+}
+
+export type Reading = {
+  readonly list: List
+  /** What earlier walks learned; null = nothing. */
+  readonly known: Knowledge | null
+  readonly ranges: readonly Range[]
+  readonly lane: Lane
+}
+
+/** Every page of the ranges, in an order that the service decides. Throws CallFailed. */
+export async function* readList(get: Get, { list, known, ranges, lane }: Reading): AsyncGenerator<PageRead> {
+  let walk = startWalk(list, known, ranges)
+  let told = walk.known
+  while (walk.now !== null) {
+    const asked = ask(walk)
+    const reply = await request(get, walk, asked, {}, lane)
+    const next = reply.kind === 'page' ? step(walk, asked, reply.page) : refused(walk, reply.parameter)
+    const read = tell(list, told, next, reply, asked)
+    if (next.crowded === null) {
+      yield read
+    } else {
+      // The position moves on only when the crowded second has been asked for in every other way.
+      yield { ...read, position: position(walk), missed: [] }
+      const whole = yield* readParts(get, walk, next, lane)
+      const crowd = { range: { lo: next.crowded, hi: next.crowded }, reason: reasons.crowded }
+      yield { ...read, items: [], answer: null, learned: [], missed: whole ? next.missed : [...next.missed, crowd] }
+    }
+    told = next.walk.known
+    walk = next.walk
+  }
+}
+
+/** Asks for each part of the list at a crowded second. True if the parts showed the second whole. */
+async function* readParts(
+  get: Get,
+  walk: Walk,
+  { walk: next, crowded }: Step,
+  lane: Lane,
+): AsyncGenerator<PageRead, boolean> {
+  let whole = walk.list.parts.length > 0
+  for (const part of walk.list.parts) {
+    const second = crowded ?? 0
+    const up = walk.leg?.side !== 'down'
+    const asked: Asked = up
+      ? { lower: next.known.includes.up === false ? second - 1 : second }
+      : { upper: next.known.includes.down === false ? second + 1 : second }
+    const reply = await request(get, walk, asked, part, lane)
+    if (reply.kind === 'refused') return false
+    const [field = ''] = next.known.order?.fields ?? []
+    const beyond = reply.page.times.some((row) => (row.get(field) ?? second) !== second)
+    whole &&= beyond || !(reply.page.hasMore || reply.page.ids.length >= pageLimit)
+    const { items, answer } = reply
+    yield { items, answer, position: position(walk), missed: [], learned: [], known: next.known }
+  }
+  return whole
+}
+
+type Reply =
+  | { readonly kind: 'page'; readonly page: Page; readonly items: readonly Json[]; readonly answer: Answer }
+  | { readonly kind: 'refused'; readonly parameter: 'limit' | 'bound' }
+
+async function request(get: Get, walk: Walk, asked: Asked, part: Query, lane: Lane): Promise<Reply> {
+  const { list, known } = walk
+  const bounds: Record<string, string> = {}
+  if (list.lower !== null && asked.lower !== undefined) bounds[list.lower] = rfc3339(asked.lower)
+  if (list.upper !== null && asked.upper !== undefined) bounds[list.upper] = rfc3339(asked.upper)
+  const limit = known.trust.limit === 'refused' ? undefined : pageLimit
+  try {
+    const answer = await get(list.path, { ...list.query, ...part, ...bounds, limit }, lane)
+    return { kind: 'page', ...readPage(list, answer), answer }
+  } catch (error) {
+    const parameter = blamed(error, walk, limit !== undefined, Object.keys(bounds).length > 0)
+    if (parameter === null) throw error
+    return { kind: 'refused', parameter }
+  }
+}
+
+/** The undocumented parameter that a 400 is about; null if it is about something else. */
+function blamed(
+  error: unknown,
+  { list, known, leg }: Walk,
+  limited: boolean,
+  bounded: boolean,
+): 'limit' | 'bound' | null {
+  if (list.documented || !(error instanceof CallFailed)) return null
+  const { failure } = error
+  if (failure.kind !== 'refused' || failure.status !== 400) return null
+  const names = (field: string) => failure.fields.some((named) => named.toLowerCase().includes(field))
+  if (limited && names('limit')) return 'limit'
+  if (bounded && leg !== null) return 'bound'
+  return limited && known.trust.limit === 'try' ? 'limit' : null
+}
+
+function readPage(list: List, answer: Answer): { page: Page; items: readonly Json[] } {
+  const data = answer.data
+  const body = typeof data === 'object' && data !== null && !Array.isArray(data) ? (data as Record<string, Json>) : {}
+  const items = Array.isArray(data) ? (data as readonly Json[]) : body.items
+  if (!Array.isArray(items)) {
+    const why = `${list.path} answered without a list of items`
+    throw new CallFailed({ kind: 'transient', why, left: true, status: answer.status, requestId: answer.requestId })
+  }
+  const page = { ids: items.map(list.identify), times: items.map(list.times), hasMore: body.hasMore === true }
+  return { page, items }
+}
+
+function tell(list: List, told: Knowledge, next: Step, reply: Reply, asked: Asked): PageRead {
+  const since = asked.lower === undefined ? '' : ` from ${rfc3339(asked.lower)}`
+  const until = asked.upper === undefined ? '' : ` to ${rfc3339(asked.upper)}`
+  const [items, answer] = reply.kind === 'page' ? [reply.items, reply.answer] : [[], null]
+  const what = answer === null ? 'a 400' : `a page of ${items.length} rows`
+  const evidence = `${what}${since}${until}, request ${answer?.requestId ?? 'without id'}`
+  const learned = lessons(list, told, next.walk.known, evidence)
+  return { items, answer, position: position(next.walk), missed: next.missed, learned, known: next.walk.known }
+}

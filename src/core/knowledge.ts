@@ -1,0 +1,102 @@
+/**
+ * What has been learned about one list, and how it is written down in `service_behaviours`. Every part may be unknown:
+ * the walk is correct without it, and cheaper with it.
+ */
+import type { List } from './list.ts'
+import { defaultPage } from './list.ts'
+import type { Order, Way } from './order.ts'
+import type { Behaviour } from './row.ts'
+
+/** Which end of the time line a list without bounds shows first, and so which way its pages lead. */
+export type Side = 'up' | 'down'
+
+/** Whether a parameter does something. `try` = not known yet. */
+export type Trust = 'honoured' | 'ignored' | 'refused' | 'try'
+
+export type Knowledge = {
+  readonly order: Order | null
+  /** Proven by a second page that brought new rows. */
+  readonly side: Side | null
+  /** Whether a bound includes its own second; null = not known. */
+  readonly includes: { readonly up: boolean | null; readonly down: boolean | null }
+  readonly trust: { readonly up: Trust; readonly down: Trust; readonly limit: Trust }
+  /** The largest page seen: where `limit` is not heard, this is what a full page looks like. */
+  readonly largest: number
+}
+
+/** What can be known of a list before its first page. */
+export function ignorance(list: List): Knowledge {
+  const bound = (name: string | null): Trust => (name === null ? 'refused' : list.documented ? 'honoured' : 'try')
+  return {
+    order: null,
+    side: null,
+    includes: { up: null, down: null },
+    trust: { up: bound(list.lower), down: bound(list.upper), limit: list.documented ? 'honoured' : 'try' },
+    largest: defaultPage,
+  }
+}
+
+const sides = { up: 'oldest first', down: 'newest first' } as const
+
+/** The learned facts as rows for `service_behaviours`: only those that differ from what `before` said. */
+export function lessons(list: List, before: Knowledge, now: Knowledge, evidence: string): Behaviour[] {
+  const told = new Map(facts(list, before))
+  return facts(list, now).flatMap(([name, value]) =>
+    told.get(name) === value ? [] : [{ name: `${list.name}.${name}`, value, evidence }],
+  )
+}
+
+function facts(list: List, known: Knowledge): [string, string][] {
+  const { order, side, includes, trust, largest } = known
+  const all: [string | null, string | null][] = [
+    ['order', order && `${order.way ?? 'unknown way'} by ${order.fields.join(' or ')}`],
+    ['pages', side && sides[side]],
+    [list.lower && `${list.lower}_includes`, includes.up === null ? null : String(includes.up)],
+    [list.upper && `${list.upper}_includes`, includes.down === null ? null : String(includes.down)],
+    ['page_size', largest === defaultPage ? null : String(largest)],
+  ]
+  const trusts: [string | null, string | null][] = [
+    [list.lower, trust.up],
+    [list.upper, trust.down],
+    ['limit', trust.limit],
+  ].map(([name, value]) => [name ?? null, value === 'try' ? null : (value ?? null)])
+  return [...all, ...(list.documented ? trusts.filter(([, value]) => value !== 'honoured') : trusts)].flatMap(
+    ([name, value]) => (name === null || value === null ? [] : [[name, value] satisfies [string, string]]),
+  )
+}
+
+/** What earlier passes wrote down. A value that cannot be read is simply not known. */
+export function recall(list: List, behaviours: ReadonlyMap<string, string>): Knowledge {
+  const blank = ignorance(list)
+  const told = (name: string | null) => (name === null ? undefined : behaviours.get(`${list.name}.${name}`))
+  const trust = (name: string | null, otherwise: Trust) => readTrust(told(name)) ?? otherwise
+  const size = Number(told('page_size'))
+  return {
+    order: readOrder(told('order')),
+    side: told('pages') === sides.up ? 'up' : told('pages') === sides.down ? 'down' : null,
+    includes: {
+      up: readFlag(told(list.lower && `${list.lower}_includes`)),
+      down: readFlag(told(list.upper && `${list.upper}_includes`)),
+    },
+    trust: {
+      up: trust(list.lower, blank.trust.up),
+      down: trust(list.upper, blank.trust.down),
+      limit: trust('limit', blank.trust.limit),
+    },
+    largest: Number.isInteger(size) && size > 0 ? size : blank.largest,
+  }
+}
+
+function readOrder(text: string | undefined): Order | null {
+  const [, way, fields] = /^(ascending|descending|unknown way) by (.+)$/.exec(text ?? '') ?? []
+  if (way === undefined || fields === undefined) return null
+  return { way: way === 'unknown way' ? null : (way as Way), fields: fields.split(' or ') }
+}
+
+function readFlag(text: string | undefined): boolean | null {
+  return text === 'true' ? true : text === 'false' ? false : null
+}
+
+function readTrust(text: string | undefined): Trust | undefined {
+  return text === 'honoured' || text === 'ignored' || text === 'refused' ? text : undefined
+}

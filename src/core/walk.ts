@@ -1,0 +1,282 @@
+/**
+ * The walk over a list: which page to ask for next, and what a page proves. Pure: a page in, the next state out.
+ *
+ * A walk covers ranges of the time line, second by second. It knows nothing for certain about the service: which time
+ * orders the list, which end comes first, whether bounds include their own second, whether `hasMore` is exact. It asks
+ * with one second of overlap, which is right either way, and lets the pages tell the rest.
+ *
+ *   ask ──▶ page not full ───────────────────────────▶ range covered
+ *    ▲      page full, its edge moved on ──▶ ask from the edge
+ *    │      edge did not move ──▶ ask without overlap ──▶ still not: a crowded second; name it, go on behind it
+ *    └────────────────────────────────────────────────┘
+ */
+import { ignorance, type Knowledge, type Side } from './knowledge.ts'
+import { defaultPage, type List, pageLimit } from './list.ts'
+import { type Asked, dropStanding, highest, learnOrder, lowest, type Order, type Times } from './order.ts'
+import type { Range } from './position.ts'
+import type { Seconds } from './time.ts'
+
+export type Walk = {
+  readonly list: List
+  readonly known: Knowledge
+  /** The range being covered; null = nothing is left to ask. */
+  readonly now: Range | null
+  readonly rest: readonly Range[]
+  /** What the next pass begins with, once the open end of the time line has been seen. */
+  readonly tail: Range | null
+  /** The way that the pages of this range lead, and what to try if it turns out to lead nowhere. */
+  readonly leg: Leg | null
+  /** Ask without the overlap: it would fill the page. */
+  readonly tight: boolean
+  /** The ids of the last two pages: what makes a row a fresh one. */
+  readonly recent: readonly ReadonlySet<string>[]
+  /** A crowded second was passed and nothing new has come since. */
+  readonly barren: boolean
+  /** Some page followed no time that it showed; said once. */
+  readonly unordered: boolean
+}
+
+type Leg = {
+  readonly side: Side
+  /** Where the other side would go on from the first page; null = it cannot be asked, or was tried. */
+  readonly other: Range | null
+  readonly proven: boolean
+  /** The first page said that there was more. */
+  readonly claimed: boolean
+  /** What is missing if nothing more comes on any side; null = then nothing is. */
+  readonly doubt: Range | null
+}
+
+export type Page = { readonly ids: readonly string[]; readonly times: readonly Times[]; readonly hasMore: boolean }
+
+export type Step = {
+  readonly walk: Walk
+  /** A second that holds more rows than a page: the walk goes on behind it, and parts of the list may still show it. */
+  readonly crowded: Seconds | null
+  /** What this walk could not see. */
+  readonly missed: readonly { readonly range: Range; readonly reason: string }[]
+  /** The page contradicts what was believed about the list's order. */
+  readonly changed: boolean
+}
+
+/** A walk over some ranges, the open end first: news before history. */
+export function startWalk(list: List, known: Knowledge | null, ranges: readonly Range[]): Walk {
+  const [now = null, ...rest] = [...ranges].sort((a, b) => Number(b.hi === null) - Number(a.hi === null))
+  return {
+    list,
+    known: known ?? ignorance(list),
+    now,
+    rest,
+    tail: null,
+    leg: null,
+    tight: false,
+    recent: [],
+    barren: false,
+    unordered: false,
+  }
+}
+
+/** The bounds to ask the next page with. One second more than needed on each side, as bounds may exclude themselves. */
+export function ask(walk: Walk): Asked {
+  const { now, known, tight, leg, list } = walk
+  if (now === null) return {}
+  const sent = (side: Side) => known.trust[side] === 'honoured' || (known.trust[side] === 'try' && leg?.side === side)
+  const exact = (side: Side) => tight && known.includes[side] !== false && (leg === null || leg.side === side)
+  const bounded = list.documented || now.lo > 0
+  return {
+    lower: sent('up') && bounded ? Math.max(0, exact('up') ? now.lo : now.lo - 1) : undefined,
+    upper: sent('down') && now.hi !== null ? (exact('down') ? now.hi : now.hi + 1) : undefined,
+  }
+}
+
+/** What is still to be covered, by this pass or the next: the position to store with the page's rows. */
+export function position(walk: Walk): readonly Range[] {
+  return [...(walk.now === null ? [] : [walk.now]), ...walk.rest, ...(walk.tail === null ? [] : [walk.tail])]
+}
+
+/** The state after a page that was asked with `asked`. */
+export function step(before: Walk, asked: Asked, page: Page): Step {
+  const lesson = learnOrder(before.known.order, page.times, asked)
+  const isKnown = (id: string) => before.recent.some((ids) => ids.has(id))
+  const news = { fresh: !page.ids.every(isKnown), familiar: page.ids.some(isKnown) }
+  const known = learn(before, lesson.order, asked, page, news)
+  const full = page.ids.length > 0 && (page.hasMore || page.ids.length >= pageLimit)
+  const walk: Walk = {
+    ...before,
+    known: lesson.changed ? { ...known, side: null } : known,
+    recent: [new Set(page.ids), ...before.recent.slice(0, 1)],
+    barren: before.barren && !news.fresh,
+    unordered: before.unordered || (full && lesson.unordered),
+    leg: before.leg && news.fresh ? { ...before.leg, proven: true } : before.leg,
+  }
+  const trying = walk.leg !== null && before.known.trust[walk.leg.side] === 'try'
+  if (trying && lesson.unordered) return { ...distrust(before, 'ignored'), changed: false }
+  const next = full ? onward(walk, asked, page) : covered(walk, page)
+  if (!walk.unordered || before.unordered || before.now === null) return { ...next, changed: lesson.changed }
+  return {
+    ...next,
+    missed: [{ range: before.now, reason: reasons.unordered }, ...next.missed],
+    changed: lesson.changed,
+  }
+}
+
+/** The state after a 400 to an undocumented parameter: the one that sets the page size, or the bound being tried. */
+export function refused(walk: Walk, parameter: 'limit' | 'bound'): Step {
+  if (parameter === 'bound') return { ...distrust(walk, 'refused'), changed: false }
+  const known = { ...walk.known, trust: { ...walk.known.trust, limit: 'refused' as const } }
+  return { walk: { ...walk, known }, crowded: null, missed: [], changed: false }
+}
+
+export const reasons = {
+  crowded: 'more rows share this second than one page holds',
+  unreachable: 'the service says that there is more, and no parameter leads there',
+  unordered: 'the rows follow no time that they show, so that pages may not join',
+} as const
+
+type Next = Omit<Step, 'changed'>
+
+/** Whether a page brought rows that the last two did not have, and whether it repeated some. */
+type News = { readonly fresh: boolean; readonly familiar: boolean }
+
+function learn({ known, tight, leg }: Walk, order: Order | null, asked: Asked, page: Page, news: News): Knowledge {
+  const included = (side: Side) => {
+    const at = side === 'up' ? asked.lower : asked.upper
+    const [field, ...others] = order?.fields ?? []
+    if (at === undefined || field === undefined) return known.includes[side]
+    if (others.length === 0 && page.times.some((row) => row.get(field) === at)) return true
+    // Without overlap we asked for a second that is known to hold rows: what does not come is excluded.
+    const asking = tight && leg?.side === side && known.includes[side] === null
+    return asking ? news.familiar || page.times.some((row) => row.get(field) === at) : known.includes[side]
+  }
+  const proven = leg !== null && news.fresh ? leg.side : null
+  const { limit } = known.trust
+  const heard = page.ids.length > defaultPage ? 'honoured' : page.hasMore ? 'ignored' : 'try'
+  const bounds = proven !== null && known.trust[proven] === 'try' ? { [proven]: 'honoured' as const } : {}
+  return {
+    order,
+    includes: { up: included('up'), down: included('down') },
+    side: proven ?? known.side,
+    trust: { ...known.trust, ...bounds, limit: limit === 'try' ? heard : limit },
+    largest: page.hasMore ? Math.max(known.largest, page.ids.length) : known.largest,
+  }
+}
+
+/** After a full page: on from its edge, or through a second that is too crowded. */
+function onward(walk: Walk, asked: Asked, page: Page): Next {
+  const now = walk.now as Range
+  const order = walk.known.order ?? pretend(page.times)
+  if (order === null) return lose(walk, page, now)
+  if (walk.leg === null) return begin(walk, page, order)
+  const edge = edgeOf(walk.leg.side, now, order, page.times)
+  if (edge === null) return stuck(walk, asked, page)
+  const known = walk.known.order === null ? walk.known : { ...walk.known, order: edge.order }
+  return still({ ...walk, known, tight: false }, edge.range, page)
+}
+
+/** The first full page of a range: it shows which way the pages lead. */
+function begin(walk: Walk, page: Page, order: Order): Next {
+  const now = walk.now as Range
+  const up = edgeOf('up', now, order, page.times)?.range ?? now
+  const down = edgeOf('down', now, order, page.times)?.range ?? now
+  // Newest rows first without a bound: with one, the service may well begin at the old end, so all of it is still to come.
+  const leg = firstLeg(walk, page, { up: order.way === 'descending' ? now : up, down })
+  if (!usable(walk, leg.side)) return covered({ ...walk, leg }, page)
+  return still({ ...walk, leg }, leg.side === 'up' ? up : down, page)
+}
+
+function firstLeg(walk: Walk, page: Page, edges: Readonly<Record<Side, Range>>): Leg {
+  const { side, trust, order } = walk.known
+  const suggested: Side = order?.way === 'descending' ? 'down' : 'up'
+  const opposite: Side = suggested === 'up' ? 'down' : 'up'
+  const pick = side ?? (usable(walk, suggested) ? suggested : opposite)
+  const spare: Side = pick === 'up' ? 'down' : 'up'
+  const silent = !walk.list.documented && (trust.up !== 'honoured' || trust.down !== 'honoured')
+  return {
+    side: pick,
+    other: side === null && usable(walk, spare) ? edges[spare] : null,
+    proven: side !== null && usable(walk, side),
+    claimed: page.hasMore,
+    doubt: silent || pick !== suggested || !usable(walk, pick) ? edges[suggested] : null,
+  }
+}
+
+function usable(walk: Walk, side: Side): boolean {
+  return walk.known.trust[side] === 'honoured' || walk.known.trust[side] === 'try'
+}
+
+/** What remains of a range on one side of a page; null if the page's edge did not move. */
+function edgeOf(
+  side: Side,
+  now: Range,
+  believed: Order,
+  times: readonly Times[],
+): { range: Range; order: Order } | null {
+  const moved = (at: Seconds) => (side === 'up' ? at > now.lo : now.hi === null || at < now.hi)
+  const at = (order: Order) => (side === 'up' ? highest(order, times) : lowest(order, times))
+  const all = at(believed)
+  const order = all !== undefined && moved(all) ? believed : dropStanding(believed, times, moved)
+  const edge = at(order)
+  if (edge === undefined || !moved(edge)) return null
+  return { order, range: side === 'up' ? { lo: edge, hi: now.hi } : { lo: now.lo, hi: edge } }
+}
+
+/** On with what remains of the range; the open end is put aside for the next pass when the walk turns down. */
+function still(walk: Walk, range: Range, page: Page | null): Next {
+  const opened = walk.now?.hi === null && range.hi !== null
+  const tail = opened ? { lo: Math.max(walk.now?.lo ?? 0, newest(walk, page)), hi: null } : walk.tail
+  const next = { ...walk, now: range, tail: range.hi === null ? null : tail }
+  if (range.hi !== null && range.hi < range.lo) return covered(next, page)
+  return { walk: next, crowded: null, missed: [] }
+}
+
+/** The edge does not move: nothing more, an overlap that fills the page, or a second with more rows than a page. */
+function stuck(walk: Walk, asked: Asked, page: Page): Next {
+  const { now, leg, known, barren } = walk
+  if (now === null || leg === null || !page.hasMore || page.ids.length < known.largest) return covered(walk, page)
+  const up = leg.side === 'up'
+  const second = up ? now.lo : (now.hi ?? now.lo)
+  const exact = (up ? asked.lower : asked.upper) === second
+  if (!exact && known.includes[leg.side] !== false) return { walk: { ...walk, tight: true }, crowded: null, missed: [] }
+  if (barren) return lose(walk, page, now)
+  const range = up ? { lo: second + 1, hi: now.hi } : { lo: now.lo, hi: second - 1 }
+  return { ...still({ ...walk, tight: true, barren: true }, range, page), crowded: second }
+}
+
+/** The side being tried leads nowhere: the other one, or the end. */
+function distrust(walk: Walk, why: 'refused' | 'ignored'): Next {
+  const { leg, known } = walk
+  if (leg === null) return covered(walk, null)
+  const trust = { ...known.trust, [leg.side]: why }
+  return covered({ ...walk, known: { ...known, trust }, leg: { ...leg, doubt: leg.doubt ?? walk.now } }, null)
+}
+
+/** The rest of the range cannot be had. */
+function lose(walk: Walk, page: Page, range: Range): Next {
+  const next = covered({ ...walk, leg: null }, page)
+  return { ...next, missed: [{ range, reason: reasons.unreachable }, ...next.missed] }
+}
+
+/** Nothing more comes on this side of the range: the other side, if the service claimed more; else the next range. */
+function covered(walk: Walk, page: Page | null): Next {
+  const { leg, rest, now } = walk
+  const unproven = leg?.claimed === true && !leg.proven
+  if (unproven && leg.other !== null) {
+    const side: Side = leg.side === 'up' ? 'down' : 'up'
+    return still({ ...walk, tight: false, leg: { ...leg, side, other: null } }, leg.other, page)
+  }
+  const tail = now?.hi === null ? { lo: Math.max(now.lo, newest(walk, page)), hi: null } : walk.tail
+  const [first = null, ...others] = rest
+  const next = { ...walk, now: first, rest: others, tail, leg: null, tight: false, recent: [], barren: false }
+  const doubt = unproven ? leg.doubt : null
+  return { walk: next, crowded: null, missed: doubt === null ? [] : [{ range: doubt, reason: reasons.unreachable }] }
+}
+
+function newest({ known }: Walk, page: Page | null): Seconds {
+  return (known.order === null || page === null ? undefined : highest(known.order, page.times)) ?? 0
+}
+
+/** Every time that all rows show, where none orders them: the most careful cursor there is. */
+function pretend(times: readonly Times[]): Order | null {
+  const fields = [...(times[0]?.keys() ?? [])].filter((field) => times.every((row) => row.has(field)))
+  return fields.length === 0 ? null : { fields, way: null }
+}
