@@ -7,7 +7,7 @@ import { type List, pageLimit } from '../core/list.ts'
 import type { Asked } from '../core/order.ts'
 import type { Range } from '../core/position.ts'
 import type { Behaviour, Json } from '../core/row.ts'
-import { rfc3339 } from '../core/time.ts'
+import { rfc3339, type Seconds } from '../core/time.ts'
 import { ask, type Page, position, reasons, refused, type Step, startWalk, step, type Walk } from '../core/walk.ts'
 
 export type Missed = { readonly range: Range; readonly reason: string }
@@ -41,14 +41,17 @@ export async function* readList(get: Get, { list, known, ranges, lane }: Reading
     const reply = await request(get, walk, asked, {}, lane)
     const next = reply.kind === 'page' ? step(walk, asked, reply.page) : refused(walk, reply.parameter)
     const read = tell(list, told, next, reply, asked)
-    if (next.crowded === null) {
+    if (next.crowded.length === 0) {
       yield read
     } else {
       // The position moves on only when the crowded second has been asked for in every other way.
       yield { ...read, position: position(walk), missed: [] }
-      const whole = yield* readParts(get, walk, next, lane)
-      const crowd = { range: { lo: next.crowded, hi: next.crowded }, reason: reasons.crowded }
-      yield { ...read, items: [], answer: null, learned: [], missed: whole ? next.missed : [...next.missed, crowd] }
+      const missed = [...next.missed]
+      for (const second of next.crowded) {
+        const whole = yield* readParts(get, walk, next.walk.known, second, lane)
+        if (!whole) missed.push({ range: { lo: second, hi: second }, reason: reasons.crowded })
+      }
+      yield { ...read, items: [], answer: null, learned: [], missed }
     }
     told = next.walk.known
     walk = next.walk
@@ -59,23 +62,24 @@ export async function* readList(get: Get, { list, known, ranges, lane }: Reading
 async function* readParts(
   get: Get,
   walk: Walk,
-  { walk: next, crowded }: Step,
+  known: Knowledge,
+  second: Seconds,
   lane: Lane,
 ): AsyncGenerator<PageRead, boolean> {
+  const { includes, order } = known
+  const up = walk.leg?.side !== 'down'
+  const asked: Asked = up
+    ? { lower: includes.up === false ? second - 1 : second }
+    : { upper: includes.down === false ? second + 1 : second }
+  const [field = ''] = order?.fields ?? []
   let whole = walk.list.parts.length > 0
   for (const part of walk.list.parts) {
-    const second = crowded ?? 0
-    const up = walk.leg?.side !== 'down'
-    const asked: Asked = up
-      ? { lower: next.known.includes.up === false ? second - 1 : second }
-      : { upper: next.known.includes.down === false ? second + 1 : second }
     const reply = await request(get, walk, asked, part, lane)
     if (reply.kind === 'refused') return false
-    const [field = ''] = next.known.order?.fields ?? []
-    const beyond = reply.page.times.some((row) => (row.get(field) ?? second) !== second)
-    whole &&= beyond || !(reply.page.hasMore || reply.page.ids.length >= pageLimit)
-    const { items, answer } = reply
-    yield { items, answer, position: position(walk), missed: [], learned: [], known: next.known }
+    const { items, answer, page } = reply
+    const beyond = page.times.some((row) => (row.get(field) ?? second) !== second)
+    whole &&= beyond || !(page.hasMore || page.ids.length >= pageLimit)
+    yield { items, answer, position: position(walk), missed: [], learned: [], known }
   }
   return whole
 }

@@ -14,6 +14,8 @@ export type Failure =
       /** Whether any byte of the request may have reached the service. */
       readonly left: boolean
       readonly status: number | null
+      /** How long the service asked us to leave it alone (a 503's Retry-After). */
+      readonly waitMs?: Ms
       readonly requestId: string | null
     }
   /** The service understood the call and will not do it: 400, 404 and the like. Asking again changes nothing. */

@@ -1,0 +1,153 @@
+/** The one file that reads HTTP statuses: what came back → an answer, or which failure. Pure; never throws. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Answer, Call } from '../core/call.ts'
+import type { Failure } from '../core/failure.ts'
+import type { EpochMs, Ms, Seconds } from '../core/time.ts'
+import { decodeBody } from './decode.ts'
+import { type Envelope, type ErrorBody, readEnvelope } from './envelope.ts'
+import type { Exchange, Head } from './exchange.ts'
+
+/** What an outcome depends on beside the exchange. `redact` takes the key out of a text. */
+export type Circumstances = {
+  readonly call: Call
+  readonly askedAt: EpochMs
+  /** The length of the service's rate window: how long to rest after a 429 that does not say. */
+  readonly windowMs: Ms
+  readonly maxBodyBytes: number
+  readonly redact: (text: string) => string
+}
+
+export type Outcome = { readonly ok: true; readonly answer: Answer } | { readonly ok: false; readonly failure: Failure }
+
+const longestWait: Ms = 3_600_000
+const shortestWait: Ms = 1000
+
+export function classify(exchange: Exchange, about: Circumstances): Outcome {
+  if (exchange.kind === 'aborted') return failed({ kind: 'aborted' })
+  if (exchange.kind === 'broken') {
+    const { head, left } = exchange
+    return failed({
+      kind: 'transient',
+      why: `${name(about.call)}: ${line(about.redact(exchange.why))}`,
+      left,
+      status: head?.status ?? null,
+      requestId: head === null ? null : requestIdOf(null, head),
+    })
+  }
+  return ofAnswer(exchange.head, exchange.body, about)
+}
+
+function ofAnswer(head: Head, body: Buffer, about: Circumstances): Outcome {
+  const decoded = decodeBody(body, header(head.headers, 'content-encoding'), about.maxBodyBytes)
+  const envelope = decoded.ok ? readEnvelope(decoded.text) : null
+  const requestId = requestIdOf(envelope, head)
+  if (head.status >= 300) return failed(ofStatus(head.status, head, envelope, about))
+  // An error under a 2xx: believe the error.
+  const error = envelope?.error ?? null
+  if (error !== null && error.status !== null && error.status >= 400)
+    return failed(ofStatus(error.status, head, envelope, about))
+  const unreadable = error === null ? whyUnreadable(about.call, decoded, envelope) : 'an error under a success status'
+  if (unreadable !== null) {
+    const why = `${name(about.call)}: ${head.status} with ${unreadable}`
+    return failed({ kind: 'transient', why: about.redact(why), left: true, status: head.status, requestId })
+  }
+  const servedAt = toSeconds(header(head.headers, 'date'))
+  const data = envelope?.data ?? null
+  return { ok: true, answer: { data, status: head.status, requestId, servedAt, askedAt: about.askedAt } }
+}
+
+/** A read needs `data`. The bodies of write answers are not documented: none at all will do, and any JSON object. */
+function whyUnreadable(call: Call, decoded: ReturnType<typeof decodeBody>, envelope: Envelope | null): string | null {
+  if (!decoded.ok) return decoded.why
+  if (call.method !== 'GET' && decoded.text.trim() === '') return null
+  if (decoded.text.trim() === '') return 'an empty body'
+  if (envelope === null) return 'a body that is not a JSON object'
+  if (call.method === 'GET' && (envelope.data === undefined || envelope.data === null)) return 'no data in its envelope'
+  return null
+}
+
+function ofStatus(status: number, head: Head, envelope: Envelope | null, about: Circumstances): Failure {
+  const error = envelope?.error ?? null
+  const requestId = requestIdOf(envelope, head)
+  const code = about.redact(line(error?.code ?? `http_${status}`))
+  const why = about.redact(`${name(about.call)}: ${status} ${code}: ${message(error, status, head)}`)
+  if (status === 429 || error?.code === 'rate_limited') {
+    return { kind: 'throttled', waitMs: retryAfter(head) ?? about.windowMs, why, requestId }
+  }
+  if (status >= 500 || status === 408 || status === 425) {
+    const waitMs = retryAfter(head)
+    return { kind: 'transient', why, left: true, status, requestId, ...(waitMs === null ? {} : { waitMs }) }
+  }
+  if (status === 401 || status === 403) {
+    const scope = error?.code === 'api_key_scope_missing' ? scopeIn(error.message ?? '') : null
+    return { kind: 'denied', status, code, scope: scope === null ? null : about.redact(scope), why, requestId }
+  }
+  const fields = (error?.fields ?? []).map((field) => about.redact(line(field)))
+  return { kind: 'refused', status, code, why, fields, requestId }
+}
+
+function message(error: ErrorBody | null, status: number, head: Head): string {
+  if (status < 400)
+    return `the service redirects to ${target(header(head.headers, 'location'))}; is the base URL right?`
+  if (error === null) return 'an answer without an error envelope; is the base URL right?'
+  const fields = error.fields.length > 0 ? ` (${error.fields.join(', ')})` : ''
+  return line(error.message ?? 'no message') + fields
+}
+
+/** Where a redirect leads, without query and credentials. */
+function target(location: string | null): string {
+  if (location === null) return 'an address that it does not name'
+  if (!URL.canParse(location)) return line(location.replace(/[?#].*$/s, ''))
+  const { origin, pathname } = new URL(location)
+  return line(origin === 'null' ? 'an address of another kind' : origin + pathname)
+}
+
+/** The scope that a message names. Its wording is not documented; a scope looks like `visitors:read`. */
+function scopeIn(text: string): string | null {
+  const usual = /[a-z][\w-]*:(?:read|write)\b/i.exec(text)?.[0]
+  return usual ?? /[a-z][\w-]*:[a-z][\w-]*/i.exec(text)?.[0] ?? null
+}
+
+/** Milliseconds that Retry-After asks for, between a second and an hour; null where it is absent or unreadable. */
+function retryAfter(head: Head): Ms | null {
+  const value = header(head.headers, 'retry-after')?.trim()
+  if (value === undefined) return null
+  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : untilDate(value, header(head.headers, 'date'))
+  return ms === null ? null : Math.min(longestWait, Math.max(shortestWait, Math.ceil(ms)))
+}
+
+/** By the service's clock; where it sends no Date, the date says nothing that we could trust. */
+function untilDate(value: string, servedAt: string | null): Ms | null {
+  const ms = Date.parse(value) - Date.parse(servedAt ?? '')
+  return Number.isNaN(ms) ? null : ms
+}
+
+function toSeconds(date: string | null): Seconds | null {
+  const ms = Date.parse(date ?? '')
+  return Number.isNaN(ms) ? null : Math.floor(ms / 1000)
+}
+
+function requestIdOf(envelope: Envelope | null, head: Head): string | null {
+  const id = envelope?.requestId ?? header(head.headers, 'x-request-id')
+  return id === null ? null : line(id).slice(0, 200)
+}
+
+function header(headers: IncomingHttpHeaders, key: string): string | null {
+  const value = headers[key]
+  return (Array.isArray(value) ? value[0] : value) ?? null
+}
+
+function name(call: Call): string {
+  return `${call.method} ${call.path}`
+}
+
+/** One line of at most 300 characters: a service's words end up on terminals and in logs. */
+function line(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must go
+  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim()
+  return clean.length > 300 ? `${clean.slice(0, 299)}…` : clean
+}
+
+function failed(failure: Failure): Outcome {
+  return { ok: false, failure }
+}

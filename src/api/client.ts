@@ -1,0 +1,153 @@
+/** The client: a call → a slot of the budget → one HTTP exchange → an answer, or CallFailed and nothing else. */
+import { Pool } from 'undici'
+import type { Lease } from '../core/budget.ts'
+import type { Answer, Call, Get, Query } from '../core/call.ts'
+import { CallFailed, describe, type Failure } from '../core/failure.ts'
+import { stringifyJson } from '../core/json.ts'
+import type { EpochMs, Ms } from '../core/time.ts'
+import type { Budget } from './budget.ts'
+import { classify, type Outcome } from './classify.ts'
+import { exchange, type HttpRequest } from './exchange.ts'
+import { createRedact } from './redact.ts'
+import { createRetryShare, type RetryPolicy, usualRetries, withRetries } from './retry.ts'
+
+export type ClientOptions = {
+  /** As `core/base-url.ts` accepts it; it may have a path prefix. */
+  readonly baseUrl: URL
+  readonly key: string
+  readonly budget: Budget
+  /** Stops everything that waits or reads. A write that has begun to leave is not cut off: its answer is evidence. */
+  readonly signal: AbortSignal
+  /** pino, or whatever takes its events. */
+  readonly log?: ClientLog
+  /** For one whole exchange, connecting included. */
+  readonly timeoutMs?: Ms
+  readonly maxBodyBytes?: number
+  /** How long the key rests after a 429 that does not say: the rate's window. */
+  readonly windowMs?: Ms
+  readonly retries?: RetryPolicy
+  readonly random?: () => number
+  readonly now?: () => EpochMs
+  readonly version?: string
+}
+
+export type ClientLog = {
+  readonly debug: (event: Readonly<Record<string, unknown>>) => void
+  readonly warn: (event: Readonly<Record<string, unknown>>) => void
+}
+
+export type Client = {
+  /** A read: retried, redirects refused. Throws CallFailed. */
+  readonly get: Get
+  /** One HTTP request, never a second one, whatever happens. A write goes over a fresh connection. Throws CallFailed. */
+  readonly send: (call: Call) => Promise<Answer>
+  /** Requests that began to leave so far. */
+  readonly requests: () => number
+  readonly close: () => Promise<void>
+}
+
+/** Throws where the key cannot be sent as a header at all. */
+export function createClient(options: ClientOptions): Client {
+  const { baseUrl, budget, signal, log, timeoutMs = 30_000, maxBodyBytes = 64 * 1024 * 1024 } = options
+  const { windowMs = 60_000, retries = usualRetries, random = Math.random, now = Date.now } = options
+  const redact = createRedact(options.key)
+  const headers = toHeaders(options.key, options.version ?? '0')
+  const connect = { timeout: Math.min(timeoutMs, 10_000) }
+  const reads = new Pool(baseUrl.origin, { connections: 16, allowH2: false, connect })
+  // Without keep-alive: a write must not be lost on a connection that the other side was just closing.
+  const writes = new Pool(baseUrl.origin, { connections: 8, pipelining: 0, allowH2: false, connect })
+  const share = createRetryShare()
+  let sent = 0
+
+  async function send(call: Call): Promise<Answer> {
+    const lease = await slotFor(call)
+    const askedAt = now()
+    let answered = false
+    const result = await exchange(call.method === 'GET' ? reads : writes, toRequest(baseUrl, headers, call), {
+      timeoutMs,
+      maxBodyBytes,
+      signal,
+      onStart: () => {
+        sent += 1
+      },
+      onHead: () => {
+        answered = true
+        budget.answered(lease)
+      },
+    })
+    if (!answered && result.kind !== 'answered' && !result.left) budget.unsent(lease)
+    const outcome = classify(result, { call, askedAt, windowMs, maxBodyBytes, redact })
+    log?.debug({
+      event: 'call.ended',
+      method: call.method,
+      path: call.path,
+      ...toFields(outcome),
+      took_ms: now() - askedAt,
+    })
+    if (outcome.ok) return outcome.answer
+    if (outcome.failure.kind === 'throttled') await budget.throttled(lease, outcome.failure.waitMs).catch(() => {})
+    throw new CallFailed(outcome.failure)
+  }
+
+  /** The store of the budget may be out of reach. Then nothing is sent. */
+  async function slotFor(call: Call): Promise<Lease> {
+    try {
+      const deadlineMs = timeoutMs + 1000
+      return await budget.acquire({ lane: call.lane, write: call.method !== 'GET', deadlineMs, signal })
+    } catch (error) {
+      if (error instanceof CallFailed) throw error
+      const why = redact(
+        `the request budget is out of reach: ${error instanceof Error ? error.message : 'unknown error'}`,
+      )
+      throw new CallFailed({ kind: 'transient', why, left: false, status: null, requestId: null })
+    }
+  }
+
+  const onRetry = (failure: Failure, waitMs: Ms) =>
+    log?.warn({ event: 'call.retried', failure: failure.kind, why: describe(failure), wait_ms: Math.round(waitMs) })
+
+  return {
+    get: (path, query, lane) =>
+      withRetries(() => send({ method: 'GET', path, query, lane }), {
+        policy: retries,
+        share,
+        random,
+        signal,
+        onRetry,
+      }),
+    send,
+    requests: () => sent,
+    close: async () => {
+      await Promise.all([reads.destroy(), writes.destroy()])
+    },
+  }
+}
+
+function toHeaders(key: string, version: string): Readonly<Record<string, string>> {
+  // What is wrong with it must not be said by showing it.
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new Error('the API key holds characters that cannot be sent in a header')
+  return {
+    authorization: `Bearer ${key}`,
+    accept: 'application/json',
+    'accept-encoding': 'gzip',
+    'user-agent': `deskmirror/${version}`,
+  }
+}
+
+function toRequest(baseUrl: URL, headers: Readonly<Record<string, string>>, call: Call): HttpRequest {
+  const path = baseUrl.pathname.replace(/\/+$/, '') + call.path + toSearch(call.query ?? {})
+  if (call.body === undefined) return { method: call.method, path, headers, body: null }
+  const typed = { ...headers, 'content-type': 'application/json' }
+  return { method: call.method, path, headers: typed, body: stringifyJson(call.body) }
+}
+
+function toSearch(query: Query): string {
+  const search = new URLSearchParams()
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) search.append(key, String(value))
+  return search.size === 0 ? '' : `?${search}`
+}
+
+function toFields(outcome: Outcome): Readonly<Record<string, unknown>> {
+  if (outcome.ok) return { status: outcome.answer.status, request_id: outcome.answer.requestId }
+  return { failure: outcome.failure.kind, why: describe(outcome.failure) }
+}

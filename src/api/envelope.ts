@@ -1,0 +1,98 @@
+/** What an answer's body says, however oddly it is put: nothing here trusts the body's shape, and nothing throws. */
+import { parseJson } from '../core/json.ts'
+import type { Json } from '../core/row.ts'
+
+type JsonObject = { readonly [key: string]: Json }
+
+export type Envelope = {
+  /** undefined where there is none. */
+  readonly data: Json | undefined
+  readonly error: ErrorBody | null
+  readonly requestId: string | null
+}
+
+export type ErrorBody = {
+  readonly code: string | null
+  readonly message: string | null
+  readonly status: number | null
+  /** The offending fields, in the service's spelling. */
+  readonly fields: readonly string[]
+}
+
+/** null where the text is no JSON object. */
+export function readEnvelope(text: string): Envelope | null {
+  const body = asObject(parsed(text))
+  if (body === null) return null
+  return { data: body.data, error: toError(body), requestId: asName(body.requestId) }
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+function toError(body: JsonObject): ErrorBody | null {
+  const error = body.error
+  if (typeof error === 'string') return { code: null, message: error, status: null, fields: [] }
+  const from = asObject(error)
+  if (from === null) return null
+  const issues = asObject(from.context)?.issues ?? asObject(body.context)?.issues ?? from.issues ?? from.details
+  return {
+    code: asName(from.code),
+    message: asName(from.message),
+    status: typeof from.status === 'number' ? from.status : null,
+    fields: [...new Set(fieldsOf(issues))].slice(0, 50),
+  }
+}
+
+/** The service does not document an issue's shape: these are the ones that validators make. */
+function fieldsOf(issues: Json | undefined): string[] {
+  if (Array.isArray(issues)) return issues.flatMap(fieldsOfIssue)
+  if (typeof issues === 'string') return fieldsOfIssue(issues)
+  const byField = asObject(issues)
+  return byField === null ? [] : Object.keys(byField).map(toField)
+}
+
+const fieldKeys = ['path', 'field', 'param', 'parameter', 'property', 'instancePath', 'pointer', 'name', 'key', 'loc']
+
+function fieldsOfIssue(issue: Json): string[] {
+  if (typeof issue === 'string') return [toField(issue)].filter((field) => field !== '')
+  if (Array.isArray(issue)) return [toPath(issue)].filter((field) => field !== '')
+  const from = asObject(issue)
+  if (from === null) return []
+  const params = asObject(from.params)
+  const listed = [...asNames(from.keys), ...asNames(params?.missingProperty), ...asNames(params?.additionalProperty)]
+  const named = fieldKeys.map((key) => from[key]).map((path) => (Array.isArray(path) ? toPath(path) : toField(path)))
+  const first = named.find((field) => field !== '')
+  return first === undefined ? listed : [first, ...listed]
+}
+
+/** `content`, `body.content`, `/content`, `"content" is required`, `content: required` → `content`. */
+function toField(text: Json | undefined): string {
+  if (typeof text !== 'string') return ''
+  const quoted = /["'`]([\w$.[\]-]+)["'`]/.exec(text)?.[1]
+  const word = /^[\w$.[\]/-]+/.exec(text.trim())?.[0]
+  return toPath((quoted ?? word ?? '').split(/[./]/).filter((part) => part !== ''))
+}
+
+function toPath(parts: readonly Json[]): string {
+  const names = parts.filter((part) => typeof part === 'string' || typeof part === 'number').map(String)
+  const place = /^(body|query|querystring|params|path|headers|#)$/i
+  return (names.length > 1 && place.test(names[0] ?? '') ? names.slice(1) : names).join('.')
+}
+
+function asObject(value: Json | undefined): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+}
+
+function asNames(value: Json | undefined): string[] {
+  return (Array.isArray(value) ? value : [value]).filter((name) => typeof name === 'string')
+}
+
+function asName(value: Json | undefined): string | null {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  return typeof value === 'string' && value !== '' ? value : null
+}

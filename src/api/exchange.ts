@@ -1,0 +1,102 @@
+/**
+ * One HTTP exchange over undici: a request, its whole answer, a deadline for both. It never throws, follows no redirect
+ * and tries nothing twice. undici's `dispatch` and not its `request`, because only the former tells when the request
+ * began to leave.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Ms } from '../core/time.ts'
+import { tooLarge } from './decode.ts'
+
+export type HttpRequest = {
+  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
+/** `left`: whether any byte of the request may have left this machine. `head`: the answer's, as far as it came. */
+export type Exchange =
+  | { readonly kind: 'answered'; readonly head: Head; readonly body: Buffer }
+  | { readonly kind: 'broken'; readonly why: string; readonly left: boolean; readonly head: Head | null }
+  | { readonly kind: 'aborted'; readonly left: boolean }
+
+export type Head = { readonly status: number; readonly headers: IncomingHttpHeaders }
+
+export type Terms = {
+  readonly timeoutMs: Ms
+  readonly maxBodyBytes: number
+  readonly signal: AbortSignal
+  /** The request begins to leave. */
+  readonly onStart: () => void
+  /** The answer's head is here: whatever the service counts, it has counted. */
+  readonly onHead: () => void
+}
+
+export function exchange(pool: Dispatcher, request: HttpRequest, terms: Terms): Promise<Exchange> {
+  return new Promise((resolve) => {
+    let controller: Dispatcher.DispatchController | null = null
+    let head: Head | null = null
+    let done = false
+    const chunks: Buffer[] = []
+    let size = 0
+
+    const end = (result: Exchange) => {
+      if (done) return
+      done = true
+      clearTimeout(deadline)
+      terms.signal.removeEventListener('abort', stop)
+      resolve(result)
+    }
+    const give = (result: Exchange) => {
+      end(result)
+      controller?.abort(new Error('given up'))
+    }
+    const broken = (why: string): Exchange => ({ kind: 'broken', why, left: controller !== null, head })
+    const stop = () => give({ kind: 'aborted', left: controller !== null })
+    const deadline = setTimeout(() => give(broken(`no whole answer within ${terms.timeoutMs} ms`)), terms.timeoutMs)
+    terms.signal.addEventListener('abort', stop, { once: true })
+    if (terms.signal.aborted) return stop()
+
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(started) {
+        // Given up while it still waited for a connection: nothing leaves.
+        if (done) return started.abort(new Error('given up'))
+        controller = started
+        // A write that leaves is seen to its end: cut off, nobody would know whether the service did it.
+        if (request.method !== 'GET') terms.signal.removeEventListener('abort', stop)
+        terms.onStart()
+      },
+      onResponseStart(_controller, status, headers) {
+        if (status < 200 || done) return
+        head = { status, headers }
+        terms.onHead()
+      },
+      onResponseData(_controller, chunk) {
+        size += chunk.length
+        if (size > terms.maxBodyBytes) give(broken(tooLarge(terms.maxBodyBytes)))
+        else chunks.push(chunk)
+      },
+      onResponseEnd() {
+        end(head === null ? broken('no answer') : { kind: 'answered', head, body: Buffer.concat(chunks) })
+      },
+      onResponseError(_controller, error) {
+        end(broken(reason(error)))
+      },
+    }
+    try {
+      pool.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler)
+    } catch (error) {
+      end(broken(reason(error)))
+    }
+  })
+}
+
+/** The reason without the error itself: undici's errors carry sockets and headers. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown network error'
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  const inner = error instanceof AggregateError ? error.errors.map(reason).join('; ') : ''
+  const text = error.message || inner
+  return text.includes(code) ? text : `${code}: ${text}`
+}

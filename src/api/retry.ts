@@ -1,0 +1,88 @@
+/** Reads again what is worth reading again: the one layer of retries. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import pRetry from 'p-retry'
+import { CallFailed, type Failure } from '../core/failure.ts'
+import type { Ms } from '../core/time.ts'
+
+export type RetryPolicy = {
+  /** Tries of one read that may fail, the first included. A 429 is none. */
+  readonly attempts: number
+  /** The n-th retry waits a random part of `baseMs` × 2^(n−1), at most of `capMs`. */
+  readonly baseMs: Ms
+  readonly capMs: Ms
+  /** Sum of the waits that the service may ask of one read before we give up: after 429, and by Retry-After. */
+  readonly patienceMs: Ms
+}
+
+export const usualRetries: RetryPolicy = { attempts: 8, baseMs: 250, capMs: 20_000, patienceMs: 15 * 60_000 }
+
+/**
+ * The share of retries is capped, so that an outage does not multiply the load: each read earns 0.6 of a retry, and there
+ * is a small store of them. A quarter of all answers may be faulty (a third of a retry each) without ever reaching it.
+ */
+export type RetryShare = { readonly earn: () => void; readonly spend: () => boolean }
+
+export function createRetryShare(): RetryShare {
+  const most = 100
+  let saved = 30
+  return {
+    earn: () => {
+      saved = Math.min(most, saved + 0.6)
+    },
+    spend: () => {
+      if (saved < 1) return false
+      saved -= 1
+      return true
+    },
+  }
+}
+
+export type RetryDeps = {
+  readonly policy: RetryPolicy
+  readonly share: RetryShare
+  /** 0 to below 1. */
+  readonly random: () => number
+  readonly signal: AbortSignal
+  readonly onRetry: (failure: Failure, waitMs: Ms) => void
+}
+
+/** Throws CallFailed when it gives up, at once when the signal says so. */
+export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps): Promise<T> {
+  const { policy, share, random, signal } = deps
+  let asked: Ms = 0
+  share.earn()
+  const waitFor = (failure: Failure, retry: number): Ms | null => {
+    if (failure.kind === 'throttled') {
+      asked += failure.waitMs
+      // The budget makes the next try wait.
+      return asked > policy.patienceMs ? null : 0
+    }
+    if (failure.kind !== 'transient' || retry >= policy.attempts) return null
+    asked += failure.waitMs ?? 0
+    if (asked > policy.patienceMs || !share.spend()) return null
+    return (failure.waitMs ?? 0) + random() * Math.min(policy.capMs, policy.baseMs * 2 ** (retry - 1))
+  }
+  try {
+    return await pRetry(attempt, {
+      // One more than we use: p-retry would count a 429 after the last retry as the end.
+      retries: policy.attempts,
+      minTimeout: 0,
+      signal,
+      shouldConsumeRetry: ({ error }) => failureOf(error)?.kind !== 'throttled',
+      shouldRetry: async ({ error, retriesConsumed }) => {
+        const failure = failureOf(error)
+        const waitMs = failure && waitFor(failure, retriesConsumed + 1)
+        if (failure === null || waitMs === null) return false
+        deps.onRetry(failure, waitMs)
+        if (waitMs > 0) await sleep(waitMs, undefined, { signal })
+        return true
+      },
+    })
+  } catch (error) {
+    throw signal.aborted ? new CallFailed({ kind: 'aborted' }) : error
+  }
+}
+
+function failureOf(error: Error): Failure | null {
+  return error instanceof CallFailed ? error.failure : null
+}

@@ -1,0 +1,274 @@
+/**
+ * The request budget of one key: who may send now, and who waits for how long. Pure: `(state, now, …) → state`.
+ *
+ * A lease is anchored on the answer: its slot is taken before the request leaves and free again one window after the
+ * answer arrived (or one window after the deadline, where none did). Whenever the service counted a request, it did so
+ * between sending and answer; so all requests that it counts within one window hold their slots at one moment, and no
+ * window, fixed or sliding, holds more than there are slots. A limiter that counts at sending time cannot promise that.
+ */
+import { type Lane, lanes } from './lane.ts'
+import { addLease, expireLeases, removeLease, shiftLeases, toGrain, untilNextFree } from './leases.ts'
+import { type Allowance, burst, emptyPool, nextPacedAt, type Pool, waitForSlot } from './pool.ts'
+import type { Rate } from './rate.ts'
+import type { BudgetView } from './report.ts'
+import type { EpochMs, Ms } from './time.ts'
+
+/** `reserve`: the share of the slots, 0 to below 1, that is left to other programs that use the same key. */
+export type BudgetPolicy = { readonly rate: Rate; readonly writeRate: Rate; readonly reserve: number }
+
+/** One kind of request that a process has waiting. `deadlineMs`: how long it can take at most, once it is granted. */
+export type Ask = { readonly lane: Lane; readonly write: boolean; readonly deadlineMs: Ms }
+
+/** A granted request. Give it back by `settle`; one that is not given back ends one window after its deadline. */
+export type Lease = {
+  readonly grantedAt: EpochMs
+  readonly freeAt: EpochMs
+  /** When its slot among the writes is free again; null for a read. */
+  readonly writeFreeAt: EpochMs | null
+}
+
+/** `granted`: the place in the list of asks that may go. `waitMs`: ask again after so long, or when something changes. */
+export type Decision = { readonly granted: number; readonly lease: Lease } | { readonly waitMs: Ms }
+
+/** A process that was told to wait, and for what. It is overtaken by nobody behind it until `until`. */
+type Waiting = { readonly holder: string; readonly lane: number; readonly since: EpochMs; readonly until: EpochMs }
+
+/** Plain data. All times are by the clock of whoever keeps the state. */
+export type BudgetState = {
+  readonly at: EpochMs
+  readonly all: Pool
+  readonly writes: Pool
+  readonly pausedUntil: EpochMs
+  /** After a 429: the share of the slots that was left then. */
+  readonly shrunk: { readonly at: EpochMs; readonly share: number }
+  readonly throttled: number
+  readonly waiting: readonly Waiting[]
+}
+
+export const freshBudget: BudgetState = {
+  at: 0,
+  all: emptyPool,
+  writes: emptyPool,
+  pausedUntil: 0,
+  shrunk: { at: 0, share: 1 },
+  throttled: 0,
+  waiting: [],
+}
+
+/** Kept back for what we cannot see: a request that the service counts twice, a clock that is not quite ours. */
+const margin = 0.05
+const shrinkBy = 0.8
+const leastShare = 0.1
+/** Share of the slots that comes back with each window without a 429. */
+const growth = 0.05
+
+/**
+ * One process asks for one request; `asks` is what it has waiting, most urgent first, each kind once. Reads do not wait
+ * for writes that have no slot of their own; otherwise nobody overtakes a more urgent ask, nor an older one as urgent.
+ */
+export function take(
+  policy: BudgetPolicy,
+  before: BudgetState,
+  clock: EpochMs,
+  holder: string,
+  asks: readonly Ask[],
+): { readonly state: BudgetState; readonly decision: Decision } {
+  const state = moveTo(before, clock)
+  const now = state.at
+  const { all, writes } = allowances(policy, state, now)
+  const own = (ask: Ask) => (ask.write ? waitForSlot(state.writes, writes, now) : 0)
+  const shared = Math.max(state.pausedUntil - now, waitForSlot(state.all, all, now))
+  const first = asks.findIndex((ask) => own(ask) <= shared)
+  const ask = asks[first]
+  if (ask === undefined) return told(state, holder, null, Math.min(...asks.map(own)), policy)
+  if (shared > 0) return told(state, holder, ask, shared, policy)
+  if (mustYield(state, all, holder, ask)) return told(state, holder, ask, all.windowMs / all.slots, policy)
+  return grant(state, { all, writes }, holder, ask, first)
+}
+
+/** How a lease ends: the service answered, or it is certain that no byte of the request left. */
+export type Ending = 'answered' | 'unsent'
+
+export function settle(
+  policy: BudgetPolicy,
+  before: BudgetState,
+  clock: EpochMs,
+  lease: Lease,
+  ending: Ending,
+): BudgetState {
+  const state = moveTo(before, clock)
+  const end = (pool: Pool, freeAt: EpochMs, windowMs: Ms): Pool => {
+    const rest = removeLease(pool.leases, freeAt)
+    return { ...pool, leases: ending === 'unsent' ? rest : addLease(rest, toGrain(state.at + windowMs, windowMs)) }
+  }
+  return {
+    ...state,
+    all: end(state.all, lease.freeAt, policy.rate.windowMs),
+    writes: lease.writeFreeAt === null ? state.writes : end(state.writes, lease.writeFreeAt, policy.writeRate.windowMs),
+  }
+}
+
+/**
+ * A 429: somebody else uses the key. Everybody rests for `waitMs`, and goes on with fewer slots. The requests that were
+ * under way at the same time say nothing new when they fail as well: the slots shrink once for all of them.
+ */
+export function throttle(
+  policy: BudgetPolicy,
+  before: BudgetState,
+  clock: EpochMs,
+  lease: Lease,
+  waitMs: Ms,
+): BudgetState {
+  const state = moveTo(before, clock)
+  const share = shareOf(policy, state, state.at)
+  const news = state.shrunk.share === 1 || lease.grantedAt >= state.shrunk.at
+  return {
+    ...state,
+    pausedUntil: Math.max(state.pausedUntil, state.at + waitMs),
+    shrunk: { at: state.at, share: news ? Math.max(leastShare, share * shrinkBy) : share },
+    throttled: state.throttled + 1,
+  }
+}
+
+/** Requests of the same key that were made without this budget, the last of them `agoMs` ago. */
+export type Spent = { readonly requests: number; readonly writes: number; readonly agoMs: Ms }
+
+/** Takes slots for what others spent, as if the last moment had been theirs: too long rather than too short. */
+export function seed(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, spent: Spent): BudgetState {
+  const state = moveTo(before, clock)
+  const hold = (pool: Pool, count: number, windowMs: Ms): Pool => {
+    const freeAt = toGrain(state.at - Math.max(0, spent.agoMs) + windowMs, windowMs)
+    return count <= 0 || freeAt <= state.at ? pool : { ...pool, leases: addLease(pool.leases, freeAt, count) }
+  }
+  return {
+    ...state,
+    all: hold(state.all, spent.requests, policy.rate.windowMs),
+    writes: hold(state.writes, spent.writes, policy.writeRate.windowMs),
+  }
+}
+
+export function view(policy: BudgetPolicy, before: BudgetState, clock: EpochMs): BudgetView {
+  const state = moveTo(before, clock)
+  return {
+    limit: policy.rate.requests,
+    windowMs: policy.rate.windowMs,
+    slots: allowances(policy, state, state.at).all.slots,
+    inUse: state.all.leases.total,
+    pausedForMs: state.pausedUntil > state.at ? state.pausedUntil - state.at : null,
+    throttled: state.throttled,
+  }
+}
+
+/** Milliseconds until so many more requests may have been sent, if nobody else asks: pause, burst, spread, even pace. */
+export function forecast(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, requests: number): Ms {
+  const state = moveTo(before, clock)
+  const { slots, windowMs } = allowances(policy, state, state.at).all
+  const taken = state.all.leases.total
+  const free = Math.max(0, slots - taken)
+  const atOnce = Math.max(0, burst(slots) - taken)
+  const even = windowMs / slots
+  const untilFree = taken === 0 ? windowMs : untilNextFree(state.all.leases, state.at)
+  const pause = Math.max(0, state.pausedUntil - state.at)
+  if (requests <= atOnce) return pause
+  const spread = Math.max(even, untilFree / Math.max(1, free - atOnce))
+  const fromFree = Math.max(0, Math.min(requests, free) - atOnce)
+  return pause + Math.max(fromFree * spread, requests > free ? untilFree : 0) + Math.max(0, requests - free) * even
+}
+
+function grant(
+  state: BudgetState,
+  { all, writes }: { readonly all: Allowance; readonly writes: Allowance },
+  holder: string,
+  ask: Ask,
+  granted: number,
+) {
+  const now = state.at
+  const freeAt = toGrain(now + ask.deadlineMs + all.windowMs, all.windowMs)
+  const writeFreeAt = ask.write ? toGrain(now + ask.deadlineMs + writes.windowMs, writes.windowMs) : null
+  const hold = (pool: Pool, allowance: Allowance, until: EpochMs): Pool => ({
+    leases: addLease(pool.leases, until),
+    pacedAt: nextPacedAt(pool, allowance, now),
+  })
+  return {
+    state: {
+      ...state,
+      all: hold(state.all, all, freeAt),
+      writes: writeFreeAt === null ? state.writes : hold(state.writes, writes, writeFreeAt),
+      waiting: withoutHolder(state.waiting, holder),
+    },
+    decision: { granted, lease: { grantedAt: now, freeAt, writeFreeAt } },
+  }
+}
+
+/** Notes what the process waits for, so that nobody behind it takes its turn; `ask` null: for nothing that others need. */
+function told(state: BudgetState, holder: string, ask: Ask | null, waitMs: Ms, policy: BudgetPolicy) {
+  const { windowMs } = policy.rate
+  // Nobody sleeps long: what holds it up may have gone, and a process that died must not hold up others for long.
+  const wait = Math.max(1, Math.min(waitMs, windowMs / 12))
+  const others = withoutHolder(state.waiting, holder)
+  if (ask === null) return { state: { ...state, waiting: others }, decision: { waitMs: wait } }
+  const lane = lanes.indexOf(ask.lane)
+  const known = state.waiting.find((entry) => entry.holder === holder && entry.lane === lane)
+  const until = state.at + wait + Math.min(1000, windowMs / 20)
+  const waiting = [...others, { holder, lane, since: known?.since ?? state.at, until }]
+  return { state: { ...state, waiting }, decision: { waitMs: wait } }
+}
+
+/** Whether another process has waited for something more urgent, or as urgent and longer. With slots to spare nobody yields. */
+function mustYield(state: BudgetState, all: Allowance, holder: string, ask: Ask): boolean {
+  if (state.all.leases.total < burst(all.slots)) return false
+  const lane = lanes.indexOf(ask.lane)
+  const since = state.waiting.find((entry) => entry.holder === holder && entry.lane === lane)?.since ?? state.at
+  return state.waiting.some(
+    (entry) => entry.holder !== holder && (entry.lane < lane || (entry.lane === lane && entry.since < since)),
+  )
+}
+
+function withoutHolder(waiting: readonly Waiting[], holder: string): readonly Waiting[] {
+  return waiting.some((entry) => entry.holder === holder) ? waiting.filter((entry) => entry.holder !== holder) : waiting
+}
+
+function allowances(policy: BudgetPolicy, state: BudgetState, now: EpochMs) {
+  const share = (1 - margin) * (1 - policy.reserve) * shareOf(policy, state, now)
+  const allowance = ({ requests, windowMs }: Rate): Allowance => ({
+    // The rounding keeps 0.95 × 600 from being 569.
+    slots: Math.max(1, Math.floor(Math.round(requests * share * 1e6) / 1e6)),
+    windowMs,
+  })
+  return { all: allowance(policy.rate), writes: allowance(policy.writeRate) }
+}
+
+function shareOf(policy: BudgetPolicy, { shrunk }: BudgetState, now: EpochMs): number {
+  if (shrunk.share === 1) return 1
+  return Math.min(1, shrunk.share + (growth * (now - shrunk.at)) / policy.rate.windowMs)
+}
+
+/**
+ * The state at `now`: what has ended is gone. A clock that was set back moves all times with it, so that each lease lasts
+ * as long as it would have.
+ */
+function moveTo(before: BudgetState, now: EpochMs): BudgetState {
+  const state = now < before.at ? shift(before, now - before.at) : before
+  const live = state.waiting.some((entry) => entry.until <= now)
+    ? state.waiting.filter((entry) => entry.until > now)
+    : state.waiting
+  return {
+    ...state,
+    at: now,
+    all: { ...state.all, leases: expireLeases(state.all.leases, now) },
+    writes: { ...state.writes, leases: expireLeases(state.writes.leases, now) },
+    waiting: live,
+  }
+}
+
+function shift(state: BudgetState, by: Ms): BudgetState {
+  const pool = ({ leases, pacedAt }: Pool): Pool => ({ leases: shiftLeases(leases, by), pacedAt: pacedAt + by })
+  return {
+    ...state,
+    all: pool(state.all),
+    writes: pool(state.writes),
+    pausedUntil: state.pausedUntil + by,
+    shrunk: { ...state.shrunk, at: state.shrunk.at + by },
+    waiting: state.waiting.map((entry) => ({ ...entry, since: entry.since + by, until: entry.until + by })),
+  }
+}
