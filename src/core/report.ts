@@ -93,12 +93,16 @@ export type StatusReport = {
   }
 }
 
-/** One question of `check`, and its answer. `hint` says what to do where it is not ok. */
+/**
+ * One question of `check`, and its answer. A warning says that a sync works, but will leave something out. `hint` says
+ * what to do where it is not ok; `retryable` that an error may pass without anybody changing anything.
+ */
 export type CheckItem = {
   readonly name: string
   readonly state: 'ok' | 'warning' | 'error'
   readonly detail: string
   readonly hint: string | null
+  readonly retryable?: boolean
 }
 
 /** `verify`, one project: what differs between the mirror and the service. */

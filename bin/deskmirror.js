@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+// The launcher: finds a Node.js that can run deskmirror. Written so that any Node.js, however old, can read it.
+'use strict'
+
+var fs = require('fs')
+var path = require('path')
+
+var needed = [22, 19]
+var root = path.join(__dirname, '..')
+var source = path.join(root, 'src', 'cli', 'main.ts')
+var compiled = path.join(root, 'dist', 'src', 'cli', 'main.js')
+var bundled = path.join(root, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+var isCheckout = fs.existsSync(source)
+var program = isCheckout ? source : compiled
+
+if (isNewEnough() && (!isCheckout || canStripTypes())) {
+  require('./import.js')(program)
+} else if (fs.existsSync(bundled) && fs.realpathSync(bundled) !== fs.realpathSync(process.execPath)) {
+  require('./handover.js')(bundled, [program].concat(process.argv.slice(2)))
+} else {
+  process.stderr.write(
+    'deskmirror needs Node.js ' +
+      needed.join('.') +
+      ' or newer, and this is ' +
+      process.versions.node +
+      ': install it from your system or from nodejs.org' +
+      (isCheckout ? ', or run `npm ci` here' : '') +
+      '\n'
+  )
+  process.exitCode = 2
+}
+
+function isNewEnough() {
+  var version = process.versions.node.split('.').map(Number)
+  return version[0] > needed[0] || (version[0] === needed[0] && version[1] >= needed[1])
+}
+
+function canStripTypes() {
+  return Boolean(process.features && process.features.typescript)
+}

@@ -1,0 +1,44 @@
+/** The command line: joins the commands, and turns every way of ending into an exit code. */
+import { Command, CommanderError } from 'commander'
+import { checkCommand } from './check.ts'
+import { migrateCommand } from './migrate.ts'
+import { openShell } from './shell.ts'
+import { statusCommand } from './status.ts'
+import { syncCommand } from './sync.ts'
+import { troubleLines, troubleOf } from './trouble.ts'
+import { verifyCommand } from './verify.ts'
+import { version } from './version.ts'
+
+const examples = `
+Start here:
+  $ deskmirror demo       nothing to configure: a service double, a mirror of it, and what is in the mirror
+  $ deskmirror check      what a real project needs, and how to get it
+  $ deskmirror sync       mirror the project into SQLite, or into Postgres
+
+Configuration: variables (a file .env is read), or deskmirror.yaml for several projects; see docs/configuration.md.
+Exit code: 0 done · 1 failed, trying again may help · 2 a person must change something · 3 done, with stated gaps`
+
+const shell = openShell()
+const program = new Command('deskmirror')
+  .description('Mirrors the conversations, visitors and calls of a messaging project into SQLite or Postgres.')
+  .version(version())
+  .addHelpText('after', examples)
+const commands = [checkCommand, syncCommand, statusCommand, verifyCommand, migrateCommand]
+for (const command of commands) program.addCommand(command(shell))
+for (const command of [program, ...program.commands]) {
+  command
+    .exitOverride()
+    .showHelpAfterError(`(deskmirror ${command === program ? '' : `${command.name()} `}--help shows what is possible)`)
+}
+program.parseAsync().catch(end)
+
+/** Help and version end well; everything else that the parser throws is a mistake in the call. */
+function end(error: unknown): void {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? 0 : 2
+    return
+  }
+  const trouble = troubleOf(error)
+  process.stderr.write(`${troubleLines(trouble, shell.stackTraces()).join('\n')}\n`)
+  process.exitCode = trouble.exitCode
+}

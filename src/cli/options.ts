@@ -1,0 +1,28 @@
+/** Options that several commands share, and the checks of their values. */
+import { InvalidArgumentError, Option } from 'commander'
+import type { ProjectConfig } from '../config.ts'
+import type { StreamName } from '../core/row.ts'
+import { streamNames } from '../core/row.ts'
+
+export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
+export const projectOption = () => new Option('--project <name>', 'only this project of deskmirror.yaml')
+export const quietOption = () => new Option('--quiet', 'no progress, only the answer and warnings')
+export const streamsOption = () => new Option('--streams <a,b>', 'only these streams').argParser(streamList)
+
+export function streamList(text: string): readonly StreamName[] {
+  const names = text.split(',').map((name) => name.trim())
+  const known = streamNames.filter((name) => names.includes(name))
+  const strange = names.filter((name) => !known.some((stream) => stream === name))
+  if (strange.length === 0) return known
+  throw new InvalidArgumentError(`${strange.join(', ')}: choose from ${streamNames.join(', ')}.`)
+}
+
+export function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Write a whole number.')
+}
+
+/** What was asked for on the command line, else what the project mirrors. */
+export function streamsFor(project: ProjectConfig, asked: readonly StreamName[] | undefined): readonly StreamName[] {
+  return asked === undefined ? project.streams : asked
+}

@@ -1,0 +1,52 @@
+/** What a command may touch of the world outside: the two streams, the configuration, the work itself. */
+import type { Config } from '../config.ts'
+import { loadConfig, wantsStackTraces } from '../config.ts'
+import { createLog, type Logger } from '../log.ts'
+import type { Needs } from '../settings/sources.ts'
+import type { Display } from './display.ts'
+import { openDisplay } from './display.ts'
+import { interruptible } from './interrupt.ts'
+import type { Work } from './work.ts'
+
+export type Shell = {
+  /** Writes to standard output: the answer, and nothing else. */
+  readonly out: (text: string) => void
+  /** Standard error: progress, and whatever is said beside it. */
+  readonly display: (quiet: boolean) => Display
+  readonly loadConfig: (needs: Needs) => Config
+  /** The log of a command; on a terminal the display shows what `info` would say, unless somebody chose the level. */
+  readonly openLog: (config: Config, display: Display) => Logger
+  readonly stackTraces: () => boolean
+  /** From this call on, Ctrl-C aborts the signal instead of ending the process. */
+  readonly interruptible: (display: Display) => AbortSignal
+  /** Loaded only when a command really works, so that help and mistakes are answered at once. */
+  readonly work: () => Promise<Work>
+  readonly now: () => number
+}
+
+export function openShell(): Shell {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', endQuietly)
+  return {
+    out: (text) => process.stdout.write(text),
+    display: (quiet) => openDisplay(process.stderr, quiet, Date.now),
+    loadConfig,
+    openLog: logTo,
+    stackTraces: () => wantsStackTraces(),
+    interruptible: (display) => interruptible(display.say),
+    work: () => import('../compose.ts'),
+    now: Date.now,
+  }
+}
+
+function logTo(config: Config, display: Display): Logger {
+  const level = display.kind === 'plain' || config.logLevelChosen ? config.logLevel : 'warn'
+  const secrets = config.projects.map((project) => project.apiKey.reveal())
+  const log = createLog({ level, pretty: process.stderr.isTTY, secrets, write: (line) => display.above(line) })
+  for (const warning of config.warnings) log.warn({ event: 'config.doubted', warning })
+  return log
+}
+
+/** `deskmirror status | head`: who reads has seen enough. Any other failure to write is a reason to stop, too. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === 'EPIPE' ? (process.exitCode ?? 0) : 1)
+}

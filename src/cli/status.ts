@@ -1,0 +1,92 @@
+/** `deskmirror status`: how fresh and how complete the mirror is. Asks the warehouse only. */
+import { Command } from 'commander'
+import type { StatusReport } from '../core/report.ts'
+import type { EpochMs } from '../core/time.ts'
+import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
+import { jsonOption, projectOption } from './options.ts'
+import { ago, count, duration, plural } from './readable.ts'
+import type { Shell } from './shell.ts'
+import { gapLine } from './sync.ts'
+import { aligned } from './table.ts'
+
+type Options = { readonly project?: string; readonly verbose?: true; readonly json?: true }
+
+const examples = `
+Asks the warehouse only: needs no key and makes no request.
+
+Examples:
+  $ deskmirror status
+  $ deskmirror status --verbose     also why deskmirror thinks that the service behaves as it does
+  $ deskmirror status --json | jq '.projects[].streams[] | {stream, rows, due}'
+
+Exit code: 0 whatever the state of the mirror is · 1 or 2 if it cannot be read`
+
+export function statusCommand(shell: Shell): Command {
+  return new Command('status')
+    .summary('show freshness, rows, gaps, open work and the budget')
+    .description('Shows how fresh and how complete the mirror is, what is still to do, and how long that takes.')
+    .addOption(projectOption())
+    .option('--verbose', 'show the evidence behind each behaviour of the service')
+    .addOption(jsonOption())
+    .addHelpText('after', examples)
+    .action((options: Options) => give(shell, options.json === true, () => status(shell, options)))
+}
+
+async function status(shell: Shell, options: Options): Promise<Answer> {
+  const config = shell.loadConfig('mirror')
+  const projects = chosen(config.projects, options.project)
+  const { statusOf } = await shell.work()
+  const answers = await eachProject(projects, null, (project) => statusOf(config, project))
+  return joined(answers, (report) => ({ lines: showStatus(report, options.verbose === true, shell.now()), exit: 0 }))
+}
+
+export function showStatus(report: StatusReport, verbose: boolean, now: EpochMs): readonly string[] {
+  const header = ['', 'rows', 'deleted', 'due', 'newest', 'read to the end', '']
+  const rows = report.streams.map((it) => [
+    it.stream,
+    count(it.rows),
+    count(it.deleted),
+    count(it.due),
+    it.newest ?? '–',
+    ago(it.syncedAt, now),
+    it.failed !== null ? `failed: ${it.failed}` : it.skipped !== null ? `skipped: no scope ${it.skipped}` : '',
+  ])
+  return [
+    ...aligned([
+      ['project', report.project],
+      ['last run', lastRun(report, now)],
+      ...runningRow(report, now),
+      ...budgetRows(report),
+    ]),
+    ...aligned([header, ...rows]),
+    ...(report.gaps.length === 0 ? ['no gaps'] : report.gaps.map(gapLine)),
+    ...learned(report, verbose),
+  ]
+}
+
+function lastRun({ lastRun: run }: StatusReport, now: EpochMs): string {
+  if (run === null) return 'none yet: `deskmirror sync` makes the first'
+  const end = run.finishedAt === null ? `started ${ago(run.startedAt, now)}` : ago(run.finishedAt, now)
+  return `${run.mode}, ${run.outcome ?? 'not finished'}, ${end}, ${plural(run.requests, 'request')}`
+}
+
+function runningRow({ running }: StatusReport, now: EpochMs): string[][] {
+  return running === null ? [] : [['running', `${running.holder}, since ${ago(running.since, now)}`]]
+}
+
+function budgetRows({ budget, writebacks }: StatusReport): string[][] {
+  const used = `${count(budget.usedInWindow)} of ${count(budget.limit)} in the last ${duration(budget.windowMs)}`
+  const forecast = budget.forecastMs === 0 ? '' : `; what is due takes about ${duration(budget.forecastMs)}`
+  const queue = Object.entries(writebacks).map(([state, rows]) => `${count(rows)} ${state}`)
+  return [['budget', used + forecast], ...(queue.length === 0 ? [] : [['write-backs', queue.join(', ')]])]
+}
+
+function learned({ behaviours }: StatusReport, verbose: boolean): string[] {
+  if (behaviours.length === 0) return []
+  if (!verbose)
+    return [`${plural(behaviours.length, 'behaviour')} of the service learned (--verbose shows the evidence)`]
+  return aligned([
+    ['learned', '', ''],
+    ...behaviours.map((it) => [it.name, it.value, `${it.evidence} (${it.learnedAt})`]),
+  ])
+}

@@ -1,0 +1,50 @@
+/** From whatever was thrown to what a person is told, and to the exit code. */
+import { CallFailed, describe } from '../core/failure.ts'
+import { UserError } from '../core/user-error.ts'
+import type { ExitCode } from './exit.ts'
+import { printable } from './readable.ts'
+
+/** `stack` is there for bugs only. */
+export type Trouble = {
+  readonly what: string
+  readonly why: string
+  readonly next: string
+  readonly exitCode: ExitCode
+  readonly stack?: string
+}
+
+export function troubleOf(error: unknown): Trouble {
+  if (error instanceof UserError) {
+    const { what, why, next, exitCode } = error
+    return { what, why, next, exitCode }
+  }
+  return error instanceof CallFailed ? ofCall(error) : ofBug(error)
+}
+
+/** `deskmirror: what: why`, several reasons one a line, then what to do. */
+export function troubleLines({ what, why, next, stack }: Trouble, withStack: boolean): string[] {
+  const reasons = why.split('\n').map(printable)
+  const head =
+    reasons.length === 1 ? [`deskmirror: ${what}: ${reasons[0]}`] : [`deskmirror: ${what}`, ...reasons.map(indented)]
+  return [...head, ...(next === '' ? [] : [`  → ${next}`]), ...(withStack && stack !== undefined ? [stack] : [])]
+}
+
+function ofCall(error: CallFailed): Trouble {
+  const { failure } = error
+  const what = 'the service did not answer as it should'
+  if (failure.kind === 'aborted') return { what: 'stopped', why: describe(failure), next: '', exitCode: 1 }
+  const needsPerson = failure.kind === 'denied' || failure.kind === 'refused'
+  const next = needsPerson ? '`deskmirror check` says what the key may do' : 'try again later'
+  return { what, why: describe(failure), next, exitCode: needsPerson ? 2 : 1 }
+}
+
+function ofBug(error: unknown): Trouble {
+  const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const next = 'please report this, with what DESKMIRROR_LOG_LEVEL=debug prints'
+  const trouble: Trouble = { what: 'this is a mistake in deskmirror', why: printable(why), next, exitCode: 1 }
+  return error instanceof Error && error.stack !== undefined ? { ...trouble, stack: error.stack } : trouble
+}
+
+function indented(line: string): string {
+  return `  ${line}`
+}

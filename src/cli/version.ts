@@ -1,0 +1,8 @@
+/** The version of the program, from the package that this file is part of: the sources, or what was compiled of them. */
+import { existsSync, readFileSync } from 'node:fs'
+
+export function version(): string {
+  const here = ['../../package.json', '../../../package.json'].map((path) => new URL(path, import.meta.url))
+  const found = here.find((url) => existsSync(url))
+  return found === undefined ? 'unknown' : String(JSON.parse(readFileSync(found, 'utf8')).version)
+}

@@ -1,0 +1,51 @@
+/** The log: one event a line on standard error, JSON for machines, short text for a person at a terminal. */
+import { type Logger, pino, stdTimeFunctions } from 'pino'
+import type { LogLevel } from './settings/settings.ts'
+
+export type { Logger } from 'pino'
+
+export type LogOptions = {
+  readonly level: LogLevel
+  /** Short text instead of JSON. */
+  readonly pretty: boolean
+  /** Texts that must not appear, whoever wrote them into an event. */
+  readonly secrets: readonly string[]
+  /** Takes one line with its line break. */
+  readonly write: (line: string) => void
+}
+
+const redacted = ['key', 'apiKey', 'api_key', 'authorization', 'token', 'password', 'secret']
+
+export function createLog(options: LogOptions): Logger {
+  const paths = redacted.flatMap((name) => [name, `*.${name}`])
+  const write = (line: string) => {
+    const safe = withoutSecrets(line, options.secrets)
+    options.write(options.pretty ? short(safe) : safe)
+  }
+  const settings = {
+    level: options.level,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (level: string) => ({ level }), bindings: () => ({}) },
+    redact: { paths, censor: '[secret]' },
+  }
+  return pino(settings, { write })
+}
+
+/** Also whatever looks like a live key: one that nobody told us about is one all the same. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  const known = secrets.filter((value) => value.length >= 4)
+  return known.reduce(
+    (safe, value) => safe.replaceAll(value, '[secret]'),
+    text.replace(/svc_[a-z]+_[\w-]+/g, '[secret]'),
+  )
+}
+
+/** `12:03:11 warn call.throttled wait_ms=2000 attempt=2` */
+function short(line: string): string {
+  const { level, time, event, msg, ...fields }: Record<string, unknown> = JSON.parse(line)
+  const words = Object.entries(fields).map(
+    ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  const clock = typeof time === 'string' ? time.slice(11, 19) : ''
+  return `${[clock, level, event, msg, ...words].filter((part) => part !== undefined && part !== '').join(' ')}\n`
+}
