@@ -51,8 +51,8 @@ export type Page = { readonly ids: readonly string[]; readonly times: readonly T
 
 export type Step = {
   readonly walk: Walk
-  /** A second that holds more rows than a page: the walk goes on behind it, and parts of the list may still show it. */
-  readonly crowded: Seconds | null
+  /** Seconds that hold more rows than a page: the walk goes on behind them, and parts of the list may still show them. */
+  readonly crowded: readonly Seconds[]
   /** What this walk could not see. */
   readonly missed: readonly { readonly range: Range; readonly reason: string }[]
   /** The page contradicts what was believed about the list's order. */
@@ -111,7 +111,7 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
   }
   const trying = walk.leg !== null && before.known.trust[walk.leg.side] === 'try'
   if (trying && lesson.unordered) return { ...distrust(before, 'ignored'), changed: false }
-  const next = full ? onward(walk, asked, page) : covered(walk, page)
+  const next = excluded(before, walk) ? behind(walk, asked, page, full) : proceed(walk, asked, page, full)
   if (!walk.unordered || before.unordered || before.now === null) return { ...next, changed: lesson.changed }
   return {
     ...next,
@@ -124,7 +124,7 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
 export function refused(walk: Walk, parameter: 'limit' | 'bound'): Step {
   if (parameter === 'bound') return { ...distrust(walk, 'refused'), changed: false }
   const known = { ...walk.known, trust: { ...walk.known.trust, limit: 'refused' as const } }
-  return { walk: { ...walk, known }, crowded: null, missed: [], changed: false }
+  return { walk: { ...walk, known }, crowded: [], missed: [], changed: false }
 }
 
 export const reasons = {
@@ -159,6 +159,34 @@ function learn({ known, tight, leg }: Walk, order: Order | null, asked: Asked, p
     trust: { ...known.trust, ...bounds, limit: limit === 'try' ? heard : limit },
     largest: page.hasMore ? Math.max(known.largest, page.ids.length) : known.largest,
   }
+}
+
+function proceed(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
+  return full ? onward(walk, asked, page) : covered(walk, page)
+}
+
+/** Asking without overlap has just shown that bounds exclude their second: the page lies behind it, and it is crowded. */
+function excluded({ leg, tight, known }: Walk, after: Walk): boolean {
+  return leg !== null && tight && known.includes[leg.side] === null && after.known.includes[leg.side] === false
+}
+
+function behind(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
+  const { now, leg } = walk
+  if (now === null || leg === null) return covered(walk, page)
+  const second = secondOf(leg.side, now)
+  const next = proceed({ ...walk, now: beyond(leg.side, now), tight: false }, asked, page, full)
+  return { ...next, crowded: [second, ...next.crowded] }
+}
+
+/** The second where the walk stands. */
+function secondOf(side: Side, now: Range): Seconds {
+  return side === 'up' ? now.lo : (now.hi ?? now.lo)
+}
+
+/** The range without the second where the walk stands. */
+function beyond(side: Side, now: Range): Range {
+  const second = secondOf(side, now)
+  return side === 'up' ? { lo: second + 1, hi: now.hi } : { lo: now.lo, hi: second - 1 }
 }
 
 /** After a full page: on from its edge, or through a second that is too crowded. */
@@ -196,7 +224,7 @@ function firstLeg(walk: Walk, page: Page, edges: Readonly<Record<Side, Range>>):
     other: side === null && usable(walk, spare) ? edges[spare] : null,
     proven: side !== null && usable(walk, side),
     claimed: page.hasMore,
-    doubt: silent || pick !== suggested || !usable(walk, pick) ? edges[suggested] : null,
+    doubt: silent || pick !== suggested || !usable(walk, pick) ? walk.now : null,
   }
 }
 
@@ -226,20 +254,18 @@ function still(walk: Walk, range: Range, page: Page | null): Next {
   const tail = opened ? { lo: Math.max(walk.now?.lo ?? 0, newest(walk, page)), hi: null } : walk.tail
   const next = { ...walk, now: range, tail: range.hi === null ? null : tail }
   if (range.hi !== null && range.hi < range.lo) return covered(next, page)
-  return { walk: next, crowded: null, missed: [] }
+  return { walk: next, crowded: [], missed: [] }
 }
 
 /** The edge does not move: nothing more, an overlap that fills the page, or a second with more rows than a page. */
 function stuck(walk: Walk, asked: Asked, page: Page): Next {
   const { now, leg, known, barren } = walk
   if (now === null || leg === null || !page.hasMore || page.ids.length < known.largest) return covered(walk, page)
-  const up = leg.side === 'up'
-  const second = up ? now.lo : (now.hi ?? now.lo)
-  const exact = (up ? asked.lower : asked.upper) === second
-  if (!exact && known.includes[leg.side] !== false) return { walk: { ...walk, tight: true }, crowded: null, missed: [] }
+  const second = secondOf(leg.side, now)
+  const exact = (leg.side === 'up' ? asked.lower : asked.upper) === second
+  if (!exact && known.includes[leg.side] !== false) return { walk: { ...walk, tight: true }, crowded: [], missed: [] }
   if (barren) return lose(walk, page, now)
-  const range = up ? { lo: second + 1, hi: now.hi } : { lo: now.lo, hi: second - 1 }
-  return { ...still({ ...walk, tight: true, barren: true }, range, page), crowded: second }
+  return { ...still({ ...walk, tight: true, barren: true }, beyond(leg.side, now), page), crowded: [second] }
 }
 
 /** The side being tried leads nowhere: the other one, or the end. */
@@ -247,13 +273,17 @@ function distrust(walk: Walk, why: 'refused' | 'ignored'): Next {
   const { leg, known } = walk
   if (leg === null) return covered(walk, null)
   const trust = { ...known.trust, [leg.side]: why }
-  return covered({ ...walk, known: { ...known, trust }, leg: { ...leg, doubt: leg.doubt ?? walk.now } }, null)
+  const includes = { ...known.includes, [leg.side]: null }
+  const unmasked = { ...leg, proven: false, claimed: true, doubt: leg.doubt ?? walk.now }
+  return covered({ ...walk, known: { ...known, trust, includes }, leg: unmasked }, null)
 }
 
-/** The rest of the range cannot be had. */
+/** The rest of the range cannot be had; nor what was in doubt before. */
 function lose(walk: Walk, page: Page, range: Range): Next {
+  const { leg } = walk
+  const lost = leg?.claimed && !leg.proven && leg.doubt !== null ? leg.doubt : range
   const next = covered({ ...walk, leg: null }, page)
-  return { ...next, missed: [{ range, reason: reasons.unreachable }, ...next.missed] }
+  return { ...next, missed: [{ range: lost, reason: reasons.unreachable }, ...next.missed] }
 }
 
 /** Nothing more comes on this side of the range: the other side, if the service claimed more; else the next range. */
@@ -262,13 +292,13 @@ function covered(walk: Walk, page: Page | null): Next {
   const unproven = leg?.claimed === true && !leg.proven
   if (unproven && leg.other !== null) {
     const side: Side = leg.side === 'up' ? 'down' : 'up'
-    return still({ ...walk, tight: false, leg: { ...leg, side, other: null } }, leg.other, page)
+    return still({ ...walk, tight: false, barren: false, leg: { ...leg, side, other: null } }, leg.other, page)
   }
   const tail = now?.hi === null ? { lo: Math.max(now.lo, newest(walk, page)), hi: null } : walk.tail
   const [first = null, ...others] = rest
   const next = { ...walk, now: first, rest: others, tail, leg: null, tight: false, recent: [], barren: false }
   const doubt = unproven ? leg.doubt : null
-  return { walk: next, crowded: null, missed: doubt === null ? [] : [{ range: doubt, reason: reasons.unreachable }] }
+  return { walk: next, crowded: [], missed: doubt === null ? [] : [{ range: doubt, reason: reasons.unreachable }] }
 }
 
 function newest({ known }: Walk, page: Page | null): Seconds {

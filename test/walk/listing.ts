@@ -1,0 +1,113 @@
+/** A list of a service, reduced to what paging can see: every way in which the documentation leaves it open. */
+import type { Answer, Get, Query } from '../../src/core/call.ts'
+import { CallFailed } from '../../src/core/failure.ts'
+import type { List } from '../../src/core/list.ts'
+import type { Json } from '../../src/core/row.ts'
+import { moment, rfc3339 } from '../../src/core/time.ts'
+
+export type Item = { readonly id: string; readonly at: number; readonly other: number; readonly part: boolean }
+
+export type Manners = {
+  readonly lower: 'inclusive' | 'exclusive' | 'ignored' | 'refused'
+  readonly upper: 'inclusive' | 'exclusive' | 'ignored' | 'refused'
+  /** Which end a page is taken from where the bounds leave more than a page. */
+  readonly from: 'oldest' | 'newest'
+  /** How the rows of a page are shown. */
+  readonly shown: 'as taken' | 'reversed'
+  readonly hasMore: 'exact' | 'page is full'
+  readonly limit: 'honoured' | 'ignored' | 'refused'
+  /** Half a second is hidden behind every stamp, and bounds compare with it. */
+  readonly fraction: boolean
+  readonly everything: boolean
+}
+
+export const plain: Manners = {
+  lower: 'inclusive',
+  upper: 'inclusive',
+  from: 'oldest',
+  shown: 'as taken',
+  hasMore: 'exact',
+  limit: 'honoured',
+  fraction: false,
+  everything: false,
+}
+
+export const list = (bounds: {
+  lower?: string
+  upper?: string
+  documented?: boolean
+  parts?: readonly Query[]
+}): List => ({
+  name: 'things',
+  path: '/things',
+  query: {},
+  lower: bounds.lower ?? null,
+  upper: bounds.upper ?? null,
+  documented: bounds.documented ?? true,
+  parts: bounds.parts ?? [],
+  identify: (item) => String((item as { id: string }).id),
+  times: (item) => {
+    const { at, other } = item as { at: string; other: string }
+    return new Map([
+      ['at', moment(at) ?? 0],
+      ['other', moment(other) ?? 0],
+    ])
+  },
+})
+
+/** The list as a function of a request, and the number of requests so far. */
+export function serve(items: readonly Item[], manners: Manners, of: List): { get: Get; requests: () => number } {
+  let requests = 0
+  const get: Get = async (_path, query) => {
+    requests++
+    if (requests > 2000) throw new Error('the walk does not end')
+    return answer(page(items, manners, of, query))
+  }
+  return { get, requests: () => requests }
+}
+
+function page(items: readonly Item[], manners: Manners, of: List, query: Query): Json {
+  const lower = bound(query, of.lower, manners.lower)
+  const upper = bound(query, of.upper, manners.upper)
+  if (query.limit !== undefined && manners.limit === 'refused') throw refuse('limit')
+  const hidden = manners.fraction ? 0.5 : 0
+  const fits = items.filter(
+    ({ at, part }) =>
+      (lower === null || (manners.lower === 'exclusive' ? at + hidden > lower : at + hidden >= lower)) &&
+      (upper === null || (manners.upper === 'exclusive' ? at + hidden < upper : at + hidden <= upper)) &&
+      (query.part === undefined || part === query.part),
+  )
+  fits.sort((a, b) => a.at - b.at || a.id.localeCompare(b.id))
+  if (manners.from === 'newest') fits.reverse()
+  const size = manners.everything ? fits.length : manners.limit === 'honoured' ? Number(query.limit ?? 50) : 50
+  const taken = fits.slice(0, size)
+  if (manners.shown === 'reversed') taken.reverse()
+  const hasMore = manners.hasMore === 'exact' ? fits.length > size : taken.length === size
+  return {
+    items: taken.map(({ at, other, ...rest }) => ({ ...rest, at: rfc3339(at), other: rfc3339(other) })),
+    hasMore,
+  }
+}
+
+function bound(query: Query, name: string | null, manner: Manners['lower']): number | null {
+  const value = name === null ? undefined : query[name]
+  if (value === undefined || name === null || manner === 'ignored') return null
+  if (manner === 'refused') throw refuse(name)
+  return moment(value) ?? null
+}
+
+function refuse(field: string): CallFailed {
+  const why = `${field} is not known`
+  return new CallFailed({
+    kind: 'refused',
+    status: 400,
+    code: 'VALIDATION_ERROR',
+    why,
+    fields: [field],
+    requestId: null,
+  })
+}
+
+function answer(data: Json): Answer {
+  return { data, status: 200, requestId: null, servedAt: null, askedAt: 0 }
+}

@@ -1,0 +1,167 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readList } from '../../src/api/pager.ts'
+import type { Knowledge } from '../../src/core/knowledge.ts'
+import type { List } from '../../src/core/list.ts'
+import { everything, type Range } from '../../src/core/position.ts'
+import { type Item, list, type Manners, plain, serve } from './listing.ts'
+
+type Outcome = {
+  ids: Set<string>
+  missed: { range: Range; reason: string }[]
+  requests: number
+  known: Knowledge | null
+  position: readonly Range[]
+}
+
+async function walk(items: readonly Item[], manners: Manners, of: List, from?: Partial<Outcome>): Promise<Outcome> {
+  const { get, requests } = serve(items, manners, of)
+  const ids = new Set<string>()
+  const missed: Outcome['missed'] = []
+  let known: Knowledge | null = from?.known ?? null
+  let position: readonly Range[] = from?.position ?? [everything]
+  for await (const read of readList(get, { list: of, known, ranges: position, lane: 'backfill' })) {
+    for (const item of read.items) ids.add(of.identify(item))
+    missed.push(...read.missed)
+    known = read.known
+    position = read.position
+  }
+  return { ids, missed, requests: requests(), known, position }
+}
+
+function unexplained(items: readonly Item[], { ids, missed }: Outcome): Item[] {
+  const inside = ({ lo, hi }: Range, at: number) => at >= lo && (hi === null || at <= hi)
+  return items.filter(({ id, at }) => !ids.has(id) && !missed.some(({ range }) => inside(range, at)))
+}
+
+/** n items; `seconds` chooses each one's time. `other` is a second time that orders nothing. */
+const items = (n: number, seconds: (i: number) => number): Item[] =>
+  Array.from({ length: n }, (_, i) => {
+    const at = 1_700_000_000 + seconds(i)
+    return { id: `i${String(i).padStart(6, '0')}`, at, other: at - ((i * 7919) % 5000), part: i % 2 === 0 }
+  })
+
+const sinceList = list({ lower: 'since', parts: [{ part: true }, { part: false }] })
+const callList = list({ lower: 'from', upper: 'to' })
+const beforeList = list({ upper: 'before' })
+const unknownList = list({ lower: 'since', upper: 'before', documented: false })
+
+describe('every combination of manners that a service may have', () => {
+  const side = fc.constantFrom('inclusive' as const, 'exclusive' as const)
+  const spread = fc.constantFrom(
+    (i: number) => i * 37,
+    (i: number) => Math.floor(i / 3),
+    (i: number) => Math.floor(i / 90),
+    (i: number) => (i < 260 ? i * 5 : i < 700 ? 1300 : 1300 + (i - 699) * 5),
+    (i: number) => (i < 230 ? 0 : i),
+    () => 0,
+  )
+  const size = fc.constantFrom(0, 1, 2, 49, 50, 51, 199, 200, 201, 400, 437, 1000)
+  const common = {
+    shown: fc.constant('as taken' as const),
+    hasMore: fc.constantFrom('exact' as const, 'page is full' as const),
+    fraction: fc.boolean(),
+  }
+  const check = async (of: List, n: number, seconds: (i: number) => number, manners: Manners) => {
+    const truth = items(n, seconds)
+    const first = await walk(truth, manners, of)
+    expect(unexplained(truth, first).length).toBe(0)
+    expect(first.requests).toBeLessThan(30 + n / 20)
+    // A second pass over an unchanged list, and one after some rows have come.
+    const again = await walk(truth, manners, of, first)
+    expect(again.requests).toBeLessThanOrEqual(4)
+    const more = [
+      ...truth,
+      ...items(n + 260, (i) => seconds(i) + 3)
+        .slice(n)
+        .map((item) => ({ ...item, id: `n${item.id}`, at: item.at + 100_000 })),
+    ]
+    const news = await walk(more, manners, of, again)
+    const all = { ...news, ids: new Set([...first.ids, ...news.ids]), missed: [...first.missed, ...news.missed] }
+    expect(unexplained(more, all).length).toBe(0)
+    return first
+  }
+
+  test('a list with a lower bound loses no row and says what it cannot see', async () => {
+    await fc.assert(
+      fc.asyncProperty(size, spread, fc.record({ ...common, lower: side }), async (n, seconds, manners) => {
+        await check(sinceList, n, seconds, { ...plain, ...manners })
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('a list with both bounds loses no row, whichever end comes first', async () => {
+    const manners = fc.record({
+      ...common,
+      lower: side,
+      upper: side,
+      from: fc.constantFrom('oldest' as const, 'newest' as const),
+    })
+    await fc.assert(
+      fc.asyncProperty(size, spread, manners, async (n, seconds, chosen) => {
+        await check(callList, n, seconds, { ...plain, ...chosen })
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  test('a list with an upper bound loses no row', async () => {
+    const manners = fc.record({
+      ...common,
+      shown: fc.constantFrom('as taken' as const, 'reversed' as const),
+      upper: side,
+    })
+    await fc.assert(
+      fc.asyncProperty(size, spread, manners, async (n, seconds, chosen) => {
+        await check(beforeList, n, seconds, { ...plain, from: 'newest', ...chosen })
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('a list whose parameters nobody has documented is read, or its rest is named', async () => {
+    const anyBound = fc.constantFrom('inclusive' as const, 'exclusive' as const, 'ignored' as const, 'refused' as const)
+    const manners = fc.record({
+      ...common,
+      shown: fc.constantFrom('as taken' as const, 'reversed' as const),
+      lower: anyBound,
+      upper: anyBound,
+      from: fc.constantFrom('oldest' as const, 'newest' as const),
+      limit: fc.constantFrom('honoured' as const, 'ignored' as const, 'refused' as const),
+      everything: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(size, spread, manners, async (n, seconds, chosen) => {
+        const truth = items(n, seconds)
+        const outcome = await walk(truth, { ...plain, ...chosen }, unknownList)
+        expect(unexplained(truth, outcome).length).toBe(0)
+        expect(outcome.requests).toBeLessThan(40 + n / 10)
+      }),
+      { numRuns: 600 },
+    )
+  })
+})
+
+test('1 000 rows, 37 seconds apart, cost 6 pages, and nothing new costs 1', async () => {
+  const truth = items(1000, (i) => i * 37)
+  const first = await walk(truth, plain, sinceList)
+  expect(first).toMatchObject({ requests: 6, missed: [] })
+  expect(await walk(truth, plain, sinceList, first)).toMatchObject({ requests: 1, missed: [] })
+})
+
+test('a crowded second that its parts show whole is no gap', async () => {
+  const truth = items(700, (i) => (i < 200 ? i : i < 500 ? 200 : i))
+  const outcome = await walk(truth, plain, sinceList)
+  expect(outcome.missed).toEqual([])
+  expect(outcome.ids.size).toBe(700)
+})
+
+test('a crowded second that nothing narrows is one gap of one second', async () => {
+  const truth = items(700, (i) => (i < 200 ? i : i < 500 ? 200 : i))
+  const outcome = await walk(truth, plain, list({ lower: 'since' }))
+  expect(outcome.missed).toEqual([
+    { range: { lo: 1_700_000_200, hi: 1_700_000_200 }, reason: 'more rows share this second than one page holds' },
+  ])
+  expect(outcome.ids.size).toBe(600)
+})
