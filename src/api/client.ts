@@ -53,7 +53,7 @@ export function createClient(options: ClientOptions): Client {
   const redact = createRedact(options.key)
   const headers = toHeaders(options.key, options.version ?? '0')
   const connect = { timeout: Math.min(timeoutMs, 10_000) }
-  const reads = new Pool(baseUrl.origin, { connections: 16, allowH2: false, connect })
+  const reads = new Pool(baseUrl.origin, { connections: 64, allowH2: false, connect })
   // Without keep-alive: a write must not be lost on a connection that the other side was just closing.
   const writes = new Pool(baseUrl.origin, { connections: 8, pipelining: 0, allowH2: false, connect })
   const share = createRetryShare()

@@ -60,7 +60,7 @@ const margin = 0.05
 const shrinkBy = 0.8
 const leastShare = 0.1
 /** Share of the slots that comes back with each window without a 429. */
-const growth = 0.05
+const growth = 0.025
 
 /**
  * One process asks for one request; `asks` is what it has waiting, most urgent first, each kind once. Reads do not wait

@@ -1,0 +1,84 @@
+/** Services that limit a key in the ways that are common, each able to say whether it would have answered 429. */
+export type LimitedServer = {
+  readonly name: string
+  /** A request is counted at `at` (milliseconds, never falling). False: over the limit. */
+  readonly admit: (at: number) => boolean
+}
+
+export const limit = 600
+export const windowMs = 60_000
+
+/** Windows that start at `phase` and every minute after; a request over the limit is not counted. */
+export function fixedWindow(phase: number, allowed = limit): LimitedServer {
+  const admit = counter(phase)
+  return { name: `fixed window from ${phase} ms`, admit: (at) => admit(at).now <= allowed }
+}
+
+/** Remembers the time of every request. */
+export function slidingLog(allowed = limit): LimitedServer {
+  const log: number[] = []
+  let oldest = 0
+  const admit = (at: number) => {
+    while ((log[oldest] ?? at) <= at - windowMs) oldest += 1
+    log.push(at)
+    return log.length - oldest <= allowed
+  }
+  return { name: 'sliding log', admit }
+}
+
+/** Holds a window's worth of tokens, and gets ten new ones each second. */
+export function tokenBucket(allowed = limit): LimitedServer {
+  let tokens = allowed
+  let filledAt = 0
+  const admit = (at: number) => {
+    tokens = Math.min(allowed, tokens + ((at - filledAt) * allowed) / windowMs)
+    filledAt = at
+    tokens -= 1
+    return tokens >= 0
+  }
+  return { name: 'token bucket', admit }
+}
+
+/** Estimates the sliding window from two fixed ones, as Cloudflare describes: before × (1 − elapsed share) + this. */
+export function approximateSliding(phase: number, allowed = limit): LimitedServer {
+  const admit = counter(phase)
+  return {
+    name: `approximate sliding window from ${phase} ms`,
+    admit: (at) => {
+      const { before, now, elapsed } = admit(at)
+      return before * (1 - elapsed) + now <= allowed
+    },
+  }
+}
+
+/** One of each, at phases that share no rhythm with the client. */
+export function everyServer(allowed = limit): readonly LimitedServer[] {
+  const phases = [0, 7_300, 18_900, 29_999, 44_100, 59_000]
+  const windows = phases.flatMap((phase) => [fixedWindow(phase, allowed), approximateSliding(phase, allowed)])
+  return [...windows, slidingLog(allowed), tokenBucket(allowed)]
+}
+
+/** The servers that would have refused some of these moments, each with the first. */
+export function refusals(servers: readonly LimitedServer[], moments: readonly number[]): readonly string[] {
+  return servers.flatMap((server) => {
+    const first = moments.find((at) => !server.admit(at))
+    return first === undefined ? [] : [`${server.name} at ${first} ms`]
+  })
+}
+
+function counter(phase: number) {
+  let window = Number.NEGATIVE_INFINITY
+  let before = 0
+  let now = 0
+  return (at: number) => {
+    const place = (at - phase) / windowMs
+    const current = Math.floor(place)
+    if (current !== window) {
+      before = current === window + 1 ? now : 0
+      now = 0
+      window = current
+    }
+    now += 1
+    return { before, now, elapsed: place - current }
+  }
+}

@@ -1,0 +1,187 @@
+/** A world in simulated time: processes that share one budget, a network that takes its time, a service that counts. */
+import {
+  type Ask,
+  type BudgetPolicy,
+  type BudgetState,
+  freshBudget,
+  type Lease,
+  settle,
+  take,
+  throttle,
+} from '../../src/core/budget.ts'
+import type { Lane } from '../../src/core/lane.ts'
+import type { LimitedServer } from './servers.ts'
+
+export type Dice = () => number
+
+/** Milliseconds between sending and answer. */
+export type Latency = (dice: Dice) => number
+
+/** Requests that a process has from `at` on. */
+export type Burst = { readonly at: number; readonly lane: Lane; readonly write: boolean; readonly count: number }
+
+export type World = {
+  readonly policy: BudgetPolicy
+  readonly state?: BudgetState
+  readonly processes: readonly (readonly Burst[])[]
+  readonly latency: Latency
+  readonly untilMs: number
+  readonly servers: readonly LimitedServer[]
+  /** True: the first server's 429 reach the client. False: the servers only watch. */
+  readonly answers429?: boolean
+  readonly retryAfterMs?: number
+  /** Moments of requests that another program makes with the same key. */
+  readonly foreign?: readonly number[]
+  readonly dice: Dice
+}
+
+export type Sent = { readonly at: number; readonly lane: Lane; readonly write: boolean; readonly process: number }
+
+export type History = {
+  readonly sent: readonly Sent[]
+  /** When the service counted each of our requests, in order. */
+  readonly counted: readonly number[]
+  readonly countedWrites: readonly number[]
+  /** What a server would have refused, ours and others'. */
+  readonly refused: readonly { readonly at: number; readonly server: string }[]
+  /** Our requests that got a 429. */
+  readonly throttled: number
+  readonly state: BudgetState
+}
+
+export const deadlineMs = 30_000
+
+/** mulberry32: small, seeded, good enough to vary a world. */
+export function createDice(seed: number): Dice {
+  let a = seed >>> 0
+  return () => {
+    a = (a + 0x6d2b79f5) >>> 0
+    let t = Math.imul(a ^ (a >>> 15), a | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+export function run(world: World): History {
+  const { policy, dice, latency } = world
+  let state = world.state ?? freshBudget
+  const agenda = createAgenda()
+  const sent: Sent[] = []
+  const counted: number[] = []
+  const countedWrites: number[] = []
+  const refused: { at: number; server: string }[] = []
+  let throttled = 0
+
+  const count = (at: number) => {
+    const verdicts = world.servers.map((server) => {
+      const fine = server.admit(at)
+      if (!fine) refused.push({ at, server: server.name })
+      return fine
+    })
+    return world.answers429 !== true || verdicts[0] === true
+  }
+
+  const send = (at: number, ask: Ask, lease: Lease, process: number) => {
+    sent.push({ at, lane: ask.lane, write: ask.write, process })
+    const takes = latency(dice)
+    let admitted = true
+    agenda.add(at + dice() * takes, (now) => {
+      admitted = count(now)
+      if (admitted) counted.push(now)
+      if (admitted && ask.write) countedWrites.push(now)
+    })
+    agenda.add(at + takes, (now) => {
+      state = settle(policy, state, now, lease, 'answered')
+      if (admitted) return
+      throttled += 1
+      state = throttle(policy, state, now, lease, world.retryAfterMs ?? 60_000)
+    })
+  }
+
+  world.processes.forEach((bursts, process) => {
+    const waiting = new Map<string, { ask: Ask; left: number }>()
+    let timer = 0
+    const serve = (now: number): void => {
+      const kinds = [...waiting.entries()].filter(([, kind]) => kind.left > 0).sort(([a], [b]) => (a < b ? -1 : 1))
+      if (kinds.length === 0) return
+      const asks = kinds.map(([, kind]) => kind.ask)
+      const { state: next, decision } = take(policy, state, now, `process ${process}`, asks)
+      state = next
+      const mine = ++timer
+      if ('waitMs' in decision) {
+        // A timer fires late, never early.
+        agenda.add(now + decision.waitMs + dice() * 2, (later) => mine === timer && serve(later))
+        return
+      }
+      const kind = kinds[decision.granted]![1]
+      kind.left -= 1
+      send(now, kind.ask, decision.lease, process)
+      agenda.add(now + 0.2, (later) => mine === timer && serve(later))
+    }
+    for (const { at, lane, write, count } of bursts) {
+      agenda.add(at, (now) => {
+        const key = `${['write', 'fresh', 'backfill', 'verify'].indexOf(lane)} ${write ? 0 : 1}`
+        waiting.set(key, { ask: { lane, write, deadlineMs }, left: (waiting.get(key)?.left ?? 0) + count })
+        serve(now)
+      })
+    }
+  })
+  for (const at of world.foreign ?? []) agenda.add(at, (now) => void count(now))
+
+  agenda.play(world.untilMs)
+  return { sent, counted, countedWrites, refused, throttled, state }
+}
+
+/** The most moments that any window of so many milliseconds holds. `moments` in order. */
+export function most(moments: readonly number[], windowMs: number): number {
+  let from = 0
+  let best = 0
+  moments.forEach((at, index) => {
+    while (moments[from]! <= at - windowMs) from += 1
+    best = Math.max(best, index - from + 1)
+  })
+  return best
+}
+
+export function within(moments: readonly number[], from: number, to: number): number {
+  return moments.filter((at) => at >= from && at < to).length
+}
+
+type Happening = { readonly at: number; readonly order: number; readonly what: (now: number) => void }
+
+/** Things to come, in the order of their times; those of one time in the order in which they were added. */
+function createAgenda() {
+  const heap: Happening[] = []
+  let order = 0
+  const before = (a: Happening, b: Happening) => a.at < b.at || (a.at === b.at && a.order < b.order)
+  const add = (at: number, what: (now: number) => void) => {
+    let place = heap.push({ at, order: order++, what }) - 1
+    while (place > 0) {
+      const parent = (place - 1) >> 1
+      if (!before(heap[place]!, heap[parent]!)) break
+      ;[heap[place], heap[parent]] = [heap[parent]!, heap[place]!]
+      place = parent
+    }
+  }
+  const next = (): Happening | undefined => {
+    const top = heap[0]
+    const last = heap.pop()
+    if (last === undefined || last === top) return top
+    heap[0] = last
+    for (let place = 0; ; ) {
+      const left = 2 * place + 1
+      const right = left + 1
+      let least = place
+      if (left < heap.length && before(heap[left]!, heap[least]!)) least = left
+      if (right < heap.length && before(heap[right]!, heap[least]!)) least = right
+      if (least === place) return top
+      ;[heap[place], heap[least]] = [heap[least]!, heap[place]!]
+      place = least
+    }
+  }
+  const play = (untilMs: number) => {
+    for (let happening = next(); happening !== undefined && happening.at <= untilMs; happening = next())
+      happening.what(happening.at)
+  }
+  return { add, play }
+}
