@@ -1,11 +1,10 @@
 /** The log: one event a line on standard error, JSON for machines, short text for a person at a terminal. */
-import { type Logger, pino, stdTimeFunctions } from 'pino'
-import type { LogLevel } from './settings/settings.ts'
+import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino'
 
 export type { Logger } from 'pino'
 
 export type LogOptions = {
-  readonly level: LogLevel
+  readonly level: LevelWithSilent
   /** Short text instead of JSON. */
   readonly pretty: boolean
   /** Texts that must not appear, whoever wrote them into an event. */

@@ -1,0 +1,129 @@
+/** The floor plan: which room may import which. Pure: from the texts of all files to sentences about what is wrong. */
+
+export type Files = ReadonlyMap<string, string>
+type Import = { readonly from: string; readonly what: string; readonly target: string | null }
+
+/** From the ground up: a room imports itself and the rooms named here. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  schema: ['core'],
+  log: ['core'],
+  settings: ['core'],
+  config: ['core', 'settings'],
+  streams: ['core'],
+  api: ['core', 'log'],
+  warehouse: ['core', 'log', 'schema'],
+  story: ['core', 'log', 'streams', 'api', 'warehouse'],
+  compose: ['core', 'log', 'settings', 'config', 'streams', 'api', 'warehouse', 'schema', 'story'],
+  http: ['core', 'log', 'settings', 'config', 'streams', 'api', 'warehouse', 'schema', 'story', 'compose'],
+  jobs: ['core', 'log', 'settings', 'config', 'streams', 'api', 'warehouse', 'schema', 'story', 'compose', 'http'],
+  sandbox: ['core', 'schema'],
+  cli: [
+    ...['core', 'log', 'settings', 'config', 'streams', 'api', 'warehouse', 'schema'],
+    ...['story', 'compose', 'http', 'jobs', 'sandbox'],
+  ],
+}
+
+/** Packages that are known in some rooms only. */
+const packageRooms: Readonly<Record<string, readonly string[]>> = {
+  kysely: ['schema', 'warehouse'],
+  pg: ['warehouse'],
+  'better-sqlite3': ['warehouse'],
+  undici: ['api'],
+  commander: ['cli'],
+  bullmq: ['jobs'],
+}
+
+const outsideCore =
+  /^(node:(fs|net|http|https|http2|tls|dns|dgram|child_process|worker_threads|timers|os|process)|undici|pg|pino)/
+const drawers = /(^|\/)(index|utils?|helpers?|types|common|misc|shared)\.ts$/
+
+export function violations(files: Files): string[] {
+  const imports = [...files].flatMap(([file, text]) => importsOf(file, text))
+  return [
+    ...imports.flatMap((it) => wrongRoom(it)),
+    ...imports.flatMap((it) => wrongPackage(it)),
+    ...imports.flatMap((it) => wrongPath(it, files)),
+    ...[...files].flatMap(([file, text]) => wrongText(file, text)),
+    ...cycles(imports),
+  ]
+}
+
+function roomOf(file: string): string {
+  const [first = '', second = '', third] = file.split('/')
+  if (first !== 'src') return first
+  if (third !== undefined) return second === 'sync' ? 'story' : second
+  const name = second.replace(/\.ts$/, '')
+  return ['config', 'log', 'compose'].includes(name) ? name : 'story'
+}
+
+function wrongRoom({ from, what, target }: Import): string[] {
+  if (target === null) return []
+  const [here, there] = [roomOf(from), roomOf(target)]
+  if (here === there || mayImport[here]?.includes(there)) return []
+  const allowed = mayImport[here]
+  if (allowed === undefined) return [`${from}: the floor plan has no room ${here}`]
+  return [`${from} imports ${what}: ${here} may import only ${[here, ...allowed].join(', ')}`]
+}
+
+function wrongPackage({ from, what, target }: Import): string[] {
+  if (target !== null) return []
+  const name = what.startsWith('@') ? what.split('/').slice(0, 2).join('/') : (what.split('/')[0] ?? what)
+  const rooms = packageRooms[name]
+  const misplaced = rooms !== undefined && !rooms.includes(roomOf(from))
+  if (misplaced) return [`${from} imports ${what}: only ${rooms.join(' and ')} may know ${name}`]
+  const impure = roomOf(from) === 'core' && outsideCore.test(what)
+  return impure ? [`${from} imports ${what}: core has no I/O`] : []
+}
+
+function wrongPath({ from, what, target }: Import, files: Files): string[] {
+  if (target === null) return []
+  if (!/\.(ts|json)$/.test(what)) return [`${from} imports ${what}: write the file's extension`]
+  return files.has(target) || target.endsWith('.json') ? [] : [`${from} imports ${what}: there is no such file`]
+}
+
+function wrongText(file: string, text: string): string[] {
+  const code = withoutComments(text)
+  const found: string[] = []
+  if (drawers.test(file)) found.push(`${file}: a drawer; name the file after the idea in it`)
+  if (file !== 'src/config.ts' && /\bprocess\s*(\.|\[\s*['"])env\b/.test(code)) {
+    found.push(`${file} reads process.env: only src/config.ts may`)
+  }
+  const clock = /\b(Date\.now|performance\.now|Math\.random|setTimeout|setInterval|new Date\(\))/.exec(code)
+  if (roomOf(file) === 'core' && clock !== null) found.push(`${file} uses ${clock[0]}: core has no clock and no dice`)
+  return found
+}
+
+function importsOf(file: string, text: string): Import[] {
+  const pattern = /(?:^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*|^\s*import\s*|\bimport\s*\(\s*)(['"])([^'"]+)\1/gm
+  return [...withoutComments(text).matchAll(pattern)].map(([, , what = '']) => ({
+    from: file,
+    what,
+    target: what.startsWith('.') ? joined(file, what) : null,
+  }))
+}
+
+function joined(file: string, relative: string): string {
+  return new URL(relative, `file:///${file}`).pathname.slice(1)
+}
+
+/** Every cycle once, by the file that closes it. Imports of types count: they tie ideas together just the same. */
+function cycles(imports: readonly Import[]): string[] {
+  const edges = Map.groupBy(imports, ({ from }) => from)
+  const done = new Set<string>()
+  const found: string[] = []
+  const visit = (file: string, path: readonly string[]) => {
+    const start = path.indexOf(file)
+    if (start >= 0) found.push(`a cycle: ${[...path.slice(start), file].join(' → ')}`)
+    if (start >= 0 || done.has(file)) return
+    for (const { target } of edges.get(file) ?? []) if (target !== null) visit(target, [...path, file])
+    done.add(file)
+  }
+  for (const file of edges.keys()) visit(file, [])
+  return found
+}
+
+/** Good enough for our own code: a `//` inside of a text is mistaken for a comment only after a colon-free start. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
+}
