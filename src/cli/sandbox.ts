@@ -1,0 +1,148 @@
+/** `deskmirror sandbox`: the service double as a process of its own. */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { SandboxOptions } from '../sandbox/options.ts'
+import { startSandbox } from '../sandbox/sandbox.ts'
+import { allowed, switchesWith, switchNames, switchTable } from '../sandbox/switches.ts'
+import type { Range, Size } from '../sandbox/world.ts'
+
+type Flags = {
+  readonly port: number
+  readonly prefix: string
+  readonly seed: number
+  readonly now?: string
+  readonly conversations?: number
+  readonly visitors?: number
+  readonly calls?: number
+  readonly messages?: number | Range
+  readonly activity?: number | Range
+  readonly days?: number
+  readonly switch: readonly string[]
+  readonly rate?: string
+  readonly key?: string
+  readonly json?: boolean
+}
+
+export function sandboxCommand(): Command {
+  return new Command('sandbox')
+    .summary('run the service double')
+    .description('Runs a full, stateful server of the API on loopback, with seeded data, until it is told to stop.')
+    .option('--port <port>', 'port to listen on; 0 = any free one', whole, 0)
+    .option('--prefix <path>', 'path before every path of the API, for example /v1', '')
+    .option('--seed <n>', 'the same seed makes the same data', whole, 1)
+    .option('--now <time>', "where the service's clock starts, RFC 3339")
+    .option('--conversations <n>', 'how many', whole)
+    .option('--visitors <n>', 'how many', whole)
+    .option('--calls <n>', 'how many', whole)
+    .option('--messages <n|low-high>', 'messages in a conversation', range)
+    .option('--activity <n|low-high>', 'activity entries of a visitor', range)
+    .option('--days <n>', 'how far back the data goes', whole)
+    .option('--switch <name=value...>', 'what the service does where its documentation is silent; see below', [])
+    .addOption(new Option('--rate <requests/seconds>', 'requests a key, for example 600/60s; off = no limit'))
+    .option('--key <key>', 'the API key that it accepts')
+    .option('--json', 'print where it is as one JSON document')
+    .addHelpText('after', helpText)
+    .action(async (flags: Flags) => run(flags))
+}
+
+async function run(flags: Flags): Promise<void> {
+  const sandbox = await startSandbox(optionsFrom(flags))
+  const environment = {
+    DESKMIRROR_BASE_URL: sandbox.baseUrl,
+    DESKMIRROR_PROJECT_ID: sandbox.projectId,
+    DESKMIRROR_API_KEY: sandbox.key,
+  }
+  const lines = Object.entries(environment).map(([name, value]) => `export ${name}=${value}`)
+  process.stdout.write(flags.json ? `${JSON.stringify(environment)}\n` : `${lines.join('\n')}\n`)
+  process.stderr.write(
+    `the sandbox serves ${sandbox.baseUrl}; its documentation is at ${sandbox.baseUrl}/public/docs\n`,
+  )
+  await told()
+  await sandbox.stop()
+}
+
+function told(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  })
+}
+
+function optionsFrom(flags: Flags): SandboxOptions {
+  return {
+    port: flags.port,
+    prefix: prefixed(flags.prefix),
+    seed: flags.seed,
+    size: sizeFrom(flags),
+    switches: switchesWith({ ...rateFrom(flags.rate), ...pairs(flags.switch) }),
+    ...(flags.now === undefined ? {} : { now: flags.now }),
+    ...(flags.key === undefined ? {} : { keys: [{ key: flags.key }] }),
+  }
+}
+
+function sizeFrom({ conversations, visitors, calls, messages, activity, days }: Flags): Partial<Size> {
+  const named = {
+    conversations,
+    visitors,
+    calls,
+    messagesPerConversation: messages,
+    activityPerVisitor: activity,
+    days,
+  }
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
+}
+
+function pairs(given: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map((pair) => {
+      const [name = '', ...value] = pair.split('=')
+      return [name, value.join('=')]
+    }),
+  )
+}
+
+function rateFrom(rate: string | undefined): Record<string, string> {
+  if (rate === undefined) return {}
+  if (rate === 'off') return { 'rate.kind': 'off' }
+  const [, limit, seconds] = /^(\d+)(?:\/(\d+)s)?$/.exec(rate) ?? []
+  if (limit === undefined) throw new RangeError(`--rate cannot be ${rate}; it can be off, 600 or 600/60s`)
+  return { 'rate.limit': limit, ...(seconds === undefined ? {} : { 'rate.window': seconds }) }
+}
+
+function prefixed(prefix: string): string {
+  const bare = prefix.replace(/^\/+|\/+$/g, '')
+  return bare === '' ? '' : `/${bare}`
+}
+
+function whole(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}
+
+function range(text: string): number | Range {
+  const [low = '', high] = text.split('-')
+  return high === undefined ? whole(low) : [whole(low), whole(high)]
+}
+
+function helpText(): string {
+  const width = Math.max(...switchNames.map((name) => name.length))
+  const lines = switchNames.map((name) => {
+    const entry = switchTable[name]
+    const usual = entry.kind === 'choice' ? '' : ` (${String(entry.default) || 'empty'})`
+    return `  ${name.padEnd(width)}  ${allowed(entry)}${usual}: ${entry.about}`
+  })
+  return `
+Examples:
+  $ deskmirror sandbox --port 4010
+  $ deskmirror sandbox --conversations 10000 --messages 100 --rate off
+  $ deskmirror sandbox --switch messages.paging=before --switch fault.rate=0.1
+
+A sync against it:
+  $ deskmirror sandbox --port 4010 > sandbox.env &
+  $ . ./sandbox.env && deskmirror sync
+
+While it runs, /_sandbox/ answers GET log, counts, ledger, switches, truth/{stream}, and takes POST switches, churn,
+mutate, fail, forget-faults, keys, revoke, advance, reset-log, shutdown, each with a JSON object.
+
+Switches (the first value is the default):
+${lines.join('\n')}
+`
+}

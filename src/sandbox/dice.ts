@@ -1,0 +1,62 @@
+/**
+ * Chance without memory: every number is a function of the seed and of what it is for. Any row can be made alone, in any
+ * order, twice, and is the same.
+ */
+export type Dice = (purpose: Purpose, a: number, b?: number) => number
+
+/** What a number is for; two purposes never share a sequence. The values are part of every world: append only. */
+export const purposes = {
+  project: 1,
+  conversation: 2,
+  visitor: 3,
+  call: 4,
+  time: 5,
+  size: 6,
+  sender: 7,
+  text: 8,
+  handled: 9,
+  agent: 10,
+  origin: 11,
+  person: 12,
+  place: 13,
+  plan: 14,
+  entry: 15,
+  outcome: 16,
+  recording: 17,
+  fault: 18,
+  latency: 19,
+  churn: 20,
+  rollup: 21,
+  phrase: 22,
+  token: 23,
+  extra: 24,
+} as const
+export type Purpose = (typeof purposes)[keyof typeof purposes]
+
+/** Dice that throw unsigned 32-bit integers. */
+export function diceFor(seed: number): Dice {
+  const start = stir(0x2545f491, seed)
+  return (purpose, a, b = 0) => stir(stir(stir(start, purpose), a), b) >>> 0
+}
+
+/** A throw as a number in [0, 1). */
+export function unit(thrown: number): number {
+  return thrown / 0x1_0000_0000
+}
+
+export function pick<T>(list: readonly T[], thrown: number): T {
+  const chosen = list[thrown % list.length]
+  if (chosen === undefined) throw new Error('nothing to pick from')
+  return chosen
+}
+
+/** An integer from `low` to `high`, both included. */
+export function between(low: number, high: number, thrown: number): number {
+  return low + Math.floor(unit(thrown) * (high - low + 1))
+}
+
+function stir(state: number, value: number): number {
+  let h = Math.imul(state ^ value, 0x9e3779b1)
+  h = Math.imul(h ^ (h >>> 15), 0x85ebca6b)
+  return Math.imul(h ^ (h >>> 13), 0xc2b2ae35) ^ (h >>> 16)
+}

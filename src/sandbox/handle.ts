@@ -1,0 +1,51 @@
+/** A running sandbox as its owner sees it: where it is, what it was asked, what it holds, and the strings to pull. */
+import type { EpochMs, Ms } from '../core/time.ts'
+import type { ScriptedFault } from './faults.ts'
+import type { Counts, JournalEntry } from './journal.ts'
+import type { Json } from './json.ts'
+import type { ChangeKind, Mutations } from './mutations.ts'
+import type { KeyOptions } from './options.ts'
+import type { LedgerEntry } from './project.ts'
+import type { Switches } from './switches.ts'
+import type { TruthRow, TruthStream } from './truth.ts'
+
+/** Where a project is not named, the first one is meant. */
+export type Sandbox = {
+  readonly origin: string
+  readonly port: number
+  /** What a client needs. */
+  readonly baseUrl: string
+  readonly widgetUrl: string
+  readonly projectId: string
+  readonly key: string
+  readonly projectIds: readonly string[]
+
+  readonly log: () => readonly JournalEntry[]
+  readonly counts: () => Counts
+  readonly resetLog: () => void
+  /** Every write that was done, in order. */
+  readonly ledger: (projectId?: string) => readonly LedgerEntry[]
+  readonly truth: (stream: TruthStream, projectId?: string) => Generator<TruthRow>
+  /** The rollup that the service gives for this window. */
+  readonly rollup: (from: string, to: string, projectId?: string) => Json
+
+  readonly mutate: Mutations
+  readonly mutateIn: (projectId: string) => Mutations
+  /** `n` seeded changes; answers their kinds. */
+  readonly churn: (n: number, seed: number, kinds?: readonly ChangeKind[], projectId?: string) => readonly string[]
+  readonly switches: () => Switches
+  /**
+   * Changes switches while it runs. `rate.*` starts the counts anew. `storm.*` and `content` are part of the past: they
+   * make it anew and forget what happened since.
+   */
+  readonly set: (switches: Partial<Switches>) => void
+  readonly fail: (fault: ScriptedFault) => void
+  readonly forgetFaults: () => void
+  readonly addKey: (key: KeyOptions, projectId?: string) => void
+  readonly revokeKey: (key: string) => void
+  /** The service's clock. */
+  readonly now: () => EpochMs
+  readonly advance: (ms: Ms) => void
+  /** Cuts every connection and frees the port. */
+  readonly stop: () => Promise<void>
+}

@@ -1,0 +1,63 @@
+/** What the service holds, before it is put on the wire. Times are milliseconds since 1970, finer than the wire shows. */
+import type { EpochMs } from '../core/time.ts'
+
+export type Conversation = {
+  readonly index: number
+  readonly id: string
+  readonly visitorId: string
+  readonly createdAt: EpochMs
+  readonly lastMessageAt: EpochMs
+  readonly lastMessageSenderType: string
+  readonly handledAt: EpochMs | null
+  readonly waitingSince: EpochMs | null
+  readonly assignedAgentId: string | null
+  readonly origin: string
+  readonly updatedAt: EpochMs
+}
+
+export type Message = {
+  readonly id: number
+  readonly senderType: string
+  readonly kind: string
+  readonly content: string
+  readonly senderDisplayName: string
+  readonly createdAt: EpochMs
+}
+
+export type Visitor = {
+  readonly index: number
+  readonly id: string
+  readonly name: string | null
+  readonly email: string | null
+  readonly createdAt: EpochMs
+  readonly lastSeenAt: EpochMs
+  readonly updatedAt: EpochMs
+}
+
+/** One entry of a visitor's activity. `dressing` decides its undocumented fields; equal entries have equal dressing. */
+export type Activity = { readonly kind: string; readonly at: EpochMs; readonly dressing: number }
+
+export type PhoneCall = {
+  readonly index: number
+  readonly id: string
+  readonly visitorId: string
+  readonly startedAt: EpochMs
+  readonly endedAt: EpochMs
+  readonly outcome: string
+  /** When its recording was ready; null = it has none. */
+  readonly recordedAt: EpochMs | null
+}
+
+export type Note = {
+  readonly id: string
+  readonly visitorId: string
+  readonly content: string
+  readonly createdAt: EpochMs
+}
+
+/** Rows in order of time, made when they are asked for. */
+export type Sequence<T> = {
+  readonly length: number
+  readonly timeAt: (position: number) => EpochMs
+  readonly rowAt: (position: number) => T
+}

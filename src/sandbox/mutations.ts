@@ -1,0 +1,238 @@
+/** What can happen to a project, by the API's own writes and by everybody else: each is one change of its state. */
+import { between, type Dice, diceFor, pick, purposes } from './dice.ts'
+import type { Conversation, Message, Note, PhoneCall, Visitor } from './model.ts'
+import type { State } from './state.ts'
+import type { Switches } from './switches.ts'
+
+/** Rows are named by their ids; an id that does not exist throws a RangeError. */
+export type Mutations = {
+  readonly addVisitor: (given?: { name?: string | null; email?: string | null }) => Visitor
+  /** A conversation starts with its visitor's first message. */
+  readonly addConversation: (visitorId?: string, content?: string) => Conversation
+  readonly visitorWrites: (conversationId: string, content?: string) => Message
+  readonly agentReplies: (conversationId: string, content?: string, senderName?: string) => Message
+  readonly setHandled: (conversationId: string, handled: boolean) => Conversation
+  /** Null clears a value. */
+  readonly renameVisitor: (visitorId: string, name: string | null, email: string | null) => Visitor
+  readonly addNote: (visitorId: string, content: string) => Note
+  readonly addActivity: (visitorId: string, kind?: string) => void
+  /** `agoMs`: how long ago it ended; a call that is written down late appears in the past. */
+  readonly addCall: (visitorId?: string, agoMs?: number) => PhoneCall
+  readonly recordingAppears: (callId: string) => PhoneCall
+  readonly deleteConversation: (conversationId: string) => void
+  readonly deleteVisitor: (visitorId: string) => void
+  readonly deleteCall: (callId: string) => void
+  /** `k`: which message of the conversation, oldest first. */
+  readonly editMessage: (conversationId: string, k: number, content: string) => void
+}
+
+export function mutationsOf(state: State, switches: () => Switches): Mutations {
+  return { ...conversationMutations(state, switches), ...visitorMutations(state), ...callMutations(state) }
+}
+
+function conversationMutations(state: State, switches: () => Switches) {
+  const { conversations, clock } = state
+  const known = (id: string) => existing(conversations.find(id), 'conversation', id)
+  const say = (conversation: Conversation, message: Omit<Message, 'id' | 'createdAt' | 'kind'>, patch: object) => {
+    const said = state.addMessage(conversation, { ...message, kind: 'utterance' })
+    const moved = { lastMessageAt: said.createdAt, lastMessageSenderType: said.senderType, updatedAt: said.createdAt }
+    conversations.change(conversation.index, { ...moved, ...patch })
+    return said
+  }
+  const visitorWrites = (conversation: Conversation, content: string) =>
+    say(
+      conversation,
+      { senderType: 'visitor', senderDisplayName: 'Visitor', content },
+      {
+        waitingSince: conversation.waitingSince ?? clock(),
+        ...(switches()['reopen.byVisitor'] ? { handledAt: null } : {}),
+      },
+    )
+  return {
+    addConversation(visitorId?: string, content = 'Hello, is anybody there?') {
+      const conversation = begun(state, visitorId ?? someVisitor(state))
+      conversations.add(conversation)
+      visitorWrites(conversation, content)
+      return known(conversation.id)
+    },
+    visitorWrites: (id: string, content = 'Any news?') => visitorWrites(known(id), content),
+    agentReplies: (id: string, content = 'We are on it.', senderDisplayName = 'Support') =>
+      say(known(id), { senderType: 'agent', senderDisplayName, content }, { handledAt: null, waitingSince: null }),
+    setHandled(id: string, handled: boolean) {
+      const { index } = known(id)
+      const patch = handled ? { handledAt: clock(), waitingSince: null } : { handledAt: null }
+      conversations.change(index, { ...patch, updatedAt: clock() })
+      return known(id)
+    },
+    deleteConversation: (id: string) => conversations.remove(known(id).index),
+    editMessage(id: string, k: number, content: string) {
+      const messages = state.messages(known(id))
+      if (k < 0 || k >= messages.length) throw new RangeError(`the conversation has no message ${k}`)
+      state.editMessage(messages.rowAt(k).id, content)
+    },
+  }
+}
+
+function begun(state: State, visitorId: string): Conversation {
+  const index = state.conversations.nextIndex()
+  const now = state.clock()
+  return {
+    index,
+    id: state.identities.conversation.of(index),
+    visitorId,
+    createdAt: now,
+    lastMessageAt: now,
+    lastMessageSenderType: 'visitor',
+    handledAt: null,
+    waitingSince: now,
+    assignedAgentId: null,
+    origin: 'visitor_initiated',
+    updatedAt: now,
+  }
+}
+
+function visitorMutations(state: State) {
+  const { visitors, clock } = state
+  const known = (id: string) => existing(visitors.find(id), 'visitor', id)
+  return {
+    addVisitor({ name = 'New Visitor', email = null }: { name?: string | null; email?: string | null } = {}) {
+      const [index, now] = [visitors.nextIndex(), clock()]
+      const id = state.identities.visitor.of(index)
+      visitors.add({ index, id, name, email, createdAt: now, lastSeenAt: now, updatedAt: now })
+      return known(id)
+    },
+    renameVisitor(id: string, name: string | null, email: string | null) {
+      visitors.change(known(id).index, { name, email, updatedAt: clock() })
+      return known(id)
+    },
+    addNote: (id: string, content: string) => state.addNote(known(id), content),
+    addActivity(id: string, kind = 'page_view') {
+      const visitor = known(id)
+      const dressing = state.world.dice(purposes.extra, visitor.index, state.activity(visitor).length)
+      const { at } = state.addActivity(visitor, { kind, dressing })
+      visitors.change(visitor.index, { lastSeenAt: at, updatedAt: at })
+    },
+    deleteVisitor: (id: string) => visitors.remove(known(id).index),
+  }
+}
+
+function callMutations(state: State) {
+  const { calls, clock } = state
+  const known = (id: string) => existing(calls.find(id), 'call', id)
+  return {
+    addCall(visitorId?: string, agoMs = 0) {
+      const index = calls.nextIndex()
+      const id = state.identities.call.of(index)
+      const endedAt = clock() - agoMs
+      const startedAt = endedAt - 90_000
+      const outcome = 'completed'
+      calls.add({
+        index,
+        id,
+        visitorId: visitorId ?? someVisitor(state),
+        startedAt,
+        endedAt,
+        outcome,
+        recordedAt: null,
+      })
+      return known(id)
+    },
+    recordingAppears(id: string) {
+      calls.change(known(id).index, { recordedAt: clock() })
+      return known(id)
+    },
+    deleteCall: (id: string) => calls.remove(known(id).index),
+  }
+}
+
+function existing<T>(row: T | undefined, what: string, id: string): T {
+  if (row === undefined) throw new RangeError(`there is no ${what} ${id}`)
+  return row
+}
+
+function someVisitor(state: State): string {
+  return any(state.visitors, 0)?.id ?? state.identities.visitor.of(0)
+}
+
+/** A living row near a thrown number; undefined if nothing lives. */
+function any<T>(
+  rows: { nextIndex: () => number; at: (index: number) => T | undefined },
+  thrown: number,
+): T | undefined {
+  const count = rows.nextIndex()
+  for (let step = 0; step < count; step += 1) {
+    const row = rows.at((thrown + step) % count)
+    if (row !== undefined) return row
+  }
+  return undefined
+}
+
+const kindsOfChange = [
+  'visitorWrites',
+  'visitorWrites',
+  'visitorWrites',
+  'agentReplies',
+  'agentReplies',
+  'handled',
+  'handled',
+  'reopened',
+  'addConversation',
+  'addVisitor',
+  'renameVisitor',
+  'addActivity',
+  'addActivity',
+  'addCall',
+  'lateCall',
+  'recordingAppears',
+  'editMessage',
+  'deleteConversation',
+  'deleteVisitor',
+  'deleteCall',
+] as const
+export type ChangeKind = (typeof kindsOfChange)[number]
+
+/** `n` random changes, the same for the same seed and state. Answers what was done. */
+export function churn(
+  state: State,
+  mutations: Mutations,
+  n: number,
+  seed: number,
+  kinds: readonly ChangeKind[] = kindsOfChange,
+): readonly string[] {
+  const dice = diceFor(seed)
+  return Array.from({ length: n }, (_, step) =>
+    oneChange(state, mutations, dice, step, pick(kinds, dice(purposes.churn, step))),
+  )
+}
+
+function oneChange(state: State, m: Mutations, dice: Dice, step: number, kind: ChangeKind): string {
+  const thrown = dice(purposes.churn, step, 1)
+  const text = state.world.phrases.sentence(seedOf(thrown), step, 'varied')
+  const [conversation, visitor, call] = [
+    any(state.conversations, thrown),
+    any(state.visitors, thrown),
+    any(state.calls, thrown),
+  ]
+  const actions: Record<ChangeKind, () => void> = {
+    visitorWrites: () => conversation && m.visitorWrites(conversation.id, text),
+    agentReplies: () => conversation && m.agentReplies(conversation.id, text),
+    handled: () => conversation && m.setHandled(conversation.id, true),
+    reopened: () => conversation && m.setHandled(conversation.id, false),
+    addConversation: () => m.addConversation(visitor?.id, text),
+    addVisitor: () => m.addVisitor({ name: `Newcomer ${thrown % 1000}`, email: `new.${thrown}@example.org` }),
+    renameVisitor: () => visitor && m.renameVisitor(visitor.id, `Renamed ${thrown % 1000}`, visitor.email),
+    addActivity: () => visitor && m.addActivity(visitor.id),
+    addCall: () => m.addCall(visitor?.id),
+    lateCall: () => m.addCall(visitor?.id, between(1, 600, thrown) * 1000),
+    recordingAppears: () => call && m.recordingAppears(call.id),
+    editMessage: () =>
+      conversation && state.messages(conversation).length > 0 && m.editMessage(conversation.id, 0, text),
+    deleteConversation: () => conversation && m.deleteConversation(conversation.id),
+    deleteVisitor: () => visitor && m.deleteVisitor(visitor.id),
+    deleteCall: () => call && m.deleteCall(call.id),
+  }
+  actions[kind]()
+  return kind
+}
+
+const seedOf = (thrown: number) => thrown >>> 8

@@ -1,0 +1,34 @@
+/** What a sandbox can be told when it starts. Everything has a default. */
+import type { Scope } from './keys.ts'
+import type { Switches } from './switches.ts'
+import type { Size } from './world.ts'
+
+export type KeyOptions = {
+  readonly key: string
+  /** All of them by default. */
+  readonly scopes?: readonly Scope[]
+  /** The name of the key in logs; by default `key_` and a number. */
+  readonly id?: string
+}
+
+export type ProjectOptions = {
+  /** A UUID; by default one made from the seed. */
+  readonly id?: string
+  readonly seed?: number
+  readonly size?: Partial<Size>
+  readonly keys?: readonly KeyOptions[]
+}
+
+export type SandboxOptions = ProjectOptions & {
+  /** 0 = any free port, the default. */
+  readonly port?: number
+  /** Put before every path of the API, for example `/v1`; none by default. */
+  readonly prefix?: string
+  /** Where the service's clock starts, RFC 3339. The seeded past ends a few seconds earlier. */
+  readonly now?: string
+  /** Seconds of the service's clock in a real one: 1 by default; 0 = it moves only by `advance`. */
+  readonly speed?: number
+  readonly switches?: Partial<Switches>
+  /** More projects beside the first, which the other options describe. */
+  readonly projects?: readonly ProjectOptions[]
+}

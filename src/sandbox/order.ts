@@ -1,0 +1,81 @@
+/** Row numbers in order of one of their times, in flat arrays: a million rows in 12 MB, moved in a fraction of a millisecond. */
+import type { EpochMs } from '../core/time.ts'
+
+export type Order = {
+  readonly size: () => number
+  readonly timeAt: (position: number) => EpochMs
+  readonly indexAt: (position: number) => number
+  readonly insert: (time: EpochMs, index: number) => void
+  readonly remove: (time: EpochMs, index: number) => void
+}
+
+/** Orders the given rows; equal times are in order of their numbers. */
+export function orderOf(indexes: Iterable<number>, count: number, timeOf: (index: number) => EpochMs): Order {
+  let rows = Uint32Array.from(indexes)
+  const unsorted = new Map<number, EpochMs>()
+  const known = new Float64Array(count)
+  for (const index of rows) {
+    if (index < count) known[index] = timeOf(index)
+    else unsorted.set(index, timeOf(index))
+  }
+  const time = (index: number) => (index < count ? (known[index] ?? 0) : (unsorted.get(index) ?? 0))
+  if (!isSorted(rows, time)) rows.sort((a, b) => time(a) - time(b) || a - b)
+  let times = Float64Array.from(rows, time)
+  let size = rows.length
+
+  const place = (at: EpochMs, index: number) =>
+    firstWhere(size, (p) => {
+      const there = times[p] ?? 0
+      return there > at || (there === at && (rows[p] ?? 0) >= index)
+    })
+  const grow = () => {
+    const room = Math.max(16, Math.ceil(size * 1.1))
+    const [moreRows, moreTimes] = [new Uint32Array(room), new Float64Array(room)]
+    moreRows.set(rows)
+    moreTimes.set(times)
+    rows = moreRows
+    times = moreTimes
+  }
+  return {
+    size: () => size,
+    timeAt: (p) => times[p] ?? 0,
+    indexAt: (p) => rows[p] ?? 0,
+    insert(at, index) {
+      if (size === rows.length) grow()
+      const p = place(at, index)
+      rows.copyWithin(p + 1, p, size)
+      times.copyWithin(p + 1, p, size)
+      rows[p] = index
+      times[p] = at
+      size += 1
+    },
+    remove(at, index) {
+      const p = place(at, index)
+      if (rows[p] !== index) throw new Error(`row ${index} is not where its time says`)
+      rows.copyWithin(p, p + 1, size)
+      times.copyWithin(p, p + 1, size)
+      size -= 1
+    },
+  }
+}
+
+/** The first position of `size` for which `holds`; it must hold for all that follow. `size` if there is none. */
+export function firstWhere(size: number, holds: (position: number) => boolean): number {
+  let [low, high] = [0, size]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+function isSorted(rows: Uint32Array, time: (index: number) => EpochMs): boolean {
+  let before = Number.NEGATIVE_INFINITY
+  for (const index of rows) {
+    const now = time(index)
+    if (now < before) return false
+    before = now
+  }
+  return true
+}

@@ -1,0 +1,108 @@
+/** All rows of one kind: those of the seeded world, made on demand, under what has happened to them since. */
+import type { EpochMs } from '../core/time.ts'
+import type { Identity } from './identity.ts'
+import type { Sequence } from './model.ts'
+import { type Order, orderOf } from './order.ts'
+
+type Row = { readonly index: number; readonly id: string }
+
+export type Shelf<T extends Row, Field extends string> = {
+  /** Rows that exist now. */
+  readonly size: () => number
+  /** The number that the next new row takes. */
+  readonly nextIndex: () => number
+  readonly at: (index: number) => T | undefined
+  readonly find: (id: string) => T | undefined
+  readonly add: (row: T) => void
+  readonly change: (index: number, patch: Partial<T>) => void
+  readonly remove: (index: number) => void
+  /** Rows that exist now, in order of their numbers. */
+  readonly all: () => Generator<T>
+  readonly by: (field: Field) => Sequence<T>
+  /** The row as it was before its last change, if that is less than `withinMs` ago; else as it is. */
+  readonly lagging: (row: T, withinMs: number) => T
+}
+
+export type Source<T, Field> = {
+  readonly count: number
+  readonly identity: Identity
+  readonly base: (index: number) => T
+  /** One time of a row of the world, without making the row. */
+  readonly baseTime: (field: Field, index: number) => EpochMs
+  readonly timeOf: (field: Field, row: T) => EpochMs
+  readonly clock: () => EpochMs
+}
+
+export function shelf<T extends Row, Field extends string>(source: Source<T, Field>): Shelf<T, Field> {
+  const changed = new Map<number, T>()
+  const removed = new Set<number>()
+  const former = new Map<number, { readonly row: T; readonly at: EpochMs }>()
+  const orders = new Map<Field, Order>()
+  let next = source.count
+
+  const at = (index: number) => {
+    if (index >= next || removed.has(index)) return undefined
+    return changed.get(index) ?? source.base(index)
+  }
+  function* indexes() {
+    for (let index = 0; index < next; index += 1) if (!removed.has(index)) yield index
+  }
+  const timeOf = (field: Field, index: number) => {
+    const row = changed.get(index)
+    return row === undefined ? source.baseTime(field, index) : source.timeOf(field, row)
+  }
+  const orderBy = (field: Field) => {
+    const order = orders.get(field) ?? orderOf(indexes(), next, (index) => timeOf(field, index))
+    orders.set(field, order)
+    return order
+  }
+  const existing = (index: number) => {
+    const row = at(index)
+    if (row === undefined) throw new Error(`there is no row ${index}`)
+    return row
+  }
+
+  return {
+    size: () => next - removed.size,
+    nextIndex: () => next,
+    at,
+    find(id) {
+      const index = source.identity.indexOf(id)
+      return index === undefined ? undefined : at(index)
+    },
+    add(row) {
+      next = row.index + 1
+      changed.set(row.index, row)
+      for (const [field, order] of orders) order.insert(source.timeOf(field, row), row.index)
+    },
+    change(index, patch) {
+      const before = existing(index)
+      const after = { ...before, ...patch }
+      former.set(index, { row: before, at: source.clock() })
+      changed.set(index, after)
+      for (const [field, order] of orders) {
+        const [was, is] = [source.timeOf(field, before), source.timeOf(field, after)]
+        if (was === is) continue
+        order.remove(was, index)
+        order.insert(is, index)
+      }
+    },
+    remove(index) {
+      const row = existing(index)
+      for (const [field, order] of orders) order.remove(source.timeOf(field, row), index)
+      removed.add(index)
+      changed.delete(index)
+    },
+    *all() {
+      for (const index of indexes()) yield existing(index)
+    },
+    by(field) {
+      const order = orderBy(field)
+      return { length: order.size(), timeAt: order.timeAt, rowAt: (p) => existing(order.indexAt(p)) }
+    },
+    lagging(row, withinMs) {
+      const was = former.get(row.index)
+      return was !== undefined && source.clock() - was.at < withinMs ? was.row : row
+    },
+  }
+}

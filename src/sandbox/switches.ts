@@ -1,0 +1,129 @@
+/** Everything that the service's documentation leaves open, as one value: each switch, what it can be, and its default (first). */
+
+type Choice<T extends string> = { readonly kind: 'choice'; readonly of: readonly T[]; readonly about: string }
+type Amount = { readonly kind: 'number'; readonly default: number; readonly about: string }
+type Flag = { readonly kind: 'boolean'; readonly default: boolean; readonly about: string }
+type Text = { readonly kind: 'text'; readonly default: string; readonly about: string }
+
+const choice = <const T extends string>(about: string, ...of: T[]): Choice<T> => ({ kind: 'choice', of, about })
+const amount = (about: string, byDefault: number): Amount => ({ kind: 'number', default: byDefault, about })
+const flag = (about: string, byDefault: boolean): Flag => ({ kind: 'boolean', default: byDefault, about })
+const text = (about: string, byDefault: string): Text => ({ kind: 'text', default: byDefault, about })
+
+/** Every switch by name. */
+export const switchTable = {
+  'conversations.since': choice(
+    'time that `since` compares and the list is ordered by',
+    'lastMessageAt',
+    'createdAt',
+    'updatedAt',
+  ),
+  'conversations.bound': choice('whether `since` includes the moment itself', 'inclusive', 'exclusive'),
+  'conversations.updatedAt': flag('whether conversations show `updatedAt`', false),
+  'visitors.since': choice(
+    'time that `since` compares and the list is ordered by',
+    'lastSeenAt',
+    'createdAt',
+    'updatedAt',
+  ),
+  'visitors.bound': choice('whether `since` includes the moment itself', 'inclusive', 'exclusive'),
+  'visitors.fields': choice('names and shape of the profile', 'plain', 'nested', 'snake'),
+  'visitors.updatedAt': flag('whether visitors show a time of their last change', true),
+  'calls.order': choice('which calls a page shows first', 'oldest', 'newest'),
+  'calls.by': choice('time that `from` and `to` compare and the list is ordered by', 'startedAt', 'endedAt'),
+  'calls.from': choice('whether `from` includes the moment itself', 'inclusive', 'exclusive'),
+  'calls.to': choice('whether `to` includes the moment itself', 'exclusive', 'inclusive'),
+  'calls.range': choice('whether `from` and `to` must be given', 'optional', 'required'),
+  'calls.fields': choice('names and shape of a call', 'plain', 'nested', 'snake'),
+  'analytics.range': choice('whether `from` and `to` must be given', 'required', 'optional'),
+  'activity.before': choice('whether `before` includes the moment itself', 'exclusive', 'inclusive'),
+  'activity.fields': choice('names and shape of an entry', 'plain', 'nested', 'snake'),
+  'messages.paging': choice('how to reach more than a page of messages', 'since', 'before', 'limit', 'all'),
+  'messages.order': choice('which messages a page holds and how it shows them', 'oldest', 'newest', 'newest-ascending'),
+  'messages.bound': choice('whether the paging parameter includes the moment itself', 'inclusive', 'exclusive'),
+  'messages.limit': choice('whether the messages list honours `limit`', 'honoured', 'ignored'),
+  'messages.page': amount('messages in a page where `limit` is absent or ignored', 50),
+  'query.unknown': choice('what an unknown query parameter does', 'ignored', 'rejected'),
+  'limit.over': choice('what a `limit` over 200 does', 'rejected', 'clamped', 'honoured'),
+  hasMore: choice('`full`: true whenever the page is full, also the last', 'exact', 'full'),
+  'time.hidden': flag('filters compare with fractions of a second that the wire does not show', false),
+  'storm.conversations': amount('conversations that share one second', 0),
+  'storm.visitors': amount('visitors that share one second', 0),
+  'storm.calls': amount('calls that share one second', 0),
+  'storm.messages': amount('messages of each conversation that share one second', 0),
+  'storm.activity': amount('activity entries of each visitor that share one second', 0),
+  'move.every': amount('a seeded change happens before every n-th list request; 0 = never', 0),
+  'stale.ms': amount('how long a list shows the old copy of a changed row', 0),
+  'reopen.byVisitor': flag("whether a visitor's message clears `handledAt`", true),
+  'recordings.none': choice('what a call without a recording answers', '200', '404'),
+  'note.field': choice("name of a note's text field", 'content', 'note', 'text', 'body'),
+  'writes.answer': choice('status of an accepted write; 204 has no body', '200', '201', '204'),
+  'ids.big': flag('message ids beyond 2^53', false),
+  content: choice(
+    'what texts hold: emoji, NUL, very long ones; `hostile` adds lone surrogates',
+    'varied',
+    'plain',
+    'hostile',
+  ),
+  'fields.drift': amount('0: as it was; 1: new fields appear; 2: they change type', 0),
+  gzip: flag('whether answers are compressed for clients that accept it', false),
+  'errors.retryable': choice('value of `retryable`', 'sensible', 'always', 'never', 'absent'),
+  'errors.issues': choice('shape of an entry of `context.issues`', 'path', 'field', 'string'),
+  'errors.context': choice('where `context` is', 'error', 'envelope'),
+  'rate.kind': choice('how the window is drawn', 'sliding', 'fixed', 'bucket', 'estimated', 'off'),
+  'rate.limit': amount('requests a key in a window', 600),
+  'rate.writes': amount('writes a key in a window', 120),
+  'rate.window': amount('length of the window in seconds', 60),
+  'rate.foreign': amount('requests in each window that somebody else makes with the same key', 0),
+  'rate.retryAfter': choice('form of the Retry-After header of a 429', 'seconds', 'date', 'absent'),
+  'latency.before': amount('milliseconds before a request counts as arrived', 0),
+  'latency.after': amount('milliseconds between the work and its answer', 0),
+  'latency.spread': amount('0..1: how much of each latency is chance', 0),
+  'fault.rate': amount('0..1: share of requests that meet a fault', 0),
+  'fault.kinds': text('comma-separated kinds of fault; empty = all but `huge` and `slow`', ''),
+  'fault.on': choice('which requests meet faults', 'all', 'reads', 'writes'),
+  'fault.slowMs': amount('how late a `slow` answer is', 3000),
+  'fault.hugeMb': amount('size of a `huge` body', 64),
+} as const
+
+type Table = typeof switchTable
+export type SwitchName = keyof Table
+type Value<D> = D extends Choice<infer T> ? T : D extends Amount ? number : D extends Flag ? boolean : string
+
+export type Switches = { readonly [Name in SwitchName]: Value<Table[Name]> }
+
+export const switchNames = Object.keys(switchTable) as SwitchName[]
+
+/** Every switch at its default, but those given. Throws a RangeError for a name or value that no switch has. */
+export function switchesWith(given: Readonly<Record<string, unknown>>, base?: Switches): Switches {
+  const all: Record<string, unknown> = base === undefined ? defaults() : { ...base }
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) all[name] = checked(name, value)
+  return all as Switches
+}
+
+function defaults(): Record<string, unknown> {
+  return Object.fromEntries(switchNames.map((name) => [name, defaultOf(switchTable[name])]))
+}
+
+function defaultOf(entry: Choice<string> | Amount | Flag | Text): unknown {
+  return entry.kind === 'choice' ? entry.of[0] : entry.default
+}
+
+function checked(name: string, value: unknown): unknown {
+  if (!Object.hasOwn(switchTable, name)) {
+    throw new RangeError(`there is no switch ${name}; there are ${switchNames.join(', ')}`)
+  }
+  const entry: Choice<string> | Amount | Flag | Text = switchTable[name as SwitchName]
+  if (entry.kind === 'choice' && entry.of.includes(String(value))) return String(value)
+  if (entry.kind === 'number' && String(value).trim() !== '' && Number(value) >= 0) return Number(value)
+  if (entry.kind === 'boolean' && ['true', 'false'].includes(String(value))) return String(value) === 'true'
+  if (entry.kind === 'text') return String(value)
+  throw new RangeError(`the switch ${name} cannot be ${String(value)}; it can be ${allowed(entry)}`)
+}
+
+/** One line for a person: what the values can be. */
+export function allowed(entry: Choice<string> | Amount | Flag | Text): string {
+  if (entry.kind === 'choice') return entry.of.join(' | ')
+  if (entry.kind === 'boolean') return 'true | false'
+  return entry.kind === 'number' ? 'a number from 0' : 'text'
+}
