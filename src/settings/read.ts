@@ -46,8 +46,10 @@ function readNamed(sources: Sources, defaults: Settings, name: string, settings:
 
 /** The single project that variables describe; settings at the top of the file are its defaults. */
 function readOne(sources: Sources, defaults: Settings): Part<ProjectConfig> {
-  const read = readProject(sources, 'default', defaults, secretsOf(sources.variables), variableOf)
-  const both = ['api_key', 'api_key_file'].every((key) => sources.variables[variableOf(key)] !== undefined)
+  const isSet = (key: string) => sources.variables[variableOf(key)] !== undefined
+  const place = (key: string) => variableOf(key === 'api_key' && isSet('api_key_file') ? 'api_key_file' : key)
+  const read = readProject(sources, 'default', defaults, secretsOf(sources.variables), place)
+  const both = isSet('api_key') && isSet('api_key_file')
   const why = `and ${variableOf('api_key_file')} are both set: keep one of them`
   return both ? { ...read, mistakes: [...read.mistakes, { where: variableOf('api_key'), why }] } : read
 }

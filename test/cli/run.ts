@@ -1,0 +1,44 @@
+/** Runs the real command, as a person would. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+export const launcher = new URL('../../bin/deskmirror.js', import.meta.url).pathname
+
+export type Ended = { readonly exit: number | null; readonly out: string; readonly err: string }
+
+/** An empty folder that is gone after the test. */
+export function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-cli-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Nothing of the tester's own environment reaches the command. */
+export function environment(variables: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return { PATH: process.env.PATH ?? '', NO_COLOR: '1', ...variables }
+}
+
+/** Waits for the command to end by itself. */
+export function deskmirror(
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>>; readonly node?: string },
+): Promise<Ended> {
+  const child = spawn(options.node ?? process.execPath, [launcher, ...args], {
+    cwd: options.cwd,
+    env: environment(options.env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject).on('close', (exit) => resolve({ exit, out, err }))
+  })
+}

@@ -1,0 +1,343 @@
+/** The configuration: where it comes from, what wins, and how every mistake in it is named. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { ConfigurationError } from '../../src/settings/mistakes.ts'
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'deskmirror-config-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const key = 'svc_live_0123456789abcdef'
+const needed = {
+  DESKMIRROR_BASE_URL: 'https://api.example.com/v1',
+  DESKMIRROR_PROJECT_ID: '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f',
+  DESKMIRROR_API_KEY: key,
+}
+
+function write(name: string, text: string): string {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+
+function load(environment: Record<string, string> = needed) {
+  return loadConfig('service', folder, environment)
+}
+
+function mistakes(
+  environment: Record<string, string> = {},
+  needs: Parameters<typeof loadConfig>[0] = 'service',
+): string[] {
+  try {
+    loadConfig(needs, folder, environment)
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(key)
+    return error.mistakes.map(({ where, why }) => `${where} ${why}`)
+  }
+  return []
+}
+
+describe('one project is described by variables', () => {
+  test('an address, a project and a key are enough; everything else has a default', () => {
+    const { projects, warnings, ...rest } = load()
+    expect(rest).toEqual({
+      databaseUrl: 'sqlite:deskmirror.db',
+      queueUrl: 'embedded',
+      http: { host: '127.0.0.1', port: 8484 },
+      logLevel: 'info',
+      logLevelChosen: false,
+    })
+    expect(warnings).toEqual([])
+    const { apiKey, baseUrl, widgetUrl, streams, ...project } = projects[0]!
+    expect(project).toEqual({
+      name: 'default',
+      projectId: needed.DESKMIRROR_PROJECT_ID,
+      webhookSecret: null,
+      rate: { requests: 600, windowMs: 60_000 },
+      writeRate: { requests: 120, windowMs: 60_000 },
+      reserve: 0,
+      startDate: null,
+      timeZone: 'UTC',
+      verifyAfterMs: 120_000,
+      schema: 'discover',
+    })
+    expect([baseUrl.href, widgetUrl.href, apiKey.reveal(), streams.length]).toEqual([
+      'https://api.example.com/v1',
+      'https://api.example.com/v1',
+      key,
+      8,
+    ])
+  })
+
+  test('every variable is understood', () => {
+    const config = load({
+      ...needed,
+      DESKMIRROR_WIDGET_URL: 'https://widget.example.com/',
+      DESKMIRROR_DATABASE_URL: 'postgres://me:pw@db.internal/desk',
+      DESKMIRROR_QUEUE_URL: 'redis://127.0.0.1:6379',
+      DESKMIRROR_RATE: '1000/1m',
+      DESKMIRROR_WRITE_RATE: '10/s',
+      DESKMIRROR_START_DATE: '2024-02-29',
+      DESKMIRROR_TIME_ZONE: 'Europe/Berlin',
+      DESKMIRROR_VERIFY_AFTER: '5m',
+      DESKMIRROR_WEBHOOK_SECRET: 'whsec',
+      DESKMIRROR_HTTP: '[::1]:0',
+      DESKMIRROR_LOG_LEVEL: 'debug',
+    })
+    const project = config.projects[0]!
+    expect(config).toMatchObject({
+      databaseUrl: 'postgres://me:pw@db.internal/desk',
+      queueUrl: 'redis://127.0.0.1:6379',
+      http: { host: '::1', port: 0 },
+      logLevel: 'debug',
+      logLevelChosen: true,
+    })
+    expect(project).toMatchObject({
+      rate: { requests: 1000, windowMs: 60_000 },
+      writeRate: { requests: 10, windowMs: 1000 },
+      startDate: Date.UTC(2024, 1, 29) / 1000,
+      timeZone: 'Europe/Berlin',
+      verifyAfterMs: 300_000,
+    })
+    expect(project.widgetUrl.href).toBe('https://widget.example.com/')
+    expect(project.webhookSecret?.reveal()).toBe('whsec')
+  })
+
+  test('.env is read, and the real environment wins over it', () => {
+    write(
+      '.env',
+      `DESKMIRROR_API_KEY="${key}"\nDESKMIRROR_PROJECT_ID=from-file # comment\nDESKMIRROR_TIME_ZONE=Asia/Tokyo\n`,
+    )
+    const { projects } = load({ DESKMIRROR_BASE_URL: 'https://h', DESKMIRROR_PROJECT_ID: 'from-environment' })
+    expect(projects[0]).toMatchObject({ projectId: 'from-environment', timeZone: 'Asia/Tokyo' })
+    expect(projects[0]!.apiKey.reveal()).toBe(key)
+  })
+
+  test('the key can be kept in a file; the line break at its end is not part of it', () => {
+    const { DESKMIRROR_API_KEY: _, ...rest } = needed
+    const path = write('key.txt', `${key}\n`)
+    expect(load({ ...rest, DESKMIRROR_API_KEY_FILE: path }).projects[0]!.apiKey.reveal()).toBe(key)
+    expect(mistakes({ ...needed, DESKMIRROR_API_KEY_FILE: path })).toEqual([
+      'DESKMIRROR_API_KEY and DESKMIRROR_API_KEY_FILE are both set: keep one of them',
+    ])
+    expect(mistakes({ ...rest, DESKMIRROR_API_KEY_FILE: join(folder, 'nowhere') })).toEqual([
+      `DESKMIRROR_API_KEY_FILE is to come from ${join(folder, 'nowhere')}, which does not exist`,
+    ])
+  })
+
+  test('a variable that is set to nothing is not set', () => {
+    expect(mistakes({ ...needed, DESKMIRROR_API_KEY: '' })[0]).toMatch(/^DESKMIRROR_API_KEY is missing/)
+    expect(load({ ...needed, DESKMIRROR_RATE: '' }).projects[0]!.rate.requests).toBe(600)
+  })
+})
+
+describe('every mistake is named', () => {
+  test('all at once', () => {
+    expect(mistakes()).toEqual([
+      'DESKMIRROR_BASE_URL is missing: the address of the service, like https://api.example.com/v1',
+      "DESKMIRROR_PROJECT_ID is missing: the project's id, a UUID (in YAML: in quotes)",
+      "DESKMIRROR_API_KEY is missing: the project's API key, made in the app under Settings > API keys",
+    ])
+  })
+
+  test.each([
+    ['DESKMIRROR_RATE', '600', /is "600": write requests per window, like 600\/60s/],
+    ['DESKMIRROR_RATE', '0/60s', /is "0\/60s"/],
+    ['DESKMIRROR_WRITE_RATE', 'x/60s', /is "x\/60s"/],
+    ['DESKMIRROR_VERIFY_AFTER', '2 minutes', /is "2 minutes": write a duration, like 120s or 5m/],
+    ['DESKMIRROR_TIME_ZONE', 'Berlin', /is "Berlin": write an IANA time zone/],
+    ['DESKMIRROR_START_DATE', '2023-02-29', /is "2023-02-29": write a date/],
+    ['DESKMIRROR_START_DATE', '01.02.2023', /write a date/],
+    ['DESKMIRROR_HTTP', '8484', /is "8484": write host:port/],
+    ['DESKMIRROR_LOG_LEVEL', 'loud', /is "loud": write one of trace, debug, info/],
+    ['DESKMIRROR_DATABASE_URL', 'mysql://h/db', /is "mysql:\/\/h\/db": write sqlite:PATH or postgres:/],
+    ['DESKMIRROR_QUEUE_URL', 'kafka', /is "kafka": write redis:/],
+    ['DESKMIRROR_PROJECT_ID', 'a/b', /is "a\/b": the project's id, a UUID/],
+    ['DESKMIRROR_BASE_URL', 'http://example.com', /unencrypted to example\.com; http:\/\/ is only for loopback/],
+    ['DESKMIRROR_BASE_URL', 'api.example.com', /is not an absolute URL/],
+    ['DESKMIRROR_BASE_URL', 'https://h/?a=1', /carries a query/],
+  ])('%s=%s', (name, value, says) => {
+    const found = mistakes({ ...needed, [name]: value })
+    expect(found).toHaveLength(1)
+    expect(found[0]).toMatch(says)
+    expect(found[0]).toMatch(new RegExp(`^${name} `))
+  })
+
+  test('without the secret that may be in the value', () => {
+    expect(mistakes({ ...needed, DESKMIRROR_PROJECT_ID: `${key}/x` }).join()).not.toContain(key)
+    expect(mistakes({ ...needed, DESKMIRROR_DATABASE_URL: 'mysql://me:hunter2@h/db' }).join()).not.toContain('hunter2')
+    expect(mistakes({ ...needed, DESKMIRROR_API_KEY: `${key} twice` })).toEqual([
+      'DESKMIRROR_API_KEY comes from the variable DESKMIRROR_API_KEY, which holds a space, a line break or a letter that no key has',
+    ])
+  })
+
+  test('and a variable that nothing reads is doubted', () => {
+    expect(load({ ...needed, DESKMIRROR_BASEURL: 'x' }).warnings).toEqual([
+      'the variable DESKMIRROR_BASEURL is set, but deskmirror knows no such variable',
+    ])
+  })
+})
+
+describe('http is for this machine only', () => {
+  test.each(['http://localhost:8080', 'http://127.0.0.1:1', 'http://127.9.9.9', 'http://[::1]:80/v1'])(
+    '%s is fine',
+    (url) => {
+      expect(mistakes({ ...needed, DESKMIRROR_BASE_URL: url })).toEqual([])
+    },
+  )
+  test.each([
+    'http://127.0.0.1.example.com',
+    'http://localhost.example.com',
+    'http://10.0.0.1',
+    'http://0.0.0.0',
+    'ftp://localhost',
+  ])('%s is not', (url) => expect(mistakes({ ...needed, DESKMIRROR_BASE_URL: url })).toHaveLength(1))
+})
+
+const yaml = `
+database_url: sqlite:many.db
+base_url: https://api.example.com/v1
+rate: 300/60s
+projects:
+  shop:
+    project_id: shop-1
+    api_key: { env: SHOP_KEY }
+    streams: [calls, conversations]
+    reserve: 0.25
+  school:
+    project_id: school-1
+    api_key: { file: school.key }
+    base_url: https://eu.example.com
+    rate: 60/60s
+    schema: freeze
+`
+
+describe('many projects are described by deskmirror.yaml', () => {
+  test('a project says what it needs, and takes the rest from the top of the file', () => {
+    write('deskmirror.yaml', yaml)
+    write('school.key', 'school-key\n')
+    const { projects, databaseUrl } = load({ SHOP_KEY: key })
+    expect(databaseUrl).toBe('sqlite:many.db')
+    expect(projects.map((it) => [it.name, it.baseUrl.host, it.rate.requests, it.schema, it.apiKey.reveal()])).toEqual([
+      ['shop', 'api.example.com', 300, 'discover', key],
+      ['school', 'eu.example.com', 60, 'freeze', 'school-key'],
+    ])
+    expect(projects[0]).toMatchObject({ streams: ['calls', 'conversations'], reserve: 0.25 })
+  })
+
+  test('a variable wins over the top of the file, a project over both', () => {
+    write('deskmirror.yaml', yaml)
+    write('school.key', 'k')
+    const { projects, databaseUrl } = load({
+      SHOP_KEY: key,
+      DESKMIRROR_RATE: '1/1s',
+      DESKMIRROR_DATABASE_URL: 'sqlite:x.db',
+    })
+    expect([databaseUrl, ...projects.map((it) => it.rate.requests)]).toEqual(['sqlite:x.db', 1, 60])
+  })
+
+  test('DESKMIRROR_CONFIG names another file, and it has to be there', () => {
+    const path = write('elsewhere.yml', yaml)
+    write('school.key', 'k')
+    expect(load({ SHOP_KEY: key, DESKMIRROR_CONFIG: path }).projects).toHaveLength(2)
+    expect(mistakes({ DESKMIRROR_CONFIG: 'nowhere.yml' })[0]).toMatch(
+      /^DESKMIRROR_CONFIG cannot be read: there is no such file/,
+    )
+  })
+
+  test('every mistake is named with its line', () => {
+    write(
+      'deskmirror.yaml',
+      `rate: 5
+color: red
+projects:
+  shop:
+    base_url: http://example.com
+    project_id: 12
+    api_key: ${key}
+    streams: [calls, cals]
+    start: now
+  the shop: {}
+  bare:
+`,
+    )
+    expect(mistakes()).toEqual([
+      'deskmirror.yaml:2 color is no setting that deskmirror knows',
+      expect.stringMatching(/^deskmirror\.yaml:5 projects\.shop\.base_url is "http:\/\/example\.com": would send/),
+      expect.stringMatching(/^deskmirror\.yaml:6 projects\.shop\.project_id is "12": .*in quotes/),
+      expect.stringMatching(/^deskmirror\.yaml:7 projects\.shop\.api_key holds the secret itself: .*\{ env: NAME \}/),
+      'deskmirror.yaml:1 rate is "5": write requests per window, like 600/60s',
+      expect.stringMatching(/^deskmirror\.yaml:8 projects\.shop\.streams is "cals": write some of conversations, /),
+      'deskmirror.yaml:9 projects.shop.start is no setting that deskmirror knows',
+      expect.stringMatching(/^deskmirror\.yaml:10 projects\.the shop is no name for a project/),
+      expect.stringMatching(/^deskmirror\.yaml:1\d projects\.bare must be a map of settings/),
+    ])
+  })
+
+  test('a password in an address is a secret too', () => {
+    write('deskmirror.yaml', yaml.replace('sqlite:many.db', 'postgres://me:hunter2@db/desk'))
+    write('school.key', 'k')
+    expect(mistakes({ SHOP_KEY: key })).toEqual([
+      'deskmirror.yaml:2 database_url carries a password: keep it in a variable or a file, and write { env: NAME } or { file: PATH } here',
+    ])
+    write('deskmirror.yaml', yaml.replace('sqlite:many.db', '{ env: DESK_DB }'))
+    expect(load({ SHOP_KEY: key, DESK_DB: 'postgres://me:hunter2@db/desk' }).databaseUrl).toContain('hunter2')
+  })
+
+  test('projects are described in one place', () => {
+    write('deskmirror.yaml', yaml)
+    write('school.key', 'k')
+    expect(mistakes({ ...needed, SHOP_KEY: key })[0]).toMatch(/projects and DESKMIRROR_PROJECT_ID are both set/)
+  })
+
+  test.each([
+    ['a: [1', /^deskmirror\.yaml:1 is not valid YAML/],
+    ['a: 1\na: 2', /^deskmirror\.yaml:2 is not valid YAML \(duplicate key\)/],
+    ['- a', /^deskmirror\.yaml:1 must be a map of settings/],
+    ['projects: {}', /^deskmirror\.yaml:1 projects must be a map of at least one project/],
+    ['projects: [a]', /projects must be a map/],
+  ])('malformed: %j', (text, says) => {
+    write('deskmirror.yaml', text)
+    expect(mistakes()[0]).toMatch(says)
+  })
+
+  test('malformed YAML is reported without its text', () => {
+    write('deskmirror.yaml', `projects:\n  shop:\n    api_key: "${key}\n`)
+    expect(mistakes()[0]).toMatch(/^deskmirror\.yaml:\d is not valid YAML/)
+  })
+})
+
+describe('a command asks for what it needs', () => {
+  test('who reads the mirror only needs no key', () => {
+    const { DESKMIRROR_API_KEY: _, ...rest } = needed
+    const [project] = loadConfig('mirror', folder, rest).projects
+    expect(project?.projectId).toBe(needed.DESKMIRROR_PROJECT_ID)
+    expect(() => project?.apiKey.reveal()).toThrow(
+      /a secret is needed: it is to come from the variable DESKMIRROR_API_KEY/,
+    )
+  })
+
+  test('who only prepares the database needs no project', () => {
+    expect(loadConfig('database', folder, {})).toMatchObject({ projects: [], databaseUrl: 'sqlite:deskmirror.db' })
+    expect(mistakes({ DESKMIRROR_DATABASE_URL: 'nonsense' }, 'database')).toHaveLength(1)
+  })
+})
+
+test('a key is printed by nothing that prints the configuration', () => {
+  const config = load()
+  const printed = [
+    inspect(config, { depth: 9, showHidden: true }),
+    JSON.stringify(config),
+    `${config.projects[0]!.apiKey}`,
+  ]
+  for (const text of printed) {
+    expect(text).not.toContain(key)
+    expect(text).toContain('[secret]')
+  }
+})
