@@ -1,0 +1,9 @@
+/** Every migration, in order: append-only, up only. Landed entries are never edited; a mistake gets the next number. */
+import type { Kysely } from 'kysely'
+import type { DatabaseKind } from '../portable.ts'
+import { firstTables } from './0001_first_tables.ts'
+
+/** Runs in one transaction with the note that it has run. */
+export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
+
+export const migrations: Readonly<Record<string, Migration>> = { '0001_first_tables': firstTables }

@@ -1,0 +1,306 @@
+/**
+ * Every table of the warehouse as it is now, as data: the one source for loads, for types and for the data dictionary.
+ * A column is its portable type (`?` = may be null) and a note. The migrations bring a database to this; a test says so.
+ */
+import type { ColumnType } from './portable.ts'
+
+export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string]
+export type Table = {
+  readonly note: string
+  /** Unique, `project_id` first: projects never touch each other's rows. */
+  readonly key: readonly string[]
+  readonly columns: Readonly<Record<string, ColumnSpec>>
+}
+
+const project = { project_id: ['key', 'the project that the row belongs to'] } as const
+const mirrored = {
+  ...project,
+  raw: ['json', 'the row as the service sent it'],
+  synced_at: ['time', 'when the copy that is stored here was asked for'],
+  run_id: ['text?', 'the run that stored it, in sync_runs'],
+  asked_at: ['integer', 'synced_at in milliseconds since 1970: an older copy never replaces a newer one'],
+} as const
+const vanishing = { deleted_at: ['time?', 'since when the service no longer has it; null while it exists'] } as const
+
+export const tables = {
+  conversations: {
+    note: 'Conversations with visitors. Open work is handled_at is null; status is always open.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...mirrored,
+      ...vanishing,
+      id: ['key', 'UUID'],
+      visitor_id: ['text?', 'the visitor, in visitors'],
+      status: ['text?', 'always open'],
+      created_at: ['time?', 'when it began'],
+      last_message_at: ['time?', 'when its last message was written'],
+      last_message_sender_type: ['text?', 'who wrote it: agent and others'],
+      handled_at: ['time?', 'when it was marked handled; null = open work'],
+      waiting_since: ['time?', 'since when the visitor waits for an answer; null = does not wait'],
+      assigned_agent_id: ['text?', 'the agent that it is assigned to'],
+      origin: ['text?', 'how it began: visitor_initiated and others'],
+      messages_complete: ['boolean?', 'false: the service would not list all of its messages; null: not read yet'],
+    },
+  },
+  messages: {
+    note: 'Messages of the conversations, system events among them (kind is not utterance).',
+    key: ['project_id', 'conversation_id', 'id'],
+    columns: {
+      ...mirrored,
+      ...vanishing,
+      conversation_id: ['key', 'the conversation, in conversations'],
+      id: ['integer', 'the message within the service'],
+      sender_type: ['text?', 'who wrote it: agent and others'],
+      kind: ['text?', 'utterance = said by a person or the AI; all else is a system event'],
+      content: ['text?', 'the text'],
+      sender_display_name: ['text?', 'the name that the visitor saw'],
+      created_at: ['time?', 'when it was written'],
+    },
+  },
+  visitors: {
+    note: 'Visitor profiles. Fields that the service does not document are columns found as they appeared.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...mirrored,
+      ...vanishing,
+      id: ['key', 'UUID'],
+      name: ['text?', 'null = not known'],
+      email: ['text?', 'null = not known'],
+    },
+  },
+  visitor_activity: {
+    note: 'What visitors did. An entry has no id of its own: it is known by its content, and by its number among equal ones.',
+    key: ['project_id', 'visitor_id', 'entry_hash', 'ordinal'],
+    columns: {
+      ...mirrored,
+      ...vanishing,
+      visitor_id: ['key', 'the visitor, in visitors'],
+      entry_hash: ['key', 'hash of the entry as it came'],
+      ordinal: ['integer', 'number among entries of equal content'],
+      occurred_at: ['time?', 'when it happened'],
+    },
+  },
+  calls: {
+    note: 'Calls.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...mirrored,
+      ...vanishing,
+      id: ['key', 'the call within the service'],
+      occurred_at: ['time?', 'when it began'],
+    },
+  },
+  call_recordings: {
+    note: 'What is known of the recordings of calls; never the recording itself.',
+    key: ['project_id', 'call_id'],
+    columns: {
+      ...mirrored,
+      ...vanishing,
+      call_id: ['key', 'the call, in calls'],
+      has_recording: ['boolean?', 'false = there is none, so far'],
+      checked_at: ['time?', 'when the service was last asked for it'],
+    },
+  },
+  analytics_rollups: {
+    note: 'The rollups of the service, one a window (a day), as they came.',
+    key: ['project_id', 'window_from', 'window_to'],
+    columns: {
+      ...mirrored,
+      window_from: ['time', 'start of the window'],
+      window_to: ['time', 'end of the window'],
+      read_at: ['time?', "when the service was last asked for it, by the service's clock"],
+    },
+  },
+  analytics_metrics: {
+    note: 'The numbers of the rollups, one a row.',
+    key: ['project_id', 'window_from', 'window_to', 'metric'],
+    columns: {
+      ...project,
+      window_from: ['time', 'start of the window'],
+      window_to: ['time', 'end of the window'],
+      metric: ['key', 'dotted path of the number within the rollup'],
+      value: ['number', 'the number'],
+    },
+  },
+  availability_snapshots: {
+    note: 'Whether human agents were available, each time that we looked.',
+    key: ['project_id', 'taken_at'],
+    columns: {
+      ...mirrored,
+      taken_at: ['time', 'when we looked'],
+      available: ['boolean?', 'whether anybody was'],
+      agents_online: ['integer?', 'how many'],
+    },
+  },
+  conversation_changes: {
+    note: 'What changed in conversations from one look to the next: the history that the service does not keep.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...project,
+      id: ['key', 'UUID, ascending with time'],
+      conversation_id: ['key', 'the conversation'],
+      field: ['text', 'the column that changed'],
+      old_value: ['text?', 'before'],
+      new_value: ['text?', 'after'],
+      seen_at: ['time', 'when we saw it'],
+    },
+  },
+  writebacks: {
+    note: 'The queue of changes to send to the service. Inserting operation, target and payload queues one.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...project,
+      id: ['key', 'has a default'],
+      operation: ['text', 'message, handled, visitor or note'],
+      conversation_id: ['text?', 'target of message and handled'],
+      visitor_id: ['text?', 'target of visitor and note'],
+      payload: ['json', 'a JSON object: what to send'],
+      status: ['text', 'draft, queued, sending, succeeded, failed, conflict, uncertain, cancelled or expired'],
+      attempts: ['integer', 'how often it was sent'],
+      batch_id: ['text?', 'the import that it came with'],
+      created_at: ['time', 'has a default'],
+      created_by: ['text?', 'who queued it'],
+      sent_at: ['time?', 'when it last left'],
+      finished_at: ['time?', 'when its fate was settled'],
+      request_id: ['text?', "the service's id of the last answer, to quote to its support"],
+      error: ['text?', 'why it did not succeed'],
+      evidence: ['json?', 'what its fate was concluded from'],
+    },
+  },
+  writeback_events: {
+    note: 'Every step of every write-back; rows are only ever added.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...project,
+      id: ['key', 'has a default'],
+      writeback_id: ['key', 'the write-back'],
+      at: ['time', 'when'],
+      from_status: ['text?', 'before; null = it was created'],
+      to_status: ['text', 'after'],
+      detail: ['text?', 'why'],
+    },
+  },
+  sync_runs: {
+    note: 'Every run, with its outcome.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...project,
+      id: ['key', 'UUID, ascending with time'],
+      mode: ['text', 'incremental, reconcile or full'],
+      started_at: ['time', 'when it began'],
+      finished_at: ['time?', 'when it ended; null while it runs'],
+      outcome: ['text?', 'complete, gaps, failed or interrupted; null while it runs'],
+      requests: ['integer', 'requests sent'],
+      rows_read: ['integer', 'rows in the answers'],
+      rows_changed: ['integer', 'of them new or different from what was stored'],
+      streams: ['json?', 'the same for each stream'],
+      strings_escaped: ['integer', 'strings that the database could not hold as they were, and holds escaped'],
+      beat_at: ['integer', 'last sign of life, in milliseconds since 1970'],
+      request_log: ['json?', 'pairs of moment and requests sent until then, of the last minutes'],
+    },
+  },
+  sync_cursors: {
+    note: 'How far each list has been read.',
+    key: ['project_id', 'stream'],
+    columns: {
+      ...project,
+      stream: ['key', 'name of the cursor'],
+      position: ['text', "the stream's own words"],
+    },
+  },
+  sync_gaps: {
+    note: 'What is known to be missing. Open while resolved_at is null.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...project,
+      id: ['key', 'UUID, ascending with time'],
+      stream: ['text', 'the stream'],
+      from_ts: ['time?', 'first second; null = not known'],
+      to_ts: ['time?', 'last second; null = not known'],
+      reason: ['text', 'why it is missing'],
+      found_at: ['time', 'when it was noticed'],
+      resolved_at: ['time?', 'when it was filled'],
+      subject: ['key', 'what the gap is about, so that it is open only once'],
+    },
+  },
+  sync_children: {
+    note: 'What is left to read of lists that are read one parent at a time.',
+    key: ['project_id', 'stream', 'parent_id'],
+    columns: {
+      ...project,
+      stream: ['key', 'messages, visitor_activity or call_recordings'],
+      parent_id: ['key', 'the conversation, visitor or call'],
+      wanted: ['integer', 'grows when the parent changes'],
+      fetched: ['integer', 'the wanted that was last read for; 0 = never read'],
+      due_at: ['integer?', 'when to read it, in milliseconds since 1970; null = not'],
+      attempts: ['integer', 'failures in a row'],
+      position: ['text?', 'what the last read left for the next'],
+      checked_at: ['integer?', 'when it was last read, in milliseconds since 1970'],
+      error: ['text?', 'why the last read failed'],
+    },
+  },
+  sync_census: {
+    note: 'What a walk through a whole list has seen, kept until what it did not see has been looked after.',
+    key: ['project_id', 'census', 'id'],
+    columns: { ...project, census: ['key', 'name of the walk'], id: ['key', 'what was seen'] },
+  },
+  sync_locks: {
+    note: 'Who syncs a project just now.',
+    key: ['project_id'],
+    columns: {
+      ...project,
+      token: ['text', 'one holding'],
+      host: ['text', 'machine'],
+      pid: ['integer', 'process'],
+      process: ['text', 'tells the process from a later one of the same number'],
+      since: ['time', 'when it took the lock'],
+      beat_at: ['integer', 'last sign of life, in milliseconds since 1970'],
+    },
+  },
+  service_behaviours: {
+    note: 'What the service turned out to do, where its documentation is silent.',
+    key: ['project_id', 'name'],
+    columns: {
+      ...project,
+      name: ['key', 'what'],
+      value: ['text', 'how'],
+      evidence: ['text', 'why we think so'],
+      learned_at: ['time', 'since when'],
+    },
+  },
+  discovered_fields: {
+    note: 'Fields that the service does not document, and the columns that hold them.',
+    key: ['project_id', 'stream', 'path'],
+    columns: {
+      ...project,
+      stream: ['key', 'the stream'],
+      path: ['key', 'dotted path of the field in the row'],
+      column_name: ['text?', "column of the stream's table; null = stays in raw only"],
+      type: ['text', 'boolean, integer, number, timestamp, text or json'],
+      first_seen_at: ['time', 'when'],
+      fill_after: ['text?', 'how far the column has been filled from stored rows; null = wholly'],
+    },
+  },
+} as const satisfies Record<string, Table>
+
+export type TableName = keyof typeof tables
+
+type Value = {
+  key: string
+  text: string
+  integer: number
+  number: number
+  boolean: boolean
+  time: string
+  json: string
+}
+type Cell<T extends string> = T extends `${infer U extends ColumnType}?` ? Value[U] | null : Value[T & ColumnType]
+
+/** The tables as kysely sees them. Integers beyond 2^53 are read as bigint all the same. */
+export type Schema = {
+  [T in TableName]: {
+    [C in keyof (typeof tables)[T]['columns']]: (typeof tables)[T]['columns'][C] extends readonly [infer S, string]
+      ? Cell<S & string>
+      : never
+  }
+}

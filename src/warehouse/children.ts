@@ -1,0 +1,132 @@
+/** What is left to read of lists that are read one parent at a time: due work is a query, never a list in memory. */
+import { sql } from 'kysely'
+import type { ChildRead, ChildStream, DueChild } from '../core/mirror.ts'
+import type { Context } from './context.ts'
+import { bound, each, least } from './dialect.ts'
+import { closeGap, openGap } from './gaps.ts'
+import type { Db } from './session.ts'
+
+/** The parents are new, or changed: their children are due now. */
+export async function wantChildren(c: Context, trx: Db, stream: ChildStream, ids: readonly string[], now: number) {
+  if (ids.length === 0) return
+  await sql`
+    insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
+    select ${bound(c.kind, 'text', c.project)}, ${bound(c.kind, 'text', stream)}, listed.value, 1, 0,
+      ${bound(c.kind, 'integer', now)}, 0
+    from ${each(c.kind, ids)} as listed where true
+    on conflict (project_id, stream, parent_id)
+    do update set wanted = sync_children.wanted + 1, due_at = excluded.due_at`.execute(trx)
+}
+
+/** Likewise for parents that may not be in the mirror: those that are not will be due when they come. */
+export async function wantKnownChildren(c: Context, trx: Db, stream: ChildStream, ids: readonly string[], now: number) {
+  if (ids.length === 0) return
+  await sql`
+    update sync_children set wanted = wanted + 1, due_at = ${bound(c.kind, 'integer', now)}
+    where project_id = ${c.project} and stream = ${stream}
+      and parent_id in (select value from ${each(c.kind, ids)} as listed)`.execute(trx)
+}
+
+/** A parent's children have been read: it is due again only if it changed meanwhile, or when the reader says so. */
+export async function settleChild(c: Context, trx: Db, read: ChildRead, now: number): Promise<void> {
+  const parameter = (value: number | null) => bound(c.kind, 'integer', value)
+  await sql`
+    update sync_children set
+      fetched = case when fetched > ${parameter(read.wanted)} then fetched else ${parameter(read.wanted)} end,
+      due_at = case when wanted > ${parameter(read.wanted)} then coalesce(due_at, ${parameter(now)})
+        else ${parameter(read.againAt)} end,
+      attempts = 0, error = null, checked_at = ${parameter(now)}, position = ${bound(c.kind, 'text', read.position)}
+    where project_id = ${c.project} and stream = ${read.stream} and parent_id = ${read.parentId}`.execute(trx)
+  if (read.stream === 'messages') await flagMessages(c, trx, read)
+  if (read.complete) await closeGap(c, trx, read.stream, `parent:${read.parentId}`)
+  else {
+    const reason = read.why ?? 'the service would not list all of them'
+    await openGap(c, trx, { stream: read.stream, from: null, to: null, reason }, `parent:${read.parentId}`)
+  }
+}
+
+async function flagMessages(c: Context, trx: Db, { parentId, complete }: ChildRead): Promise<void> {
+  const flag = c.kind === 'sqlite' ? Number(complete) : complete
+  await sql`
+    update conversations set messages_complete = ${flag}
+    where project_id = ${c.project} and id = ${parentId} and messages_complete is distinct from ${flag}`.execute(trx)
+}
+
+export async function failChild(c: Context, stream: ChildStream, parentId: string, why: string, againAt: number) {
+  await c.db.transaction().execute(async (trx) => {
+    await trx
+      .updateTable('sync_children')
+      .set((eb) => ({ attempts: eb('attempts', '+', 1), due_at: againAt, error: why }))
+      .where('project_id', '=', c.project)
+      .where('stream', '=', stream)
+      .where('parent_id', '=', parentId)
+      .execute()
+    await openGap(c, trx, { stream, from: null, to: null, reason: why }, `parent:${parentId}`)
+  })
+}
+
+/** Refreshes before first reads, longest due first. Two queries, each on an index of its own, and no sorting. */
+export async function dueChildren(c: Context, stream: ChildStream, now: number, limit: number): Promise<DueChild[]> {
+  const refreshes = await dueOf(c, stream, now, limit, 'fetched > 0')
+  if (refreshes.length >= limit) return refreshes
+  return [...refreshes, ...(await dueOf(c, stream, now, limit - refreshes.length, 'fetched = 0'))]
+}
+
+async function dueOf(c: Context, stream: ChildStream, now: number, limit: number, which: string): Promise<DueChild[]> {
+  const { rows } = await sql<DueChild>`
+    select parent_id as "parentId", wanted, fetched, position, attempts from sync_children
+    where project_id = ${c.project} and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(which)}
+    order by due_at limit ${limit}`.execute(c.db)
+  return [...rows]
+}
+
+export async function countDue(c: Context, stream: ChildStream, now: number): Promise<number> {
+  const count = async (which: string) => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from sync_children
+      where project_id = ${c.project} and stream = ${stream} and due_at is not null and due_at <= ${now}
+        and ${sql.raw(which)}`.execute(c.db)
+    return rows[0]?.count ?? 0
+  }
+  return (await count('fetched > 0')) + (await count('fetched = 0'))
+}
+
+/** Makes children due that are not; those longest not read come first. Returns how many. */
+export async function makeDue(
+  c: Context,
+  stream: ChildStream,
+  which: 'all' | { readonly atLeast: number; readonly oneIn: number },
+  now: number,
+): Promise<number> {
+  const all = c.db.selectFrom('sync_children').where('project_id', '=', c.project).where('stream', '=', stream)
+  const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
+  const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
+  const result = await sql`
+    update sync_children set due_at = ${bound(c.kind, 'integer', now)}
+    where project_id = ${c.project} and stream = ${stream} and parent_id in (
+      select parent_id from sync_children
+      where project_id = ${c.project} and stream = ${stream} and due_at is null
+      order by checked_at limit ${limit})`.execute(c.db)
+  const later = which === 'all' ? await hasten(c, stream, now) : 0
+  return Number(result.numAffectedRows ?? 0n) + later
+}
+
+/** Those due at some later moment, too. */
+async function hasten(c: Context, stream: ChildStream, now: number): Promise<number> {
+  const due = sql.ref('due_at')
+  const result = await sql`
+    update sync_children set due_at = ${least(c.kind, due, bound(c.kind, 'integer', now))}
+    where project_id = ${c.project} and stream = ${stream} and due_at > ${now}`.execute(c.db)
+  return Number(result.numAffectedRows ?? 0n)
+}
+
+/** The parents are gone: nothing is due for them. */
+export async function forgetChildren(c: Context, trx: Db, stream: ChildStream, parentId: string): Promise<void> {
+  await trx
+    .deleteFrom('sync_children')
+    .where('project_id', '=', c.project)
+    .where('stream', '=', stream)
+    .where('parent_id', '=', parentId)
+    .execute()
+  await closeGap(c, trx, stream, `parent:${parentId}`)
+}

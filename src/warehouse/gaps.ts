@@ -1,0 +1,73 @@
+/** What is known to be missing. A gap is open once, whoever notices it again. */
+import { sql } from 'kysely'
+import type { Gap, StreamName } from '../core/row.ts'
+import { moment, rfc3339, type Seconds } from '../core/time.ts'
+import type { Context } from './context.ts'
+import { identifyGap } from './gapsubject.ts'
+import { newId } from './identity.ts'
+import type { Db } from './session.ts'
+
+export async function openGap(c: Context, trx: Db, gap: Gap, subject = identifyGap(gap)): Promise<void> {
+  await trx
+    .insertInto('sync_gaps')
+    .values({
+      project_id: c.project,
+      id: newId(c.clock()),
+      stream: gap.stream,
+      from_ts: gap.from === null ? null : rfc3339(gap.from),
+      to_ts: gap.to === null ? null : rfc3339(gap.to),
+      reason: gap.reason,
+      found_at: now(c),
+      subject,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['project_id', 'stream', 'subject'])
+        .where('resolved_at', 'is', null)
+        .doUpdateSet((eb) => ({ reason: eb.ref('excluded.reason') })),
+    )
+    .execute()
+}
+
+export async function closeGap(c: Context, trx: Db, stream: StreamName, subject: string): Promise<void> {
+  await sql`
+    update sync_gaps set resolved_at = ${now(c)}
+    where project_id = ${c.project} and stream = ${stream} and subject = ${subject} and resolved_at is null`.execute(
+    trx,
+  )
+}
+
+/** Closes the gaps of time that lie within; those of a parent close when its children have been read. */
+export async function resolveGaps(c: Context, stream: StreamName, from: Seconds | null, to: Seconds | null) {
+  let query = c.db
+    .updateTable('sync_gaps')
+    .set({ resolved_at: now(c) })
+    .where('project_id', '=', c.project)
+    .where('stream', '=', stream)
+    .where('resolved_at', 'is', null)
+    .where('subject', 'not like', 'parent:%')
+  if (from !== null) query = query.where('from_ts', '>=', rfc3339(from))
+  if (to !== null) query = query.where('to_ts', '<=', rfc3339(to))
+  const { numUpdatedRows } = await query.executeTakeFirst()
+  return Number(numUpdatedRows)
+}
+
+export async function openGaps(c: Context, stream: StreamName): Promise<Gap[]> {
+  const rows = await c.db
+    .selectFrom('sync_gaps')
+    .select(['from_ts', 'to_ts', 'reason'])
+    .where('project_id', '=', c.project)
+    .where('stream', '=', stream)
+    .where('resolved_at', 'is', null)
+    .orderBy('id')
+    .execute()
+  return rows.map((row) => ({ stream, from: seconds(row.from_ts), to: seconds(row.to_ts), reason: row.reason }))
+}
+
+function seconds(text: string | null): Seconds | null {
+  return moment(text) ?? null
+}
+
+function now(c: Context): string {
+  return rfc3339(Math.floor(c.clock() / 1000))
+}

@@ -1,0 +1,73 @@
+/** Opens the warehouse that a URL names, brings its schema up to date, and says clearly what is wrong where it cannot. */
+import { sql } from 'kysely'
+import type { Mirror } from '../core/mirror.ts'
+import type { Rate } from '../core/rate.ts'
+import type { StatusReport } from '../core/report.ts'
+import { UserError } from '../core/user-error.ts'
+import { type Lock, takeLock } from './lock.ts'
+import { type Migrated, migrate, requireSchema } from './migrate.ts'
+import { createMirror, type MirrorOptions, type Reader } from './mirror.ts'
+import { openTrouble, parseDatabaseUrl } from './place.ts'
+import { postgresSessions } from './postgres.ts'
+import { type Db, openKysely, type Sessions } from './session.ts'
+import { sqliteSessions } from './sqlite.ts'
+import { readStatus } from './status.ts'
+
+export type Warehouse = {
+  readonly kind: Sessions['kind']
+  /** What opening it did to its schema. */
+  readonly migrated: Migrated | null
+  readonly mirror: (project: string, options?: MirrorOptions) => Mirror & Reader
+  /** Takes the project for this process, and closes the runs that dead ones left. `now`: milliseconds since 1970. */
+  readonly lock: (project: string, now: number) => Promise<Lock>
+  readonly status: (project: string, now: number, rate: Rate) => Promise<StatusReport>
+  /** One statement of SQL for a person to see; rows as they come. */
+  readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
+  readonly close: () => Promise<void>
+}
+
+export type OpenOptions = {
+  /** `read`: changes nothing, and refuses a database that has not been mirrored into. */
+  readonly use?: 'write' | 'read'
+  /** SQLite only. */
+  readonly synchronous?: 'normal' | 'full'
+}
+
+/** `sqlite:PATH` or `postgres://…`. Throws UserError. */
+export async function openWarehouse(url: string, options: OpenOptions = {}): Promise<Warehouse> {
+  const place = parseDatabaseUrl(url)
+  const write = options.use !== 'read'
+  try {
+    const sessions =
+      place.kind === 'sqlite'
+        ? sqliteSessions(place.path, { mustExist: !write, synchronous: options.synchronous ?? 'normal' })
+        : postgresSessions(place.url)
+    return await warehouseOver(sessions, write)
+  } catch (error) {
+    throw error instanceof UserError ? error : openTrouble(place, error)
+  }
+}
+
+/** Over connections that are open already; they are closed where that fails. */
+export async function warehouseOver(sessions: Sessions, write = true): Promise<Warehouse> {
+  const db = openKysely(sessions)
+  try {
+    const migrated = write ? await migrate(db, sessions.kind) : await requireSchema(db, sessions.kind).then(() => null)
+    return assemble(db, sessions, migrated)
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
+}
+
+function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Warehouse {
+  return {
+    kind: sessions.kind,
+    migrated,
+    mirror: (project, options = {}) => createMirror(db, sessions, project, options),
+    lock: (project, now) => takeLock(db, sessions.kind, project, now),
+    status: (project, now, rate) => readStatus(db, project, now, rate),
+    query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
+    close: () => db.destroy(),
+  }
+}

@@ -1,0 +1,61 @@
+/** Which process this is, and whether another one still lives: a number alone is used again by later processes. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+export type ProcessIdentity = {
+  readonly host: string
+  readonly pid: number
+  /** `machine@start`: the machine (or container) as it was booted, and when the process started within it. */
+  readonly process: string
+}
+
+export function thisProcess(): ProcessIdentity {
+  return { host: hostname(), pid: process.pid, process: `${machine()}@${startOf(process.pid) ?? ''}` }
+}
+
+/** Null: it runs where we cannot look. */
+export function isAlive(other: ProcessIdentity, own: ProcessIdentity): boolean | null {
+  const [place, start] = other.process.split('@')
+  if (other.host !== own.host || place !== own.process.split('@')[0]) return null
+  return exists(other.pid) && startOf(other.pid) === start
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // EPERM: it lives, and belongs to somebody else.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+/** Linux: boot and process namespace, so that a container is not taken for its host. Elsewhere the host's name has to do. */
+function machine(): string {
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return process.platform
+  }
+}
+
+/** When a process started, in its system's words; undefined where that cannot be read. */
+function startOf(pid: number): string | undefined {
+  try {
+    // Field 22 of proc(5); the second one, a name in parentheses, may hold spaces.
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, '').split(' ')[20]
+  } catch {
+    return process.platform === 'win32' || process.platform === 'linux' ? undefined : askPs(pid)
+  }
+}
+
+function askPs(pid: number): string | undefined {
+  try {
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' })
+      .trim()
+      .replace(/@/g, '')
+  } catch {
+    return undefined
+  }
+}

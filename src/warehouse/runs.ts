@@ -1,0 +1,102 @@
+/** Runs: when they began, what they spent, how they ended. */
+import { sql } from 'kysely'
+import { stringifyJson } from '../core/json.ts'
+import type { RunMode, RunOutcome, StreamReport } from '../core/mirror.ts'
+import { rfc3339 } from '../core/time.ts'
+import type { Context } from './context.ts'
+import { newId } from './identity.ts'
+import { addSample, type Sample, sentSince } from './requestlog.ts'
+import type { Db } from './session.ts'
+
+type Own = Pick<Context, 'db' | 'project'>
+
+export async function startRun({ db, project }: Own, mode: RunMode, now: number): Promise<string> {
+  const id = newId(now)
+  await db
+    .insertInto('sync_runs')
+    .values({
+      project_id: project,
+      id,
+      mode,
+      started_at: rfc3339(Math.floor(now / 1000)),
+      requests: 0,
+      rows_read: 0,
+      rows_changed: 0,
+      strings_escaped: 0,
+      beat_at: now,
+      request_log: stringifyJson([[now, 0]]),
+    })
+    .execute()
+  return id
+}
+
+/** A sign of life. `requests`: how many the run has sent so far. */
+export async function beatRun({ db, project }: Own, run: string, requests: number, now: number): Promise<void> {
+  const own = db.selectFrom('sync_runs').where('project_id', '=', project).where('id', '=', run)
+  const row = await own.select('request_log').executeTakeFirst()
+  await db
+    .updateTable('sync_runs')
+    .set({ requests, beat_at: now, request_log: stringifyJson(addSample(readLog(row?.request_log), [now, requests])) })
+    .where('project_id', '=', project)
+    .where('id', '=', run)
+    .execute()
+}
+
+export async function finishRun(
+  own: Own,
+  run: string,
+  outcome: RunOutcome,
+  reports: readonly StreamReport[],
+  now: number,
+): Promise<void> {
+  const sum = (of: (report: StreamReport) => number) => reports.reduce((total, report) => total + of(report), 0)
+  await beatRun(
+    own,
+    run,
+    sum((report) => report.requests),
+    now,
+  )
+  await own.db
+    .updateTable('sync_runs')
+    .set({
+      finished_at: rfc3339(Math.floor(now / 1000)),
+      outcome,
+      rows_read: sum((report) => report.rows),
+      rows_changed: sum((report) => report.changed),
+      streams: JSON.stringify(reports),
+    })
+    .where('project_id', '=', own.project)
+    .where('id', '=', run)
+    .execute()
+}
+
+/** Runs that a process left behind when it died end now as failed, at the moment of their last sign of life. */
+export async function closeDeadRuns(trx: Db, project: string): Promise<void> {
+  const dead = await trx
+    .selectFrom('sync_runs')
+    .select(['id', 'beat_at'])
+    .where('project_id', '=', project)
+    .where('finished_at', 'is', null)
+    .execute()
+  for (const { id, beat_at } of dead) {
+    await trx
+      .updateTable('sync_runs')
+      .set({ outcome: 'failed', finished_at: rfc3339(Math.floor(beat_at / 1000)) })
+      .where('project_id', '=', project)
+      .where('id', '=', id)
+      .execute()
+  }
+}
+
+/** Requests that runs sent within the last `withinMs`, as far as they said so, and the last moment they did. */
+export async function recentRequests({ db, project }: Own, withinMs: number, now: number) {
+  const { rows } = await sql<{ beat_at: number; request_log: string | null }>`
+    select beat_at, request_log from sync_runs
+    where project_id = ${project} and beat_at > ${now - withinMs}`.execute(db)
+  const count = rows.reduce((total, row) => total + sentSince(readLog(row.request_log), now - withinMs), 0)
+  return { count, lastAt: rows.reduce((last, row) => Math.max(last, row.beat_at), 0) }
+}
+
+function readLog(text: string | null | undefined): Sample[] {
+  return text == null ? [] : JSON.parse(text)
+}

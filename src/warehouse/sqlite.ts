@@ -1,0 +1,62 @@
+/** SQLite: one connection, write-ahead log, statements prepared once. */
+import Database from 'better-sqlite3'
+import type { Ran, Session, Sessions } from './session.ts'
+
+export type SqliteOptions = {
+  readonly mustExist: boolean
+  /** `full` also survives a power cut right after a commit; `normal` may lose the last commits, never the file. */
+  readonly synchronous: 'normal' | 'full'
+}
+
+/** Throws better-sqlite3's errors. Readers never block the writer nor the other way round. */
+export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
+  const database = new Database(path, { fileMustExist: options.mustExist, timeout: 15_000 })
+  try {
+    database.pragma('journal_mode = wal')
+    database.pragma(`synchronous = ${options.synchronous}`)
+    // In KiB. Keys are random: the upper pages of the indexes should stay at hand.
+    database.pragma('cache_size = -32768')
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  const prepare = cachedStatements(database)
+  const session: Session = { run: async (text, parameters) => run(prepare(text), parameters), release: () => {} }
+  return {
+    kind: 'sqlite',
+    take: async () => session,
+    close: async () => void database.close(),
+  }
+}
+
+type Statement = Database.Statement<unknown[], Record<string, unknown>>
+
+/** Statements by their text. Few texts are ever used; what runs over is forgotten, oldest first. */
+function cachedStatements(database: Database.Database): (text: string) => Statement {
+  const known = new Map<string, Statement>()
+  return (text) => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    const made = database.prepare<unknown[], Record<string, unknown>>(text)
+    if (made.reader) made.safeIntegers(true)
+    known.set(text, made)
+    const [oldest] = known.keys()
+    if (known.size > 400 && oldest !== undefined) known.delete(oldest)
+    return made
+  }
+}
+
+function run(statement: Statement, parameters: readonly unknown[]): Ran {
+  if (!statement.reader) return { rows: [], affected: statement.run(...parameters).changes }
+  const rows = statement.all(...parameters)
+  for (const row of rows) narrow(row)
+  return { rows, affected: rows.length }
+}
+
+/** Bigints that fit into a number become one, in place. */
+function narrow(row: Record<string, unknown>): void {
+  for (const name in row) {
+    const value = row[name]
+    if (typeof value === 'bigint' && BigInt.asIntN(54, value) === value) row[name] = Number(value)
+  }
+}
