@@ -56,7 +56,7 @@ async function run(flags: Flags): Promise<void> {
   process.stderr.write(
     `the sandbox serves ${sandbox.baseUrl}; its documentation is at ${sandbox.baseUrl}/public/docs\n`,
   )
-  await told()
+  await Promise.race([told(), sandbox.stopped])
   await sandbox.stop()
 }
 

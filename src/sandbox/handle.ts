@@ -48,4 +48,6 @@ export type Sandbox = {
   readonly advance: (ms: Ms) => void
   /** Cuts every connection and frees the port. */
   readonly stop: () => Promise<void>
+  /** Resolves when it has stopped, whoever asked for it. */
+  readonly stopped: Promise<void>
 }

@@ -161,7 +161,8 @@ function handle(parts: Parts, server: Server, port: number, prefix: string): San
     revokeKey: parts.keys.revoke,
     now: parts.clock,
     advance: parts.advance,
-    stop: () => stopped(server),
+    stop: () => stop(server),
+    stopped: new Promise((resolve) => server.once('close', () => resolve())),
   }
 }
 
@@ -173,7 +174,7 @@ async function listening(server: Server, port: number): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-async function stopped(server: Server): Promise<void> {
+async function stop(server: Server): Promise<void> {
   if (!server.listening) return
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   server.closeAllConnections()

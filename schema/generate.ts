@@ -1,0 +1,33 @@
+/** Makes `wire.ts`, the types of what goes over the wire, from `openapi.yaml`. With `--check` it only says whether it is current. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { compile, type JSONSchema } from 'json-schema-to-typescript'
+import { parse } from 'yaml'
+
+const source = new URL('./openapi.yaml', import.meta.url)
+const target = new URL('./wire.ts', import.meta.url)
+const banner = '/** The service’s wire types, made from openapi.yaml by generate.ts. Do not edit. */'
+
+/** The generator knows JSON Schema and not OpenAPI, so the schemas become the definitions of one that names them all. */
+async function generated(): Promise<string> {
+  const text = readFileSync(source, 'utf8').replaceAll('#/components/schemas/', '#/definitions/')
+  const { components } = parse(text) as { components: { schemas: Record<string, JSONSchema> } }
+  const names = Object.keys(components.schemas)
+  const properties = Object.fromEntries(names.map((name) => [name, { $ref: `#/definitions/${name}` }]))
+  const whole: JSONSchema = {
+    type: 'object',
+    description: 'Every schema of the service by its name.',
+    properties,
+    required: names,
+    additionalProperties: false,
+    definitions: components.schemas,
+  }
+  return compile(whole, 'Wire', { bannerComment: banner, style: { semi: false, singleQuote: true, printWidth: 120 } })
+}
+
+const fresh = await generated()
+if (!process.argv.includes('--check')) {
+  writeFileSync(target, fresh)
+} else if (!existsSync(target) || readFileSync(target, 'utf8') !== fresh) {
+  process.stderr.write('schema/wire.ts is not current: run node schema/generate.ts\n')
+  process.exitCode = 1
+}
