@@ -18,9 +18,9 @@ export type Answer = {
 /** Runs a command to its answer, prints that, and sets the exit code. Nothing that is thrown gets past here. */
 export async function give(shell: Shell, json: boolean, command: () => Promise<Answer>): Promise<void> {
   const answer = await command().catch(failedAnswer)
-  process.exitCode = answer.exit
+  shell.exit(answer.exit)
   const lines = (answer.troubles ?? []).flatMap((trouble) => troubleLines(trouble, shell.stackTraces()))
-  if (lines.length > 0) process.stderr.write(`${lines.join('\n')}\n`)
+  if (lines.length > 0) shell.err(`${lines.join('\n')}\n`)
   if (json) shell.out(`${JSON.stringify(answer.document, null, 2)}\n`)
   else if (answer.lines.length > 0) shell.out(`${answer.lines.join('\n')}\n`)
 }

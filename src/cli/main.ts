@@ -1,7 +1,9 @@
 /** The command line: joins the commands, and turns every way of ending into an exit code. */
 import { Command, CommanderError } from 'commander'
 import { checkCommand } from './check.ts'
+import { demoCommand } from './demo.ts'
 import { migrateCommand } from './migrate.ts'
+import { sandboxCommand } from './sandbox.ts'
 import { openShell } from './shell.ts'
 import { statusCommand } from './status.ts'
 import { syncCommand } from './sync.ts'
@@ -23,7 +25,7 @@ const program = new Command('deskmirror')
   .description('Mirrors the conversations, visitors and calls of a messaging project into SQLite or Postgres.')
   .version(version())
   .addHelpText('after', examples)
-const commands = [checkCommand, syncCommand, statusCommand, verifyCommand, migrateCommand]
+const commands = [checkCommand, syncCommand, statusCommand, verifyCommand, migrateCommand, sandboxCommand, demoCommand]
 for (const command of commands) program.addCommand(command(shell))
 for (const command of [program, ...program.commands]) {
   command
@@ -35,10 +37,10 @@ program.parseAsync().catch(end)
 /** Help and version end well; everything else that the parser throws is a mistake in the call. */
 function end(error: unknown): void {
   if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? 0 : 2
+    shell.exit(error.exitCode === 0 ? 0 : 2)
     return
   }
   const trouble = troubleOf(error)
-  process.stderr.write(`${troubleLines(trouble, shell.stackTraces()).join('\n')}\n`)
-  process.exitCode = trouble.exitCode
+  shell.err(`${troubleLines(trouble, shell.stackTraces()).join('\n')}\n`)
+  shell.exit(trouble.exitCode)
 }

@@ -5,12 +5,17 @@ import { createLog, type Logger } from '../log.ts'
 import type { Needs } from '../settings/sources.ts'
 import type { Display } from './display.ts'
 import { openDisplay } from './display.ts'
+import type { ExitCode } from './exit.ts'
 import { interruptible } from './interrupt.ts'
 import type { Work } from './work.ts'
 
 export type Shell = {
   /** Writes to standard output: the answer, and nothing else. */
   readonly out: (text: string) => void
+  /** Writes to standard error: what went wrong. */
+  readonly err: (text: string) => void
+  /** Sets the verdict; the command ends when its work is done. */
+  readonly exit: (code: ExitCode) => void
   /** Standard error: progress, and whatever is said beside it. */
   readonly display: (quiet: boolean) => Display
   readonly loadConfig: (needs: Needs) => Config
@@ -28,6 +33,10 @@ export function openShell(): Shell {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', endQuietly)
   return {
     out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+    exit: (code) => {
+      process.exitCode = code
+    },
     display: (quiet) => openDisplay(process.stderr, quiet, Date.now),
     loadConfig,
     openLog: logTo,
