@@ -28,10 +28,10 @@ export function classify(exchange: Exchange, about: Circumstances): Outcome {
     const { head, left } = exchange
     return failed({
       kind: 'transient',
-      why: `${name(about.call)}: ${line(about.redact(exchange.why))}`,
+      why: `${name(about.call)}: ${clean(exchange.why, about)}`,
       left,
       status: head?.status ?? null,
-      requestId: head === null ? null : requestIdOf(null, head),
+      requestId: head === null ? null : requestIdOf(null, head, about),
     })
   }
   return ofAnswer(exchange.head, exchange.body, about)
@@ -40,7 +40,7 @@ export function classify(exchange: Exchange, about: Circumstances): Outcome {
 function ofAnswer(head: Head, body: Buffer, about: Circumstances): Outcome {
   const decoded = decodeBody(body, header(head.headers, 'content-encoding'), about.maxBodyBytes)
   const envelope = decoded.ok ? readEnvelope(decoded.text) : null
-  const requestId = requestIdOf(envelope, head)
+  const requestId = requestIdOf(envelope, head, about)
   if (head.status >= 300) return failed(ofStatus(head.status, head, envelope, about))
   // An error under a 2xx: believe the error.
   const error = envelope?.error ?? null
@@ -48,8 +48,8 @@ function ofAnswer(head: Head, body: Buffer, about: Circumstances): Outcome {
     return failed(ofStatus(error.status, head, envelope, about))
   const unreadable = error === null ? whyUnreadable(about.call, decoded, envelope) : 'an error under a success status'
   if (unreadable !== null) {
-    const why = `${name(about.call)}: ${head.status} with ${unreadable}`
-    return failed({ kind: 'transient', why: about.redact(why), left: true, status: head.status, requestId })
+    const why = `${name(about.call)}: ${head.status} with ${clean(unreadable, about)}`
+    return failed({ kind: 'transient', why, left: true, status: head.status, requestId })
   }
   const servedAt = toSeconds(header(head.headers, 'date'))
   const data = envelope?.data ?? null
@@ -68,9 +68,9 @@ function whyUnreadable(call: Call, decoded: ReturnType<typeof decodeBody>, envel
 
 function ofStatus(status: number, head: Head, envelope: Envelope | null, about: Circumstances): Failure {
   const error = envelope?.error ?? null
-  const requestId = requestIdOf(envelope, head)
-  const code = about.redact(line(error?.code ?? `http_${status}`))
-  const why = about.redact(`${name(about.call)}: ${status} ${code}: ${message(error, status, head)}`)
+  const requestId = requestIdOf(envelope, head, about)
+  const code = clean(error?.code ?? `http_${status}`, about)
+  const why = `${name(about.call)}: ${status} ${code}: ${clean(message(error, status, head), about)}`
   if (status === 429 || error?.code === 'rate_limited') {
     return { kind: 'throttled', waitMs: retryAfter(head) ?? about.windowMs, why, requestId }
   }
@@ -80,9 +80,9 @@ function ofStatus(status: number, head: Head, envelope: Envelope | null, about: 
   }
   if (status === 401 || status === 403) {
     const scope = error?.code === 'api_key_scope_missing' ? scopeIn(error.message ?? '') : null
-    return { kind: 'denied', status, code, scope: scope === null ? null : about.redact(scope), why, requestId }
+    return { kind: 'denied', status, code, scope: scope === null ? null : clean(scope, about), why, requestId }
   }
-  const fields = (error?.fields ?? []).map((field) => about.redact(line(field)))
+  const fields = (error?.fields ?? []).map((field) => clean(field, about))
   return { kind: 'refused', status, code, why, fields, requestId }
 }
 
@@ -91,15 +91,15 @@ function message(error: ErrorBody | null, status: number, head: Head): string {
     return `the service redirects to ${target(header(head.headers, 'location'))}; is the base URL right?`
   if (error === null) return 'an answer without an error envelope; is the base URL right?'
   const fields = error.fields.length > 0 ? ` (${error.fields.join(', ')})` : ''
-  return line(error.message ?? 'no message') + fields
+  return (error.message ?? 'no message') + fields
 }
 
 /** Where a redirect leads, without query and credentials. */
 function target(location: string | null): string {
   if (location === null) return 'an address that it does not name'
-  if (!URL.canParse(location)) return line(location.replace(/[?#].*$/s, ''))
+  if (!URL.canParse(location)) return location.replace(/[?#].*$/s, '')
   const { origin, pathname } = new URL(location)
-  return line(origin === 'null' ? 'an address of another kind' : origin + pathname)
+  return origin === 'null' ? 'an address of another kind' : origin + pathname
 }
 
 /** The scope that a message names. Its wording is not documented; a scope looks like `visitors:read`. */
@@ -118,7 +118,8 @@ function retryAfter(head: Head): Ms | null {
 
 /** By the service's clock; where it sends no Date, the date says nothing that we could trust. */
 function untilDate(value: string, servedAt: string | null): Ms | null {
-  const ms = Date.parse(value) - Date.parse(servedAt ?? '')
+  // Date.parse reads much that is no date: an HTTP date begins with a weekday.
+  const ms = /^[a-z]/i.test(value) ? Date.parse(value) - Date.parse(servedAt ?? '') : Number.NaN
   return Number.isNaN(ms) ? null : ms
 }
 
@@ -127,9 +128,9 @@ function toSeconds(date: string | null): Seconds | null {
   return Number.isNaN(ms) ? null : Math.floor(ms / 1000)
 }
 
-function requestIdOf(envelope: Envelope | null, head: Head): string | null {
+function requestIdOf(envelope: Envelope | null, head: Head, about: Circumstances): string | null {
   const id = envelope?.requestId ?? header(head.headers, 'x-request-id')
-  return id === null ? null : line(id).slice(0, 200)
+  return id === null ? null : clean(id, about)
 }
 
 function header(headers: IncomingHttpHeaders, key: string): string | null {
@@ -141,11 +142,15 @@ function name(call: Call): string {
   return `${call.method} ${call.path}`
 }
 
-/** One line of at most 300 characters: a service's words end up on terminals and in logs. */
-function line(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must go
-  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim()
-  return clean.length > 300 ? `${clean.slice(0, 299)}…` : clean
+/**
+ * One line of at most 300 characters, without the key: a service's words end up on terminals and in logs. The key goes
+ * first: half of one, left at the end of a cut line, would not be recognized.
+ */
+function clean(text: string, { redact }: Circumstances): string {
+  const line = redact(text)
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .trim()
+  return line.length > 300 ? `${line.slice(0, 299)}…` : line
 }
 
 function failed(failure: Failure): Outcome {

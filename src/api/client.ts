@@ -18,6 +18,8 @@ export type ClientOptions = {
   readonly budget: Budget
   /** Stops everything that waits or reads. A write that has begun to leave is not cut off: its answer is evidence. */
   readonly signal: AbortSignal
+  /** Cuts off reads that are under way, too; without it, `signal` does. */
+  readonly cutOff?: AbortSignal
   /** pino, or whatever takes its events. */
   readonly log?: ClientLog
   /** For one whole exchange, connecting included. */
@@ -66,7 +68,7 @@ export function createClient(options: ClientOptions): Client {
     const result = await exchange(call.method === 'GET' ? reads : writes, toRequest(baseUrl, headers, call), {
       timeoutMs,
       maxBodyBytes,
-      signal,
+      signal: options.cutOff ?? signal,
       onStart: () => {
         sent += 1
       },

@@ -22,6 +22,8 @@ export type PageRead = {
   readonly missed: readonly Missed[]
   readonly learned: readonly Behaviour[]
   readonly known: Knowledge
+  /** Nothing is left to ask. */
+  readonly done: boolean
 }
 
 export type Reading = {
@@ -45,7 +47,7 @@ export async function* readList(get: Get, { list, known, ranges, lane }: Reading
       yield read
     } else {
       // The position moves on only when the crowded second has been asked for in every other way.
-      yield { ...read, position: position(walk), missed: [] }
+      yield { ...read, position: position(walk), missed: [], done: false }
       const missed = [...next.missed]
       for (const second of next.crowded) {
         const whole = yield* readParts(get, walk, next.walk.known, second, lane)
@@ -79,7 +81,7 @@ async function* readParts(
     const { items, answer, page } = reply
     const beyond = page.times.some((row) => (row.get(field) ?? second) !== second)
     whole &&= beyond || !(page.hasMore || page.ids.length >= pageLimit)
-    yield { items, answer, position: position(walk), missed: [], learned: [], known }
+    yield { items, answer, position: position(walk), missed: [], learned: [], known, done: false }
   }
   return whole
 }
@@ -139,5 +141,6 @@ function tell(list: List, told: Knowledge, next: Step, reply: Reply, asked: Aske
   const what = answer === null ? 'a 400' : `a page of ${items.length} rows`
   const evidence = `${what}${since}${until}, request ${answer?.requestId ?? 'without id'}`
   const learned = lessons(list, told, next.walk.known, evidence)
-  return { items, answer, position: position(next.walk), missed: next.missed, learned, known: next.walk.known }
+  const { walk, missed } = next
+  return { items, answer, position: position(walk), missed, learned, known: walk.known, done: walk.now === null }
 }

@@ -50,7 +50,15 @@ export type RetryDeps = {
 export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps): Promise<T> {
   const { policy, share, random, signal } = deps
   let asked: Ms = 0
-  share.earn()
+  let tries = 0
+  const attemptOnce = async () => {
+    tries += 1
+    try {
+      return await attempt()
+    } finally {
+      if (tries === 1) share.earn()
+    }
+  }
   const waitFor = (failure: Failure, retry: number): Ms | null => {
     if (failure.kind === 'throttled') {
       asked += failure.waitMs
@@ -63,7 +71,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps)
     return (failure.waitMs ?? 0) + random() * Math.min(policy.capMs, policy.baseMs * 2 ** (retry - 1))
   }
   try {
-    return await pRetry(attempt, {
+    return await pRetry(attemptOnce, {
       // One more than we use: p-retry would count a 429 after the last retry as the end.
       retries: policy.attempts,
       minTimeout: 0,

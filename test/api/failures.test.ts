@@ -1,0 +1,235 @@
+/** How the client reads what goes wrong: every odd answer is one member of the failure union, and nothing else is thrown. */
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type Answerer, clientOf, errorOf, failureOf, json, readCall, startService, writeCall } from './service.ts'
+
+async function failureFrom(answer: Answerer) {
+  const service = await startService(answer)
+  return failureOf(clientOf(service.url).send(readCall))
+}
+
+const error = (code: string, message: string, more: object = {}) => ({
+  error: { code, message, ...more },
+  requestId: 'req-9',
+})
+
+describe('throttled', () => {
+  const body = error('rate_limited', 'Too many requests')
+  const date = 'Wed, 18 Nov 2026 10:00:00 GMT'
+  test.for<[string, Record<string, string>, number]>([
+    ['no Retry-After rests a whole window', {}, 60_000],
+    ['Retry-After in seconds', { 'retry-after': '7' }, 7000],
+    [
+      'Retry-After as a date, by the clock of the service',
+      { 'retry-after': 'Wed, 18 Nov 2026 10:00:30 GMT', date },
+      30_000,
+    ],
+    ['a date in the past rests a second', { 'retry-after': 'Wed, 18 Nov 2026 09:00:00 GMT', date }, 1000],
+    ['Retry-After: 0 rests a second', { 'retry-after': '0' }, 1000],
+    ['Retry-After: a year rests an hour', { 'retry-after': '31536000' }, 3_600_000],
+    ['an unreadable Retry-After rests a whole window', { 'retry-after': 'soon' }, 60_000],
+    ['a negative Retry-After rests a whole window', { 'retry-after': '-5' }, 60_000],
+  ])('a 429 with %s', async ([, headers, waitMs]) => {
+    expect(await failureFrom(json(429, body, headers))).toMatchObject({ kind: 'throttled', waitMs, requestId: 'req-9' })
+  })
+
+  test('a 429 in HTML is throttled all the same', async () => {
+    expect(await failureFrom(json(429, '<h1>slow down</h1>'))).toMatchObject({ kind: 'throttled', waitMs: 60_000 })
+  })
+})
+
+describe('denied', () => {
+  test.for([
+    'API key lacks scope visitors:read',
+    'Missing required scope "visitors:read".',
+    'scope:visitors:read is required',
+    'This key may not do that (needs: visitors:read)',
+  ])('a missing scope is named, whatever the wording: %s', async (message) => {
+    const failure = await failureFrom(json(403, error('api_key_scope_missing', message, { status: 403 })))
+    expect(failure).toMatchObject({ kind: 'denied', code: 'api_key_scope_missing', scope: 'visitors:read' })
+  })
+
+  test.for([
+    [401, 'api_key_missing'],
+    [401, 'api_key_invalid'],
+    [403, 'api_key_wrong_project'],
+  ] as const)('%d %s names no scope', async ([status, code]) => {
+    const failure = await failureFrom(json(status, error(code, 'The key may not see project a:b')))
+    expect(failure).toMatchObject({ kind: 'denied', status, code, scope: null, requestId: 'req-9' })
+  })
+
+  test('a 403 without an envelope is denied too', async () => {
+    expect(await failureFrom(json(403, 'Forbidden'))).toMatchObject({ kind: 'denied', code: 'http_403', scope: null })
+  })
+})
+
+describe('refused', () => {
+  test.for<[string, unknown, string[]]>([
+    ['names', ['since', 'limit'], ['since', 'limit']],
+    ['sentences', ['"content" is required', 'limit: too large'], ['content', 'limit']],
+    ['{path}', [{ path: 'content', message: 'Required' }], ['content']],
+    ['{path} as a list', [{ path: ['body', 'content'] }, { path: ['email'] }], ['content', 'email']],
+    ['{path} as a dotted place', [{ path: 'query.since' }], ['since']],
+    ['{field}', [{ field: 'note' }], ['note']],
+    ['{param}', [{ param: 'before' }], ['before']],
+    ['{instancePath}', [{ instancePath: '/email', params: {} }], ['email']],
+    ['a missing property', [{ instancePath: '', params: { missingProperty: 'text' } }], ['text']],
+    ['unknown keys', [{ code: 'unrecognized_keys', keys: ['before'], path: [] }], ['before']],
+    ['a map by field', { senderName: ['required'] }, ['senderName']],
+    ['one name', 'since', ['since']],
+    ['nonsense', [null, 7, {}, [], { path: {} }], []],
+    ['nothing', undefined, []],
+  ])('a validation error names its fields, whatever an issue looks like: %s', async ([, issues, fields]) => {
+    const failure = await failureFrom(json(400, error('VALIDATION_ERROR', 'Bad request', { context: { issues } })))
+    expect(failure).toMatchObject({ kind: 'refused', status: 400, code: 'VALIDATION_ERROR', fields })
+  })
+
+  test('issues beside the error, not in it, are found', async () => {
+    const body = { ...error('VALIDATION_ERROR', 'Bad request'), context: { issues: ['since'] } }
+    expect(await failureFrom(json(400, body))).toMatchObject({ fields: ['since'] })
+  })
+
+  test('a 404 carries code, words and request id', async () => {
+    const failure = await failureFrom(json(404, error('NOT_FOUND', 'No such row')))
+    expect(failure).toMatchObject({ kind: 'refused', status: 404, code: 'NOT_FOUND', requestId: 'req-9' })
+    expect(failure).toHaveProperty('why', 'GET /thing: 404 NOT_FOUND: No such row')
+  })
+
+  test('a redirect is not followed, and the failure says where it leads', async () => {
+    const to = await startService(json(200, { data: {} }))
+    const from = await startService(json(302, '', { location: `${to.url}/elsewhere?token=x` }))
+    const failure = await failureOf(clientOf(from.url).send(readCall))
+    expect(failure).toMatchObject({ kind: 'refused', status: 302 })
+    expect(failure).toHaveProperty('why', expect.stringContaining(`${to.url}/elsewhere; is the base URL right?`))
+    expect(to.seen()).toBe(0)
+  })
+})
+
+describe('transient', () => {
+  const unreadable: Record<string, Answerer> = {
+    'a page of HTML': json(200, '<html></html>'),
+    'half a JSON document': json(200, '{"data":{"items":['),
+    'an empty body': json(200, ''),
+    'a list': json(200, []),
+    'JSON null': json(200, 'null'),
+    'no data': json(200, { requestId: 'req-9' }),
+    'data that is null': json(200, { data: null }),
+    'an error under a success status': json(200, { error: { code: 'oops' } }),
+    'bytes that are not UTF-8': (_request, response) => response.end(Buffer.from('7b2264617461223a22ff227d', 'hex')),
+    'an encoding that nobody knows': json(200, { data: {} }, { 'content-encoding': 'zstd-9' }),
+    'gzip that is none': json(200, { data: {} }, { 'content-encoding': 'gzip' }),
+    'nesting without end': json(200, `{"data":${'['.repeat(200_000)}`),
+    'less than its length': (_request, response) => {
+      response.writeHead(200, { 'content-length': '1000' })
+      response.write('{"data":')
+      setImmediate(() => response.destroy())
+    },
+  }
+  test.for(Object.entries(unreadable))('a 200 with %s', async ([, answer]) => {
+    expect(await failureFrom(answer)).toMatchObject({ kind: 'transient', left: true, status: 200 })
+  })
+
+  test.for([500, 502, 503, 504, 520, 599, 408, 425])('a %d', async (status) => {
+    expect(await failureFrom(json(status, 'oops'))).toMatchObject({ kind: 'transient', left: true, status })
+  })
+
+  test('a 503 that names a time carries it', async () => {
+    expect(await failureFrom(json(503, '', { 'retry-after': '5' }))).toMatchObject({ kind: 'transient', waitMs: 5000 })
+  })
+
+  test('a connection that is cut may have carried the request', async () => {
+    const failure = await failureFrom((request) => void request.socket.destroy())
+    expect(failure).toMatchObject({ kind: 'transient', left: true, status: null })
+  })
+
+  test('an answer that is not HTTP may follow a request that was carried out', async () => {
+    const url = await startTcp((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\n')))
+    expect(await failureOf(clientOf(url).send(writeCall))).toMatchObject({ kind: 'transient', left: true })
+  })
+
+  test('an answer that takes too long is given up', async () => {
+    const service = await startService(() => {})
+    const failure = await failureOf(clientOf(service.url, { timeoutMs: 50 }).send(readCall))
+    expect(failure).toMatchObject({ kind: 'transient', left: true, why: 'GET /thing: no whole answer within 50 ms' })
+  })
+
+  test('the time limit holds for a body that trickles in as well', async () => {
+    const service = await startService((_request, response) => void response.write('{'))
+    const failure = await failureOf(clientOf(service.url, { timeoutMs: 100 }).send(readCall))
+    expect(failure).toMatchObject({ kind: 'transient', left: true, status: 200 })
+  })
+
+  describe('where certainly no byte of the request left', () => {
+    test('nobody listens', async () => {
+      const url = await closedPort()
+      expect(await failureOf(clientOf(url).send(writeCall))).toMatchObject({ kind: 'transient', left: false })
+    })
+
+    test('the name is unknown', async () => {
+      const failure = await failureOf(clientOf(new URL('https://nowhere.invalid')).send(writeCall))
+      expect(failure).toMatchObject({ kind: 'transient', left: false, status: null })
+    })
+
+    test('the other side does not speak TLS', async () => {
+      const service = await startService(json(200, { data: {} }))
+      const url = new URL(service.url.href.replace('http:', 'https:'))
+      expect(await failureOf(clientOf(url).send(writeCall))).toMatchObject({ kind: 'transient', left: false })
+    })
+
+    test('the slot is given back at once', async () => {
+      const url = await closedPort()
+      const { memoryBudget } = await import('./service.ts')
+      const budget = memoryBudget()
+      const client = clientOf(url, { budget })
+      await failureOf(client.send(writeCall))
+      expect(await budget.view()).toMatchObject({ inUse: 0 })
+      expect(client.requests()).toBe(0)
+    })
+  })
+})
+
+test('an error envelope may be of any shape: nothing but CallFailed is thrown', async () => {
+  const odd = [
+    null,
+    1,
+    'text',
+    [],
+    [[]],
+    {},
+    { code: {}, message: [], context: 7 },
+    { code: 5, context: { issues: { a: 1 } } },
+  ]
+  for (const status of [301, 400, 401, 403, 404, 409, 418, 429, 500]) {
+    for (const one of odd) {
+      const service = await startService(json(status, { error: one, requestId: one }))
+      expect((await errorOf(clientOf(service.url).send(readCall))).message).toContain(String(status))
+    }
+  }
+})
+
+test('a message of the service is one short line, whatever it sends', async () => {
+  const message = `red \u001b[31m alert\r\n${'x'.repeat(10_000)}`
+  const { failure, message: line } = await errorOf(
+    clientOf((await startService(json(400, error('odd\ncode', message)))).url).send(readCall),
+  )
+  expect(failure.kind).toBe('refused')
+  expect(line).not.toMatch(/\p{Cc}/u)
+  expect(line.length).toBeLessThan(500)
+})
+
+async function startTcp(onSocket: (socket: Socket) => void): Promise<URL> {
+  const server = createTcpServer((socket) => onSocket(socket.on('error', () => {})))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+}
+
+/** A port that was free a moment ago, and answers nothing. */
+async function closedPort(): Promise<URL> {
+  const server = createTcpServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  await new Promise((resolve) => connect(port, '127.0.0.1').on('error', resolve))
+  return new URL(`http://127.0.0.1:${port}`)
+}

@@ -1,0 +1,148 @@
+/** Which reads are tried again, how often, and when that ends. */
+import { describe, expect, test } from 'vitest'
+import type { ClientOptions } from '../../src/api/client.ts'
+import { createDice } from '../budget/world.ts'
+import {
+  type Answerer,
+  clientOf,
+  failureOf,
+  fine,
+  inTurn,
+  json,
+  memoryBudget,
+  quickRetries,
+  startService,
+} from './service.ts'
+
+const broken = json(500, 'oops')
+
+async function readFrom(answer: Answerer, options: Partial<ClientOptions> = {}) {
+  const service = await startService(answer)
+  const client = clientOf(service.url, options)
+  return { service, client, reading: client.get('/thing', {}, 'fresh') }
+}
+
+test('a read that fails seven times and then succeeds has succeeded', async () => {
+  const { reading, service } = await readFrom(inTurn(...Array(7).fill(broken), fine))
+  expect((await reading).status).toBe(200)
+  expect(service.seen()).toBe(8)
+})
+
+test('after eight tries the last failure is the answer', async () => {
+  const { reading, service } = await readFrom(broken)
+  expect(await failureOf(reading)).toMatchObject({ kind: 'transient', status: 500 })
+  expect(service.seen()).toBe(8)
+})
+
+test.for([400, 401, 403, 404, 302])('a %d is not tried again', async (status) => {
+  const { reading, service } = await readFrom(json(status, ''))
+  await failureOf(reading)
+  expect(service.seen()).toBe(1)
+})
+
+test('connections that break are tried again', async () => {
+  const { reading } = await readFrom(inTurn((request) => void request.socket.destroy(), fine))
+  expect((await reading).status).toBe(200)
+})
+
+describe('a 429', () => {
+  // Retry-After's least is a second: the budget's clock runs a thousand times as fast here.
+  const quickBudget = () => memoryBudget()
+
+  test('is no attempt: a read with one try survives it', async () => {
+    const { reading, service } = await readFrom(inTurn(json(429, '', { 'retry-after': '1' }), fine), {
+      budget: { ...quickBudget(), throttled: async () => {} },
+      retries: { ...quickRetries, attempts: 1 },
+    })
+    expect((await reading).status).toBe(200)
+    expect(service.seen()).toBe(2)
+  })
+
+  test('reaches the budget, with the time that the service asks for', async () => {
+    const waits: number[] = []
+    const budget = { ...quickBudget(), throttled: async (_lease: unknown, waitMs: number) => void waits.push(waitMs) }
+    const { reading } = await readFrom(inTurn(json(429, '', { 'retry-after': '9' }), json(429, ''), fine), {
+      budget,
+      retries: { ...quickRetries, patienceMs: 900_000 },
+      windowMs: 30_000,
+    })
+    await reading
+    expect(waits).toEqual([9000, 30_000])
+  })
+
+  test('that comes again and again ends when patience does', async () => {
+    const { reading, service } = await readFrom(json(429, '', { 'retry-after': '10' }), {
+      budget: { ...quickBudget(), throttled: async () => {} },
+      retries: { ...quickRetries, patienceMs: 45_000 },
+    })
+    expect(await failureOf(reading)).toMatchObject({ kind: 'throttled', waitMs: 10_000 })
+    expect(service.seen()).toBe(5)
+  })
+
+  test('stops every other call of the key until its time is over', async () => {
+    const budget = memoryBudget()
+    const { reading, client } = await readFrom(inTurn(json(429, '', { 'retry-after': '1' }), fine), { budget })
+    await reading
+    await client.get('/other', {}, 'fresh')
+    expect(await budget.view()).toMatchObject({ throttled: 1, pausedForMs: null })
+  })
+})
+
+describe('the share of retries', () => {
+  test('an outage does not multiply the load: at most 0.6 retries a read, and a few to begin with', async () => {
+    const service = await startService(broken)
+    const client = clientOf(service.url)
+    for (let read = 0; read < 200; read += 1) await failureOf(client.get('/thing', {}, 'backfill'))
+    expect(service.seen()).toBeLessThanOrEqual(200 * 1.6 + 30)
+  })
+
+  test('a quarter of all answers may be faulty, and every read comes through', async () => {
+    const dice = createDice(5)
+    const service = await startService((request, response) => (dice() < 0.25 ? broken : fine)(request, response))
+    const client = clientOf(service.url)
+    const reads = Array.from({ length: 1000 }, () => client.get('/thing', {}, 'backfill'))
+    expect((await Promise.all(reads)).every(({ status }) => status === 200)).toBe(true)
+  })
+})
+
+describe('the wish to stop', () => {
+  test('ends a read that waits for its answer, at once', async () => {
+    const stop = new AbortController()
+    const { reading } = await readFrom(() => stop.abort(), { signal: stop.signal })
+    expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
+  })
+
+  test('ends a read that waits for its next try, at once', async () => {
+    const stop = new AbortController()
+    const log = { debug: () => {}, warn: () => stop.abort() }
+    const retries = { ...quickRetries, baseMs: 1e9, capMs: 1e9 }
+    const { reading, service } = await readFrom(broken, { signal: stop.signal, log, retries, random: () => 0.5 })
+    expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
+    expect(service.seen()).toBe(1)
+  })
+
+  test('ends a read that waits for the budget, at once', async () => {
+    const stop = new AbortController()
+    const budget = memoryBudget()
+    await budget.throttled({ grantedAt: 0, freeAt: 0, writeFreeAt: null }, 3_600_000)
+    const { reading, service } = await readFrom(fine, { signal: stop.signal, budget })
+    stop.abort()
+    expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
+    expect(service.seen()).toBe(0)
+  })
+
+  test('keeps a call from leaving that is made afterwards', async () => {
+    const { reading, service } = await readFrom(fine, { signal: AbortSignal.abort() })
+    expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
+    expect(service.seen()).toBe(0)
+  })
+})
+
+test('a wait before the next try is a random part of a growing time', async () => {
+  const waits: unknown[] = []
+  const log = { debug: () => {}, warn: (event: Readonly<Record<string, unknown>>) => void waits.push(event.wait_ms) }
+  const retries = { attempts: 6, baseMs: 4, capMs: 20, patienceMs: 1000 }
+  const { reading } = await readFrom(broken, { log, retries, random: () => 0.5 })
+  await failureOf(reading)
+  expect(waits).toEqual([2, 4, 8, 10, 10])
+})

@@ -1,0 +1,63 @@
+/** The key is in no error, no cause, no log line, whatever happens. */
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { createClient } from '../../src/api/client.ts'
+import {
+  type Answerer,
+  clientOf,
+  errorOf,
+  json,
+  key,
+  memoryBudget,
+  readCall,
+  startService,
+  writeCall,
+} from './service.ts'
+
+const echo = `You sent Bearer ${key} (${encodeURIComponent(key)}, ${Buffer.from(key).toString('base64')})`
+const echoing = { code: key, message: echo, status: 400, context: { issues: [{ path: key }, echo] } }
+
+const worlds: Record<string, Answerer> = {
+  ...Object.fromEntries(
+    [200, 302, 400, 401, 403, 404, 429, 500, 503].map((status) => [
+      `a ${status} that repeats it`,
+      json(status, { error: { ...echoing, status }, requestId: key }, { 'x-request-id': key, location: `/x/${key}` }),
+    ]),
+  ),
+  'a missing scope that is named like it': json(403, {
+    error: { code: 'api_key_scope_missing', message: `a:read ${key}:read` },
+  }),
+  'an encoding named like it': json(200, {}, { 'content-encoding': key }),
+  'a connection that is cut': (request) => void request.socket.destroy(),
+  'an answer that is no HTTP': (request) => void request.socket.end(`${echo}\r\n\r\n`),
+  'no answer': () => {},
+}
+
+test.for(Object.entries(worlds))('%s', async ([, answer]) => {
+  const lines: unknown[] = []
+  const log = { debug: (event: unknown) => void lines.push(event), warn: (event: unknown) => void lines.push(event) }
+  const service = await startService(answer)
+  const budget = { ...memoryBudget(), throttled: async () => {} }
+  const retries = { attempts: 2, baseMs: 1, capMs: 1, patienceMs: 1 }
+  const client = clientOf(service.url, { log, timeoutMs: 200, retries, budget })
+  const errors = [
+    await errorOf(client.send(readCall)),
+    await errorOf(client.send(writeCall)),
+    await errorOf(client.get('/thing', {}, 'fresh')),
+  ]
+  const shown = inspect([errors, lines, client], { depth: 9, showHidden: true }) + JSON.stringify([errors, lines])
+  expect(lines.length).toBeGreaterThan(0)
+  expect(shown).not.toContain(key)
+  expect(shown).not.toContain(encodeURIComponent(key))
+  expect(shown).not.toContain(Buffer.from(key).toString('base64'))
+})
+
+test.for(['with\nnewline', 'with space', 'ünïcode', ''])(
+  'a key that cannot be a header is refused without showing it',
+  (bad) => {
+    const signal = new AbortController().signal
+    const create = () =>
+      createClient({ baseUrl: new URL('https://x.invalid'), key: bad, budget: memoryBudget(), signal })
+    expect(create).toThrow('the API key holds characters that cannot be sent in a header')
+  },
+)
