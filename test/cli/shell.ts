@@ -1,0 +1,77 @@
+/** A command run in this process: what it works with is a literal, what it says is collected. */
+import type { Command } from 'commander'
+import type { Display } from '../../src/cli/display.ts'
+import type { Shell } from '../../src/cli/shell.ts'
+import type { Work } from '../../src/cli/work.ts'
+import type { Config } from '../../src/config.ts'
+import { loadConfig } from '../../src/config.ts'
+import { UserError } from '../../src/core/user-error.ts'
+import { createLog } from '../../src/log.ts'
+
+export type Said = { readonly exit: number; readonly out: string; readonly err: string }
+
+const unasked = async (): Promise<never> => {
+  throw new Error('this test does not expect to be asked')
+}
+const nothing: Work = {
+  syncProject: unasked,
+  checkProject: unasked,
+  verifyProject: unasked,
+  statusOf: unasked,
+  migrateWarehouse: unasked,
+}
+
+/** Two projects, `shop` and `school`. */
+export function twoProjects(): Config {
+  const env = { DESKMIRROR_BASE_URL: 'https://h', DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: 'key-of-shop' }
+  const config = loadConfig('service', '/nowhere', env)
+  return {
+    ...config,
+    projects: config.projects.flatMap((it) => [
+      { ...it, name: 'shop' },
+      { ...it, name: 'school' },
+    ]),
+  }
+}
+
+export async function runCommand(
+  command: (shell: Shell) => Command,
+  args: readonly string[],
+  work: Partial<Work>,
+  options: { readonly signal?: AbortSignal; readonly now?: number } = {},
+): Promise<Said> {
+  const said = { exit: -1, out: '', err: '' }
+  const err = (text: string) => {
+    said.err += text
+  }
+  const display: Display = {
+    kind: 'quiet',
+    onProgress: () => {},
+    onBudget: () => {},
+    above: err,
+    say: err,
+    end: () => {},
+  }
+  const shell: Shell = {
+    out: (text) => {
+      said.out += text
+    },
+    err,
+    exit: (code) => {
+      said.exit = code
+    },
+    display: () => display,
+    loadConfig: twoProjects,
+    openLog: () => createLog({ level: 'silent', pretty: false, secrets: [], write: err }),
+    stackTraces: () => false,
+    interruptible: () => options.signal ?? new AbortController().signal,
+    work: async () => ({ ...nothing, ...work }),
+    now: () => options.now ?? 0,
+  }
+  await command(shell).exitOverride().parseAsync(args, { from: 'user' })
+  return said
+}
+
+export function trouble(exitCode: 1 | 2): UserError {
+  return new UserError({ what: 'it did not work', why: 'because', next: 'do this', exitCode })
+}
