@@ -1,0 +1,67 @@
+/** Installs a server's programs on Debian as root, without ever starting the system's own server. */
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+
+type Find = () => string | undefined
+
+export async function installPostgres(find: Find): Promise<string> {
+  requireDebian('PostgreSQL 13 or later (Debian: apt-get install postgresql)', 'DESKMIRROR_TEST_POSTGRES_URL')
+  withoutServices(() => {
+    install('postgresql-common')
+    withoutMainCluster(() => install('postgresql'))
+  })
+  return found(find, 'initdb')
+}
+
+export async function installRedis(find: Find): Promise<string> {
+  requireDebian('Redis 7 or later (Debian: apt-get install redis-server)', 'DESKMIRROR_TEST_REDIS_URL')
+  withoutServices(() => install('redis-server'))
+  return found(find, 'redis-server')
+}
+
+function requireDebian(what: string, variable: string): void {
+  if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) return
+  throw new Error(`the tests need ${what}: install it, or name a running server in ${variable}`)
+}
+
+function found(find: Find, name: string): string {
+  const program = find()
+  if (program === undefined) throw new Error(`${name} is not there although its package was installed`)
+  return program
+}
+
+function install(name: string): void {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const apt = (...args: readonly string[]) =>
+    execFileSync('apt-get', ['-qq', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  apt('update')
+  apt('install', '-y', '--no-install-recommends', name)
+}
+
+/** Debian asks this script whether a freshly installed service may start. Status 101 = no. */
+const policy = '/usr/sbin/policy-rc.d'
+
+function withoutServices(work: () => void): void {
+  const own = existsSync(policy)
+  if (own) renameSync(policy, `${policy}.deskmirror`)
+  writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
+  try {
+    work()
+  } finally {
+    rmSync(policy, { force: true })
+    if (own) renameSync(`${policy}.deskmirror`, policy)
+  }
+}
+
+/** The package would make and start a cluster named main on port 5432, where somebody else's may be. */
+const clusters = '/etc/postgresql-common/createcluster.conf'
+
+function withoutMainCluster(work: () => void): void {
+  copyFileSync(clusters, `${clusters}.deskmirror`)
+  appendFileSync(clusters, '\ncreate_main_cluster = false\n')
+  try {
+    work()
+  } finally {
+    renameSync(`${clusters}.deskmirror`, clusters)
+  }
+}

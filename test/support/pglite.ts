@@ -1,0 +1,58 @@
+/** PGlite (Postgres within this process) as connections of the warehouse: one session, handed out to one at a time. */
+import { PGlite } from '@electric-sql/pglite'
+import { oids, readInteger, readTime } from '../../src/warehouse/postgres.ts'
+import type { Sessions } from '../../src/warehouse/session.ts'
+
+const asText = (text: string) => text
+const parsers = {
+  [oids.int8]: readInteger,
+  [oids.numeric]: Number,
+  [oids.jsonb]: asText,
+  [oids.json]: asText,
+  [oids.timestamptz]: readTime,
+}
+
+/** Takes seconds to start: one a process. */
+let shared: Promise<PGlite> | undefined
+
+export function pglite(): Promise<PGlite> {
+  shared ??= PGlite.create()
+  return shared
+}
+
+/** An empty database. Sessions of the one before are not to be used any more. */
+export async function emptyPglite(): Promise<PGlite> {
+  const database = await pglite()
+  await database.exec("drop schema public cascade; create schema public; set timezone = 'UTC'")
+  return database
+}
+
+export function pgliteSessions(database: PGlite): Sessions {
+  let free: Promise<void> = Promise.resolve()
+  return {
+    kind: 'postgres',
+    take: async () => {
+      const before = free
+      const { promise, resolve } = Promise.withResolvers<void>()
+      free = promise
+      await before
+      return {
+        run: async (text, parameters) => {
+          const result = await database.query(text, parameters.map(toText), { parsers, serializers })
+          return { rows: result.rows, affected: result.affectedRows ?? result.rows.length }
+        },
+        release: () => resolve(),
+      }
+    },
+    close: async () => {},
+  }
+}
+
+/** As text, whatever the type: so values reach the server as they do over the wire of a real one. */
+const serializers = Object.fromEntries(
+  [16, 20, 21, 23, 25, 114, 700, 701, 1043, 1184, 1700, 3802].map((oid) => [oid, asText]),
+)
+
+function toText(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value)
+}

@@ -1,0 +1,127 @@
+/** A private server for the tests: a free port, a folder of its own, and gone when we are, however we end. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+
+export type Server = { readonly url: string; readonly stop: () => Promise<void> }
+
+/** The user that a server runs as. Postgres refuses root. Undefined: whoever we are. */
+export type Owner = { readonly uid: number; readonly gid: number } | undefined
+
+export function unprivileged(...names: readonly string[]): Owner {
+  if (process.getuid?.() !== 0) return undefined
+  for (const name of names) {
+    try {
+      const ask = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }))
+      return { uid: ask('-u'), gid: ask('-g') }
+    } catch {
+      // No such user here: the next one.
+    }
+  }
+  throw new Error(`the tests run as root, and there is none of the users ${names.join(', ')} to run a server as`)
+}
+
+export function ownFolder(name: string, owner: Owner): string {
+  const folder = mkdtempSync(join(tmpdir(), `deskmirror-${name}-`))
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
+  return folder
+}
+
+/** A program in the folders (`*` = the newest of several versions) or on the path; undefined if it is nowhere. */
+export function findProgram(name: string, folders: readonly string[]): string | undefined {
+  const path = (process.env['PATH'] ?? '').split(delimiter)
+  return [...folders.flatMap(expand), ...path].map((folder) => join(folder, name)).find((file) => existsSync(file))
+}
+
+function expand(folder: string): string[] {
+  const [before = '', after] = folder.split('*')
+  if (after === undefined) return [folder]
+  if (!existsSync(before)) return []
+  const versions = readdirSync(before).sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+  return versions.map((version) => `${before}${version}${after}`)
+}
+
+/** A port that is free now. Another process may take it before we do: then the start fails, and is tried again. */
+export async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done))
+  const address = probe.address()
+  await new Promise((done) => probe.close(done))
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has no port')
+  return address.port
+}
+
+/**
+ * The server runs under a shell that waits for our end of a pipe to close: then it stops the server by its number and
+ * removes the folder. So nothing is left behind even if we are killed.
+ */
+const guardian = `trap '' INT TERM
+folder=$1 signal=$2; shift 2
+"$@" & server=$!
+read -r _
+kill -s "$signal" $server; wait $server
+rm -rf "$folder"`
+
+export type Program = {
+  readonly command: readonly string[]
+  readonly folder: string
+  readonly owner: Owner
+  /** What stops it at once and in order. */
+  readonly signal: 'INT' | 'TERM'
+  /** What it says when it is ready. */
+  readonly ready: RegExp
+}
+
+/** Resolves when the server is ready, to what stops it. Rejects with its words when it ends before. */
+export async function guard(program: Program): Promise<() => Promise<void>> {
+  const { command, folder, owner, signal } = program
+  const child = spawn('/bin/sh', ['-c', guardian, 'sh', folder, signal, ...command], {
+    cwd: folder,
+    stdio: 'pipe',
+    ...owner,
+  })
+  const exited = new Promise<void>((done) => child.once('exit', () => done()))
+  const stop = async () => {
+    child.stdin.end()
+    await exited
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    await said(child, program.ready)
+    return stop
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** A server's output ends when it does. */
+function said(child: ChildProcess, ready: RegExp): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let heard = ''
+    const listen = (chunk: Buffer) => {
+      heard += chunk
+      if (ready.test(heard)) resolve()
+      if (failed.test(heard)) reject(new Error(`the server did not start:\n${heard}`))
+    }
+    child.stdout?.on('data', listen)
+    child.stderr?.on('data', listen)
+    child.once('error', reject)
+    child.once('exit', () => reject(new Error(`the server ended:\n${heard}`)))
+  })
+}
+
+const failed = /FATAL|Failed listening|not found|Permission denied|No such file/
+
+/** Three tries: a free port may be gone by the time that the server wants it. */
+export async function threeTimes<T>(start: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await start()
+    } catch (error) {
+      if (attempt === 3) throw error
+    }
+  }
+}

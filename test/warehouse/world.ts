@@ -1,0 +1,27 @@
+/** An empty warehouse for one test, gone after it, and a few questions in SQL. */
+import { onTestFinished } from 'vitest'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import type { TestDatabase } from '../support/databases.ts'
+
+export async function world(db: TestDatabase, schema: 'discover' | 'freeze' = 'discover') {
+  const place = await db.make()
+  onTestFinished(() => place.drop())
+  const warehouse = await place.open()
+  return { place, warehouse, mirror: warehouse.mirror('desk', { schema }), ...questions(warehouse) }
+}
+
+export function questions(warehouse: Warehouse) {
+  const all = (sql: string) => warehouse.query(sql)
+  return {
+    all,
+    /** The only row. */
+    one: async (sql: string) => {
+      const rows = await all(sql)
+      if (rows.length !== 1) throw new Error(`${rows.length} rows instead of one: ${sql}`)
+      return rows[0] as Readonly<Record<string, unknown>>
+    },
+    /** One column, as a list. */
+    list: async (sql: string) => (await all(sql)).map((row) => Object.values(row)[0]),
+    count: async (table: string) => Number((await all(`select count(*) as n from ${table}`))[0]?.['n']),
+  }
+}

@@ -1,0 +1,13 @@
+/** How the tests run: one process a file, and a Postgres of their own for as long as they last. */
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/servers.ts'],
+    pool: 'forks',
+    // Starting PGlite or a random world on a busy machine takes its time; no test measures time.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+})
