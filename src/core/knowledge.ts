@@ -100,3 +100,15 @@ function readFlag(text: string | undefined): boolean | null {
 function readTrust(text: string | undefined): Trust | undefined {
   return text === 'honoured' || text === 'ignored' || text === 'refused' ? text : undefined
 }
+
+/** What two readers of one list know together; where both know, the later one (`mine`) is believed. */
+export function unite(shared: Knowledge, mine: Knowledge): Knowledge {
+  const trust = (side: 'up' | 'down' | 'limit') => (mine.trust[side] === 'try' ? shared.trust[side] : mine.trust[side])
+  return {
+    order: mine.order ?? shared.order,
+    side: mine.side ?? shared.side,
+    includes: { up: mine.includes.up ?? shared.includes.up, down: mine.includes.down ?? shared.includes.down },
+    trust: { up: trust('up'), down: trust('down'), limit: trust('limit') },
+    largest: Math.max(mine.largest, shared.largest),
+  }
+}

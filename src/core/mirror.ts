@@ -47,6 +47,8 @@ export type DueChild = {
   /** What the last complete read left for the next one (a stream's own words), null before it. */
   readonly position: string | null
   readonly attempts: number
+  /** When the parent happened (`occurred_at`, `created_at`), as far as its row says. */
+  readonly parentAt: Seconds | null
 }
 
 /** The end of reading one parent's children. */
@@ -124,8 +126,8 @@ export type Mirror = {
   readonly earliest: () => Promise<Seconds | null>
   /** The rollup windows at or after `from` (their start), with the moment they were last read (the service's clock). */
   readonly rollups: (from: Seconds) => Promise<ReadonlyMap<Seconds, Seconds>>
-  /** Closes the open gaps of a stream that lie within these seconds, both included; null = without bound. */
-  readonly resolveGaps: (stream: StreamName, from: Seconds | null, to: Seconds | null) => Promise<number>
+  /** A list has been read whole and missed only `still`: closes its other open gaps. */
+  readonly resolveGaps: (stream: StreamName, still: readonly Gap[]) => Promise<number>
   readonly openGaps: (stream: StreamName) => Promise<readonly Gap[]>
 
   /** Requests of runs that ended or died within the last `withinMs`, so that a new process does not spend them again. */

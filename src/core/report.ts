@@ -108,7 +108,13 @@ export type CheckItem = {
 /** `verify`, one project: what differs between the mirror and the service. */
 export type VerifyReport = {
   readonly project: string
-  readonly streams: readonly { readonly stream: StreamName; readonly compared: number; readonly differing: number }[]
+  readonly streams: readonly {
+    readonly stream: StreamName
+    readonly compared: number
+    readonly differing: number
+    /** The missing scope that kept the stream from being compared; null = it was. */
+    readonly skipped: string | null
+  }[]
   readonly differences: readonly Difference[]
   readonly requests: number
   /** True: more was found than `differences` lists. */

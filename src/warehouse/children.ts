@@ -1,6 +1,7 @@
 /** What is left to read of lists that are read one parent at a time: due work is a query, never a list in memory. */
 import { sql } from 'kysely'
 import type { ChildRead, ChildStream, DueChild } from '../core/mirror.ts'
+import { moment } from '../core/time.ts'
 import type { Context } from './context.ts'
 import { bound, each, least } from './dialect.ts'
 import { closeGap, openGap } from './gaps.ts'
@@ -73,12 +74,16 @@ export async function dueChildren(c: Context, stream: ChildStream, now: number, 
 }
 
 async function dueOf(c: Context, stream: ChildStream, now: number, limit: number, which: string): Promise<DueChild[]> {
-  const { rows } = await sql<DueChild>`
-    select parent_id as "parentId", wanted, fetched, position, attempts from sync_children
+  const happened = stream === 'call_recordings' ? calledAt : sql`null`
+  const { rows } = await sql<Omit<DueChild, 'parentAt'> & { at: string | null }>`
+    select parent_id as "parentId", wanted, fetched, position, attempts, ${happened} as at from sync_children
     where project_id = ${c.project} and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(which)}
     order by due_at limit ${limit}`.execute(c.db)
-  return [...rows]
+  return rows.map(({ at, ...child }) => ({ ...child, parentAt: moment(at) ?? null }))
 }
+
+const calledAt = sql`(select occurred_at from calls
+  where calls.project_id = sync_children.project_id and calls.id = sync_children.parent_id)`
 
 export async function countDue(c: Context, stream: ChildStream, now: number): Promise<number> {
   const count = async (which: string) => {

@@ -37,18 +37,17 @@ export async function closeGap(c: Context, trx: Db, stream: StreamName, subject:
   )
 }
 
-/** Closes the gaps of time that lie within; those of a parent close when its children have been read. */
-export async function resolveGaps(c: Context, stream: StreamName, from: Seconds | null, to: Seconds | null) {
-  let query = c.db
+/** Closes the gaps of a list that has been read whole, but for `still`; those of a parent close with its children. */
+export async function resolveGaps(c: Context, stream: StreamName, still: readonly Gap[]): Promise<number> {
+  const { numUpdatedRows } = await c.db
     .updateTable('sync_gaps')
     .set({ resolved_at: now(c) })
     .where('project_id', '=', c.project)
     .where('stream', '=', stream)
     .where('resolved_at', 'is', null)
     .where('subject', 'not like', 'parent:%')
-  if (from !== null) query = query.where('from_ts', '>=', rfc3339(from))
-  if (to !== null) query = query.where('to_ts', '<=', rfc3339(to))
-  const { numUpdatedRows } = await query.executeTakeFirst()
+    .where('subject', 'not in', ['', ...still.map((gap) => identifyGap(gap))])
+    .executeTakeFirst()
   return Number(numUpdatedRows)
 }
 

@@ -65,7 +65,7 @@ export function createMirror(db: Db, { kind }: Sessions, project: string, option
     callBefore: (newest) => callBefore(c, newest),
     earliest: () => earliest(c),
     rollups: (from) => rollups(c, from),
-    resolveGaps: (stream, from, to) => resolveGaps(c, stream, from, to),
+    resolveGaps: (stream, still) => resolveGaps(c, stream, still),
     openGaps: (stream) => openGaps(c, stream),
     recentRequests: (withinMs, now) => recentRequests(c, withinMs, now),
     startRun: async (mode, now) => {

@@ -50,12 +50,6 @@ export async function finishRun(
   now: number,
 ): Promise<void> {
   const sum = (of: (report: StreamReport) => number) => reports.reduce((total, report) => total + of(report), 0)
-  await beatRun(
-    own,
-    run,
-    sum((report) => report.requests),
-    now,
-  )
   await own.db
     .updateTable('sync_runs')
     .set({

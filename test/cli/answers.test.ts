@@ -171,7 +171,7 @@ describe('check', () => {
 describe('verify', () => {
   const report: VerifyReport = {
     project: 'shop',
-    streams: [{ stream: 'calls', compared: 1200, differing: 1 }],
+    streams: [{ stream: 'calls', compared: 1200, differing: 1, skipped: null }],
     differences: [{ stream: 'calls', key: 'c1', kind: 'different', fields: ['status', 'cost'] }],
     requests: 8,
     truncated: false,

@@ -1,0 +1,16 @@
+/** The analytics rollup, a day at a time. Its fields are not documented. */
+import { stringifyJson } from '../core/json.ts'
+import { rfc3339 } from '../core/time.ts'
+import type { DailyStream } from './stream.ts'
+
+export const analytics: DailyStream = {
+  kind: 'daily',
+  name: 'analytics',
+  scope: 'analytics:read',
+  path: (project) => `/public/projects/${encodeURIComponent(project)}/analytics`,
+  row: (item, from, to) => ({
+    columns: { window_from: rfc3339(from), window_to: rfc3339(to) },
+    extra: new Map(),
+    raw: stringifyJson(item),
+  }),
+}

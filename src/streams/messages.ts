@@ -1,0 +1,41 @@
+/** Messages: one conversation at a time. How the service pages them is not documented. */
+import { stringifyJson } from '../core/json.ts'
+import { moment } from '../core/time.ts'
+import { type Documented, fieldsOf, keyOf, toRow } from './row.ts'
+import { type BranchStream, readRows } from './stream.ts'
+
+const documented: Documented = {
+  id: ['id', 'integer'],
+  conversationId: ['conversation_id', 'text'],
+  senderType: ['sender_type', 'text'],
+  kind: ['kind', 'text'],
+  content: ['content', 'text'],
+  senderDisplayName: ['sender_display_name', 'text'],
+  createdAt: ['created_at', 'time'],
+}
+
+export const messages: BranchStream = {
+  kind: 'branch',
+  name: 'messages',
+  scope: 'conversations:read',
+  list: (_project, conversation) => ({
+    name: 'messages',
+    path: `/public/conversations/${encodeURIComponent(conversation)}/messages`,
+    query: {},
+    lower: 'since',
+    upper: 'before',
+    documented: false,
+    parts: [],
+    identify: (item) => keyOf(item, ['id']) ?? stringifyJson(item),
+    times: (item) => {
+      const at = moment(fieldsOf(item)?.createdAt)
+      return at === undefined ? new Map() : new Map([['createdAt', at]])
+    },
+  }),
+  rows: (items, conversation) =>
+    readRows(items, (item) => {
+      const fields = fieldsOf(item)
+      if (fields === null || keyOf(item, ['id']) === null) return null
+      return toRow(fields, documented, { conversation_id: conversation })
+    }),
+}

@@ -1,0 +1,34 @@
+/** When something happened, where no field is documented to say so: the time whose name says it best. */
+import type { Json } from '../core/row.ts'
+import { rfc3339 } from '../core/time.ts'
+import { timesOf } from './row.ts'
+
+/** What such a field may be called, best first; compared without case, the last part of a path only. */
+const names = [
+  'occurredat',
+  'startedat',
+  'starttime',
+  'start',
+  'timestamp',
+  'at',
+  'time',
+  'createdat',
+  'date',
+  'created',
+]
+
+/** RFC 3339, or null for a row without any time. The same for the same row, whatever else has been learned. */
+export function occurredAt(item: Json): string | null {
+  const times = [...timesOf(item)]
+  const rank = (path: string) => {
+    const at = names.indexOf(
+      path
+        .slice(path.lastIndexOf('.') + 1)
+        .toLowerCase()
+        .replaceAll('_', ''),
+    )
+    return at === -1 ? names.length : at
+  }
+  const [best] = times.sort(([a, at], [b, bt]) => rank(a) - rank(b) || at - bt || a.localeCompare(b))
+  return best === undefined ? null : rfc3339(best[1])
+}

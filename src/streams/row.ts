@@ -1,0 +1,82 @@
+/** Wire rows → mirror rows. What a stream documents becomes its columns; every other field is handed on by its path. */
+import { stringifyJson } from '../core/json.ts'
+import type { Times } from '../core/order.ts'
+import type { Extra, Json, MirrorRow, Scalar } from '../core/row.ts'
+import { moment, rfc3339 } from '../core/time.ts'
+
+export type Fields = { readonly [field: string]: Json }
+
+/** How a documented field becomes a column. A value of another type is kept in `raw` and, as text, where text is asked. */
+export type Kind = 'text' | 'integer' | 'boolean' | 'time'
+
+/** Documented fields of a stream, in the service's spelling, with their column and kind. */
+export type Documented = Readonly<Record<string, readonly [column: string, kind: Kind]>>
+
+/** Nested objects are followed this deep; what lies deeper is one JSON value. */
+const deepest = 5
+
+/** The fields of a wire row; null if it is no object. */
+export function fieldsOf(item: Json): Fields | null {
+  return typeof item === 'object' && item !== null && !Array.isArray(item) ? (item as Fields) : null
+}
+
+/** One row. `own` are columns that we know better than the item: keys, the parent's too, and times of reading. */
+export function toRow(item: Fields, documented: Documented, own: Readonly<Record<string, Scalar>> = {}): MirrorRow {
+  const columns: Record<string, Scalar> = {}
+  const extra = new Map<string, Extra>()
+  for (const field in item) {
+    const value = item[field] as Json
+    const known = Object.hasOwn(documented, field) ? documented[field] : undefined
+    if (known !== undefined) columns[known[0]] = convert(value, known[1])
+    else if (field !== 'projectId') flatten(field, value, extra, 1)
+  }
+  return { columns: Object.assign(columns, own), extra, raw: stringifyJson(item) }
+}
+
+function convert(value: Json, kind: Kind): Scalar {
+  if (value === null) return null
+  if (kind === 'time') {
+    const at = moment(value)
+    return at === undefined ? null : rfc3339(at)
+  }
+  if (typeof value === 'object') return kind === 'text' ? stringifyJson(value) : null
+  return value
+}
+
+function flatten(path: string, value: Json, into: Map<string, Extra>, depth: number): void {
+  if (typeof value !== 'object' || value === null) {
+    into.set(path, { value, json: false })
+  } else if (Array.isArray(value) || depth === deepest || Object.keys(value).length === 0) {
+    into.set(path, { value: stringifyJson(value), json: true })
+  } else {
+    for (const [field, inner] of Object.entries(value as Fields)) flatten(`${path}.${field}`, inner, into, depth + 1)
+  }
+}
+
+/** Every time in a row by its dotted path: the candidates for what a list is ordered by. */
+export function timesOf(item: Json): Times {
+  const times = new Map<string, number>()
+  collect(fieldsOf(item), '', times, 1)
+  return times
+}
+
+function collect(fields: Fields | null, prefix: string, into: Map<string, number>, depth: number): void {
+  for (const field in fields) {
+    const value = fields[field] as Json
+    const at = moment(value)
+    if (at !== undefined) into.set(prefix + field, at)
+    else if (typeof value === 'object' && depth < deepest)
+      collect(fieldsOf(value), `${prefix}${field}.`, into, depth + 1)
+  }
+}
+
+/** The first of these fields that holds a usable key, as text; null if none does. */
+export function keyOf(item: Json, fields: readonly string[]): string | null {
+  const row = fieldsOf(item)
+  const found = fields.map((field) => row?.[field]).find((value) => isKey(value))
+  return found === undefined ? null : String(found)
+}
+
+function isKey(value: Json | undefined): boolean {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint'
+}

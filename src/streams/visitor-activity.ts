@@ -1,0 +1,54 @@
+/** What a visitor did: one visitor at a time, newest first. No field is documented, not even an id. */
+import { hash } from 'node:crypto'
+import { stringifyJson } from '../core/json.ts'
+import type { Json } from '../core/row.ts'
+import { occurredAt } from './occurred.ts'
+import { fieldsOf, keyOf, timesOf, toRow } from './row.ts'
+import { type BranchStream, readRows } from './stream.ts'
+
+/** An entry's own id where it has one, so that an entry that grows stays one row; else all that it says. */
+function entryHash(item: Json): string {
+  const id = keyOf(item, ['id'])
+  return hash('sha256', id === null ? stringifyJson(sorted(item)) : `id:${id}`)
+}
+
+function sorted(item: Json): Json {
+  if (Array.isArray(item)) return item.map(sorted)
+  const fields = fieldsOf(item)
+  if (fields === null) return item
+  return Object.fromEntries(
+    Object.keys(fields)
+      .sort()
+      .map((name) => [name, sorted(fields[name] as Json)]),
+  )
+}
+
+export const visitorActivity: BranchStream = {
+  kind: 'branch',
+  name: 'visitor_activity',
+  scope: 'visitors:read',
+  list: (project, visitor) => ({
+    name: 'visitor_activity',
+    path: `/public/projects/${encodeURIComponent(project)}/visitors/${encodeURIComponent(visitor)}/activity`,
+    query: {},
+    lower: null,
+    upper: 'before',
+    documented: true,
+    parts: [],
+    identify: entryHash,
+    times: timesOf,
+  }),
+  // Two entries may be alike to the letter. Each page shows a second whole, so counting within the page tells them apart.
+  rows: (items, visitor) => {
+    const alike = new Map<string, number>()
+    return readRows(items, (item) => {
+      const fields = fieldsOf(item)
+      if (fields === null) return null
+      const entry = entryHash(item)
+      const ordinal = alike.get(entry) ?? 0
+      alike.set(entry, ordinal + 1)
+      const own = { visitor_id: visitor, entry_hash: entry, ordinal, occurred_at: occurredAt(item) }
+      return toRow(fields, { visitorId: ['visitor_id', 'text'] }, own)
+    })
+  },
+}

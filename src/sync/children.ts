@@ -1,0 +1,81 @@
+/**
+ * What is read one parent at a time: messages, activity, recordings. What is left to read is a query over the
+ * warehouse, so a child that fails is simply due again later, and never holds up the others.
+ */
+import pMap from 'p-map'
+import { CallFailed, describe } from '../core/failure.ts'
+import type { Lane } from '../core/lane.ts'
+import { type ChildStream, childStreams, type DueChild } from '../core/mirror.ts'
+import type { Ms } from '../core/time.ts'
+import { lists } from '../streams/catalog.ts'
+import { laneFor, type Run } from './deps.ts'
+import { isGone, stopIfAsked } from './stop.ts'
+
+export type ReadChild = (child: DueChild, lane: Lane) => Promise<void>
+
+const portion = 400
+const sideBySide = 16
+
+/** A reconcile reads again at least so many parents' children, and at least one in so many: each within a week of nights. */
+const proofRead = { atLeast: 1000, oneIn: 7 }
+
+/** Reads the children of every parent that is due, and once more those that failed on the way. */
+export async function syncChildren(run: Run, stream: ChildStream, read: ReadChild): Promise<void> {
+  if (run.mode !== 'incremental') {
+    await run.mirror.makeDue(stream, run.mode === 'full' ? 'all' : proofRead, run.now())
+  }
+  run.tally.left(stream, await run.mirror.countDue(stream, run.now()))
+  const failed: DueChild[] = []
+  for (let first = true; ; first = false) {
+    // The first child alone: what it teaches about the service saves the others from asking the same.
+    const due = await run.mirror.dueChildren(stream, run.now(), first ? 1 : portion)
+    if (due.length === 0) break
+    failed.push(...(await readAll(run, stream, due, read)))
+  }
+  const lost = await readAll(run, stream, failed, read)
+  if (lost.length > 0) run.tally.fail(stream, `${lost.length} of its lists could not be read; they are due again soon`)
+}
+
+/** Reads the children of these parents; gives back those that could not be read. */
+async function readAll(run: Run, stream: ChildStream, due: readonly DueChild[], read: ReadChild): Promise<DueChild[]> {
+  const attempt = async (child: DueChild) => {
+    stopIfAsked(run.signal)
+    try {
+      await read(child, laneFor(run, child.fetched === 0))
+      return []
+    } catch (error) {
+      return (await settle(run, stream, child, error)) ? [] : [child]
+    }
+  }
+  return (await pMap(due, attempt, { concurrency: sideBySide })).flat()
+}
+
+/** After a failed read of one child. True: nothing is missing, as the parent itself is gone. Throws what stops the stream. */
+async function settle(run: Run, stream: ChildStream, child: DueChild, error: unknown): Promise<boolean> {
+  if (!(error instanceof CallFailed)) throw error
+  const { failure } = error
+  if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
+  if (isGone(error) && (await parentIsGone(run, stream, child.parentId))) {
+    await run.mirror.markDeleted(childStreams[stream], child.parentId, run.now())
+    return true
+  }
+  await run.mirror.childFailed(stream, child.parentId, describe(failure), run.now() + backOff(child.attempts))
+  return false
+}
+
+/** A 404 of the child says that there is no such parent: the parent is asked itself before it is believed. */
+async function parentIsGone(run: Run, stream: ChildStream, parentId: string): Promise<boolean> {
+  const parent = lists.find((list) => list.name === childStreams[stream])
+  if (parent === undefined) return false
+  try {
+    await run.get(parent.one(run.project, parentId), {}, 'fresh')
+    return false
+  } catch (error) {
+    return isGone(error)
+  }
+}
+
+/** Half a minute at first, twice as long each time, a day at the most. */
+function backOff(attempts: number): Ms {
+  return Math.min(86_400_000, 30_000 * 2 ** Math.min(attempts, 12))
+}

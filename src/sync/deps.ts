@@ -1,0 +1,49 @@
+/** What a sync run is told and may use: values and functions, so that the story knows no HTTP and no SQL. */
+import type { Get } from '../core/call.ts'
+import type { Knowledge } from '../core/knowledge.ts'
+import type { Lane } from '../core/lane.ts'
+import type { Mirror, RunMode } from '../core/mirror.ts'
+import type { SyncProgress } from '../core/report.ts'
+import type { StreamName } from '../core/row.ts'
+import type { EpochMs, Seconds } from '../core/time.ts'
+import type { Tally } from './tally.ts'
+
+export type SyncDeps = {
+  /** The project's id at the service. */
+  readonly project: string
+  readonly mode: RunMode
+  readonly streams: ReadonlySet<StreamName>
+  /** How far back calls, analytics and activity go; null = all there is. */
+  readonly startDate: Seconds | null
+  readonly timeZone: string
+  readonly get: Get
+  readonly mirror: Mirror
+  /** HTTP requests sent so far, retries included. */
+  readonly requests: () => number
+  readonly now: () => EpochMs
+  /** Stops the run after the pages in hand. */
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: SyncProgress) => void
+  readonly log: Log
+}
+
+/** pino, or whatever takes its events. */
+export type Log = {
+  readonly info: (event: Readonly<Record<string, unknown>>) => void
+  readonly warn: (event: Readonly<Record<string, unknown>>) => void
+}
+
+/** One run's shared state: what it has learned, counted and noticed so far. */
+export type Run = SyncDeps & {
+  readonly id: string
+  readonly tally: Tally
+  readonly known: Map<string, Knowledge>
+  readonly notices: Set<string>
+  /** The service's clock as last heard; this machine's where the service sends no `Date`. */
+  readonly serviceNow: () => Seconds
+}
+
+/** A first or a proof-reading pass is less urgent than news. */
+export function laneFor(run: Run, first: boolean): Lane {
+  return run.mode === 'incremental' ? (first ? 'backfill' : 'fresh') : 'verify'
+}

@@ -1,0 +1,53 @@
+/** One parent's document: the recording of a call. */
+import { moment, rfc3339 } from '../core/time.ts'
+import { calls } from '../streams/calls.ts'
+import { fieldsOf } from '../streams/row.ts'
+import type { LeafStream } from '../streams/stream.ts'
+import type { ReadChild } from './children.ts'
+import type { Run } from './deps.ts'
+import { isGone } from './stop.ts'
+
+/** Learned where the service answers 404 for a call without a recording, instead of `hasRecording: false`. */
+const answers404 = 'call_recordings.none'
+
+export function leafReader(run: Run, stream: LeafStream): ReadChild {
+  return async (child, lane) => {
+    const answer = await run.get(stream.path(child.parentId), {}, lane).catch(async (error) => {
+      if (isGone(error) && (await hasNone(run, child.parentId))) return null
+      throw error
+    })
+    const readAt = answer?.servedAt ?? run.serviceNow()
+    const item = answer === null ? null : fieldsOf(answer.data)
+    const again = stream.again(item, readAt - (child.parentAt ?? moment(child.position) ?? readAt))
+    const { parentId, wanted } = child
+    const { changed } = await run.mirror.commit({
+      stream: stream.name,
+      rows: [stream.row(item, parentId, readAt)],
+      askedAt: answer?.askedAt ?? run.now(),
+      child: {
+        stream: stream.name,
+        parentId,
+        wanted,
+        position: child.position ?? rfc3339(readAt),
+        complete: true,
+        againAt: again === null ? null : run.now() + again * 1000,
+      },
+    })
+    run.tally.stored(stream.name, 1, changed)
+  }
+}
+
+/** Whether a 404 means only that there is no recording: the call itself answers that, once. */
+async function hasNone(run: Run, call: string): Promise<boolean> {
+  if ((await run.mirror.behaviours()).has(answers404)) return true
+  try {
+    const { requestId, askedAt } = await run.get(calls.one(run.project, call), {}, 'fresh')
+    const evidence = `call ${call} exists and its recording was answered 404, request ${requestId ?? 'without id'}`
+    const learned = [{ name: answers404, value: 'answered 404', evidence }]
+    await run.mirror.commit({ stream: 'call_recordings', rows: [], askedAt, learned })
+    return true
+  } catch (error) {
+    if (isGone(error)) return false
+    throw error
+  }
+}

@@ -1,0 +1,81 @@
+/** The lists of a project: what is new since the cursor, or all of it. */
+import type { Lane } from '../core/lane.ts'
+import { everything, type Range, readPosition, writePosition } from '../core/position.ts'
+import type { Gap } from '../core/row.ts'
+import { day } from '../core/time.ts'
+import type { ListStream } from '../streams/stream.ts'
+import { laneFor, type Run } from './deps.ts'
+import { readOpenWork } from './open-work.ts'
+import { gapsOf, pagesOf } from './pages.ts'
+import { settleUnseen } from './vanished.ts'
+
+/** How many of the newest calls are read again by each pass: late ones appear among them. They fit one page. */
+const readAgainAtMost = 150
+
+export async function syncList(run: Run, stream: ListStream): Promise<void> {
+  if (run.mode !== 'incremental') return readWhole(run, stream)
+  const stored = await run.mirror.cursor(stream.name)
+  const ranges = readPosition(stored, startOf(run, stream))
+  const late = stream.name === 'calls' ? await lookBack(run, ranges) : ranges
+  await readRanges(run, stream, { cursor: stream.name, ranges: late, lane: laneFor(run, stored === null) })
+  if (stream.name === 'conversations' && stored !== null) await readOpenWork(run, stream)
+}
+
+/**
+ * The whole list, whatever the cursor says, with a census of what it shows. Cut short, it goes on where it was. Its end
+ * is the new cursor, and what it did not show is asked for by id.
+ */
+async function readWhole(run: Run, stream: ListStream): Promise<void> {
+  const cursor = `${stream.name}:whole`
+  const stored = run.mode === 'full' ? null : await run.mirror.cursor(cursor)
+  if (stored === null) await run.mirror.forgetCensus(cursor)
+  const ranges = readPosition(stored, startOf(run, stream))
+  const missed = await readRanges(run, stream, { cursor, ranges, lane: laneFor(run, false), census: cursor })
+  if (stored === null) await run.mirror.resolveGaps(stream.name, missed)
+  await settleUnseen(run, stream, cursor)
+  await run.mirror.commit({ stream: stream.name, rows: [], askedAt: run.now(), cursors: { [cursor]: null } })
+  await run.mirror.forgetCensus(cursor)
+}
+
+type Reading = {
+  /** The cursor that moves with the pages. */
+  readonly cursor: string
+  readonly ranges: readonly Range[]
+  readonly lane: Lane
+  readonly census?: string
+}
+
+async function readRanges(run: Run, stream: ListStream, { cursor, ranges, lane, census }: Reading): Promise<Gap[]> {
+  const missed: Gap[] = []
+  for await (const read of pagesOf(run, { stream: stream.name, list: stream.list(run.project), ranges, lane })) {
+    const { rows, unreadable } = stream.rows(read.items)
+    const gaps = gapsOf(stream.name, read, unreadable)
+    missed.push(...gaps)
+    const at = writePosition(read.position)
+    const { changed } = await run.mirror.commit({
+      stream: stream.name,
+      rows,
+      askedAt: read.answer?.askedAt ?? run.now(),
+      cursors: read.done ? { [cursor]: at, [stream.name]: at } : { [cursor]: at },
+      gaps,
+      learned: read.learned,
+      ...(census === undefined ? {} : { census, authoritative: true }),
+    })
+    run.tally.stored(stream.name, rows.length, changed)
+  }
+  return missed
+}
+
+function startOf(run: Run, stream: ListStream): Range {
+  return stream.name === 'calls' ? { ...everything, lo: run.startDate ?? 0 } : everything
+}
+
+/** Calls can come late: the open end begins a day earlier, but not so early that it would need another page. */
+async function lookBack(run: Run, ranges: readonly Range[]): Promise<readonly Range[]> {
+  const crowded = await run.mirror.callBefore(readAgainAtMost)
+  return ranges.map((range) => {
+    if (range.hi !== null) return range
+    const lo = Math.max(range.lo - day, crowded ?? 0, run.startDate ?? 0)
+    return { ...range, lo: Math.min(range.lo, lo) }
+  })
+}

@@ -1,0 +1,49 @@
+/** From a list's pages to the mirror: each page's rows, the cursor and what was learned, in one commit. */
+
+import type { PageRead } from '../api/pager.ts'
+import { readList } from '../api/pager.ts'
+import { type Knowledge, recall, unite } from '../core/knowledge.ts'
+import type { Lane } from '../core/lane.ts'
+import type { List } from '../core/list.ts'
+import type { Range } from '../core/position.ts'
+import type { Gap, StreamName } from '../core/row.ts'
+import type { Run } from './deps.ts'
+import { stopIfAsked } from './stop.ts'
+
+export type Pass = {
+  readonly stream: StreamName
+  readonly list: List
+  readonly ranges: readonly Range[]
+  readonly lane: Lane
+}
+
+/** The pages of a list, each to be committed before the next is asked for. */
+export async function* pagesOf(run: Run, { stream, list, ranges, lane }: Pass): AsyncGenerator<PageRead> {
+  const known = await knowledge(run, list)
+  for await (const read of readList(run.get, { list, known, ranges, lane })) {
+    if (read.learned.length > 0) {
+      run.known.set(list.name, unite(run.known.get(list.name) ?? known, read.known))
+      for (const { name, value } of read.learned) run.log.info({ event: 'behaviour.learned', stream, name, value })
+    }
+    yield read
+    stopIfAsked(run.signal)
+  }
+}
+
+async function knowledge(run: Run, list: List): Promise<Knowledge> {
+  const known = run.known.get(list.name) ?? recall(list, await run.mirror.behaviours())
+  if (!run.known.has(list.name)) run.known.set(list.name, known)
+  return known
+}
+
+/** What a page could not show, as gaps of its stream. */
+export function gapsOf(stream: StreamName, read: PageRead, unreadable: number): Gap[] {
+  const missed = read.missed.map(({ range, reason }) => ({
+    stream,
+    from: range.lo === 0 ? null : range.lo,
+    to: range.hi,
+    reason,
+  }))
+  if (unreadable === 0) return missed
+  return [...missed, { stream, from: null, to: null, reason: 'rows without a key that could not be stored' }]
+}

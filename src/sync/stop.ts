@@ -1,0 +1,17 @@
+/** Stopping on request, between two pages. */
+import { CallFailed } from '../core/failure.ts'
+
+/** Throws CallFailed (aborted) once the signal is given. */
+export function stopIfAsked(signal: AbortSignal): void {
+  if (signal.aborted) throw new CallFailed({ kind: 'aborted' })
+}
+
+/** Whether the service answered that there is no such row. */
+export function isGone(error: unknown): boolean {
+  return error instanceof CallFailed && error.failure.kind === 'refused' && error.failure.status === 404
+}
+
+/** Whether the service understood and will not do it, for another reason than that the row is gone. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof CallFailed && error.failure.kind === 'refused' && error.failure.status !== 404
+}

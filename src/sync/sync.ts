@@ -1,0 +1,157 @@
+/**
+ * One pass over one project: the lists side by side, then what hangs on their rows. A stream's trouble is its own: a
+ * missing scope skips it, a failure ends it, and the others go on. Only a key that may not do anything stops all.
+ */
+import { CallFailed, describe, type Failure } from '../core/failure.ts'
+import type { RunOutcome, StreamReport } from '../core/mirror.ts'
+import type { StreamName } from '../core/row.ts'
+import { analytics } from '../streams/analytics.ts'
+import { availability } from '../streams/availability.ts'
+import { branches, catalog, leaves, lists } from '../streams/catalog.ts'
+import type { Stream } from '../streams/stream.ts'
+import { branchReader } from './branches.ts'
+import { syncChildren } from './children.ts'
+import { syncDaily } from './daily.ts'
+import type { Run, SyncDeps } from './deps.ts'
+import { leafReader } from './leaves.ts'
+import { syncList } from './lists.ts'
+import { syncMoment } from './moment.ts'
+import { createTally } from './tally.ts'
+
+export type Synced = {
+  readonly outcome: RunOutcome
+  readonly reports: readonly StreamReport[]
+  readonly notices: readonly string[]
+  /** The failure that stopped the whole run: a key that may do nothing. */
+  readonly denied: Failure | null
+}
+
+/** Runs one pass to its end, or to the end of the pages in hand. Never throws CallFailed; anything thrown is a bug. */
+export async function sync(deps: SyncDeps): Promise<Synced> {
+  const stop = new AbortController()
+  const signal = AbortSignal.any([deps.signal, stop.signal])
+  const run = await begin({ ...deps, signal })
+  const pulse = setInterval(() => void beat(run), 1000)
+  let denied: Failure | null = null
+  const guard = (stream: Stream) =>
+    guarded(run, stream).catch((error) => {
+      denied ??= error instanceof CallFailed ? error.failure : null
+      stop.abort()
+      if (!(error instanceof CallFailed)) throw error
+    })
+  try {
+    await each([availability, ...lists], guard)
+    for (const notice of await orderNotices(run)) run.notices.add(notice)
+    await each([analytics, ...branches, ...leaves], guard)
+  } finally {
+    clearInterval(pulse)
+  }
+  const reports = run.tally.reports()
+  const outcome = await outcomeOf(run, deps.signal.aborted, denied !== null, reports)
+  await beat(run)
+  await run.mirror.finishRun(run.id, outcome, reports, run.now())
+  return { outcome, reports, notices: [...run.notices], denied }
+}
+
+async function begin(deps: SyncDeps): Promise<Run> {
+  const tally = createTally(deps.now, deps.onProgress)
+  const id = await deps.mirror.startRun(deps.mode, deps.now())
+  let ahead = 0
+  const run: Run = {
+    ...deps,
+    id,
+    tally,
+    known: new Map(),
+    notices: new Set(),
+    serviceNow: () => Math.floor(deps.now() / 1000) + ahead,
+    get: async (path, query, lane) => {
+      const answer = await deps.get(path, query, lane)
+      if (answer.servedAt !== null) ahead = answer.servedAt - Math.floor(deps.now() / 1000)
+      return answer
+    },
+  }
+  return run
+}
+
+/** All of them to their end, even if one throws; then the first that was thrown. */
+async function each(streams: readonly Stream[], work: (stream: Stream) => Promise<void>): Promise<void> {
+  const ends = await Promise.allSettled(streams.map(work))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+}
+
+/** One stream to its end. Throws CallFailed only where the whole key is denied. */
+async function guarded(run: Run, stream: Stream): Promise<void> {
+  if (!run.streams.has(stream.name) || run.signal.aborted) return
+  const counted: Run = { ...run, get: counting(run, stream.name) }
+  run.tally.open(stream.name)
+  try {
+    if (lacksScope(run, stream)) run.tally.skip(stream.name, stream.scope)
+    else await work(counted, stream)
+  } catch (error) {
+    if (!(error instanceof CallFailed)) throw error
+    const { failure } = error
+    if (failure.kind === 'denied' && failure.scope === null) throw error
+    if (failure.kind === 'denied') run.tally.skip(stream.name, failure.scope ?? stream.scope)
+    else run.tally.fail(stream.name, describe(failure))
+    if (failure.kind !== 'aborted') run.log.warn({ event: 'stream.ended', stream: stream.name, why: describe(failure) })
+  } finally {
+    run.tally.close(stream.name)
+  }
+}
+
+function work(run: Run, stream: Stream): Promise<void> {
+  switch (stream.kind) {
+    case 'list':
+      return syncList(run, stream)
+    case 'branch':
+      return syncChildren(run, stream.name, branchReader(run, stream))
+    case 'leaf':
+      return syncChildren(run, stream.name, leafReader(run, stream))
+    case 'daily':
+      return syncDaily(run, stream)
+    case 'moment':
+      return syncMoment(run, stream)
+  }
+}
+
+function counting(run: Run, stream: StreamName): Run['get'] {
+  return (path, query, lane) => {
+    run.tally.request(stream)
+    return run.get(path, query, lane)
+  }
+}
+
+/** A stream whose scope another one has just been denied need not ask again. */
+function lacksScope(run: Run, stream: Stream): boolean {
+  const skipped = run.tally.reports().filter((report) => report.skipped !== null)
+  return skipped.some((report) => catalog.find((one) => one.name === report.stream)?.scope === stream.scope)
+}
+
+/** What the order of the lists means for an incremental pass, where it means that something will not show. */
+async function orderNotices(run: Run): Promise<string[]> {
+  const order = run.known.get('conversations')?.order
+  if (order == null || order.fields.some((field) => field !== 'createdAt')) return []
+  return [
+    'The service lists conversations by their creation: a new message in an older conversation shows in the next ' +
+      'incremental pass only while the conversation is open, otherwise after `deskmirror sync --mode reconcile`.',
+  ]
+}
+
+async function outcomeOf(
+  run: Run,
+  interrupted: boolean,
+  denied: boolean,
+  reports: readonly StreamReport[],
+): Promise<RunOutcome> {
+  if (denied) return 'failed'
+  if (interrupted) return 'interrupted'
+  if (reports.some((report) => report.failed !== null)) return 'failed'
+  const gaps = await Promise.all([...run.streams].map((stream) => run.mirror.openGaps(stream)))
+  return gaps.some((open) => open.length > 0) || reports.some((report) => report.skipped !== null) ? 'gaps' : 'complete'
+}
+
+function beat(run: Run): Promise<void> {
+  return run.mirror.beat(run.id, run.requests(), run.now()).catch((error) => {
+    run.log.warn({ event: 'run.beat_failed', why: error instanceof Error ? error.message : String(error) })
+  })
+}

@@ -1,0 +1,58 @@
+/** Rows that a list did not show: each is asked for by its id, and gone only if the service says so. */
+import pMap from 'p-map'
+import type { Lane } from '../core/lane.ts'
+import type { MirrorRow } from '../core/row.ts'
+import type { ListStream } from '../streams/stream.ts'
+import { laneFor, type Run } from './deps.ts'
+import { isGone, stopIfAsked } from './stop.ts'
+
+/** More than this share of a table, and more than so many rows, vanish by a fault sooner than by intent. */
+const suspicious = { share: 0.25, rows: 25 }
+
+const portion = 100
+const sideBySide = 8
+
+/** After a whole list: reads what it did not show, and marks what is gone. */
+export async function settleUnseen(run: Run, stream: ListStream, census: string): Promise<void> {
+  const { unseen, living } = await run.mirror.countUnseen(stream.name, census, 'all')
+  const many = unseen > suspicious.rows && unseen > living * suspicious.share
+  if (many && run.mode !== 'full') {
+    const what = `${unseen} of ${living} mirrored ${stream.name} were not listed by the service any more`
+    run.notices.add(`${what}. Nothing was marked as deleted. If that is right, run \`deskmirror sync --mode full\`.`)
+    run.tally.fail(stream.name, what)
+    return
+  }
+  run.tally.left(stream.name, unseen)
+  for (let after: string | null = null; ; ) {
+    const ids = await run.mirror.unseen(stream.name, census, 'all', after, portion)
+    if (ids.length === 0) return
+    await readAgain(run, stream, ids, laneFor(run, false))
+    after = ids.at(-1) ?? null
+  }
+}
+
+/** Reads rows by their ids: stores those that are there (`row` null: unreadable or gone) and marks those that are not. */
+export function readAgain(
+  run: Run,
+  stream: ListStream,
+  ids: readonly string[],
+  lane: Lane,
+): Promise<{ row: MirrorRow | null }[]> {
+  const read = async (id: string) => {
+    stopIfAsked(run.signal)
+    const answer = await run.get(stream.one(run.project, id), {}, lane).catch((error) => {
+      if (isGone(error)) return null
+      throw error
+    })
+    if (answer === null) {
+      await run.mirror.markDeleted(stream.name, id, run.now())
+      run.tally.stored(stream.name, 0, 1)
+      return { row: null }
+    }
+    const { rows } = stream.rows([answer.data])
+    const commit = { stream: stream.name, rows, askedAt: answer.askedAt, authoritative: true }
+    run.tally.stored(stream.name, rows.length, (await run.mirror.commit(commit)).changed)
+    return { row: rows[0] ?? null }
+  }
+  return pMap(ids, read, { concurrency: sideBySide })
+}

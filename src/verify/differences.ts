@@ -1,0 +1,17 @@
+/** What differs between two copies of a row. */
+import { isDeepStrictEqual } from 'node:util'
+import { parseJson } from '../core/json.ts'
+import type { Json } from '../core/row.ts'
+
+/** The top-level fields in which two rows differ, whatever the order of their fields; `(all)` where one is no object. */
+export function differingFields(here: string, there: string): readonly string[] {
+  if (here === there) return []
+  const [a, b] = [parseJson(here), parseJson(there)]
+  if (!isFields(a) || !isFields(b)) return isDeepStrictEqual(a, b) ? [] : ['(all)']
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...names].filter((name) => !isDeepStrictEqual(a[name], b[name]))
+}
+
+function isFields(value: Json): value is { readonly [field: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
