@@ -1,5 +1,6 @@
 /** The client: a call → a slot of the budget → one HTTP exchange → an answer, or CallFailed and nothing else. */
 import { Pool } from 'undici'
+import { baseUrl as checkBaseUrl } from '../core/base-url.ts'
 import type { Lease } from '../core/budget.ts'
 import type { Answer, Call, Get, Query } from '../core/call.ts'
 import { CallFailed, describe, type Failure } from '../core/failure.ts'
@@ -48,10 +49,12 @@ export type Client = {
   readonly close: () => Promise<void>
 }
 
-/** Throws where the key cannot be sent as a header at all. */
+/** Throws where the key cannot be sent as a header at all, and where the base URL would show it to others. */
 export function createClient(options: ClientOptions): Client {
   const { baseUrl, budget, signal, log, timeoutMs = 30_000, maxBodyBytes = 64 * 1024 * 1024 } = options
   const { windowMs = 60_000, retries = usualRetries, random = Math.random, now = Date.now } = options
+  const address = checkBaseUrl(baseUrl.href)
+  if (!address.ok) throw new Error(`the base URL ${address.why}`)
   const redact = createRedact(options.key)
   const headers = toHeaders(options.key, options.version ?? '0')
   const connect = { timeout: Math.min(timeoutMs, 10_000) }

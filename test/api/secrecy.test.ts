@@ -27,6 +27,12 @@ const worlds: Record<string, Answerer> = {
   'a missing scope that is named like it': json(403, {
     error: { code: 'api_key_scope_missing', message: `a:read ${key}:read` },
   }),
+  ...Object.fromEntries(
+    [265, 275, 285].map((length) => [
+      `a message that is cut within it, after ${length} characters`,
+      json(400, { error: { code: 'odd', message: 'x'.repeat(length) + key } }),
+    ]),
+  ),
   'an encoding named like it': json(200, {}, { 'content-encoding': key }),
   'a connection that is cut': (request) => void request.socket.destroy(),
   'an answer that is no HTTP': (request) => void request.socket.end(`${echo}\r\n\r\n`),
@@ -48,9 +54,19 @@ test.for(Object.entries(worlds))('%s', async ([, answer]) => {
   const shown = inspect([errors, lines, client], { depth: 9, showHidden: true }) + JSON.stringify([errors, lines])
   expect(lines.length).toBeGreaterThan(0)
   expect(shown).not.toContain(key)
+  expect(shown).not.toContain(key.slice(0, 12))
   expect(shown).not.toContain(encodeURIComponent(key))
   expect(shown).not.toContain(Buffer.from(key).toString('base64'))
 })
+
+test.for(['http://example.com', 'http://10.0.0.1/v1', 'https://user:pass@example.com', 'https://example.com?key=1'])(
+  'a base URL that would show the key to others is refused: %s',
+  (address) => {
+    const signal = new AbortController().signal
+    const create = () => createClient({ baseUrl: new URL(address), key, budget: memoryBudget(), signal })
+    expect(create).toThrow(/^the base URL /)
+  },
+)
 
 test.for(['with\nnewline', 'with space', 'ünïcode', ''])(
   'a key that cannot be a header is refused without showing it',

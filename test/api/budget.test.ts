@@ -1,0 +1,132 @@
+/** How the calls of one process queue for the budget. The clock is real, the windows are short. */
+import { describe, expect, test } from 'vitest'
+import { createBudget, type Want } from '../../src/api/budget.ts'
+import { createMemoryStore } from '../../src/api/state-store.ts'
+import type { BudgetPolicy, Lease } from '../../src/core/budget.ts'
+import type { BudgetStore } from '../../src/core/budget-store.ts'
+import { CallFailed } from '../../src/core/failure.ts'
+import type { Lane } from '../../src/core/lane.ts'
+import { slidingLog } from '../budget/servers.ts'
+import { clientOf, fine, json, memoryBudget, startService } from './service.ts'
+
+const rate = (requests: number, windowMs: number): BudgetPolicy => ({
+  rate: { requests, windowMs },
+  writeRate: { requests, windowMs },
+  reserve: 0,
+})
+const want = (lane: Lane, write = false): Want => ({ lane, write, deadlineMs: 1000 })
+const nobody: Lease = { grantedAt: 0, freeAt: 0, writeFreeAt: null }
+
+/** A budget that rests for a moment, so that calls can queue. */
+async function resting(policy = rate(600, 60_000), ms = 30) {
+  const budget = createBudget(createMemoryStore(policy))
+  await budget.throttled(nobody, ms)
+  return budget
+}
+
+test('the most urgent lane goes first, writes before the reads of their lane, and each lane in its order', async () => {
+  const budget = await resting()
+  const order: string[] = []
+  const queue = (name: string, lane: Lane, write = false) =>
+    budget.acquire(want(lane, write)).then(() => void order.push(name))
+  await Promise.all([
+    queue('verify', 'verify'),
+    queue('backfill 1', 'backfill'),
+    queue('backfill 2', 'backfill'),
+    queue('fresh 1', 'fresh'),
+    queue('fresh 2', 'fresh'),
+    queue('guard', 'write'),
+    queue('write', 'write', true),
+  ])
+  expect(order).toEqual(['write', 'guard', 'fresh 1', 'fresh 2', 'backfill 1', 'backfill 2', 'verify'])
+})
+
+test('a call that gives up leaves its place to the next, and takes no slot', async () => {
+  const budget = await resting()
+  const stop = new AbortController()
+  const first = budget.acquire({ ...want('fresh'), signal: stop.signal })
+  const second = budget.acquire(want('fresh'))
+  stop.abort()
+  await expect(first).rejects.toEqual(new CallFailed({ kind: 'aborted' }))
+  await second
+  expect(await budget.view()).toMatchObject({ inUse: 1 })
+})
+
+test('a slot that is given back is taken at once by whoever waits', async () => {
+  const budget = createBudget(createMemoryStore(rate(1, 3_600_000)))
+  const lease = await budget.acquire(want('fresh'))
+  const waiting = budget.acquire(want('fresh'))
+  budget.unsent(lease)
+  expect(await waiting).toHaveProperty('freeAt')
+})
+
+test('a call that is more urgent than those who wait does not wait behind them', async () => {
+  const budget = await resting(rate(600, 60_000), 40)
+  const order: string[] = []
+  const first = budget.acquire(want('backfill')).then(() => order.push('backfill'))
+  await new Promise(setImmediate)
+  const second = budget.acquire(want('fresh')).then(() => order.push('fresh'))
+  await Promise.all([first, second])
+  expect(order).toEqual(['fresh', 'backfill'])
+})
+
+describe('a store that is out of reach', () => {
+  const broken: BudgetStore = {
+    ...createMemoryStore(rate(600, 60_000)),
+    take: () => Promise.reject(new Error('connection refused')),
+    settle: () => Promise.reject(new Error('connection refused')),
+  }
+
+  test('lets nothing out', async () => {
+    const service = await startService(fine)
+    const client = clientOf(service.url, {
+      budget: createBudget(broken),
+      retries: { attempts: 1, baseMs: 1, capMs: 1, patienceMs: 1 },
+    })
+    await expect(client.get('/thing', {}, 'fresh')).rejects.toMatchObject({
+      failure: { kind: 'transient', left: false, why: expect.stringContaining('connection refused') },
+    })
+    expect(service.seen()).toBe(0)
+  })
+
+  test('that comes back serves again', async () => {
+    const memory = createMemoryStore(rate(600, 60_000))
+    let down = true
+    const store: BudgetStore = { ...memory, take: (...asks) => (down ? broken : memory).take(...asks) }
+    const budget = createBudget(store)
+    await expect(budget.acquire(want('fresh'))).rejects.toThrow('connection refused')
+    down = false
+    expect(await budget.acquire(want('fresh'))).toHaveProperty('freeAt')
+  })
+
+  test('does not spoil an answer that is already here', async () => {
+    const memory = createMemoryStore(rate(600, 60_000))
+    const service = await startService(fine)
+    const client = clientOf(service.url, { budget: createBudget({ ...memory, settle: broken.settle }) })
+    expect((await client.get('/thing', {}, 'fresh')).status).toBe(200)
+  })
+})
+
+test('two processes that share a store stay inside the limit together, against a real server that counts exactly', async () => {
+  // The server's minute is a second here.
+  const server = slidingLog(60)
+  const service = await startService((request, response) => {
+    const admitted = server.admit(performance.now() * 60)
+    setTimeout(() => (admitted ? fine : json(429, ''))(request, response), Math.random() * 50)
+  })
+  const store = createMemoryStore(rate(60, 1000))
+  const clients = [1, 2].map(() => clientOf(service.url, { budget: createBudget(store) }))
+  let left = 180
+  const worker = async (client: (typeof clients)[number]) => {
+    while (left-- > 0) await client.get('/thing', {}, 'backfill')
+  }
+  await Promise.all(clients.flatMap((client) => Array.from({ length: 10 }, () => worker(client))))
+  expect(service.seen()).toBe(180)
+  expect(await store.view()).toMatchObject({ throttled: 0 })
+})
+
+test('a budget that is as good as off holds nobody up', async () => {
+  const budget = memoryBudget()
+  for (let count = 0; count < 20_000; count += 1) budget.answered(await budget.acquire(want('backfill')))
+  expect(await budget.view()).toMatchObject({ inUse: 20_000 })
+})

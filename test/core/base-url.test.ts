@@ -1,0 +1,38 @@
+/** Which addresses a key may be sent to. */
+import { expect, test } from 'vitest'
+import { baseUrl } from '../../src/core/base-url.ts'
+
+test.for<[string, string]>([
+  ['https://api.example.com', 'https://api.example.com/'],
+  ['https://api.example.com/v1/', 'https://api.example.com/v1'],
+  ['https://api.example.com:8443/a/b', 'https://api.example.com:8443/a/b'],
+  ['http://localhost:3000/v1', 'http://localhost:3000/v1'],
+  ['http://127.0.0.1:3000', 'http://127.0.0.1:3000/'],
+  ['http://127.8.9.10', 'http://127.8.9.10/'],
+  ['http://[::1]:3000', 'http://[::1]:3000/'],
+])('%s is allowed', ([text, url]) => {
+  const result = baseUrl(text)
+  expect(result.ok && result.url.href).toBe(url)
+})
+
+test.for([
+  'http://example.com',
+  'http://10.0.0.1',
+  'http://127.0.0.1.example.com',
+  'http://localhost.example.com',
+  'http://128.0.0.1',
+  'http://0.0.0.0',
+  'ftp://example.com',
+  'file:///etc/passwd',
+  'https://user@example.com',
+  'https://user:pass-word@example.com',
+  'https://example.com/?a=1',
+  'https://example.com/?',
+  'https://example.com/#a',
+  'example.com',
+  '',
+])('%j is refused, without repeating what may be a password', (text) => {
+  const result = baseUrl(text)
+  expect(result.ok).toBe(false)
+  expect(JSON.stringify(result)).not.toContain('pass-word')
+})
