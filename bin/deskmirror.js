@@ -16,7 +16,7 @@ var program = isCheckout ? source : compiled
 if (isNewEnough() && (!isCheckout || canStripTypes())) {
   require('./import.js')(program)
 } else if (fs.existsSync(bundled) && fs.realpathSync(bundled) !== fs.realpathSync(process.execPath)) {
-  require('./handover.js')(bundled, [program].concat(process.argv.slice(2)))
+  require('./handover.js')(bundled, [__filename].concat(process.argv.slice(2)))
 } else {
   process.stderr.write(
     'deskmirror needs Node.js ' +

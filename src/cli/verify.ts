@@ -24,7 +24,7 @@ Examples:
   $ deskmirror verify
   $ deskmirror verify --streams conversations --limit 20
 
-Exit code: 0 equal · 1 failed · 2 a person must change something · 3 something differs`
+Exit code: 0 equal · 1 failed · 2 a person must change something · 3 something differs, or could not be compared`
 
 export function verifyCommand(shell: Shell): Command {
   return new Command('verify')
@@ -56,6 +56,9 @@ async function verify(shell: Shell, options: Options): Promise<Answer> {
 
 export function showVerify(report: VerifyReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const differing = report.streams.reduce((sum, it) => sum + it.differing, 0)
+  const skipped = report.streams.flatMap(({ stream, skipped: scope }) =>
+    scope === null ? [] : [`skipped: ${stream}: the key lacks the scope ${scope}`],
+  )
   const streams = report.streams.map((it) => [
     it.stream,
     `${count(it.compared)} compared`,
@@ -70,8 +73,8 @@ export function showVerify(report: VerifyReport): { readonly lines: readonly str
   ]
   const more = report.truncated ? ['… and more; --limit lists them'] : []
   return {
-    lines: [...aligned([...streams, total]), ...aligned(report.differences.map(differenceCells)), ...more],
-    exit: differing === 0 ? 0 : 3,
+    lines: [...aligned([...streams, total]), ...aligned(report.differences.map(differenceCells)), ...more, ...skipped],
+    exit: differing === 0 && skipped.length === 0 ? 0 : 3,
   }
 }
 

@@ -24,6 +24,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
+/** Stories that fill a folder of their own. */
+const stories: readonly string[] = ['sync', 'verify', 'writeback']
+
 /** Packages that are known in some rooms only. */
 const packageRooms: Readonly<Record<string, readonly string[]>> = {
   kysely: ['schema', 'warehouse'],
@@ -52,7 +55,7 @@ export function violations(files: Files): string[] {
 function roomOf(file: string): string {
   const [first = '', second = '', third] = file.split('/')
   if (first !== 'src') return first
-  if (third !== undefined) return second === 'sync' ? 'story' : second
+  if (third !== undefined) return stories.includes(second) ? 'story' : second
   const name = second.replace(/\.ts$/, '')
   return ['config', 'log', 'compose'].includes(name) ? name : 'story'
 }

@@ -1,0 +1,59 @@
+/** The package as a stranger gets it: packed, installed into an empty folder, and run by the oldest Node.js and by ours. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const run = promisify(execFile)
+const root = new URL('../..', import.meta.url).pathname
+const folder = mkdtempSync(join(tmpdir(), 'deskmirror-package-'))
+const installed = join(folder, 'node_modules', 'deskmirror')
+const launcher = join(installed, 'bin', 'deskmirror.js')
+
+/** The oldest Node.js that the package promises to run on: `engines` in package.json. */
+const oldest = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
+const nodes = { '22.19.0': join(folder, 'node_modules', oldest, 'bin', 'node'), ours: process.execPath }
+
+/** What npm tells its scripts about this project would mislead an npm that works in another folder. */
+const kept = /^npm_config_(registry|cache|userconfig|globalconfig)$/
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(npm_|DESKMIRROR_|INIT_CWD)/.test(name) || kept.test(name)),
+)
+
+beforeAll(async () => {
+  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root, env })
+  const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
+  const quietly = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
+  await run('npm', ['install', ...quietly, `./${tarball}`, `${oldest}@22.19.0`], { cwd: folder, env })
+}, 180_000)
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('what is there for developing stays at home', () => {
+  expect(readdirSync(installed).sort()).toEqual(
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'package.json'].sort(),
+  )
+  expect(readdirSync(join(installed, 'dist')).sort()).toEqual(['schema', 'src'])
+})
+
+test.each(Object.entries(nodes))(
+  'it works with SQLite on Node.js %s, without a word on standard error',
+  async (_, node) => {
+    const cwd = mkdtempSync(join(folder, 'run-'))
+    const { stdout, stderr } = await run(node, [launcher, 'migrate'], { cwd, env })
+    expect(stdout).toMatch(/^the warehouse went from nothing to /m)
+    expect(stderr).toBe('')
+    expect(readdirSync(cwd)).toContain('deskmirror.db')
+  },
+  60_000,
+)
+
+test('the demo runs on the oldest Node.js', async () => {
+  const { stdout } = await run(nodes['22.19.0'], [launcher, 'demo', '--quiet', '--json'], { cwd: folder, env })
+  const { passes, tables } = JSON.parse(stdout)
+  expect(passes.map((pass: { outcome: string }) => pass.outcome)).toEqual(['complete', 'complete'])
+  expect(tables.find((it: { table: string }) => it.table === 'messages').rows).toBeGreaterThan(100)
+}, 120_000)
