@@ -1,4 +1,7 @@
-/** The questions that the demo asks the mirror: plain SQL, to be taken along. Written for SQLite. */
+/**
+ * The questions that the demo asks the mirror: plain SQL, to be taken along. Written for SQLite, and for the fields that
+ * the service double shows beyond the documented ones (`type`, `title`, `direction`, `duration_seconds`).
+ */
 
 export type Question = { readonly title: string; readonly sql: string }
 
@@ -34,8 +37,8 @@ group by day order by day desc limit 7`,
   },
   {
     title: 'Everything that one visitor did',
-    sql: `with who as (select visitor_id as id from visitor_activity group by 1 order by count(*) desc, 1 limit 1)
-select occurred_at as at, 'did' as what, raw ->> '$.type' as detail
+    sql: `with who as (select visitor_id as id from visitor_activity group by 1 order by max(occurred_at) desc limit 1)
+select occurred_at as at, type as what, title as detail
 from visitor_activity where visitor_id in who
 union all
 select m.created_at, m.sender_type || ' wrote', m.content
@@ -44,9 +47,9 @@ order by at desc limit 8`,
   },
   {
     title: 'The latest calls, and whether they were recorded',
-    sql: `select c.occurred_at, c.raw ->> '$.durationSeconds' as seconds,
+    sql: `select c.occurred_at, v.name, c.direction, c.duration_seconds as seconds,
        case r.has_recording when 1 then 'yes' else 'no' end as recorded
-from calls c left join call_recordings r on r.call_id = c.id
+from calls c join call_recordings r on r.call_id = c.id left join visitors v on v.id = c.visitor_id
 order by c.occurred_at desc limit 5`,
   },
   {

@@ -24,20 +24,26 @@ export function startService(now: number): Promise<Sandbox> {
 
 /** Makes the changes, and says what they are. */
 export function aMinuteOfWork({ mutate, truth }: Sandbox): readonly string[] {
-  const conversations = [...truth('conversations')].flatMap(({ id }) => id ?? [])
   const visitors = [...truth('visitors')].flatMap(({ id }) => id ?? [])
-  const [first = '', second = '', third = ''] = conversations
+  const [open, handled] = conversations(truth('conversations'))
   const newcomer = mutate.addVisitor({ name: 'Ada Lovelace', email: 'ada@example.com' })
   mutate.addConversation(newcomer.id, 'Can your engine also compose music?')
-  mutate.visitorWrites(first, 'Is there any news?')
-  mutate.agentReplies(second, 'It is on its way.', 'Robin')
-  mutate.setHandled(third, true)
-  mutate.renameVisitor(visitors[0] ?? '', 'Grace Hopper', 'grace@example.com')
   mutate.addCall(newcomer.id)
+  for (const id of handled.slice(0, 1)) mutate.visitorWrites(id, 'Is there any news?')
+  for (const id of open.slice(0, 1)) mutate.agentReplies(id, 'It is on its way.', 'Robin')
+  for (const id of open.slice(1, 2)) mutate.setHandled(id, true)
+  for (const id of visitors.slice(0, 1)) mutate.renameVisitor(id, 'Grace Hopper', 'grace@example.com')
   return [
-    'a new visitor starts a conversation, and calls',
-    'another visitor asks again',
-    'an agent replies, and marks a different conversation handled',
+    'a new visitor calls, and starts a conversation',
+    'another one asks again in a conversation that was handled',
+    'an agent replies in one conversation, and marks another one handled',
     'a visitor is renamed',
   ]
+}
+
+/** The ids of those that are open, and of those that are handled. */
+function conversations(rows: ReturnType<Sandbox['truth']>): readonly [readonly string[], readonly string[]] {
+  const all = [...rows].map(({ id, row }) => ({ id: id ?? '', isOpen: Object(row).handledAt === null }))
+  const ids = (isOpen: boolean) => all.filter((it) => it.isOpen === isOpen).map((it) => it.id)
+  return [ids(true), ids(false)]
 }

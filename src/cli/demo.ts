@@ -81,9 +81,9 @@ async function told(shell: Shell, options: Options, service: Sandbox, path: stri
   if (second.outcome === 'interrupted') return { document: { passes: [first, second] }, lines: [], exit: 1 }
 
   const [counts, ...asked] = await ask(path, [rowCounts, ...questions])
+  if (counts !== undefined) tell('', `${counts.title}:`, ...asTable(counts.rows))
   for (const it of asked)
     tell('', `${it.title}:`, ...it.sql.split('\n').map((line) => `    ${line}`), ...asTable(it.rows))
-  if (counts !== undefined) tell('', `${counts.title}:`, ...asTable(counts.rows))
   return {
     document: { passes: [first, second], tables: counts?.rows ?? [], questions: asked },
     lines: ['', ...nextSteps(options.keep)],

@@ -21,16 +21,9 @@ export function afterProgress(progress: Progress, news: SyncProgress, now: Epoch
 export function streamCells(it: Standing, now: EpochMs): string[] {
   const end = it.state === 'running' ? now : it.at
   const seconds = Math.max(0.001, (end - it.since) / 1000)
-  const rate = it.rows > 0 && seconds >= 0.2 ? `${count(Math.round(it.rows / seconds))} rows/s` : ''
+  const rate = it.rows >= 100 && seconds >= 0.2 ? `${count(Math.round(it.rows / seconds))} rows/s` : ''
   const left = it.state !== 'running' ? it.state : it.left === null ? '' : `${plural(it.left, 'request')} left`
-  return [
-    it.stream,
-    `${count(it.rows)} rows`,
-    `${count(it.changed)} changed`,
-    plural(it.requests, 'request'),
-    rate,
-    left,
-  ]
+  return [it.stream, plural(it.rows, 'row'), `${count(it.changed)} changed`, plural(it.requests, 'request'), rate, left]
 }
 
 /** `9.4 requests/s   about 3 min 10 s left`; the parts that are known. */

@@ -72,7 +72,7 @@ async function sync(shell: Shell, options: Options): Promise<Answer> {
 const exits = { complete: 0, gaps: 3, failed: 1, interrupted: 1 } as const satisfies Record<RunOutcome, ExitCode>
 
 export function showSync(report: SyncReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
-  const total = [report.outcome, plural(report.requests, 'request'), `${count(report.rows)} rows`]
+  const total = [report.outcome, plural(report.requests, 'request'), plural(report.rows, 'row')]
   const all = [...total, `${count(report.changed)} changed`, duration(report.tookMs)]
   const lines = [
     ...aligned([...report.streams.map(streamCells), [report.project, ...all.slice(1), all[0] ?? '']]),
@@ -93,7 +93,7 @@ function streamCells(it: StreamReport): string[] {
   return [
     it.stream,
     plural(it.requests, 'request'),
-    `${count(it.rows)} rows`,
+    plural(it.rows, 'row'),
     `${count(it.changed)} changed`,
     duration(it.tookMs),
     done,

@@ -3,8 +3,8 @@ import { printable } from './readable.ts'
 
 /** Lines of a table without a frame. Numbers stand to the right, whatever the first line says: it may be a header. */
 export function aligned(rows: readonly (readonly string[])[], indent = ''): string[] {
-  // Its number stands under those of `2 requests`.
-  const cells = rows.map((row) => row.map((cell) => printable(cell).replace(/^1 request$/, '1 request ')))
+  // So that the numbers of `1 row` and `2 rows` stand under each other.
+  const cells = rows.map((row) => row.map((cell) => printable(cell).replace(/^1 (request|row)$/, '$& ')))
   const columns = Math.max(0, ...cells.map((row) => row.length))
   const shapes = Array.from({ length: columns }, (_, column) => shapeOf(cells.map((row) => row[column] ?? '')))
   return cells.map((row) =>
@@ -23,7 +23,7 @@ type Shape = { readonly width: number; readonly right: boolean }
 
 function shapeOf(cells: readonly string[]): Shape {
   const body = cells.slice(cells.length > 1 ? 1 : 0).filter((cell) => cell !== '')
-  const right = body.length > 0 && body.every((cell) => /^[\d,.]+( (rows|requests?|changed|ms|s) ?)?$/.test(cell))
+  const right = body.length > 0 && body.every((cell) => /^[\d,.]+( (rows?|requests?|changed|ms|s) ?)?$/.test(cell))
   return { width: Math.max(...cells.map((cell) => [...cell].length)), right }
 }
 
