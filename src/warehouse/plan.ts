@@ -59,8 +59,10 @@ function binder(context: Context, columns: Shape['columns'], documented: number,
   const encoders = columns.map(({ type }) => encoder(type, context.kind, context.tally))
   const common: Readonly<Record<string, number>> = { project_id: 0, raw: 1, synced_at: 2, run_id: 3, asked_at: 4 }
   const at = columns.map(({ name }) => common[name] ?? -1)
+  let synced = { at: Number.NaN, text: '' }
   return (row, askedAt) => {
-    const values = [context.project, row.raw, rfc3339(Math.floor(askedAt / 1000)), context.run(), askedAt]
+    if (synced.at !== askedAt) synced = { at: askedAt, text: rfc3339(Math.floor(askedAt / 1000)) }
+    const values = [context.project, row.raw, synced.text, context.run(), askedAt]
     const parameters: Bound[] = new Array(columns.length)
     for (let i = 0; i < columns.length; i++) {
       const encode = encoders[i] as Encode

@@ -47,8 +47,8 @@ function cachedStatements(database: Database.Database): (text: string) => Statem
 }
 
 function run(statement: Statement, parameters: readonly unknown[]): Ran {
-  if (!statement.reader) return { rows: [], affected: statement.run(...parameters).changes }
-  const rows = statement.all(...parameters)
+  if (!statement.reader) return { rows: [], affected: statement.run(parameters).changes }
+  const rows = statement.all(parameters)
   for (const row of rows) narrow(row)
   return { rows, affected: rows.length }
 }

@@ -50,13 +50,20 @@ export function createUpsert(db: Db, kind: DatabaseKind): Upsert {
     let changed = 0
     const returned: string[] = []
     for (const part of portions(kind, shape.columns.length, rows)) {
-      const query = CompiledQuery.raw(textFor(shape, part.length), part.flat())
+      const query = CompiledQuery.raw(textFor(shape, part.length), flatten(part))
       const result = await trx.executeQuery<Record<string, string>>(query)
       changed += Number(result.numAffectedRows ?? 0n)
       if (shape.returning !== null) for (const row of result.rows) returned.push(row[shape.returning] ?? '')
     }
     return { changed, returned }
   }
+}
+
+/** A good deal faster than `flat`, which has to look at each value. */
+function flatten(rows: readonly (readonly Bound[])[]): Bound[] {
+  const values: Bound[] = []
+  for (const row of rows) for (let i = 0; i < row.length; i++) values.push(row[i] as Bound)
+  return values
 }
 
 function* portions<T>(kind: DatabaseKind, width: number, rows: readonly T[]): Generator<readonly T[]> {
