@@ -1,7 +1,8 @@
 /** `deskmirror sandbox`: the service double as a process of its own. */
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { UserError } from '../core/user-error.ts'
 import type { SandboxOptions } from '../sandbox/options.ts'
-import { startSandbox } from '../sandbox/sandbox.ts'
+import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
 import { allowed, switchesWith, switchNames, switchTable } from '../sandbox/switches.ts'
 import type { Range, Size } from '../sandbox/world.ts'
 
@@ -45,7 +46,7 @@ export function sandboxCommand(): Command {
 }
 
 async function run(flags: Flags): Promise<void> {
-  const sandbox = await startSandbox(optionsFrom(flags))
+  const sandbox = await started(flags)
   const environment = {
     DESKMIRROR_BASE_URL: sandbox.baseUrl,
     DESKMIRROR_PROJECT_ID: sandbox.projectId,
@@ -58,6 +59,18 @@ async function run(flags: Flags): Promise<void> {
   )
   await Promise.race([told(), sandbox.stopped])
   await sandbox.stop()
+}
+
+async function started(flags: Flags): Promise<Sandbox> {
+  try {
+    return await startSandbox(optionsFrom(flags))
+  } catch (error) {
+    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    if (!taken && !(error instanceof RangeError)) throw error
+    const why = taken ? `port ${flags.port} is in use` : error.message
+    const next = taken ? 'choose another port, or 0 for any free one' : 'see deskmirror sandbox --help'
+    throw new UserError({ what: 'cannot start the sandbox', why, next, exitCode: 2 }, { cause: error })
+  }
 }
 
 function told(): Promise<void> {

@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks'
 import { type EpochMs, type Ms, moment } from '../core/time.ts'
 import { controlOf } from './control.ts'
 import { diceFor } from './dice.ts'
-import { type Faults, faultsOf } from './faults.ts'
+import { chosenKinds, type Faults, faultsOf } from './faults.ts'
 import type { Gateway } from './gateway.ts'
 import type { Sandbox } from './handle.ts'
 import { countsOf, type JournalEntry } from './journal.ts'
@@ -52,7 +52,7 @@ type Parts = {
 }
 
 function assembled(options: SandboxOptions): Parts {
-  let switches = switchesWith(options.switches ?? {})
+  let switches = checked(switchesWith(options.switches ?? {}))
   const seed = options.seed ?? 1
   const { clock, advance, start } = serviceClock(options)
   const all = [options, ...(options.projects ?? [])].map((project, n) => ({ seed: seed + n, ...project }))
@@ -99,7 +99,7 @@ function assembled(options: SandboxOptions): Parts {
     clock,
     advance,
     set(given) {
-      switches = switchesWith(given, switches)
+      switches = checked(switchesWith(given, switches))
       const names = Object.keys(given) as SwitchName[]
       if (names.some((name) => name.startsWith('rate.'))) service.allowance.restart()
       if (names.some((name) => name.startsWith('storm.') || name === 'content')) {
@@ -110,6 +110,12 @@ function assembled(options: SandboxOptions): Parts {
       journal = []
     },
   }
+}
+
+/** Throws a RangeError where a switch names a fault that does not exist. */
+function checked(switches: Switches): Switches {
+  chosenKinds(switches['fault.kinds'])
+  return switches
 }
 
 function serviceClock(options: SandboxOptions) {

@@ -27,9 +27,14 @@ export function timelineOf(stretch: Stretch, dice: Dice, purpose: Purpose): Time
     if (!inStorm(index)) return size > 0 && index >= first ? Math.max(spread(index), stormSecond + 999) : spread(index)
     return stormSecond + Math.floor(((index - first) / size) * 999)
   }
+  // Cut at the end of the world they would all end in its last second: a storm that nobody asked for.
+  const within = (index: number, span: Ms) => {
+    const room = to - startOf(index)
+    return span <= room ? span : room * unit(dice(purposes.time, purpose + 100, index))
+  }
   return {
     startOf,
     inStorm,
-    after: (index, span) => (inStorm(index) ? startOf(index) : Math.min(startOf(index) + Math.floor(span), to)),
+    after: (index, span) => startOf(index) + (inStorm(index) ? 0 : Math.floor(within(index, span))),
   }
 }
