@@ -1,4 +1,5 @@
 /** SQLite: one connection, write-ahead log, statements prepared once. */
+import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { Ran, Session, Sessions } from './session.ts'
 
@@ -8,25 +9,55 @@ export type SqliteOptions = {
   readonly synchronous: 'normal' | 'full'
 }
 
+/** SQLite itself waits without letting anything else in this process happen, so it waits for very short only. */
+const blockingMs = 5
+/** How long another writer may keep us waiting in all. */
+const patienceMs = 30_000
+
 /** Throws better-sqlite3's errors. Readers never block the writer nor the other way round. */
 export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
-  const database = new Database(path, { fileMustExist: options.mustExist, timeout: 15_000 })
+  const database = new Database(path, { fileMustExist: options.mustExist, timeout: patienceMs })
   try {
     database.pragma('journal_mode = wal')
     database.pragma(`synchronous = ${options.synchronous}`)
     // In KiB. Keys are random: the upper pages of the indexes should stay at hand.
     database.pragma('cache_size = -32768')
+    database.pragma(`busy_timeout = ${blockingMs}`)
   } catch (error) {
     database.close()
     throw error
   }
   const prepare = cachedStatements(database)
-  const session: Session = { run: async (text, parameters) => run(prepare(text), parameters), release: () => {} }
+  const attempt = (text: string, parameters: readonly unknown[]) => run(prepare(text), parameters)
+  const session: Session = {
+    run: (text, parameters) => whenFree(database, () => attempt(text, parameters)),
+    release: () => {},
+  }
   return {
     kind: 'sqlite',
     take: async () => session,
     close: async () => void database.close(),
   }
+}
+
+/**
+ * Waits for another writer, which may be in this very process: then only waiting asynchronously lets it finish. Within a
+ * transaction there is nothing to wait for: it began as a writer.
+ */
+async function whenFree(database: Database.Database, attempt: () => Ran): Promise<Ran> {
+  const deadline = performance.now() + patienceMs
+  for (;;) {
+    try {
+      return attempt()
+    } catch (error) {
+      if (!isBusy(error) || database.inTransaction || performance.now() > deadline) throw error
+    }
+    await delay(2 + Math.random() * 10)
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
 type Statement = Database.Statement<unknown[], Record<string, unknown>>

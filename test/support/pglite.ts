@@ -27,8 +27,10 @@ export async function emptyPglite(): Promise<PGlite> {
   return database
 }
 
+/** When the one session is free again, whoever asks. */
+let free: Promise<void> = Promise.resolve()
+
 export function pgliteSessions(database: PGlite): Sessions {
-  let free: Promise<void> = Promise.resolve()
   return {
     kind: 'postgres',
     take: async () => {
