@@ -6,7 +6,7 @@ import { streamNames } from '../core/row.ts'
 
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
 export const projectOption = () => new Option('--project <name>', 'only this project of deskmirror.yaml')
-export const quietOption = () => new Option('--quiet', 'no progress, only the answer and warnings')
+export const quietOption = () => new Option('--quiet', 'no progress and no log, only the answer and errors')
 export const streamsOption = () => new Option('--streams <a,b>', 'only these streams').argParser(streamList)
 
 export function streamList(text: string): readonly StreamName[] {

@@ -1,4 +1,5 @@
 /** Progress as values: what each stream has done, how fast, and how long it still takes. Pure: no clock, no I/O. */
+import { burst } from '../core/pool.ts'
 import type { BudgetView, SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
@@ -40,10 +41,10 @@ export function summary(progress: Progress, now: EpochMs): string {
   return parts.filter((part) => part !== '').join('   ')
 }
 
-/** Slots that are free go at once, the rest at the pace of the budget. */
+/** What is left of the burst goes at once, the rest at the pace of the budget. */
 export function timeLeft(requests: number, budget: BudgetView): Ms {
-  const waiting = Math.max(0, requests - Math.max(0, budget.slots - budget.inUse))
-  return Math.max(1000, (waiting / Math.max(1, budget.slots)) * budget.windowMs) + (budget.pausedForMs ?? 0)
+  const paced = Math.max(0, requests - Math.max(0, burst(budget.slots) - budget.inUse))
+  return Math.max(1000, (paced / Math.max(1, budget.slots)) * budget.windowMs) + (budget.pausedForMs ?? 0)
 }
 
 function pace(streams: readonly Standing[], now: EpochMs): string {

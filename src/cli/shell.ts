@@ -1,5 +1,5 @@
 /** What a command may touch of the world outside: the two streams, the configuration, the work itself. */
-import type { Config } from '../config.ts'
+import type { Config, LogLevel } from '../config.ts'
 import { loadConfig, wantsStackTraces } from '../config.ts'
 import { createLog, type Logger } from '../log.ts'
 import type { Needs } from '../settings/sources.ts'
@@ -19,7 +19,7 @@ export type Shell = {
   /** Standard error: progress, and whatever is said beside it. */
   readonly display: (quiet: boolean) => Display
   readonly loadConfig: (needs: Needs) => Config
-  /** The log of a command; on a terminal the display shows what `info` would say, unless somebody chose the level. */
+  /** The log of a command, at the chosen level, else at one that suits the display. Says what is doubtful in the configuration. */
   readonly openLog: (config: Config, display: Display) => Logger
   readonly stackTraces: () => boolean
   /** From this call on, Ctrl-C aborts the signal instead of ending the process. */
@@ -48,12 +48,14 @@ export function openShell(): Shell {
 }
 
 function logTo(config: Config, display: Display): Logger {
-  const level = display.kind === 'plain' || config.logLevelChosen ? config.logLevel : 'warn'
+  const level = config.logLevelChosen ? config.logLevel : levels[display.kind]
   const secrets = config.projects.map((project) => project.apiKey.reveal())
-  const log = createLog({ level, pretty: process.stderr.isTTY, secrets, write: (line) => display.above(line) })
-  for (const warning of config.warnings) log.warn({ event: 'config.doubted', warning })
-  return log
+  for (const warning of config.warnings) display.say(warning)
+  return createLog({ level, pretty: process.stderr.isTTY, secrets, write: (line) => display.above(line) })
 }
+
+/** A terminal's display shows already what `info` would say, and whoever wants quiet hears of errors only. */
+const levels = { terminal: 'warn', plain: 'info', quiet: 'error' } as const satisfies Record<Display['kind'], LogLevel>
 
 /** `deskmirror status | head`: who reads has seen enough. Any other failure to write is a reason to stop, too. */
 function endQuietly(error: NodeJS.ErrnoException): void {

@@ -6,7 +6,7 @@ import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
 import { jsonOption, projectOption } from './options.ts'
 import { ago, count, duration, plural } from './readable.ts'
 import type { Shell } from './shell.ts'
-import { gapLine } from './sync.ts'
+import { gapLines } from './sync.ts'
 import { aligned } from './table.ts'
 
 type Options = { readonly project?: string; readonly verbose?: true; readonly json?: true }
@@ -59,7 +59,7 @@ export function showStatus(report: StatusReport, verbose: boolean, now: EpochMs)
       ...budgetRows(report),
     ]),
     ...aligned([header, ...rows]),
-    ...(report.gaps.length === 0 ? ['no gaps'] : report.gaps.map(gapLine)),
+    ...(report.gaps.length === 0 ? ['no gaps'] : gapLines(report.gaps)),
     ...learned(report, verbose),
   ]
 }

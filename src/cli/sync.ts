@@ -6,7 +6,7 @@ import type { StreamName } from '../core/row.ts'
 import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
 import type { ExitCode } from './exit.ts'
 import { jsonOption, projectOption, quietOption, streamsFor, streamsOption } from './options.ts'
-import { count, duration, plural } from './readable.ts'
+import { count, duration, plural, printable } from './readable.ts'
 import type { Shell } from './shell.ts'
 import { aligned } from './table.ts'
 
@@ -72,35 +72,58 @@ async function sync(shell: Shell, options: Options): Promise<Answer> {
 const exits = { complete: 0, gaps: 3, failed: 1, interrupted: 1 } as const satisfies Record<RunOutcome, ExitCode>
 
 export function showSync(report: SyncReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
-  const total = [report.outcome, plural(report.requests, 'request'), plural(report.rows, 'row')]
-  const all = [...total, `${count(report.changed)} changed`, duration(report.tookMs)]
   const lines = [
-    ...aligned([...report.streams.map(streamCells), [report.project, ...all.slice(1), all[0] ?? '']]),
-    ...report.streams.flatMap(streamTrouble),
-    ...report.gaps.map(gapLine),
-    ...report.notices.map((notice) => `note: ${notice}`),
+    ...aligned([...report.streams.map((it) => cells(it.stream, it, stateOf(it, report))), totalCells(report)]),
+    ...troubleLines(report),
+    ...gapLines(report.gaps),
+    ...report.notices.map((notice) => `note: ${printable(notice)}`),
   ]
   return { lines, exit: exits[report.outcome] }
 }
 
-export function gapLine(gap: GapReport): string {
+const listed = 20
+
+/** Some of the gaps, and how many there are. */
+export function gapLines(gaps: readonly GapReport[]): string[] {
+  const more = gaps.length - listed
+  const rest = more > 0 ? [`… and ${plural(more, 'gap')} more; --json lists all of them`] : []
+  return [...gaps.slice(0, listed).map(gapLine), ...rest]
+}
+
+function gapLine(gap: GapReport): string {
   const where = gap.from === null && gap.to === null ? '' : ` ${gap.from ?? '…'} – ${gap.to ?? '…'}`
-  return `gap: ${gap.stream}${where}: ${gap.reason}`
+  return printable(`gap: ${gap.stream}${where}: ${gap.reason}`)
 }
 
-function streamCells(it: StreamReport): string[] {
-  const done = it.failed !== null ? 'failed' : it.skipped !== null ? 'skipped' : ''
+type Work = Pick<StreamReport, 'requests' | 'rows' | 'changed' | 'tookMs'>
+
+function cells(name: string, it: Work, end: string): string[] {
+  const numbers = [plural(it.requests, 'request'), plural(it.rows, 'row'), `${count(it.changed)} changed`]
+  return [name, ...numbers, duration(it.tookMs), end]
+}
+
+function totalCells(report: SyncReport): string[] {
+  return cells(report.project, report, report.outcome)
+}
+
+/** A stream that somebody stopped has not failed. */
+function stateOf(it: StreamReport, { outcome }: SyncReport): string {
+  if (it.failed !== null) return outcome === 'interrupted' ? 'stopped' : 'failed'
+  return it.skipped === null ? '' : 'skipped'
+}
+
+/** What kept streams from their end, each reason once: a service that is down fails all of them alike. */
+function troubleLines(report: SyncReport): string[] {
+  const skipped = report.streams.flatMap((it) => (it.skipped === null ? [] : [{ name: it.stream, why: it.skipped }]))
+  const failed = report.streams.filter((it) => stateOf(it, report) === 'failed')
+  const reasons = failed.map((it) => ({ name: it.stream, why: (it.failed ?? '').replace(/^[A-Z]+ \/\S*: /, '') }))
   return [
-    it.stream,
-    plural(it.requests, 'request'),
-    plural(it.rows, 'row'),
-    `${count(it.changed)} changed`,
-    duration(it.tookMs),
-    done,
-  ]
+    ...eachReason(skipped).map(({ names, why }) => `skipped: ${names}: the key lacks the scope ${why}`),
+    ...eachReason(reasons).map(({ names, why }) => `failed: ${names}: ${why}`),
+  ].map(printable)
 }
 
-function streamTrouble(it: StreamReport): string[] {
-  const skipped = it.skipped === null ? [] : [`skipped: ${it.stream}: the key lacks the scope ${it.skipped}`]
-  return it.failed === null ? skipped : [...skipped, `failed: ${it.stream}: ${it.failed}`]
+function eachReason(items: readonly { readonly name: string; readonly why: string }[]) {
+  const byReason = Map.groupBy(items, ({ why }) => why)
+  return [...byReason].map(([why, same]) => ({ why, names: same.map(({ name }) => name).join(', ') }))
 }

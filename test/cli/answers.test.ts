@@ -80,6 +80,16 @@ describe('sync', () => {
     ])
   })
 
+  test('a reason that many streams share is told once', async () => {
+    const down = syncReport('shop', 'failed')
+    const why = (path: string) => `GET ${path}: connect ECONNREFUSED`
+    const streams = down.streams.map((it) => ({ ...it, skipped: null, failed: why(`/public/${it.stream}`) }))
+    const { out } = await runCommand(syncCommand, ['--project', 'shop'], {
+      syncProject: async () => ({ ...down, streams }),
+    })
+    expect(out).toMatch(/^failed: conversations, calls: connect ECONNREFUSED$/m)
+  })
+
   test('hands on what was asked for', async () => {
     const asked: unknown[] = []
     await runCommand(syncCommand, ['--mode', 'full', '--streams', 'calls,messages', '--wait', '--project', 'school'], {

@@ -10,9 +10,9 @@ const budget: BudgetView = { limit: 600, windowMs: 60_000, slots: 570, inUse: 57
 const running: SyncProgress = { stream: 'messages', state: 'running', rows: 0, changed: 0, requests: 0, left: 1140 }
 
 describe('the time that is left', () => {
-  test('free slots go at once, the rest at the pace of the budget', () => {
+  test('what is left of the burst goes at once, the rest at the pace of the budget', () => {
     expect(timeLeft(1140, budget)).toBe(120_000)
-    expect(timeLeft(1140, { ...budget, inUse: 0 })).toBe(60_000)
+    expect(timeLeft(114 + 570, { ...budget, inUse: 0 })).toBe(60_000)
     expect(timeLeft(10, { ...budget, inUse: 0 })).toBe(1000)
   })
   test('a pause that the service asked for comes on top', () => {

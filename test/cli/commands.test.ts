@@ -1,0 +1,165 @@
+/** The real commands against a service double: what a person sees when all is well, and when something is not. */
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { deskmirror, emptyFolder, environment, launcher } from './run.ts'
+
+const size = { conversations: 30, visitors: 10, calls: 8, messagesPerConversation: 5, activityPerVisitor: 3, days: 3 }
+const nowhere = mkdtempSync(join(tmpdir(), 'deskmirror-commands-'))
+let service: Sandbox
+beforeAll(async () => {
+  service = await startSandbox({ size, prefix: '/v1' })
+  service.addKey({
+    key: 'svc_live_no_calls',
+    scopes: ['conversations:read', 'visitors:read', 'analytics:read', 'availability:read'],
+  })
+})
+afterAll(async () => {
+  await service.stop()
+  rmSync(nowhere, { recursive: true })
+})
+
+function connected(more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return {
+    DESKMIRROR_BASE_URL: service.baseUrl,
+    DESKMIRROR_PROJECT_ID: service.projectId,
+    DESKMIRROR_API_KEY: service.key,
+    ...more,
+  }
+}
+
+test('check, migrate, sync, sync again, status, verify: a first day', async () => {
+  const [cwd, env] = [emptyFolder(), connected()]
+  const run = (...args: string[]) => deskmirror(args, { cwd, env })
+
+  const check = await run('check')
+  expect(check.out).toMatch(/✓ connection/)
+  expect(check.out).toMatch(/✓ conversations:read/)
+  expect(existsSync(join(cwd, 'deskmirror.db'))).toBe(false)
+
+  const migrate = await run('migrate', '--json')
+  expect([migrate.exit, JSON.parse(migrate.out).from]).toEqual([0, null])
+
+  const first = await run('sync')
+  expect(first.exit).toBe(0)
+  expect(first.out).toMatch(/^conversations +1 request +30 rows +30 changed/m)
+  expect(first.out).toMatch(/^default .* complete$/m)
+  expect(first.err).toMatch(/^messages {3}.*done$/m)
+
+  const second = await run('sync', '--json', '--quiet')
+  const [report] = JSON.parse(second.out).projects
+  expect([second.exit, report.project, report.outcome, report.gaps]).toEqual([0, 'default', 'complete', []])
+  expect(report.requests).toBeLessThanOrEqual(8)
+
+  const status = await run('status')
+  expect(status.exit).toBe(0)
+  expect(status.out).toMatch(/^last run +incremental, complete/m)
+  expect(status.out).toMatch(/^conversations +30 +0 +0/m)
+
+  const verify = await run('verify', '--quiet', '--json')
+  expect([verify.exit, JSON.parse(verify.out).projects[0].differences]).toEqual([0, []])
+  for (const { out, err } of [check, migrate, first, second, status, verify])
+    expect(out + err).not.toContain(service.key)
+}, 60_000)
+
+describe.concurrent('what is wrong is one clear message, with 2 where a person is needed and 1 where waiting may help', () => {
+  test.each([
+    ['a wrong key', { DESKMIRROR_API_KEY: 'svc_live_unknown_key' }, 2, /key/],
+    ['a key of another project', { DESKMIRROR_PROJECT_ID: '00000000-0000-4000-8000-000000000000' }, 2, /project/],
+    ['a folder instead of a file', { DESKMIRROR_DATABASE_URL: 'sqlite:/' }, 2, /it is a folder/],
+    ['a folder that is not there', { DESKMIRROR_DATABASE_URL: 'sqlite:no/such/folder/desk.db' }, 2, /no\/such\/folder/],
+    [
+      'a Postgres that is down',
+      { DESKMIRROR_DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/desk' },
+      1,
+      /127\.0\.0\.1/,
+    ],
+  ])(
+    '%s',
+    async (_, wrong, exit, says) => {
+      const said = await deskmirror(['sync', '--quiet'], { cwd: nowhere, env: connected(wrong) })
+      expect(said).toMatchObject({ exit, err: expect.stringMatching(says) })
+      expect(said.err).not.toMatch(/^ {4}at |hunter2|svc_live_unknown_key/m)
+      expect(said.err.trimEnd().split('\n').length).toBeLessThanOrEqual(3)
+    },
+    120_000,
+  )
+
+  test('a database that is no database', async () => {
+    writeFileSync(join(nowhere, 'letter.db'), 'this is a letter to my aunt, and no database at all'.repeat(50))
+    const said = await deskmirror(['sync', '--quiet'], {
+      cwd: nowhere,
+      env: connected({ DESKMIRROR_DATABASE_URL: 'sqlite:letter.db' }),
+    })
+    expect(said).toMatchObject({ exit: 2, out: '' })
+    expect(said.err).not.toMatch(/^ {4}at /m)
+  })
+})
+
+test('nobody at the address: every stream fails for one reason, and trying again may help: 1', async () => {
+  const cwd = emptyFolder()
+  const args = ['sync', '--quiet', '--streams', 'availability']
+  const { exit, out, err } = await deskmirror(args, {
+    cwd,
+    env: connected({ DESKMIRROR_BASE_URL: 'http://127.0.0.1:1' }),
+  })
+  expect([exit, err]).toEqual([1, ''])
+  expect(out).toMatch(/^failed: availability: connect ECONNREFUSED 127\.0\.0\.1:1$/m)
+}, 60_000)
+
+test('a scope that the key lacks is named, its streams are left out, the others go on: 3', async () => {
+  const [cwd, env] = [emptyFolder(), connected({ DESKMIRROR_API_KEY: 'svc_live_no_calls' })]
+  const { exit, out } = await deskmirror(['sync', '--quiet'], { cwd, env })
+  expect(exit).toBe(3)
+  expect(out).toMatch(/^skipped: calls, call_recordings: the key lacks the scope calls:read$/m)
+  expect(out).toMatch(/^conversations +1 request +30 rows/m)
+  expect((await deskmirror(['check'], { cwd, env })).exit).toBe(3)
+}, 30_000)
+
+test('two passes at once: the second says who holds the project, and ends with 1', async () => {
+  const [cwd, env] = [emptyFolder(), connected()]
+  const release = slowDown()
+  const first = spawn(process.execPath, [launcher, 'sync', '--quiet'], { cwd, env: environment(env), stdio: 'ignore' })
+  const ended = new Promise((resolve) => first.on('close', resolve))
+  await requestsOf(service, 1)
+  const second = await deskmirror(['sync', '--quiet'], { cwd, env })
+  release()
+  expect(second.exit).toBe(1)
+  expect(second.err).toContain(String(first.pid))
+  expect(await ended).toBe(0)
+}, 60_000)
+
+test('SIGINT stops after the page in hand and ends with 1; the next sync goes on', async () => {
+  const [cwd, env] = [emptyFolder(), connected()]
+  const release = slowDown()
+  const child = spawn(process.execPath, [launcher, 'sync', '--json'], { cwd, env: environment(env) })
+  let [out, err] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+  })
+  const ended = new Promise((resolve) => child.on('close', resolve))
+  await requestsOf(service, 8)
+  child.kill('SIGINT')
+  expect(await ended).toBe(1)
+  release()
+  expect(err).toContain('stopping after the page in hand')
+  expect(JSON.parse(out).projects[0].outcome).toBe('interrupted')
+  expect(await deskmirror(['sync', '--quiet'], { cwd, env })).toMatchObject({ exit: 0 })
+}, 60_000)
+
+/** Makes every answer take its time, and the log begin anew. */
+function slowDown(): () => void {
+  service.resetLog()
+  service.set({ 'latency.after': 300 })
+  return () => service.set({ 'latency.after': 0 })
+}
+
+async function requestsOf({ log }: Sandbox, atLeast: number): Promise<void> {
+  await expect.poll(() => log().length, { timeout: 20_000, interval: 20 }).toBeGreaterThanOrEqual(atLeast)
+}
