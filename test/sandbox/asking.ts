@@ -1,0 +1,82 @@
+/** Asks a sandbox over HTTP, and holds every answer against the service's description. */
+import { readFileSync } from 'node:fs'
+import formats from 'ajv-formats'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'vitest'
+import { parse } from 'yaml'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+
+type Operation = { operationId: string; responses: Record<string, { $ref: string }> }
+type Description = {
+  paths: Record<string, Record<string, Operation>>
+  components: {
+    schemas: object
+    responses: Record<string, { content: { 'application/json': { schema: { $ref: string } } } }>
+  }
+}
+
+export const description = parse(
+  readFileSync(new URL('../../schema/openapi.yaml', import.meta.url), 'utf8'),
+) as Description
+
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+formats.default(ajv)
+ajv.addSchema({ $id: 'service', components: description.components })
+
+/** Every operation of the description, by its id. */
+export const described = new Map(
+  Object.entries(description.paths).flatMap(([path, item]) =>
+    ['get', 'post', 'patch'].flatMap((method) => {
+      const operation = item[method]
+      return operation === undefined ? [] : [[operation.operationId, { path, method, ...operation }] as const]
+    }),
+  ),
+)
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service sent; the schema says what it must be.
+export type Answered = { status: number; headers: Headers; body: any; text: string }
+
+export type Asking = { method?: string; body?: unknown; headers?: Record<string, string>; key?: string | null }
+
+export async function ask(sandbox: Sandbox, path: string, asking: Asking = {}): Promise<Answered> {
+  const { method = 'GET', body, headers = {}, key = sandbox.key } = asking
+  const answer = await fetch(sandbox.baseUrl + path, {
+    method,
+    redirect: 'manual',
+    headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  const json = answer.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : null
+  return { status: answer.status, headers: answer.headers, body: json, text }
+}
+
+/** The same, for an answer that must be as the operation's description says. */
+export async function askAs(sandbox: Sandbox, operationId: string, path: string, asking: Asking = {}): Promise<Answered> {
+  const answer = await ask(sandbox, path, asking)
+  if (answer.status !== 204) expect(mismatches(operationId, answer)).toEqual([])
+  return answer
+}
+
+export function mismatches(operationId: string, { status, body }: Answered): readonly string[] {
+  const responses = described.get(operationId)!.responses
+  const { $ref } = responses[status] ?? (status < 300 ? responses['2XX'] : undefined) ?? responses.default!
+  const schema = description.components.responses[$ref.split('/').at(-1)!]!.content['application/json'].schema.$ref
+  const validate = ajv.getSchema(`service${schema}`) ?? ajv.compile({ $ref: `service${schema}` })
+  return validate(body) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
+}
+
+/** The ids of one row of each kind, and the paths of the project. */
+export async function landmarks(sandbox: Sandbox) {
+  const first = (stream: Parameters<Sandbox['truth']>[0]) => sandbox.truth(stream).next().value!.id!
+  const base = `/public/projects/${sandbox.projectId}`
+  return {
+    base,
+    conversation: `/public/conversations/${first('conversations')}`,
+    conversationId: first('conversations'),
+    visitor: `${base}/visitors/${first('visitors')}`,
+    visitorId: first('visitors'),
+    call: `/public/calls/${first('calls')}`,
+    callId: first('calls'),
+  }
+}
