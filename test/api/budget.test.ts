@@ -52,6 +52,30 @@ test('a call that gives up leaves its place to the next, and takes no slot', asy
   expect(await budget.view()).toMatchObject({ inUse: 1 })
 })
 
+test('a slot that arrives when its call has just given up is given back', async () => {
+  const memory = createMemoryStore(rate(600, 60_000))
+  const stop = new AbortController()
+  const take: BudgetStore['take'] = async (...asked) => {
+    const decision = await memory.take(...asked)
+    stop.abort()
+    return decision
+  }
+  const budget = createBudget({ ...memory, take })
+  await expect(budget.acquire({ ...want('fresh'), signal: stop.signal })).rejects.toThrow('stopped on request')
+  expect(await budget.view()).toMatchObject({ inUse: 0 })
+})
+
+test('a read is not held up by writes that wait for slots of their own', async () => {
+  const budget = createBudget(createMemoryStore({ ...rate(600, 3_600_000), writeRate: rate(1, 3_600_000).rate }))
+  await budget.acquire(want('write', true))
+  const stop = new AbortController()
+  const waiting = budget.acquire({ ...want('write', true), signal: stop.signal })
+  await new Promise(setImmediate)
+  expect(await budget.acquire(want('verify'))).toHaveProperty('writeFreeAt', null)
+  stop.abort()
+  await expect(waiting).rejects.toThrow('stopped on request')
+})
+
 test('a slot that is given back is taken at once by whoever waits', async () => {
   const budget = createBudget(createMemoryStore(rate(1, 3_600_000)))
   const lease = await budget.acquire(want('fresh'))
