@@ -1,7 +1,7 @@
 /** Asks a sandbox over HTTP, and holds every answer against the service's description. */
 import { readFileSync } from 'node:fs'
-import formats from 'ajv-formats'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
 import { expect } from 'vitest'
 import { parse } from 'yaml'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
@@ -52,7 +52,12 @@ export async function ask(sandbox: Sandbox, path: string, asking: Asking = {}): 
 }
 
 /** The same, for an answer that must be as the operation's description says. */
-export async function askAs(sandbox: Sandbox, operationId: string, path: string, asking: Asking = {}): Promise<Answered> {
+export async function askAs(
+  sandbox: Sandbox,
+  operationId: string,
+  path: string,
+  asking: Asking = {},
+): Promise<Answered> {
   const answer = await ask(sandbox, path, asking)
   if (answer.status !== 204) expect(mismatches(operationId, answer)).toEqual([])
   return answer

@@ -37,7 +37,10 @@ const good: Record<string, Case> = {
   getAvailability: { path: () => `${at.base}/availability` },
   mintWidgetToken: {
     path: () => '/v1/widget/token',
-    asking: { method: 'POST', body: { visitor: { email: 'a@b.c', name: 'A', company: 'C' }, metadata: { a: 1 }, ttl: 60 } },
+    asking: {
+      method: 'POST',
+      body: { visitor: { email: 'a@b.c', name: 'A', company: 'C' }, metadata: { a: 1 }, ttl: 60 },
+    },
   },
 }
 
