@@ -108,8 +108,14 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  const onRetry = (failure: Failure, waitMs: Ms) =>
-    log?.warn({ event: 'call.retried', failure: failure.kind, why: describe(failure), wait_ms: Math.round(waitMs) })
+  const onRetry = (failure: Failure, waitMs: Ms) => {
+    const throttled = failure.kind === 'throttled'
+    log?.warn({
+      event: throttled ? 'call.throttled' : 'call.retried',
+      why: describe(failure),
+      wait_ms: Math.round(throttled ? failure.waitMs : waitMs),
+    })
+  }
 
   return {
     get: (path, query, lane) =>

@@ -4,7 +4,6 @@ import {
   type BudgetPolicy,
   type BudgetState,
   type Ending,
-  forecast,
   freshBudget,
   type Lease,
   type Spent,
@@ -12,9 +11,9 @@ import {
   settle,
   take,
   throttle,
-  view,
 } from '../core/budget.ts'
 import type { BudgetStore } from '../core/budget-store.ts'
+import { forecast, view } from '../core/outlook.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 
 type Step<T> = (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly result: T }

@@ -10,8 +10,8 @@ import { type Lane, lanes } from './lane.ts'
 import { addLease, expireLeases, removeLease, shiftLeases, toGrain, untilNextFree } from './leases.ts'
 import { type Allowance, burst, emptyPool, nextPacedAt, type Pool, waitForSlot } from './pool.ts'
 import type { Rate } from './rate.ts'
-import type { BudgetView } from './report.ts'
 import type { EpochMs, Ms } from './time.ts'
+import { endTurn, isBehind, liveTurns, type Turn, waitTurn } from './turns.ts'
 
 /** `reserve`: the share of the slots, 0 to below 1, that is left to other programs that use the same key. */
 export type BudgetPolicy = { readonly rate: Rate; readonly writeRate: Rate; readonly reserve: number }
@@ -30,9 +30,6 @@ export type Lease = {
 /** `granted`: the place in the list of asks that may go. `waitMs`: ask again after so long, or when something changes. */
 export type Decision = { readonly granted: number; readonly lease: Lease } | { readonly waitMs: Ms }
 
-/** A process that was told to wait, and for what. It is overtaken by nobody behind it until `until`. */
-type Waiting = { readonly holder: string; readonly lane: number; readonly since: EpochMs; readonly until: EpochMs }
-
 /** Plain data. All times are by the clock of whoever keeps the state. */
 export type BudgetState = {
   readonly at: EpochMs
@@ -42,7 +39,7 @@ export type BudgetState = {
   /** After a 429: the share of the slots that was left then. */
   readonly shrunk: { readonly at: EpochMs; readonly share: number }
   readonly throttled: number
-  readonly waiting: readonly Waiting[]
+  readonly turns: readonly Turn[]
 }
 
 export const freshBudget: BudgetState = {
@@ -52,7 +49,7 @@ export const freshBudget: BudgetState = {
   pausedUntil: 0,
   shrunk: { at: 0, share: 1 },
   throttled: 0,
-  waiting: [],
+  turns: [],
 }
 
 /** Kept back for what we cannot see: a request that the service counts twice, a clock that is not quite ours. */
@@ -147,34 +144,6 @@ export function seed(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, 
   }
 }
 
-export function view(policy: BudgetPolicy, before: BudgetState, clock: EpochMs): BudgetView {
-  const state = moveTo(before, clock)
-  return {
-    limit: policy.rate.requests,
-    windowMs: policy.rate.windowMs,
-    slots: allowances(policy, state, state.at).all.slots,
-    inUse: state.all.leases.total,
-    pausedForMs: state.pausedUntil > state.at ? state.pausedUntil - state.at : null,
-    throttled: state.throttled,
-  }
-}
-
-/** Milliseconds until so many more requests may have been sent, if nobody else asks: pause, burst, spread, even pace. */
-export function forecast(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, requests: number): Ms {
-  const state = moveTo(before, clock)
-  const { slots, windowMs } = allowances(policy, state, state.at).all
-  const taken = state.all.leases.total
-  const free = Math.max(0, slots - taken)
-  const atOnce = Math.max(0, burst(slots) - taken)
-  const even = windowMs / slots
-  const untilFree = taken === 0 ? windowMs : untilNextFree(state.all.leases, state.at)
-  const pause = Math.max(0, state.pausedUntil - state.at)
-  if (requests <= atOnce) return pause
-  const spread = Math.max(even, untilFree / Math.max(1, free - atOnce))
-  const fromFree = Math.max(0, Math.min(requests, free) - atOnce)
-  return pause + Math.max(fromFree * spread, requests > free ? untilFree : 0) + Math.max(0, requests - free) * even
-}
-
 function grant(
   state: BudgetState,
   { all, writes }: { readonly all: Allowance; readonly writes: Allowance },
@@ -194,41 +163,33 @@ function grant(
       ...state,
       all: hold(state.all, all, freeAt),
       writes: writeFreeAt === null ? state.writes : hold(state.writes, writes, writeFreeAt),
-      waiting: withoutHolder(state.waiting, holder),
+      turns: endTurn(state.turns, holder),
     },
     decision: { granted, lease: { grantedAt: now, freeAt, writeFreeAt } },
   }
 }
 
-/** Notes what the process waits for, so that nobody behind it takes its turn; `ask` null: for nothing that others need. */
+/** Tells the process to wait, and keeps its turn; `ask` null: it waits for nothing that others need. */
 function told(state: BudgetState, holder: string, ask: Ask | null, waitMs: Ms, policy: BudgetPolicy) {
   const { windowMs } = policy.rate
   // Nobody sleeps long: what holds it up may have gone, and a process that died must not hold up others for long.
   const wait = Math.max(1, Math.min(waitMs, windowMs / 12))
-  const others = withoutHolder(state.waiting, holder)
-  if (ask === null) return { state: { ...state, waiting: others }, decision: { waitMs: wait } }
-  const lane = lanes.indexOf(ask.lane)
-  const known = state.waiting.find((entry) => entry.holder === holder && entry.lane === lane)
   const until = state.at + wait + Math.min(1000, windowMs / 20)
-  const waiting = [...others, { holder, lane, since: known?.since ?? state.at, until }]
-  return { state: { ...state, waiting }, decision: { waitMs: wait } }
+  const turns =
+    ask === null
+      ? endTurn(state.turns, holder)
+      : waitTurn(state.turns, { holder, lane: lanes.indexOf(ask.lane), until }, state.at)
+  return { state: { ...state, turns }, decision: { waitMs: wait } }
 }
 
-/** Whether another process has waited for something more urgent, or as urgent and longer. With slots to spare nobody yields. */
+/** With slots to spare nobody yields. */
 function mustYield(state: BudgetState, all: Allowance, holder: string, ask: Ask): boolean {
-  if (state.all.leases.total < burst(all.slots)) return false
-  const lane = lanes.indexOf(ask.lane)
-  const since = state.waiting.find((entry) => entry.holder === holder && entry.lane === lane)?.since ?? state.at
-  return state.waiting.some(
-    (entry) => entry.holder !== holder && (entry.lane < lane || (entry.lane === lane && entry.since < since)),
-  )
+  const spare = state.all.leases.total < burst(all.slots)
+  return !spare && isBehind(state.turns, holder, lanes.indexOf(ask.lane), state.at)
 }
 
-function withoutHolder(waiting: readonly Waiting[], holder: string): readonly Waiting[] {
-  return waiting.some((entry) => entry.holder === holder) ? waiting.filter((entry) => entry.holder !== holder) : waiting
-}
-
-function allowances(policy: BudgetPolicy, state: BudgetState, now: EpochMs) {
+/** What may be used at `now`: less after a 429, less a reserve. */
+export function allowances(policy: BudgetPolicy, state: BudgetState, now: EpochMs) {
   const share = (1 - margin) * (1 - policy.reserve) * shareOf(policy, state, now)
   const allowance = ({ requests, windowMs }: Rate): Allowance => ({
     // The rounding keeps 0.95 × 600 from being 569.
@@ -247,17 +208,14 @@ function shareOf(policy: BudgetPolicy, { shrunk }: BudgetState, now: EpochMs): n
  * The state at `now`: what has ended is gone. A clock that was set back moves all times with it, so that each lease lasts
  * as long as it would have.
  */
-function moveTo(before: BudgetState, now: EpochMs): BudgetState {
+export function moveTo(before: BudgetState, now: EpochMs): BudgetState {
   const state = now < before.at ? shift(before, now - before.at) : before
-  const live = state.waiting.some((entry) => entry.until <= now)
-    ? state.waiting.filter((entry) => entry.until > now)
-    : state.waiting
   return {
     ...state,
     at: now,
     all: { ...state.all, leases: expireLeases(state.all.leases, now) },
     writes: { ...state.writes, leases: expireLeases(state.writes.leases, now) },
-    waiting: live,
+    turns: liveTurns(state.turns, now),
   }
 }
 
@@ -269,6 +227,6 @@ function shift(state: BudgetState, by: Ms): BudgetState {
     writes: pool(state.writes),
     pausedUntil: state.pausedUntil + by,
     shrunk: { ...state.shrunk, at: state.shrunk.at + by },
-    waiting: state.waiting.map((entry) => ({ ...entry, since: entry.since + by, until: entry.until + by })),
+    turns: state.turns.map((turn) => ({ ...turn, since: turn.since + by, until: turn.until + by })),
   }
 }

@@ -4,15 +4,14 @@ import {
   type Ask,
   type BudgetPolicy,
   type BudgetState,
-  forecast,
   freshBudget,
   type Lease,
   seed,
   settle,
   take,
   throttle,
-  view,
 } from '../../src/core/budget.ts'
+import { forecast, view } from '../../src/core/outlook.ts'
 import { createDice, deadlineMs, run } from './world.ts'
 
 const windowMs = 60_000
