@@ -7,7 +7,7 @@
  * window, fixed or sliding, holds more than there are slots. A limiter that counts at sending time cannot promise that.
  */
 import { type Lane, lanes } from './lane.ts'
-import { addLease, expireLeases, removeLease, shiftLeases, toGrain, untilNextFree } from './leases.ts'
+import { addLease, expireLeases, removeLease, shiftLeases, toGrain } from './leases.ts'
 import { type Allowance, burst, emptyPool, nextPacedAt, type Pool, waitForSlot } from './pool.ts'
 import type { Rate } from './rate.ts'
 import type { EpochMs, Ms } from './time.ts'
