@@ -1,4 +1,5 @@
 /** Postgres through a pool: statements used often are prepared by name, values come as the warehouse speaks them. */
+import { Socket } from 'node:net'
 import pg from 'pg'
 import type { Ran, Session, Sessions } from './session.ts'
 
@@ -28,8 +29,10 @@ const readers: Readonly<Record<number, (text: string) => unknown>> = {
 export function postgresSessions(url: string): Sessions {
   const { connectionString, schema } = splitSchema(url)
   const settings = ['-c timezone=UTC', ...(schema === null ? [] : [`-c search_path=${schema}`])]
+  const sockets = new Set<Socket>()
   const pool = new pg.Pool({
     connectionString,
+    stream: () => track(new Socket(), sockets),
     max: 6,
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
@@ -43,8 +46,17 @@ export function postgresSessions(url: string): Sessions {
   return {
     kind: 'postgres',
     take: async () => session(await pool.connect(), prepared),
-    close: () => pool.end(),
+    close: async () => {
+      await pool.end()
+      // A connection that failed half way (no password) is left open by the pool, and would keep this process alive.
+      for (const socket of sockets) socket.destroy()
+    },
   }
+}
+
+function track(socket: Socket, open: Set<Socket>): Socket {
+  open.add(socket)
+  return socket.once('close', () => open.delete(socket))
 }
 
 function standard(oid: number, text: string): unknown {

@@ -1,0 +1,55 @@
+/** What a database cannot hold is stored reversibly. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { decodeJson, decodeText, encodeJson, encodeText, fits } from '../../src/warehouse/escape.ts'
+
+/** Any UTF-16, with what is difficult made likely. */
+const nasty = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom('\0', '\u241b', '\ud83d', '\ude00', '😀', '\\', 'u', '\\u0000', '0000', '"', '241b'),
+      fc.string({ unit: 'binary' }),
+      fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
+    ),
+    { maxLength: 12 },
+  )
+  .map((parts) => parts.join(''))
+
+for (const kind of ['sqlite', 'postgres'] as const) {
+  describe(kind, () => {
+    test('any text comes back as it was, by way of one that can be held', () => {
+      fc.assert(
+        fc.property(nasty, (text) => {
+          const stored = encodeText(kind, text)
+          expect(decodeText(stored)).toBe(text)
+          expect(stored.isWellFormed()).toBe(true)
+          if (kind === 'postgres') expect(stored).not.toContain('\0')
+          if (fits(kind, text)) expect(stored).toBe(text)
+        }),
+        { numRuns: 500 },
+      )
+    })
+
+    test('any JSON comes back as the same value, by way of text that can be held', () => {
+      const value = fc.oneof(nasty, fc.dictionary(nasty, nasty, { noNullPrototype: true }), fc.array(nasty))
+      fc.assert(
+        fc.property(value, fc.boolean(), (it, ascii) => {
+          const json = ascii ? toAscii(JSON.stringify(it)) : JSON.stringify(it)
+          const stored = encodeJson(kind, json)
+          expect(JSON.parse(decodeJson(kind, stored))).toEqual(it)
+          if (kind === 'postgres')
+            expect(JSON.stringify(JSON.parse(stored))).not.toMatch(/(?<!\\)(\\\\)*\\u(0000|d[89a-f])/)
+        }),
+        { numRuns: 500 },
+      )
+    })
+  })
+}
+
+/** Everything beyond ASCII as an escape, as some services write JSON. */
+function toAscii(json: string): string {
+  return json.replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`,
+  )
+}

@@ -1,0 +1,160 @@
+/** Opening a warehouse: what goes wrong is said in one clear message, and versions do not mix. */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { tables } from '../../schema/tables.ts'
+import { UserError } from '../../src/core/user-error.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { openTrouble, parseDatabaseUrl } from '../../src/warehouse/place.ts'
+import { databases } from '../support/databases.ts'
+import { freePort } from '../support/server.ts'
+import { commit, visitor } from './rows.ts'
+import { questions, world } from './world.ts'
+
+async function trouble(work: Promise<unknown>): Promise<UserError> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof UserError)) throw new Error(`no UserError: ${error}`, { cause: error })
+  return error
+}
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'deskmirror-open-'))
+  onTestFinished(() => rmSync(path, { recursive: true }))
+  return path
+}
+
+/** The tests' server, with another port, password, path or schema. */
+function postgresUrl(change: { port?: string; password?: string; pathname?: string; schema?: string }): string {
+  const { schema, ...parts } = change
+  const url = Object.assign(new URL(inject('postgresUrl')), parts)
+  if (schema !== undefined) url.searchParams.set('schema', schema)
+  return url.href
+}
+
+for (const db of databases) {
+  describe(`opening — ${db.name}`, () => {
+    test('the migrations make exactly the tables and columns that are described', async () => {
+      const { all, place } = await world(db)
+      const found =
+        place.kind === 'sqlite'
+          ? await all(
+              "select m.name as t, c.name as c, c.pk > 0 as k from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table'",
+            )
+          : await all(`select c.relname as t, a.attname as c, coalesce(a.attnum = any(i.indkey), false) as k
+              from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+              left join pg_index i on i.indrelid = c.oid and i.indisprimary
+              where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace`)
+      const columns = (name: string) => found.filter((row) => row['t'] === name)
+      for (const [name, table] of Object.entries(tables)) {
+        expect(
+          columns(name)
+            .map((row) => row['c'])
+            .sort(),
+          name,
+        ).toEqual(Object.keys(table.columns).sort())
+        const key = columns(name).filter((row) => Boolean(row['k']))
+        expect(key.map((row) => row['c']).sort(), `key of ${name}`).toEqual([...table.key].sort())
+        expect(table.key[0]).toBe('project_id')
+      }
+      expect(new Set(found.map((row) => row['t']))).toEqual(new Set([...Object.keys(tables), 'sync_schema']))
+    })
+
+    test('the first opening makes the schema, the next one finds it', async () => {
+      const { place, warehouse } = await world(db)
+      expect(warehouse.migrated).toMatchObject({ from: null, applied: ['0001_first_tables'] })
+      expect((await place.open()).migrated).toEqual({ from: '0001_first_tables', to: '0001_first_tables', applied: [] })
+    })
+
+    test('two that open an empty database at once both succeed', async () => {
+      const place = await db.make()
+      onTestFinished(() => place.drop())
+      const opened = await Promise.all([place.open(), place.open(), place.open()])
+      expect(opened.filter(({ migrated }) => migrated?.applied.length === 1)).toHaveLength(1)
+    })
+
+    test('a database of a newer version is refused', async () => {
+      const { place, all } = await world(db)
+      await all("insert into sync_schema (name) values ('9999_from_the_future')")
+      const error = await trouble(place.open())
+      expect(error.exitCode).toBe(2)
+      expect(error.why).toMatch(/newer version.*9999_from_the_future/)
+    })
+  })
+}
+
+test('to read, a database must have been mirrored into', async () => {
+  const path = join(folder(), 'none.db')
+  const missing = await trouble(openWarehouse(`sqlite:${path}`, { use: 'read' }))
+  expect(missing.next).toMatch(/deskmirror sync/)
+  writeFileSync(path, '')
+  expect((await trouble(openWarehouse(`sqlite:${path}`, { use: 'read' }))).why).toMatch(/nothing has been mirrored/)
+  const written = await openWarehouse(`sqlite:${path}`)
+  await written.close()
+  await (await openWarehouse(`sqlite:${path}`, { use: 'read' })).close()
+})
+
+test('what is wrong with a SQLite path is said', async () => {
+  const own = folder()
+  expect((await trouble(openWarehouse(`sqlite:${own}/no/such/desk.db`))).why).toMatch(
+    /folder .*\/no\/such does not exist/,
+  )
+  expect((await trouble(openWarehouse(`sqlite:${own}`))).why).toBe('it is a folder')
+  writeFileSync(join(own, 'text.db'), 'this is no database, but text that is long enough to be one'.repeat(30))
+  expect((await trouble(openWarehouse(`sqlite:${own}/text.db`))).why).toMatch(/not a SQLite database/)
+})
+
+test('a folder that may not be written to is said to be so', async () => {
+  const own = join(folder(), 'closed')
+  mkdirSync(own)
+  chmodSync(own, 0o500)
+  // Root may write everywhere: there, the driver's own code is what we can show.
+  const error =
+    process.getuid?.() === 0
+      ? openTrouble({ kind: 'sqlite', path: `${own}/desk.db` }, Object.assign(new Error(), { code: 'SQLITE_CANTOPEN' }))
+      : await trouble(openWarehouse(`sqlite:${own}/desk.db`))
+  expect(error).toMatchObject({ exitCode: 2, next: expect.stringMatching(/writable/) })
+})
+
+test('a Postgres that is down may be up later', async () => {
+  const port = await freePort()
+  const error = await trouble(openWarehouse(postgresUrl({ port: String(port) })))
+  expect(error).toMatchObject({ exitCode: 1, why: 'nothing answers there' })
+  expect(error.what).toContain(`:${port}/postgres`)
+})
+
+test('a wrong password is for a person to correct, and is not printed', async () => {
+  const error = await trouble(openWarehouse(postgresUrl({ password: 'wr0ng' })))
+  expect(error).toMatchObject({ exitCode: 2, why: 'the server refuses this user or this password' })
+  expect(`${error.what}${error.why}${error.next}`).not.toContain('wr0ng')
+})
+
+test('a missing password, database or schema is named', async () => {
+  expect((await trouble(openWarehouse(postgresUrl({ password: '' })))).exitCode).toBe(2)
+  expect((await trouble(openWarehouse(postgresUrl({ pathname: '/none' })))).why).toMatch(/no database/)
+  const error = await trouble(openWarehouse(postgresUrl({ schema: 'none' })))
+  expect(error).toMatchObject({ exitCode: 2, why: expect.stringMatching(/no schema/) })
+})
+
+test('a URL that names no database is refused without being repeated', () => {
+  for (const url of ['mysql://root:secret@host/db', 'sqlite:', 'desk.db', 'postgres://[bad', '']) {
+    expect(() => parseDatabaseUrl(url)).toThrow(UserError)
+    expect(() => parseDatabaseUrl(url)).not.toThrow(/secret/)
+  }
+  expect(parseDatabaseUrl('sqlite:///var/desk.db')).toEqual({ kind: 'sqlite', path: '/var/desk.db' })
+})
+
+test('readers are not blocked by a writer, nor a writer by readers', async () => {
+  const { place, mirror } = await world(databases[0]!)
+  const reader = questions(await place.open())
+  await mirror.commit(commit('visitors', [visitor('v1')]))
+  await reader.all('begin')
+  expect(await reader.count('visitors')).toBe(1)
+  await mirror.commit(commit('visitors', [visitor('v2')]))
+  expect(await reader.count('visitors')).toBe(1)
+  await reader.all('commit')
+  expect(await reader.count('visitors')).toBe(2)
+})

@@ -1,0 +1,201 @@
+/** Runs, the lock that keeps them apart, and what status says of it all. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import type { StreamReport } from '../../src/core/mirror.ts'
+import { isAlive, thisProcess } from '../../src/warehouse/process.ts'
+import { addSample, type Sample, sentSince } from '../../src/warehouse/requestlog.ts'
+import { databases } from '../support/databases.ts'
+import { call, commit, conversation, visitor } from './rows.ts'
+import { world } from './world.ts'
+
+const now = Date.UTC(2026, 5, 1)
+const rate = { requests: 600, windowMs: 60_000 }
+const report = (stream: StreamReport['stream'], rest: Partial<StreamReport> = {}): StreamReport => ({
+  stream,
+  requests: 3,
+  rows: 10,
+  changed: 2,
+  tookMs: 5,
+  skipped: null,
+  failed: null,
+  ...rest,
+})
+
+for (const db of databases) {
+  describe(`runs — ${db.name}`, () => {
+    test('a project is held by one, and free again when released', async () => {
+      const { warehouse } = await world(db)
+      const first = await warehouse.lock('desk', now)
+      if (!first.held) throw new Error('the lock of an empty warehouse is free')
+      expect(await warehouse.lock('desk', now)).toEqual({
+        held: false,
+        holder: expect.stringContaining(`process ${process.pid} on `),
+        since: '2026-06-01T00:00:00Z',
+      })
+      expect((await warehouse.lock('other', now)).held).toBe(true)
+      expect(await first.beat(now + 1)).toBe(true)
+      await first.release()
+      expect((await warehouse.lock('desk', now)).held).toBe(true)
+      expect(await first.beat(now + 2)).toBe(false)
+    })
+
+    test('of many that ask at once, one gets the lock', async () => {
+      const { warehouse } = await world(db)
+      const asked = await Promise.all(Array.from({ length: 5 }, () => warehouse.lock('desk', now)))
+      expect(asked.filter(({ held }) => held)).toHaveLength(1)
+    })
+
+    test('a lock left by a dead process is taken over at once, and its run has failed', async () => {
+      const { warehouse, mirror, one, all } = await world(db)
+      expect((await warehouse.lock('desk', now)).held).toBe(true)
+      const run = await mirror.startRun('full', now)
+      await mirror.beat(run, 7, now + 5000)
+      // Its number belongs to a process that started at another time.
+      const [place] = thisProcess().process.split('@')
+      await all(`update sync_locks set process = '${place}@long ago'`)
+      expect((await warehouse.lock('desk', now + 6000)).held).toBe(true)
+      expect(await one('select outcome, finished_at, requests from sync_runs')).toEqual({
+        outcome: 'failed',
+        finished_at: '2026-06-01T00:00:05Z',
+        requests: 7,
+      })
+    })
+
+    test('a lock held on another machine is taken over only after it fell silent', async () => {
+      const { warehouse, all } = await world(db)
+      await warehouse.lock('desk', now)
+      await all("update sync_locks set host = 'elsewhere'")
+      expect((await warehouse.lock('desk', now + 59_999)).held).toBe(false)
+      expect((await warehouse.lock('desk', now + 60_000)).held).toBe(true)
+    })
+
+    test('what recent runs sent counts for the next one, as far as it lies within the window', async () => {
+      const { mirror } = await world(db)
+      expect(await mirror.recentRequests(60_000, now)).toEqual({ count: 0, lastAt: 0 })
+      const run = await mirror.startRun('incremental', now)
+      await mirror.beat(run, 400, now + 50_000)
+      await mirror.beat(run, 900, now + 100_000)
+      expect(await mirror.recentRequests(60_000, now + 110_000)).toEqual({ count: 500, lastAt: now + 100_000 })
+      expect(await mirror.recentRequests(60_000, now + 161_000)).toEqual({ count: 0, lastAt: 0 })
+    })
+
+    test('a finished run keeps what each stream did', async () => {
+      const { mirror, one } = await world(db)
+      const run = await mirror.startRun('reconcile', now)
+      await mirror.beat(run, 6, now + 1000)
+      await mirror.finishRun(
+        run,
+        'gaps',
+        [report('calls'), report('visitors', { skipped: 'visitors:read' })],
+        now + 2000,
+      )
+      const row = await one(
+        'select mode, outcome, finished_at, requests, rows_read, rows_changed, streams from sync_runs',
+      )
+      expect({ ...row, streams: JSON.parse(String(row['streams'])).length }).toEqual({
+        mode: 'reconcile',
+        outcome: 'gaps',
+        finished_at: '2026-06-01T00:00:02Z',
+        requests: 6,
+        rows_read: 20,
+        rows_changed: 4,
+        streams: 2,
+      })
+    })
+
+    test('status tells rows, freshness, due work, gaps, behaviours and the budget', async () => {
+      const { warehouse, mirror } = await world(db)
+      const run = await mirror.startRun('incremental', now)
+      await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')], { askedAt: now }))
+      await mirror.commit(
+        commit('visitors', [visitor('v1')], { askedAt: now, learned: [{ name: 'n', value: 'v', evidence: 'e' }] }),
+      )
+      await mirror.commit(
+        commit('calls', [call('k1')], { askedAt: now, gaps: [{ stream: 'calls', from: 0, to: 0, reason: 'crowded' }] }),
+      )
+      await mirror.markDeleted('conversations', 'c2', now)
+      await mirror.beat(run, 30, now + 500)
+      const reports = [
+        report('calls', { failed: 'HTTP 500' }),
+        report('conversations'),
+        report('visitors', { skipped: 'visitors:read' }),
+      ]
+      await mirror.finishRun(run, 'gaps', reports, now + 1000)
+      const status = await warehouse.status('desk', now + 2000, rate)
+      const of = (stream: string) => status.streams.find((it) => it.stream === stream)
+      expect(of('conversations')).toMatchObject({
+        rows: 1,
+        deleted: 1,
+        syncedAt: '2026-06-01T00:00:01Z',
+        newest: '2026-01-01T00:00:01Z',
+      })
+      expect(of('messages')).toMatchObject({ rows: 0, due: 1, syncedAt: null })
+      expect(of('calls')).toMatchObject({ rows: 1, syncedAt: null, failed: 'HTTP 500' })
+      expect(of('visitors')).toMatchObject({ skipped: 'visitors:read' })
+      expect(status).toMatchObject({
+        lastRun: { id: run, mode: 'incremental', outcome: 'gaps', requests: 30 },
+        running: null,
+        gaps: [{ stream: 'calls', from: '1970-01-01T00:00:00Z', reason: 'crowded' }],
+        writebacks: {},
+        behaviours: [{ name: 'n', value: 'v', evidence: 'e' }],
+        budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 300 },
+      })
+      await warehouse.lock('desk', now)
+      expect((await warehouse.status('desk', now, rate)).running).toMatchObject({ since: '2026-06-01T00:00:00Z' })
+    })
+
+    test('people queue a write-back by plain SQL, and nonsense is refused', async () => {
+      const { all, one } = await world(db)
+      const insert = (columns: string, values: string) =>
+        all(`insert into writebacks (project_id, ${columns}) values ('desk', ${values})`)
+      await insert('operation, conversation_id, payload', `'handled', 'c1', '{"handled":true}'`)
+      expect(await one('select status, attempts from writebacks')).toEqual({ status: 'queued', attempts: 0 })
+      const row = await one('select id, created_at from writebacks')
+      expect(String(row['id']).length).toBeGreaterThan(30)
+      expect(row['created_at']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+      for (const [columns, values] of [
+        ['operation, conversation_id, payload', `'delete', 'c1', '{}'`],
+        ['operation, visitor_id, payload', `'message', 'v1', '{}'`],
+        ['operation, conversation_id, payload', `'note', 'c1', '{}'`],
+        ['operation, conversation_id, payload', `'message', 'c1', '[]'`],
+        ['operation, conversation_id, payload', `'message', 'c1', 'no json'`],
+        ['operation, conversation_id, payload, status', `'message', 'c1', '{}', 'maybe'`],
+      ] as const) {
+        await expect(insert(columns, values), `${columns}: ${values}`).rejects.toThrow()
+      }
+    })
+  })
+}
+
+test('a process that ended is dead, one that runs is alive, and one elsewhere cannot be told', async () => {
+  const child = spawn('sleep', ['60'])
+  await once(child, 'spawn')
+  const own = thisProcess()
+  const [place] = own.process.split('@')
+  expect(isAlive(own, own)).toBe(true)
+  expect(isAlive({ ...own, process: `${place}@another start` }, own)).toBe(false)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect(isAlive({ ...own, pid: child.pid! }, own)).toBe(false)
+  expect(isAlive({ ...own, host: 'elsewhere' }, own)).toBe(null)
+  expect(isAlive({ ...own, process: 'another boot@1' }, own)).toBe(null)
+})
+
+test('the lock of a process on this machine is judged by the process, not by its silence', async () => {
+  const { warehouse } = await world(databases[0]!)
+  await warehouse.lock('desk', now)
+  expect((await warehouse.lock('desk', now + 3_600_000)).held).toBe(false)
+})
+
+test('the request log is short, and rather counts too many than too few', () => {
+  let log: Sample[] = [[0, 0]]
+  for (let second = 1; second <= 3600; second++) {
+    for (const part of [0, 0.3, 0.6]) log = addSample(log, [(second + part) * 1000, Math.floor((second + part) * 10)])
+  }
+  expect(log.length).toBeLessThan(1300)
+  expect(sentSince(log, 3_540_000)).toBeGreaterThanOrEqual(606)
+  expect(sentSince(log, 3_540_000)).toBeLessThan(640)
+  expect(sentSince(log, 0)).toBe(log.at(-1)?.[1])
+  expect(sentSince([], 0)).toBe(0)
+})
