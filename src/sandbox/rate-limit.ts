@@ -91,8 +91,9 @@ function estimated(limit: number, windowMs: Ms): Limiter {
       turn(now)
       const rest = 1 - (now - start) / windowMs
       if (before * rest + current < limit) return 0
-      if (current >= limit || before === 0) return start + windowMs - now
-      return Math.max(1, Math.ceil(start + windowMs * (1 - (limit - current) / before) - now))
+      // The moment at which the share still in sight has become small enough, in this window or in the next.
+      const fits = (from: EpochMs, seen: number, room: number) => Math.floor(from + windowMs * (1 - room / seen)) + 1
+      return (current < limit ? fits(start, before, limit - current) : fits(start + windowMs, current, limit)) - now
     },
     count(now) {
       turn(now)

@@ -1,0 +1,113 @@
+/** The rate limit, drawn in each way that a service may draw it. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { countsOf, type JournalEntry } from '../../src/sandbox/journal.ts'
+import { limiters } from '../../src/sandbox/rate-limit.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { ask, landmarks } from './asking.ts'
+
+let sandbox: Sandbox | undefined
+afterEach(() => sandbox?.stop())
+
+/** How many of the requests at these moments are let through. */
+function allowed(kind: keyof typeof limiters, times: readonly number[]): number {
+  const limiter = limiters[kind](10, 60_000)
+  return times.filter((at) => {
+    const free = limiter.wait(at) === 0
+    if (free) limiter.count(at)
+    return free
+  }).length
+}
+
+const burst = (at: number, n = 30) => Array.from({ length: n }, () => at)
+const start = 60_000 * 1000
+
+describe('ten requests in 60 seconds', () => {
+  test.for(['fixed', 'sliding', 'bucket', 'estimated'] as const)('%s: a burst of thirty lets ten through', (kind) => {
+    expect(allowed(kind, burst(start))).toBe(10)
+  })
+
+  test('fixed: twenty get through around the edge of a window', () => {
+    expect(allowed('fixed', [...burst(start + 59_000), ...burst(start + 61_000)])).toBe(20)
+  })
+
+  test('sliding: no 60 seconds hold more than ten, wherever they start', () => {
+    expect(allowed('sliding', [...burst(start + 59_000), ...burst(start + 118_999)])).toBe(10)
+    expect(allowed('sliding', [...burst(start + 59_000), ...burst(start + 119_000)])).toBe(20)
+  })
+
+  test('bucket: one more every six seconds after a burst', () => {
+    expect(allowed('bucket', [...burst(start), ...burst(start + 5_999)])).toBe(10)
+    expect(allowed('bucket', [...burst(start), ...burst(start + 12_001)])).toBe(12)
+  })
+
+  test('estimated: the window before counts for the share of it that is still in sight', () => {
+    expect(allowed('estimated', [...burst(start + 59_000), ...burst(start + 60_000)])).toBe(10)
+    expect(allowed('estimated', [...burst(start + 59_000), ...burst(start + 90_000)])).toBe(15)
+  })
+
+  test.for(['fixed', 'sliding', 'bucket', 'estimated'] as const)('%s: who waits as told is let through', (kind) => {
+    const limiter = limiters[kind](10, 60_000)
+    let now = start + 30_000
+    for (let n = 0; n < 100; n += 1) {
+      now += limiter.wait(now)
+      expect(limiter.wait(now)).toBe(0)
+      limiter.count(now)
+    }
+  })
+})
+
+test('a key may make 600 requests in 60 seconds, 120 of them writes; another key has its own allowance', async () => {
+  sandbox = await startSandbox({ size: { conversations: 3 } })
+  const { conversation } = await landmarks(sandbox)
+  sandbox.addKey({ key: 'svc_live_other' })
+  const many = async (n: number, asking: Parameters<typeof ask>[2], path: string) => {
+    const statuses = await Promise.all(
+      Array.from({ length: n }, async () => (await ask(sandbox!, path, asking)).status),
+    )
+    return statuses.filter((status) => status !== 429).length
+  }
+  const write = { method: 'POST', body: { handled: true } }
+  expect(await many(130, write, `${conversation}/handled`)).toBe(120)
+  expect(await many(500, {}, conversation)).toBe(480)
+  expect(await many(1, { key: 'svc_live_other' }, conversation)).toBe(1)
+  const counts = sandbox.counts()
+  expect(counts.byStatus).toEqual({ 200: 601, 429: 30 })
+  expect(counts.maxInWindow).toEqual({ requests: 630, writes: 130 })
+}, 30_000)
+
+test('over the limit: 429 rate_limited, with Retry-After in seconds, as a date, or not at all', async () => {
+  sandbox = await startSandbox({ switches: { 'rate.limit': 1 } })
+  const { conversation } = await landmarks(sandbox)
+  const header = async () => (await ask(sandbox!, conversation)).headers.get('retry-after')
+  expect(await header()).toBeNull()
+  expect(Number(await header())).toBeGreaterThan(50)
+  sandbox.set({ 'rate.retryAfter': 'date', 'rate.limit': 0 })
+  expect(Date.parse((await header())!)).toBeGreaterThan(sandbox.now())
+  sandbox.set({ 'rate.retryAfter': 'absent' })
+  expect(await header()).toBeNull()
+  expect((await ask(sandbox, conversation)).body.error).toMatchObject({
+    code: 'rate_limited',
+    status: 429,
+    retryable: true,
+  })
+})
+
+test('somebody else’s use leaves less, and requests without a good key cost nothing', async () => {
+  sandbox = await startSandbox({ switches: { 'rate.limit': 10, 'rate.foreign': 8 } })
+  const { conversation } = await landmarks(sandbox)
+  const statuses: number[] = []
+  await ask(sandbox, conversation, { key: 'wrong' })
+  for (let n = 0; n < 3; n += 1) statuses.push((await ask(sandbox, conversation)).status)
+  expect(statuses).toEqual([200, 200, 429])
+})
+
+test('the counts find the densest 60 seconds wherever they start, for the busiest key', () => {
+  const entry = (arrivedAt: number, keyId: string, write = false) =>
+    ({ arrivedAt, keyId, write, operation: 'x', status: 200, fault: null }) as JournalEntry
+  const entries = [0, 30, 50, 59, 61, 100, 200].flatMap((s) => [
+    entry(s * 1000, 'a', s === 30 || s === 61),
+    entry(s * 1000, 'b'),
+  ])
+  expect(countsOf(entries).maxInWindow).toEqual({ requests: 4, writes: 2 })
+  expect(countsOf([]).maxInWindow).toEqual({ requests: 0, writes: 0 })
+})

@@ -1,0 +1,231 @@
+/** Paging, in each of the ways that the documentation leaves open. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { ask, landmarks } from './asking.ts'
+
+let sandbox: Sandbox
+afterEach(() => sandbox.stop())
+
+type Row = Record<string, string>
+const size = { conversations: 70, visitors: 40, calls: 50, messagesPerConversation: 30, activityPerVisitor: 30 }
+
+async function start(switches: SandboxOptions['switches'], more: Partial<typeof size> = {}) {
+  sandbox = await startSandbox({
+    seed: 3,
+    speed: 0,
+    size: { ...size, ...more },
+    switches: { 'rate.kind': 'off', ...switches },
+  })
+  return landmarks(sandbox)
+}
+
+async function page(path: string): Promise<{ items: Row[]; hasMore: boolean }> {
+  const { body, text } = await ask(sandbox, path)
+  if (body?.data === undefined) throw new Error(text)
+  return body.data
+}
+
+/** Pages by the last timestamp seen until nothing new comes. */
+async function walk(path: string, parameter: string, field: string, limit = 20): Promise<Row[]> {
+  const seen = new Map<string, Row>()
+  for (let query = `?limit=${limit}`; ; ) {
+    const { items, hasMore } = await page(path + query)
+    const before = seen.size
+    for (const item of items) seen.set(JSON.stringify(item), item)
+    if (!hasMore || seen.size === before) return [...seen.values()]
+    query = `?limit=${limit}&${parameter}=${items.at(-1)![field]}`
+  }
+}
+
+const ascending = (rows: Row[], field: string) => rows.map((row) => row[field]!)
+const sorted = (values: string[]) => [...values].sort()
+
+describe('lists', () => {
+  for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
+    for (const bound of ['inclusive', 'exclusive'] as const) {
+      test(`conversations by ${field}, ${bound}: in order, and all are reached`, async () => {
+        const { base } = await start({
+          'conversations.since': field,
+          'conversations.bound': bound,
+          'conversations.updatedAt': true,
+        })
+        const rows = await walk(`${base}/conversations`, 'since', field)
+        expect(rows).toHaveLength(70)
+        expect(ascending(rows, field)).toEqual(sorted(ascending(rows, field)))
+        const [middle] = rows.slice(30)
+        const { items } = await page(`${base}/conversations?since=${middle![field]}&limit=1`)
+        expect(items[0]!.id === middle!.id).toBe(bound === 'inclusive')
+      })
+    }
+  }
+
+  for (const field of ['createdAt', 'lastSeenAt', 'updatedAt'] as const) {
+    test(`visitors by ${field}: in order, and all are reached`, async () => {
+      const { base } = await start({ 'visitors.since': field })
+      const rows = await walk(`${base}/visitors`, 'since', field)
+      expect(rows).toHaveLength(40)
+      expect(ascending(rows, field)).toEqual(sorted(ascending(rows, field)))
+    })
+  }
+
+  for (const by of ['startedAt', 'endedAt'] as const) {
+    test(`calls by ${by}: oldest first go on by from, newest first go on by to`, async () => {
+      const { base } = await start({ 'calls.by': by })
+      const forwards = await walk(`${base}/calls`, 'from', by)
+      expect(ascending(forwards, by)).toEqual(sorted(ascending(forwards, by)))
+      sandbox.set({ 'calls.order': 'newest', 'calls.to': 'inclusive' })
+      const backwards = await walk(`${base}/calls`, 'to', by)
+      expect(backwards.map(({ id }) => id)).toEqual(forwards.map(({ id }) => id).reverse())
+      expect(forwards).toHaveLength(50)
+    })
+  }
+
+  test('calls can demand both from and to', async () => {
+    const { base } = await start({ 'calls.range': 'required' })
+    const { body } = await ask(sandbox, `${base}/calls?from=2026-05-01T00:00:00Z`)
+    expect(body.error.context.issues[0].path).toEqual(['to'])
+  })
+
+  for (const bound of ['inclusive', 'exclusive'] as const) {
+    test(`activity goes backwards by before, ${bound}, and repeats exact copies`, async () => {
+      const { base } = await start({ 'activity.before': bound })
+      let copies = 0
+      for (const { id } of sandbox.truth('visitors')) {
+        const all = (await page(`${base}/visitors/${id}/activity?limit=200`)).items
+        expect(ascending(all, 'occurredAt')).toEqual(sorted(ascending(all, 'occurredAt')).reverse())
+        copies += all.length - new Set(all.map((entry) => JSON.stringify(entry))).size
+        const edge = all[10]!.occurredAt!
+        const rest = (await page(`${base}/visitors/${id}/activity?limit=200&before=${edge}`)).items
+        expect(rest).toEqual(
+          all.filter(({ occurredAt }) => occurredAt! < edge || (bound === 'inclusive' && occurredAt === edge)),
+        )
+      }
+      expect(copies).toBeGreaterThan(0)
+    })
+  }
+
+  test('hasMore is exact, or true for every full page', async () => {
+    const { base } = await start({})
+    expect((await page(`${base}/conversations?limit=70`)).hasMore).toBe(false)
+    expect((await page(`${base}/conversations?limit=69`)).hasMore).toBe(true)
+    sandbox.set({ hasMore: 'full' })
+    expect((await page(`${base}/conversations?limit=70`)).hasMore).toBe(true)
+    expect((await page(`${base}/conversations?limit=71`)).hasMore).toBe(false)
+  })
+
+  test('a limit over 200 is refused, cut, or honoured; an unknown parameter is ignored or refused by name', async () => {
+    const { base } = await start({}, { conversations: 250 })
+    const list = (query: string) => ask(sandbox, `${base}/conversations?${query}`)
+    expect((await list('limit=250')).status).toBe(400)
+    sandbox.set({ 'limit.over': 'clamped' })
+    expect((await list('limit=250')).body.data.items).toHaveLength(200)
+    sandbox.set({ 'limit.over': 'honoured' })
+    expect((await list('limit=250')).body.data.items).toHaveLength(250)
+    expect((await list('order=asc')).status).toBe(200)
+    sandbox.set({ 'query.unknown': 'rejected' })
+    expect(
+      (await list('order=asc&limit=3&page=2')).body.error.context.issues.map((i: { path: string[] }) => i.path[0]),
+    ).toEqual(['order', 'page'])
+  })
+
+  test('a storm puts many rows into one second, and more of them than a page holds cannot be passed', async () => {
+    const { base } = await start({ 'storm.conversations': 40, 'storm.visitors': 10, 'storm.calls': 10 })
+    const most = (rows: Row[], field: string) =>
+      Math.max(...Object.values(Object.groupBy(rows, (row) => row[field]!)).map((group) => group!.length))
+    const all = (await page(`${base}/conversations?limit=200`)).items
+    for (const field of ['createdAt', 'lastMessageAt']) expect(most(all, field)).toBeGreaterThanOrEqual(40)
+    expect(most((await page(`${base}/visitors?limit=200`)).items, 'lastSeenAt')).toBeGreaterThanOrEqual(10)
+    expect(most((await page(`${base}/calls?limit=200`)).items, 'startedAt')).toBeGreaterThanOrEqual(10)
+    expect((await walk(`${base}/conversations`, 'since', 'lastMessageAt', 20)).length).toBeLessThan(70)
+    expect(await walk(`${base}/conversations`, 'since', 'lastMessageAt', 60)).toHaveLength(70)
+  })
+
+  test('hidden fractions make an exclusive since show the moment again', async () => {
+    const { base } = await start({ 'conversations.bound': 'exclusive', 'time.hidden': true })
+    const rows = (await page(`${base}/conversations?limit=200`)).items
+    const again = await page(`${base}/conversations?limit=1&since=${rows[20]!.lastMessageAt}`)
+    expect(again.items[0]!.id).toBe(rows[20]!.id)
+  })
+
+  test('rows move while one pages', async () => {
+    const { base } = await start({ 'move.every': 2 })
+    const before = JSON.stringify([
+      ...sandbox.truth('conversations'),
+      ...sandbox.truth('visitors'),
+      ...sandbox.truth('calls'),
+    ])
+    for (let n = 0; n < 8; n += 1) await page(`${base}/conversations`)
+    expect(
+      JSON.stringify([...sandbox.truth('conversations'), ...sandbox.truth('visitors'), ...sandbox.truth('calls')]),
+    ).not.toBe(before)
+  })
+
+  test('a list can show the old copy of a changed row for a while, the row itself never', async () => {
+    const { base, visitor, visitorId } = await start({ 'stale.ms': 5000 })
+    const listed = async () => (await page(`${base}/visitors?limit=200`)).items.find(({ id }) => id === visitorId)!.name
+    sandbox.mutate.renameVisitor(visitorId, 'Changed', null)
+    expect(await listed()).not.toBe('Changed')
+    expect((await ask(sandbox, visitor)).body.data.name).toBe('Changed')
+    sandbox.advance(6000)
+    expect(await listed()).toBe('Changed')
+  })
+})
+
+describe('messages', () => {
+  const ids = (rows: Row[]) => rows.map(({ id }) => Number(id))
+  const rising = (rows: Row[]) => expect(ids(rows)).toEqual([...ids(rows)].sort((a, b) => a - b))
+
+  test('all at once: no parameter counts', async () => {
+    const { conversation } = await start({ 'messages.paging': 'all' }, { messagesPerConversation: 300 })
+    const { items, hasMore } = await page(`${conversation}/messages?limit=10`)
+    expect([items.length, hasMore]).toEqual([300, false])
+    rising(items)
+  })
+
+  test('limit only: the rest is out of reach', async () => {
+    const { conversation } = await start({ 'messages.paging': 'limit' })
+    expect(await walk(`${conversation}/messages`, 'since', 'createdAt')).toHaveLength(20)
+    expect((await page(`${conversation}/messages?limit=30`)).hasMore).toBe(false)
+  })
+
+  test('since walks forwards, before walks backwards, and both reach everything', async () => {
+    const { conversation } = await start({ 'messages.paging': 'since' })
+    const forwards = await walk(`${conversation}/messages`, 'since', 'createdAt', 7)
+    rising(forwards)
+    sandbox.set({ 'messages.paging': 'before', 'messages.order': 'newest' })
+    const backwards = await walk(`${conversation}/messages`, 'before', 'createdAt', 7)
+    expect(ids(backwards)).toEqual(ids(forwards).reverse())
+    expect(forwards).toHaveLength(30)
+  })
+
+  test('the newest page can be shown oldest first, as in a chat', async () => {
+    const { conversation } = await start({ 'messages.paging': 'before', 'messages.order': 'newest-ascending' })
+    const { items } = await page(`${conversation}/messages?limit=10`)
+    rising(items)
+    expect(ids(items).at(-1)).toBe(30)
+  })
+
+  test('the list can ignore limit and have a page size of its own', async () => {
+    const { conversation } = await start({ 'messages.limit': 'ignored', 'messages.page': 12 })
+    expect((await page(`${conversation}/messages?limit=3`)).items).toHaveLength(12)
+  })
+
+  test('parameters that the list does not have are refused by name where the service minds', async () => {
+    const { conversation } = await start({ 'messages.paging': 'limit', 'query.unknown': 'rejected' })
+    expect((await ask(sandbox, `${conversation}/messages?limit=3`)).status).toBe(200)
+    expect(
+      (await ask(sandbox, `${conversation}/messages?before=2026-05-01T00:00:00Z`)).body.error.context.issues[0].path,
+    ).toEqual(['before'])
+    sandbox.set({ 'messages.paging': 'all' })
+    expect((await ask(sandbox, `${conversation}/messages?limit=3`)).status).toBe(400)
+  })
+
+  test('a storm ends a conversation in one second, and ids can lie beyond 2^53', async () => {
+    const { conversation } = await start({ 'storm.messages': 15, 'ids.big': true })
+    const { text } = await ask(sandbox, `${conversation}/messages?limit=200`)
+    const rows: Row[] = JSON.parse(text).data.items
+    expect(new Set(rows.slice(-15).map(({ createdAt }) => createdAt)).size).toBe(1)
+    expect(text).toContain('"id":9007199254740994,')
+    expect(text).toContain('"id":9007199254740995,')
+  })
+})
