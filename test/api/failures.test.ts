@@ -1,7 +1,17 @@
 /** How the client reads what goes wrong: every odd answer is one member of the failure union, and nothing else is thrown. */
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Answerer, clientOf, errorOf, failureOf, json, readCall, startService, writeCall } from './service.ts'
+import {
+  type Answerer,
+  clientOf,
+  errorOf,
+  failureOf,
+  json,
+  memoryBudget,
+  readCall,
+  startService,
+  writeCall,
+} from './service.ts'
 
 async function failureFrom(answer: Answerer) {
   const service = await startService(answer)
@@ -178,7 +188,6 @@ describe('transient', () => {
 
     test('the slot is given back at once', async () => {
       const url = await closedPort()
-      const { memoryBudget } = await import('./service.ts')
       const budget = memoryBudget()
       const client = clientOf(url, { budget })
       await failureOf(client.send(writeCall))
