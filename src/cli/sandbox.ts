@@ -46,6 +46,8 @@ export function sandboxCommand(): Command {
 }
 
 async function run(flags: Flags): Promise<void> {
+  // Listening for signals comes first: whoever reads the lines below may send one at once.
+  const stopping = told()
   const sandbox = await started(flags)
   const environment = {
     DESKMIRROR_BASE_URL: sandbox.baseUrl,
@@ -57,7 +59,7 @@ async function run(flags: Flags): Promise<void> {
   process.stderr.write(
     `the sandbox serves ${sandbox.baseUrl}; its documentation is at ${sandbox.baseUrl}/public/docs\n`,
   )
-  await Promise.race([told(), sandbox.stopped])
+  await Promise.race([stopping, sandbox.stopped])
   await sandbox.stop()
 }
 

@@ -1,0 +1,136 @@
+/** What can go wrong on the way, and what the sandbox remembers of it. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type FaultKind, faultKinds } from '../../src/sandbox/faults.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { ask, landmarks } from './asking.ts'
+
+let sandbox: Sandbox
+let at: Awaited<ReturnType<typeof landmarks>>
+beforeEach(async () => {
+  sandbox = await startSandbox({
+    size: { conversations: 20 },
+    switches: { 'rate.kind': 'off', 'fault.slowMs': 40, 'fault.hugeMb': 3 },
+  })
+  at = await landmarks(sandbox)
+})
+afterEach(() => sandbox.stop())
+
+const reply = () =>
+  ask(sandbox, `${at.conversation}/messages`, { method: 'POST', body: { content: 'Hi', senderName: 'Ann' } })
+
+/** What a client sees of each: a status and a kind of body, or no readable answer at all. */
+const seen: Record<FaultKind, number | 'nothing'> = {
+  'reset-before': 'nothing',
+  'reset-after': 'nothing',
+  'error-500': 500,
+  'error-500-after': 500,
+  'html-502': 502,
+  'html-502-after': 502,
+  'busy-503': 503,
+  'busy-503-retry-after': 503,
+  truncated: 'nothing',
+  'not-json': 200,
+  huge: 'nothing',
+  slow: 200,
+  'foreign-429': 429,
+  redirect: 302,
+}
+
+test.for(Object.entries(seen) as [FaultKind, number | 'nothing'][])(
+  '%s: the client sees %s; the ledger knows whether the write was done; the log says why',
+  async ([kind, status]) => {
+    sandbox.fail({ kind, operation: 'sendMessage' })
+    const answer = await reply().catch(() => null)
+    if (kind === 'huge') expect(answer!.text.length).toBeGreaterThan(3 << 20)
+    else expect(answer?.status ?? 'nothing').toBe(status)
+    expect(sandbox.ledger()).toHaveLength(faultKinds[kind].done ? 1 : 0)
+    const [entry] = sandbox.log()
+    expect(entry).toMatchObject({ operation: 'sendMessage', fault: kind, write: true })
+    expect((await reply()).status).toBe(200)
+    expect(sandbox.log()[1]).toMatchObject({ fault: null, status: 200, keyId: 'key_1' })
+  },
+)
+
+test('a fault can wait for its operation, let some pass, and come more than once', async () => {
+  sandbox.fail({ kind: 'busy-503', operation: 'getConversation', skip: 1, times: 2 })
+  const statuses: number[] = []
+  for (let n = 0; n < 4; n += 1) {
+    statuses.push((await ask(sandbox, at.conversation)).status)
+    await reply()
+  }
+  expect(statuses).toEqual([200, 503, 503, 200])
+})
+
+test('chance is seeded: the same requests meet the same faults, in about the share asked for', async () => {
+  const run = async () => {
+    const twin = await startSandbox({
+      switches: { 'rate.kind': 'off', 'fault.rate': 0.25, 'fault.kinds': 'error-500,busy-503' },
+    })
+    const path = `/public/projects/${twin.projectId}/availability`
+    const statuses: number[] = []
+    for (let n = 0; n < 200; n += 1) statuses.push((await ask(twin, path)).status)
+    await twin.stop()
+    return statuses
+  }
+  const [one, two] = [await run(), await run()]
+  expect(one).toEqual(two)
+  const faulty = one.filter((status) => status >= 500).length
+  expect(faulty).toBeGreaterThan(25)
+  expect(faulty).toBeLessThan(75)
+  expect(new Set(one)).toEqual(new Set([200, 500, 503]))
+})
+
+test('faults can be kept to reads or to writes', async () => {
+  sandbox.set({ 'fault.rate': 1, 'fault.kinds': 'error-500', 'fault.on': 'reads' })
+  expect((await reply()).status).toBe(200)
+  expect((await ask(sandbox, at.conversation)).status).toBe(500)
+  sandbox.set({ 'fault.on': 'writes' })
+  expect((await reply()).status).toBe(500)
+  expect((await ask(sandbox, at.conversation)).status).toBe(200)
+})
+
+test('neither the log nor the ledger ever shows a key, and answers are as late as the latency says', async () => {
+  sandbox.set({ 'latency.before': 30, 'latency.after': 30 })
+  const before = performance.timeOrigin + performance.now()
+  await reply()
+  await ask(sandbox, at.conversation, { key: null, headers: { 'x-api-key': sandbox.key } })
+  const [entry] = sandbox.log()
+  expect(entry!.arrivedAt - before).toBeGreaterThanOrEqual(28)
+  expect(entry!.answeredAt! - entry!.arrivedAt).toBeGreaterThanOrEqual(28)
+  expect(JSON.stringify([sandbox.log(), sandbox.ledger()])).not.toContain(sandbox.key)
+})
+
+test('every shape of an error that the documentation leaves open can be had', async () => {
+  const bad = async () => (await ask(sandbox, `${at.base}/conversations?limit=0`)).body
+  sandbox.set({ 'errors.issues': 'field', 'errors.context': 'envelope', 'errors.retryable': 'absent' })
+  const { error, context } = await bad()
+  expect([error.context, error.retryable, context.issues[0].field]).toEqual([undefined, undefined, 'limit'])
+  sandbox.set({ 'errors.issues': 'string', 'errors.context': 'error', 'errors.retryable': 'always' })
+  expect((await bad()).error).toMatchObject({
+    retryable: true,
+    context: { issues: [expect.stringContaining('limit')] },
+  })
+})
+
+test('an accepted write answers 200 or 201 with the row, or 204 with nothing', async () => {
+  expect((await reply()).body.data.content).toBe('Hi')
+  sandbox.set({ 'writes.answer': '201' })
+  expect((await reply()).status).toBe(201)
+  sandbox.set({ 'writes.answer': '204' })
+  const { status, text } = await reply()
+  expect([status, text]).toEqual([204, ''])
+  expect(sandbox.ledger().map(({ operation, body }) => [operation, body])).toEqual(
+    Array.from({ length: 3 }, () => ['sendMessage', { content: 'Hi', senderName: 'Ann' }]),
+  )
+})
+
+test('a switch that does not exist, or a value that it cannot have, is refused and changes nothing', () => {
+  const before = sandbox.switches()
+  expect(() => sandbox.set({ 'rate.kind': 'often' } as never)).toThrow(
+    /rate.kind cannot be often; it can be sliding \| fixed/,
+  )
+  expect(() => sandbox.set({ speed: 3 } as never)).toThrow('there is no switch speed')
+  expect(() => sandbox.set({ 'fault.kinds': 'flood' })).toThrow('there is no fault flood')
+  expect(() => sandbox.set({ 'rate.limit': Number.NaN })).toThrow('rate.limit')
+  expect(sandbox.switches()).toEqual(before)
+})

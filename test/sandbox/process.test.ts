@@ -1,0 +1,99 @@
+/** The sandbox as a process of its own: started by the command, driven over HTTP, stopped by a signal or by request. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test } from 'vitest'
+
+const runner = `
+  const { sandboxCommand } = await import(${JSON.stringify(new URL('../../src/cli/sandbox.ts', import.meta.url).href)})
+  await sandboxCommand().parseAsync(process.argv.slice(1), { from: 'user' })
+`
+const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
+let child: ChildProcess
+afterEach(() => {
+  child.kill('SIGKILL')
+})
+
+async function start(...flags: string[]): Promise<Record<string, string>> {
+  child = spawn(node, ['--input-type=module', '--eval', runner, '--', ...flags, '--json'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for await (const chunk of child.stdout!) {
+    text += chunk
+    if (text.includes('\n')) break
+  }
+  return JSON.parse(text)
+}
+
+const control = async (origin: string, path: string, body?: unknown) => {
+  const answer = await fetch(
+    `${origin}/_sandbox/${path}`,
+    body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) },
+  )
+  const text = await answer.text()
+  return { status: answer.status, text, json: path.startsWith('truth') ? null : JSON.parse(text) }
+}
+
+test('it says what a sync needs, obeys over HTTP, and ends on request', async () => {
+  const flags = [
+    '--conversations',
+    '12',
+    '--messages',
+    '2-4',
+    '--prefix',
+    'v1',
+    '--rate',
+    '50/10s',
+    '--key',
+    'svc_live_mine',
+  ]
+  const settings = await start(...flags, '--switch', 'messages.paging=before', '--switch', 'ids.big=true')
+  const { origin, pathname } = new URL(settings.DESKMIRROR_BASE_URL!)
+  expect([pathname, settings.DESKMIRROR_API_KEY]).toEqual(['/v1', 'svc_live_mine'])
+  const list = await fetch(
+    `${settings.DESKMIRROR_BASE_URL}/public/projects/${settings.DESKMIRROR_PROJECT_ID}/conversations`,
+    {
+      headers: { 'x-api-key': 'svc_live_mine' },
+    },
+  )
+  const [{ id }] = ((await list.json()) as { data: { items: { id: string }[] } }).data.items as [{ id: string }]
+
+  expect((await control(origin, 'switches')).json).toMatchObject({
+    'rate.limit': 50,
+    'rate.window': 10,
+    'messages.paging': 'before',
+  })
+  expect((await control(origin, 'switches', { hasMore: 'full' })).json.hasMore).toBe('full')
+  expect((await control(origin, 'mutate', { do: 'visitorWrites', with: [id, 'Hello?'] })).json.content).toBe('Hello?')
+  expect((await control(origin, 'churn', { n: 5, seed: 1 })).json.changes).toHaveLength(5)
+  const messages = (await control(origin, 'truth/messages')).text.trimEnd().split('\n')
+  expect(messages.length).toBeGreaterThan(24)
+  expect(messages[0]).toContain('"id":9007199254740994,')
+  expect((await control(origin, 'counts')).json).toMatchObject({ total: 1, byOperation: { listConversations: 1 } })
+  expect((await control(origin, 'log')).json).toHaveLength(1)
+  await control(origin, 'reset-log', {})
+  expect((await control(origin, 'log')).json).toEqual([])
+  expect((await control(origin, 'ledger')).json).toEqual([])
+
+  for (const [path, body] of [
+    ['mutate', { do: 'toString' }],
+    ['mutate', { do: 'visitorWrites', with: ['nobody'] }],
+    ['switches', { 'rate.kind': 'never' }],
+    ['fail', { kind: 'flood' }],
+    ['truth/secrets', undefined],
+  ] as const) {
+    expect(
+      (await fetch(`${origin}/_sandbox/${path}`, body && { method: 'POST', body: JSON.stringify(body) })).status,
+    ).toBe(400)
+  }
+  expect((await control(origin, 'nothing')).status).toBe(404)
+  await control(origin, 'shutdown', {})
+  expect((await once(child, 'exit'))[0]).toBe(0)
+})
+
+test('it ends on SIGTERM', async () => {
+  await start()
+  child.kill('SIGTERM')
+  expect((await once(child, 'exit'))[0]).toBe(0)
+})
