@@ -8,7 +8,18 @@ import type { Asked } from '../core/order.ts'
 import type { Range } from '../core/position.ts'
 import type { Behaviour, Json } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
-import { ask, type Page, position, reasons, refused, type Step, startWalk, step, type Walk } from '../core/walk.ts'
+import {
+  ask,
+  type Page,
+  position,
+  type Refused,
+  reasons,
+  refused,
+  type Step,
+  startWalk,
+  step,
+  type Walk,
+} from '../core/walk.ts'
 
 export type Missed = { readonly range: Range; readonly reason: string }
 
@@ -88,38 +99,37 @@ async function* readParts(
 
 type Reply =
   | { readonly kind: 'page'; readonly page: Page; readonly items: readonly Json[]; readonly answer: Answer }
-  | { readonly kind: 'refused'; readonly parameter: 'limit' | 'bound' }
+  | { readonly kind: 'refused'; readonly parameter: Refused }
 
 async function request(get: Get, walk: Walk, asked: Asked, part: Query, lane: Lane): Promise<Reply> {
   const { list, known } = walk
   const bounds: Record<string, string> = {}
   if (list.lower !== null && asked.lower !== undefined) bounds[list.lower] = rfc3339(asked.lower)
   if (list.upper !== null && asked.upper !== undefined) bounds[list.upper] = rfc3339(asked.upper)
-  const limit = known.trust.limit === 'refused' ? undefined : pageLimit
+  const sent = { ...bounds, limit: known.trust.limit === 'refused' ? undefined : pageLimit }
   try {
-    const answer = await get(list.path, { ...list.query, ...part, ...bounds, limit }, lane)
+    const answer = await get(list.path, { ...list.query, ...part, ...sent }, lane)
     return { kind: 'page', ...readPage(list, answer), answer }
   } catch (error) {
-    const parameter = blamed(error, walk, limit !== undefined, Object.keys(bounds).length > 0)
+    const parameter = blamed(error, walk, sent)
     if (parameter === null) throw error
     return { kind: 'refused', parameter }
   }
 }
 
-/** The undocumented parameter that a 400 is about; null if it is about something else. */
-function blamed(
-  error: unknown,
-  { list, known, leg }: Walk,
-  limited: boolean,
-  bounded: boolean,
-): 'limit' | 'bound' | null {
-  if (list.documented || !(error instanceof CallFailed)) return null
+/** The parameter that a 400 is about; null if it is about something else. */
+function blamed(error: unknown, walk: Walk, sent: Readonly<Record<string, unknown>>): Refused | null {
+  const { list, known, leg } = walk
+  if (!(error instanceof CallFailed)) return null
   const { failure } = error
   if (failure.kind !== 'refused' || failure.status !== 400) return null
-  const names = (field: string) => failure.fields.some((named) => named.toLowerCase().includes(field))
-  if (limited && names('limit')) return 'limit'
-  if (bounded && leg !== null) return 'bound'
-  return limited && known.trust.limit === 'try' ? 'limit' : null
+  const has = (name: string | null) => name !== null && sent[name] !== undefined
+  if (list.documented)
+    return list.upper !== null && list.lower !== null && !has(list.upper) && !known.closed ? 'open end' : null
+  const named = failure.fields.some((field) => field.toLowerCase().includes('limit'))
+  if (has('limit') && named) return 'limit'
+  if (leg !== null && (has(list.lower) || has(list.upper))) return 'bound'
+  return has('limit') && known.trust.limit === 'try' ? 'limit' : null
 }
 
 function readPage(list: List, answer: Answer): { page: Page; items: readonly Json[] } {

@@ -20,6 +20,8 @@ export type Knowledge = {
   /** Whether a bound includes its own second; null = not known. */
   readonly includes: { readonly up: boolean | null; readonly down: boolean | null }
   readonly trust: { readonly up: Trust; readonly down: Trust; readonly limit: Trust }
+  /** The service wants both bounds in every question. */
+  readonly closed: boolean
   /** The largest page seen: where `limit` is not heard, this is what a full page looks like. */
   readonly largest: number
 }
@@ -32,6 +34,7 @@ export function ignorance(list: List): Knowledge {
     side: null,
     includes: { up: null, down: null },
     trust: { up: bound(list.lower), down: bound(list.upper), limit: list.documented ? 'honoured' : 'try' },
+    closed: false,
     largest: defaultPage,
   }
 }
@@ -47,12 +50,13 @@ export function lessons(list: List, before: Knowledge, now: Knowledge, evidence:
 }
 
 function facts(list: List, known: Knowledge): [string, string][] {
-  const { order, side, includes, trust, largest } = known
+  const { order, side, includes, trust, closed, largest } = known
   const all: [string | null, string | null][] = [
     ['order', order && `${order.way ?? 'unknown way'} by ${order.fields.join(' or ')}`],
     ['pages', side && sides[side]],
     [list.lower && `${list.lower}_includes`, includes.up === null ? null : String(includes.up)],
     [list.upper && `${list.upper}_includes`, includes.down === null ? null : String(includes.down)],
+    ['bounds', closed ? 'both required' : null],
     ['page_size', largest === defaultPage ? null : String(largest)],
   ]
   const trusts: [string | null, string | null][] = [
@@ -83,6 +87,7 @@ export function recall(list: List, behaviours: ReadonlyMap<string, string>): Kno
       down: trust(list.upper, blank.trust.down),
       limit: trust('limit', blank.trust.limit),
     },
+    closed: told('bounds') === 'both required',
     largest: Number.isInteger(size) && size > 0 ? size : blank.largest,
   }
 }
@@ -109,6 +114,7 @@ export function unite(shared: Knowledge, mine: Knowledge): Knowledge {
     side: mine.side ?? shared.side,
     includes: { up: mine.includes.up ?? shared.includes.up, down: mine.includes.down ?? shared.includes.down },
     trust: { up: trust('up'), down: trust('down'), limit: trust('limit') },
+    closed: mine.closed || shared.closed,
     largest: Math.max(mine.largest, shared.largest),
   }
 }

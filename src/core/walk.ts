@@ -76,6 +76,9 @@ export function startWalk(list: List, known: Knowledge | null, ranges: readonly 
   }
 }
 
+/** Stands for the open end of the time line, where a service wants both bounds: 2100-01-01T00:00:00Z. */
+const forever: Seconds = 4_102_444_800
+
 /** The bounds to ask the next page with. One second more than needed on each side, as bounds may exclude themselves. */
 export function ask(walk: Walk): Asked {
   const { now, known, tight, leg, list } = walk
@@ -83,9 +86,10 @@ export function ask(walk: Walk): Asked {
   const sent = (side: Side) => known.trust[side] === 'honoured' || (known.trust[side] === 'try' && leg?.side === side)
   const exact = (side: Side) => tight && known.includes[side] !== false && (leg === null || leg.side === side)
   const bounded = list.documented || now.lo > 0
+  const end = now.hi === null ? (known.closed ? forever : undefined) : exact('down') ? now.hi : now.hi + 1
   return {
     lower: sent('up') && bounded ? Math.max(0, exact('up') ? now.lo : now.lo - 1) : undefined,
-    upper: sent('down') && now.hi !== null ? (exact('down') ? now.hi : now.hi + 1) : undefined,
+    upper: sent('down') ? end : undefined,
   }
 }
 
@@ -120,12 +124,16 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
   }
 }
 
-/** The state after a 400 to an undocumented parameter: the one that sets the page size, or the bound being tried. */
-export function refused(walk: Walk, parameter: 'limit' | 'bound'): Step {
+/** The state after a 400: to the page size or the bound being tried, where undocumented, or to a bound left out. */
+export function refused(walk: Walk, parameter: Refused): Step {
   if (parameter === 'bound') return { ...distrust(walk, 'refused'), changed: false }
-  const known = { ...walk.known, trust: { ...walk.known.trust, limit: 'refused' as const } }
+  const open = { ...walk.known, closed: true }
+  const known =
+    parameter === 'open end' ? open : { ...walk.known, trust: { ...walk.known.trust, limit: 'refused' as const } }
   return { walk: { ...walk, known }, crowded: [], missed: [], changed: false }
 }
+
+export type Refused = 'limit' | 'bound' | 'open end'
 
 export const reasons = {
   crowded: 'more rows share this second than one page holds',
@@ -153,6 +161,7 @@ function learn({ known, tight, leg }: Walk, order: Order | null, asked: Asked, p
   const heard = page.ids.length > defaultPage ? 'honoured' : page.hasMore ? 'ignored' : 'try'
   const bounds = proven !== null && known.trust[proven] === 'try' ? { [proven]: 'honoured' as const } : {}
   return {
+    ...known,
     order,
     includes: { up: included('up'), down: included('down') },
     side: proven ?? known.side,

@@ -5,7 +5,7 @@ import { occurredAt } from './occurred.ts'
 import { fieldsOf, keyOf, timesOf, toRow } from './row.ts'
 import { type ListStream, readRows } from './stream.ts'
 
-const id = (item: Json) => keyOf(item, ['id', 'callId', 'uuid'])
+const id = (item: Json) => keyOf(item, ['id', 'callid', 'uuid'])
 
 export const calls: ListStream = {
   kind: 'list',

@@ -18,7 +18,7 @@ const documented: Documented = {
   origin: ['origin', 'text'],
 }
 
-const id = (item: Parameters<typeof keyOf>[0]) => keyOf(item, ['id', 'conversationId'])
+const id = (item: Parameters<typeof keyOf>[0]) => keyOf(item, ['id', 'conversationid'])
 
 const list = (project: string, query: Query = {}): List => ({
   name: 'conversations',

@@ -1,7 +1,7 @@
 /** When something happened, where no field is documented to say so: the time whose name says it best. */
 import type { Json } from '../core/row.ts'
 import { rfc3339 } from '../core/time.ts'
-import { timesOf } from './row.ts'
+import { plainName, timesOf } from './row.ts'
 
 /** What such a field may be called, best first; compared without case, the last part of a path only. */
 const names = [
@@ -21,12 +21,7 @@ const names = [
 export function occurredAt(item: Json): string | null {
   const times = [...timesOf(item)]
   const rank = (path: string) => {
-    const at = names.indexOf(
-      path
-        .slice(path.lastIndexOf('.') + 1)
-        .toLowerCase()
-        .replaceAll('_', ''),
-    )
+    const at = names.indexOf(plainName(path.slice(path.lastIndexOf('.') + 1)))
     return at === -1 ? names.length : at
   }
   const [best] = times.sort(([a, at], [b, bt]) => rank(a) - rank(b) || at - bt || a.localeCompare(b))

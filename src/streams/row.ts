@@ -70,11 +70,22 @@ function collect(fields: Fields | null, prefix: string, into: Map<string, number
   }
 }
 
-/** The first of these fields that holds a usable key, as text; null if none does. */
-export function keyOf(item: Json, fields: readonly string[]): string | null {
+/**
+ * The key of a row, as text: the first of these fields that holds one; null if none does. Names are compared without
+ * case and underscores, as fields that are not documented may be written in any way.
+ */
+export function keyOf(item: Json, names: readonly string[]): string | null {
   const row = fieldsOf(item)
-  const found = fields.map((field) => row?.[field]).find((value) => isKey(value))
+  if (row === null) return null
+  if (names[0] !== undefined && isKey(row[names[0]])) return String(row[names[0]])
+  const plain = new Map(Object.keys(row).map((field) => [plainName(field), row[field]]))
+  const found = names.map((name) => plain.get(name)).find(isKey)
   return found === undefined ? null : String(found)
+}
+
+/** `visitor_id`, `visitorId` and `VisitorID` are one name. */
+export function plainName(field: string): string {
+  return field.replaceAll('_', '').toLowerCase()
 }
 
 function isKey(value: Json | undefined): boolean {

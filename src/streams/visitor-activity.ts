@@ -8,7 +8,7 @@ import { type BranchStream, readRows } from './stream.ts'
 
 /** An entry's own id where it has one, so that an entry that grows stays one row; else all that it says. */
 function entryHash(item: Json): string {
-  const id = keyOf(item, ['id'])
+  const id = keyOf(item, ['id', 'entryid', 'activityid', 'uuid'])
   return hash('sha256', id === null ? stringifyJson(sorted(item)) : `id:${id}`)
 }
 

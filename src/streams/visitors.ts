@@ -6,7 +6,7 @@ import { type ListStream, readRows } from './stream.ts'
 
 const documented: Documented = { name: ['name', 'text'], email: ['email', 'text'] }
 
-const id = (item: Json) => keyOf(item, ['id', 'visitorId', 'uuid'])
+const id = (item: Json) => keyOf(item, ['id', 'visitorid', 'uuid'])
 
 export const visitors: ListStream = {
   kind: 'list',

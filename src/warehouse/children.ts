@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { ChildRead, ChildStream, DueChild } from '../core/mirror.ts'
 import { moment } from '../core/time.ts'
 import type { Context } from './context.ts'
-import { bound, each, least } from './dialect.ts'
+import { bound, each } from './dialect.ts'
 import { closeGap, openGap } from './gaps.ts'
 import type { Db } from './session.ts'
 
@@ -96,7 +96,7 @@ export async function countDue(c: Context, stream: ChildStream, now: number): Pr
   return (await count('fetched > 0')) + (await count('fetched = 0'))
 }
 
-/** Makes children due that are not; those longest not read come first. Returns how many. */
+/** Makes children due that are not yet; those longest not read come first. Returns how many. */
 export async function makeDue(
   c: Context,
   stream: ChildStream,
@@ -110,18 +110,8 @@ export async function makeDue(
     update sync_children set due_at = ${bound(c.kind, 'integer', now)}
     where project_id = ${c.project} and stream = ${stream} and parent_id in (
       select parent_id from sync_children
-      where project_id = ${c.project} and stream = ${stream} and due_at is null
+      where project_id = ${c.project} and stream = ${stream} and (due_at is null or due_at > ${now})
       order by checked_at limit ${limit})`.execute(c.db)
-  const later = which === 'all' ? await hasten(c, stream, now) : 0
-  return Number(result.numAffectedRows ?? 0n) + later
-}
-
-/** Those due at some later moment, too. */
-async function hasten(c: Context, stream: ChildStream, now: number): Promise<number> {
-  const due = sql.ref('due_at')
-  const result = await sql`
-    update sync_children set due_at = ${least(c.kind, due, bound(c.kind, 'integer', now))}
-    where project_id = ${c.project} and stream = ${stream} and due_at > ${now}`.execute(c.db)
   return Number(result.numAffectedRows ?? 0n)
 }
 

@@ -37,8 +37,3 @@ export function each(kind: DatabaseKind, texts: readonly string[]): RawBuilder<{
     ? sql`(select value from json_each(${list}))`
     : sql`(select value from jsonb_array_elements_text(cast(${list} as jsonb)) as listed(value))`
 }
-
-/** The smaller of two integers. */
-export function least(kind: DatabaseKind, a: RawBuilder<unknown>, b: RawBuilder<unknown>): RawBuilder<number> {
-  return kind === 'sqlite' ? sql`min(${a}, ${b})` : sql`least(${a}, ${b})`
-}

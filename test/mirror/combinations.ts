@@ -1,0 +1,52 @@
+/** Everything that the service's documentation leaves open, and a plan in which every two values meet. */
+import { make } from 'covertable'
+import type { Switches } from '../../src/sandbox/switches.ts'
+
+const unknowns = {
+  'conversations.since': ['lastMessageAt', 'createdAt', 'updatedAt'],
+  'conversations.bound': ['inclusive', 'exclusive'],
+  'conversations.updatedAt': [true, false],
+  'visitors.since': ['lastSeenAt', 'createdAt', 'updatedAt'],
+  'visitors.bound': ['inclusive', 'exclusive'],
+  'visitors.fields': ['plain', 'nested', 'snake'],
+  'calls.order': ['oldest', 'newest'],
+  'calls.by': ['startedAt', 'endedAt'],
+  'calls.from': ['inclusive', 'exclusive'],
+  'calls.to': ['exclusive', 'inclusive'],
+  'calls.range': ['optional', 'required'],
+  'calls.fields': ['plain', 'nested', 'snake'],
+  'activity.before': ['exclusive', 'inclusive'],
+  'activity.fields': ['plain', 'nested', 'snake'],
+  'messages.paging': ['since', 'before', 'limit', 'all'],
+  'messages.order': ['oldest', 'newest', 'newest-ascending'],
+  'messages.bound': ['inclusive', 'exclusive'],
+  'messages.limit': ['honoured', 'ignored'],
+  'query.unknown': ['ignored', 'rejected'],
+  hasMore: ['exact', 'full'],
+  'time.hidden': [false, true],
+  'storm.conversations': [0, 250],
+  'storm.visitors': [0, 230],
+  'storm.calls': [0, 220],
+  'storm.messages': [0, 70],
+  'storm.activity': [0, 210],
+  'move.every': [0, 5],
+  'reopen.byVisitor': [true, false],
+  'recordings.none': ['200', '404'],
+  'ids.big': [false, true],
+  content: ['varied', 'hostile'],
+  gzip: [false, true],
+  'errors.issues': ['path', 'field', 'string'],
+  'errors.context': ['error', 'envelope'],
+} satisfies { [Name in keyof Switches]?: readonly Switches[Name][] }
+
+export const combinations = make(unknowns) as Partial<Switches>[]
+
+/** More than a page of each list, and of some conversations. */
+export const someThousandRows = {
+  conversations: 260,
+  visitors: 240,
+  calls: 230,
+  messagesPerConversation: [1, 75],
+  activityPerVisitor: [0, 12],
+  days: 20,
+} as const

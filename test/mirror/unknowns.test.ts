@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { databases } from '../support/databases.ts'
+import { combinations, someThousandRows } from './combinations.ts'
+import { syncOnce, unexplained } from './mirroring.ts'
+
+for (const db of databases.filter(({ name }) => name !== 'pglite')) {
+  describe(`whatever the service turns out to do, the mirror is true or says where it is not — ${db.name}`, () => {
+    for (const [n, switches] of combinations.entries()) {
+      test(`combination ${n + 1} of ${combinations.length}`, async () => {
+        const place = await db.make()
+        const given = { 'rate.kind': 'off', ...switches } as const
+        const sandbox = await startSandbox({ seed: n + 1, size: someThousandRows, switches: given })
+        try {
+          const warehouse = await place.open()
+          const first = await syncOnce(place.url!, sandbox)
+          sandbox.set({ 'move.every': 0 })
+          sandbox.churn(60, n)
+          await syncOnce(place.url!, sandbox)
+          const last = await syncOnce(place.url!, sandbox, { mode: 'reconcile' })
+          expect(await unexplained(warehouse, sandbox)).toEqual([])
+          expect(['complete', 'gaps']).toContain(first.outcome)
+          expect(last.outcome).toBe(last.gaps.length === 0 ? 'complete' : 'gaps')
+        } finally {
+          await sandbox.stop()
+          await place.drop()
+        }
+      })
+    }
+  })
+}
