@@ -108,7 +108,7 @@ export const tables = {
       ...mirrored,
       window_from: ['time', 'start of the window'],
       window_to: ['time', 'end of the window'],
-      read_at: ['time?', "when the service was last asked for it, by the service's clock"],
+      read_at: ['time?', 'when the service was last asked for it'],
     },
   },
   analytics_metrics: {

@@ -93,7 +93,6 @@ const indexes: Readonly<Record<string, string>> = {
   changes_by_conversation: 'on conversation_changes (project_id, conversation_id)',
   children_to_refresh: 'on sync_children (project_id, stream, due_at) where due_at is not null and fetched > 0',
   children_to_read: 'on sync_children (project_id, stream, due_at) where due_at is not null and fetched = 0',
-  children_by_check: 'on sync_children (project_id, stream, checked_at) where due_at is null',
   runs_by_beat: 'on sync_runs (project_id, beat_at)',
   writebacks_by_status: 'on writebacks (project_id, status, created_at)',
   events_by_writeback: 'on writeback_events (project_id, writeback_id)',

@@ -2,23 +2,25 @@
 import { stringifyJson } from './json.ts'
 import type { Extra, Json } from './row.ts'
 
-/** Undefined where the row has no such field, or an object there. A dot may also be part of a name. */
-export function fieldAt(row: Json, path: string): Extra | undefined {
+/** Nested objects are followed this deep when columns are found; what lies deeper is one JSON value. */
+const deepest = 5
+
+/** Undefined where the row has no such field, or has fields of its own there. A dot may also be part of a name. */
+export function fieldAt(row: Json, path: string, depth = 1): Extra | undefined {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) return undefined
   const fields = row as Readonly<Record<string, Json>>
-  if (Object.hasOwn(fields, path)) {
-    const found = leaf(fields[path] ?? null)
-    if (found !== undefined) return found
-  }
-  for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) {
+  for (let dot = path.indexOf('.'); dot !== -1 && depth < deepest; dot = path.indexOf('.', dot + 1)) {
     const name = path.slice(0, dot)
-    const found = Object.hasOwn(fields, name) ? fieldAt(fields[name] ?? null, path.slice(dot + 1)) : undefined
+    const found = Object.hasOwn(fields, name)
+      ? fieldAt(fields[name] ?? null, path.slice(dot + 1), depth + 1)
+      : undefined
     if (found !== undefined) return found
   }
-  return undefined
+  return Object.hasOwn(fields, path) ? leaf(fields[path] ?? null, depth) : undefined
 }
 
-function leaf(value: Json): Extra | undefined {
-  if (Array.isArray(value)) return { value: stringifyJson(value), json: true }
-  return typeof value === 'object' && value !== null ? undefined : { value: value as Extra['value'], json: false }
+function leaf(value: Json, depth: number): Extra | undefined {
+  if (typeof value !== 'object' || value === null) return { value, json: false }
+  const whole = Array.isArray(value) || depth === deepest || Object.keys(value).length === 0
+  return whole ? { value: stringifyJson(value), json: true } : undefined
 }

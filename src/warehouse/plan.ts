@@ -1,7 +1,7 @@
 /** How a stream's rows become parameters: the columns in order, and what makes a value fit each of them. */
 
 import { tables } from '../../schema/tables.ts'
-import type { MirrorRow, StreamName } from '../core/row.ts'
+import type { MirrorRow, Scalar, StreamName } from '../core/row.ts'
 import { rfc3339 } from '../core/time.ts'
 import { type Bound, type Encode, encoder } from './cell.ts'
 import type { Context } from './context.ts'
@@ -55,27 +55,35 @@ function planOf(context: Context, stream: StreamName, fields: FieldsOfStream, au
   }
 }
 
+/** When a page was asked for: in milliseconds, and as text. */
+type Asked = { readonly at: number; readonly text: string }
+type Take = (row: MirrorRow, asked: Asked) => Scalar | undefined
+
 function binder(context: Context, columns: Shape['columns'], documented: number, fields: FieldsOfStream): Plan['bind'] {
   const encoders = columns.map(({ type }) => encoder(type, context.kind, context.tally))
-  const common: Readonly<Record<string, number>> = { project_id: 0, raw: 1, synced_at: 2, run_id: 3, asked_at: 4 }
-  const at = columns.map(({ name }) => common[name] ?? -1)
-  let synced = { at: Number.NaN, text: '' }
+  const takes = columns.map(({ name }, i): Take => {
+    const path = fields.held[i - documented]?.path
+    if (path !== undefined) return (row) => row.extra.get(path)?.value
+    return ownColumns(context)[name] ?? ((row) => row.columns[name])
+  })
+  let asked: Asked = { at: Number.NaN, text: '' }
   return (row, askedAt) => {
-    if (synced.at !== askedAt) synced = { at: askedAt, text: rfc3339(Math.floor(askedAt / 1000)) }
-    const values = [context.project, row.raw, synced.text, context.run(), askedAt]
+    if (asked.at !== askedAt) asked = { at: askedAt, text: rfc3339(Math.floor(askedAt / 1000)) }
     const parameters: Bound[] = new Array(columns.length)
-    for (let i = 0; i < columns.length; i++) {
-      const encode = encoders[i] as Encode
-      const own = at[i] ?? -1
-      const value =
-        i >= documented
-          ? row.extra.get(fields.held[i - documented]?.path ?? '')?.value
-          : own >= 0
-            ? values[own]
-            : row.columns[columns[i]?.name ?? '']
-      parameters[i] = encode(value)
-    }
+    for (let i = 0; i < columns.length; i++) parameters[i] = (encoders[i] as Encode)((takes[i] as Take)(row, asked))
     return parameters
+  }
+}
+
+/** Columns that no field of a row fills. */
+function ownColumns(context: Context): Readonly<Record<string, Take>> {
+  return {
+    project_id: () => context.project,
+    raw: (row) => row.raw,
+    synced_at: (_row, asked) => asked.text,
+    run_id: () => context.run(),
+    asked_at: (_row, asked) => asked.at,
+    read_at: (row, asked) => row.columns.read_at ?? asked.text,
   }
 }
 

@@ -92,9 +92,9 @@ export async function earliest(c: Context): Promise<Seconds | null> {
 export async function rollups(c: Context, from: Seconds): Promise<Map<Seconds, Seconds>> {
   const rows = await c.db
     .selectFrom('analytics_rollups')
-    .select(['window_from', 'synced_at'])
+    .select(['window_from', 'read_at'])
     .where('project_id', '=', c.project)
     .where('window_from', '>=', rfc3339(from))
     .execute()
-  return new Map(rows.map((row) => [moment(row.window_from) ?? 0, moment(row.synced_at) ?? 0]))
+  return new Map(rows.map((row) => [moment(row.window_from) ?? 0, moment(row.read_at) ?? 0]))
 }

@@ -1,5 +1,9 @@
 /** Undocumented fields become columns as they appear. */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { fieldAt } from '../../src/core/fieldpath.ts'
+import type { Json } from '../../src/core/row.ts'
+import { toRow } from '../../src/streams/row.ts'
 import { columnName } from '../../src/warehouse/names.ts'
 import { databases } from '../support/databases.ts'
 import { activity, commit, visitor } from './rows.ts'
@@ -24,7 +28,7 @@ for (const db of databases) {
       }
       await mirror.commit(commit('visitors', [visitor('v1', extra)]))
       const row = await one('select vip, visits, score, last_seen_at, company, tags, geo__city__name from visitors')
-      expect({ ...row, vip: plain(row['vip']), tags: JSON.parse(String(row['tags'])) }).toEqual({
+      expect({ ...row, vip: plain(row.vip), tags: JSON.parse(String(row.tags)) }).toEqual({
         vip: 1,
         visits: 3,
         score: 1.5,
@@ -93,12 +97,12 @@ for (const db of databases) {
       }
       await mirror.commit(commit('visitors', [visitor('v1', extra)]))
       const names = await all('select path, column_name from discovered_fields order by path')
-      expect(new Set(names.map((row) => row['column_name'])).size).toBe(Object.keys(extra).length)
-      expect(names.every((row) => String(row['column_name']).length <= 63)).toBe(true)
+      expect(new Set(names.map((row) => row.column_name)).size).toBe(Object.keys(extra).length)
+      expect(names.every((row) => String(row.column_name).length <= 63)).toBe(true)
       await mirror.startRun('incremental', 1)
       await mirror.commit(commit('visitors', [visitor('v1', { ...extra, fooBar: 10 })]))
       expect(await all('select path, column_name from discovered_fields order by path')).toEqual(names)
-      const column = names.find((row) => row['path'] === 'fooBar')?.['column_name']
+      const column = names.find((row) => row.path === 'fooBar')?.column_name
       expect(Object.values(await one(`select "${column}" from visitors`))).toEqual([10])
     })
 
@@ -109,7 +113,7 @@ for (const db of databases) {
       expect(await list('select count(*) from discovered_fields where column_name is not null')).toEqual([300])
       expect(await list('select count(*) from discovered_fields where column_name is null')).toEqual([10])
       expect(JSON.parse((await mirror.rawOf('visitors', ['v1'])).get('v1') ?? '')).toMatchObject(extra)
-      expect((await one("select field0 as f from visitors where id = 'v2'"))['f']).toBe(0)
+      expect((await one("select field0 as f from visitors where id = 'v2'")).f).toBe(0)
     })
 
     test('a frozen schema gets no columns; when it thaws they are filled from the rows that are there', async () => {
@@ -171,4 +175,24 @@ test.each([
   ['', 'field'],
 ])('the field %s is the column %s', (path, name) => {
   expect(columnName(path, new Set())).toBe(name)
+})
+
+test('a field is found again in a stored row as it was found when the row came', () => {
+  const name = fc.constantFrom('a', 'b', 'c', 'd.e', '')
+  const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 7, withCrossShrink: true },
+      fc.constantFrom<Json>(null, 1, 'x', true, [1], {}),
+      fc.dictionary(name, tie('tree'), { maxKeys: 3, noNullPrototype: true }) as fc.Arbitrary<Json>,
+    ),
+  }))
+  const wire = fc.dictionary(name, tree, { noNullPrototype: true })
+  fc.assert(
+    fc.property(wire, (row) => {
+      for (const [path, extra] of toRow(row, {}).extra) expect(fieldAt(row, path)).toEqual(extra)
+    }),
+    { numRuns: 300 },
+  )
+  expect(fieldAt({ a: { b: { c: { d: { e: { f: 1 } } } } } }, 'a.b.c.d.e')).toEqual({ value: '{"f":1}', json: true })
+  expect(fieldAt({ a: { b: 2 } }, 'a')).toBe(undefined)
 })

@@ -120,7 +120,7 @@ for (const db of databases) {
       const { decodeText } = await import('../../src/warehouse/escape.ts')
       expect((await list('select content from messages')).map((text) => decodeText(String(text)))).toEqual([nasty])
       expect(JSON.parse((await mirror.rawOf('messages', ['c1'])).get('c1') ?? '').content).toBe(nasty)
-      expect(Number((await one('select strings_escaped as n from sync_runs'))['n'])).toBeGreaterThan(0)
+      expect(Number((await one('select strings_escaped as n from sync_runs')).n)).toBeGreaterThan(0)
       expect(await mirror.commit(commit('messages', [message('c1', 1, { content: nasty })]))).toEqual({ changed: 0 })
     })
 
@@ -182,9 +182,9 @@ for (const db of databases) {
       const { mirror, one } = await world(db)
       await mirror.commit(commit('call_recordings', [recording('k1', false, at(1))]))
       expect(await mirror.commit(commit('call_recordings', [recording('k1', false, at(2))]))).toEqual({ changed: 0 })
-      expect((await one('select checked_at from call_recordings'))['checked_at']).toBe(at(2))
+      expect((await one('select checked_at from call_recordings')).checked_at).toBe(at(2))
       expect(await mirror.commit(commit('call_recordings', [recording('k1', true, at(3))]))).toEqual({ changed: 1 })
-      expect((await one('select checked_at from call_recordings'))['checked_at']).toBe(at(3))
+      expect((await one('select checked_at from call_recordings')).checked_at).toBe(at(3))
     })
 
     test('the numbers of a rollup are rows by dotted path, replaced when the rollup changes', async () => {

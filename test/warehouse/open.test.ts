@@ -48,19 +48,19 @@ for (const db of databases) {
               from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
               left join pg_index i on i.indrelid = c.oid and i.indisprimary
               where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace`)
-      const columns = (name: string) => found.filter((row) => row['t'] === name)
+      const columns = (name: string) => found.filter((row) => row.t === name)
       for (const [name, table] of Object.entries(tables)) {
         expect(
           columns(name)
-            .map((row) => row['c'])
+            .map((row) => row.c)
             .sort(),
           name,
         ).toEqual(Object.keys(table.columns).sort())
-        const key = columns(name).filter((row) => Boolean(row['k']))
-        expect(key.map((row) => row['c']).sort(), `key of ${name}`).toEqual([...table.key].sort())
+        const key = columns(name).filter((row) => Boolean(row.k))
+        expect(key.map((row) => row.c).sort(), `key of ${name}`).toEqual([...table.key].sort())
         expect(table.key[0]).toBe('project_id')
       }
-      expect(new Set(found.map((row) => row['t']))).toEqual(new Set([...Object.keys(tables), 'sync_schema']))
+      expect(new Set(found.map((row) => row.t))).toEqual(new Set([...Object.keys(tables), 'sync_schema']))
     })
 
     test('the first opening makes the schema, the next one finds it', async () => {

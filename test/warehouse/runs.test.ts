@@ -93,7 +93,7 @@ for (const db of databases) {
       const row = await one(
         'select mode, outcome, finished_at, requests, rows_read, rows_changed, streams from sync_runs',
       )
-      expect({ ...row, streams: JSON.parse(String(row['streams'])).length }).toEqual({
+      expect({ ...row, streams: JSON.parse(String(row.streams)).length }).toEqual({
         mode: 'reconcile',
         outcome: 'gaps',
         finished_at: '2026-06-01T00:00:02Z',
@@ -152,8 +152,8 @@ for (const db of databases) {
       await insert('operation, conversation_id, payload', `'handled', 'c1', '{"handled":true}'`)
       expect(await one('select status, attempts from writebacks')).toEqual({ status: 'queued', attempts: 0 })
       const row = await one('select id, created_at from writebacks')
-      expect(String(row['id']).length).toBeGreaterThan(30)
-      expect(row['created_at']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+      expect(String(row.id).length).toBeGreaterThan(30)
+      expect(row.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
       for (const [columns, values] of [
         ['operation, conversation_id, payload', `'delete', 'c1', '{}'`],
         ['operation, visitor_id, payload', `'message', 'v1', '{}'`],

@@ -22,6 +22,6 @@ export function questions(warehouse: Warehouse) {
     },
     /** One column, as a list. */
     list: async (sql: string) => (await all(sql)).map((row) => Object.values(row)[0]),
-    count: async (table: string) => Number((await all(`select count(*) as n from ${table}`))[0]?.['n']),
+    count: async (table: string) => Number((await all(`select count(*) as n from ${table}`))[0]?.n),
   }
 }
