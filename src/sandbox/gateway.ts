@@ -15,7 +15,7 @@ export type Gateway = {
   readonly service: Service
   readonly faults: Faults
   readonly find: (method: string, path: string) => Match | undefined
-  readonly journal: () => JournalEntry[]
+  readonly journal: JournalEntry[]
   /** This machine's clock. */
   readonly real: () => EpochMs
   readonly nextNumber: () => number
@@ -88,7 +88,7 @@ function noted(
   const write = operation !== undefined && isWrite(operation)
   const named = { number, requestId, arrivedAt, answeredAt: null, method, path, query }
   const entry: JournalEntry = { ...named, operation: operation?.id ?? null, write, keyId: null, status: null, fault }
-  gateway.journal().push(entry)
+  gateway.journal.push(entry)
   return entry
 }
 

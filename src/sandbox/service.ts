@@ -20,6 +20,8 @@ export type Service = {
   readonly dice: Dice
   readonly clock: () => EpochMs
   readonly switches: () => Switches
+  /** How many lists each project was asked for. */
+  readonly listsAsked: Map<string, number>
 }
 
 export type Request = {
@@ -32,8 +34,14 @@ export type Request = {
   readonly bodyText: string
 }
 
-export function serviceOf(parts: Omit<Service, 'keys' | 'allowance' | 'dice'> & { seed: number }): Service {
-  return { ...parts, keys: keyRing(), allowance: allowanceOf(parts.switches), dice: diceFor(parts.seed) }
+export function serviceOf(parts: Pick<Service, 'projects' | 'clock' | 'switches'> & { seed: number }): Service {
+  return {
+    ...parts,
+    keys: keyRing(),
+    allowance: allowanceOf(parts.switches),
+    dice: diceFor(parts.seed),
+    listsAsked: new Map(),
+  }
 }
 
 /** Lets a request in, or throws Problem: who asks, how often, and whether they may. */
@@ -94,12 +102,11 @@ const movingKinds: readonly ChangeKind[] = [
   'addActivity',
   'addCall',
 ]
-const listsSeen = new WeakMap<Project, number>()
 
 function moveRows(service: Service, project: Project): void {
   const every = service.switches()['move.every']
   if (every < 1) return
-  const lists = (listsSeen.get(project) ?? 0) + 1
-  listsSeen.set(project, lists)
+  const lists = (service.listsAsked.get(project.id) ?? 0) + 1
+  service.listsAsked.set(project.id, lists)
   if (lists % every === 0) churn(project.state, project.mutate, 1, lists, movingKinds)
 }

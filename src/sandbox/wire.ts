@@ -7,7 +7,7 @@ import type { Switches } from './switches.ts'
 
 export type Wire = {
   readonly conversation: (row: Conversation) => Json
-  readonly message: (conversationId: string, row: Message) => Json
+  readonly message: (conversationId: string, row: Message) => { readonly [field: string]: Json }
   readonly visitor: (row: Visitor) => Json
   readonly activity: (row: Activity) => Json
   readonly call: (row: PhoneCall) => Json
