@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { Config, ProjectConfig } from '../config.ts'
 import type { CheckItem } from '../core/report.ts'
 import { ConfigurationError } from '../settings/mistakes.ts'
+import { catalog } from '../streams/catalog.ts'
 import type { Answer } from './answer.ts'
 import { chosen, eachProject, give } from './answer.ts'
 import { type ExitCode, worst } from './exit.ts'
@@ -21,7 +22,7 @@ Examples:
   $ deskmirror check --project shop --json
 
 Exit code: 0 all is well · 1 trying again may help · 2 a person must change something ·
-3 works, but something will be left out (a scope that the key lacks, say)`
+3 works, but streams will be left out: the key lacks their scope`
 
 const firstSteps = `
 How to get there:
@@ -83,10 +84,10 @@ async function checkProjects(shell: Shell, config: Config, projects: readonly Pr
   })
 }
 
-function exitOf(item: CheckItem): ExitCode {
-  if (item.state === 'ok') return 0
-  if (item.state === 'warning') return 3
-  return item.retryable === true ? 1 : 2
+/** A scope that the key lacks leaves streams out; any other warning is only worth knowing. */
+function exitOf({ name, state, retryable }: CheckItem): ExitCode {
+  if (state === 'error') return retryable === true ? 1 : 2
+  return state === 'warning' && catalog.some(({ scope }) => scope === name) ? 3 : 0
 }
 
 const marks = { ok: '✓', warning: '!', error: '✗' } as const

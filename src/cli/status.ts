@@ -5,6 +5,7 @@ import type { EpochMs } from '../core/time.ts'
 import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
 import { jsonOption, projectOption } from './options.ts'
 import { ago, count, duration, plural } from './readable.ts'
+import { reasonLines } from './reasons.ts'
 import type { Shell } from './shell.ts'
 import { gapLines } from './sync.ts'
 import { aligned } from './table.ts'
@@ -49,7 +50,7 @@ export function showStatus(report: StatusReport, verbose: boolean, now: EpochMs)
     count(it.due),
     it.newest ?? '–',
     ago(it.syncedAt, now),
-    it.failed !== null ? `failed: ${it.failed}` : it.skipped !== null ? `skipped: no scope ${it.skipped}` : '',
+    it.failed !== null ? 'failed' : it.skipped !== null ? 'skipped' : '',
   ])
   return [
     ...aligned([
@@ -59,6 +60,7 @@ export function showStatus(report: StatusReport, verbose: boolean, now: EpochMs)
       ...budgetRows(report),
     ]),
     ...aligned([header, ...rows]),
+    ...reasonLines(report.streams),
     ...(report.gaps.length === 0 ? ['no gaps'] : gapLines(report.gaps)),
     ...learned(report, verbose),
   ]

@@ -7,6 +7,7 @@ import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
 import type { ExitCode } from './exit.ts'
 import { jsonOption, projectOption, quietOption, streamsFor, streamsOption } from './options.ts'
 import { count, duration, plural, printable } from './readable.ts'
+import { reasonLines } from './reasons.ts'
 import type { Shell } from './shell.ts'
 import { aligned } from './table.ts'
 
@@ -74,7 +75,7 @@ const exits = { complete: 0, gaps: 3, failed: 1, interrupted: 1 } as const satis
 export function showSync(report: SyncReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const lines = [
     ...aligned([...report.streams.map((it) => cells(it.stream, it, stateOf(it, report))), totalCells(report)]),
-    ...troubleLines(report),
+    ...reasonLines(report.outcome === 'interrupted' ? report.streams.map(withoutFailure) : report.streams),
     ...gapLines(report.gaps),
     ...report.notices.map((notice) => `note: ${printable(notice)}`),
   ]
@@ -107,23 +108,11 @@ function totalCells(report: SyncReport): string[] {
 }
 
 /** A stream that somebody stopped has not failed. */
+function withoutFailure(it: StreamReport): StreamReport {
+  return { ...it, failed: null }
+}
+
 function stateOf(it: StreamReport, { outcome }: SyncReport): string {
   if (it.failed !== null) return outcome === 'interrupted' ? 'stopped' : 'failed'
   return it.skipped === null ? '' : 'skipped'
-}
-
-/** What kept streams from their end, each reason once: a service that is down fails all of them alike. */
-function troubleLines(report: SyncReport): string[] {
-  const skipped = report.streams.flatMap((it) => (it.skipped === null ? [] : [{ name: it.stream, why: it.skipped }]))
-  const failed = report.streams.filter((it) => stateOf(it, report) === 'failed')
-  const reasons = failed.map((it) => ({ name: it.stream, why: (it.failed ?? '').replace(/^[A-Z]+ \/\S*: /, '') }))
-  return [
-    ...eachReason(skipped).map(({ names, why }) => `skipped: ${names}: the key lacks the scope ${why}`),
-    ...eachReason(reasons).map(({ names, why }) => `failed: ${names}: ${why}`),
-  ].map(printable)
-}
-
-function eachReason(items: readonly { readonly name: string; readonly why: string }[]) {
-  const byReason = Map.groupBy(items, ({ why }) => why)
-  return [...byReason].map(([why, same]) => ({ why, names: same.map(({ name }) => name).join(', ') }))
 }

@@ -6,6 +6,7 @@ import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
 import type { ExitCode } from './exit.ts'
 import { jsonOption, projectOption, quietOption, streamsFor, streamsOption, wholeNumber } from './options.ts'
 import { count, plural } from './readable.ts'
+import { reasonLines } from './reasons.ts'
 import type { Shell } from './shell.ts'
 import { aligned } from './table.ts'
 
@@ -56,9 +57,7 @@ async function verify(shell: Shell, options: Options): Promise<Answer> {
 
 export function showVerify(report: VerifyReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const differing = report.streams.reduce((sum, it) => sum + it.differing, 0)
-  const skipped = report.streams.flatMap(({ stream, skipped: scope }) =>
-    scope === null ? [] : [`skipped: ${stream}: the key lacks the scope ${scope}`],
-  )
+  const skipped = reasonLines(report.streams.map((it) => ({ ...it, failed: null })))
   const streams = report.streams.map((it) => [
     it.stream,
     `${count(it.compared)} compared`,

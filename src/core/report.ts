@@ -94,8 +94,8 @@ export type StatusReport = {
 }
 
 /**
- * One question of `check`, and its answer. A warning says that a sync works, but will leave something out. `hint` says
- * what to do where it is not ok; `retryable` that an error may pass without anybody changing anything.
+ * One question of `check`, and its answer. A warning says that a sync works all the same (without some streams, if
+ * it is about a scope). `hint` says what to do where it is not ok; `retryable` that an error may pass by itself.
  */
 export type CheckItem = {
   readonly name: string

@@ -82,12 +82,12 @@ describe('sync', () => {
 
   test('a reason that many streams share is told once', async () => {
     const down = syncReport('shop', 'failed')
-    const why = (path: string) => `GET ${path}: connect ECONNREFUSED`
+    const why = (path: string) => `GET ${path}: 404 NOT_FOUND (request r-${path})`
     const streams = down.streams.map((it) => ({ ...it, skipped: null, failed: why(`/public/${it.stream}`) }))
     const { out } = await runCommand(syncCommand, ['--project', 'shop'], {
       syncProject: async () => ({ ...down, streams }),
     })
-    expect(out).toMatch(/^failed: conversations, calls: connect ECONNREFUSED$/m)
+    expect(out).toMatch(/^failed: conversations, calls: 404 NOT_FOUND \(request r-\/public\/conversations\)$/m)
   })
 
   test('hands on what was asked for', async () => {
@@ -162,7 +162,8 @@ describe('check', () => {
   })
   test.each([
     ['all is well', [item('ok')], 0],
-    ['something will be left out', [item('ok'), item('warning')], 3],
+    ['streams will be left out', [item('ok'), item('warning', { name: 'calls:read' })], 3],
+    ['something is worth knowing', [item('ok'), item('warning', { name: 'clock' })], 0],
     ['a person must change something', [item('warning'), item('error')], 2],
     ['trying again may help', [item('error', { retryable: true })], 1],
   ])('%s', async (_, items, exit) => {
