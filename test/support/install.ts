@@ -1,5 +1,5 @@
 /** Installs a server's programs on Debian as root, without ever starting the system's own server. */
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { appendFileSync, copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
 type Find = () => string | undefined
@@ -32,10 +32,10 @@ function found(find: Find, name: string): string {
 
 function install(name: string): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const apt = (...args: readonly string[]) =>
-    execFileSync('apt-get', ['-qq', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  apt('update')
-  apt('install', '-y', '--no-install-recommends', name)
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', name]]) {
+    const { status, stderr } = spawnSync('apt-get', ['-qq', ...args], { env, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`apt-get ${args.join(' ')} failed; install ${name} by hand:\n${stderr}`)
+  }
 }
 
 /** Debian asks this script whether a freshly installed service may start. Status 101 = no. */
