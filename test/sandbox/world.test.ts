@@ -28,29 +28,49 @@ test('the same seed makes the same world and the same changes; another seed anot
   expect(everything(one)).not.toEqual(calm)
 })
 
-test('the truth is what the API answers, after many changes too', async () => {
-  const sandbox = await start({ size: { conversations: 40, visitors: 25, calls: 25 } })
-  sandbox.churn(150, 2)
-  sandbox.advance(1000)
-  const { base } = await landmarks(sandbox)
-  const list = async (path: string) => (await ask(sandbox, `${path}?limit=200`)).body.data.items
-  const byId = (rows: Record<string, string>[]) => rows.toSorted((a, b) => (a.id! < b.id! ? -1 : 1))
-  const truth = (stream: (typeof truthStreams)[number], parent: string | null = null) =>
-    [...sandbox.truth(stream)]
-      .filter(({ parentId }) => parentId === parent)
-      .map(({ row }) => row as Record<string, string>)
-  for (const stream of ['conversations', 'visitors', 'calls'] as const) {
-    expect(byId(await list(`${base}/${stream}`))).toEqual(byId(truth(stream)))
-  }
-  for (const { id } of sandbox.truth('conversations')) {
-    expect(await list(`/public/conversations/${id}/messages`)).toEqual(truth('messages', id))
-  }
-  for (const { id } of sandbox.truth('visitors')) {
-    expect((await list(`${base}/visitors/${id}/activity`)).reverse()).toEqual(truth('visitor_activity', id))
-  }
-  for (const { id } of sandbox.truth('calls')) {
-    expect([(await ask(sandbox, `/public/calls/${id}/recording`)).body.data]).toEqual(truth('call_recordings', id))
-  }
+for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
+  test(`the truth is what the API answers, after many changes too, ordered by ${field}`, async () => {
+    const visitorField = field === 'lastMessageAt' ? 'lastSeenAt' : field
+    const sandbox = await start({
+      size: { conversations: 40, visitors: 25, calls: 25 },
+      switches: { 'conversations.since': field, 'visitors.since': visitorField, 'conversations.updatedAt': true },
+    })
+    const { base } = await landmarks(sandbox)
+    const list = async (path: string) => (await ask(sandbox, `${path}?limit=200`)).body.data.items
+    const byId = (rows: Record<string, string>[]) => rows.toSorted((a, b) => (a.id! < b.id! ? -1 : 1))
+    const truth = (stream: (typeof truthStreams)[number], parent: string | null = null) =>
+      [...sandbox.truth(stream)]
+        .filter(({ parentId }) => parentId === parent)
+        .map(({ row }) => row as Record<string, string>)
+    const orders = { conversations: field, visitors: visitorField, calls: 'startedAt' } as const
+    for (let round = 0; round < 4; round += 1) {
+      for (const stream of ['conversations', 'visitors', 'calls'] as const) {
+        const rows = await list(`${base}/${stream}`)
+        expect(byId(rows)).toEqual(byId(truth(stream)))
+        const times = rows.map((row: Record<string, string>) => row[orders[stream]])
+        expect(times).toEqual(times.toSorted())
+      }
+      sandbox.advance(90_000)
+      sandbox.churn(50, round)
+    }
+    for (const { id } of sandbox.truth('conversations')) {
+      expect(await list(`/public/conversations/${id}/messages`)).toEqual(truth('messages', id))
+    }
+    for (const { id } of sandbox.truth('visitors')) {
+      expect((await list(`${base}/visitors/${id}/activity`)).reverse()).toEqual(truth('visitor_activity', id))
+    }
+    for (const { id } of sandbox.truth('calls')) {
+      expect([(await ask(sandbox, `/public/calls/${id}/recording`)).body.data]).toEqual(truth('call_recordings', id))
+    }
+  })
+}
+
+test('an id that differs in one place is no row’s, and ids are read in either case', async () => {
+  const sandbox = await start()
+  const { conversationId } = await landmarks(sandbox)
+  const almost = conversationId.slice(0, -1) + (conversationId.endsWith('0') ? '1' : '0')
+  expect((await ask(sandbox, `/public/conversations/${almost}`)).status).toBe(404)
+  expect((await ask(sandbox, `/public/conversations/${conversationId.toUpperCase()}`)).status).toBe(200)
 })
 
 test('a million messages cost little memory, and any of them is found at once', async () => {
@@ -95,6 +115,7 @@ test('the service has a clock of its own, and the past ends just before it start
     .sort()
     .at(-1)!
   expect(newest < '2030-02-03T04:05:06Z' && newest > '2030-01-30').toBe(true)
+  expect(sandbox.now()).toBe(Date.parse('2030-02-03T04:05:06Z'))
   sandbox.advance(3_600_000)
   sandbox.mutate.visitorWrites(conversationId, 'Later')
   const { data } = (await ask(sandbox, `/public/conversations/${conversationId}`)).body
