@@ -140,7 +140,8 @@ function readPage(list: List, answer: Answer): { page: Page; items: readonly Jso
     const why = `${list.path} answered without a list of items`
     throw new CallFailed({ kind: 'transient', why, left: true, status: answer.status, requestId: answer.requestId })
   }
-  const page = { ids: items.map(list.identify), times: items.map(list.times), hasMore: body.hasMore === true }
+  const seen = { ids: items.map(list.identify), times: items.map(list.times) }
+  const page = { ...seen, hasMore: body.hasMore === true, servedAt: answer.servedAt }
   return { page, items }
 }
 

@@ -43,11 +43,19 @@ type Leg = {
   readonly proven: boolean
   /** The first page said that there was more. */
   readonly claimed: boolean
+  /** The service's clock at the first page: a row that is younger proves nothing, it has just been written. */
+  readonly since: Seconds | null
   /** What is missing if nothing more comes on any side; null = then nothing is. */
   readonly doubt: Range | null
 }
 
-export type Page = { readonly ids: readonly string[]; readonly times: readonly Times[]; readonly hasMore: boolean }
+export type Page = {
+  readonly ids: readonly string[]
+  readonly times: readonly Times[]
+  readonly hasMore: boolean
+  /** The service's clock; null where it does not tell. */
+  readonly servedAt: Seconds | null
+}
 
 export type Step = {
   readonly walk: Walk
@@ -102,7 +110,9 @@ export function position(walk: Walk): readonly Range[] {
 export function step(before: Walk, asked: Asked, page: Page): Step {
   const lesson = learnOrder(before.known.order, page.times, asked)
   const isKnown = (id: string) => before.recent.some((ids) => ids.has(id))
-  const news = { fresh: !page.ids.every(isKnown), familiar: page.ids.some(isKnown) }
+  const fresh = page.times.filter((_, i) => !isKnown(page.ids[i] ?? ''))
+  const telling = fresh.some((row) => isOld(row, lesson.order, before.leg?.since ?? null))
+  const news = { fresh: fresh.length > 0, telling, familiar: page.ids.some(isKnown) }
   const known = learn(before, lesson.order, asked, page, news)
   const full = page.ids.length > 0 && (page.hasMore || page.ids.length >= pageLimit)
   const walk: Walk = {
@@ -111,7 +121,7 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
     recent: [new Set(page.ids), ...before.recent.slice(0, 1)],
     barren: before.barren && !news.fresh,
     unordered: before.unordered || (full && lesson.unordered),
-    leg: before.leg && news.fresh ? { ...before.leg, proven: true } : before.leg,
+    leg: before.leg && news.telling ? { ...before.leg, proven: true } : before.leg,
   }
   const trying = walk.leg !== null && before.known.trust[walk.leg.side] === 'try'
   if (trying && lesson.unordered) return { ...distrust(before, 'ignored'), changed: false }
@@ -143,8 +153,12 @@ export const reasons = {
 
 type Next = Omit<Step, 'changed'>
 
-/** Whether a page brought rows that the last two did not have, and whether it repeated some. */
-type News = { readonly fresh: boolean; readonly familiar: boolean }
+/** Rows that the last two pages did not have, those of them that were there before, and rows that are repeated. */
+type News = { readonly fresh: boolean; readonly telling: boolean; readonly familiar: boolean }
+
+function isOld(row: Times, order: Order | null, since: Seconds | null): boolean {
+  return since === null || (order?.fields ?? []).every((field) => (row.get(field) ?? 0) < since)
+}
 
 function learn({ known, tight, leg }: Walk, order: Order | null, asked: Asked, page: Page, news: News): Knowledge {
   const included = (side: Side) => {
@@ -156,7 +170,7 @@ function learn({ known, tight, leg }: Walk, order: Order | null, asked: Asked, p
     const asking = tight && leg?.side === side && known.includes[side] === null
     return asking ? news.familiar || page.times.some((row) => row.get(field) === at) : known.includes[side]
   }
-  const proven = leg !== null && news.fresh ? leg.side : null
+  const proven = leg !== null && news.telling ? leg.side : null
   const { limit } = known.trust
   const heard = page.ids.length > defaultPage ? 'honoured' : page.hasMore ? 'ignored' : 'try'
   const bounds = proven !== null && known.trust[proven] === 'try' ? { [proven]: 'honoured' as const } : {}
@@ -233,6 +247,7 @@ function firstLeg(walk: Walk, page: Page, edges: Readonly<Record<Side, Range>>):
     other: side === null && usable(walk, spare) ? edges[spare] : null,
     proven: side !== null && usable(walk, side),
     claimed: page.hasMore,
+    since: page.servedAt,
     doubt: silent || pick !== suggested || !usable(walk, pick) ? walk.now : null,
   }
 }

@@ -90,7 +90,7 @@ async function guarded(run: Run, stream: Stream): Promise<void> {
   } catch (error) {
     if (!(error instanceof CallFailed)) throw error
     const { failure } = error
-    if (failure.kind === 'denied' && failure.scope === null) throw error
+    if (failure.kind === 'denied' && failure.scope === null && failure.code !== 'api_key_scope_missing') throw error
     if (failure.kind === 'denied') run.tally.skip(stream.name, failure.scope ?? stream.scope)
     else run.tally.fail(stream.name, describe(failure))
     if (failure.kind !== 'aborted') run.log.warn({ event: 'stream.ended', stream: stream.name, why: describe(failure) })

@@ -2,7 +2,7 @@
 import { make } from 'covertable'
 import type { Switches } from '../../src/sandbox/switches.ts'
 
-const unknowns = {
+export const unknowns = {
   'conversations.since': ['lastMessageAt', 'createdAt', 'updatedAt'],
   'conversations.bound': ['inclusive', 'exclusive'],
   'conversations.updatedAt': [true, false],
