@@ -191,6 +191,16 @@ const kindsOfChange = [
 ] as const
 export type ChangeKind = (typeof kindsOfChange)[number]
 
+/** The kinds that a comma-separated list names; of an empty one, all that delete nothing. Throws a RangeError for others. */
+export function changeKinds(list: string): readonly ChangeKind[] {
+  const names = list.split(',').map((name) => name.trim())
+  const chosen = names.filter((name) => name !== '')
+  for (const name of chosen) {
+    if (!kindsOfChange.some((kind) => kind === name)) throw new RangeError(`there is no change ${name}`)
+  }
+  return chosen.length > 0 ? (chosen as ChangeKind[]) : kindsOfChange.filter((kind) => !kind.startsWith('delete'))
+}
+
 /** `n` random changes, the same for the same seed and state. Answers what was done. */
 export function churn(
   state: State,

@@ -6,7 +6,7 @@ import { checkQuery } from './ask.ts'
 import { type Dice, diceFor } from './dice.ts'
 import type { Json } from './json.ts'
 import { bearer, type Key, type KeyRing, keyOf, keyRing, requireProject, requireScope } from './keys.ts'
-import { type ChangeKind, churn } from './mutations.ts'
+import { changeKinds, churn } from './mutations.ts'
 import { isList, isWrite, type Match } from './operation.ts'
 import { invalid, Problem } from './problem.ts'
 import type { Project } from './project.ts'
@@ -92,21 +92,10 @@ function parsed(text: string): unknown {
   }
 }
 
-const movingKinds: readonly ChangeKind[] = [
-  'visitorWrites',
-  'agentReplies',
-  'handled',
-  'addConversation',
-  'addVisitor',
-  'renameVisitor',
-  'addActivity',
-  'addCall',
-]
-
 function moveRows(service: Service, project: Project): void {
-  const every = service.switches()['move.every']
+  const { 'move.every': every, 'move.kinds': kinds } = service.switches()
   if (every < 1) return
   const lists = (service.listsAsked.get(project.id) ?? 0) + 1
   service.listsAsked.set(project.id, lists)
-  if (lists % every === 0) churn(project.state, project.mutate, 1, lists, movingKinds)
+  if (lists % every === 0) churn(project.state, project.mutate, 1, lists, changeKinds(kinds))
 }

@@ -1,5 +1,6 @@
 /** The switches as they are now, and who has to know when one is moved. */
 import { chosenKinds } from './faults.ts'
+import { changeKinds } from './mutations.ts'
 import { type Switches, type SwitchName, switchesWith } from './switches.ts'
 
 export type Switchboard = {
@@ -24,8 +25,9 @@ export function switchboard(given: Partial<Switches>): Switchboard {
   }
 }
 
-/** Throws a RangeError where a switch names a fault that does not exist. */
+/** Throws a RangeError where a switch names a fault or a change that does not exist. */
 function checked(switches: Switches): Switches {
   chosenKinds(switches['fault.kinds'])
+  changeKinds(switches['move.kinds'])
   return switches
 }

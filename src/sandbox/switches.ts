@@ -53,6 +53,7 @@ export const switchTable = {
   'storm.messages': amount('messages of each conversation that share one second', 0),
   'storm.activity': amount('activity entries of each visitor that share one second', 0),
   'move.every': amount('a seeded change happens before every n-th list request; 0 = never', 0),
+  'move.kinds': text('comma-separated kinds of that change; empty = all that delete nothing', ''),
   'stale.ms': amount('how long a list shows the old copy of a changed row', 0),
   'reopen.byVisitor': flag("whether a visitor's message clears `handledAt`", true),
   'recordings.none': choice('what a call without a recording answers', '200', '404'),

@@ -160,6 +160,15 @@ describe('lists', () => {
     ).not.toBe(before)
   })
 
+  test('which kinds of change move them can be chosen', async () => {
+    const { base } = await start({ 'move.every': 1, 'move.kinds': 'deleteCall,addVisitor' })
+    const count = (stream: 'calls' | 'visitors' | 'conversations') => [...sandbox.truth(stream)].length
+    for (let n = 0; n < 8; n += 1) await page(`${base}/visitors`)
+    expect(count('calls') - 50 - (count('visitors') - 40)).toBe(-8)
+    expect(count('conversations')).toBe(70)
+    expect(() => sandbox.set({ 'move.kinds': 'explode' })).toThrow('there is no change explode')
+  })
+
   test('a list can show the old copy of a changed row for a while, the row itself never', async () => {
     const { base, visitor, visitorId } = await start({ 'stale.ms': 5000 })
     const listed = async () => (await page(`${base}/visitors?limit=200`)).items.find(({ id }) => id === visitorId)!.name
