@@ -1,10 +1,10 @@
 /** The strings that a test pulls, over HTTP: for a sandbox that runs in a process of its own. */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ChangeKind } from './churn.ts'
 import type { ScriptedFault } from './faults.ts'
 import type { Sandbox } from './handle.ts'
 import { type Json, toText } from './json.ts'
-import type { ChangeKind } from './mutations.ts'
 import type { KeyOptions } from './options.ts'
 import type { Switches } from './switches.ts'
 import { type TruthStream, truthStreams } from './truth.ts'

@@ -13,6 +13,8 @@ export type Shelf<T extends Row, Field extends string> = {
   readonly nextIndex: () => number
   readonly at: (index: number) => T | undefined
   readonly find: (id: string) => T | undefined
+  /** Any row, the same for the same number; undefined if there is none. */
+  readonly near: (thrown: number) => T | undefined
   readonly add: (row: T) => void
   readonly change: (index: number, patch: Partial<T>) => void
   readonly remove: (index: number) => void
@@ -69,6 +71,13 @@ export function shelf<T extends Row, Field extends string>(source: Source<T, Fie
     find(id) {
       const index = source.identity.indexOf(id)
       return index === undefined ? undefined : at(index)
+    },
+    near(thrown) {
+      for (let step = 0; step < next; step += 1) {
+        const row = at((thrown + step) % next)
+        if (row !== undefined) return row
+      }
+      return undefined
     },
     add(row) {
       next = row.index + 1

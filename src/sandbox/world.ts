@@ -5,7 +5,7 @@ import { type Calls, calls } from './calls.ts'
 import { type Conversations, conversations } from './conversations.ts'
 import { type Dice, diceFor, purposes } from './dice.ts'
 import { identity } from './identity.ts'
-import { type Phrases, phrasesFor } from './phrases.ts'
+import { type Oddity, type Phrases, phrasesFor } from './phrases.ts'
 import type { Switches } from './switches.ts'
 import { timelineOf } from './timeline.ts'
 import { type Visitors, visitors } from './visitors.ts'
@@ -34,6 +34,8 @@ export const usualSize: Size = {
 export type World = {
   readonly dice: Dice
   readonly phrases: Phrases
+  /** How odd its texts are. */
+  readonly content: Oddity
   readonly conversations: Conversations
   readonly visitors: Visitors
   readonly activities: Activities
@@ -57,6 +59,7 @@ export function worldOf({ seed, size, end }: Past, switches: Switches): World {
   return {
     dice,
     phrases,
+    content: switches.content,
     conversations: conversations({
       ...parts,
       count: size.conversations,

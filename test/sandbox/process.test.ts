@@ -81,6 +81,7 @@ test('it says what a sync needs, obeys over HTTP, and ends on request', async ()
     ['mutate', { do: 'visitorWrites', with: ['nobody'] }],
     ['switches', { 'rate.kind': 'never' }],
     ['fail', { kind: 'flood' }],
+    ['churn', { n: 1, seed: 1, kinds: ['explode'] }],
     ['truth/secrets', undefined],
   ] as const) {
     expect(
