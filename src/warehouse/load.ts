@@ -14,10 +14,9 @@ import { replaceMetrics } from './metrics.ts'
 import { bindAll, createPlans, type Plan } from './plan.ts'
 import type { Db } from './session.ts'
 
-/** Commits of one project go one after the other: each is short, and none can then block another half way. */
+/** Keeps what it compiles. */
 export function createCommit(c: Context): (commit: Commit) => Promise<Committed> {
   const planFor = createPlans(c)
-  let last: Promise<unknown> = Promise.resolve()
   const store = async (commit: Commit): Promise<Committed> => {
     const fields = await c.fields.admit(commit.stream, commit.rows, commit.askedAt)
     const plan = planFor(commit.stream, fields, commit.authoritative ?? false)
@@ -30,11 +29,7 @@ export function createCommit(c: Context): (commit: Commit) => Promise<Committed>
       return { changed }
     })
   }
-  return (commit) => {
-    const mine = last.then(() => store(commit))
-    last = mine.catch(() => {})
-    return mine
-  }
+  return (commit) => c.inTurn(() => store(commit))
 }
 
 async function storeRows(c: Context, trx: Db, plan: Plan, rows: Bound[][], commit: Commit): Promise<number> {

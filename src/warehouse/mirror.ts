@@ -4,7 +4,7 @@ import type { StreamName } from '../core/row.ts'
 import type { Tally } from './cell.ts'
 import { countUnseen, forgetCensus, unseen } from './census.ts'
 import { countDue, dueChildren, failChild, makeDue } from './children.ts'
-import type { Context } from './context.ts'
+import { type Context, turns } from './context.ts'
 import { markDeleted } from './deletion.ts'
 import { createFields } from './fields.ts'
 import { fillColumns } from './fill.ts'
@@ -48,24 +48,25 @@ export function createMirror(db: Db, { kind }: Sessions, project: string, option
     upsert: createUpsert(db, kind),
     fields: createFields({ db, kind, project, schema }),
     clock: options.clock ?? Date.now,
+    inTurn: turns(),
     run: () => run,
   }
   return {
     commit: createCommit(c),
-    childFailed: (stream, parentId, why, againAt) => failChild(c, stream, parentId, why, againAt),
+    childFailed: (stream, parentId, why, againAt) => c.inTurn(() => failChild(c, stream, parentId, why, againAt)),
     cursor: (name) => readCursor(c, name),
     behaviours: () => readBehaviours(c),
     dueChildren: (stream, now, limit) => dueChildren(c, stream, now, limit),
     countDue: (stream, now) => countDue(c, stream, now),
-    makeDue: (stream, which, now) => makeDue(c, stream, which, now),
+    makeDue: (stream, which, now) => c.inTurn(() => makeDue(c, stream, which, now)),
     unseen: (stream, census, where, after, limit) => unseen(c, stream, census, where, after, limit),
     countUnseen: (stream, census, where) => countUnseen(c, stream, census, where),
     forgetCensus: (census) => forgetCensus(c, census),
-    markDeleted: (stream, id, at) => markDeleted(c, stream, id, at),
+    markDeleted: (stream, id, at) => c.inTurn(() => markDeleted(c, stream, id, at)),
     callBefore: (newest) => callBefore(c, newest),
     earliest: () => earliest(c),
     rollups: (from) => rollups(c, from),
-    resolveGaps: (stream, still) => resolveGaps(c, stream, still),
+    resolveGaps: (stream, still) => c.inTurn(() => resolveGaps(c, stream, still)),
     openGaps: (stream) => openGaps(c, stream),
     recentRequests: (withinMs, now) => recentRequests(c, withinMs, now),
     startRun: async (mode, now) => {

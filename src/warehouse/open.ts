@@ -7,7 +7,7 @@ import { UserError } from '../core/user-error.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { type Migrated, migrate, requireSchema } from './migrate.ts'
 import { createMirror, type MirrorOptions, type Reader } from './mirror.ts'
-import { openTrouble, parseDatabaseUrl } from './place.ts'
+import { laterTrouble, openTrouble, type Place, parseDatabaseUrl } from './place.ts'
 import { postgresSessions } from './postgres.ts'
 import { type Db, openKysely, type Sessions } from './session.ts'
 import { sqliteSessions } from './sqlite.ts'
@@ -42,9 +42,23 @@ export async function openWarehouse(url: string, options: OpenOptions = {}): Pro
       place.kind === 'sqlite'
         ? sqliteSessions(place.path, { mustExist: !write, synchronous: options.synchronous ?? 'normal' })
         : postgresSessions(place.url)
-    return await warehouseOver(sessions, write)
+    return await warehouseOver(explained(sessions, place), write)
   } catch (error) {
     throw error instanceof UserError ? error : openTrouble(place, error)
+  }
+}
+
+/** What goes wrong with the database itself is told to a person; the rest is a bug of ours, and thrown as it is. */
+function explained(sessions: Sessions, place: Place): Sessions {
+  const explain = (error: unknown): never => {
+    throw laterTrouble(place, error) ?? error
+  }
+  return {
+    ...sessions,
+    take: async () => {
+      const session = await sessions.take().catch(explain)
+      return { ...session, run: (text, parameters) => session.run(text, parameters).catch(explain) }
+    },
   }
 }
 

@@ -41,6 +41,20 @@ export function openTrouble(place: Place, error: unknown): UserError {
   return new UserError({ what, ...(advice ?? { ...unexpected, why: `${unexpected.why} (${code})` }) })
 }
 
+/** Likewise for what goes wrong later on, through no fault of ours; undefined for anything else. */
+export function laterTrouble(place: Place, error: unknown): UserError | undefined {
+  const code = codeOf(error)
+  const advice = lost.test(code)
+    ? place.kind === 'sqlite'
+      ? sqliteAdvice(place.path, code)
+      : postgresAdvice(code)
+    : undefined
+  return advice && new UserError({ what: `cannot use the warehouse ${nameOfPlace(place)}`, ...advice })
+}
+
+/** The disk, the connection, the server: not a statement. */
+const lost = /^SQLITE_(FULL|IOERR|CORRUPT|READONLY|BUSY|NOTADB)|^(57P|08|53)|^E[A-Z]{4,}$|Connection terminated/
+
 const unexpected: Advice = {
   why: 'the database answered with an error',
   next: 'look the code up in the documentation of the database',
@@ -137,7 +151,7 @@ const postgresCodes: readonly (readonly [RegExp, Advice])[] = [
     /^(57P03|53)/,
     { why: 'the server is starting, or has no connection or no room left', next: 'try again in a while', exitCode: 1 },
   ],
-  [/^(57P|08)/, { why: 'the connection was lost', next: 'try again', exitCode: 1 }],
+  [/^(57P|08)|Connection terminated/, { why: 'the connection was lost', next: 'try again', exitCode: 1 }],
   [/^55P03|^40/, { why: 'another process holds what is needed', next: 'try again', exitCode: 1 }],
 ]
 

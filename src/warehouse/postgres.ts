@@ -1,14 +1,18 @@
 /** Postgres through a pool: statements used often are prepared by name, values come as the warehouse speaks them. */
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { rfc3339 } from '../core/time.ts'
 import type { Ran, Session, Sessions } from './session.ts'
 
 /** Postgres's numbers of the types that are not read as they come. Source: `select oid, typname from pg_type`. */
 export const oids = { int8: 20, jsonb: 3802, json: 114, timestamptz: 1184, numeric: 1700 } as const
 
-/** `2026-08-21 10:02:11.5+00`, as Postgres writes it in UTC, to `2026-08-21T10:02:11Z`. */
+/** `2026-08-21 10:02:11.5+00`, as Postgres writes it, to `2026-08-21T10:02:11Z`. */
 export function readTime(text: string): string {
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
+  if (text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
+  // The session is set to UTC, but a pooler in between may not care: an offset of hours, or of hours and minutes.
+  const at = Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
+  return rfc3339(Math.floor(at / 1000))
 }
 
 /** Integers as numbers, beyond 2^53 as bigints. */
@@ -27,8 +31,7 @@ const readers: Readonly<Record<number, (text: string) => unknown>> = {
 
 /** A schema other than public is named in the URL: `?schema=desk`. */
 export function postgresSessions(url: string): Sessions {
-  const { connectionString, schema } = splitSchema(url)
-  const settings = ['-c timezone=UTC', ...(schema === null ? [] : [`-c search_path=${schema}`])]
+  const { connectionString, options } = splitUrl(url)
   const sockets = new Set<Socket>()
   const pool = new pg.Pool({
     connectionString,
@@ -37,11 +40,13 @@ export function postgresSessions(url: string): Sessions {
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
     application_name: 'deskmirror',
-    options: settings.join(' '),
+    options,
     types: { getTypeParser: (oid: number) => readers[oid] ?? ((text: string) => standard(oid, text)) },
   })
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // A connection that breaks is replaced, and whoever uses it is told by its query; without listeners it would end the
+  // process besides.
   pool.on('error', () => {})
+  pool.on('connect', (client) => void client.on('error', () => {}))
   const prepared = new WeakMap<pg.PoolClient, Map<string, number>>()
   return {
     kind: 'postgres',
@@ -63,26 +68,47 @@ function standard(oid: number, text: string): unknown {
   return pg.types.getTypeParser(oid)(text)
 }
 
-/** Takes `schema` out of the URL: the server knows no such parameter. Null = the server's own search path. */
-export function splitSchema(url: string): { readonly connectionString: string; readonly schema: string | null } {
+/**
+ * Takes `schema`, which the server does not know, and `options`, which would replace ours, out of the URL. Values come
+ * in the form that `readTime` expects.
+ */
+export function splitUrl(url: string): { readonly connectionString: string; readonly options: string } {
   const parsed = new URL(url)
-  const schema = parsed.searchParams.get('schema')
-  parsed.searchParams.delete('schema')
-  return { connectionString: parsed.href, schema: schema === '' ? null : schema }
+  const schema = parsed.searchParams.get('schema') ?? ''
+  const given = parsed.searchParams.get('options') ?? ''
+  for (const name of ['schema', 'options']) parsed.searchParams.delete(name)
+  const path = schema === '' ? [] : [`-c search_path=${quote(schema)}`]
+  const settings = [given, '-c timezone=UTC', '-c datestyle=ISO', ...path]
+  return { connectionString: parsed.href, options: settings.join(' ').trim() }
+}
+
+/** An identifier as it is, within the server's command line: blanks and backslashes are escaped there. */
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`.replace(/[\\ ]/g, '\\$&')
 }
 
 function session(client: pg.PoolClient, known: WeakMap<pg.PoolClient, Map<string, number>>): Session {
   const uses = known.get(client) ?? new Map<string, number>()
   known.set(client, uses)
+  let lost = false
   return {
     run: async (text, parameters) => {
       const name = nameFor(text, uses)
       const values = parameters as unknown[]
-      const result = await client.query(name === undefined ? { text, values } : { name, text, values })
-      return ran(result)
+      try {
+        return ran(await client.query(name === undefined ? { text, values } : { name, text, values }))
+      } catch (error) {
+        lost ||= isLost(error)
+        throw error
+      }
     },
-    release: (broken) => client.release(broken),
+    release: (broken) => client.release(broken || lost),
   }
+}
+
+/** The server ended the connection (class 57P), or it ended without the server's saying anything. */
+function isLost(error: unknown): boolean {
+  return !(error instanceof pg.DatabaseError) || /^(57P|08)/.test(error.code ?? '')
 }
 
 /** A statement is worth preparing when it comes back; a connection keeps at most this many. */

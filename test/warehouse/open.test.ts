@@ -7,6 +7,7 @@ import { tables } from '../../schema/tables.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { openTrouble, parseDatabaseUrl } from '../../src/warehouse/place.ts'
+import { readTime, splitUrl } from '../../src/warehouse/postgres.ts'
 import { databases } from '../support/databases.ts'
 import { freePort } from '../support/server.ts'
 import { commit, visitor } from './rows.ts'
@@ -157,4 +158,42 @@ test('readers are not blocked by a writer, nor a writer by readers', async () =>
   expect(await reader.count('visitors')).toBe(1)
   await reader.all('commit')
   expect(await reader.count('visitors')).toBe(2)
+})
+
+test('a Postgres that drops its connections is connected to again', async () => {
+  const { place, mirror, count } = await world(databases[2]!)
+  await mirror.commit(commit('visitors', [visitor('v1')]))
+  const other = questions(await place.open())
+  await other.all(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`)
+  const again = async () => (await mirror.commit(commit('visitors', [visitor('v2')]))).changed
+  // The first one may meet a connection whose end has not arrived yet: that is said as something that passes.
+  const changed = await again().catch(async (error: unknown) => {
+    expect(error).toMatchObject({ exitCode: 1 })
+    return again()
+  })
+  expect([changed, await count('visitors')]).toEqual([1, 2])
+})
+
+test('times are read as UTC, whatever the server and the URL say', () => {
+  expect(readTime('2026-08-21 10:02:11.5+00')).toBe('2026-08-21T10:02:11Z')
+  expect(readTime('2026-08-21 10:02:11+02')).toBe('2026-08-21T08:02:11Z')
+  expect(readTime('2026-08-21 10:02:11+05:30')).toBe('2026-08-21T04:32:11Z')
+  expect(splitUrl('postgres://h/d?schema=My%20desk&options=-c%20timezone%3DAsia/Tokyo')).toEqual({
+    connectionString: 'postgres://h/d',
+    options: '-c timezone=Asia/Tokyo -c timezone=UTC -c datestyle=ISO -c search_path="My\\ desk"',
+  })
+})
+
+test('a schema of any name can be the warehouse', async () => {
+  const place = await databases[2]!.make()
+  onTestFinished(() => place.drop())
+  const maker = await place.open()
+  const name = `Desk "1" ${place.url?.slice(-6)}`
+  await maker.query(`create schema "${name.replaceAll('"', '""')}"`)
+  const url = new URL(place.url!)
+  url.searchParams.set('schema', name)
+  const warehouse = await openWarehouse(url.href)
+  expect(await warehouse.query('select current_schema() as name')).toEqual([{ name }])
+  await warehouse.close()
 })
