@@ -7,11 +7,12 @@ import { UserError } from '../core/user-error.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { type Migrated, migrate, requireSchema } from './migrate.ts'
 import { createMirror, type MirrorOptions, type Reader } from './mirror.ts'
-import { laterTrouble, openTrouble, type Place, parseDatabaseUrl } from './place.ts'
+import { type Place, parseDatabaseUrl } from './place.ts'
 import { postgresSessions } from './postgres.ts'
 import { type Db, openKysely, type Sessions } from './session.ts'
 import { sqliteSessions } from './sqlite.ts'
 import { readStatus } from './status.ts'
+import { laterTrouble, openTrouble } from './trouble.ts'
 
 export type Warehouse = {
   readonly kind: Sessions['kind']

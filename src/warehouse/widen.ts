@@ -45,12 +45,8 @@ async function replaceColumn(trx: Db, { table, column, from, to }: Widening): Pr
   const [old, wide] = [sql.ref(column), sql.ref('widened column')]
   const type = sql.raw(declared.sqlite[columnTypeOf[to]])
   await sql`alter table ${sql.table(table)} add column ${wide} ${type}`.execute(trx)
-  const value =
-    to !== 'text'
-      ? old
-      : from === 'boolean'
-        ? sql`case ${old} when 0 then 'false' else 'true' end`
-        : sql`cast(${old} as text)`
+  // A number becomes text by the declared type of its new column; a boolean is a number in SQLite.
+  const value = from === 'boolean' ? sql`case ${old} when 0 then 'false' else 'true' end` : old
   await sql`update ${sql.table(table)} set ${wide} = ${value} where ${old} is not null`.execute(trx)
   await sql`alter table ${sql.table(table)} drop column ${old}`.execute(trx)
   await sql`alter table ${sql.table(table)} rename column ${wide} to ${old}`.execute(trx)
