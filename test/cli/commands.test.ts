@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { deskmirror, emptyFolder, environment, launcher } from './run.ts'
+import { deskmirror, environment, launcher } from './run.ts'
 
 const size = { conversations: 30, visitors: 10, calls: 8, messagesPerConversation: 5, activityPerVisitor: 3, days: 3 }
 const nowhere = mkdtempSync(join(tmpdir(), 'deskmirror-commands-'))
@@ -22,6 +22,11 @@ afterAll(async () => {
   rmSync(nowhere, { recursive: true })
 })
 
+/** Not `emptyFolder`: tests that run side by side share what is cleared away at the end. */
+function folderIn(parent: string): string {
+  return mkdtempSync(join(parent, 'run-'))
+}
+
 function connected(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   return {
     DESKMIRROR_BASE_URL: service.baseUrl,
@@ -31,8 +36,8 @@ function connected(more: Readonly<Record<string, string>> = {}): Record<string, 
   }
 }
 
-test('check, migrate, sync, sync again, status, verify: a first day', async () => {
-  const [cwd, env] = [emptyFolder(), connected()]
+test.concurrent('check, migrate, sync, sync again, status, verify: a first day', async () => {
+  const [cwd, env] = [folderIn(nowhere), connected()]
   const run = (...args: string[]) => deskmirror(args, { cwd, env })
 
   const check = await run('check')
@@ -99,8 +104,8 @@ describe.concurrent('what is wrong is one clear message, with 2 where a person i
   })
 })
 
-test('nobody at the address: every stream fails for one reason, and trying again may help: 1', async () => {
-  const cwd = emptyFolder()
+test.concurrent('nobody at the address: every stream fails for one reason, and trying again may help: 1', async () => {
+  const cwd = folderIn(nowhere)
   const args = ['sync', '--quiet', '--streams', 'availability']
   const { exit, out, err } = await deskmirror(args, {
     cwd,
@@ -110,8 +115,8 @@ test('nobody at the address: every stream fails for one reason, and trying again
   expect(out).toMatch(/^failed: availability: connect ECONNREFUSED 127\.0\.0\.1:1$/m)
 }, 60_000)
 
-test('a scope that the key lacks is named, its streams are left out, the others go on: 3', async () => {
-  const [cwd, env] = [emptyFolder(), connected({ DESKMIRROR_API_KEY: 'svc_live_no_calls' })]
+test.concurrent('a scope that the key lacks is named, its streams are left out, the others go on: 3', async () => {
+  const [cwd, env] = [folderIn(nowhere), connected({ DESKMIRROR_API_KEY: 'svc_live_no_calls' })]
   const { exit, out } = await deskmirror(['sync', '--quiet'], { cwd, env })
   expect(exit).toBe(3)
   expect(out).toMatch(/^skipped: calls, call_recordings: the key lacks the scope calls:read$/m)
@@ -120,7 +125,7 @@ test('a scope that the key lacks is named, its streams are left out, the others 
 }, 30_000)
 
 test('two passes at once: the second says who holds the project, and ends with 1', async () => {
-  const [cwd, env] = [emptyFolder(), connected()]
+  const [cwd, env] = [folderIn(nowhere), connected()]
   const release = slowDown()
   const first = spawn(process.execPath, [launcher, 'sync', '--quiet'], { cwd, env: environment(env), stdio: 'ignore' })
   const ended = new Promise((resolve) => first.on('close', resolve))
@@ -133,7 +138,7 @@ test('two passes at once: the second says who holds the project, and ends with 1
 }, 60_000)
 
 test('SIGINT stops after the page in hand and ends with 1; the next sync goes on', async () => {
-  const [cwd, env] = [emptyFolder(), connected()]
+  const [cwd, env] = [folderIn(nowhere), connected()]
   const release = slowDown()
   const child = spawn(process.execPath, [launcher, 'sync', '--json'], { cwd, env: environment(env) })
   let [out, err] = ['', '']
