@@ -106,6 +106,22 @@ function readTrust(text: string | undefined): Trust | undefined {
   return text === 'honoured' || text === 'ignored' || text === 'refused' ? text : undefined
 }
 
+/**
+ * Whether a fact says something else than it did before, and not only more: a service that changed, or that we
+ * misunderstood.
+ */
+export function contradicts(before: string, now: string): boolean {
+  const [was, is] = [readOrder(before), readOrder(now)]
+  if (was === null || is === null) return before !== now && !/^\d+$/.test(before)
+  const turned = was.way !== null && is.way !== null && was.way !== is.way
+  return turned || is.fields.some((field) => !was.fields.includes(field))
+}
+
+/** What is known, but for what does not work: that is tried again. */
+export function forgiving(list: List, known: Knowledge): Knowledge {
+  return { ...known, trust: ignorance(list).trust, closed: false }
+}
+
 /** What two readers of one list know together; where both know, the later one (`mine`) is believed. */
 export function unite(shared: Knowledge, mine: Knowledge): Knowledge {
   const trust = (side: 'up' | 'down' | 'limit') => (mine.trust[side] === 'try' ? shared.trust[side] : mine.trust[side])

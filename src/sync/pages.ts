@@ -2,11 +2,11 @@
 
 import type { PageRead } from '../api/pager.ts'
 import { readList } from '../api/pager.ts'
-import { type Knowledge, recall, unite } from '../core/knowledge.ts'
+import { contradicts, forgiving, type Knowledge, recall, unite } from '../core/knowledge.ts'
 import type { Lane } from '../core/lane.ts'
 import type { List } from '../core/list.ts'
 import type { Range } from '../core/position.ts'
-import type { Gap, StreamName } from '../core/row.ts'
+import type { Behaviour, Gap, StreamName } from '../core/row.ts'
 import type { Run } from './deps.ts'
 import { stopIfAsked } from './stop.ts'
 
@@ -23,17 +23,35 @@ export async function* pagesOf(run: Run, { stream, list, ranges, lane }: Pass): 
   for await (const read of readList(run.get, { list, known, ranges, lane })) {
     if (read.learned.length > 0) {
       run.known.set(list.name, unite(run.known.get(list.name) ?? known, read.known))
-      for (const { name, value } of read.learned) run.log.info({ event: 'behaviour.learned', stream, name, value })
+      await tell(run, stream, read.learned)
     }
     yield read
     stopIfAsked(run.signal)
   }
 }
 
+/** A reconcile tries again what did not work: the service may have changed. */
 async function knowledge(run: Run, list: List): Promise<Knowledge> {
-  const known = run.known.get(list.name) ?? recall(list, await run.mirror.behaviours())
-  if (!run.known.has(list.name)) run.known.set(list.name, known)
-  return known
+  const known = run.known.get(list.name)
+  if (known !== undefined) return known
+  const recalled = recall(list, await run.mirror.behaviours())
+  run.known.set(list.name, run.mode === 'incremental' ? recalled : forgiving(list, recalled))
+  return run.known.get(list.name) ?? recalled
+}
+
+async function tell(run: Run, stream: StreamName, learned: readonly Behaviour[]): Promise<void> {
+  const before = await run.mirror.behaviours()
+  for (const { name, value, evidence } of learned) {
+    const was = before.get(name)
+    if (was === undefined || !contradicts(was, value)) {
+      run.log.info({ event: 'behaviour.learned', stream, name, value })
+    } else {
+      run.log.warn({ event: 'behaviour.changed', stream, name, value, was })
+      run.notices.add(
+        `The service behaves otherwise than before: ${name} was "${was}" and is "${value}" (${evidence}).`,
+      )
+    }
+  }
 }
 
 /** What a page could not show, as gaps of its stream. */

@@ -42,7 +42,9 @@ export async function sync(deps: SyncDeps): Promise<Synced> {
   try {
     await each([availability, ...lists], guard)
     for (const notice of await orderNotices(run)) run.notices.add(notice)
-    await each([analytics, ...branches, ...leaves], guard)
+    await each([...branches, ...leaves], guard)
+    // Last, as the first day to ask for is the earliest that any row speaks of.
+    await each([analytics], guard)
   } finally {
     clearInterval(pulse)
   }

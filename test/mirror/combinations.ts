@@ -30,6 +30,7 @@ export const unknowns = {
   'storm.messages': [0, 70],
   'storm.activity': [0, 210],
   'move.every': [0, 5],
+  'stale.ms': [0, 300],
   'reopen.byVisitor': [true, false],
   'recordings.none': ['200', '404'],
   'ids.big': [false, true],

@@ -14,7 +14,7 @@ for (const db of databases.filter(({ name }) => name !== 'pglite')) {
         try {
           const warehouse = await place.open()
           const first = await syncOnce(place.url!, sandbox)
-          sandbox.set({ 'move.every': 0 })
+          sandbox.set({ 'move.every': 0, 'stale.ms': 0 })
           sandbox.churn(60, n)
           await syncOnce(place.url!, sandbox)
           const last = await syncOnce(place.url!, sandbox, { mode: 'reconcile' })

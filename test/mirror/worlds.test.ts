@@ -40,7 +40,7 @@ test('300 random worlds, changed at random between the passes, are mirrored true
       try {
         const warehouse = await place.open()
         await syncOnce(place.url!, sandbox)
-        sandbox.set({ 'move.every': 0 })
+        sandbox.set({ 'move.every': 0, 'stale.ms': 0 })
         sandbox.churn(changes, seed)
         await syncOnce(place.url!, sandbox)
         const last = await syncOnce(place.url!, sandbox, { mode: 'reconcile' })
