@@ -64,7 +64,8 @@ function explain(scope: Scope, { failure }: CallFailed): CheckItem {
   const detail = describe(failure)
   if (failure.kind !== 'denied') {
     const hint = 'check DESKMIRROR_BASE_URL, and whether this machine reaches that address'
-    return { name: 'connection', state: 'error', detail, hint }
+    const retryable = failure.kind === 'transient' || failure.kind === 'throttled'
+    return { name: 'connection', state: 'error', detail, hint, retryable }
   }
   if (failure.scope !== null || failure.code === 'api_key_scope_missing') {
     const hint = `without ${scope} these stay empty: ${streamsOf(scope)}; ${newKey} that has it`

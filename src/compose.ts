@@ -16,6 +16,7 @@ import { verify } from './verify/verify.ts'
 import { type Lock, silenceMs } from './warehouse/lock.ts'
 import type { Migrated } from './warehouse/migrate.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
+import { UnusedWarehouse } from './warehouse/unused.ts'
 
 export type SyncOptions = {
   readonly mode: RunMode
@@ -56,7 +57,7 @@ export async function syncProject(config: Config, project: ProjectConfig, option
         },
         log,
       })
-      if (synced.denied !== null) throw deniedError(project, synced.denied)
+      if (synced.stopped !== null) throw stoppedError(project, synced.stopped)
       const { gaps } = await warehouse.status(project.projectId, Date.now(), project.rate)
       const total = (of: (report: (typeof synced.reports)[number]) => number) =>
         synced.reports.reduce((sum, report) => sum + of(report), 0)
@@ -103,8 +104,10 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
     return { name: 'warehouse', state: 'ok', detail, hint: null }
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    const state = error.exitCode === 2 && /not there|not been mirrored|no tables/.test(error.why) ? 'warning' : 'error'
-    return { name: 'warehouse', state, detail: `${error.what}: ${error.why}`, hint: error.next }
+    if (error instanceof UnusedWarehouse) {
+      return { name: 'warehouse', state: 'ok', detail: 'empty; the first `deskmirror sync` fills it', hint: null }
+    }
+    return { name: 'warehouse', state: 'error', detail: `${error.what}: ${error.why}`, hint: error.next }
   }
 }
 
@@ -227,12 +230,20 @@ async function connect(
   return { client, budget, signal: soft, stop: () => own.abort() }
 }
 
-function deniedError(project: ProjectConfig, failure: Failure): UserError {
-  const code = failure.kind === 'denied' ? failure.code : ''
-  const next =
-    code === 'api_key_wrong_project'
-      ? 'set DESKMIRROR_PROJECT_ID to the project that the key belongs to, or use a key of this project'
-      : 'create a key under Settings > API keys (only the account owner can) and set DESKMIRROR_API_KEY'
-  const what = `the service denies the key of the project ${project.name}`
-  return new UserError({ what, why: describe(failure), next, exitCode: 2 })
+function stoppedError(project: ProjectConfig, failure: Failure): UserError {
+  const why = describe(failure)
+  const at = `at ${project.baseUrl.href} (project ${project.name})`
+  if (failure.kind === 'denied') {
+    const next =
+      failure.code === 'api_key_wrong_project'
+        ? 'set DESKMIRROR_PROJECT_ID to the project that the key belongs to, or use a key of this project'
+        : 'create a key under Settings > API keys (only the account owner can) and set DESKMIRROR_API_KEY'
+    return new UserError({ what: `the service denies the key of the project ${project.name}`, why, next, exitCode: 2 })
+  }
+  if (failure.kind === 'refused') {
+    const next = 'check DESKMIRROR_BASE_URL (with its version segment, if it has one) and DESKMIRROR_PROJECT_ID'
+    return new UserError({ what: `nobody serves this API ${at}`, why, next, exitCode: 2 })
+  }
+  const next = 'check DESKMIRROR_BASE_URL and the network; the next sync goes on where this one stopped'
+  return new UserError({ what: `the service does not answer ${at}`, why, next, exitCode: 1 })
 }

@@ -63,6 +63,7 @@ export function createClient(options: ClientOptions): Client {
   const writes = new Pool(baseUrl.origin, { connections: 8, pipelining: 0, allowH2: false, connect })
   const share = createRetryShare()
   let sent = 0
+  let heard = false
 
   async function send(call: Call): Promise<Answer> {
     const lease = await slotFor(call)
@@ -77,6 +78,7 @@ export function createClient(options: ClientOptions): Client {
       },
       onHead: () => {
         answered = true
+        heard = true
         budget.answered(lease)
       },
     })
@@ -110,7 +112,7 @@ export function createClient(options: ClientOptions): Client {
 
   const onRetry = (failure: Failure, waitMs: Ms) => {
     const throttled = failure.kind === 'throttled'
-    log?.warn({
+    log?.[throttled ? 'warn' : 'debug']({
       event: throttled ? 'call.throttled' : 'call.retried',
       why: describe(failure),
       wait_ms: Math.round(throttled ? failure.waitMs : waitMs),
@@ -124,6 +126,7 @@ export function createClient(options: ClientOptions): Client {
         share,
         random,
         signal,
+        heard: () => heard,
         onRetry,
       }),
     send,

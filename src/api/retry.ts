@@ -4,6 +4,9 @@ import pRetry from 'p-retry'
 import { CallFailed, type Failure } from '../core/failure.ts'
 import type { Ms } from '../core/time.ts'
 
+/** Tries of a read while nobody has ever answered: a wrong address should be told soon. */
+const unheardAttempts = 3
+
 export type RetryPolicy = {
   /** Tries of one read that may fail, the first included. A 429 is none. */
   readonly attempts: number
@@ -43,6 +46,8 @@ export type RetryDeps = {
   /** 0 to below 1. */
   readonly random: () => number
   readonly signal: AbortSignal
+  /** Whether the service has answered anything so far. */
+  readonly heard: () => boolean
   readonly onRetry: (failure: Failure, waitMs: Ms) => void
 }
 
@@ -65,7 +70,8 @@ export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps)
       // The budget makes the next try wait.
       return asked > policy.patienceMs ? null : 0
     }
-    if (failure.kind !== 'transient' || retry >= policy.attempts) return null
+    const attempts = failure.kind === 'transient' && !failure.left && !deps.heard() ? unheardAttempts : policy.attempts
+    if (failure.kind !== 'transient' || retry >= attempts) return null
     asked += failure.waitMs ?? 0
     if (asked > policy.patienceMs || !share.spend()) return null
     return (failure.waitMs ?? 0) + random() * Math.min(policy.capMs, policy.baseMs * 2 ** (retry - 1))

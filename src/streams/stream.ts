@@ -1,4 +1,5 @@
 /** What a stream is: data and pure functions, told apart by how the service lets it be read. */
+import type { Day } from '../core/days.ts'
 import type { List } from '../core/list.ts'
 import type { ChildStream } from '../core/mirror.ts'
 import type { Json, MirrorRow, StreamName } from '../core/row.ts'
@@ -47,7 +48,7 @@ export type DailyStream = {
   readonly name: Extract<StreamName, 'analytics'>
   readonly scope: Scope
   readonly path: (project: string) => string
-  readonly row: (item: Json, from: Seconds, to: Seconds) => MirrorRow
+  readonly row: (item: Json, day: Day, readAt: Seconds) => MirrorRow
 }
 
 /** A document that shows this moment only. */

@@ -43,7 +43,7 @@ async function readDay(run: Run, stream: DailyStream, one: Day, again: boolean):
     if (isRefused(error) && one.to > now) return ask(now)
     throw error
   })
-  const rows = [stream.row(answer.data, one.from, one.to)]
+  const rows = [stream.row(answer.data, one, answer.servedAt ?? now)]
   const { changed } = await run.mirror.commit({ stream: stream.name, rows, askedAt: answer.askedAt })
   run.tally.stored(stream.name, 1, changed)
 }

@@ -1,5 +1,6 @@
 /** What a sync run is told and may use: values and functions, so that the story knows no HTTP and no SQL. */
 import type { Get } from '../core/call.ts'
+import type { Failure } from '../core/failure.ts'
 import type { Knowledge } from '../core/knowledge.ts'
 import type { Lane } from '../core/lane.ts'
 import type { Mirror, RunMode } from '../core/mirror.ts'
@@ -39,6 +40,8 @@ export type Run = SyncDeps & {
   readonly tally: Tally
   readonly known: Map<string, Knowledge>
   readonly notices: Set<string>
+  /** What ended a stream before its end. */
+  readonly failures: Map<StreamName, Failure>
   /** The service's clock as last heard; this machine's where the service sends no `Date`. */
   readonly serviceNow: () => Seconds
 }

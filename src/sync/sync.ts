@@ -22,8 +22,8 @@ export type Synced = {
   readonly outcome: RunOutcome
   readonly reports: readonly StreamReport[]
   readonly notices: readonly string[]
-  /** The failure that stopped the whole run: a key that may do nothing. */
-  readonly denied: Failure | null
+  /** The failure that stopped the whole run: a key that may do nothing, or an address where nobody serves this API. */
+  readonly stopped: Failure | null
 }
 
 /** Runs one pass to its end, or to the end of the pages in hand. Never throws CallFailed; anything thrown is a bug. */
@@ -32,15 +32,17 @@ export async function sync(deps: SyncDeps): Promise<Synced> {
   const signal = AbortSignal.any([deps.signal, stop.signal])
   const run = await begin({ ...deps, signal })
   const pulse = setInterval(() => void beat(run), 1000)
-  let denied: Failure | null = null
+  let stopped: Failure | null = null
   const guard = (stream: Stream) =>
     guarded(run, stream).catch((error) => {
-      denied ??= error instanceof CallFailed ? error.failure : null
+      stopped ??= error instanceof CallFailed ? error.failure : null
       stop.abort()
       if (!(error instanceof CallFailed)) throw error
     })
   try {
     await each([availability, ...lists], guard)
+    stopped ??= noService(run)
+    if (stopped !== null) stop.abort()
     for (const notice of await orderNotices(run)) run.notices.add(notice)
     await each([...branches, ...leaves], guard)
     // Last, as the first day to ask for is the earliest that any row speaks of.
@@ -49,10 +51,10 @@ export async function sync(deps: SyncDeps): Promise<Synced> {
     clearInterval(pulse)
   }
   const reports = run.tally.reports()
-  const outcome = await outcomeOf(run, deps.signal.aborted, denied !== null, reports)
+  const outcome = await outcomeOf(run, deps.signal.aborted, stopped !== null, reports)
   await beat(run)
   await run.mirror.finishRun(run.id, outcome, reports, run.now())
-  return { outcome, reports, notices: [...run.notices], denied }
+  return { outcome, reports, notices: [...run.notices], stopped }
 }
 
 async function begin(deps: SyncDeps): Promise<Run> {
@@ -65,6 +67,7 @@ async function begin(deps: SyncDeps): Promise<Run> {
     tally,
     known: new Map(),
     notices: new Set(),
+    failures: new Map(),
     serviceNow: () => Math.floor(deps.now() / 1000) + ahead,
     get: async (path, query, lane) => {
       const answer = await deps.get(path, query, lane)
@@ -92,6 +95,7 @@ async function guarded(run: Run, stream: Stream): Promise<void> {
   } catch (error) {
     if (!(error instanceof CallFailed)) throw error
     const { failure } = error
+    run.failures.set(stream.name, failure)
     if (failure.kind === 'denied' && failure.scope === null && failure.code !== 'api_key_scope_missing') throw error
     if (failure.kind === 'denied') run.tally.skip(stream.name, failure.scope ?? stream.scope)
     else run.tally.fail(stream.name, describe(failure))
@@ -99,6 +103,15 @@ async function guarded(run: Run, stream: Stream): Promise<void> {
   } finally {
     run.tally.close(stream.name)
   }
+}
+
+/** The failure of all streams, if none got anywhere and none was refused for itself: then it is not about the streams. */
+function noService(run: Run): Failure | null {
+  const failures = [...run.failures.values()]
+  const [first = null] = failures
+  const astray = (failure: Failure) =>
+    failure.kind === 'transient' || (failure.kind === 'refused' && (failure.status < 400 || failure.status === 404))
+  return failures.length === run.tally.reports().length && failures.every(astray) ? first : null
 }
 
 function work(run: Run, stream: Stream): Promise<void> {

@@ -58,7 +58,8 @@ export async function openGaps(c: Context, stream: StreamName): Promise<Gap[]> {
     .where('project_id', '=', c.project)
     .where('stream', '=', stream)
     .where('resolved_at', 'is', null)
-    .orderBy('id')
+    .orderBy('from_ts')
+    .orderBy('subject')
     .execute()
   return rows.map((row) => ({ stream, from: seconds(row.from_ts), to: seconds(row.to_ts), reason: row.reason }))
 }

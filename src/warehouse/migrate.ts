@@ -4,6 +4,7 @@ import { type Migration, migrations } from '../../schema/migrations/migrations.t
 import { type DatabaseKind, declared } from '../../schema/portable.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Db } from './session.ts'
+import { UnusedWarehouse } from './unused.ts'
 
 /** `from`: null = the database was empty. */
 export type Migrated = { readonly from: string | null; readonly to: string; readonly applied: readonly string[] }
@@ -26,13 +27,11 @@ export async function requireSchema(db: Db, kind: DatabaseKind, list = migration
   const done = (await hasLedger(db, kind)) ? await readLedger(db) : []
   refuseNewer(done, list)
   if (done.length === Object.keys(list).length) return
+  if (done.length === 0) throw new UnusedWarehouse()
   throw new UserError({
     what: 'cannot read the warehouse',
-    why:
-      done.length === 0
-        ? 'nothing has been mirrored into it yet'
-        : `its schema is of an older version (${done.at(-1)})`,
-    next: done.length === 0 ? 'run `deskmirror sync` first' : 'run `deskmirror migrate`',
+    why: `its schema is of an older version (${done.at(-1)})`,
+    next: 'run `deskmirror migrate`',
     exitCode: 2,
   })
 }

@@ -1,4 +1,6 @@
 /** Opens the warehouse that a URL names, brings its schema up to date, and says clearly what is wrong where it cannot. */
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { Mirror } from '../core/mirror.ts'
 import type { Rate } from '../core/rate.ts'
@@ -13,6 +15,7 @@ import { type Db, openKysely, type Sessions } from './session.ts'
 import { sqliteSessions } from './sqlite.ts'
 import { readStatus } from './status.ts'
 import { laterTrouble, openTrouble } from './trouble.ts'
+import { UnusedWarehouse } from './unused.ts'
 
 export type Warehouse = {
   readonly kind: Sessions['kind']
@@ -38,6 +41,9 @@ export type OpenOptions = {
 export async function openWarehouse(url: string, options: OpenOptions = {}): Promise<Warehouse> {
   const place = parseDatabaseUrl(url)
   const write = options.use !== 'read'
+  if (!write && place.kind === 'sqlite' && existsSync(dirname(resolve(place.path))) && !existsSync(place.path)) {
+    throw new UnusedWarehouse()
+  }
   try {
     const sessions =
       place.kind === 'sqlite'

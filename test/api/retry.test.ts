@@ -106,6 +106,12 @@ describe('the share of retries', () => {
   })
 })
 
+/** A log that tells of each retry. */
+function onRetry(tell: (event: Readonly<Record<string, unknown>>) => unknown) {
+  const debug = (event: Readonly<Record<string, unknown>>) => event.event === 'call.retried' && tell(event)
+  return { debug: (event: Readonly<Record<string, unknown>>) => void debug(event), warn: () => {} }
+}
+
 describe('the wish to stop', () => {
   test('ends a read that waits for its answer, at once', async () => {
     const stop = new AbortController()
@@ -115,7 +121,7 @@ describe('the wish to stop', () => {
 
   test('ends a read that waits for its next try, at once', async () => {
     const stop = new AbortController()
-    const log = { debug: () => {}, warn: () => stop.abort() }
+    const log = onRetry(() => stop.abort())
     const retries = { ...quickRetries, baseMs: 1e9, capMs: 1e9 }
     const { reading, service } = await readFrom(broken, { signal: stop.signal, log, retries, random: () => 0.5 })
     expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
@@ -141,7 +147,7 @@ describe('the wish to stop', () => {
 
 test('a wait before the next try is a random part of a growing time', async () => {
   const waits: unknown[] = []
-  const log = { debug: () => {}, warn: (event: Readonly<Record<string, unknown>>) => void waits.push(event.wait_ms) }
+  const log = onRetry((event) => waits.push(event.wait_ms))
   const retries = { attempts: 6, baseMs: 4, capMs: 20, patienceMs: 1000 }
   const { reading } = await readFrom(broken, { log, retries, random: () => 0.5 })
   await failureOf(reading)
