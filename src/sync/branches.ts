@@ -1,21 +1,30 @@
 /** One parent's list: its messages, its activity. */
-
 import type { ChildRead } from '../core/mirror.ts'
-import { everything, type Range, readPosition, writePosition } from '../core/position.ts'
+import { readPosition, writePosition } from '../core/position.ts'
 import type { BranchStream } from '../streams/stream.ts'
-import type { ReadChild } from './children.ts'
+import { type ReadChild, syncChildren } from './children.ts'
 import type { Run } from './deps.ts'
 import { pagesOf } from './pages.ts'
+import { earlier, isEarlier, keepStart, startOf } from './start-date.ts'
 
-/** Reads what is new under one parent (all of it where the run proof-reads), page by page. */
-export function branchReader(run: Run, stream: BranchStream): ReadChild {
+/** The lists of all parents that are due; of all parents at all, where the start date was moved back. */
+export async function syncBranches(run: Run, stream: BranchStream): Promise<void> {
+  const further = (await earlier(run, stream.name)).length > 0
+  if (further) await run.mirror.makeDue(stream.name, 'all', run.now())
+  await syncChildren(run, stream.name, branchReader(run, stream, further || run.mode !== 'incremental'))
+  await keepStart(run, stream.name)
+}
+
+/** Reads what is new under one parent, or all of it, page by page. */
+function branchReader(run: Run, stream: BranchStream, whole: boolean): ReadChild {
   return async (child, lane) => {
-    const start: Range = stream.name === 'visitor_activity' ? { ...everything, lo: run.startDate ?? 0 } : everything
-    const ranges = run.mode === 'incremental' ? readPosition(child.position, start) : [start]
+    const start = startOf(run, stream.name)
+    const ranges = whole ? [start] : readPosition(child.position, start)
     const list = stream.list(run.project, child.parentId)
     const missing = new Set<string>()
     for await (const read of pagesOf(run, { stream: stream.name, list, ranges, lane })) {
-      const { rows, unreadable } = stream.rows(read.items, child.parentId)
+      const { rows: all, unreadable } = stream.rows(read.items, child.parentId)
+      const rows = all.filter((row) => !isEarlier(run, row))
       for (const { reason } of read.missed) missing.add(reason)
       if (unreadable > 0) missing.add('rows without a key that could not be stored')
       const end = read.done ? { child: endOf(stream, child, writePosition(read.position), [...missing]) } : {}

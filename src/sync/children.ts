@@ -2,19 +2,19 @@
  * What is read one parent at a time: messages, activity, recordings. What is left to read is a query over the
  * warehouse, so a child that fails is simply due again later, and never holds up the others.
  */
-import pMap from 'p-map'
 import { CallFailed, describe } from '../core/failure.ts'
 import type { Lane } from '../core/lane.ts'
 import { type ChildStream, childStreams, type DueChild } from '../core/mirror.ts'
 import type { Ms } from '../core/time.ts'
 import { lists } from '../streams/catalog.ts'
 import { laneFor, type Run } from './deps.ts'
-import { isGone, stopIfAsked } from './stop.ts'
+import { sideBySide } from './side-by-side.ts'
+import { isGone, isRefused, stopIfAsked } from './stop.ts'
 
 export type ReadChild = (child: DueChild, lane: Lane) => Promise<void>
 
 const portion = 400
-const sideBySide = 16
+const atOnce = 16
 
 /** A reconcile reads again at least so many parents' children, and at least one in so many: each within a week of nights. */
 const proofRead = { atLeast: 1000, oneIn: 7 }
@@ -36,7 +36,7 @@ export async function syncChildren(run: Run, stream: ChildStream, read: ReadChil
   if (lost.length > 0) run.tally.fail(stream, `${lost.length} of its lists could not be read; they are due again soon`)
 }
 
-/** Reads the children of these parents; gives back those that could not be read. */
+/** Reads the children of these parents; gives back those that failed and may not fail another time. */
 async function readAll(run: Run, stream: ChildStream, due: readonly DueChild[], read: ReadChild): Promise<DueChild[]> {
   const attempt = async (child: DueChild) => {
     stopIfAsked(run.signal)
@@ -44,23 +44,23 @@ async function readAll(run: Run, stream: ChildStream, due: readonly DueChild[], 
       await read(child, laneFor(run, child.fetched === 0))
       return []
     } catch (error) {
-      return (await settle(run, stream, child, error)) ? [] : [child]
+      await settle(run, stream, child, error)
+      return isRefused(error) ? [] : [child]
     }
   }
-  return (await pMap(due, attempt, { concurrency: sideBySide })).flat()
+  return (await sideBySide(due, atOnce, attempt)).flat()
 }
 
-/** After a failed read of one child. True: nothing is missing, as the parent itself is gone. Throws what stops the stream. */
-async function settle(run: Run, stream: ChildStream, child: DueChild, error: unknown): Promise<boolean> {
+/** After a failed read of one child: it is due again later, and a gap until then. Throws what stops the stream. */
+async function settle(run: Run, stream: ChildStream, child: DueChild, error: unknown): Promise<void> {
   if (!(error instanceof CallFailed)) throw error
   const { failure } = error
   if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
   if (isGone(error) && (await parentIsGone(run, stream, child.parentId))) {
     await run.mirror.markDeleted(childStreams[stream], child.parentId, run.now())
-    return true
+    return
   }
   await run.mirror.childFailed(stream, child.parentId, describe(failure), run.now() + backOff(child.attempts))
-  return false
 }
 
 /** A 404 of the child says that there is no such parent: the parent is asked itself before it is believed. */

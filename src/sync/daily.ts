@@ -3,7 +3,7 @@ import { type Day, daysBetween } from '../core/days.ts'
 import { day, hour, rfc3339, type Seconds } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
 import { laneFor, type Run } from './deps.ts'
-import { isRefused, stopIfAsked } from './stop.ts'
+import { isGone, isRefused, stopIfAsked } from './stop.ts'
 
 /** A day's rollup may still change for so long after its end (late calls, late replies). */
 const settling = day
@@ -40,7 +40,7 @@ async function readDay(run: Run, stream: DailyStream, one: Day, again: boolean):
   const now = run.serviceNow()
   const answer = await ask(one.to).catch((error) => {
     // The day in progress ends in the future, which a service may not accept.
-    if (isRefused(error) && one.to > now) return ask(now)
+    if (isRefused(error) && !isGone(error) && one.to > now) return ask(now)
     throw error
   })
   const rows = [stream.row(answer.data, one, answer.servedAt ?? now)]

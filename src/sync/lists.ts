@@ -1,12 +1,13 @@
 /** The lists of a project: what is new since the cursor, or all of it. */
 import type { Lane } from '../core/lane.ts'
-import { everything, type Range, readPosition, writePosition } from '../core/position.ts'
+import { type Range, readPosition, writePosition } from '../core/position.ts'
 import type { Gap } from '../core/row.ts'
 import { day } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { laneFor, type Run } from './deps.ts'
 import { readOpenWork } from './open-work.ts'
 import { gapsOf, pagesOf } from './pages.ts'
+import { earlier, keepStart, startOf } from './start-date.ts'
 import { settleUnseen } from './vanished.ts'
 
 /** How many of the newest calls are read again by each pass: late ones appear among them. They fit one page. */
@@ -15,9 +16,11 @@ const readAgainAtMost = 150
 export async function syncList(run: Run, stream: ListStream): Promise<void> {
   if (run.mode !== 'incremental') return readWhole(run, stream)
   const stored = await run.mirror.cursor(stream.name)
-  const ranges = readPosition(stored, startOf(run, stream))
-  const late = stream.name === 'calls' ? await lookBack(run, ranges) : ranges
-  await readRanges(run, stream, { cursor: stream.name, ranges: late, lane: laneFor(run, stored === null) })
+  const ranges = readPosition(stored, startOf(run, stream.name))
+  const all =
+    stream.name === 'calls' ? [...(await lookBack(run, ranges)), ...(await earlier(run, stream.name))] : ranges
+  await readRanges(run, stream, { cursor: stream.name, ranges: all, lane: laneFor(run, stored === null) })
+  await keepStart(run, stream.name)
   if (stream.name === 'conversations' && stored !== null) await readOpenWork(run, stream)
 }
 
@@ -29,9 +32,10 @@ async function readWhole(run: Run, stream: ListStream): Promise<void> {
   const cursor = `${stream.name}:whole`
   const stored = run.mode === 'full' ? null : await run.mirror.cursor(cursor)
   if (stored === null) await run.mirror.forgetCensus(cursor)
-  const ranges = readPosition(stored, startOf(run, stream))
+  const ranges = readPosition(stored, startOf(run, stream.name))
   const missed = await readRanges(run, stream, { cursor, ranges, lane: laneFor(run, false), census: cursor })
   if (stored === null) await run.mirror.resolveGaps(stream.name, missed)
+  await keepStart(run, stream.name)
   await settleUnseen(run, stream, cursor)
   await run.mirror.commit({ stream: stream.name, rows: [], askedAt: run.now(), cursors: { [cursor]: null } })
   await run.mirror.forgetCensus(cursor)
@@ -64,10 +68,6 @@ async function readRanges(run: Run, stream: ListStream, { cursor, ranges, lane, 
     run.tally.stored(stream.name, rows.length, changed)
   }
   return missed
-}
-
-function startOf(run: Run, stream: ListStream): Range {
-  return stream.name === 'calls' ? { ...everything, lo: run.startDate ?? 0 } : everything
 }
 
 /** Calls can come late: the open end begins a day earlier, but not so early that it would need another page. */

@@ -11,7 +11,7 @@ export function isGone(error: unknown): boolean {
   return error instanceof CallFailed && error.failure.kind === 'refused' && error.failure.status === 404
 }
 
-/** Whether the service understood and will not do it, for another reason than that the row is gone. */
+/** Whether the service understood and will not do it: asking again changes nothing. */
 export function isRefused(error: unknown): boolean {
-  return error instanceof CallFailed && error.failure.kind === 'refused' && error.failure.status !== 404
+  return error instanceof CallFailed && error.failure.kind === 'refused'
 }

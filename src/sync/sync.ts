@@ -9,7 +9,7 @@ import { analytics } from '../streams/analytics.ts'
 import { availability } from '../streams/availability.ts'
 import { branches, catalog, leaves, lists } from '../streams/catalog.ts'
 import type { Stream } from '../streams/stream.ts'
-import { branchReader } from './branches.ts'
+import { syncBranches } from './branches.ts'
 import { syncChildren } from './children.ts'
 import { syncDaily } from './daily.ts'
 import type { Run, SyncDeps } from './deps.ts'
@@ -119,7 +119,7 @@ function work(run: Run, stream: Stream): Promise<void> {
     case 'list':
       return syncList(run, stream)
     case 'branch':
-      return syncChildren(run, stream.name, branchReader(run, stream))
+      return syncBranches(run, stream)
     case 'leaf':
       return syncChildren(run, stream.name, leafReader(run, stream))
     case 'daily':

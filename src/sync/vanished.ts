@@ -1,16 +1,16 @@
 /** Rows that a list did not show: each is asked for by its id, and gone only if the service says so. */
-import pMap from 'p-map'
 import type { Lane } from '../core/lane.ts'
 import type { MirrorRow } from '../core/row.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { laneFor, type Run } from './deps.ts'
+import { sideBySide } from './side-by-side.ts'
 import { isGone, stopIfAsked } from './stop.ts'
 
 /** More than this share of a table, and more than so many rows, vanish by a fault sooner than by intent. */
 const suspicious = { share: 0.25, rows: 25 }
 
 const portion = 100
-const sideBySide = 8
+const atOnce = 8
 
 /** After a whole list: reads what it did not show, and marks what is gone. */
 export async function settleUnseen(run: Run, stream: ListStream, census: string): Promise<void> {
@@ -54,5 +54,5 @@ export function readAgain(
     run.tally.stored(stream.name, rows.length, (await run.mirror.commit(commit)).changed)
     return { row: rows[0] ?? null }
   }
-  return pMap(ids, read, { concurrency: sideBySide })
+  return sideBySide(ids, atOnce, read)
 }

@@ -12,6 +12,7 @@ import type { Seconds } from '../core/time.ts'
 import { catalog } from '../streams/catalog.ts'
 import { fieldsOf } from '../streams/row.ts'
 import type { BranchStream, DailyStream, LeafStream, ListStream, Stream } from '../streams/stream.ts'
+import { isEarlier } from '../sync/start-date.ts'
 import { isGone, stopIfAsked } from '../sync/stop.ts'
 import { differingFields } from './differences.ts'
 
@@ -164,7 +165,8 @@ async function compareBranches(deps: VerifyDeps, stream: BranchStream, compariso
     const there = new Map<string, string>()
     try {
       for await (const items of pages(deps, stream.list(deps.project, parent), start)) {
-        for (const row of stream.rows(items, parent).rows) there.set(keyOf(stream, row), row.raw)
+        const rows = stream.rows(items, parent).rows.filter((row) => !isEarlier(deps, row))
+        for (const row of rows) there.set(keyOf(stream, row), row.raw)
       }
     } catch (error) {
       if (!isGone(error)) throw error

@@ -44,10 +44,10 @@ export const combinations = make(unknowns) as Partial<Switches>[]
 
 /** More than a page of each list, and of some conversations. */
 export const someThousandRows = {
-  conversations: 260,
-  visitors: 240,
-  calls: 230,
-  messagesPerConversation: [1, 75],
-  activityPerVisitor: [0, 12],
-  days: 20,
+  conversations: 255,
+  visitors: 235,
+  calls: 225,
+  messagesPerConversation: [1, 55],
+  activityPerVisitor: [0, 4],
+  days: 4,
 } as const

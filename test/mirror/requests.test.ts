@@ -86,3 +86,24 @@ test('a flag set or lifted elsewhere shows in the next incremental pass', async 
     expect(Number(changes[0]!.n)).toBe(10)
   })
 })
+
+test('a start date holds calls, activity and rollups back, and gives them free when it is moved back', async () => {
+  await mirrored({ conversations: 20, visitors: 30, calls: 60, days: 20 }, {}, async (place, sandbox) => {
+    const warehouse = await place.open()
+    const startDate = Math.floor(sandbox.now() / 1000) - 5 * 86_400
+    await syncOnce(place.url!, sandbox, { project: { startDate } })
+    const since = new Date(startDate * 1000).toISOString()
+    for (const table of ['calls', 'visitor_activity']) {
+      const [{ early }] = (await warehouse.query(
+        `select count(*) as early from ${table} where occurred_at < '${since.slice(0, 19)}Z'`,
+      )) as [{ early: number }]
+      expect(early).toBeLessThan(5)
+    }
+    expect(await warehouse.query('select count(*) as n from analytics_rollups')).toEqual([{ n: 6 }])
+    await syncOnce(place.url!, sandbox)
+    expect(await unlike(warehouse, sandbox)).toEqual([])
+    sandbox.resetLog()
+    await syncOnce(place.url!, sandbox)
+    expect(sandbox.log().length).toBeLessThanOrEqual(8)
+  })
+})

@@ -1,10 +1,11 @@
+/** The contract: run on each database, in a file of its own, so that they run side by side. */
 import { describe, expect, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { databases } from '../support/databases.ts'
+import type { TestDatabase } from '../support/databases.ts'
 import { combinations, someThousandRows } from './combinations.ts'
 import { syncOnce, unexplained } from './mirroring.ts'
 
-for (const db of databases.filter(({ name }) => name !== 'pglite')) {
+export function everyCombination(db: TestDatabase): void {
   describe(`whatever the service turns out to do, the mirror is true or says where it is not — ${db.name}`, () => {
     for (const [n, switches] of combinations.entries()) {
       test(`combination ${n + 1} of ${combinations.length}`, async () => {

@@ -1,0 +1,4 @@
+import { databases } from '../support/databases.ts'
+import { everyCombination } from './every-combination.ts'
+
+for (const db of databases) if (db.name === 'sqlite') everyCombination(db)
