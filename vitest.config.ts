@@ -6,6 +6,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/servers.ts'],
     pool: 'forks',
+    maxWorkers: 2,
     // Starting PGlite or a random world on a busy machine takes its time; no test measures time.
     testTimeout: 60_000,
     hookTimeout: 60_000,
