@@ -1,5 +1,6 @@
 /** Reads a list page by page: asks what the walk wants to know, and hands over what came. The walk is the only memory. */
 import type { Answer, Get, Query } from '../core/call.ts'
+import type { Page } from '../core/evidence.ts'
 import { CallFailed } from '../core/failure.ts'
 import { type Knowledge, lessons } from '../core/knowledge.ts'
 import type { Lane } from '../core/lane.ts'
@@ -8,18 +9,7 @@ import type { Asked } from '../core/order.ts'
 import type { Range } from '../core/position.ts'
 import type { Behaviour, Json } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
-import {
-  ask,
-  type Page,
-  position,
-  type Refused,
-  reasons,
-  refused,
-  type Step,
-  startWalk,
-  step,
-  type Walk,
-} from '../core/walk.ts'
+import { ask, position, type Refused, reasons, refused, type Step, startWalk, step, type Walk } from '../core/walk.ts'
 
 export type Missed = { readonly range: Range; readonly reason: string }
 

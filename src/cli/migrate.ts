@@ -1,9 +1,9 @@
 /** `deskmirror migrate`: brings the warehouse to this version's schema. */
 import { Command } from 'commander'
+import type { Migrated } from '../warehouse/migrate.ts'
 import { type Answer, give } from './answer.ts'
 import { jsonOption } from './options.ts'
 import type { Shell } from './shell.ts'
-import type { Migrated } from './work.ts'
 
 const examples = `
 Every command that writes does this itself. Needs the database only: no address, no key.

@@ -10,9 +10,11 @@
  *    │      edge did not move ──▶ ask without overlap ──▶ still not: a crowded second; name it, go on behind it
  *    └────────────────────────────────────────────────┘
  */
+import { beyond, edgeOf, pretend, secondOf } from './edge.ts'
+import { learn, newsOf, type Page } from './evidence.ts'
 import { ignorance, type Knowledge, type Side } from './knowledge.ts'
-import { defaultPage, type List, pageLimit } from './list.ts'
-import { type Asked, dropStanding, highest, learnOrder, lowest, type Order, type Times } from './order.ts'
+import { type List, pageLimit } from './list.ts'
+import { type Asked, highest, learnOrder, type Order } from './order.ts'
 import type { Range } from './position.ts'
 import type { Seconds } from './time.ts'
 
@@ -47,14 +49,6 @@ type Leg = {
   readonly since: Seconds | null
   /** What is missing if nothing more comes on any side; null = then nothing is. */
   readonly doubt: Range | null
-}
-
-export type Page = {
-  readonly ids: readonly string[]
-  readonly times: readonly Times[]
-  readonly hasMore: boolean
-  /** The service's clock; null where it does not tell. */
-  readonly servedAt: Seconds | null
 }
 
 export type Step = {
@@ -109,15 +103,13 @@ export function position(walk: Walk): readonly Range[] {
 /** The state after a page that was asked with `asked`. */
 export function step(before: Walk, asked: Asked, page: Page): Step {
   const lesson = learnOrder(before.known.order, page.times, asked)
-  const isKnown = (id: string) => before.recent.some((ids) => ids.has(id))
-  const fresh = page.times.filter((_, i) => !isKnown(page.ids[i] ?? ''))
-  const telling = fresh.some((row) => isOld(row, lesson.order, before.leg?.since ?? null))
-  const news = { fresh: fresh.length > 0, telling, familiar: page.ids.some(isKnown) }
-  const known = learn(before, lesson.order, asked, page, news)
+  const news = newsOf(before.recent, before.leg?.since ?? null, page, lesson.order)
+  const going = { side: before.leg?.side ?? null, tight: before.tight }
+  const known = learn(before.known, going, lesson, asked, page, news)
   const full = page.ids.length > 0 && (page.hasMore || page.ids.length >= pageLimit)
   const walk: Walk = {
     ...before,
-    known: lesson.changed ? { ...known, side: null } : known,
+    known,
     recent: [new Set(page.ids), ...before.recent.slice(0, 1)],
     barren: before.barren && !news.fresh,
     unordered: before.unordered || (full && lesson.unordered),
@@ -153,37 +145,6 @@ export const reasons = {
 
 type Next = Omit<Step, 'changed'>
 
-/** Rows that the last two pages did not have, those of them that were there before, and rows that are repeated. */
-type News = { readonly fresh: boolean; readonly telling: boolean; readonly familiar: boolean }
-
-function isOld(row: Times, order: Order | null, since: Seconds | null): boolean {
-  return since === null || (order?.fields ?? []).every((field) => (row.get(field) ?? 0) < since)
-}
-
-function learn({ known, tight, leg }: Walk, order: Order | null, asked: Asked, page: Page, news: News): Knowledge {
-  const included = (side: Side) => {
-    const at = side === 'up' ? asked.lower : asked.upper
-    const [field, ...others] = order?.fields ?? []
-    if (at === undefined || field === undefined) return known.includes[side]
-    if (others.length === 0 && page.times.some((row) => row.get(field) === at)) return true
-    // Without overlap we asked for a second that is known to hold rows: what does not come is excluded.
-    const asking = tight && leg?.side === side && known.includes[side] === null
-    return asking ? news.familiar || page.times.some((row) => row.get(field) === at) : known.includes[side]
-  }
-  const proven = leg !== null && news.telling ? leg.side : null
-  const { limit } = known.trust
-  const heard = page.ids.length > defaultPage ? 'honoured' : page.hasMore ? 'ignored' : 'try'
-  const bounds = proven !== null && known.trust[proven] === 'try' ? { [proven]: 'honoured' as const } : {}
-  return {
-    ...known,
-    order,
-    includes: { up: included('up'), down: included('down') },
-    side: proven ?? known.side,
-    trust: { ...known.trust, ...bounds, limit: limit === 'try' ? heard : limit },
-    largest: page.hasMore ? Math.max(known.largest, page.ids.length) : known.largest,
-  }
-}
-
 function proceed(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
   return full ? onward(walk, asked, page) : covered(walk, page)
 }
@@ -199,17 +160,6 @@ function behind(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
   const second = secondOf(leg.side, now)
   const next = proceed({ ...walk, now: beyond(leg.side, now), tight: false }, asked, page, full)
   return { ...next, crowded: [second, ...next.crowded] }
-}
-
-/** The second where the walk stands. */
-function secondOf(side: Side, now: Range): Seconds {
-  return side === 'up' ? now.lo : (now.hi ?? now.lo)
-}
-
-/** The range without the second where the walk stands. */
-function beyond(side: Side, now: Range): Range {
-  const second = secondOf(side, now)
-  return side === 'up' ? { lo: second + 1, hi: now.hi } : { lo: now.lo, hi: second - 1 }
 }
 
 /** After a full page: on from its edge, or through a second that is too crowded. */
@@ -254,22 +204,6 @@ function firstLeg(walk: Walk, page: Page, edges: Readonly<Record<Side, Range>>):
 
 function usable(walk: Walk, side: Side): boolean {
   return walk.known.trust[side] === 'honoured' || walk.known.trust[side] === 'try'
-}
-
-/** What remains of a range on one side of a page; null if the page's edge did not move. */
-function edgeOf(
-  side: Side,
-  now: Range,
-  believed: Order,
-  times: readonly Times[],
-): { range: Range; order: Order } | null {
-  const moved = (at: Seconds) => (side === 'up' ? at > now.lo : now.hi === null || at < now.hi)
-  const at = (order: Order) => (side === 'up' ? highest(order, times) : lowest(order, times))
-  const all = at(believed)
-  const order = all !== undefined && moved(all) ? believed : dropStanding(believed, times, moved)
-  const edge = at(order)
-  if (edge === undefined || !moved(edge)) return null
-  return { order, range: side === 'up' ? { lo: edge, hi: now.hi } : { lo: now.lo, hi: edge } }
 }
 
 /** On with what remains of the range; the open end is put aside for the next pass when the walk turns down. */
@@ -327,10 +261,4 @@ function covered(walk: Walk, page: Page | null): Next {
 
 function newest({ known }: Walk, page: Page | null): Seconds {
   return (known.order === null || page === null ? undefined : highest(known.order, page.times)) ?? 0
-}
-
-/** Every time that all rows show, where none orders them: the most careful cursor there is. */
-function pretend(times: readonly Times[]): Order | null {
-  const fields = [...(times[0]?.keys() ?? [])].filter((field) => times.every((row) => row.has(field)))
-  return fields.length === 0 ? null : { fields, way: null }
 }
