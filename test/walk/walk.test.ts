@@ -46,6 +46,15 @@ const callList = list({ lower: 'from', upper: 'to' })
 const beforeList = list({ upper: 'before' })
 const unknownList = list({ lower: 'since', upper: 'before', documented: false })
 
+function mostInOneSecond(rows: readonly Item[]): number {
+  return Math.max(
+    0,
+    ...Map.groupBy(rows, ({ at }) => at)
+      .values()
+      .map((same) => same.length),
+  )
+}
+
 describe('every combination of manners that a service may have', () => {
   const side = fc.constantFrom('inclusive' as const, 'exclusive' as const)
   const spread = fc.constantFrom(
@@ -67,6 +76,10 @@ describe('every combination of manners that a service may have', () => {
     const first = await walk(truth, manners, of)
     expect(unexplained(truth, first).length).toBe(0)
     expect(first.requests).toBeLessThan(30 + n / 20)
+    // What can be had is no gap: only a second with more rows than a page is one. Nor can anybody tell a list of exactly
+    // one page, shown the wrong way round and said to have more, from the wrong end of a longer list.
+    const turned = n === 200 && manners.shown === 'reversed' && manners.hasMore === 'page is full'
+    if (mostInOneSecond(truth) < 90 && !turned) expect(first.missed).toEqual([])
     // A second pass over an unchanged list, and one after some rows have come.
     const again = await walk(truth, manners, of, first)
     expect(again.requests).toBeLessThanOrEqual(4)
