@@ -20,8 +20,8 @@ export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
   try {
     database.pragma('journal_mode = wal')
     database.pragma(`synchronous = ${options.synchronous}`)
-    // In KiB. Keys are random: the upper pages of the indexes should stay at hand.
-    database.pragma('cache_size = -32768')
+    // In KiB. Keys are random: the upper pages of the indexes should stay at hand. More is not measurably faster.
+    database.pragma('cache_size = -12288')
     database.pragma(`busy_timeout = ${blockingMs}`)
   } catch (error) {
     database.close()

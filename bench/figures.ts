@@ -1,0 +1,12 @@
+/** Figures and how they are printed: medians, and one line each. */
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return ((sorted[Math.floor((sorted.length - 1) / 2)] ?? 0) + (sorted[Math.ceil((sorted.length - 1) / 2)] ?? 0)) / 2
+}
+
+export function print(what: string, value: number, unit: string, asked = ''): void {
+  const digits = value >= 100 ? 0 : 2
+  const figure = value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  process.stdout.write(`${what.padEnd(58)}${figure.padStart(12)} ${unit}${asked === '' ? '' : `   (${asked})`}\n`)
+}

@@ -1,0 +1,99 @@
+/**
+ * Local work alone: the bodies of pages are read, checked and stored, beside better-sqlite3 alone inserting the same rows
+ * into the same table with the same indexes. Asked: at least half as fast.
+ */
+import Database from 'better-sqlite3'
+import { decodeBody } from '../src/api/decode.ts'
+import { readEnvelope } from '../src/api/envelope.ts'
+import type { Json } from '../src/core/row.ts'
+import { conversations } from '../src/streams/conversations.ts'
+import { messages } from '../src/streams/messages.ts'
+import { openWarehouse } from '../src/warehouse/open.ts'
+import { median, print } from './figures.ts'
+import { inFolder } from './folder.ts'
+import { messagesEach, startService } from './sandbox.ts'
+
+/** As many conversations as one page of their list holds. */
+const pages = 200
+const rounds = 9
+
+type Page = { readonly parent: string; readonly body: Buffer }
+
+await inFolder(async (folder) => {
+  const { project, list, read } = await readPages()
+  const rows = read.length * messagesEach
+  const ours: number[] = []
+  const bare: number[] = []
+  const ratios: number[] = []
+  for (let n = 0; n < rounds; n++) {
+    const file = `${folder}/${n}.db`
+    const mine = rows / (await mirror(file, project, list, read))
+    const theirs = rows / insert(file, `${folder}/${n}-bare.db`)
+    ours.push(mine)
+    bare.push(theirs)
+    ratios.push(mine / theirs)
+  }
+  print('pages parsed, checked and mirrored', median(ours), 'rows/s')
+  print('better-sqlite3 alone', median(bare), 'rows/s')
+  print('median ratio of a round', median(ratios), 'times', 'asked: at least 0.5')
+})
+
+/** Bodies as the service sends them: the list of conversations, and each one's messages. */
+async function readPages(): Promise<{ project: string; list: readonly Json[]; read: readonly Page[] }> {
+  const { environment, stop } = await startService(pages)
+  const { DESKMIRROR_BASE_URL: base, DESKMIRROR_PROJECT_ID: project = '', DESKMIRROR_API_KEY: key = '' } = environment
+  const get = async (path: string) =>
+    Buffer.from(await (await fetch(base + path, { headers: { 'x-api-key': key } })).arrayBuffer())
+  const list = itemsOf(await get(`/public/projects/${project}/conversations?limit=200`))
+  const read: Page[] = []
+  for (const item of list) {
+    const parent = (item as { readonly id: string }).id
+    read.push({ parent, body: await get(`/public/conversations/${parent}/messages?limit=200`) })
+  }
+  await stop()
+  return { project, list, read }
+}
+
+function itemsOf(body: Buffer): readonly Json[] {
+  const decoded = decodeBody(body, null, body.length)
+  const data = decoded.ok ? readEnvelope(decoded.text)?.data : null
+  return (data as { readonly items: readonly Json[] }).items
+}
+
+/** Seconds for all pages, each of them one commit. */
+async function mirror(file: string, project: string, list: readonly Json[], read: readonly Page[]): Promise<number> {
+  const warehouse = await openWarehouse(`sqlite:${file}`)
+  const { commit } = warehouse.mirror(project)
+  await commit({ stream: 'conversations', rows: conversations.rows(list).rows, askedAt: Date.now() })
+  const began = performance.now()
+  for (const { parent, body } of read) {
+    const { rows } = messages.rows(itemsOf(body), parent)
+    const end = { parentId: parent, wanted: 1, position: null, complete: true, againAt: null } as const
+    await commit({ stream: 'messages', rows, askedAt: Date.now(), child: { stream: 'messages', ...end } })
+  }
+  const seconds = (performance.now() - began) / 1000
+  await warehouse.close()
+  return seconds
+}
+
+/** Seconds for the rows that were mirrored into `from`, page by page. */
+function insert(from: string, to: string): number {
+  const source = new Database(from, { readonly: true })
+  const made = source.prepare("select sql from sqlite_master where tbl_name = 'messages' and sql is not null")
+  const rows = source.prepare('select * from messages order by rowid').raw().all() as unknown[][]
+  const texts = made.pluck().all() as string[]
+  source.close()
+  const database = new Database(to)
+  database.pragma('journal_mode = wal')
+  database.pragma('synchronous = normal')
+  for (const text of texts) database.exec(text)
+  const statement = database.prepare(`insert into messages values (${rows[0]?.map(() => '?').join()})`)
+  const page = database.transaction((some: readonly unknown[][]) => {
+    for (const row of some) statement.run(row)
+  })
+  const began = performance.now()
+  for (let i = 0; i < rows.length; i += messagesEach) page(rows.slice(i, i + messagesEach))
+  const seconds = (performance.now() - began) / 1000
+  database.close()
+  return seconds
+}

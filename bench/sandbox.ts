@@ -1,0 +1,29 @@
+/** A service double in a process of its own, without a rate limit. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+export const launcher = fileURLToPath(new URL('../bin/deskmirror.js', import.meta.url))
+
+/** `environment`: what the commands need to reach it. */
+export type Service = { readonly environment: Readonly<Record<string, string>>; readonly stop: () => Promise<void> }
+
+export const messagesEach = 100
+
+/** So many conversations of 100 messages; few of everything else. */
+export async function startService(conversations: number): Promise<Service> {
+  const size = ['--conversations', conversations, '--messages', messagesEach, '--visitors', 10, '--calls', 10]
+  const terms = ['--activity', 0, '--rate', 'off']
+  const args = [launcher, 'sandbox', '--json', ...size, ...terms].map(String)
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+  const ended = once(child, 'exit')
+  const [line] = await once(child.stdout, 'data')
+  const environment = JSON.parse(String(line)) as Service['environment']
+  return {
+    environment: { ...environment, DESKMIRROR_RATE: '1000000000/60s', DESKMIRROR_WRITE_RATE: '1000000000/60s' },
+    stop: async () => {
+      child.kill()
+      await ended
+    },
+  }
+}
