@@ -26,3 +26,11 @@ export function moment(value: unknown): Seconds | undefined {
 export function rfc3339(at: Seconds): string {
   return `${new Date(at * 1000).toISOString().slice(0, 19)}Z`
 }
+
+/** The form of `rfc3339`, of a day that exists in every month. */
+const normal = /^[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
+
+/** Whether a text is surely what `rfc3339` would write for its moment: nearly all are, and need not be written anew. */
+export function isNormal(text: string): boolean {
+  return normal.test(text)
+}

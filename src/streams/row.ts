@@ -2,7 +2,7 @@
 import { stringifyJson } from '../core/json.ts'
 import type { Times } from '../core/order.ts'
 import type { Extra, Json, MirrorRow, Scalar } from '../core/row.ts'
-import { moment, rfc3339 } from '../core/time.ts'
+import { isNormal, moment, rfc3339 } from '../core/time.ts'
 
 export type Fields = { readonly [field: string]: Json }
 
@@ -36,6 +36,7 @@ export function toRow(item: Fields, documented: Documented, own: Readonly<Record
 function convert(value: Json, kind: Kind): Scalar {
   if (value === null) return null
   if (kind === 'time') {
+    if (typeof value === 'string' && isNormal(value)) return value
     const at = moment(value)
     return at === undefined ? null : rfc3339(at)
   }

@@ -4,7 +4,7 @@
  */
 import type { ColumnType, DatabaseKind } from '../../schema/portable.ts'
 import type { Scalar } from '../core/row.ts'
-import { moment, rfc3339 } from '../core/time.ts'
+import { isNormal, moment, rfc3339 } from '../core/time.ts'
 import { encodeJson, encodeText, fits } from './escape.ts'
 
 export type Bound = string | number | bigint | null | boolean
@@ -74,15 +74,12 @@ function toBoolean(value: string | number | bigint | boolean, kind: DatabaseKind
 
 const truths: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false }
 
-/** The form that the service documents, of a day that exists in every month: such a text is kept as it is. */
-const canonical = /^[12]\d{3}-(0\d|1[0-2])-([01]\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
-
 /** The years that both databases can hold and RFC 3339 can write. */
 const [firstMoment, lastMoment] = [moment('0001-01-01T00:00:00Z') ?? 0, moment('9999-12-31T23:59:59Z') ?? 0]
 
 function toTime(value: string | number | bigint | boolean): Bound {
   if (typeof value !== 'string') return null
-  if (canonical.test(value) && !value.startsWith('-00', 4) && !value.startsWith('-00', 7)) return value
+  if (isNormal(value)) return value
   const at = moment(value)
   return at === undefined || at < firstMoment || at > lastMoment ? null : rfc3339(at)
 }
