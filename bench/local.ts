@@ -1,6 +1,6 @@
 /**
  * Local work alone: the bodies of pages are read, checked and stored, beside better-sqlite3 alone inserting the same rows
- * into the same table with the same indexes. Asked: at least half as fast.
+ * into the same table with the same indexes. Goal: at least half as fast.
  */
 import Database from 'better-sqlite3'
 import { decodeBody } from '../src/api/decode.ts'
@@ -35,7 +35,7 @@ await inFolder(async (folder) => {
   }
   print('pages parsed, checked and mirrored', median(ours), 'rows/s')
   print('better-sqlite3 alone', median(bare), 'rows/s')
-  print('median ratio of a round', median(ratios), 'times', 'asked: at least 0.5')
+  print('median ratio of a round', median(ratios), 'times', 'goal: at least 0.5')
 })
 
 /** Bodies as the service sends them: the list of conversations, and each one's messages. */

@@ -1,4 +1,4 @@
-/** Memory of a first sync: does a mirror of ten times the size need more? Asked: at most 1.15 times, under 200 MB. */
+/** Memory of a first sync: does a mirror of ten times the size need more? Goal: at most 1.15 times, under 200 MB. */
 import { run, sync } from './command.ts'
 import { print } from './figures.ts'
 import { inFolder } from './folder.ts'
@@ -9,7 +9,7 @@ const sizes = [100_000, 1_000_000] as const
 const peaks: number[] = []
 for (const messages of sizes) peaks.push(await first(messages))
 const [small = 0, large = 0] = peaks
-print('peak of the larger beside the smaller', large / small, 'times', 'asked: at most 1.15')
+print('peak of the larger beside the smaller', large / small, 'times', 'goal: at most 1.15')
 
 /** The peak of a first sync of so many messages, in 10^6 bytes. */
 async function first(messages: number): Promise<number> {
@@ -18,7 +18,7 @@ async function first(messages: number): Promise<number> {
     return await inFolder(async (folder) => {
       const url = `sqlite:${folder}/desk.db`
       const { peakMb, report, messages: rows } = await sync(service, url)
-      print(`first sync of ${rows.toLocaleString('en-US')} messages: peak`, peakMb, 'MB', 'asked: under 200')
+      print(`first sync of ${rows.toLocaleString('en-US')} messages: peak`, peakMb, 'MB', 'goal: under 200')
       print('  time', report.tookMs / 1000, 's')
       print('  message rows a second', (rows / report.tookMs) * 1000, 'rows/s')
       print('  requests', report.requests, `(${messages / messagesEach} conversations)`)

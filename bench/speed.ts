@@ -1,4 +1,4 @@
-/** Speed of a first sync end to end, the service in a process of its own. Asked: 15,000 message rows a second. */
+/** Speed of a first sync end to end, the service in a process of its own. Goal: 15,000 message rows a second. */
 import pg from 'pg'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { sync } from './command.ts'
@@ -12,7 +12,7 @@ const rounds = 3
 const service = await startService(messages / messagesEach)
 try {
   const sqlite = await speeds((n) => inFolder((folder) => first(`sqlite:${folder}/${n}.db`)))
-  print('message rows a second into SQLite, end to end', median(sqlite), 'rows/s', 'asked: at least 15,000')
+  print('message rows a second into SQLite, end to end', median(sqlite), 'rows/s', 'goal: at least 15,000')
   const server = await startPostgres()
   try {
     const postgres = await speeds(async (n) => first(await ownSchema(server.url, `bench_${n}`)))
