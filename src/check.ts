@@ -54,9 +54,8 @@ async function probe(get: Get, path: string, query: Query): Promise<Answer | Cal
 function connected({ servedAt, requestId }: Answer, now: Seconds): CheckItem[] {
   const id = requestId === null ? '' : ` (request ${requestId})`
   const reached: CheckItem = { name: 'connection', state: 'ok', detail: `the service answers${id}`, hint: null }
-  const apart = servedAt === null ? 0 : Math.abs(servedAt - now)
-  if (apart <= tolerated) return [reached]
-  const detail = `this machine's clock and the service's are ${apart} seconds apart`
+  if (servedAt === null || Math.abs(servedAt - now) <= tolerated) return [reached]
+  const detail = `this machine's clock says ${rfc3339(now)}, the service's ${rfc3339(servedAt)}`
   return [reached, { name: 'clock', state: 'warning', detail, hint: "set this machine's clock by NTP" }]
 }
 
@@ -72,7 +71,9 @@ function explain(scope: Scope, { failure }: CallFailed): CheckItem {
     return { name: scope, state: 'warning', detail, hint }
   }
   const wrong = failure.code === 'api_key_wrong_project'
-  const hint = wrong ? 'set DESKMIRROR_PROJECT_ID to the project of the key' : `${newKey} and set DESKMIRROR_API_KEY`
+  const hint = wrong
+    ? 'set DESKMIRROR_PROJECT_ID (`project_id` in deskmirror.yaml) to the project of the key'
+    : `${newKey} and set DESKMIRROR_API_KEY, or what deskmirror.yaml names`
   return { name: 'key', state: 'error', detail, hint }
 }
 

@@ -236,8 +236,8 @@ function stoppedError(project: ProjectConfig, failure: Failure): UserError {
   if (failure.kind === 'denied') {
     const next =
       failure.code === 'api_key_wrong_project'
-        ? 'set DESKMIRROR_PROJECT_ID to the project that the key belongs to, or use a key of this project'
-        : 'create a key under Settings > API keys (only the account owner can) and set DESKMIRROR_API_KEY'
+        ? 'set DESKMIRROR_PROJECT_ID (`project_id` in deskmirror.yaml) to the project of the key, or use a key of this project'
+        : 'create a key under Settings > API keys (only the account owner can) and set DESKMIRROR_API_KEY, or what deskmirror.yaml names'
     return new UserError({ what: `the service denies the key of the project ${project.name}`, why, next, exitCode: 2 })
   }
   if (failure.kind === 'refused') {

@@ -1,5 +1,6 @@
 /** `deskmirror status`: how fresh and how complete the mirror is. Asks the warehouse only. */
 import { Command } from 'commander'
+import { describe } from '../core/failure.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { EpochMs } from '../core/time.ts'
 import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
@@ -41,6 +42,9 @@ async function status(shell: Shell, options: Options): Promise<Answer> {
   return joined(answers, (report) => ({ lines: showStatus(report, options.verbose === true, shell.now()), exit: 0 }))
 }
 
+/** What is stored of a stream that somebody stopped: it has not failed. */
+const stopped = describe({ kind: 'aborted' })
+
 export function showStatus(report: StatusReport, verbose: boolean, now: EpochMs): readonly string[] {
   const header = ['', 'rows', 'deleted', 'due', 'newest', 'read to the end', '']
   const rows = report.streams.map((it) => [
@@ -50,7 +54,7 @@ export function showStatus(report: StatusReport, verbose: boolean, now: EpochMs)
     count(it.due),
     it.newest ?? '–',
     ago(it.syncedAt, now),
-    it.failed !== null ? 'failed' : it.skipped !== null ? 'skipped' : '',
+    stateOf(it),
   ])
   return [
     ...aligned([
@@ -60,10 +64,15 @@ export function showStatus(report: StatusReport, verbose: boolean, now: EpochMs)
       ...budgetRows(report),
     ]),
     ...aligned([header, ...rows]),
-    ...reasonLines(report.streams),
+    ...reasonLines(report.streams.filter((it) => it.failed !== stopped)),
     ...(report.gaps.length === 0 ? ['no gaps'] : gapLines(report.gaps)),
     ...learned(report, verbose),
   ]
+}
+
+function stateOf({ failed, skipped }: StatusReport['streams'][number]): string {
+  if (failed !== null) return failed === stopped ? 'stopped' : 'failed'
+  return skipped === null ? '' : 'skipped'
 }
 
 function lastRun({ lastRun: run }: StatusReport, now: EpochMs): string {

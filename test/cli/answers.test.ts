@@ -252,6 +252,12 @@ describe('status', () => {
       expect(out).toContain(line)
     }
   })
+  test('a stream that somebody stopped has not failed', async () => {
+    const streams = report.streams.map((it) => ({ ...it, failed: 'stopped on request' }))
+    const { out } = await runCommand(statusCommand, [], { statusOf: async () => ({ ...report, streams }) }, { now })
+    expect(out).toMatch(/^messages .* stopped$/m)
+    expect(out).not.toContain('failed')
+  })
   test('--verbose shows why, without what could move a terminal', async () => {
     const said = await runCommand(
       statusCommand,
