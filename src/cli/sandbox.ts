@@ -25,7 +25,7 @@ type Flags = {
 
 export function sandboxCommand(): Command {
   return new Command('sandbox')
-    .summary('run the service double')
+    .summary('run a double of the service, to try things on')
     .description('Runs a full, stateful server of the API on loopback, with seeded data, until it is told to stop.')
     .option('--port <port>', 'port to listen on; 0 = any free one', whole, 0)
     .option('--prefix <path>', 'path before every path of the API, for example /v1', '')
