@@ -143,7 +143,7 @@ export async function verifyProject(
 export async function statusOf(config: Config, project: ProjectConfig): Promise<StatusReport> {
   const warehouse = await openWarehouse(config.databaseUrl, { use: 'read' })
   try {
-    const report = await warehouse.status(project.projectId, Date.now(), project.rate)
+    const report = await warehouse.status(project.projectId, Date.now(), project.rate, project.streams)
     return { ...report, project: project.name }
   } finally {
     await warehouse.close()

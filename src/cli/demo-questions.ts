@@ -32,17 +32,17 @@ order by c.waiting_since limit 5`,
     title: 'What is said, day by day',
     sql: `select date(created_at) as day, count(*) as messages,
        sum(sender_type = 'agent') as by_agents, sum(sender_type = 'visitor') as by_visitors
-from messages where kind = 'utterance'
+from messages where kind = 'utterance' and deleted_at is null
 group by day order by day desc limit 7`,
   },
   {
     title: 'Everything that one visitor did',
     sql: `with who as (select visitor_id as id from visitor_activity group by 1 order by max(occurred_at) desc limit 1)
 select occurred_at as at, type as what, title as detail
-from visitor_activity where visitor_id in who
+from visitor_activity where visitor_id in who and deleted_at is null
 union all
 select m.created_at, m.sender_type || ' wrote', m.content
-from messages m join conversations c on c.id = m.conversation_id where c.visitor_id in who
+from messages m join conversations c on c.id = m.conversation_id where c.visitor_id in who and m.deleted_at is null
 order by at desc limit 8`,
   },
   {
@@ -50,6 +50,7 @@ order by at desc limit 8`,
     sql: `select c.occurred_at, v.name, c.direction, c.duration_seconds as seconds,
        case r.has_recording when 1 then 'yes' else 'no' end as recorded
 from calls c join call_recordings r on r.call_id = c.id left join visitors v on v.id = c.visitor_id
+where c.deleted_at is null
 order by c.occurred_at desc limit 5`,
   },
   {

@@ -1,5 +1,6 @@
 /** `deskmirror sandbox`: the service double as a process of its own. */
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { rfc3339 } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { SandboxOptions } from '../sandbox/options.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
@@ -30,7 +31,7 @@ export function sandboxCommand(): Command {
     .option('--port <port>', 'port to listen on; 0 = any free one', whole, 0)
     .option('--prefix <path>', 'path before every path of the API, for example /v1', '')
     .option('--seed <n>', 'the same seed makes the same data', whole, 1)
-    .option('--now <time>', "where the service's clock starts, RFC 3339")
+    .option('--now <time>', "where the service's clock starts, RFC 3339; by default now")
     .option('--conversations <n>', 'how many', whole)
     .option('--visitors <n>', 'how many', whole)
     .option('--calls <n>', 'how many', whole)
@@ -88,7 +89,7 @@ function optionsFrom(flags: Flags): SandboxOptions {
     seed: flags.seed,
     size: sizeFrom(flags),
     switches: switchesWith({ ...rateFrom(flags.rate), ...pairs(flags.switch) }),
-    ...(flags.now === undefined ? {} : { now: flags.now }),
+    now: flags.now ?? rfc3339(Math.floor(Date.now() / 1000)),
     ...(flags.key === undefined ? {} : { keys: [{ key: flags.key }] }),
   }
 }

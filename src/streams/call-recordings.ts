@@ -20,6 +20,6 @@ export const callRecordings: LeafStream = {
   // Later and later: a recording that is not there after an hour is rarely there after two.
   again: (item, age: Seconds) => {
     if (item?.hasRecording === true || age > hopeful) return null
-    return Math.min(day, Math.max(15 * minute, Math.min(age, 6 * hour)))
+    return Math.max(15 * minute, Math.min(age, 6 * hour))
   },
 }

@@ -1,7 +1,7 @@
 /** Calls: the list of a project. No field is documented. */
 import { stringifyJson } from '../core/json.ts'
 import type { Json } from '../core/row.ts'
-import { occurredAt } from './occurred.ts'
+import { occurredAt, occurredFields } from './occurred.ts'
 import { fieldsOf, keyOf, timesOf, toRow } from './row.ts'
 import { type ListStream, readRows } from './stream.ts'
 
@@ -27,6 +27,6 @@ export const calls: ListStream = {
     readRows(items, (item) => {
       const [fields, key] = [fieldsOf(item), id(item)]
       if (fields === null || key === null) return null
-      return toRow(fields, { id: ['id', 'text'] }, { id: key, occurred_at: occurredAt(item) })
+      return toRow(fields, { ...occurredFields, id: ['id', 'text'] }, { id: key, occurred_at: occurredAt(item) })
     }),
 }

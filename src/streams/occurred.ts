@@ -1,7 +1,7 @@
 /** When something happened, where no field is documented to say so: the time whose name says it best. */
 import type { Json } from '../core/row.ts'
 import { rfc3339 } from '../core/time.ts'
-import { plainName, timesOf } from './row.ts'
+import { type Documented, plainName, timesOf } from './row.ts'
 
 /** What such a field may be called, best first; compared without case, the last part of a path only. */
 const names = [
@@ -27,3 +27,6 @@ export function occurredAt(item: Json): string | null {
   const [best] = times.sort(([a, at], [b, bt]) => rank(a) - rank(b) || at - bt || a.localeCompare(b))
   return best === undefined ? null : rfc3339(best[1])
 }
+
+/** The spellings that mean our own column: a field of that name needs no second one. */
+export const occurredFields: Documented = { occurredAt: ['occurred_at', 'time'], occurred_at: ['occurred_at', 'time'] }

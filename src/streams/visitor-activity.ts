@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { stringifyJson } from '../core/json.ts'
 import type { Json } from '../core/row.ts'
-import { occurredAt } from './occurred.ts'
+import { occurredAt, occurredFields } from './occurred.ts'
 import { fieldsOf, keyOf, timesOf, toRow } from './row.ts'
 import { type BranchStream, readRows } from './stream.ts'
 
@@ -48,7 +48,7 @@ export const visitorActivity: BranchStream = {
       const ordinal = alike.get(entry) ?? 0
       alike.set(entry, ordinal + 1)
       const own = { visitor_id: visitor, entry_hash: entry, ordinal, occurred_at: occurredAt(item) }
-      return toRow(fields, { visitorId: ['visitor_id', 'text'] }, own)
+      return toRow(fields, { ...occurredFields, visitorId: ['visitor_id', 'text'] }, own)
     })
   },
 }

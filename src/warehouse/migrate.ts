@@ -3,6 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import { type Migration, migrations } from '../../schema/migrations/migrations.ts'
 import { type DatabaseKind, declared } from '../../schema/portable.ts'
 import { UserError } from '../core/user-error.ts'
+import { writeComments } from './comments.ts'
 import type { Db } from './session.ts'
 import { UnusedWarehouse } from './unused.ts'
 
@@ -18,6 +19,7 @@ export async function migrate(db: Db, kind: DatabaseKind, list = migrations): Pr
     refuseNewer(done, list)
     const missing = Object.entries(list).filter(([name]) => !done.includes(name))
     for (const [name, migration] of missing) await apply(trx, kind, name, migration)
+    if (missing.length > 0 && list === migrations) await writeComments(trx, kind)
     return { from: done.at(-1) ?? null, to: Object.keys(list).at(-1) ?? '', applied: missing.map(([name]) => name) }
   })
 }

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import type { Mirror } from '../core/mirror.ts'
 import type { Rate } from '../core/rate.ts'
 import type { StatusReport } from '../core/report.ts'
+import type { StreamName } from '../core/row.ts'
 import { UserError } from '../core/user-error.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { type Migrated, migrate, requireSchema } from './migrate.ts'
@@ -24,7 +25,7 @@ export type Warehouse = {
   readonly mirror: (project: string, options?: MirrorOptions) => Mirror & Reader
   /** Takes the project for this process, and closes the runs that dead ones left. `now`: milliseconds since 1970. */
   readonly lock: (project: string, now: number) => Promise<Lock>
-  readonly status: (project: string, now: number, rate: Rate) => Promise<StatusReport>
+  readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
   /** One statement of SQL for a person to see; rows as they come. */
   readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
   readonly close: () => Promise<void>
@@ -87,7 +88,7 @@ function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Wareho
     migrated,
     mirror: (project, options = {}) => createMirror(db, sessions, project, options),
     lock: (project, now) => takeLock(db, sessions.kind, project, now),
-    status: (project, now, rate) => readStatus(db, project, now, rate),
+    status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
     query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
     close: () => db.destroy(),
   }

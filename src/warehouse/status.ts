@@ -24,12 +24,20 @@ const momentOf: Readonly<Record<StreamName, string | null>> = {
 /** More gaps than a person reads are counted in `sync_gaps`. */
 const mostGaps = 1000
 
-export async function readStatus(db: Db, project: string, now: number, rate: Rate): Promise<StatusReport> {
+/** `selected`: the streams that the project mirrors; what others would still have to read is not due. */
+export async function readStatus(
+  db: Db,
+  project: string,
+  now: number,
+  rate: Rate,
+  selected: readonly StreamName[] = streamNames,
+): Promise<StatusReport> {
   const history = await readHistory(db, project)
   const streams = []
   for (const stream of streamNames) {
     const counted = await countRows(db, project, stream)
-    streams.push({ stream, ...counted, ...history(stream), due: await countAllDue(db, project, stream, now) })
+    const due = selected.includes(stream) ? await countAllDue(db, project, stream, now) : 0
+    streams.push({ stream, ...counted, ...history(stream), due })
   }
   const due = streams.reduce((total, { due }) => total + due, 0)
   const used = await recentRequests({ db, project }, rate.windowMs, now)

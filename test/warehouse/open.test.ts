@@ -198,3 +198,14 @@ test('a schema of any name can be the warehouse', async () => {
   expect(await warehouse.query('select current_schema() as name')).toEqual([{ name }])
   await warehouse.close()
 })
+
+test('Postgres shows the notes of the data dictionary where a BI tool looks for them', async () => {
+  const place = await databases.find(({ name }) => name === 'postgres')!.make()
+  const warehouse = await place.open()
+  const [row] = await warehouse.query(
+    `select col_description('conversations'::regclass, attnum) as note from pg_attribute
+     where attrelid = 'conversations'::regclass and attname = 'handled_at'`,
+  )
+  expect(row).toEqual({ note: tables.conversations.columns.handled_at[1] })
+  await place.drop()
+})

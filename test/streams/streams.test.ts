@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { parseJson } from '../../src/core/json.ts'
+import type { Json } from '../../src/core/row.ts'
+import { day, hour, minute } from '../../src/core/time.ts'
+import { availability } from '../../src/streams/availability.ts'
+import { callRecordings } from '../../src/streams/call-recordings.ts'
+import { calls } from '../../src/streams/calls.ts'
+import { conversations } from '../../src/streams/conversations.ts'
+import { messages } from '../../src/streams/messages.ts'
+import { visitorActivity } from '../../src/streams/visitor-activity.ts'
+import { visitors } from '../../src/streams/visitors.ts'
+
+describe('documented fields become columns, all others are handed on by their paths', () => {
+  test('a conversation', () => {
+    const item = {
+      id: 'c1',
+      projectId: 'p1',
+      visitorId: 'v1',
+      handledAt: null,
+      createdAt: '2026-01-02T03:04:05.678+01:00',
+      mood: 'good',
+    }
+    const [row] = conversations.rows([item]).rows
+    expect(row!.columns).toEqual({ id: 'c1', visitor_id: 'v1', handled_at: null, created_at: '2026-01-02T02:04:05Z' })
+    expect([...row!.extra]).toEqual([['mood', { value: 'good', json: false }]])
+    expect(row!.raw).toBe(JSON.stringify(item))
+  })
+
+  test('a visitor with nested objects, lists and empty objects', () => {
+    const item = { id: 'v1', name: null, email: 'a@b.c', custom: { plan: 'pro', seats: 3, more: {} }, tags: ['x'] }
+    const [row] = visitors.rows([item]).rows
+    expect(row!.columns).toEqual({ id: 'v1', name: null, email: 'a@b.c' })
+    expect([...row!.extra]).toEqual([
+      ['custom.plan', { value: 'pro', json: false }],
+      ['custom.seats', { value: 3, json: false }],
+      ['custom.more', { value: '{}', json: true }],
+      ['tags', { value: '["x"]', json: true }],
+    ])
+  })
+
+  test('a documented field of another type: text as JSON, a time that is none as null', () => {
+    const [row] = conversations.rows([{ id: 'c1', status: { is: 'open' }, createdAt: 'yesterday' }]).rows
+    expect(row!.columns).toMatchObject({ status: '{"is":"open"}', created_at: null })
+  })
+
+  test('a message belongs to the conversation that was asked for, and its id may be beyond 2^53', () => {
+    const item = parseJson('{"id":9007199254740993,"conversationId":"elsewhere","content":"hi"}')
+    const [row] = messages.rows([item], 'c1').rows
+    expect(row!.columns).toEqual({ id: 9_007_199_254_740_993n, conversation_id: 'c1', content: 'hi' })
+    expect(row!.raw).toContain('9007199254740993')
+  })
+
+  test('availability is stamped with the time of asking', () => {
+    expect(availability.row({ available: true, agentsOnline: 2 }, 0).columns).toEqual({
+      available: true,
+      agents_online: 2,
+      taken_at: '1970-01-01T00:00:00Z',
+    })
+  })
+})
+
+describe('keys', () => {
+  test.each([
+    ['id', { id: 'k' }],
+    ['visitorId', { visitorId: 'k' }],
+    ['visitor_id', { visitor_id: 'k' }],
+    ['uuid', { uuid: 'k' }],
+    ['a number', { id: 7 }],
+  ])('are found in %s', (_, item) => {
+    expect(visitors.rows([item as Json]).rows[0]!.columns.id).toBe('id' in item && item.id === 7 ? '7' : 'k')
+  })
+
+  test('rows without one are counted and not stored', () => {
+    expect(calls.rows([null, 7, [], { id: null }, { name: 'x' }, { id: 'k' }] as Json[])).toMatchObject({
+      unreadable: 5,
+    })
+  })
+})
+
+describe('when something occurred', () => {
+  test.each([
+    [{ id: 'k', endedAt: '2026-01-01T00:09:00Z', startedAt: '2026-01-01T00:00:00Z' }, '2026-01-01T00:00:00Z'],
+    [{ id: 'k', started_at: '2026-01-01T00:00:00Z', created_at: '2026-01-01T00:09:00Z' }, '2026-01-01T00:00:00Z'],
+    [
+      { id: 'k', timing: { createdAt: '2026-01-01T00:00:00Z', endedAt: '2026-01-01T00:09:00Z' } },
+      '2026-01-01T00:00:00Z',
+    ],
+    [{ id: 'k', finished: '2026-01-01T00:09:00Z', begun: '2026-01-01T00:00:00Z' }, '2026-01-01T00:00:00Z'],
+    [{ id: 'k', note: 'never' }, null],
+  ])('%j', (item, at) => {
+    expect(calls.rows([item]).rows[0]!.columns.occurred_at).toBe(at)
+  })
+
+  test('a field of that very name makes no second column', () => {
+    const [row] = visitorActivity.rows([{ occurredAt: '2026-01-01T00:00:00Z', type: 'view' }], 'v1').rows
+    expect([...row!.extra.keys()]).toEqual(['type'])
+  })
+})
+
+describe('activity entries', () => {
+  const entry = { type: 'view', at: '2026-01-01T00:00:00Z' }
+  const keys = (items: Json[]) =>
+    visitorActivity.rows(items, 'v1').rows.map(({ columns }) => [columns.entry_hash, columns.ordinal])
+
+  test('that are alike to the letter are told apart by counting', () => {
+    const [[a, first], [b, second]] = keys([entry, { ...entry }]) as [[string, number], [string, number]]
+    expect([a === b, first, second]).toEqual([true, 0, 1])
+  })
+
+  test('are the same whatever the order of their fields', () => {
+    expect(keys([{ at: entry.at, type: entry.type }])).toEqual(keys([entry]))
+  })
+
+  test('with an id stay one entry while they grow', () => {
+    expect(keys([{ id: 5, seconds: 10 }])).toEqual(keys([{ id: 5, seconds: 90 }]))
+  })
+})
+
+describe('a recording that is not there', () => {
+  const none = { hasRecording: false }
+  test('is looked for again, ever later, while its call is younger than a week', () => {
+    const ages = [0, hour, 3 * hour, 2 * day]
+    expect(ages.map((age) => callRecordings.again(none, age))).toEqual([15 * minute, hour, 3 * hour, 6 * hour])
+    expect(callRecordings.again(none, 8 * day)).toBeNull()
+  })
+
+  test('is not looked for again once it is there', () => {
+    expect(callRecordings.again({ hasRecording: true }, 0)).toBeNull()
+  })
+
+  test('may be a 404, which is a row as well', () => {
+    const row = callRecordings.row(null, 'k', 0)
+    expect(row).toMatchObject({ raw: '{}', columns: { call_id: 'k', has_recording: false } })
+  })
+})
