@@ -34,7 +34,9 @@ export type Walk = {
   readonly recent: readonly ReadonlySet<string>[]
   /** A crowded second was passed and nothing new has come since. */
   readonly barren: boolean
-  /** Some page followed no time that it showed; said once. */
+  /** What is to be joined: the last row of a page that followed no time that it showed, and the range it was asked for. */
+  readonly loose: { readonly last: string; readonly range: Range } | null
+  /** Pages did not join; said once. */
   readonly unordered: boolean
 }
 
@@ -74,6 +76,7 @@ export function startWalk(list: List, known: Knowledge | null, ranges: readonly 
     tight: false,
     recent: [],
     barren: false,
+    loose: null,
     unordered: false,
   }
 }
@@ -102,26 +105,30 @@ export function position(walk: Walk): readonly Range[] {
 
 /** The state after a page that was asked with `asked`. */
 export function step(before: Walk, asked: Asked, page: Page): Step {
+  const { now, loose } = before
   const lesson = learnOrder(before.known.order, page.times, asked)
   const news = newsOf(before.recent, before.leg?.since ?? null, page, lesson.order)
   const going = { side: before.leg?.side ?? null, tight: before.tight }
   const known = learn(before.known, going, lesson, asked, page, news)
-  const full = page.ids.length > 0 && (page.hasMore || page.ids.length >= pageLimit)
+  // More rows than a page can have, and no word of others: the service does not page at all.
+  const full = page.ids.length > 0 && (page.hasMore || page.ids.length === pageLimit)
   const walk: Walk = {
     ...before,
     known,
     recent: [new Set(page.ids), ...before.recent.slice(0, 1)],
     barren: before.barren && !news.fresh,
-    unordered: before.unordered || (full && lesson.unordered),
+    loose: full && lesson.unordered && now !== null ? { last: page.ids.at(-1) ?? '', range: now } : null,
     leg: before.leg && news.telling ? { ...before.leg, proven: true } : before.leg,
   }
   const trying = walk.leg !== null && before.known.trust[walk.leg.side] === 'try'
   if (trying && lesson.unordered) return { ...distrust(before, 'ignored'), changed: false }
   const next = excluded(before, walk) ? behind(walk, asked, page, full) : proceed(walk, asked, page, full)
-  if (!walk.unordered || before.unordered || before.now === null) return { ...next, changed: lesson.changed }
+  const torn = loose !== null && !page.ids.includes(loose.last) ? loose : next.walk.leg === null ? walk.loose : null
+  if (torn === null || before.unordered) return { ...next, changed: lesson.changed }
   return {
-    ...next,
-    missed: [{ range: before.now, reason: reasons.unordered }, ...next.missed],
+    walk: { ...next.walk, unordered: true },
+    crowded: next.crowded,
+    missed: [{ range: torn.range, reason: reasons.unordered }, ...next.missed],
     changed: lesson.changed,
   }
 }
@@ -187,7 +194,8 @@ function begin(walk: Walk, page: Page, order: Order): Next {
 
 function firstLeg(walk: Walk, page: Page, edges: Readonly<Record<Side, Range>>): Leg {
   const { side, trust, order } = walk.known
-  const suggested: Side = order?.way === 'descending' ? 'down' : 'up'
+  const upwards = order?.way == null ? usable(walk, 'up') || !usable(walk, 'down') : order.way === 'ascending'
+  const suggested: Side = upwards ? 'up' : 'down'
   const opposite: Side = suggested === 'up' ? 'down' : 'up'
   const pick = side ?? (usable(walk, suggested) ? suggested : opposite)
   const spare: Side = pick === 'up' ? 'down' : 'up'

@@ -14,7 +14,7 @@ export type Manners = {
   readonly from: 'oldest' | 'newest'
   /** How the rows of a page are shown. */
   readonly shown: 'as taken' | 'reversed'
-  readonly hasMore: 'exact' | 'page is full'
+  readonly hasMore: 'exact' | 'page is full' | 'always'
   readonly limit: 'honoured' | 'ignored' | 'refused'
   /** Half a second is hidden behind every stamp, and bounds compare with it. */
   readonly fraction: boolean
@@ -82,10 +82,10 @@ function page(items: readonly Item[], manners: Manners, of: List, query: Query):
   const size = manners.everything ? fits.length : manners.limit === 'honoured' ? Number(query.limit ?? 50) : 50
   const taken = fits.slice(0, size)
   if (manners.shown === 'reversed') taken.reverse()
-  const hasMore = manners.hasMore === 'exact' ? fits.length > size : taken.length === size
+  const claims = { exact: fits.length > size, 'page is full': taken.length === size, always: true }
   return {
     items: taken.map(({ at, other, ...rest }) => ({ ...rest, at: rfc3339(at), other: rfc3339(other) })),
-    hasMore,
+    hasMore: claims[manners.hasMore],
   }
 }
 

@@ -178,3 +178,48 @@ test('a crowded second that nothing narrows is one gap of one second', async () 
   ])
   expect(outcome.ids.size).toBe(600)
 })
+
+test('a list that comes whole, however long, is no gap and costs one request', async () => {
+  const manners: Manners = { ...plain, everything: true, lower: 'ignored', upper: 'ignored', limit: 'ignored' }
+  for (const n of [201, 900]) {
+    const outcome = await walk(
+      items(n, (i) => i * 37),
+      manners,
+      unknownList,
+    )
+    expect(outcome).toMatchObject({ requests: 1, missed: [] })
+    expect(outcome.ids.size).toBe(n)
+  }
+})
+
+test('pages ordered by a time that no row shows are whole where each shows the last row of the one before', async () => {
+  const shown: List = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
+  const joined = await walk(
+    items(1000, (i) => i * 37),
+    plain,
+    shown,
+  )
+  expect(joined.missed).toEqual([])
+  expect(joined.ids.size).toBe(1000)
+})
+
+test('pages ordered by a time that no row shows are in doubt where they do not join', async () => {
+  // What the rows show runs ahead of what orders them: a bound taken from it leaves rows out.
+  const ahead = items(1000, (i) => i * 37).map((item, i) => ({
+    ...item,
+    other: item.at + 20_000 + ((i * 7919) % 5000),
+  }))
+  const shown: List = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
+  const torn = await walk(ahead, plain, shown)
+  expect(torn.ids.size).toBeLessThan(1000)
+  expect(torn.missed).toMatchObject([{ reason: 'the rows follow no time that they show, so that pages may not join' }])
+})
+
+test('a single row that is always said to have more behind it is no gap', async () => {
+  const outcome = await walk(
+    items(1, () => 0),
+    { ...plain, hasMore: 'always', from: 'newest' },
+    beforeList,
+  )
+  expect(outcome.missed).toEqual([])
+})
