@@ -50,11 +50,19 @@ export async function verify(deps: VerifyDeps): Promise<Verified> {
       await compare({ ...deps, get: comparison.counting(stream.name) }, stream, comparison)
       comparison.close(stream.name)
     } catch (error) {
-      if (!(error instanceof CallFailed) || error.failure.kind !== 'denied' || error.failure.scope === null) throw error
-      comparison.skip(stream.name, error.failure.scope)
+      const scope = missingScope(error, stream)
+      if (scope === null) throw error
+      comparison.skip(stream.name, scope)
     }
   }
   return comparison.result()
+}
+
+/** The scope that a denied call lacked, by the stream's own account where the message does not name it. */
+function missingScope(error: unknown, stream: Stream): string | null {
+  if (!(error instanceof CallFailed) || error.failure.kind !== 'denied') return null
+  const { scope, code } = error.failure
+  return scope ?? (code === 'api_key_scope_missing' ? stream.scope : null)
 }
 
 type Comparison = ReturnType<typeof createComparison>
