@@ -45,7 +45,10 @@ export function learnOrder(believed: Order | null, rows: readonly Times[], asked
   if (agreeing.length > 0 && way !== null && rows.length >= telling) {
     return { order: { fields: agreeing, way }, changed: believed !== null, unordered: false }
   }
-  return { order: believed, changed: false, unordered: rows.length >= telling }
+  // Nothing explains so many rows, least of all what was believed: a cursor from that could pass rows by.
+  return rows.length < telling
+    ? { order: believed, changed: false, unordered: false }
+    : { order: null, changed: false, unordered: true }
 }
 
 type Look = { readonly name: string; readonly ascending: boolean; readonly descending: boolean }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readList } from '../../src/api/pager.ts'
-import type { Knowledge } from '../../src/core/knowledge.ts'
+import { ignorance, type Knowledge } from '../../src/core/knowledge.ts'
 import type { List } from '../../src/core/list.ts'
 import { everything, type Range } from '../../src/core/position.ts'
 import { type Item, list, type Manners, plain, serve } from './listing.ts'
@@ -222,4 +222,26 @@ test('a single row that is always said to have more behind it is no gap', async 
     beforeList,
   )
   expect(outcome.missed).toEqual([])
+})
+
+test('a belief that a page refutes leads no cursor past a row', async () => {
+  const shown: List = {
+    ...sinceList,
+    times: (item) => {
+      const [at = 0, other = 0] = sinceList.times(item).values()
+      return new Map([
+        ['handledAt', at + ((at * 7919) % 50_000)],
+        ['other', other],
+      ])
+    },
+  }
+  const known = { ...ignorance(shown), order: { fields: ['handledAt'], way: null } }
+  const outcome = await walk(
+    items(1000, (i) => i * 37),
+    plain,
+    shown,
+    { known },
+  )
+  expect(outcome.missed).toEqual([])
+  expect(outcome.ids.size).toBe(1000)
 })
