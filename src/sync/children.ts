@@ -10,6 +10,7 @@ import { lists } from '../streams/catalog.ts'
 import { laneFor, type Run } from './deps.ts'
 import { sideBySide } from './side-by-side.ts'
 import { isGone, isRefused, stopIfAsked } from './stop.ts'
+import { markGone } from './vanished.ts'
 
 export type ReadChild = (child: DueChild, lane: Lane) => Promise<void>
 
@@ -56,10 +57,8 @@ async function settle(run: Run, stream: ChildStream, child: DueChild, error: unk
   if (!(error instanceof CallFailed)) throw error
   const { failure } = error
   if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
-  if (isGone(error) && (await parentIsGone(run, stream, child.parentId))) {
-    await run.mirror.markDeleted(childStreams[stream], child.parentId, run.now())
-    return
-  }
+  const gone = isGone(error) && (await parentIsGone(run, stream, child.parentId))
+  if (gone && (await markGone(run, childStreams[stream], child.parentId))) return
   await run.mirror.childFailed(stream, child.parentId, describe(failure), run.now() + backOff(child.attempts))
 }
 

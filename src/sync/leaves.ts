@@ -11,9 +11,10 @@ import { isGone } from './stop.ts'
 const answers404 = 'call_recordings.none'
 
 export function leafReader(run: Run, stream: LeafStream): ReadChild {
+  const isNone = oneAtATime((call) => hasNone(run, call))
   return async (child, lane) => {
     const answer = await run.get(stream.path(child.parentId), {}, lane).catch(async (error) => {
-      if (isGone(error) && (await hasNone(run, child.parentId))) return null
+      if (isGone(error) && (await isNone(child.parentId))) return null
       throw error
     })
     const readAt = answer?.servedAt ?? run.serviceNow()
@@ -34,6 +35,16 @@ export function leafReader(run: Run, stream: LeafStream): ReadChild {
       },
     })
     run.tally.stored(stream.name, 1, changed)
+  }
+}
+
+/** The calls that are read side by side ask one after the other, so that what the first learns saves the others a request. */
+function oneAtATime(ask: (call: string) => Promise<boolean>): (call: string) => Promise<boolean> {
+  let before: Promise<unknown> = Promise.resolve()
+  return (call) => {
+    const turn = before.then(() => ask(call))
+    before = turn.catch(() => {})
+    return turn
   }
 }
 

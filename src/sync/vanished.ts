@@ -1,6 +1,6 @@
 /** Rows that a list did not show: each is asked for by its id, and gone only if the service says so. */
 import type { Lane } from '../core/lane.ts'
-import type { MirrorRow } from '../core/row.ts'
+import type { MirrorRow, StreamName } from '../core/row.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { laneFor, type Run } from './deps.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -12,11 +12,27 @@ const suspicious = { share: 0.25, rows: 25 }
 const portion = 100
 const atOnce = 8
 
+/** Noted while so much of a list is missing that a person has to look first: until then nothing of it is marked as gone. */
+const doubtOf = (stream: StreamName) => `${stream}:doubted`
+
+/** Marks a row that the service answered 404 for. False: not now, as its list is in doubt. */
+export async function markGone(run: Run, stream: ListStream['name'], id: string): Promise<boolean> {
+  if (run.mode !== 'full' && (await run.mirror.cursor(doubtOf(stream))) !== null) return false
+  await run.mirror.markDeleted(stream, id, run.now())
+  return true
+}
+
+function noteDoubt(run: Run, stream: ListStream['name'], doubt: string | null): Promise<unknown> {
+  return run.mirror.commit({ stream, rows: [], askedAt: run.now(), cursors: { [doubtOf(stream)]: doubt } })
+}
+
 /** After a whole list: reads what it did not show, and marks what is gone. */
 export async function settleUnseen(run: Run, stream: ListStream, census: string): Promise<void> {
   const { unseen, living } = await run.mirror.countUnseen(stream.name, census, 'all')
   const many = unseen > suspicious.rows && unseen > living * suspicious.share
-  if (many && run.mode !== 'full') {
+  const doubted = many && run.mode !== 'full'
+  await noteDoubt(run, stream.name, doubted ? String(unseen) : null)
+  if (doubted) {
     const what = `${unseen} of ${living} mirrored ${stream.name} were not listed by the service any more`
     run.notices.add(`${what}. Nothing was marked as deleted. If that is right, run \`deskmirror sync --mode full\`.`)
     run.tally.fail(stream.name, what)
@@ -45,8 +61,7 @@ export function readAgain(
       throw error
     })
     if (answer === null) {
-      await run.mirror.markDeleted(stream.name, id, run.now())
-      run.tally.stored(stream.name, 0, 1)
+      if (await markGone(run, stream.name, id)) run.tally.stored(stream.name, 0, 1)
       return { row: null }
     }
     const { rows } = stream.rows([answer.data])
