@@ -38,9 +38,18 @@ program.parseAsync().catch(end)
 function end(error: unknown): void {
   if (error instanceof CommanderError) {
     shell.exit(error.exitCode === 0 ? 0 : 2)
+    // The parser has told a person; the options were not read, so what was wanted is looked for among the words.
+    if (error.exitCode !== 0 && process.argv.includes('--json')) shell.out(mistakenCall(error))
     return
   }
   const trouble = troubleOf(error)
   shell.err(`${troubleLines(trouble, shell.stackTraces()).join('\n')}\n`)
   shell.exit(trouble.exitCode)
+}
+
+/** The document of a call that could not be understood. */
+function mistakenCall({ message }: CommanderError): string {
+  const why = message.replace(/^error: /, '')
+  const error = { what: 'the call has a mistake', why, next: '`deskmirror --help` shows what is possible', exitCode: 2 }
+  return `${JSON.stringify({ error }, null, 2)}\n`
 }

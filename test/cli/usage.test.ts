@@ -76,6 +76,12 @@ describe.concurrent('a mistake in the configuration ends with 2, one clear messa
     expect([sync.exit, check.exit]).toEqual([2, 2])
   })
 
+  test('--json is one document even where the call itself is mistaken', async () => {
+    const { exit, out } = await deskmirror(['sync', '--json', '--streams', 'foo'], { cwd: nowhere })
+    expect(exit).toBe(2)
+    expect(JSON.parse(out)).toMatchObject({ error: { what: 'the call has a mistake', exitCode: 2 } })
+  })
+
   test('a project that nobody configured is refused with the names of those that are', async () => {
     const cwd = nowhere
     const env = { DESKMIRROR_BASE_URL: 'http://localhost:9', DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: 'k123' }
