@@ -6,9 +6,13 @@ export function stopIfAsked(signal: AbortSignal): void {
   if (signal.aborted) throw new CallFailed({ kind: 'aborted' })
 }
 
-/** Whether the service answered that there is no such row. */
+/**
+ * Whether the service answered that there is no such row. A 404 without its envelope is the word of something in between,
+ * which knows nothing of rows.
+ */
 export function isGone(error: unknown): boolean {
-  return error instanceof CallFailed && error.failure.kind === 'refused' && error.failure.status === 404
+  if (!(error instanceof CallFailed) || error.failure.kind !== 'refused') return false
+  return error.failure.status === 404 && error.failure.code !== 'http_404'
 }
 
 /** Whether the service understood and will not do it: asking again changes nothing. */
