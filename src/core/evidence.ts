@@ -35,10 +35,18 @@ function isOld(row: Times, order: Order | null, since: Seconds | null): boolean 
   return since === null || (order?.fields ?? []).every((field) => (row.get(field) ?? 0) < since)
 }
 
-/** What is known after a page. `side`: the way the walk goes, null before it is known; `tight`: asked without overlap. */
+/** Whether the service says that more follows a page so small that it cannot have been cut off. */
+export function isShort({ ids, hasMore }: Page): boolean {
+  return hasMore && ids.length < defaultPage
+}
+
+/**
+ * What is known after a page. `side`: the way the walk goes, null before it is known; `tight`: asked without overlap;
+ * `short`: the page before was.
+ */
 export function learn(
   known: Knowledge,
-  { side, tight }: { readonly side: Side | null; readonly tight: boolean },
+  { side, tight, short }: { readonly side: Side | null; readonly tight: boolean; readonly short: boolean },
   lesson: Lesson,
   asked: Asked,
   page: Page,
@@ -63,6 +71,7 @@ export function learn(
     order,
     includes: { up: included('up'), down: included('down') },
     side: lesson.changed ? null : (proven ?? known.side),
+    exact: known.exact && !(short && !news.fresh),
     trust: { ...known.trust, ...bounds, limit: limit === 'try' ? heard : limit },
     largest: page.hasMore ? Math.max(known.largest, page.ids.length) : known.largest,
   }

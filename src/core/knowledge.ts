@@ -20,6 +20,8 @@ export type Knowledge = {
   /** Whether a bound includes its own second; null = not known. */
   readonly includes: { readonly up: boolean | null; readonly down: boolean | null }
   readonly trust: { readonly up: Trust; readonly down: Trust; readonly limit: Trust }
+  /** False: `hasMore` was true where nothing followed, on a page smaller than any that is cut off. */
+  readonly exact: boolean
   /** The service wants both bounds in every question. */
   readonly closed: boolean
   /** The largest page seen: where `limit` is not heard, this is what a full page looks like. */
@@ -34,6 +36,7 @@ export function ignorance(list: List): Knowledge {
     side: null,
     includes: { up: null, down: null },
     trust: { up: bound(list.lower), down: bound(list.upper), limit: list.documented ? 'honoured' : 'try' },
+    exact: true,
     closed: false,
     largest: defaultPage,
   }
@@ -50,12 +53,13 @@ export function lessons(list: List, before: Knowledge, now: Knowledge, evidence:
 }
 
 function facts(list: List, known: Knowledge): [string, string][] {
-  const { order, side, includes, trust, closed, largest } = known
+  const { order, side, includes, trust, exact, closed, largest } = known
   const all: [string | null, string | null][] = [
     ['order', order && `${order.way ?? 'unknown way'} by ${order.fields.join(' or ')}`],
     ['pages', side && sides[side]],
     [list.lower && `${list.lower}_includes`, includes.up === null ? null : String(includes.up)],
     [list.upper && `${list.upper}_includes`, includes.down === null ? null : String(includes.down)],
+    ['has_more', exact ? null : 'not exact'],
     ['bounds', closed ? 'both required' : null],
     ['page_size', largest === defaultPage ? null : String(largest)],
   ]
@@ -87,6 +91,7 @@ export function recall(list: List, behaviours: ReadonlyMap<string, string>): Kno
       down: trust(list.upper, blank.trust.down),
       limit: trust('limit', blank.trust.limit),
     },
+    exact: told('has_more') !== 'not exact',
     closed: told('bounds') === 'both required',
     largest: Number.isInteger(size) && size > 0 ? size : blank.largest,
   }
@@ -130,6 +135,7 @@ export function unite(shared: Knowledge, mine: Knowledge): Knowledge {
     side: mine.side ?? shared.side,
     includes: { up: mine.includes.up ?? shared.includes.up, down: mine.includes.down ?? shared.includes.down },
     trust: { up: trust('up'), down: trust('down'), limit: trust('limit') },
+    exact: mine.exact && shared.exact,
     closed: mine.closed || shared.closed,
     largest: Math.max(mine.largest, shared.largest),
   }

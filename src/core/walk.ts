@@ -11,7 +11,7 @@
  *    └────────────────────────────────────────────────┘
  */
 import { beyond, edgeOf, pretend, secondOf } from './edge.ts'
-import { learn, newsOf, type Page } from './evidence.ts'
+import { isShort, learn, newsOf, type Page } from './evidence.ts'
 import { ignorance, type Knowledge, type Side } from './knowledge.ts'
 import { type List, pageLimit } from './list.ts'
 import { type Asked, highest, learnOrder, type Order } from './order.ts'
@@ -34,6 +34,8 @@ export type Walk = {
   readonly recent: readonly ReadonlySet<string>[]
   /** A crowded second was passed and nothing new has come since. */
   readonly barren: boolean
+  /** The last page was small, and said all the same to have more behind it. */
+  readonly short: boolean
   /** What is to be joined: the last row of a page that followed no time that it showed, and the range it was asked for. */
   readonly loose: { readonly last: string; readonly range: Range } | null
   /** Pages did not join; said once. */
@@ -76,6 +78,7 @@ export function startWalk(list: List, known: Knowledge | null, ranges: readonly 
     tight: false,
     recent: [],
     barren: false,
+    short: false,
     loose: null,
     unordered: false,
   }
@@ -108,17 +111,20 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
   const { now, loose } = before
   const lesson = learnOrder(before.known.order, page.times, asked)
   const news = newsOf(before.recent, before.leg?.since ?? null, page, lesson.order)
-  const going = { side: before.leg?.side ?? null, tight: before.tight }
+  const going = { side: before.leg?.side ?? null, tight: before.tight, short: before.short }
   const known = learn(before.known, going, lesson, asked, page, news)
   // More rows than a page can have, and no word of others: the service does not page at all.
-  const full = page.ids.length > 0 && (page.hasMore || page.ids.length === pageLimit)
+  const more = page.hasMore && (known.exact || !isShort(page))
+  const full = page.ids.length > 0 && (more || page.ids.length === pageLimit)
+  const leg = before.leg && { ...before.leg, claimed: before.leg.claimed && (known.exact || !before.short) }
   const walk: Walk = {
     ...before,
     known,
     recent: [new Set(page.ids), ...before.recent.slice(0, 1)],
     barren: before.barren && !news.fresh,
     loose: full && lesson.unordered && now !== null ? { last: page.ids.at(-1) ?? '', range: now } : null,
-    leg: before.leg && news.telling ? { ...before.leg, proven: true } : before.leg,
+    short: isShort(page),
+    leg: leg && news.telling ? { ...leg, proven: true } : leg,
   }
   const trying = walk.leg !== null && before.known.trust[walk.leg.side] === 'try'
   if (trying && lesson.unordered) return { ...distrust(before, 'ignored'), changed: false }
@@ -262,7 +268,17 @@ function covered(walk: Walk, page: Page | null): Next {
   }
   const tail = now?.hi === null ? { lo: Math.max(now.lo, newest(walk, page)), hi: null } : walk.tail
   const [first = null, ...others] = rest
-  const next = { ...walk, now: first, rest: others, tail, leg: null, tight: false, recent: [], barren: false }
+  const next = {
+    ...walk,
+    now: first,
+    rest: others,
+    tail,
+    leg: null,
+    tight: false,
+    recent: [],
+    barren: false,
+    short: false,
+  }
   const doubt = unproven ? leg.doubt : null
   return { walk: next, crowded: [], missed: doubt === null ? [] : [{ range: doubt, reason: reasons.unreachable }] }
 }

@@ -16,7 +16,7 @@ export type PageAsk<T> = {
   readonly first: 'oldest' | 'newest'
   readonly keep?: ((row: T) => boolean) | undefined
   /** `full`: a full page claims that more follows, whether it does or not. */
-  readonly hasMore: 'exact' | 'full'
+  readonly hasMore: 'exact' | 'full' | 'always'
 }
 
 export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean }
@@ -37,7 +37,8 @@ export function pageOf<T>(rows: Sequence<T>, ask: PageAsk<T>): Page<T> {
     if (ask.hasMore === 'full' && items.length === ask.limit) break
   }
   if (ask.first !== ask.take) items.reverse()
-  return { items, hasMore: ask.hasMore === 'full' ? items.length === ask.limit : more }
+  const claims = { exact: more, full: items.length === ask.limit, always: true }
+  return { items, hasMore: claims[ask.hasMore] }
 }
 
 /** A page as a list's `data`. */

@@ -45,7 +45,7 @@ export const switchTable = {
   'messages.page': amount('messages in a page where `limit` is absent or ignored', 50),
   'query.unknown': choice('what an unknown query parameter does', 'ignored', 'rejected'),
   'limit.over': choice('what a `limit` over 200 does', 'rejected', 'clamped', 'honoured'),
-  hasMore: choice('`full`: true whenever the page is full, also the last', 'exact', 'full'),
+  hasMore: choice('`full`: true whenever the page is full, also the last', 'exact', 'full', 'always'),
   'time.hidden': flag('filters compare with fractions of a second that the wire does not show', false),
   'storm.conversations': amount('conversations that share one second', 0),
   'storm.visitors': amount('visitors that share one second', 0),

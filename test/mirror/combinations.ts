@@ -22,7 +22,7 @@ export const unknowns = {
   'messages.bound': ['inclusive', 'exclusive'],
   'messages.limit': ['honoured', 'ignored'],
   'query.unknown': ['ignored', 'rejected'],
-  hasMore: ['exact', 'full'],
+  hasMore: ['exact', 'full', 'always'],
   'time.hidden': [false, true],
   'storm.conversations': [0, 250],
   'storm.visitors': [0, 230],

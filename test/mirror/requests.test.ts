@@ -49,6 +49,21 @@ for (const since of ['lastMessageAt', 'createdAt', 'updatedAt'] as const) {
   })
 }
 
+test('a service that always says that there is more costs a few requests once, and none afterwards', async () => {
+  await mirrored(
+    { conversations: 60, visitors: 30, calls: 20, days: 5 },
+    { hasMore: 'always' },
+    async (place, sandbox) => {
+      const warehouse = await place.open()
+      expect((await syncOnce(place.url!, sandbox)).outcome).toBe('complete')
+      expect(await unlike(warehouse, sandbox)).toEqual([])
+      sandbox.resetLog()
+      await syncOnce(place.url!, sandbox)
+      expect(sandbox.log().length).toBeLessThanOrEqual(8)
+    },
+  )
+})
+
 test('what `since` shows needs no reconcile: new conversations, messages, visitors, activity and late calls', async () => {
   await mirrored({ conversations: 120, visitors: 60, calls: 40, days: 5 }, {}, async (place, sandbox) => {
     const warehouse = await place.open()

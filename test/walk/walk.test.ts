@@ -68,7 +68,7 @@ describe('every combination of manners that a service may have', () => {
   const size = fc.constantFrom(0, 1, 2, 49, 50, 51, 199, 200, 201, 400, 437, 1000)
   const common = {
     shown: fc.constant('as taken' as const),
-    hasMore: fc.constantFrom('exact' as const, 'page is full' as const),
+    hasMore: fc.constantFrom('exact' as const, 'page is full' as const, 'always' as const),
     fraction: fc.boolean(),
   }
   const check = async (of: List, n: number, seconds: (i: number) => number, manners: Manners) => {
@@ -78,8 +78,9 @@ describe('every combination of manners that a service may have', () => {
     expect(first.requests).toBeLessThan(30 + n / 20)
     // What can be had is no gap: only a second with more rows than a page is one. Nor can anybody tell a list of exactly
     // one page, shown the wrong way round and said to have more, from the wrong end of a longer list.
-    const turned = n === 200 && manners.shown === 'reversed' && manners.hasMore === 'page is full'
-    if (mostInOneSecond(truth) < 90 && !turned) expect(first.missed).toEqual([])
+    const turned = n > 49 && n <= 200 && manners.shown === 'reversed' && manners.hasMore !== 'exact'
+    const page = manners.hasMore === 'always' ? 50 : 90
+    if (mostInOneSecond(truth) < page && !turned) expect(first.missed).toEqual([])
     // A second pass over an unchanged list, and one after some rows have come.
     const again = await walk(truth, manners, of, first)
     expect(again.requests).toBeLessThanOrEqual(4)
@@ -244,4 +245,29 @@ test('a belief that a page refutes leads no cursor past a row', async () => {
   )
   expect(outcome.missed).toEqual([])
   expect(outcome.ids.size).toBe(1000)
+})
+
+test('a service that always says that there is more is found out, and then believed no more than it deserves', async () => {
+  const manners = { ...plain, hasMore: 'always' } as const
+  const first = await walk(
+    items(30, (i) => i * 60),
+    manners,
+    sinceList,
+  )
+  expect(first).toMatchObject({ requests: 2, missed: [], known: { exact: false } })
+  expect(
+    await walk(
+      items(30, (i) => i * 60),
+      manners,
+      sinceList,
+      first,
+    ),
+  ).toMatchObject({ requests: 1, missed: [] })
+  const longer = await walk(
+    items(437, (i) => i * 60),
+    manners,
+    sinceList,
+    { known: first.known },
+  )
+  expect([longer.ids.size, longer.missed]).toEqual([437, []])
 })
