@@ -71,7 +71,7 @@ export function learn(
     order,
     includes: { up: included('up'), down: included('down') },
     side: lesson.changed ? null : (proven ?? known.side),
-    exact: known.exact && !(short && !news.fresh),
+    exact: !short || known.exact ? known.exact : news.telling ? true : news.fresh ? known.exact : false,
     trust: { ...known.trust, ...bounds, limit: limit === 'try' ? heard : limit },
     largest: page.hasMore ? Math.max(known.largest, page.ids.length) : known.largest,
   }

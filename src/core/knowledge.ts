@@ -20,8 +20,11 @@ export type Knowledge = {
   /** Whether a bound includes its own second; null = not known. */
   readonly includes: { readonly up: boolean | null; readonly down: boolean | null }
   readonly trust: { readonly up: Trust; readonly down: Trust; readonly limit: Trust }
-  /** False: `hasMore` was true where nothing followed, on a page smaller than any that is cut off. */
-  readonly exact: boolean
+  /**
+   * Whether `hasMore` can be believed on a page smaller than any that is cut off: true once more has followed such a
+   * page, false where nothing did, null = not known. What is false is tried again by every reconcile.
+   */
+  readonly exact: boolean | null
   /** The service wants both bounds in every question. */
   readonly closed: boolean
   /** The largest page seen: where `limit` is not heard, this is what a full page looks like. */
@@ -36,7 +39,7 @@ export function ignorance(list: List): Knowledge {
     side: null,
     includes: { up: null, down: null },
     trust: { up: bound(list.lower), down: bound(list.upper), limit: list.documented ? 'honoured' : 'try' },
-    exact: true,
+    exact: null,
     closed: false,
     largest: defaultPage,
   }
@@ -59,7 +62,7 @@ function facts(list: List, known: Knowledge): [string, string][] {
     ['pages', side && sides[side]],
     [list.lower && `${list.lower}_includes`, includes.up === null ? null : String(includes.up)],
     [list.upper && `${list.upper}_includes`, includes.down === null ? null : String(includes.down)],
-    ['has_more', exact ? null : 'not exact'],
+    ['has_more', exact === null ? null : exact ? 'exact' : 'not exact'],
     ['bounds', closed ? 'both required' : null],
     ['page_size', largest === defaultPage ? null : String(largest)],
   ]
@@ -91,7 +94,7 @@ export function recall(list: List, behaviours: ReadonlyMap<string, string>): Kno
       down: trust(list.upper, blank.trust.down),
       limit: trust('limit', blank.trust.limit),
     },
-    exact: told('has_more') !== 'not exact',
+    exact: told('has_more') === 'exact' ? true : told('has_more') === 'not exact' ? false : null,
     closed: told('bounds') === 'both required',
     largest: Number.isInteger(size) && size > 0 ? size : blank.largest,
   }
@@ -124,7 +127,7 @@ export function contradicts(before: string, now: string): boolean {
 
 /** What is known, but for what does not work: that is tried again. */
 export function forgiving(list: List, known: Knowledge): Knowledge {
-  return { ...known, trust: ignorance(list).trust, closed: false }
+  return { ...known, trust: ignorance(list).trust, closed: false, exact: known.exact || null }
 }
 
 /** What two readers of one list know together; where both know, the later one (`mine`) is believed. */
@@ -135,7 +138,7 @@ export function unite(shared: Knowledge, mine: Knowledge): Knowledge {
     side: mine.side ?? shared.side,
     includes: { up: mine.includes.up ?? shared.includes.up, down: mine.includes.down ?? shared.includes.down },
     trust: { up: trust('up'), down: trust('down'), limit: trust('limit') },
-    exact: mine.exact && shared.exact,
+    exact: shared.exact === true ? true : (mine.exact ?? shared.exact),
     closed: mine.closed || shared.closed,
     largest: Math.max(mine.largest, shared.largest),
   }

@@ -114,9 +114,9 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
   const going = { side: before.leg?.side ?? null, tight: before.tight, short: before.short }
   const known = learn(before.known, going, lesson, asked, page, news)
   // More rows than a page can have, and no word of others: the service does not page at all.
-  const more = page.hasMore && (known.exact || !isShort(page))
+  const more = page.hasMore && (known.exact !== false || !isShort(page))
   const full = page.ids.length > 0 && (more || page.ids.length === pageLimit)
-  const leg = before.leg && { ...before.leg, claimed: before.leg.claimed && (known.exact || !before.short) }
+  const leg = before.leg && { ...before.leg, claimed: before.leg.claimed && (known.exact !== false || !before.short) }
   const walk: Walk = {
     ...before,
     known,

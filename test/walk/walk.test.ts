@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readList } from '../../src/api/pager.ts'
-import { ignorance, type Knowledge } from '../../src/core/knowledge.ts'
+import { type PageRead, readList } from '../../src/api/pager.ts'
+import type { Get } from '../../src/core/call.ts'
+import { forgiving, ignorance, type Knowledge } from '../../src/core/knowledge.ts'
 import type { List } from '../../src/core/list.ts'
 import { everything, type Range } from '../../src/core/position.ts'
+import type { Json } from '../../src/core/row.ts'
 import { type Item, list, type Manners, plain, serve } from './listing.ts'
 
 type Outcome = {
@@ -270,4 +272,32 @@ test('a service that always says that there is more is found out, and then belie
     { known: first.known },
   )
   expect([longer.ids.size, longer.missed]).toEqual([437, []])
+})
+
+describe('a service that hides rows after it has cut a page', () => {
+  /** Pages of 200, of which every tenth row shows: short, and with more behind them all the same. */
+  const hiding = (truth: readonly Item[]): Get => {
+    const { get } = serve(truth, plain, sinceList)
+    return async (path, query, lane) => {
+      const answer = await get(path, query, lane)
+      const { items: all, hasMore } = answer.data as { items: Json[]; hasMore: boolean }
+      return { ...answer, data: { items: all.filter((_, i) => i % 10 === 0 || i === all.length - 1), hasMore } }
+    }
+  }
+
+  test('is walked to its end, also where its short pages were once believed to be the last', async () => {
+    const believed = { ...ignorance(sinceList), exact: false }
+    const truth = items(900, (i) => i * 60)
+    const ends = []
+    for (const known of [null, forgiving(sinceList, believed)]) {
+      let last: PageRead | null = null
+      const reading = { list: sinceList, known, ranges: [everything], lane: 'verify' } as const
+      for await (const read of readList(hiding(truth), reading)) last = read
+      ends.push([last?.position[0]?.lo, last?.known.exact])
+    }
+    expect(ends).toEqual([
+      [truth.at(-1)!.at, true],
+      [truth.at(-1)!.at, true],
+    ])
+  })
 })
