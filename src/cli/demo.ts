@@ -129,7 +129,7 @@ function configFor(service: Sandbox, path: string): Config {
     queueUrl: 'embedded',
     http: { host: '127.0.0.1', port: 0 },
     logLevel: 'warn',
-    logLevelChosen: false,
+    logLevelChosen: true,
     warnings: [],
   }
 }
