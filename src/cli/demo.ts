@@ -6,6 +6,7 @@ import { Command } from 'commander'
 import type { Config, ProjectConfig } from '../config.ts'
 import type { SyncReport } from '../core/report.ts'
 import { streamNames } from '../core/row.ts'
+import { defaultSchedules } from '../core/schedule.ts'
 import { secret } from '../core/secret.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -121,13 +122,16 @@ function configFor(service: Sandbox, path: string): Config {
     timeZone: 'UTC',
     verifyAfterMs: 120_000,
     streams: streamNames,
+    schedules: defaultSchedules,
     schema: 'discover',
   }
   return {
     projects: [project],
     databaseUrl: `sqlite:${path}`,
     queueUrl: 'embedded',
-    http: { host: '127.0.0.1', port: 0 },
+    http: null,
+    httpToken: null,
+    concurrency: 1,
     logLevel: 'warn',
     logLevelChosen: true,
     warnings: [],

@@ -2,6 +2,7 @@
 import type { Config, LogLevel } from '../config.ts'
 import { loadConfig, wantsStackTraces } from '../config.ts'
 import { createLog, type Logger } from '../log.ts'
+import { secretsIn } from '../settings/secrets.ts'
 import type { Needs } from '../settings/sources.ts'
 import type { Display } from './display.ts'
 import { openDisplay } from './display.ts'
@@ -49,7 +50,7 @@ export function openShell(): Shell {
 
 function logTo(config: Config, display: Display): Logger {
   const level = config.logLevelChosen ? config.logLevel : levels[display.kind]
-  const secrets = config.projects.map((project) => project.apiKey.reveal())
+  const secrets = secretsIn(config)
   for (const warning of config.warnings) display.say(warning)
   return createLog({ level, pretty: process.stderr.isTTY, secrets, write: (line) => display.above(line) })
 }

@@ -7,7 +7,7 @@ import type { Seconds } from '../core/time.ts'
 import { moment } from '../core/time.ts'
 
 /** Text that `parse` understands; `allowed` is the message where it does not (undefined). */
-function parsed<T>(allowed: string, parse: (text: string) => T | undefined) {
+export function parsed<T>(allowed: string, parse: (text: string) => T | undefined) {
   return z.string({ error: allowed }).transform((text, context): T => {
     const value = parse(text.trim())
     if (value !== undefined) return value
@@ -40,7 +40,11 @@ export const databaseUrl = parsed('write sqlite:PATH or postgres://user@host/dat
 export const queueUrl = parsed('write redis://host, postgres://host/database or embedded', (text) =>
   text === 'embedded' || (/^(rediss?|postgres(ql)?):\/\/./.test(text) && URL.canParse(text)) ? text : undefined,
 )
-export const httpAddress = parsed('write host:port, like 127.0.0.1:8484', hostAndPort)
+/** Null: no HTTP at all. */
+export const httpAddress = parsed('write host:port, like 127.0.0.1:8484, or off', (text) =>
+  text === 'off' ? null : hostAndPort(text),
+)
+export const concurrency = whole('write a whole number between 1 and 1000', 1, 1000)
 export const reserve = z
   .number({ error: 'write a share between 0 and 0.9, like 0.2' })
   .min(0, 'write a share between 0 and 0.9, like 0.2')
@@ -54,6 +58,13 @@ export const streams = z
     error: `write a list of some of ${streamNames.join(', ')}`,
   })
   .min(1, 'name at least one stream, or leave the line out for all of them')
+
+/** A number in the file, digits in a variable. */
+function whole(allowed: string, least: number, most: number) {
+  return z
+    .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], { error: allowed })
+    .refine((value) => Number.isInteger(value) && value >= least && value <= most, { error: allowed })
+}
 
 function isTimeZone(name: string): boolean {
   try {

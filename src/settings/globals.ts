@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
 import type { Mistake } from './mistakes.ts'
-import { secretReference } from './project.ts'
+import { onDemand, secretField, secretReference } from './project.ts'
 import type { Config } from './settings.ts'
 import type { Part, Settings, Sources } from './sources.ts'
 import { mistakesOf, placeIn, record } from './sources.ts'
@@ -10,27 +10,37 @@ import { globalsOf, variableOf } from './variables.ts'
 
 export type Globals = Omit<Config, 'projects' | 'warnings'>
 
-const fields = {
+/** The token is read when somebody asks for it: only the worker does. */
+const fieldsWith = ({ readSecret }: Sources) => ({
   database_url: field.databaseUrl.default('sqlite:deskmirror.db'),
   queue_url: field.queueUrl.default('embedded'),
   http: field.httpAddress.default({ host: '127.0.0.1', port: 8484 }),
+  http_token: secretField(onDemand(readSecret)).optional(),
+  concurrency: field.concurrency.default(40),
   log_level: field.logLevel.default('info'),
-}
+})
 
 /** `written`: the lines of the file's top level that are no defaults of projects. A variable wins over such a line. */
 export function readGlobals(sources: Sources, written: Settings): Part<Globals> {
   const fromVariables = globalsOf(sources.variables)
   const referenced = Object.fromEntries(
-    Object.entries(written).map(([key, value]) => [key, dereferenced(sources, value)]),
+    Object.entries(written).map(([key, value]) => [key, key.endsWith('_url') ? dereferenced(sources, value) : value]),
   )
   const values = { ...referenced, ...fromVariables }
   const where = (key: string) => (key in fromVariables ? variableOf(key) : placeIn(sources, [key]))
-  const read = z.strictObject(fields).safeParse(values)
+  const read = z.strictObject(fieldsWith(sources)).safeParse(values)
   const mistakes = passwords(sources, written)
   if (!read.success) return { value: null, mistakes: [...mistakes, ...mistakesOf(read.error, values, where)] }
-  const { database_url, queue_url, http, log_level } = read.data
-  const chosen = 'log_level' in values
-  const value = { databaseUrl: database_url, queueUrl: queue_url, http, logLevel: log_level, logLevelChosen: chosen }
+  const { database_url, queue_url, http, http_token, concurrency, log_level } = read.data
+  const value = {
+    databaseUrl: database_url,
+    queueUrl: queue_url,
+    http,
+    httpToken: http_token ?? null,
+    concurrency,
+    logLevel: log_level,
+    logLevelChosen: 'log_level' in values,
+  }
   return { value, mistakes }
 }
 

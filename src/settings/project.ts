@@ -5,6 +5,7 @@ import type { Secret } from '../core/secret.ts'
 import { secret } from '../core/secret.ts'
 import { UserError } from '../core/user-error.ts'
 import * as field from './fields.ts'
+import { scheduleFields, toSchedules } from './schedules.ts'
 import type { ProjectConfig } from './settings.ts'
 
 /** A secret is never written down in a configuration file: it is named, and read from where it is kept. */
@@ -33,6 +34,7 @@ export function projectFields(read: ReadSecret) {
     verify_after: field.duration.default(120_000),
     streams: field.streams.optional(),
     schema: field.schemaMode.default('discover'),
+    ...scheduleFields,
   }
 }
 
@@ -53,12 +55,13 @@ export function toProject(name: string, fields: Fields): ProjectConfig {
     timeZone: fields.time_zone,
     verifyAfterMs: fields.verify_after,
     streams: fields.streams ?? streamNames,
+    schedules: toSchedules(fields),
     schema: fields.schema,
   }
 }
 
 /** Resolves a reference; refuses a literal without repeating it. */
-function secretField(read: ReadSecret) {
+export function secretField(read: ReadSecret) {
   return z.unknown().transform((value, context): Secret => {
     const reference = secretReference.safeParse(value)
     const found = reference.success ? read(reference.data) : { why: wrongReference(value) }

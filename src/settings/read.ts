@@ -18,7 +18,8 @@ export function readConfig(sources: Sources): Part<Omit<Config, 'warnings'>> {
   const [defaults, own] = split(lines, isDefault)
   const globals = readGlobals(sources, own)
   const projects = 'projects' in top ? readMany(sources, defaults, named) : [readOne(sources, defaults)]
-  const needed = sources.needs === 'database' ? [] : projects.flatMap(({ mistakes }) => mistakes)
+  const wrongProjects = [...projects.flatMap(({ mistakes }) => mistakes), ...twins(sources, projects)]
+  const needed = sources.needs === 'database' ? [] : wrongProjects
   const mistakes = once([...globals.mistakes, ...needed])
   if (globals.value === null || mistakes.length > 0) return { value: null, mistakes }
   return { value: { ...globals.value, projects: projects.flatMap(({ value }) => value ?? []) }, mistakes }
@@ -36,8 +37,25 @@ function readMany(sources: Sources, defaults: Settings, projects: unknown): read
   return Object.entries(named).map(([name, settings]) => readNamed(sources, defaults, name, settings))
 }
 
+/** Rows are kept by project id, and people tell projects apart by names that a command line may write either way. */
+function twins(sources: Sources, projects: readonly Part<ProjectConfig>[]): Mistake[] {
+  const read = projects.flatMap(({ value }) => value ?? [])
+  const earlier = (key: 'name' | 'projectId', { [key]: text }: ProjectConfig, before: number) =>
+    read.slice(0, before).find((other) => other[key].toLowerCase() === text.toLowerCase())
+  return read.flatMap((project, place): Mistake[] => {
+    const [named, same] = [earlier('name', project, place), earlier('projectId', project, place)]
+    const at = (...key: string[]) => placeIn(sources, ['projects', project.name, ...key])
+    const why = (other: ProjectConfig) =>
+      `is the project of ${other.name} as well: a warehouse mirrors each project once`
+    return [
+      ...(named === undefined ? [] : [{ where: at(), why: `differs from ${named.name} only in its capitals` }]),
+      ...(same === undefined ? [] : [{ where: at('project_id'), why: why(same) }]),
+    ]
+  })
+}
+
 function readNamed(sources: Sources, defaults: Settings, name: string, settings: unknown): Part<ProjectConfig> {
-  const place = (...key: string[]) => placeIn(sources, ['projects', name, ...key])
+  const place = (key = '') => placeIn(sources, ['projects', name, ...key.split('.').filter((part) => part !== '')])
   const own = record(settings)
   if (own === null) return wrong(place(), 'must be a map of settings')
   if (!projectName.test(name)) return wrong(place(), 'is no name for a project: use letters, digits, dots and dashes')
@@ -58,10 +76,11 @@ function readOne(sources: Sources, defaults: Settings): Part<ProjectConfig> {
 function readProject(
   sources: Sources,
   name: string,
-  top: Settings,
-  own: Settings,
+  defaults: Settings,
+  lines: Settings,
   ownPlace: (key: string) => string,
 ): Part<ProjectConfig> {
+  const [top, own] = [spreadSchedules(defaults), spreadSchedules(lines)]
   const fromVariables = projectDefaultsOf(sources.variables)
   const eager = sources.needs === 'service'
   const keyless = eager ? {} : { api_key: { env: variableOf('api_key') } }
@@ -69,13 +88,21 @@ function readProject(
   const where = (key: string) => {
     if (key in own) return ownPlace(key)
     if (key in fromVariables) return variableOf(key)
-    return key in top ? placeIn(sources, [key]) : ownPlace(key)
+    return key in top ? placeIn(sources, key.split('.')) : ownPlace(key)
   }
   const read = z
     .strictObject(projectFields(eager ? sources.readSecret : onDemand(sources.readSecret)))
     .safeParse(values)
   if (!read.success) return { value: null, mistakes: mistakesOf(read.error, values, where) }
   return { value: toProject(name, read.data), mistakes: [] }
+}
+
+/** Takes the map `schedules` apart; what is no map stays as it is, to be refused. */
+function spreadSchedules(settings: Settings): Settings {
+  const { schedules, ...rest } = settings
+  const map = record(schedules)
+  if (map === null) return settings
+  return { ...rest, ...Object.fromEntries(Object.entries(map).map(([name, value]) => [`schedules.${name}`, value])) }
 }
 
 /** A mistake in a line that several projects inherit is one mistake. */

@@ -1,6 +1,7 @@
 /** The configuration as values: what the rest of the program is told. */
 import type { Rate } from '../core/rate.ts'
 import type { StreamName } from '../core/row.ts'
+import type { Schedules } from '../core/schedule.ts'
 import type { Secret } from '../core/secret.ts'
 import type { Ms, Seconds } from '../core/time.ts'
 
@@ -23,11 +24,16 @@ export type ProjectConfig = {
   readonly timeZone: string
   readonly verifyAfterMs: Ms
   readonly streams: readonly StreamName[]
+  /** Cron patterns are read in the project's time zone. A round of a stream that is not mirrored does nothing. */
+  readonly schedules: Schedules
   /** `freeze`: undocumented fields that were not seen before stay in `raw` and become no columns. */
   readonly schema: 'discover' | 'freeze'
 }
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+
+/** `port` 0: any free one. An IPv6 `host` stands without brackets. */
+export type HttpAddress = { readonly host: string; readonly port: number }
 
 export type Config = {
   readonly projects: readonly ProjectConfig[]
@@ -35,7 +41,12 @@ export type Config = {
   readonly databaseUrl: string
   /** `redis://…`, `postgres://…` or `embedded`. */
   readonly queueUrl: string
-  readonly http: { readonly host: string; readonly port: number }
+  /** Where the worker answers; null = nowhere. */
+  readonly http: HttpAddress | null
+  /** What `/metrics` and the queue board ask for. Where it cannot be read, only `reveal` throws (UserError). */
+  readonly httpToken: Secret | null
+  /** How many passes one worker process runs side by side: 1 to 1000. */
+  readonly concurrency: number
   readonly logLevel: LogLevel
   /** Whether somebody chose the level, or it is the default. */
   readonly logLevelChosen: boolean

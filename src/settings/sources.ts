@@ -43,7 +43,7 @@ export function mistakesOf(error: z.ZodError, values: Settings, where: (key: str
   })
 }
 
-const secretKeys = new Set(['api_key', 'webhook_secret'])
+const secretKeys = new Set(['api_key', 'webhook_secret', 'http_token'])
 
 function sentence(key: string, found: unknown, allowed: string): string {
   if (found === undefined) return `is missing: ${allowed}`

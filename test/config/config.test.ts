@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
+import { defaultSchedules } from '../../src/core/schedule.ts'
 import { ConfigurationError } from '../../src/settings/mistakes.ts'
 
 let folder = ''
@@ -50,6 +51,8 @@ describe('one project is described by variables', () => {
       databaseUrl: 'sqlite:deskmirror.db',
       queueUrl: 'embedded',
       http: { host: '127.0.0.1', port: 8484 },
+      httpToken: null,
+      concurrency: 40,
       logLevel: 'info',
       logLevelChosen: false,
     })
@@ -65,6 +68,7 @@ describe('one project is described by variables', () => {
       startDate: null,
       timeZone: 'UTC',
       verifyAfterMs: 120_000,
+      schedules: defaultSchedules,
       schema: 'discover',
     })
     expect([baseUrl.href, widgetUrl.href, apiKey.reveal(), streams.length]).toEqual([
@@ -88,6 +92,12 @@ describe('one project is described by variables', () => {
       DESKMIRROR_VERIFY_AFTER: '5m',
       DESKMIRROR_WEBHOOK_SECRET: 'whsec',
       DESKMIRROR_HTTP: '[::1]:0',
+      DESKMIRROR_HTTP_TOKEN: 'open-sesame',
+      DESKMIRROR_CONCURRENCY: '250',
+      DESKMIRROR_SCHEDULE_INCREMENTAL: '30s',
+      DESKMIRROR_SCHEDULE_RECONCILE: '0 3 * * sun',
+      DESKMIRROR_SCHEDULE_ANALYTICS: 'off',
+      DESKMIRROR_SCHEDULE_AVAILABILITY: '*/10 * * * * *',
       DESKMIRROR_LOG_LEVEL: 'debug',
     })
     const project = config.projects[0]!
@@ -95,6 +105,7 @@ describe('one project is described by variables', () => {
       databaseUrl: 'postgres://me:pw@db.internal/desk',
       queueUrl: 'redis://127.0.0.1:6379',
       http: { host: '::1', port: 0 },
+      concurrency: 250,
       logLevel: 'debug',
       logLevelChosen: true,
     })
@@ -104,6 +115,13 @@ describe('one project is described by variables', () => {
       startDate: Date.UTC(2024, 1, 29) / 1000,
       timeZone: 'Europe/Berlin',
       verifyAfterMs: 300_000,
+    })
+    expect(config.httpToken?.reveal()).toBe('open-sesame')
+    expect(project.schedules).toEqual({
+      incremental: { kind: 'every', ms: 30_000 },
+      reconcile: { kind: 'cron', pattern: '0 3 * * sun' },
+      analytics: { kind: 'off' },
+      availability: { kind: 'cron', pattern: '*/10 * * * * *' },
     })
     expect(project.widgetUrl.href).toBe('https://widget.example.com/')
     expect(project.webhookSecret?.reveal()).toBe('whsec')
@@ -155,6 +173,8 @@ describe('every mistake is named', () => {
     ['DESKMIRROR_START_DATE', '2023-02-29', /is "2023-02-29": write a date/],
     ['DESKMIRROR_START_DATE', '01.02.2023', /write a date/],
     ['DESKMIRROR_HTTP', '8484', /is "8484": write host:port/],
+    ['DESKMIRROR_CONCURRENCY', '0', /is "0": write a whole number between 1 and 1000/],
+    ['DESKMIRROR_CONCURRENCY', 'many', /is "many"/],
     ['DESKMIRROR_LOG_LEVEL', 'loud', /is "loud": write one of trace, debug, info/],
     ['DESKMIRROR_DATABASE_URL', 'mysql://h/db', /is "mysql:\/\/h\/db": write sqlite:PATH or postgres:/],
     ['DESKMIRROR_QUEUE_URL', 'kafka', /is "kafka": write redis:/],

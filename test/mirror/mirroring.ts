@@ -6,6 +6,7 @@ import { parseJson, stringifyJson } from '../../src/core/json.ts'
 import { childStreams } from '../../src/core/mirror.ts'
 import type { SyncReport } from '../../src/core/report.ts'
 import { type Json, type StreamName, streamNames } from '../../src/core/row.ts'
+import { defaultSchedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
@@ -27,6 +28,7 @@ export function projectOf(sandbox: Sandbox, over: Partial<ProjectConfig> = {}): 
     timeZone: 'UTC',
     verifyAfterMs: 120_000,
     streams: streamNames,
+    schedules: defaultSchedules,
     schema: 'discover',
     ...over,
   }
@@ -37,7 +39,9 @@ export function configOf(databaseUrl: string, project: ProjectConfig): Config {
     projects: [project],
     databaseUrl,
     queueUrl: 'embedded',
-    http: { host: '127.0.0.1', port: 0 },
+    http: null,
+    httpToken: null,
+    concurrency: 1,
     logLevel: 'silent',
     logLevelChosen: true,
     warnings: [],

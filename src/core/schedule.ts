@@ -1,0 +1,25 @@
+/** When the worker does what: the four rounds of a project, and how often each of them is due. */
+import type { Ms } from './time.ts'
+
+/** `incremental`: what moved. `reconcile`: everything, compared. `analytics`: the rollups. `availability`: a snapshot. */
+export const roundNames = ['incremental', 'reconcile', 'analytics', 'availability'] as const
+export type RoundName = (typeof roundNames)[number]
+
+/**
+ * `cron`: five fields, or six with the seconds in front, read in the project's time zone.
+ * `nightly`: once a night, at a minute that follows from the project's id, so that many projects do not start together.
+ */
+export type Schedule =
+  | { readonly kind: 'every'; readonly ms: Ms }
+  | { readonly kind: 'cron'; readonly pattern: string }
+  | { readonly kind: 'nightly' }
+  | { readonly kind: 'off' }
+
+export type Schedules = Readonly<Record<RoundName, Schedule>>
+
+export const defaultSchedules: Schedules = {
+  incremental: { kind: 'every', ms: 300_000 },
+  reconcile: { kind: 'nightly' },
+  analytics: { kind: 'nightly' },
+  availability: { kind: 'every', ms: 60_000 },
+}

@@ -1,0 +1,210 @@
+/** What the worker is told: its schedules, who may reach its HTTP, how much it does at once. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { UserError } from '../../src/core/user-error.ts'
+import { exposureOf } from '../../src/settings/exposure.ts'
+import { ConfigurationError } from '../../src/settings/mistakes.ts'
+import { secretsIn } from '../../src/settings/secrets.ts'
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'deskmirror-config-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const key = 'svc_live_0123456789abcdef'
+const token = 'a-token-that-nobody-may-see'
+const single = {
+  DESKMIRROR_BASE_URL: 'https://api.example.com/v1',
+  DESKMIRROR_PROJECT_ID: '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f',
+  DESKMIRROR_API_KEY: key,
+}
+
+function yaml(text: string): void {
+  writeFileSync(join(folder, 'deskmirror.yaml'), text)
+}
+
+function load(environment: Record<string, string> = { KEY: key }, needs: Parameters<typeof loadConfig>[0] = 'service') {
+  return loadConfig(needs, folder, environment)
+}
+
+function mistakes(environment?: Record<string, string>): string[] {
+  try {
+    load(environment)
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.mistakes.map(({ where, why }) => `${where} ${why}`)
+    throw error
+  }
+  return []
+}
+
+/** A file with one project for each line of settings. */
+function projects(top: string, ...lines: readonly string[]): string {
+  const described = lines.map((line, nr) => `  p${nr}: { project_id: id-${nr}, api_key: { env: KEY }, ${line} }`)
+  return `base_url: https://api.example.com\n${top}\nprojects:\n${described.join('\n')}\n`
+}
+
+describe('a project is read by schedule', () => {
+  const written = (schedule: string) => load({ ...single, DESKMIRROR_SCHEDULE_INCREMENTAL: schedule }).projects[0]!
+
+  test.each([
+    ['1s', { kind: 'every', ms: 1000 }],
+    ['5m', { kind: 'every', ms: 300_000 }],
+    ['1h', { kind: 'every', ms: 3_600_000 }],
+    ['0 3 * * *', { kind: 'cron', pattern: '0 3 * * *' }],
+    ['*/30 * * * * *', { kind: 'cron', pattern: '*/30 * * * * *' }],
+    ['15 2 * jan-jun mon,thu', { kind: 'cron', pattern: '15 2 * jan-jun mon,thu' }],
+    ['0 6 L * *', { kind: 'cron', pattern: '0 6 L * *' }],
+    ['nightly', { kind: 'nightly' }],
+    ['off', { kind: 'off' }],
+  ])('%s', (text, schedule) => expect(written(text).schedules.incremental).toEqual(schedule))
+
+  test.each([
+    '500ms',
+    '0s',
+    '400d',
+    '5',
+    'hourly',
+    '@daily',
+    '* * * *',
+    '* * * * * * *',
+    '61 * * * *',
+    '0 0 30 2 *',
+    'H 3 * * *',
+    '0 3 * * 8',
+    '0 3 * * * ; x',
+  ])('%j is no schedule', (text) => {
+    expect(mistakes({ ...single, DESKMIRROR_SCHEDULE_INCREMENTAL: text })).toEqual([
+      `DESKMIRROR_SCHEDULE_INCREMENTAL is "${text}": write a duration of at least 1s like 5m, a cron pattern like "0 3 * * *", nightly, or off`,
+    ])
+  })
+
+  test('a project changes one round and inherits the others', () => {
+    yaml(projects('schedules: { incremental: 1m, analytics: off }', 'schedules: { incremental: 10s }', 'reserve: 0.1'))
+    expect(load().projects.map(({ schedules }) => schedules)).toEqual([
+      {
+        incremental: { kind: 'every', ms: 10_000 },
+        reconcile: { kind: 'nightly' },
+        analytics: { kind: 'off' },
+        availability: { kind: 'every', ms: 60_000 },
+      },
+      {
+        incremental: { kind: 'every', ms: 60_000 },
+        reconcile: { kind: 'nightly' },
+        analytics: { kind: 'off' },
+        availability: { kind: 'every', ms: 60_000 },
+      },
+    ])
+  })
+
+  test('a variable wins over the top of the file, a project over both', () => {
+    yaml(projects('schedules: { incremental: 1m }', 'schedules: { incremental: 10s }', 'reserve: 0.1'))
+    const { projects: read } = load({ KEY: key, DESKMIRROR_SCHEDULE_INCREMENTAL: '2m' })
+    expect(read.map(({ schedules }) => schedules.incremental)).toEqual([
+      { kind: 'every', ms: 10_000 },
+      { kind: 'every', ms: 120_000 },
+    ])
+  })
+
+  test('a round of a stream that is not mirrored is no mistake', () => {
+    yaml(projects('', 'streams: [calls], schedules: { analytics: 1h, availability: off }'))
+    expect(mistakes()).toEqual([])
+  })
+
+  test('what is no schedule is named with its line', () => {
+    yaml(projects('schedules: { weekly: 1h, reconcile: soon }', 'schedules: [1h]', 'schedules: { analytics: 12 }'))
+    expect(mistakes()).toEqual([
+      'deskmirror.yaml:4 projects.p0.schedules is "["1h"]": write a map, like { incremental: 5m, reconcile: nightly }',
+      expect.stringMatching(/^deskmirror\.yaml:2 schedules\.reconcile is "soon": write a duration/),
+      'deskmirror.yaml:2 schedules.weekly is no setting that deskmirror knows',
+      expect.stringMatching(/^deskmirror\.yaml:5 projects\.p1\.schedules\.analytics is "12": write a duration/),
+    ])
+  })
+})
+
+describe('two projects are two projects', () => {
+  test('the same project twice is a mistake, at whatever address', () => {
+    yaml(`
+base_url: https://api.example.com
+projects:
+  shop: { project_id: 7D1F4F6E, api_key: { env: KEY } }
+  again: { project_id: 7d1f4f6e, api_key: { env: KEY }, base_url: https://api.example.com/v1 }
+`)
+    expect(mistakes()).toEqual([
+      'deskmirror.yaml:5 projects.again.project_id is the project of shop as well: a warehouse mirrors each project once',
+    ])
+  })
+
+  test('so are names that differ only in their capitals', () => {
+    yaml(`
+base_url: https://api.example.com
+projects:
+  shop: { project_id: one, api_key: { env: KEY } }
+  Shop: { project_id: two, api_key: { env: KEY } }
+`)
+    expect(mistakes()).toEqual(['deskmirror.yaml:5 projects.Shop differs from shop only in its capitals'])
+  })
+})
+
+describe('HTTP is for this machine, or for whoever knows the token', () => {
+  const exposed = (environment: Record<string, string>) => exposureOf(load({ ...single, ...environment }))
+
+  test.each(['127.0.0.1:8484', '127.8.8.8:1', '[::1]:0', 'localhost:8484'])('%s needs no token', (address) => {
+    expect(exposed({ DESKMIRROR_HTTP: address })).toMatchObject({ token: null })
+  })
+
+  test.each(['0.0.0.0:8484', '[::]:8484', '10.0.0.1:80', 'desk.internal:80', '127.0.0.1.nip.io:80'])(
+    '%s needs one, and only the worker cares',
+    (address) => {
+      const config = load({ ...single, DESKMIRROR_HTTP: address })
+      expect(() => exposureOf(config)).toThrow(/lets other machines in, and there is no token/)
+      expect(() => exposureOf(config)).toThrow(expect.objectContaining({ exitCode: 2 }))
+      const { token: found } = exposed({ DESKMIRROR_HTTP: address, DESKMIRROR_HTTP_TOKEN: token })!
+      expect(found?.reveal()).toBe(token)
+    },
+  )
+
+  test('off is off', () => {
+    expect(exposed({ DESKMIRROR_HTTP: 'off' })).toBeNull()
+    yaml('http: off\n')
+    expect(exposed({})).toBeNull()
+  })
+
+  test('the token is a reference, in a file read by the worker only', () => {
+    yaml('http_token: { file: token }\n')
+    const config = load(single)
+    expect(() => exposureOf(config)).toThrow(UserError)
+    expect(secretsIn(config)).toEqual([key])
+    writeFileSync(join(folder, 'token'), `${token}\n`)
+    expect(exposureOf(load(single))?.token?.reveal()).toBe(token)
+    yaml(`http_token: ${token}\n`)
+    expect(mistakes(single)).toEqual([expect.stringMatching(/^deskmirror\.yaml:1 http_token holds the secret itself/)])
+    expect(mistakes(single).join()).not.toContain(token)
+  })
+
+  test('the token is printed by nothing that prints the configuration, and known to the log', () => {
+    const config = load({ ...single, DESKMIRROR_HTTP_TOKEN: token })
+    expect(inspect(config, { depth: 9, showHidden: true }) + JSON.stringify(config)).not.toContain(token)
+    expect(secretsIn(config)).toEqual([token, key])
+  })
+})
+
+test.each([
+  ['1', 1],
+  ['1000', 1000],
+])('a worker does %s things at once', (text, concurrency) => {
+  expect(load({ ...single, DESKMIRROR_CONCURRENCY: text })).toMatchObject({ concurrency })
+  yaml(`concurrency: ${text}\n`)
+  expect(load(single)).toMatchObject({ concurrency })
+})
+
+test.each(['0', '1001', '1.5', '-1', 'all'])('but not %s', (text) => {
+  yaml(`concurrency: ${text}\n`)
+  expect(mistakes(single)).toEqual([
+    `deskmirror.yaml:1 concurrency is "${text}": write a whole number between 1 and 1000`,
+  ])
+})
