@@ -34,6 +34,12 @@ const packageRooms: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['warehouse'],
   undici: ['api'],
   commander: ['cli'],
+  'cron-parser': ['settings'],
+  fastify: ['http'],
+  'prom-client': ['http'],
+  '@bull-board/api': ['jobs'],
+  '@bull-board/fastify': ['jobs'],
+  '@bull-board/ui': ['jobs'],
   bullmq: ['jobs'],
 }
 
