@@ -1,0 +1,30 @@
+/** How the mirror of one project stands, in numbers: what is measured again and again while the worker runs. */
+import type { BudgetView } from './report.ts'
+import type { StreamName } from './row.ts'
+import type { Ms } from './time.ts'
+
+export type Vitals = {
+  /** The project's name. */
+  readonly project: string
+  readonly streams: readonly StreamVitals[]
+  /** Open gaps: what is known to be missing. */
+  readonly gaps: number
+  /** How many write-backs are in each state. */
+  readonly writebacks: Readonly<Record<string, number>>
+  /** `closedForMs`: how long nothing is sent because it is not known what was spent; null = it is known. */
+  readonly budget: (BudgetView & { readonly closedForMs?: Ms | null }) | null
+  /** Nothing is read, because the service denies the key. */
+  readonly paused: boolean
+}
+
+export type StreamVitals = {
+  readonly stream: StreamName
+  /** Since the stream last came to its end without failure; null = it never did. */
+  readonly lagMs: Ms | null
+  /** Parents whose children are still to be read. */
+  readonly due: number
+  /** The last pass failed. */
+  readonly failed: boolean
+  /** Not read, as the key lacks its scope. */
+  readonly skipped: boolean
+}

@@ -1,0 +1,98 @@
+/** What the worker measures, in the text format of Prometheus. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Failure } from '../core/failure.ts'
+import type { Lane } from '../core/lane.ts'
+import type { RunMode, RunOutcome } from '../core/mirror.ts'
+import type { StreamName } from '../core/row.ts'
+import type { EpochMs, Ms } from '../core/time.ts'
+import type { Vitals } from '../core/vitals.ts'
+import type { Logger } from '../log.ts'
+import { remembered, within } from './remembered.ts'
+import { createVitalGauges } from './vital-gauges.ts'
+
+/** How a pass or a request went is counted as it ends; how the mirror stands is read when somebody asks. */
+export type Metrics = {
+  readonly contentType: string
+  /** Never fails: what cannot be read is left out, and `deskmirror_vitals_up` is 0. */
+  readonly text: () => Promise<string>
+  /** One request was answered, or given up. */
+  readonly requested: (request: Requested) => void
+  readonly loaded: (page: { project: string; stream: StreamName; rows: number; changed: number }) => void
+  readonly passed: (pass: { stream: StreamName; mode: RunMode; outcome: RunOutcome; tookMs: Ms }) => void
+  /** A job ended with this verdict. */
+  readonly worked: (job: { queue: string; verdict: string }) => void
+}
+
+export type Requested = {
+  readonly project: string
+  readonly lane: Lane
+  readonly outcome: 'ok' | Failure['kind']
+}
+
+export type MetricsOptions = {
+  readonly vitals: () => Promise<readonly Vitals[]>
+  /** Hears why the vitals could not be read. */
+  readonly log: Logger
+  readonly now?: () => EpochMs
+}
+
+const keepMs: Ms = 10_000
+/** Shorter than Prometheus waits for a scrape. */
+const patienceMs: Ms = 8000
+
+export function createMetrics({ vitals, log, now = Date.now }: MetricsOptions): Metrics {
+  const registry = new Registry()
+  const counter = (name: string, help: string, labelNames: readonly string[]) =>
+    new Counter({ name: `deskmirror_${name}_total`, help, labelNames, registers: [registry] })
+  const requests = counter('requests', 'Requests to the service', ['project', 'lane', 'outcome'])
+  const throttled = counter('throttled', 'Requests that the service answered by 429', ['project'])
+  const read = counter('rows_read', 'Rows that the service sent', ['project', 'stream'])
+  const changed = counter('rows_changed', 'Rows that were new or different', ['project', 'stream'])
+  const jobs = counter('jobs', 'Jobs by how they ended', ['queue', 'verdict'])
+  const passes = new Histogram({
+    name: 'deskmirror_pass_duration_seconds',
+    help: 'Passes over a stream, and how long they took',
+    labelNames: ['stream', 'mode', 'outcome'],
+    buckets: [0.1, 0.5, 2, 10, 30, 60, 300, 900, 3600, 4 * 3600],
+    registers: [registry],
+  })
+  const up = new Gauge({
+    name: 'deskmirror_vitals_up',
+    help: '1: how the mirror stands could be read; 0: what is read from the warehouse is left out here',
+    registers: [registry],
+  })
+  const gauges = createVitalGauges(registry)
+  collectDefaultMetrics({ register: registry })
+
+  const recent = remembered(vitals, keepMs, now)
+  const refresh = async () => {
+    try {
+      const all = await within(patienceMs, recent())
+      gauges.show(all)
+      // A counter that begins at 1 has not risen in the eyes of `increase()`: the first 429 would go unseen.
+      for (const { project } of all) throttled.inc({ project }, 0)
+      up.set(1)
+    } catch (error) {
+      up.set(0)
+      gauges.hide()
+      log.warn({ event: 'vitals.failed', why: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return {
+    contentType: registry.contentType,
+    text: async () => {
+      await refresh()
+      return registry.metrics()
+    },
+    requested: ({ project, lane, outcome }) => {
+      requests.inc({ project, lane, outcome })
+      if (outcome === 'throttled') throttled.inc({ project })
+    },
+    loaded: ({ project, stream, ...page }) => {
+      read.inc({ project, stream }, page.rows)
+      changed.inc({ project, stream }, page.changed)
+    },
+    passed: ({ stream, mode, outcome, tookMs }) => passes.observe({ stream, mode, outcome }, tookMs / 1000),
+    worked: ({ queue, verdict }) => jobs.inc({ queue, verdict }),
+  }
+}

@@ -1,0 +1,144 @@
+/** The worker's HTTP server: does it work, is it ready, what does it measure; and whatever other rooms add to it. */
+import { type FastifyInstance, type FastifyPluginAsync, type FastifyPluginCallback, fastify } from 'fastify'
+import { isLoopback } from '../core/base-url.ts'
+import type { Secret } from '../core/secret.ts'
+import type { Ms } from '../core/time.ts'
+import { UserError } from '../core/user-error.ts'
+import type { Logger } from '../log.ts'
+import { localHook, lockedHook, tokenHook } from './guard.ts'
+import { remembered, within } from './remembered.ts'
+
+/** Something that the worker cannot do without. `why` goes to the log only. */
+export type Readiness = { readonly name: string; readonly ok: boolean; readonly why: string | null }
+
+export type Health = {
+  /** Whether the process does its rounds. Answered from memory. */
+  readonly alive: () => boolean
+  readonly ready: () => Promise<readonly Readiness[]>
+}
+
+/**
+ * Routes of another room. `token`: who asks must know the token, and without one they are off. `own`: they check by
+ * themselves who asks, and may be asked under any name of the machine.
+ */
+export type Routes = {
+  readonly prefix: string
+  readonly guard: 'token' | 'own'
+  readonly plugin: FastifyPluginAsync
+}
+
+export type HttpOptions = {
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+  /** Null only for an address that this machine alone can reach; see `exposureOf`. */
+  readonly token: Secret | null
+  readonly health: Health
+  readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> }
+  readonly plugins?: readonly Routes[]
+  readonly log: Logger
+}
+
+/** `address`: like `http://127.0.0.1:8484`. `close` lets answers under way end, for two seconds at most. */
+export type Http = { readonly address: string; readonly close: () => Promise<void> }
+
+const bodyLimit = 64 * 1024
+const graceMs: Ms = 2000
+
+/** Throws UserError where it cannot listen at the address. */
+export async function openHttp(options: HttpOptions): Promise<Http> {
+  const app = fastify({ bodyLimit, forceCloseConnections: 'idle', requestTimeout: 10_000 })
+  app.addHook('onRequest', async (_, reply) => {
+    reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer' })
+  })
+  app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'nothing is here' }))
+  answerErrors(app, options.log)
+  const { token, host, plugins = [], log } = options
+  for (const { prefix, plugin } of plugins.filter(({ guard }) => guard === 'own')) app.register(plugin, { prefix })
+  app.register(async (named) => {
+    if (token === null && isLoopback(host)) named.addHook('onRequest', localHook)
+    addHealth(named, options)
+    named.register(async (asked) => {
+      if (token !== null) asked.addHook('onRequest', tokenHook(token, log))
+      addMetrics(asked, options)
+    })
+    named.register(async (asked) => {
+      asked.addHook('onRequest', token === null ? lockedHook : tokenHook(token, log))
+      for (const { prefix, plugin } of plugins.filter(({ guard }) => guard === 'token'))
+        asked.register(plugin, { prefix })
+    })
+  })
+  await listen(app, options)
+  const address = addressOf(app, host)
+  log.info({ event: 'http.opened', address, guarded: token !== null })
+  return { address, close: () => close(app) }
+}
+
+function addHealth(app: FastifyInstance, { health, log }: HttpOptions): void {
+  const readiness = remembered(() => within(5000, health.ready()), 1000, Date.now)
+  app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'))
+  app.get('/healthz', (_, reply) => {
+    const alive = health.alive()
+    return reply.code(alive ? 200 : 503).send({ alive })
+  })
+  app.get('/readyz', async (_, reply) => {
+    const missing = (await readiness().catch(unknown)).filter(({ ok }) => !ok)
+    if (missing.length > 0)
+      log.warn({ event: 'http.unready', missing: missing.map(({ name, why }) => ({ name, why })) })
+    return reply
+      .code(missing.length === 0 ? 200 : 503)
+      .send({ ready: missing.length === 0, missing: missing.map(({ name }) => name) })
+  })
+}
+
+function unknown(error: unknown): readonly Readiness[] {
+  return [{ name: 'readiness', ok: false, why: error instanceof Error ? error.message : String(error) }]
+}
+
+function addMetrics(app: FastifyInstance, { metrics }: HttpOptions): void {
+  app.get('/metrics', async (_, reply) => {
+    const text = await metrics.text()
+    return reply.type(metrics.contentType).send(text)
+  })
+}
+
+/** What a stranger is told of an error is its kind; the log has the rest. */
+function answerErrors(app: FastifyInstance, log: Logger): void {
+  app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
+    const status = error.statusCode ?? 500
+    if (status < 500) return reply.code(status).send({ error: error.message })
+    log.error({ event: 'http.failed', route: request.routeOptions.url, why: error.message })
+    return reply.code(status).send({ error: 'this went wrong; the log says why' })
+  })
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there already',
+  EACCES: 'this user may not listen there; ports below 1024 need more rights',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'nobody knows this name',
+}
+
+async function listen(app: FastifyInstance, { host, port }: HttpOptions): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    await app.close()
+    const why = error instanceof Error && 'code' in error ? reasons[String(error.code)] : undefined
+    if (why === undefined) throw error
+    const next = 'set DESKMIRROR_HTTP (`http` in deskmirror.yaml) to another host:port, or to off'
+    throw new UserError({ what: `cannot listen at ${host}:${port}`, why, next, exitCode: 2 }, { cause: error })
+  }
+}
+
+function addressOf(app: FastifyInstance, host: string): string {
+  const bound = app.server.address()
+  const port = typeof bound === 'object' && bound !== null ? bound.port : 0
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+async function close(app: FastifyInstance): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), graceMs)
+  await app.close()
+  clearTimeout(timer)
+}

@@ -1,0 +1,236 @@
+/** The worker's HTTP server: what it says to whom. Real requests over loopback. */
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { UserError } from '../../src/core/user-error.ts'
+import type { Readiness, Routes } from '../../src/http/server.ts'
+import { listeningLog, serve, token, withToken } from './serving.ts'
+
+const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
+const bearer = (text: string) => ({ authorization: `Bearer ${text}` })
+
+const board: Routes = {
+  prefix: '/queues',
+  guard: 'token',
+  plugin: async (app) => {
+    app.get('/', async () => 'the board')
+    app.put('/pause', async () => 'paused')
+  },
+}
+const hooks: Routes = {
+  prefix: '/webhooks',
+  guard: 'own',
+  plugin: async (app) => {
+    app.post('/:project', async ({ body }) => ({ got: body }))
+  },
+}
+
+describe('/healthz says whether the worker does its rounds', () => {
+  test.each([
+    [true, 200],
+    [false, 503],
+  ])('%s: %i', async (alive, status) => {
+    const { ask } = await serve({ health: { alive: () => alive, ready: async () => [] } })
+    expect(await ask('/healthz')).toMatchObject({ status, text: JSON.stringify({ alive }) })
+  })
+})
+
+describe('/readyz says whether all is there that the worker needs', () => {
+  const serveReady = (ready: () => Promise<readonly Readiness[]>) => {
+    const heard = listeningLog()
+    return serve({ health: { alive: () => true, ready }, log: heard.log }).then((http) => ({ ...http, ...heard }))
+  }
+  const warehouse = { name: 'warehouse', ok: true, why: null }
+
+  test('all of it: 200', async () => {
+    const { ask } = await serveReady(async () => [warehouse])
+    expect(await ask('/readyz')).toMatchObject({ status: 200, text: '{"ready":true,"missing":[]}' })
+  })
+
+  test('not all: 503 with the names; why is for the log', async () => {
+    const why = 'connect ECONNREFUSED redis://me:hunter2@10.1.2.3'
+    const { ask, lines } = await serveReady(async () => [warehouse, { name: 'queue', ok: false, why }])
+    const { status, text } = await ask('/readyz')
+    expect([status, text]).toEqual([503, '{"ready":false,"missing":["queue"]}'])
+    expect(lines.join()).toContain('ECONNREFUSED')
+  })
+
+  test('who cannot tell is not ready, and shows no stack', async () => {
+    const { ask } = await serveReady(() => Promise.reject(new Error('a bug at line 7')))
+    expect(await ask('/readyz')).toMatchObject({ status: 503, text: '{"ready":false,"missing":["readiness"]}' })
+  })
+
+  test('many who ask at once are one question to the warehouse', async () => {
+    let asked = 0
+    const { ask } = await serveReady(async () => {
+      asked += 1
+      return [warehouse]
+    })
+    await Promise.all(Array.from({ length: 10 }, () => ask('/readyz')))
+    expect(asked).toBe(1)
+  })
+})
+
+describe('with a token', () => {
+  const guarded = () => serve({ ...withToken, plugins: [board, hooks] })
+
+  test.each(['/metrics', '/queues/'])('%s asks for it', async (path) => {
+    const { ask } = await guarded()
+    const { status, headers, text } = await ask(path)
+    expect(status).toBe(401)
+    expect(headers['www-authenticate']).toMatch(/Bearer realm="deskmirror".*Basic realm="deskmirror"/)
+    expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('DESKMIRROR_HTTP_TOKEN') })
+    expect(await ask(path, { headers: bearer(token) })).toMatchObject({ status: 200 })
+    expect(await ask(path, { headers: basic(`:${token}`) })).toMatchObject({ status: 200 })
+    expect(await ask(path, { headers: basic(`anybody:${token}`) })).toMatchObject({ status: 200 })
+  })
+
+  test.each([
+    bearer('another'),
+    bearer(`${token}x`),
+    bearer(token.slice(0, -1)),
+    bearer(''),
+    basic(`${token}:`),
+    basic('me:another'),
+    { authorization: token },
+    { authorization: `Digest ${token}` },
+    { authorization: 'Basic' },
+  ])('%o is not it', async (headers) => {
+    const { ask } = await guarded()
+    expect((await ask('/metrics', { headers })).status).toBe(401)
+    expect((await ask('/queues/', { headers })).status).toBe(401)
+  })
+
+  test('health and readiness stay open', async () => {
+    const { ask } = await guarded()
+    expect([(await ask('/healthz')).status, (await ask('/readyz')).status]).toEqual([200, 200])
+  })
+
+  test('a wrong one is logged without it', async () => {
+    const { log, lines } = listeningLog()
+    const { ask } = await serve({ ...withToken, log })
+    await ask('/metrics?token=in-the-query', { headers: bearer('wrong-token') })
+    expect(lines.at(-1)).toMatch(/"event":"http\.denied","route":"\/metrics"/)
+    expect(lines.join()).not.toMatch(/wrong-token|in-the-query/)
+  })
+
+  test.each([
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example' },
+  ])("a page of another site cannot use a browser's password: %o", async (headers) => {
+    const { ask } = await guarded()
+    const sent = { method: 'PUT', headers: { ...basic(`me:${token}`), ...headers } }
+    expect(await ask('/queues/pause', sent)).toMatchObject({ status: 403 })
+  })
+
+  test('the board itself can', async () => {
+    const { ask, address } = await guarded()
+    const from = (headers: Record<string, string>) =>
+      ask('/queues/pause', { method: 'PUT', headers: { ...basic(`me:${token}`), ...headers } })
+    expect(await from({ 'sec-fetch-site': 'same-origin' })).toMatchObject({ status: 200 })
+    expect(await from({ origin: address })).toMatchObject({ status: 200 })
+    expect(await from({})).toMatchObject({ status: 200 })
+  })
+})
+
+describe('without a token', () => {
+  test('the metrics are open, and the board is off', async () => {
+    const { ask } = await serve({ plugins: [board] })
+    expect(await ask('/metrics')).toMatchObject({ status: 200, text: 'measured 1\n' })
+    const { status, text } = await ask('/queues/', { headers: bearer('x') })
+    expect(status).toBe(403)
+    expect(JSON.parse(text).error).toMatch(/DESKMIRROR_HTTP_TOKEN \(http_token in deskmirror\.yaml\) turns it on/)
+  })
+
+  test.each(['127.0.0.1:8484', 'localhost', '[::1]:80', '127.0.0.1'])('who calls it %s is answered', async (host) => {
+    const { ask } = await serve()
+    expect((await ask('/healthz', { headers: { host } })).status).toBe(200)
+  })
+
+  test.each(['evil.example', 'localhost.evil.example:8484', '10.0.0.1', '127.0.0.1.nip.io', 'a b'])(
+    'who calls it %s is a page that was led here',
+    async (host) => {
+      const { ask } = await serve({ plugins: [board] })
+      for (const path of ['/healthz', '/readyz', '/metrics', '/queues/']) {
+        expect((await ask(path, { headers: { host } })).status).toBe(403)
+      }
+    },
+  )
+
+  test('a token makes names matter no more', async () => {
+    const { ask } = await serve(withToken)
+    const headers = { ...bearer(token), host: 'desk.internal' }
+    expect((await ask('/metrics', { headers })).status).toBe(200)
+  })
+})
+
+describe('routes that check by themselves who asks', () => {
+  test.each([{}, withToken])('need no token and mind no name', async (over) => {
+    const { ask } = await serve({ ...over, plugins: [board, hooks] })
+    const headers = { host: 'desk.example.com', 'content-type': 'application/json' }
+    const sent = { method: 'POST', headers, body: '{"a":1}' }
+    expect(await ask('/webhooks/shop', sent)).toMatchObject({ status: 200, text: '{"got":{"a":1}}' })
+  })
+
+  test('are sent 64 KiB at most', async () => {
+    const { ask } = await serve({ plugins: [hooks] })
+    const sent = (bytes: number) => ({
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify('x'.repeat(bytes - 2)),
+    })
+    expect((await ask('/webhooks/shop', sent(65_536))).status).toBe(200)
+    const { status, text } = await ask('/webhooks/shop', sent(65_537))
+    expect([status, Object.keys(JSON.parse(text))]).toEqual([413, ['error']])
+  })
+
+  test('that fail show nothing of why', async () => {
+    const { log, lines } = listeningLog()
+    const fail = () => Promise.reject(new Error('the warehouse is at 10.1.2.3'))
+    const broken: Routes = { prefix: '/x', guard: 'own', plugin: async (app) => void app.get('/', fail) }
+    const { ask } = await serve({ plugins: [broken], log })
+    expect(await ask('/x/')).toMatchObject({ status: 500, text: '{"error":"this went wrong; the log says why"}' })
+    expect(lines.at(-1)).toContain('the warehouse is at 10.1.2.3')
+  })
+})
+
+test('an unknown path is 404, as JSON, with nothing about the server', async () => {
+  const { ask } = await serve({ plugins: [board] })
+  const { status, text, headers } = await ask('/etc/passwd')
+  expect([status, text]).toEqual([404, '{"error":"nothing is here"}'])
+  expect(headers).not.toHaveProperty('x-powered-by')
+  expect(headers).not.toHaveProperty('server')
+  expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY' })
+  expect((await ask('/healthz', { method: 'POST' })).status).toBe(404)
+  expect((await ask('/%')).status).toBe(400)
+})
+
+test('a port that is taken is named, with the setting that says another', async () => {
+  const { address } = await serve()
+  const port = Number(new URL(address).port)
+  const error = await serve({ port }).catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(UserError)
+  expect(error).toMatchObject({
+    what: `cannot listen at 127.0.0.1:${port}`,
+    next: expect.stringContaining('DESKMIRROR_HTTP'),
+    exitCode: 2,
+  })
+})
+
+test('an address that is not of this machine is named as well', async () => {
+  await expect(serve({ host: '192.0.2.1' })).rejects.toMatchObject({
+    exitCode: 2,
+    why: 'this machine has no such address',
+  })
+})
+
+test('it closes although somebody keeps a connection open', async () => {
+  const { address, close } = await serve()
+  const socket = connect(Number(new URL(address).port), '127.0.0.1')
+  const answered = new Promise((resolve) => socket.once('data', resolve))
+  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await answered
+  const ended = new Promise((resolve) => socket.once('close', resolve))
+  await close()
+  await ended
+})

@@ -1,0 +1,52 @@
+/** A running HTTP server of the worker on loopback, and what somebody gets who asks it. */
+import { request } from 'node:http'
+import { onTestFinished } from 'vitest'
+import { secret } from '../../src/core/secret.ts'
+import { type HttpOptions, openHttp } from '../../src/http/server.ts'
+import { createLog, type Logger } from '../../src/log.ts'
+
+export const token = 'a:token-with-a-colon'
+export const withToken = { token: secret(token) }
+
+/** What the server logged, one event a line. */
+export function listeningLog(): { readonly log: Logger; readonly lines: string[] } {
+  const lines: string[] = []
+  const write = (line: string) => void lines.push(line)
+  return { log: createLog({ level: 'info', pretty: false, secrets: [token], write }), lines }
+}
+
+export type Answer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+}
+export type Asking = { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: string }
+
+/** Opens a server that is closed when the test ends. */
+export async function serve(over: Partial<HttpOptions> = {}) {
+  const http = await openHttp({
+    host: '127.0.0.1',
+    port: 0,
+    token: null,
+    health: { alive: () => true, ready: async () => [] },
+    metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'measured 1\n' },
+    log: listeningLog().log,
+    ...over,
+  })
+  onTestFinished(http.close)
+  return { ...http, ask: (path: string, asking?: Asking) => ask(http.address + path, asking) }
+}
+
+/** Not `fetch`, which would not let us say another `Host`. */
+function ask(url: string, { method = 'GET', headers = {}, body }: Asking = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers, agent: false }, (answer) => {
+      let text = ''
+      answer.setEncoding('utf8').on('data', (part) => {
+        text += part
+      })
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }))
+    })
+    sent.on('error', reject).end(body)
+  })
+}
