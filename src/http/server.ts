@@ -1,5 +1,5 @@
 /** The worker's HTTP server: does it work, is it ready, what does it measure; and whatever other rooms add to it. */
-import { type FastifyInstance, type FastifyPluginAsync, type FastifyPluginCallback, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyPluginAsync, fastify } from 'fastify'
 import { isLoopback } from '../core/base-url.ts'
 import type { Secret } from '../core/secret.ts'
 import type { Ms } from '../core/time.ts'
@@ -49,7 +49,7 @@ const graceMs: Ms = 2000
 export async function openHttp(options: HttpOptions): Promise<Http> {
   const app = fastify({ bodyLimit, forceCloseConnections: 'idle', requestTimeout: 10_000 })
   app.addHook('onRequest', async (_, reply) => {
-    reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer' })
+    reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
   })
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'nothing is here' }))
   answerErrors(app, options.log)

@@ -1,0 +1,163 @@
+/** What the worker measures: scraped over real HTTP, read as Prometheus reads it. */
+import { describe, expect, test } from 'vitest'
+import type { Vitals } from '../../src/core/vitals.ts'
+import { createMetrics, type MetricsOptions } from '../../src/http/metrics.ts'
+import { listeningLog, serve } from './serving.ts'
+
+const shop: Vitals = {
+  project: 'shop',
+  streams: [
+    { stream: 'conversations', lagMs: 90_500, due: 0, failed: false, skipped: false },
+    { stream: 'messages', lagMs: 12_000, due: 321, failed: true, skipped: false },
+    { stream: 'calls', lagMs: null, due: 0, failed: false, skipped: true },
+  ],
+  gaps: 3,
+  writebacks: { queued: 7, uncertain: 1 },
+  budget: { limit: 600, windowMs: 60_000, slots: 456, inUse: 12, pausedForMs: 2500, throttled: 1, closedForMs: 40_000 },
+  paused: false,
+}
+const school: Vitals = { ...shop, project: 'school', streams: [], gaps: 0, writebacks: {}, budget: null, paused: true }
+
+async function measuring(over: Partial<MetricsOptions> = {}) {
+  const { log, lines } = listeningLog()
+  const metrics = createMetrics({ vitals: async () => [shop, school], log, ...over })
+  const { ask } = await serve({ metrics })
+  return { metrics, lines, scrape: async () => samples((await ask('/metrics')).text), ask }
+}
+
+/** By the name with its labels. Throws for a line that is neither a comment nor a sample. */
+function samples(text: string): Readonly<Record<string, number>> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('# '))
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, name, value] = /^([a-zA-Z_:][\w:]*(?:\{(?:\w+="(?:[^"\\\n]|\\.)*",?)*\})?) (\S+)$/.exec(line) ?? []
+      if (name === undefined) throw new Error(`not a sample: ${line}`)
+      return [name, Number(value)]
+    }),
+  )
+}
+
+describe('what happens is counted', () => {
+  test('requests by lane and outcome, and each 429 of its own', async () => {
+    const { metrics, scrape } = await measuring()
+    metrics.requested({ project: 'shop', lane: 'fresh', outcome: 'ok' })
+    metrics.requested({ project: 'shop', lane: 'fresh', outcome: 'ok' })
+    metrics.requested({ project: 'shop', lane: 'write', outcome: 'throttled' })
+    expect(await scrape()).toMatchObject({
+      'deskmirror_requests_total{project="shop",lane="fresh",outcome="ok"}': 2,
+      'deskmirror_requests_total{project="shop",lane="write",outcome="throttled"}': 1,
+      'deskmirror_throttled_total{project="shop"}': 1,
+    })
+  })
+
+  test('429s are 0 before the first one, so that an alert sees it come', async () => {
+    const { scrape } = await measuring()
+    expect(await scrape()).toMatchObject({ 'deskmirror_throttled_total{project="school"}': 0 })
+  })
+
+  test('rows, passes and jobs', async () => {
+    const { metrics, scrape } = await measuring()
+    metrics.loaded({ project: 'shop', stream: 'calls', rows: 200, changed: 12 })
+    metrics.loaded({ project: 'shop', stream: 'calls', rows: 20, changed: 0 })
+    metrics.passed({ stream: 'calls', mode: 'incremental', outcome: 'complete', tookMs: 1500 })
+    metrics.worked({ queue: 'streams', verdict: 'done' })
+    expect(await scrape()).toMatchObject({
+      'deskmirror_rows_read_total{project="shop",stream="calls"}': 220,
+      'deskmirror_rows_changed_total{project="shop",stream="calls"}': 12,
+      'deskmirror_pass_duration_seconds_sum{stream="calls",mode="incremental",outcome="complete"}': 1.5,
+      'deskmirror_pass_duration_seconds_bucket{le="0.5",stream="calls",mode="incremental",outcome="complete"}': 0,
+      'deskmirror_pass_duration_seconds_bucket{le="2",stream="calls",mode="incremental",outcome="complete"}': 1,
+      'deskmirror_jobs_total{queue="streams",verdict="done"}': 1,
+    })
+  })
+
+  test('and the process itself is measured', async () => {
+    const { scrape, ask } = await measuring()
+    const found = await scrape()
+    expect(found.process_resident_memory_bytes).toBeGreaterThan(1e6)
+    expect(found).toHaveProperty('nodejs_eventloop_lag_p99_seconds')
+    expect((await ask('/metrics')).headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/)
+  })
+})
+
+describe('how the mirror stands is read when somebody asks', () => {
+  test('by project and stream', async () => {
+    const { scrape } = await measuring()
+    const found = await scrape()
+    expect(found).toMatchObject({
+      deskmirror_vitals_up: 1,
+      'deskmirror_lag_seconds{project="shop",stream="conversations"}': 90.5,
+      'deskmirror_due_children{project="shop",stream="messages"}': 321,
+      'deskmirror_stream_failed{project="shop",stream="messages"}': 1,
+      'deskmirror_stream_skipped{project="shop",stream="calls"}': 1,
+      'deskmirror_open_gaps{project="shop"}': 3,
+      'deskmirror_writebacks{project="shop",state="uncertain"}': 1,
+      'deskmirror_budget_limit{project="shop"}': 600,
+      'deskmirror_budget_slots{project="shop"}': 456,
+      'deskmirror_budget_slots_in_use{project="shop"}': 12,
+      'deskmirror_budget_resting_seconds{project="shop"}': 2.5,
+      'deskmirror_budget_closed_seconds{project="shop"}': 40,
+      'deskmirror_project_paused{project="shop"}': 0,
+      'deskmirror_project_paused{project="school"}': 1,
+    })
+  })
+
+  test('a stream that was never read has no lag, and a project without a budget no slots', async () => {
+    const { scrape } = await measuring()
+    const found = await scrape()
+    expect(found).not.toHaveProperty('deskmirror_lag_seconds{project="shop",stream="calls"}')
+    expect(found).not.toHaveProperty('deskmirror_budget_slots{project="school"}')
+  })
+
+  test('once for all who ask within ten seconds', async () => {
+    let [clock, read] = [0, 0]
+    const vitals = async () => {
+      read += 1
+      return [shop]
+    }
+    const { scrape } = await measuring({ vitals, now: () => clock })
+    await Promise.all(Array.from({ length: 8 }, scrape))
+    clock = 9999
+    await scrape()
+    expect(read).toBe(1)
+    clock = 10_000
+    await scrape()
+    expect(read).toBe(2)
+    clock = 5000
+    await scrape()
+    expect(read).toBe(3)
+  })
+
+  test('what is gone is shown no longer', async () => {
+    let [clock, all] = [0, [shop, school] as readonly Vitals[]]
+    const { scrape } = await measuring({ vitals: async () => all, now: () => clock })
+    expect(await scrape()).toHaveProperty('deskmirror_open_gaps{project="school"}')
+    ;[clock, all] = [20_000, [{ ...shop, writebacks: {} }]]
+    const found = await scrape()
+    expect(found).not.toHaveProperty('deskmirror_open_gaps{project="school"}')
+    expect(found).not.toHaveProperty('deskmirror_writebacks{project="shop",state="queued"}')
+  })
+
+  test('a warehouse that does not answer leaves the rest as it is, and says so', async () => {
+    let [clock, broken] = [0, false]
+    const vitals = () => (broken ? Promise.reject(new Error('the warehouse is away')) : Promise.resolve([shop]))
+    const { scrape, metrics, lines } = await measuring({ vitals, now: () => clock })
+    metrics.requested({ project: 'shop', lane: 'fresh', outcome: 'ok' })
+    await scrape()
+    ;[clock, broken] = [20_000, true]
+    const found = await scrape()
+    expect(found).toMatchObject({
+      deskmirror_vitals_up: 0,
+      'deskmirror_requests_total{project="shop",lane="fresh",outcome="ok"}': 1,
+    })
+    expect(found).not.toHaveProperty('deskmirror_lag_seconds{project="shop",stream="conversations"}')
+    expect(lines.join()).toMatch(/"event":"vitals\.failed","why":"the warehouse is away"/)
+    broken = false
+    expect(await scrape()).toMatchObject({ deskmirror_vitals_up: 1, 'deskmirror_open_gaps{project="shop"}': 3 })
+  })
+})
+
+test('a name with a quote in it is text like any other', async () => {
+  const { scrape } = await measuring({ vitals: async () => [{ ...shop, project: 'a "b"\\' }] })
+  expect(await scrape()).toMatchObject({ 'deskmirror_open_gaps{project="a \\"b\\"\\\\"}': 3 })
+})
