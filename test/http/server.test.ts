@@ -234,3 +234,16 @@ test('it closes although somebody keeps a connection open', async () => {
   await close()
   await ended
 })
+
+test('it closes although an answer never comes', async () => {
+  const asked = Promise.withResolvers<void>()
+  const text = () => {
+    asked.resolve()
+    return new Promise<string>(() => {})
+  }
+  const { ask, close } = await serve({ metrics: { contentType: 'text/plain', text } })
+  const cut = expect(ask('/metrics')).rejects.toThrow()
+  await asked.promise
+  await close()
+  await cut
+})
