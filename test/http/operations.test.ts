@@ -1,0 +1,37 @@
+/** The page for operators and the alert rules are held to what is measured. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { createMetrics } from '../../src/http/metrics.ts'
+import { listeningLog } from './serving.ts'
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const page = read('docs/operations.md')
+const { groups } = parse(read('deploy/alerts.yml')) as {
+  groups: { rules: { alert: string; expr: string; labels: object; annotations: { summary: string } }[] }[]
+}
+const rules = groups.flatMap((group) => group.rules)
+
+async function measured(): Promise<readonly string[]> {
+  const { text } = createMetrics({ vitals: async () => [], log: listeningLog().log })
+  return [...(await text()).matchAll(/^# TYPE (deskmirror_\w+) /gm)].map(([, name = '']) => name)
+}
+
+test('every metric is explained, and none that is not there', async () => {
+  const explained = new Set([...page.matchAll(/`(deskmirror_\w+)`/g)].map(([, name = '']) => name))
+  expect([...explained].sort()).toEqual([...(await measured())].sort())
+})
+
+test('every alert asks for what is measured', async () => {
+  const names = new Set(await measured())
+  for (const { alert, expr } of rules) {
+    const asked = expr.match(/deskmirror_\w+/g) ?? []
+    expect([alert, asked.filter((name) => !names.has(name))]).toEqual([alert, []])
+  }
+})
+
+test('every alert is explained, and none that is not there', () => {
+  const explained = [...page.matchAll(/`(Deskmirror\w+)`/g)].map(([, name]) => name)
+  expect(explained).toEqual(rules.map(({ alert }) => alert))
+  expect(rules.filter(({ annotations, labels }) => !annotations.summary || !('severity' in labels))).toEqual([])
+})
