@@ -117,6 +117,7 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'this user may not listen there; ports below 1024 need more rights',
   EADDRNOTAVAIL: 'this machine has no such address',
   ENOTFOUND: 'nobody knows this name',
+  EAI_AGAIN: 'nobody could be asked for this name',
 }
 
 async function listen(app: FastifyInstance, { host, port }: HttpOptions): Promise<void> {
