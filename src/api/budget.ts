@@ -1,6 +1,7 @@
 /** The budget as the calls of one process see it: they queue by lane, the first of each queue asks the store, and waits as told. */
 import { randomUUID } from 'node:crypto'
-import type { Ask, Lease, Spent } from '../core/budget.ts'
+import { uptime } from 'node:os'
+import { type Ask, grantLastsMs, type Lease, type Spent } from '../core/budget.ts'
 import type { BudgetStore } from '../core/budget-store.ts'
 import { CallFailed } from '../core/failure.ts'
 import { type Lane, lanes } from '../core/lane.ts'
@@ -9,7 +10,7 @@ import type { Ms } from '../core/time.ts'
 
 export type Budget = {
   /** Waits for a slot. Throws CallFailed (aborted) as soon as the signal says so. */
-  readonly acquire: (want: Want) => Promise<Lease>
+  readonly acquire: (want: Want) => Promise<Grant>
   /** The service answered (a 429 too). Never fails: a slot that is not given back comes back by itself, only later. */
   readonly answered: (lease: Lease) => void
   /** No byte of the request left. Never fails either. */
@@ -31,14 +32,24 @@ export type Want = {
   readonly signal?: AbortSignal
 }
 
+/** `mayLeave`: false once the deadline is over by a clock that went on while this process was stopped, or the machine slept. */
+export type Grant = Lease & { readonly mayLeave: () => boolean }
+
 type Waiter = {
   readonly ask: Ask
-  readonly go: (lease: Lease) => void
+  readonly go: (grant: Grant) => void
   readonly fail: (why: unknown) => void
 }
 
-/** `holder` names this process among those that share the store. */
-export function createBudget(store: BudgetStore, holder: string = randomUUID()): Budget {
+/**
+ * `holder` names this process among those that share the store. `monotonic`: milliseconds of a clock that goes on while
+ * the machine sleeps.
+ */
+export function createBudget(
+  store: BudgetStore,
+  holder: string = randomUUID(),
+  monotonic: () => Ms = () => uptime() * 1000,
+): Budget {
   const queues = new Map<string, Set<Waiter>>()
   let asking = false
   let wake = () => {}
@@ -67,6 +78,8 @@ export function createBudget(store: BudgetStore, holder: string = randomUUID()):
     const woken = new Promise<void>((resolve) => {
       wake = resolve
     })
+    // Before asking: the lease cannot have begun earlier.
+    const askedAt = monotonic()
     const decision = await store.take(
       holder,
       heads.map((head) => head.ask),
@@ -76,12 +89,13 @@ export function createBudget(store: BudgetStore, holder: string = randomUUID()):
     const queue = head && queues.get(queueOf(head.ask))
     // Whoever asked may have given up meanwhile: the next in its queue goes instead.
     const next = queue?.values().next().value
-    if (next === undefined) return giveBack(decision.lease, 'unsent')
+    const age = () => monotonic() - askedAt
+    if (next === undefined || age() > grantLastsMs) return giveBack(decision.lease, 'unsent')
     queue?.delete(next)
-    next.go(decision.lease)
+    next.go({ ...decision.lease, mayLeave: () => age() < next.ask.deadlineMs })
   }
 
-  function acquire({ lane, write, deadlineMs, signal }: Want): Promise<Lease> {
+  function acquire({ lane, write, deadlineMs, signal }: Want): Promise<Grant> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(new CallFailed({ kind: 'aborted' }))
       const ask: Ask = { lane, write, deadlineMs }
@@ -93,9 +107,9 @@ export function createBudget(store: BudgetStore, holder: string = randomUUID()):
       }
       const waiter: Waiter = {
         ask,
-        go: (lease) => {
+        go: (grant) => {
           signal?.removeEventListener('abort', giveUp)
-          resolve(lease)
+          resolve(grant)
         },
         fail: (why) => {
           signal?.removeEventListener('abort', giveUp)

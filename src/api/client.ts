@@ -1,12 +1,12 @@
 /** The client: a call → a slot of the budget → one HTTP exchange → an answer, or CallFailed and nothing else. */
 import { Pool } from 'undici'
 import { baseUrl as checkBaseUrl } from '../core/base-url.ts'
-import type { Lease } from '../core/budget.ts'
+import { grantLastsMs } from '../core/budget.ts'
 import type { Answer, Call, Get, Query } from '../core/call.ts'
 import { CallFailed, describe, type Failure } from '../core/failure.ts'
 import { stringifyJson } from '../core/json.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
-import type { Budget } from './budget.ts'
+import type { Budget, Grant } from './budget.ts'
 import { classify, type Outcome } from './classify.ts'
 import { exchange, type HttpRequest } from './exchange.ts'
 import { createRedact } from './redact.ts'
@@ -73,6 +73,7 @@ export function createClient(options: ClientOptions): Client {
       timeoutMs,
       maxBodyBytes,
       signal: options.cutOff ?? signal,
+      mayLeave: lease.mayLeave,
       onStart: () => {
         sent += 1
       },
@@ -97,9 +98,9 @@ export function createClient(options: ClientOptions): Client {
   }
 
   /** The store of the budget may be out of reach. Then nothing is sent. */
-  async function slotFor(call: Call): Promise<Lease> {
+  async function slotFor(call: Call): Promise<Grant> {
     try {
-      const deadlineMs = timeoutMs + 1000
+      const deadlineMs = timeoutMs + grantLastsMs
       return await budget.acquire({ lane: call.lane, write: call.method !== 'GET', deadlineMs, signal })
     } catch (error) {
       if (error instanceof CallFailed) throw error

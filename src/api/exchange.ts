@@ -27,6 +27,8 @@ export type Terms = {
   readonly timeoutMs: Ms
   readonly maxBodyBytes: number
   readonly signal: AbortSignal
+  /** Asked in the very moment before it leaves. */
+  readonly mayLeave: () => boolean
   /** The request begins to leave. */
   readonly onStart: () => void
   /** The answer's head is here: whatever the service counts, it has counted. */
@@ -62,6 +64,10 @@ export function exchange(pool: Dispatcher, request: HttpRequest, terms: Terms): 
       onRequestStart(started) {
         // Given up while it still waited for a connection: nothing leaves.
         if (done) return started.abort(new Error('given up'))
+        if (!terms.mayLeave()) {
+          end(broken('this process was stopped for so long that its turn to send was over'))
+          return started.abort(new Error('given up'))
+        }
         controller = started
         // A write that leaves is seen to its end: cut off, nobody would know whether the service did it.
         if (request.method !== 'GET') terms.signal.removeEventListener('abort', stop)

@@ -27,6 +27,15 @@ export type Lease = {
   readonly writeFreeAt: EpochMs | null
 }
 
+/**
+ * A grant is to be used, or given back, within so long of asking for it; the deadline of its ask reckons with it. So a
+ * process that was stopped in between never sends on a lease that has run out.
+ */
+export const grantLastsMs: Ms = 1000
+
+/** The deadline of an ask whose exchange has the client's usual 30 seconds. */
+export const usualDeadlineMs: Ms = 30_000 + grantLastsMs
+
 /** `granted`: the place in the list of asks that may go. `waitMs`: ask again after so long, or when something changes. */
 export type Decision = { readonly granted: number; readonly lease: Lease } | { readonly waitMs: Ms }
 
@@ -36,6 +45,10 @@ export type BudgetState = {
   readonly all: Pool
   readonly writes: Pool
   readonly pausedUntil: EpochMs
+  /** Nothing is granted before: what was spent until then may not be known. */
+  readonly closedUntil: EpochMs
+  /** Grows with each closing, so that a state from before one is known for what it is. */
+  readonly era: number
   /** After a 429: the share of the slots that was left then. */
   readonly shrunk: { readonly at: EpochMs; readonly share: number }
   readonly throttled: number
@@ -47,6 +60,8 @@ export const freshBudget: BudgetState = {
   all: emptyPool,
   writes: emptyPool,
   pausedUntil: 0,
+  closedUntil: 0,
+  era: 0,
   shrunk: { at: 0, share: 1 },
   throttled: 0,
   turns: [],
@@ -74,7 +89,7 @@ export function take(
   const now = state.at
   const { all, writes } = allowances(policy, state, now)
   const own = (ask: Ask) => (ask.write ? waitForSlot(state.writes, writes, now) : 0)
-  const shared = Math.max(state.pausedUntil - now, waitForSlot(state.all, all, now))
+  const shared = Math.max(state.pausedUntil - now, state.closedUntil - now, waitForSlot(state.all, all, now))
   const first = asks.findIndex((ask) => own(ask) <= shared)
   const ask = asks[first]
   if (ask === undefined) return told(state, holder, null, Math.min(...asks.map(own)), policy)
@@ -219,13 +234,16 @@ export function moveTo(before: BudgetState, now: EpochMs): BudgetState {
   }
 }
 
-function shift(state: BudgetState, by: Ms): BudgetState {
+/** The same state on a clock that was moved by so many milliseconds: everything lasts as long as it would have. */
+export function shift(state: BudgetState, by: Ms): BudgetState {
   const pool = ({ leases, pacedAt }: Pool): Pool => ({ leases: shiftLeases(leases, by), pacedAt: pacedAt + by })
   return {
     ...state,
     all: pool(state.all),
     writes: pool(state.writes),
+    at: state.at + by,
     pausedUntil: state.pausedUntil + by,
+    closedUntil: state.closedUntil + by,
     shrunk: { ...state.shrunk, at: state.shrunk.at + by },
     turns: state.turns.map((turn) => ({ ...turn, since: turn.since + by, until: turn.until + by })),
   }

@@ -12,9 +12,14 @@ export type Leases = { readonly total: number; readonly batches: readonly Batch[
 
 export const noLeases: Leases = { total: 0, batches: [] }
 
-/** A moment rounded up to the grain of a window: 1/600 of it, 100 ms for a minute. */
+/** The grain of a window: 1/600 of it, 100 ms for a minute. */
+export function grainOf(windowMs: Ms): Ms {
+  return windowMs / 600
+}
+
+/** A moment rounded up to the grain of a window. */
 export function toGrain(at: EpochMs, windowMs: Ms): EpochMs {
-  const grain = windowMs / 600
+  const grain = grainOf(windowMs)
   return Math.ceil(at / grain) * grain
 }
 

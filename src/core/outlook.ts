@@ -13,6 +13,7 @@ export function view(policy: BudgetPolicy, before: BudgetState, clock: EpochMs):
     slots: allowances(policy, state, state.at).all.slots,
     inUse: state.all.leases.total,
     pausedForMs: state.pausedUntil > state.at ? state.pausedUntil - state.at : null,
+    closedForMs: state.closedUntil > state.at ? state.closedUntil - state.at : null,
     throttled: state.throttled,
   }
 }
@@ -26,7 +27,7 @@ export function forecast(policy: BudgetPolicy, before: BudgetState, clock: Epoch
   const atOnce = Math.max(0, burst(slots) - taken)
   const even = windowMs / slots
   const untilFree = taken === 0 ? windowMs : untilNextFree(state.all.leases, state.at)
-  const pause = Math.max(0, state.pausedUntil - state.at)
+  const pause = Math.max(0, state.pausedUntil - state.at, state.closedUntil - state.at)
   if (requests <= atOnce) return pause
   const spread = Math.max(even, untilFree / Math.max(1, free - atOnce))
   const fromFree = Math.max(0, Math.min(requests, free) - atOnce)

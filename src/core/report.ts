@@ -47,6 +47,8 @@ export type BudgetView = {
   readonly inUse: number
   /** Until when the whole key rests after a 429, by this machine's clock; null = it does not. */
   readonly pausedForMs: Ms | null
+  /** How long nothing is sent because the record of what was sent may have been lost; null = it is open. */
+  readonly closedForMs: Ms | null
   readonly throttled: number
 }
 

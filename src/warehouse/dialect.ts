@@ -19,6 +19,16 @@ export function bound<T>(kind: DatabaseKind, type: ColumnType, value: T): RawBui
 }
 
 /**
+ * Milliseconds by the database's clock at this very moment of the statement, not at its start: it may have waited. SQLite
+ * has no server whose clock it could be; see `sqlite.ts`.
+ */
+export function databaseClock(kind: DatabaseKind): RawBuilder<number> {
+  return kind === 'sqlite'
+    ? sql<number>`machine_ms()`
+    : sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as double precision)`
+}
+
+/**
  * Rows a statement, largest first; what is left over takes the next smaller size. SQLite gains nothing beyond 50 rows;
  * in Postgres each statement is a round trip, so what is left over goes as one (size 0 = whatever is left).
  */

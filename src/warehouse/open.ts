@@ -2,11 +2,13 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
+import type { BudgetCell } from '../core/budget-cell.ts'
 import type { Mirror } from '../core/mirror.ts'
 import type { Rate } from '../core/rate.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import { UserError } from '../core/user-error.ts'
+import { createBudgetCells } from './budget-cell.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { type Migrated, migrate, requireSchema } from './migrate.ts'
 import { createMirror, type MirrorOptions, type Reader } from './mirror.ts'
@@ -26,6 +28,8 @@ export type Warehouse = {
   /** Takes the project for this process, and closes the runs that dead ones left. `now`: milliseconds since 1970. */
   readonly lock: (project: string, now: number) => Promise<Lock>
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
+  /** The request budget of that name, shared by all processes that have this warehouse open, for reading or for writing. */
+  readonly budgetCell: (name: string) => BudgetCell
   /** One statement of SQL for a person to see; rows as they come. */
   readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
   readonly close: () => Promise<void>
@@ -63,6 +67,7 @@ function explained(sessions: Sessions, place: Place): Sessions {
   }
   return {
     ...sessions,
+    apart: () => explained(sessions.apart(), place),
     take: async () => {
       const session = await sessions.take().catch(explain)
       return { ...session, run: (text, parameters) => session.run(text, parameters).catch(explain) }
@@ -83,13 +88,18 @@ export async function warehouseOver(sessions: Sessions, write = true): Promise<W
 }
 
 function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Warehouse {
+  const budgets = createBudgetCells(sessions)
   return {
     kind: sessions.kind,
     migrated,
     mirror: (project, options = {}) => createMirror(db, sessions, project, options),
     lock: (project, now) => takeLock(db, sessions.kind, project, now),
     status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
+    budgetCell: budgets.cell,
     query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
-    close: () => db.destroy(),
+    close: async () => {
+      await budgets.close()
+      await db.destroy()
+    },
   }
 }

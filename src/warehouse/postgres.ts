@@ -48,15 +48,18 @@ export function postgresSessions(url: string): Sessions {
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   const prepared = new WeakMap<pg.PoolClient, Map<string, number>>()
-  return {
+  const sessions: Sessions = {
     kind: 'postgres',
     take: async () => session(await pool.connect(), prepared),
+    // Whoever takes a connection has it alone.
+    apart: () => ({ ...sessions, close: async () => {} }),
     close: async () => {
       await pool.end()
       // A connection that failed half way (no password) is left open by the pool, and would keep this process alive.
       for (const socket of sockets) socket.destroy()
     },
   }
+  return sessions
 }
 
 function track(socket: Socket, open: Set<Socket>): Socket {

@@ -34,10 +34,23 @@ function exists(pid: number): boolean {
 /** Linux: boot and process namespace, so that a container is not taken for its host. Elsewhere the host's name has to do. */
 function machine(): string {
   try {
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/pid')}`
+    return `${readBoot()}/${readlinkSync('/proc/self/ns/pid')}`
   } catch {
     return process.platform
   }
+}
+
+/** Another text each time the machine is booted; empty where it does not say. */
+export function bootId(): string {
+  try {
+    return readBoot()
+  } catch {
+    return ''
+  }
+}
+
+function readBoot(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }
 
 /** When a process started, in its system's words; undefined where that cannot be read. */

@@ -26,6 +26,8 @@ export type Session = {
 export type Sessions = {
   readonly kind: DatabaseKind
   readonly take: () => Promise<Session>
+  /** More of the same database, where what one commits is never part of a transaction that another has open here. */
+  readonly apart: () => Sessions
   readonly close: () => Promise<void>
 }
 

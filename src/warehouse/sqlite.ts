@@ -23,6 +23,9 @@ export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
     // In KiB. Keys are random: the upper pages of the indexes should stay at hand. More is not measurably faster.
     database.pragma('cache_size = -12288')
     database.pragma(`busy_timeout = ${blockingMs}`)
+    // All processes of a machine agree about this clock, and nobody can set it. It begins anew when the machine is booted:
+    // then it is lower than what was noted before, or as much time has passed as it shows.
+    database.function('machine_ms', { deterministic: false }, () => Number(process.hrtime.bigint()) / 1e6)
   } catch (error) {
     database.close()
     throw error
@@ -36,6 +39,7 @@ export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
   return {
     kind: 'sqlite',
     take: async () => session,
+    apart: () => sqliteSessions(path, { ...options, mustExist: true }),
     close: async () => void database.close(),
   }
 }

@@ -6,7 +6,15 @@ import { afterProgress, noProgress, streamCells, summary, timeLeft } from '../..
 import { count, duration, printable } from '../../src/cli/readable.ts'
 import type { BudgetView, SyncProgress } from '../../src/core/report.ts'
 
-const budget: BudgetView = { limit: 600, windowMs: 60_000, slots: 570, inUse: 570, pausedForMs: null, throttled: 0 }
+const budget: BudgetView = {
+  limit: 600,
+  windowMs: 60_000,
+  slots: 570,
+  inUse: 570,
+  pausedForMs: null,
+  closedForMs: null,
+  throttled: 0,
+}
 const running: SyncProgress = { stream: 'messages', state: 'running', rows: 0, changed: 0, requests: 0, left: 1140 }
 
 describe('the time that is left', () => {

@@ -31,8 +31,9 @@ export async function emptyPglite(): Promise<PGlite> {
 let free: Promise<void> = Promise.resolve()
 
 export function pgliteSessions(database: PGlite): Sessions {
-  return {
+  const sessions: Sessions = {
     kind: 'postgres',
+    apart: () => sessions,
     take: async () => {
       const before = free
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -48,6 +49,7 @@ export function pgliteSessions(database: PGlite): Sessions {
     },
     close: async () => {},
   }
+  return sessions
 }
 
 /** As text, whatever the type: so values reach the server as they do over the wire of a real one. */

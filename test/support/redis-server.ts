@@ -1,19 +1,45 @@
-/** A private Redis that keeps nothing on disk: from what is installed, else installed where that can be done. */
+/** A private Redis: from what is installed, else installed where that can be done. */
+import { Redis } from 'ioredis'
 import { installRedis } from './install.ts'
 import { findProgram, freePort, guard, ownFolder, type Server, threeTimes, unprivileged } from './server.ts'
 
 const folders = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
 
-/** The server that DESKMIRROR_TEST_REDIS_URL names, else one of our own. */
+/** The server that DESKMIRROR_TEST_REDIS_URL names, else one of our own that keeps nothing on disk. */
 export async function startRedis(): Promise<Server> {
   const given = process.env['DESKMIRROR_TEST_REDIS_URL']
-  if (given !== undefined) return { url: given, stop: async () => {} }
-  const program =
-    findProgram('redis-server', folders) ?? (await installRedis(() => findProgram('redis-server', folders)))
-  return threeTimes(() => start(program))
+  return given === undefined ? startOwnRedis({ durable: false }) : { url: given, stop: async () => {} }
 }
 
-async function start(program: string): Promise<Server> {
+/** One that may be mistreated: never the one that somebody named. */
+export type OwnRedis = Server & {
+  /** As after `kill -9`. Resolves when it serves again: with what it had written to its disk if it is durable. */
+  readonly crash: () => Promise<void>
+  /** FLUSHALL. */
+  readonly empty: () => Promise<void>
+}
+
+export async function startOwnRedis({ durable }: { readonly durable: boolean }): Promise<OwnRedis> {
+  const program =
+    findProgram('redis-server', folders) ?? (await installRedis(() => findProgram('redis-server', folders)))
+  const server = await threeTimes(() => start(program, durable))
+  const admin = async (work: (redis: Redis) => Promise<unknown>) => {
+    const redis = new Redis(server.url, { maxRetriesPerRequest: null, autoResendUnfulfilledCommands: false })
+    redis.on('error', () => {})
+    await work(redis).finally(() => redis.disconnect())
+  }
+  return {
+    ...server,
+    crash: () =>
+      admin(async (redis) => {
+        await redis.call('DEBUG', 'CRASH-AND-RECOVER', '0').catch(() => {})
+        await redis.ping()
+      }),
+    empty: () => admin((redis) => redis.flushall()),
+  }
+}
+
+async function start(program: string, durable: boolean): Promise<Server> {
   const owner = unprivileged('redis', 'nobody')
   const folder = ownFolder('redis', owner)
   const port = await freePort()
@@ -22,8 +48,9 @@ async function start(program: string): Promise<Server> {
     port,
     dir: folder,
     save: '',
-    appendonly: 'no',
+    appendonly: durable ? 'yes' : 'no',
     'maxmemory-policy': 'noeviction',
+    'enable-debug-command': 'yes',
   }
   const command = [program, ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])]
   const stop = await guard({ command, folder, owner, signal: 'TERM', ready: /Ready to accept connections/i })
