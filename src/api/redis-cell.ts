@@ -50,8 +50,9 @@ export function openRedis(url: string, onTrouble: (why: string) => void = () => 
     connectTimeout: 5000,
     commandTimeout: 5000,
     retryStrategy: (tries) => Math.min(2000, tries * 50),
-    maxRetriesPerRequest: 1,
-    // A step that was done although its answer was lost must not be done again on top of itself.
+    // A step that was done although its answer was lost must not be done again on top of itself: what is under way when
+    // the connection breaks fails.
+    maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     // After a failover the old primary refuses writes until we have found the new one.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),

@@ -9,6 +9,7 @@ import {
   take,
   throttle,
 } from '../../src/core/budget.ts'
+import { close } from '../../src/core/closing.ts'
 import type { Lane } from '../../src/core/lane.ts'
 import type { LimitedServer } from './servers.ts'
 
@@ -32,6 +33,12 @@ export type World = {
   readonly retryAfterMs?: number
   /** Moments of requests that another program makes with the same key. */
   readonly foreign?: readonly number[]
+  /** Moments at which the record of all that was sent is lost; whoever looks next finds it so. */
+  readonly losses?: readonly number[]
+  /** The share of our requests whose process dies before the answer is entered. The service counts them all the same. */
+  readonly unanswered?: number
+  /** True: the service counts a request just before it answers, and not at any moment until then. */
+  readonly countsLate?: boolean
   readonly dice: Dice
 }
 
@@ -65,6 +72,12 @@ export function createDice(seed: number): Dice {
 export function run(world: World): History {
   const { policy, dice, latency } = world
   let state = world.state ?? freshBudget
+  let lost = false
+  const found = (now: number) => {
+    if (lost) state = close(policy, freshBudget, now, deadlineMs)
+    lost = false
+    return state
+  }
   const agenda = createAgenda()
   const sent: Sent[] = []
   const counted: number[] = []
@@ -85,13 +98,14 @@ export function run(world: World): History {
     sent.push({ at, lane: ask.lane, write: ask.write, process })
     const takes = latency(dice)
     let admitted = true
-    agenda.add(at + dice() * takes, (now) => {
+    agenda.add(at + (world.countsLate === true ? 0.999 : dice()) * takes, (now) => {
       admitted = count(now)
       if (admitted) counted.push(now)
       if (admitted && ask.write) countedWrites.push(now)
     })
+    if (dice() < (world.unanswered ?? 0)) return
     agenda.add(at + takes, (now) => {
-      state = settle(policy, state, now, lease, 'answered')
+      state = settle(policy, found(now), now, lease, 'answered')
       if (admitted) return
       throttled += 1
       state = throttle(policy, state, now, lease, world.retryAfterMs ?? 60_000)
@@ -105,7 +119,7 @@ export function run(world: World): History {
       const kinds = [...waiting.entries()].filter(([, kind]) => kind.left > 0).sort(([a], [b]) => (a < b ? -1 : 1))
       if (kinds.length === 0) return
       const asks = kinds.map(([, kind]) => kind.ask)
-      const { state: next, decision } = take(policy, state, now, `process ${process}`, asks)
+      const { state: next, decision } = take(policy, found(now), now, `process ${process}`, asks)
       state = next
       const mine = ++timer
       if ('waitMs' in decision) {
@@ -127,6 +141,10 @@ export function run(world: World): History {
     }
   })
   for (const at of world.foreign ?? []) agenda.add(at, (now) => void count(now))
+  for (const at of world.losses ?? [])
+    agenda.add(at, () => {
+      lost = true
+    })
 
   agenda.play(world.untilMs)
   return { sent, counted, countedWrites, refused, throttled, state }

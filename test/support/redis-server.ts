@@ -23,20 +23,21 @@ export async function startOwnRedis({ durable }: { readonly durable: boolean }):
   const program =
     findProgram('redis-server', folders) ?? (await installRedis(() => findProgram('redis-server', folders)))
   const server = await threeTimes(() => start(program, durable))
-  const admin = async (work: (redis: Redis) => Promise<unknown>) => {
-    const redis = new Redis(server.url, { maxRetriesPerRequest: null, autoResendUnfulfilledCommands: false })
-    redis.on('error', () => {})
-    await work(redis).finally(() => redis.disconnect())
-  }
   return {
     ...server,
-    crash: () =>
-      admin(async (redis) => {
-        await redis.call('DEBUG', 'CRASH-AND-RECOVER', '0').catch(() => {})
-        await redis.ping()
-      }),
-    empty: () => admin((redis) => redis.flushall()),
+    crash: async () => {
+      await admin(server, 0, (redis) => redis.call('DEBUG', 'CRASH-AND-RECOVER', '0')).catch(() => {})
+      await admin(server, null, (redis) => redis.ping())
+    },
+    empty: () => admin(server, 0, (redis) => redis.flushall()),
   }
+}
+
+/** `maxRetriesPerRequest`: null = until it is there again. */
+async function admin(server: Server, maxRetriesPerRequest: number | null, work: (redis: Redis) => Promise<unknown>) {
+  const redis = new Redis(server.url, { maxRetriesPerRequest })
+  redis.on('error', () => {})
+  await work(redis).finally(() => redis.disconnect())
 }
 
 async function start(program: string, durable: boolean): Promise<Server> {
