@@ -30,8 +30,8 @@ const stories: readonly string[] = ['sync', 'verify', 'writeback']
 /** Packages that are known in some rooms only. */
 const packageRooms: Readonly<Record<string, readonly string[]>> = {
   kysely: ['schema', 'warehouse'],
-  pg: ['warehouse'],
-  'better-sqlite3': ['warehouse'],
+  pg: ['warehouse', 'jobs'],
+  'better-sqlite3': ['warehouse', 'jobs'],
   undici: ['api'],
   commander: ['cli'],
   'cron-parser': ['settings'],
@@ -41,6 +41,8 @@ const packageRooms: Readonly<Record<string, readonly string[]>> = {
   '@bull-board/fastify': ['jobs'],
   '@bull-board/ui': ['jobs'],
   bullmq: ['jobs'],
+  ioredis: ['api', 'jobs'],
+  '@electric-sql/pglite': ['jobs'],
 }
 
 const outsideCore =

@@ -36,7 +36,7 @@ test('what is there for developing stays at home', () => {
   expect(readdirSync(installed).sort()).toEqual(
     ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'package.json'].sort(),
   )
-  expect(readdirSync(join(installed, 'dist')).sort()).toEqual(['schema', 'src'])
+  expect(readdirSync(join(installed, 'dist')).sort()).toEqual(['jobs', 'schema', 'src'])
 })
 
 test.each(Object.entries(nodes))(

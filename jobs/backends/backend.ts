@@ -1,0 +1,94 @@
+/** The job queue, whatever keeps it: Redis, a Postgres server, or a Postgres of our own within this process. */
+import { type IQueueBackend, type Job, type JobProgress, Queue, Worker, type WorkerOptions } from 'bullmq'
+import type { Logger } from '../../src/log.ts'
+import { obey, type Verdict } from '../verdict.ts'
+import { openEmbedded } from './embedded/embedded.ts'
+import type { BackendKind, Link, LinkOptions } from './link.ts'
+import { openPostgres } from './postgres.ts'
+import { openRedis } from './redis.ts'
+import { watchErrors } from './trouble.ts'
+
+export type JobQueue<D> = Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>
+export type JobWorker<D> = Worker<D, void, string, IQueueBackend, JobProgress, BackendKind>
+export type RunningJob<D> = Job<D, void, string>
+
+/** `signal`: the worker was told to let go of the job (`worker.cancelAllJobs`). */
+export type Work<D> = (job: RunningJob<D>, signal: AbortSignal) => Promise<Verdict>
+export type WorkOptions = Omit<WorkerOptions<BackendKind>, 'connection' | 'prefix' | 'useWorkerThreads'>
+
+export type Backend = {
+  readonly kind: BackendKind
+  /** Sentences for a person about what works but should be changed. */
+  readonly warnings: readonly string[]
+  /** Each call opens one. Closed with the backend, or before. */
+  readonly queue: <D>(name: string) => JobQueue<D>
+  /** Runs at once. Closed with the backend, or before: either way what is active is finished first. */
+  readonly worker: <D>(name: string, work: Work<D>, options?: WorkOptions) => JobWorker<D>
+  /** Rejects within seconds when the store does not answer. */
+  readonly ping: () => Promise<void>
+  /** Waits for active jobs, without a limit. */
+  readonly close: () => Promise<void>
+}
+
+export type BackendOptions = Pick<LinkOptions, 'folder' | 'log'> & Partial<LinkOptions>
+
+/** `queueUrl`: `redis://…`, `rediss://…`, `postgres://…` or `embedded`. Throws UserError: unreachable, refused, in use. */
+export async function openBackend(queueUrl: string, options: BackendOptions): Promise<Backend> {
+  const link = await open(queueUrl, { prefix: 'deskmirror', patienceMs: 30_000, onFatal: () => {}, ...options })
+  for (const warning of link.warnings) options.log.warn({ event: 'queue.warned', backend: link.kind, why: warning })
+  return backendOver(link, options.log)
+}
+
+function open(queueUrl: string, options: LinkOptions): Promise<Link> {
+  if (queueUrl === 'embedded') return openEmbedded(options)
+  return /^rediss?:/.test(queueUrl) ? openRedis(queueUrl, options) : openPostgres(queueUrl, options)
+}
+
+/** A job leaves nothing behind but the last failures, for people to look at. */
+const defaultJobOptions = { removeOnComplete: true, removeOnFail: { count: 200, age: 7 * 86_400 }, stackTraceLimit: 1 }
+
+/** A lock is renewed at half its time; what a killed process leaves is taken up a minute or two later. */
+const workDefaults = { lockDuration: 60_000, stalledInterval: 30_000, maxStalledCount: 3 }
+
+function backendOver(link: Link, log: Logger): Backend {
+  const queues: { close: () => Promise<void> }[] = []
+  const workers: { close: () => Promise<void> }[] = []
+  const place = { connection: link.kind, ...(link.prefix === null ? {} : { prefix: link.prefix }) }
+  const onError = watchErrors(log, link.kind)
+
+  const queue = <D>(name: string): JobQueue<D> => {
+    const options = { ...place, defaultJobOptions }
+    const opened = new Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>(name, options, link.factory)
+    opened.on('error', onError)
+    queues.push(opened)
+    return opened
+  }
+
+  const worker = <D>(name: string, work: Work<D>, options: WorkOptions = {}): JobWorker<D> => {
+    link.expectWorker()
+    const process = async (job: RunningJob<D>, token?: string, signal?: AbortSignal): Promise<void> => {
+      const verdict = await work(job, signal ?? new AbortController().signal)
+      await obey(verdict, {
+        delay: (at) => job.moveToDelayed(at, token),
+        rest: (forMs) => opened.rateLimit(forMs),
+      })
+    }
+    const settings = { ...workDefaults, ...options, ...place }
+    const opened = new Worker<D, void, string, IQueueBackend, JobProgress, BackendKind>(
+      name,
+      process,
+      settings,
+      link.factory,
+    )
+    opened.on('error', onError)
+    workers.push(opened)
+    return opened
+  }
+
+  const close = async () => {
+    await Promise.all(workers.map((it) => it.close()))
+    await Promise.all(queues.map((it) => it.close()))
+    await link.close()
+  }
+  return { kind: link.kind, warnings: link.warnings, queue, worker, ping: link.ping, close }
+}

@@ -1,0 +1,35 @@
+/** What tells the backends apart: how BullMQ reaches its store, and how that is opened, asked and closed. */
+import type { BackendFactory, IQueueBackend } from 'bullmq'
+import type { Logger } from '../../src/log.ts'
+
+export type BackendKind = 'redis' | 'postgres' | 'embedded'
+
+/** The connection is in the factory; what BullMQ is given as one is only a name, since it insists on something. */
+export type Factory = BackendFactory<IQueueBackend, BackendKind>
+
+export type Link = {
+  readonly kind: BackendKind
+  /** Sentences for a person about what works but should be changed. */
+  readonly warnings: readonly string[]
+  readonly factory: Factory
+  /** In front of all keys, where the store is shared by name; null where it has a place of its own. */
+  readonly prefix: string | null
+  /** Makes room for one more worker, which keeps a connection for as long as it runs. */
+  readonly expectWorker: () => void
+  /** Rejects within seconds when the store does not answer. */
+  readonly ping: () => Promise<void>
+  /** After all queues and workers. */
+  readonly close: () => Promise<void>
+}
+
+export type LinkOptions = {
+  /** Where the embedded store keeps its files. */
+  readonly folder: string
+  /** Whose keys or schema. */
+  readonly prefix: string
+  readonly log: Logger
+  /** How long a server may be away at the start, in milliseconds. */
+  readonly patienceMs: number
+  /** The store is gone for good: this process had better end and be started again. */
+  readonly onFatal: (error: Error) => void
+}

@@ -1,0 +1,94 @@
+/** The queue in Redis: a connection that gives up for those who add jobs, one that never does for those who run them. */
+import { createRedisBackend } from 'bullmq'
+import { Redis, type RedisOptions } from 'ioredis'
+import type { Link, LinkOptions } from './link.ts'
+import { patiently } from './patience.ts'
+
+/** A server that restarts is back within these; whoever waits longer is told that it failed. */
+const commandMs = 15_000
+
+const common = {
+  lazyConnect: true,
+  keepAlive: 10_000,
+  connectTimeout: 10_000,
+  retryStrategy: (times: number) => Math.min(100 * times, 2_000),
+} satisfies RedisOptions
+
+export async function openRedis(url: string, { prefix, patienceMs, log }: LinkOptions): Promise<Link> {
+  const hint = 'check user, password and database in DESKMIRROR_QUEUE_URL'
+  const server = await patiently(
+    url,
+    patienceMs,
+    () => probe(url),
+    () => hint,
+  )
+  const warnings = warningsAbout(server)
+  const adding = new Redis(url, { ...common, commandTimeout: commandMs, maxRetriesPerRequest: 20 })
+  const running = new Redis(url, { ...common, maxRetriesPerRequest: null })
+  const back = (name: string) => () => log.debug({ event: 'queue.connected', backend: 'redis', connection: name })
+  // BullMQ hands errors on to those who listen there; here they are said again by every connection.
+  for (const [name, client] of Object.entries({ adding, running })) client.on('error', () => {}).on('ready', back(name))
+  await Promise.all([adding.connect(), running.connect()])
+  return {
+    kind: 'redis',
+    warnings,
+    prefix,
+    factory: (name, options, use = {}) => {
+      const connection = use.withBlockingConnection || use.blocking ? running : adding
+      // BullMQ would print these warnings for each connection.
+      return createRedisBackend(name, { ...options, connection, skipVersionCheck: warnings.length > 0 }, use)
+    },
+    expectWorker: () => {},
+    ping: async () => void (await adding.ping()),
+    close: async () => {
+      adding.disconnect()
+      running.disconnect()
+    },
+  }
+}
+
+type Server = { readonly version: string | undefined; readonly policy: string | undefined }
+
+/** Asks over a connection of its own, which fails at once. */
+async function probe(url: string): Promise<Server | null> {
+  const client = new Redis(url, { ...common, retryStrategy: () => null, connectTimeout: 5_000, commandTimeout: 5_000 })
+  let cause: Error | undefined
+  client.on('error', (error: Error) => {
+    cause ??= error
+  })
+  try {
+    await client.connect()
+    await client.ping()
+    return await describe(client)
+  } catch (error) {
+    throw cause ?? error
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** Null: this user may not ask. `INFO` and not `CONFIG GET`, which managed servers forbid. */
+async function describe(client: Redis): Promise<Server | null> {
+  try {
+    const lines = (await client.info()).split(/\r?\n/)
+    const value = (name: string) => lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1)
+    return { version: value('redis_version'), policy: value('maxmemory_policy') }
+  } catch {
+    return null
+  }
+}
+
+function warningsAbout(server: Server | null): string[] {
+  if (server === null) return ['this user may not run INFO on Redis, so its version and maxmemory-policy are not known']
+  const found: string[] = []
+  if (server.policy !== undefined && server.policy !== 'noeviction') {
+    found.push(
+      `Redis may throw jobs away when its memory is full (maxmemory-policy ${server.policy}): set it to noeviction`,
+    )
+  }
+  const [major = 0, minor = 0] = (server.version ?? '').split('.').map(Number)
+  if (server.version !== undefined && (major < 6 || (major === 6 && minor < 2))) {
+    found.push(`Redis ${server.version} is old: 6.2 or newer is recommended`)
+  }
+  return found
+}
