@@ -1,7 +1,7 @@
 /** The client: a call → a slot of the budget → one HTTP exchange → an answer, or CallFailed and nothing else. */
 import { Pool } from 'undici'
 import { baseUrl as checkBaseUrl } from '../core/base-url.ts'
-import { grantLastsMs } from '../core/budget.ts'
+import { grantLastsMs, usualDeadlineMs } from '../core/budget.ts'
 import type { Answer, Call, Get, Query } from '../core/call.ts'
 import { CallFailed, describe, type Failure } from '../core/failure.ts'
 import { stringifyJson } from '../core/json.ts'
@@ -51,7 +51,14 @@ export type Client = {
 
 /** Throws where the key cannot be sent as a header at all, and where the base URL would show it to others. */
 export function createClient(options: ClientOptions): Client {
-  const { baseUrl, budget, signal, log, timeoutMs = 30_000, maxBodyBytes = 64 * 1024 * 1024 } = options
+  const {
+    baseUrl,
+    budget,
+    signal,
+    log,
+    timeoutMs = usualDeadlineMs - grantLastsMs,
+    maxBodyBytes = 64 * 1024 * 1024,
+  } = options
   const { windowMs = 60_000, retries = usualRetries, random = Math.random, now = Date.now } = options
   const address = checkBaseUrl(baseUrl.href)
   if (!address.ok) throw new Error(`the base URL ${address.why}`)

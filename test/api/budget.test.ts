@@ -131,6 +131,26 @@ describe('a store that is out of reach', () => {
   })
 })
 
+test('a request whose process was stopped beyond its deadline does not leave: its slot goes back, and a read takes another', async () => {
+  const own = { now: 0 }
+  const budget = createBudget(createMemoryStore(rate(600, 60_000)), 'me', () => own.now)
+  let stops = 1
+  const acquire: typeof budget.acquire = async (wanted) => {
+    const grant = await budget.acquire(wanted)
+    if (stops-- > 0) own.now += 3_600_000
+    return grant
+  }
+  const service = await startService(fine)
+  const client = clientOf(service.url, { budget: { ...budget, acquire } })
+  expect((await client.get('/thing', {}, 'fresh')).status).toBe(200)
+  expect({ seen: service.seen(), counted: client.requests() }).toEqual({ seen: 1, counted: 1 })
+  expect(await budget.view()).toMatchObject({ inUse: 1 })
+  stops = 1
+  const write = client.send({ method: 'POST', path: '/thing', lane: 'write', body: {} })
+  await expect(write).rejects.toMatchObject({ failure: { kind: 'transient', left: false } })
+  expect(service.seen()).toBe(1)
+})
+
 test('two processes that share a store stay inside the limit together, against a real server that counts exactly', async () => {
   // The server's minute is a second here.
   const server = slidingLog(60)
