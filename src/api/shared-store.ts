@@ -21,7 +21,7 @@ export type SharedStoreOptions = {
    * starts and finds nothing, or nothing that it can believe.
    */
   readonly isQuiet: () => Promise<boolean>
-  /** Called by the one process that closes the budget, with a sentence for people. */
+  /** Called by the one process that closes the budget. `why` goes on where `the request budget is closed: ` ends. */
   readonly onLost: (why: string) => void
   /** How long a request of any process can take at most, from asking for its slot. */
   readonly deadlineMs?: Ms
@@ -52,7 +52,7 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     const state = reading.text === null ? null : fromText(reading.text)
     const why =
       state === null
-        ? `its record is ${reading.text === null ? 'gone' : 'unreadable'}`
+        ? missing(reading, last !== null)
         : doubt({ state, now, restarted }, last && { ...last, agoMs: monotonic() - last.at })
     if (state !== null && why === null) return { state, begun: false, why }
     const known = newest(last?.state, state)
@@ -87,6 +87,11 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   }
 
   return createStateStore(policy, together(commit))
+}
+
+function missing({ text }: Reading, seen: boolean): string {
+  if (text !== null) return 'its record is unreadable'
+  return seen ? 'its record is gone' : 'there is no record of the last requests'
 }
 
 /** What is known of the state, where what lies there is not to be believed. */
