@@ -6,9 +6,9 @@ import { openEmbedded } from './embedded/embedded.ts'
 import type { BackendKind, Link, LinkOptions } from './link.ts'
 import { openPostgres } from './postgres.ts'
 import { openRedis } from './redis.ts'
+import { type JobQueue, keepSchedule, type Schedule } from './schedule.ts'
 import { watchErrors } from './trouble.ts'
 
-export type JobQueue<D> = Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>
 export type JobWorker<D> = Worker<D, void, string, IQueueBackend, JobProgress, BackendKind>
 export type RunningJob<D> = Job<D, void, string>
 
@@ -24,6 +24,8 @@ export type Backend = {
   readonly queue: <D>(name: string) => JobQueue<D>
   /** Runs at once. Closed with the backend, or before: either way what is active is finished first. */
   readonly worker: <D>(name: string, work: Work<D>, options?: WorkOptions) => JobWorker<D>
+  /** All of them are as they should be afterwards, also if other processes do the same now. Other schedules stay. */
+  readonly keepSchedules: <D>(queue: JobQueue<D>, schedules: readonly Schedule<D>[]) => Promise<void>
   /** Rejects within seconds when the store does not answer. */
   readonly ping: () => Promise<void>
   /** Waits for active jobs, without a limit. */
@@ -32,9 +34,11 @@ export type Backend = {
 
 export type BackendOptions = Pick<LinkOptions, 'folder' | 'log'> & Partial<LinkOptions>
 
+const defaults = { prefix: 'deskmirror', patienceMs: 30_000, answerMs: 15_000, onFatal: () => {} }
+
 /** `queueUrl`: `redis://…`, `rediss://…`, `postgres://…` or `embedded`. Throws UserError: unreachable, refused, in use. */
 export async function openBackend(queueUrl: string, options: BackendOptions): Promise<Backend> {
-  const link = await open(queueUrl, { prefix: 'deskmirror', patienceMs: 30_000, onFatal: () => {}, ...options })
+  const link = await open(queueUrl, { ...defaults, ...options })
   for (const warning of link.warnings) options.log.warn({ event: 'queue.warned', backend: link.kind, why: warning })
   return backendOver(link, options.log)
 }
@@ -48,7 +52,13 @@ function open(queueUrl: string, options: LinkOptions): Promise<Link> {
 const defaultJobOptions = { removeOnComplete: true, removeOnFail: { count: 200, age: 7 * 86_400 }, stackTraceLimit: 1 }
 
 /** A lock is renewed at half its time; what a killed process leaves is taken up a minute or two later. */
-const workDefaults = { lockDuration: 60_000, stalledInterval: 30_000, maxStalledCount: 3 }
+const workDefaults = {
+  lockDuration: 60_000,
+  stalledInterval: 30_000,
+  maxStalledCount: 3,
+  // Far beyond what can run. But a worker without a limit does not ask whether another one told the queue to rest.
+  limiter: { max: 1_000_000, duration: 1_000 },
+}
 
 function backendOver(link: Link, log: Logger): Backend {
   const queues: { close: () => Promise<void> }[] = []
@@ -69,7 +79,10 @@ function backendOver(link: Link, log: Logger): Backend {
     const process = async (job: RunningJob<D>, token?: string, signal?: AbortSignal): Promise<void> => {
       const verdict = await work(job, signal ?? new AbortController().signal)
       await obey(verdict, {
-        delay: (at) => job.moveToDelayed(at, token),
+        delay: async (at) => {
+          await link.sendToBack(name, job.id ?? '')
+          await job.moveToDelayed(at, token)
+        },
         rest: (forMs) => opened.rateLimit(forMs),
       })
     }
@@ -90,5 +103,9 @@ function backendOver(link: Link, log: Logger): Backend {
     await Promise.all(queues.map((it) => it.close()))
     await link.close()
   }
-  return { kind: link.kind, warnings: link.warnings, queue, worker, ping: link.ping, close }
+  const keepSchedules = <D>(of: JobQueue<D>, schedules: readonly Schedule<D>[]) =>
+    link.alone(async () => {
+      for (const schedule of schedules) await keepSchedule(of, schedule, Date.now())
+    })
+  return { kind: link.kind, warnings: link.warnings, queue, worker, keepSchedules, ping: link.ping, close }
 }

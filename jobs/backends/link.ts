@@ -1,5 +1,6 @@
 /** What tells the backends apart: how BullMQ reaches its store, and how that is opened, asked and closed. */
 import type { BackendFactory, IQueueBackend } from 'bullmq'
+import type { Ms } from '../../src/core/time.ts'
 import type { Logger } from '../../src/log.ts'
 
 export type BackendKind = 'redis' | 'postgres' | 'embedded'
@@ -16,6 +17,10 @@ export type Link = {
   readonly prefix: string | null
   /** Makes room for one more worker, which keeps a connection for as long as it runs. */
   readonly expectWorker: () => void
+  /** A job that is about to be delayed will be the last of those that are waiting now. */
+  readonly sendToBack: (queue: string, jobId: string) => Promise<void>
+  /** Does this while no other process does such work. */
+  readonly alone: (work: () => Promise<void>) => Promise<void>
   /** Rejects within seconds when the store does not answer. */
   readonly ping: () => Promise<void>
   /** After all queues and workers. */
@@ -28,8 +33,10 @@ export type LinkOptions = {
   /** Whose keys or schema. */
   readonly prefix: string
   readonly log: Logger
-  /** How long a server may be away at the start, in milliseconds. */
-  readonly patienceMs: number
+  /** How long a server may be away at the start. */
+  readonly patienceMs: Ms
+  /** How long a server may take to answer those who add jobs; it may restart meanwhile. */
+  readonly answerMs: Ms
   /** The store is gone for good: this process had better end and be started again. */
   readonly onFatal: (error: Error) => void
 }

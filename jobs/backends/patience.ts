@@ -22,10 +22,8 @@ function asUserError(url: string, error: Error, hint: string): UserError {
   const away = isAway(error)
   const why = error instanceof AggregateError ? error.errors.map(String).join(', ') : error.message
   const next = away ? 'start the server, or set DESKMIRROR_QUEUE_URL to where it is' : hint
-  return new UserError(
-    { what: `cannot use the queue ${named(url)}`, why, next, exitCode: away ? 1 : 2 },
-    { cause: error },
-  )
+  // Without the error as its cause: ioredis's carry the command that failed, which may be the one with the password.
+  return new UserError({ what: `cannot use the queue ${named(url)}`, why, next, exitCode: away ? 1 : 2 })
 }
 
 /** The address without user, password and settings. */

@@ -20,3 +20,11 @@ export async function migrateStore(pool: PgPool, schema: string): Promise<void> 
     client.release()
   }
 }
+
+/**
+ * A job keeps the place in the line that it was given when it was added, so one that was delayed would come back ahead of
+ * all that came after it, again and again. BullMQ has no call for this; the column is that of its tables in 6.7.
+ */
+export async function sendToBack(pool: PgPool, queue: string, jobId: string): Promise<void> {
+  await pool.query("update job set seq = nextval('job_seq') where queue = $1 and id = $2", [queue, jobId])
+}

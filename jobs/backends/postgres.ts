@@ -6,25 +6,25 @@ import { UserError } from '../../src/core/user-error.ts'
 import { splitUrl } from '../../src/warehouse/postgres.ts'
 import type { Link, LinkOptions } from './link.ts'
 import { named, patiently } from './patience.ts'
-import { migrateStore, postgresFactory } from './postgres-store.ts'
+import { migrateStore, postgresFactory, sendToBack } from './postgres-store.ts'
 import { isAway } from './trouble.ts'
 
 /** Connections for what is not waiting for jobs. */
 const spare = 4
 
 /** The schema is `<prefix>_queue`, or the URL's `?schema=`. */
-export async function openPostgres(url: string, { prefix, patienceMs }: LinkOptions): Promise<Link> {
+export async function openPostgres(url: string, { prefix, patienceMs, answerMs }: LinkOptions): Promise<Link> {
   const place = new URL(url)
   const schema = place.searchParams.get('schema') ?? `${prefix}_queue`
   place.searchParams.set('schema', schema)
+  const server = { ...splitUrl(place.href), application_name: 'deskmirror' }
   const pool = new pg.Pool({
-    ...splitUrl(place.href),
+    ...server,
     max: spare,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: answerMs,
     idleTimeoutMillis: 60_000,
-    query_timeout: 30_000,
+    query_timeout: answerMs,
     keepAlive: true,
-    application_name: 'deskmirror',
   })
   // Whoever uses a connection that breaks is told by its query; without listeners it would end the process besides.
   pool.on('error', () => {})
@@ -48,6 +48,8 @@ export async function openPostgres(url: string, { prefix, patienceMs }: LinkOpti
     expectWorker: () => {
       pool.options.max += 1
     },
+    sendToBack: (queue, jobId) => sendToBack(shared, queue, jobId),
+    alone: (work) => alone(server, `deskmirror schedules ${schema}`, work),
     ping,
     close: () => pool.end(),
   }
@@ -92,4 +94,18 @@ function calm(pool: pg.Pool): PgPool {
     removeAllListeners: () => shared,
   }
   return shared as PgPool
+}
+
+/** A lock needs a connection of its own: taken from the pool, a few of them would leave none for the work itself. */
+async function alone(server: pg.ClientConfig, what: string, work: () => Promise<void>): Promise<void> {
+  const client = new pg.Client({ ...server, statement_timeout: 60_000, keepAlive: true })
+  // Who waits for an answer is told, and the lock is gone with the connection.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock(hashtext($1))', [what])
+    await work()
+  } finally {
+    await client.end()
+  }
 }

@@ -4,17 +4,16 @@ import { Redis, type RedisOptions } from 'ioredis'
 import type { Link, LinkOptions } from './link.ts'
 import { patiently } from './patience.ts'
 
-/** A server that restarts is back within these; whoever waits longer is told that it failed. */
-const commandMs = 15_000
-
 const common = {
   lazyConnect: true,
   keepAlive: 10_000,
   connectTimeout: 10_000,
   retryStrategy: (times: number) => Math.min(100 * times, 2_000),
+  // After a failover the old primary refuses writes until we have found the new one.
+  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions
 
-export async function openRedis(url: string, { prefix, patienceMs, log }: LinkOptions): Promise<Link> {
+export async function openRedis(url: string, { prefix, patienceMs, answerMs, log }: LinkOptions): Promise<Link> {
   const hint = 'check user, password and database in DESKMIRROR_QUEUE_URL'
   const server = await patiently(
     url,
@@ -23,7 +22,7 @@ export async function openRedis(url: string, { prefix, patienceMs, log }: LinkOp
     () => hint,
   )
   const warnings = warningsAbout(server)
-  const adding = new Redis(url, { ...common, commandTimeout: commandMs, maxRetriesPerRequest: 20 })
+  const adding = new Redis(url, { ...common, commandTimeout: answerMs, maxRetriesPerRequest: 20 })
   const running = new Redis(url, { ...common, maxRetriesPerRequest: null })
   const back = (name: string) => () => log.debug({ event: 'queue.connected', backend: 'redis', connection: name })
   // BullMQ hands errors on to those who listen there; here they are said again by every connection.
@@ -39,6 +38,10 @@ export async function openRedis(url: string, { prefix, patienceMs, log }: LinkOp
       return createRedisBackend(name, { ...options, connection, skipVersionCheck: warnings.length > 0 }, use)
     },
     expectWorker: () => {},
+    // Redis puts every job whose delay is over behind all others.
+    sendToBack: async () => {},
+    // Each of BullMQ's steps is whole in Redis, so nothing has to be kept apart.
+    alone: (work) => work(),
     ping: async () => void (await adding.ping()),
     close: async () => {
       adding.disconnect()

@@ -1,7 +1,7 @@
 /** The queue without any server: a Postgres in a thread of this process, its files in a folder. For one process. */
 import { UserError } from '../../../src/core/user-error.ts'
 import type { Link, LinkOptions } from '../link.ts'
-import { migrateStore, postgresFactory } from '../postgres-store.ts'
+import { migrateStore, postgresFactory, sendToBack } from '../postgres-store.ts'
 import { type Held, holdFolder } from './folder.ts'
 import { poolOver } from './pool.ts'
 import { type Session, startSession } from './session.ts'
@@ -26,6 +26,8 @@ export async function openEmbedded({ folder, log, onFatal }: LinkOptions): Promi
       prefix: null,
       factory: postgresFactory(pool, schema),
       expectWorker: () => {},
+      sendToBack: (queue, jobId) => sendToBack(pool, queue, jobId),
+      alone: oneAfterTheOther(),
       ping: async () => void (await session.ask('select 1', [])),
       close: async () => {
         await session.finish()
@@ -69,4 +71,14 @@ function cannotStart(held: Held, error: unknown): UserError {
   const next = 'look for space and permissions on that disk, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres'
   const what = `cannot start the embedded queue in ${held.dataFolder}`
   return new UserError({ what, why, next, exitCode: 2 }, { cause: error })
+}
+
+/** There is no other process, and one session cannot lock out itself. */
+function oneAfterTheOther(): Link['alone'] {
+  let last: Promise<void> = Promise.resolve()
+  return (work) => {
+    const mine = last.then(work)
+    last = mine.catch(() => {})
+    return mine
+  }
 }

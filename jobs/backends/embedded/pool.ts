@@ -4,14 +4,17 @@ import type { PgPool, PgPoolClient } from 'bullmq'
 import type { Session } from './session.ts'
 
 export function poolOver(session: Session): PgPool {
-  const query = (text: string, values: readonly unknown[] = []) => session.ask(text, values)
-  const pool = Object.assign(new EventEmitter(), {
+  const query: Query = (text, values = []) => session.ask(text, values)
+  const pool = {
     // Nothing lies between us that could break unnoticed: a worker with nothing to do may wait for as long as it likes.
     options: { keepAlive: true },
     query,
     connect: async () => clientOf(session, query),
     end: async () => {},
-  })
+    // It never says anything by itself.
+    on: () => pool,
+    removeAllListeners: () => pool,
+  }
   return pool as PgPool
 }
 

@@ -1,0 +1,15 @@
+/** A process that takes a job, says so, and never ends it: to be killed. */
+import { openBackend } from '../../jobs/backends/backend.ts'
+import { createLog } from '../../src/log.ts'
+
+const [, , url = '', folder = '', prefix = '', queue = ''] = process.argv
+const log = createLog({ level: 'error', pretty: true, secrets: [], write: (line) => process.stderr.write(line) })
+const backend = await openBackend(url, { folder, prefix, log })
+backend.worker(
+  queue,
+  () => {
+    process.stdout.write('begun\n')
+    return new Promise(() => {})
+  },
+  { lockDuration: 300, stalledInterval: 150 },
+)

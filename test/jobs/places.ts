@@ -1,0 +1,104 @@
+/** The places where jobs can be kept, each as the tests need it: opened several times, taken away, and given back. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, inject } from 'vitest'
+import { type Backend, type BackendOptions, openBackend } from '../../jobs/backends/backend.ts'
+import type { BackendKind } from '../../jobs/backends/link.ts'
+import { createLog } from '../../src/log.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { type OwnRedis, startOwnRedis } from '../support/redis-server.ts'
+
+export type Place = {
+  readonly open: (options?: Partial<BackendOptions>) => Promise<Backend>
+  /** A process of its own that runs jobs of the queue and never ends the first: resolves once it has begun. */
+  readonly startHanging: (queue: string) => Promise<ChildProcess>
+  readonly drop: () => Promise<void>
+}
+
+export type TestPlace = {
+  readonly kind: BackendKind
+  readonly make: () => Promise<Place>
+  /** A server that dies and recovers under those that use it. Null: there is none. */
+  readonly makeFrail: (() => Promise<Place & { readonly crash: () => Promise<void> }>) | null
+}
+
+export const quiet = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
+
+export const places: readonly TestPlace[] = [
+  { kind: 'redis', make: inRedis, makeFrail: inFrailRedis },
+  { kind: 'postgres', make: inPostgres, makeFrail: inFrailPostgres },
+  { kind: 'embedded', make: inFolder, makeFrail: null },
+]
+
+function place(url: string, prefix: string, folder: string, drop: () => Promise<void>): Place {
+  return {
+    open: (options = {}) => openBackend(url, { folder, prefix, log: quiet, ...options }),
+    startHanging: async (queue) => {
+      const program = new URL('./hanging.ts', import.meta.url).pathname
+      const child = spawn(process.execPath, [program, url, folder, prefix, queue], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      await Promise.race([
+        once(child.stdout, 'data'),
+        once(child, 'exit').then(() => Promise.reject(new Error('ended'))),
+      ])
+      return child
+    },
+    drop,
+  }
+}
+
+let redis: Promise<OwnRedis> | undefined
+afterAll(async () => (await redis)?.stop())
+
+async function inRedis(): Promise<Place> {
+  redis ??= startOwnRedis({ durable: true })
+  return place((await redis).url, `test-${randomUUID()}`, '', async () => {})
+}
+
+async function inFrailRedis() {
+  const server = await startOwnRedis({ durable: true })
+  return { ...place(server.url, 'frail', '', server.stop), crash: server.crash }
+}
+
+async function inPostgres(): Promise<Place> {
+  const url = new URL(inject('postgresUrl'))
+  const schema = `jobs_${randomUUID().replaceAll('-', '')}`
+  url.searchParams.set('schema', schema)
+  return place(url.href, 'unused', '', () => administer(inject('postgresUrl'), `drop schema ${schema} cascade`))
+}
+
+async function inFrailPostgres() {
+  const server = await startPostgres()
+  const url = new URL(server.url)
+  // The test server is as fast as it is careless.
+  url.searchParams.set('options', '-c synchronous_commit=on')
+  return { ...place(url.href, 'frail', '', server.stop), crash: () => crashPostgres(server.url) }
+}
+
+async function inFolder(): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-queue-'))
+  return place('embedded', 'unused', folder, async () => rmSync(folder, { recursive: true }))
+}
+
+/** A killed session takes all others and the server's memory with it: the server starts again from its log. */
+async function crashPostgres(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
+  process.kill(rows[0]!.pid, 'SIGKILL')
+  await ended
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
+}
