@@ -1,4 +1,5 @@
 /** The job queue, whatever keeps it: Redis, a Postgres server, or a Postgres of our own within this process. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type IQueueBackend, type Job, type JobProgress, Queue, Worker, type WorkerOptions } from 'bullmq'
 import type { Logger } from '../../src/log.ts'
 import { obey, type Verdict } from '../verdict.ts'
@@ -28,7 +29,7 @@ export type Backend = {
   readonly keepSchedules: <D>(queue: JobQueue<D>, schedules: readonly Schedule<D>[]) => Promise<void>
   /** Rejects within seconds when the store does not answer. */
   readonly ping: () => Promise<void>
-  /** Waits for active jobs, without a limit. */
+  /** Waits for active jobs, without a limit. If the store is away then, timers of BullMQ may outlive it for a minute. */
   readonly close: () => Promise<void>
 }
 
@@ -60,9 +61,15 @@ const workDefaults = {
   limiter: { max: 1_000_000, duration: 1_000 },
 }
 
+/** A worker of BullMQ whose Redis is away never closes. By then its jobs are done, or will be begun anew. */
+const closeMs = 3_000
+
+const noop = () => {}
+
 function backendOver(link: Link, log: Logger): Backend {
   const queues: { close: () => Promise<void> }[] = []
   const workers: { close: () => Promise<void> }[] = []
+  const active = new Set<Promise<void>>()
   const place = { connection: link.kind, ...(link.prefix === null ? {} : { prefix: link.prefix }) }
   const onError = watchErrors(log, link.kind)
 
@@ -77,8 +84,10 @@ function backendOver(link: Link, log: Logger): Backend {
   const worker = <D>(name: string, work: Work<D>, options: WorkOptions = {}): JobWorker<D> => {
     link.expectWorker()
     const process = async (job: RunningJob<D>, token?: string, signal?: AbortSignal): Promise<void> => {
-      const verdict = await work(job, signal ?? new AbortController().signal)
-      await obey(verdict, {
+      const ending = work(job, signal ?? new AbortController().signal)
+      const settled = ending.then(noop, noop).finally(() => active.delete(settled))
+      active.add(settled)
+      await obey(await ending, {
         delay: async (at) => {
           await link.sendToBack(name, job.id ?? '')
           await job.moveToDelayed(at, token)
@@ -99,8 +108,10 @@ function backendOver(link: Link, log: Logger): Backend {
   }
 
   const close = async () => {
-    await Promise.all(workers.map((it) => it.close()))
-    await Promise.all(queues.map((it) => it.close()))
+    const closed = Promise.allSettled(workers.map((it) => it.close()))
+    while (active.size > 0) await Promise.race(active)
+    const inOrder = closed.then(() => Promise.allSettled(queues.map((it) => it.close())))
+    await Promise.race([inOrder, sleep(closeMs, undefined, { ref: false })])
     await link.close()
   }
   const keepSchedules = <D>(of: JobQueue<D>, schedules: readonly Schedule<D>[]) =>

@@ -24,6 +24,7 @@ export async function openRedis(url: string, { prefix, patienceMs, answerMs, log
   const warnings = warningsAbout(server)
   const adding = new Redis(url, { ...common, commandTimeout: answerMs, maxRetriesPerRequest: 20 })
   const running = new Redis(url, { ...common, maxRetriesPerRequest: null })
+  const blocking = trackDuplicates(running)
   const back = (name: string) => () => log.debug({ event: 'queue.connected', backend: 'redis', connection: name })
   // BullMQ hands errors on to those who listen there; here they are said again by every connection.
   for (const [name, client] of Object.entries({ adding, running })) client.on('error', () => {}).on('ready', back(name))
@@ -44,10 +45,21 @@ export async function openRedis(url: string, { prefix, patienceMs, answerMs, log
     alone: (work) => work(),
     ping: async () => void (await adding.ping()),
     close: async () => {
-      adding.disconnect()
-      running.disconnect()
+      for (const client of [adding, running, ...blocking]) client.disconnect()
     },
   }
+}
+
+/** BullMQ makes a connection for each worker out of this one, and leaves it open where it cannot close it in order. */
+function trackDuplicates(client: Redis): ReadonlySet<Redis> {
+  const made = new Set<Redis>()
+  const duplicate = client.duplicate.bind(client)
+  client.duplicate = (options) => {
+    const copy = duplicate(options)
+    made.add(copy.on('error', () => {}).once('end', () => made.delete(copy)))
+    return copy
+  }
+  return made
 }
 
 type Server = { readonly version: string | undefined; readonly policy: string | undefined }

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -82,8 +82,30 @@ async function inFrailPostgres() {
 }
 
 async function inFolder(): Promise<Place> {
-  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-queue-'))
+  const folder = await queueFolder()
   return place('embedded', 'unused', folder, async () => rmSync(folder, { recursive: true }))
+}
+
+/** Making the first files takes seconds: once a process, and copied from then on. */
+let template: Promise<string> | undefined
+afterAll(async () => template && rmSync(await template, { recursive: true }))
+
+/** A folder where the embedded store was used before, with nothing in it. */
+export async function queueFolder(): Promise<string> {
+  template ??= makeTemplate()
+  const folder = emptyFolder()
+  cpSync(await template, folder, { recursive: true })
+  return folder
+}
+
+async function makeTemplate(): Promise<string> {
+  const folder = emptyFolder()
+  await (await openBackend('embedded', { folder, log: quiet })).close()
+  return folder
+}
+
+function emptyFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'deskmirror-queue-'))
 }
 
 /** A killed session takes all others and the server's memory with it: the server starts again from its log. */

@@ -54,7 +54,7 @@ async function openOrStartAnew(held: Held, warnings: string[], onDeath: (error: 
 
 async function startStore(held: Held, onDeath: (error: Error) => void): Promise<Session> {
   let open = false
-  const setting = { dataFolder: held.dataFolder, schema, maintainMs: hourMs }
+  const setting = { dataFolder: held.dataFolder, schema, maintainMs: hourMs, silenceMs: 30_000 }
   const session = await startSession(setting, (error) => open && onDeath(error))
   try {
     await migrateStore(poolOver(session), schema)

@@ -1,7 +1,13 @@
 /** What is said between the process and the thread of the embedded store. */
 import type { Ms } from '../../../src/core/time.ts'
 
-export type Setting = { readonly dataFolder: string; readonly schema: string; readonly maintainMs: Ms }
+export type Setting = {
+  readonly dataFolder: string
+  readonly schema: string
+  readonly maintainMs: Ms
+  /** How long an answer may take; twice that, and the thread counts as dead. */
+  readonly silenceMs: Ms
+}
 
 /** Several statements only without values. */
 export type Question = { readonly id: number; readonly text: string; readonly values: unknown[] }

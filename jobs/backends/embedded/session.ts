@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { PgNotification, PgQueryResult } from 'bullmq'
+import type { Ms } from '../../../src/core/time.ts'
 import type { Answer, Question, Setting } from './messages.ts'
 
 export type Session = {
@@ -12,6 +13,9 @@ export type Session = {
   /** Ends the thread as it is. */
   readonly abandon: () => Promise<void>
 }
+
+/** What is not written by then is found in the log of changes by the next to open. */
+const finishMs = 5_000
 
 type Waiting = { readonly resolve: (result: PgQueryResult<unknown>) => void; readonly reject: (error: Error) => void }
 
@@ -47,6 +51,7 @@ export async function startSession(setting: Setting, onDeath: (error: Error) => 
   })
 
   await started.promise
+  watchSilence(worker, () => [...waiting.keys()][0] ?? null, setting.silenceMs)
   return {
     ask: async (text, values) => {
       if (cause !== null) {
@@ -67,13 +72,30 @@ export async function startSession(setting: Setting, onDeath: (error: Error) => 
     finish: async () => {
       finishing = true
       worker.postMessage('finish')
+      const late = setTimeout(() => void worker.terminate(), finishMs)
       await ended.promise
+      clearTimeout(late)
     },
     abandon: async () => {
       finishing = true
       await worker.terminate()
     },
   }
+}
+
+/**
+ * A Postgres that panics neither answers nor ends here. Two looks at the same oldest question, so that a process that was
+ * itself asleep does not take that for the thread's silence.
+ */
+function watchSilence(worker: Worker, oldest: () => number | null, silenceMs: Ms): void {
+  let before: number | null = null
+  const look = () => {
+    const now = oldest()
+    if (now !== null && now === before) void worker.terminate()
+    before = now
+  }
+  const watch = setInterval(look, silenceMs).unref()
+  worker.once('exit', () => clearInterval(watch))
 }
 
 function settle(waiting: Map<number, Waiting>, answer: Exclude<Answer, 'ready' | { channel: string }>): void {

@@ -1,7 +1,7 @@
 /** The thread with the Postgres in it (PGlite): texts of SQL in, rows and notifications out. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { PGlite, types } from '@electric-sql/pglite'
-import { type Answer, isSetting, type Question } from './messages.ts'
+import { messages, PGlite, types } from '@electric-sql/pglite'
+import { type Answer, isSetting, type Question, type Refusal } from './messages.ts'
 
 if (parentPort === null || !isSetting(workerData)) throw new Error('this file is a thread of the embedded queue')
 const port = parentPort
@@ -22,13 +22,20 @@ async function answer({ id, text, values }: Question): Promise<void> {
   try {
     const result = values.length > 0 ? await database.query(text, values) : (await database.exec(text)).at(-1)
     const rows = result?.rows ?? []
-    send({ id, rows, rowCount: result?.affectedRows ?? rows.length })
+    // PGlite counts what was changed only, pg also what was read.
+    send({ id, rows, rowCount: Math.max(rows.length, result?.affectedRows ?? 0) })
   } catch (error) {
-    // Postgres itself broke down: no later answer of it can be trusted, so the thread ends.
-    if (!(error instanceof Error) || !('severity' in error)) throw error
-    const { message, code, detail }: Error & { code?: string; detail?: string } = error
-    send({ id, error: { message, code, detail } })
+    const refusal = refusalOf(error)
+    // Ends the thread.
+    if (refusal === null) throw error
+    send({ id, error: refusal })
   }
+}
+
+/** Null: not a refusal, but Postgres itself broke, or says so (class XX). No later answer of it could be trusted. */
+function refusalOf(error: unknown): Refusal | null {
+  if (!(error instanceof messages.DatabaseError) || error.code?.startsWith('XX')) return null
+  return { message: error.message, code: error.code, detail: error.detail }
 }
 
 async function finish(): Promise<void> {

@@ -1,0 +1,187 @@
+/** What a person sees when the place of the jobs is not as it should be, and how little of it reaches the log. */
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { openBackend } from '../../jobs/backends/backend.ts'
+import { startSession } from '../../jobs/backends/embedded/session.ts'
+import { UserError } from '../../src/core/user-error.ts'
+import { createLog } from '../../src/log.ts'
+import { type OwnRedis, startOwnRedis } from '../support/redis-server.ts'
+import { freePort } from '../support/server.ts'
+import { places, queueFolder, quiet } from './places.ts'
+
+type Event = { readonly event: string; readonly why?: string }
+
+function heard() {
+  const events: Event[] = []
+  const write = (line: string) => void events.push(JSON.parse(line))
+  return { events, log: createLog({ level: 'info', pretty: false, secrets: [], write }) }
+}
+
+const settings = (folder: string) => ({
+  dataFolder: join(folder, 'data'),
+  schema: 'deskmirror_queue',
+  maintainMs: 1e9,
+  silenceMs: 1e9,
+})
+
+async function refusal(url: string, patienceMs = 0): Promise<UserError> {
+  const error = await openBackend(url, { folder: '', log: quiet, patienceMs }).then(
+    () => null,
+    (it: unknown) => it,
+  )
+  expect(error).toBeInstanceOf(UserError)
+  expect(JSON.stringify(error)).not.toContain('a%20secret')
+  return error as UserError
+}
+
+describe('the embedded store', () => {
+  const inFolder = async () => {
+    const folder = await queueFolder()
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    return folder
+  }
+
+  test('belongs to one process, names it to others, and is free when that is killed', async () => {
+    const place = await places.find(({ kind }) => kind === 'embedded')!.make()
+    const first = await place.open()
+    await first.queue('q').add('job', {})
+    await first.close()
+    const holder = await place.startHanging('q')
+    await expect(place.open()).rejects.toThrow(new RegExp(`process ${holder.pid} on .* uses it`))
+    await expect(place.open()).rejects.toBeInstanceOf(UserError)
+    holder.kill('SIGKILL')
+    await once(holder, 'exit')
+    await (await place.open()).close()
+    await place.drop()
+  })
+
+  test('is put aside when it is broken, with a warning, and starts anew', async () => {
+    const folder = await inFolder()
+    const { log, events } = heard()
+    const before = await openBackend('embedded', { folder, log })
+    await before.close()
+    writeFileSync(join(folder, 'data', 'global', 'pg_control'), '')
+    const after = await openBackend('embedded', { folder, log })
+    const aside = readdirSync(folder).find((name) => name.startsWith('broken-'))!
+    expect(after.warnings).toEqual([expect.stringContaining(aside)])
+    expect(events).toEqual([expect.objectContaining({ event: 'queue.warned' })])
+    expect(existsSync(join(folder, aside, 'PG_VERSION'))).toBe(true)
+    await after.queue('q').add('job', {})
+    await after.close()
+  })
+
+  test('says so when its thread dies, fails what was asked of it, and lets the process go on to its end', async () => {
+    const folder = await inFolder()
+    const { log, events } = heard()
+    const died = Promise.withResolvers<Error>()
+    const backend = await openBackend('embedded', { folder, log, onFatal: died.resolve })
+    const queue = backend.queue('q')
+    const worker = backend.worker('q', async () => ({ do: 'done' }))
+    await once(worker, 'drained')
+    // The disk goes away: Postgres cannot write its log any more.
+    rmSync(join(folder, 'data', 'pg_wal'), { recursive: true })
+    const megabytes = () => queue.add('job', { text: randomBytes(2e6).toString('base64') })
+    await expect(Promise.all(Array.from({ length: 12 }, megabytes))).rejects.toThrow()
+    expect((await died.promise).message).toMatch(/\S/)
+    expect(events).toContainEqual(expect.objectContaining({ event: 'queue.died' }))
+    await expect(queue.add('job', {})).rejects.toThrow()
+    await backend.close()
+  })
+
+  test('is a Postgres with a session that answers in order', async () => {
+    const setting = settings(await inFolder())
+    const session = await startSession(setting, () => {})
+    const answers = await Promise.all([
+      session.ask('select $1::int8 as big', ['9007199254740993']),
+      session.ask('select current_schema() as schema', []),
+      session.ask('select 1/0', []).catch((error: unknown) => error),
+    ])
+    expect(answers[0]).toMatchObject({ rows: [{ big: '9007199254740993' }], rowCount: 1 })
+    expect(answers[1]).toMatchObject({ rows: [{ schema: 'deskmirror_queue' }] })
+    expect(answers[2]).toMatchObject({ code: '22012' })
+    await session.finish()
+  })
+})
+
+describe('a server', () => {
+  let redis: OwnRedis
+  beforeAll(async () => {
+    redis = await startOwnRedis({ durable: false })
+  })
+  afterAll(() => redis.stop())
+  const at = (url: string, change: (url: URL) => void) => {
+    const changed = new URL(url)
+    change(changed)
+    return changed.href
+  }
+
+  test.each(['redis', 'postgres'])(
+    'that is not there is waited for, then named without its password: %s',
+    async (kind) => {
+      const port = await freePort()
+      const error = await refusal(`${kind}://desk:a%20secret@127.0.0.1:${port}/0`, 300)
+      expect(error).toMatchObject({ exitCode: 1, what: `cannot use the queue ${kind}://127.0.0.1:${port}/0` })
+    },
+  )
+
+  test('that is late is not too late', async () => {
+    const port = await freePort()
+    const opening = openBackend(`redis://127.0.0.1:${port}`, { folder: '', log: quiet, patienceMs: 20_000 })
+    const { hostname, port: real } = new URL(redis.url)
+    let calls = 0
+    const late = createServer((socket) => {
+      if (++calls < 4) return socket.destroy()
+      const onward = connect(Number(real), hostname).on('error', () => socket.destroy())
+      socket.on('error', () => onward.destroy())
+      return socket.pipe(onward).pipe(socket)
+    })
+    late.listen(port, '127.0.0.1')
+    onTestFinished(() => void late.close())
+    await (await opening).close()
+    expect(calls).toBeGreaterThanOrEqual(4)
+  })
+
+  test('that refuses us is a case for a person, at once', async () => {
+    const admin = new Redis(redis.url)
+    await admin.acl('SETUSER', 'desk', 'on', '>right', '~*', '+@all')
+    admin.disconnect()
+    const wrong = at(redis.url, (url) => Object.assign(url, { username: 'desk', password: 'a secret' }))
+    expect(await refusal(wrong, 20_000)).toMatchObject({ exitCode: 2, why: expect.stringMatching(/WRONGPASS/) })
+    const stranger = at(inject('postgresUrl'), (url) => Object.assign(url, { password: 'a secret' }))
+    expect(await refusal(stranger, 20_000)).toMatchObject({ exitCode: 2, why: expect.stringMatching(/password/) })
+    const nowhere = at(inject('postgresUrl'), (url) => Object.assign(url, { pathname: '/nowhere' }))
+    expect(await refusal(nowhere, 20_000)).toMatchObject({ next: expect.stringMatching(/create the database/) })
+  })
+
+  test('Redis that may throw jobs away is used, with one sentence about it', async () => {
+    const admin = new Redis(redis.url)
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    const { log, events } = heard()
+    const backend = await openBackend(redis.url, { folder: '', log })
+    expect(backend.warnings).toEqual([expect.stringMatching(/allkeys-lru.*noeviction/)])
+    expect(events).toEqual([expect.objectContaining({ event: 'queue.warned', why: backend.warnings[0] })])
+    await admin.config('SET', 'maxmemory-policy', 'noeviction')
+    admin.disconnect()
+    await backend.close()
+  })
+
+  test('that goes away is one line in the log; who adds a job is told in time, and closing does not wait for it', async () => {
+    const gone = await startOwnRedis({ durable: false })
+    const { log, events } = heard()
+    const backend = await openBackend(gone.url, { folder: '', log, answerMs: 300 })
+    const queues = ['a', 'b', 'c'].map((name) => backend.queue(name))
+    const workers = ['a', 'b', 'c'].map((name) => backend.worker(name, async () => ({ do: 'done' })))
+    await Promise.all(workers.map((worker) => once(worker, 'drained')))
+    await gone.stop()
+    const added = await Promise.allSettled(queues.map((queue) => queue.add('job', {})))
+    expect(added.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    await vi.waitUntil(() => events.length > 0, { interval: 10, timeout: 20_000 })
+    await backend.close()
+    expect(events).toEqual([expect.objectContaining({ event: 'queue.lost', backend: 'redis' })])
+  })
+})
