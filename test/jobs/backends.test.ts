@@ -69,12 +69,18 @@ for (const { kind, make, makeFrail } of places) {
       expect(await pending(queue)).toEqual(['sync desk'])
     })
 
-    test('processes that set a new schedule at the same time leave one run', async () => {
+    test('processes that set new schedules at the same time leave one run of each', async () => {
       const { queue } = fresh()
-      const schedule = { id: 'desk', rhythm: { every: hourMs, offset: 1 }, job: 'sync', data: { name: 'desk' } }
-      await Promise.all([1, 2, 3, 4, 5].map(() => backend.keepSchedules(queue, [schedule])))
-      expect(await pending(queue)).toEqual(['sync desk'])
-      expect((await queue.getJobScheduler('desk'))!.next! - Date.now()).toBeLessThanOrEqual(hourMs)
+      const desks = Array.from({ length: 20 }, (_, n) => `desk ${n}`)
+      const schedules = desks.map((name) => ({
+        id: name,
+        rhythm: { every: hourMs, offset: 1 },
+        job: 'sync',
+        data: { name },
+      }))
+      await Promise.all([1, 2, 3, 4, 5].map(() => backend.keepSchedules(queue, schedules)))
+      expect((await pending(queue)).toSorted()).toEqual(desks.map((name) => `sync ${name}`).toSorted())
+      for (const { next } of await queue.getJobSchedulers()) expect(next! - Date.now()).toBeLessThanOrEqual(hourMs)
     })
 
     test('a schedule by the clock follows its time zone', async () => {
