@@ -7,7 +7,7 @@ import type { ColumnType } from './portable.ts'
 export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string]
 export type Table = {
   readonly note: string
-  /** Unique, `project_id` first: projects never touch each other's rows. */
+  /** Unique, `project_id` first where it has one: projects never touch each other's rows. */
   readonly key: readonly string[]
   readonly columns: Readonly<Record<string, ColumnSpec>>
 }
@@ -197,6 +197,7 @@ export const tables = {
       strings_escaped: ['integer', 'strings that the database could not hold as they were, and holds escaped'],
       beat_at: ['integer', 'last sign of life, in milliseconds since 1970'],
       request_log: ['json?', 'pairs of moment and requests sent until then, of the last minutes'],
+      holder: ['text?', 'the lock that it runs under, in sync_locks'],
     },
   },
   sync_cursors: {
@@ -221,6 +222,7 @@ export const tables = {
       found_at: ['time', 'when it was noticed'],
       resolved_at: ['time?', 'when it was filled'],
       subject: ['key', 'what the gap is about, so that it is open only once'],
+      seen_at: ['integer?', 'when it was last met with, in milliseconds since 1970'],
     },
   },
   sync_children: {
@@ -237,6 +239,7 @@ export const tables = {
       position: ['text?', 'what the last read left for the next'],
       checked_at: ['integer?', 'when it was last read, in milliseconds since 1970'],
       error: ['text?', 'why the last read failed'],
+      whole: ['integer?', '1 = all of it is to be read again, not only what is new'],
     },
   },
   sync_census: {
@@ -245,15 +248,61 @@ export const tables = {
     columns: { ...project, census: ['key', 'name of the walk'], id: ['key', 'what was seen'] },
   },
   sync_locks: {
-    note: 'Who syncs a project just now.',
-    key: ['project_id'],
+    note: 'Who reads a stream of a project just now.',
+    key: ['project_id', 'stream'],
     columns: {
       ...project,
-      token: ['text', 'one holding'],
+      stream: ['key', 'the stream'],
+      token: ['text', 'one holding, of one stream or of several'],
       host: ['text', 'machine'],
       pid: ['integer', 'process'],
       process: ['text', 'tells the process from a later one of the same number'],
       since: ['time', 'when it took the lock'],
+      beat_at: ['integer', 'last sign of life, in milliseconds since 1970'],
+    },
+  },
+  sync_streams: {
+    note: 'How each stream stands.',
+    key: ['project_id', 'stream'],
+    columns: {
+      ...project,
+      stream: ['key', 'the stream'],
+      synced_at: ['time?', 'when it last came to its end without failure'],
+      skipped: ['text?', 'the scope without which the last pass left it out'],
+      failed: ['text?', 'what kept the last pass from its end'],
+    },
+  },
+  sync_projects: {
+    note: 'Projects that rest, and what befell their request budget.',
+    key: ['project_id'],
+    columns: {
+      ...project,
+      paused_until: ['integer?', 'the worker asks nothing before, in milliseconds since 1970; null = it does not rest'],
+      paused_key: ['text?', 'fingerprint of the key that was denied: with another one the project goes on'],
+      paused_why: ['text?', 'why it rests'],
+      budget_lost_at: ['integer?', 'when the shared record of the budget was last lost, in milliseconds since 1970'],
+      budget_lost_why: ['text?', 'how'],
+    },
+  },
+  sync_budgets: {
+    note: 'The request budget of each key, shared by all processes that use this warehouse and no Redis.',
+    key: ['name'],
+    columns: {
+      name: ['key', 'fingerprint of the key'],
+      version: ['text', 'changes with every write'],
+      state: ['text', 'slots that are taken, and until when'],
+    },
+  },
+  sync_workers: {
+    note: 'The workers that live, or lived until lately.',
+    key: ['id'],
+    columns: {
+      id: ['key', 'UUID'],
+      host: ['text', 'machine'],
+      pid: ['integer', 'process'],
+      process: ['text', 'tells the process from a later one of the same number'],
+      queue: ['text', 'redis, postgres or embedded'],
+      since: ['time', 'when it started'],
       beat_at: ['integer', 'last sign of life, in milliseconds since 1970'],
     },
   },

@@ -2,8 +2,12 @@
 import type { Kysely } from 'kysely'
 import type { DatabaseKind } from '../portable.ts'
 import { firstTables } from './0001_first_tables.ts'
+import { workers } from './0002_workers.ts'
 
 /** Runs in one transaction with the note that it has run. */
 export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
 
-export const migrations: Readonly<Record<string, Migration>> = { '0001_first_tables': firstTables }
+export const migrations: Readonly<Record<string, Migration>> = {
+  '0001_first_tables': firstTables,
+  '0002_workers': workers,
+}

@@ -5,6 +5,7 @@ import { grantLastsMs, usualDeadlineMs } from '../core/budget.ts'
 import type { Answer, Call, Get, Query } from '../core/call.ts'
 import { CallFailed, describe, type Failure } from '../core/failure.ts'
 import { stringifyJson } from '../core/json.ts'
+import type { Lane } from '../core/lane.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Budget, Grant } from './budget.ts'
 import { classify, type Outcome } from './classify.ts'
@@ -23,6 +24,8 @@ export type ClientOptions = {
   readonly cutOff?: AbortSignal
   /** pino, or whatever takes its events. */
   readonly log?: ClientLog
+  /** Told once for each request that was to be sent. */
+  readonly onOutcome?: (lane: Lane, outcome: 'ok' | Failure['kind']) => void
   /** For one whole exchange, connecting included. */
   readonly timeoutMs?: Ms
   readonly maxBodyBytes?: number
@@ -99,6 +102,7 @@ export function createClient(options: ClientOptions): Client {
       ...toFields(outcome),
       took_ms: now() - askedAt,
     })
+    options.onOutcome?.(call.lane, outcome.ok ? 'ok' : outcome.failure.kind)
     if (outcome.ok) return outcome.answer
     if (outcome.failure.kind === 'throttled') await budget.throttled(lease, outcome.failure.waitMs).catch(() => {})
     throw new CallFailed(outcome.failure)

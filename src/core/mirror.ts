@@ -47,6 +47,8 @@ export type DueChild = {
   /** What the last complete read left for the next one (a stream's own words), null before it. */
   readonly position: string | null
   readonly attempts: number
+  /** Read before, and to be read again from its beginning, to prove it. */
+  readonly whole: boolean
   /** When the parent happened (`occurred_at`, `created_at`), as far as its row says. */
   readonly parentAt: Seconds | null
 }
@@ -92,10 +94,10 @@ export type Mirror = {
   readonly cursor: (name: string) => Promise<string | null>
   readonly behaviours: () => Promise<ReadonlyMap<string, string>>
 
-  /** Parents due now (`dueAt <= now`), refreshes before first reads, then longest due first. */
+  /** Parents due now (`dueAt <= now`): refreshes, then first reads (newest first), then those to be proof-read. */
   readonly dueChildren: (stream: ChildStream, now: EpochMs, limit: number) => Promise<readonly DueChild[]>
   readonly countDue: (stream: ChildStream, now: EpochMs) => Promise<number>
-  /** Makes children due that are not: all of them (`full`), or the least recently read, at least `atLeast` and one in `oneIn`. */
+  /** Makes children due, to be read whole: all of them, or the least recently read, at least `atLeast` and one in `oneIn`. */
   readonly makeDue: (
     stream: ChildStream,
     which: 'all' | { readonly atLeast: number; readonly oneIn: number },
@@ -126,15 +128,10 @@ export type Mirror = {
   readonly earliest: () => Promise<Seconds | null>
   /** The rollup windows at or after `from` (their start), with the moment they were last read (the service's clock). */
   readonly rollups: (from: Seconds) => Promise<ReadonlyMap<Seconds, Seconds>>
-  /** A list has been read whole and missed only `still`: closes its other open gaps. */
-  readonly resolveGaps: (stream: StreamName, still: readonly Gap[]) => Promise<number>
+  /** A list has been read whole since this moment: closes its gaps that were not met with again. */
+  readonly resolveGaps: (stream: StreamName, since: EpochMs) => Promise<number>
   readonly openGaps: (stream: StreamName) => Promise<readonly Gap[]>
 
-  /** Requests of runs that ended or died within the last `withinMs`, so that a new process does not spend them again. */
-  readonly recentRequests: (
-    withinMs: number,
-    now: EpochMs,
-  ) => Promise<{ readonly count: number; readonly lastAt: EpochMs }>
   readonly startRun: (mode: RunMode, now: EpochMs) => Promise<string>
   readonly beat: (run: string, requests: number, now: EpochMs) => Promise<void>
   readonly finishRun: (

@@ -78,6 +78,10 @@ export type StatusReport = {
   } | null
   /** Who syncs right now, if anybody does. */
   readonly running: { readonly holder: string; readonly since: string } | null
+  /** The workers that live. `queue`: redis, postgres or embedded. */
+  readonly workers: readonly { readonly holder: string; readonly queue: string; readonly since: string }[]
+  /** The worker asks nothing for this project until then: the service denied its key. */
+  readonly paused: { readonly until: string; readonly why: string } | null
   readonly gaps: readonly GapReport[]
   readonly writebacks: Readonly<Record<string, number>>
   readonly behaviours: readonly {
@@ -92,6 +96,8 @@ export type StatusReport = {
     readonly limit: number
     readonly windowMs: Ms
     readonly forecastMs: Ms
+    /** When the record of what was spent was last lost, and nothing was sent until it did not matter any more. */
+    readonly lost: { readonly at: string; readonly why: string } | null
   }
 }
 

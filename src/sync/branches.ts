@@ -11,15 +11,15 @@ import { earlier, isEarlier, keepStart, startOf } from './start-date.ts'
 export async function syncBranches(run: Run, stream: BranchStream): Promise<void> {
   const further = (await earlier(run, stream.name)).length > 0
   if (further) await run.mirror.makeDue(stream.name, 'all', run.now())
-  await syncChildren(run, stream.name, branchReader(run, stream, further || run.mode !== 'incremental'))
   await keepStart(run, stream.name)
+  await syncChildren(run, stream.name, branchReader(run, stream))
 }
 
 /** Reads what is new under one parent, or all of it, page by page. */
-function branchReader(run: Run, stream: BranchStream, whole: boolean): ReadChild {
+function branchReader(run: Run, stream: BranchStream): ReadChild {
   return async (child, lane) => {
     const start = startOf(run, stream.name)
-    const ranges = whole ? [start] : readPosition(child.position, start)
+    const ranges = child.whole ? [start] : readPosition(child.position, start)
     const list = stream.list(run.project, child.parentId)
     const missing = new Set<string>()
     for await (const read of pagesOf(run, { stream: stream.name, list, ranges, lane })) {

@@ -7,9 +7,9 @@ import type { Lane } from '../core/lane.ts'
 import { type ChildStream, childStreams, type DueChild } from '../core/mirror.ts'
 import type { Ms } from '../core/time.ts'
 import { lists } from '../streams/catalog.ts'
-import { laneFor, type Run } from './deps.ts'
+import type { Run } from './deps.ts'
 import { sideBySide } from './side-by-side.ts'
-import { isGone, isRefused, stopIfAsked } from './stop.ts'
+import { isGone, isRefused, stopIfEnough } from './stop.ts'
 import { markGone } from './vanished.ts'
 
 export type ReadChild = (child: DueChild, lane: Lane) => Promise<void>
@@ -28,6 +28,7 @@ export async function syncChildren(run: Run, stream: ChildStream, read: ReadChil
   run.tally.left(stream, await run.mirror.countDue(stream, run.now()))
   const failed: DueChild[] = []
   for (let first = true; ; first = false) {
+    if (!first) stopIfEnough(run)
     // The first child alone: what it teaches about the service saves the others from asking the same.
     const due = await run.mirror.dueChildren(stream, run.now(), first ? 1 : portion)
     if (due.length === 0) break
@@ -40,9 +41,9 @@ export async function syncChildren(run: Run, stream: ChildStream, read: ReadChil
 /** Reads the children of these parents; gives back those that failed and may not fail another time. */
 async function readAll(run: Run, stream: ChildStream, due: readonly DueChild[], read: ReadChild): Promise<DueChild[]> {
   const attempt = async (child: DueChild) => {
-    stopIfAsked(run.signal)
+    stopIfEnough(run)
     try {
-      await read(child, laneFor(run, child.fetched === 0))
+      await read(child, laneOf(child))
       return []
     } catch (error) {
       await settle(run, stream, child, error)
@@ -50,6 +51,11 @@ async function readAll(run: Run, stream: ChildStream, due: readonly DueChild[], 
     }
   }
   return (await sideBySide(due, atOnce, attempt)).flat()
+}
+
+function laneOf({ fetched, whole }: DueChild): Lane {
+  if (fetched === 0) return 'backfill'
+  return whole ? 'verify' : 'fresh'
 }
 
 /** After a failed read of one child: it is due again later, and a gap until then. Throws what stops the stream. */

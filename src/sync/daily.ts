@@ -3,7 +3,7 @@ import { type Day, daysBetween } from '../core/days.ts'
 import { day, hour, rfc3339, type Seconds } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
 import { laneFor, type Run } from './deps.ts'
-import { isGone, isRefused, stopIfAsked } from './stop.ts'
+import { isGone, isRefused, stopIfEnough } from './stop.ts'
 
 /** A day's rollup may still change for so long after its end (late calls, late replies). */
 const settling = day
@@ -22,8 +22,8 @@ export async function syncDaily(run: Run, stream: DailyStream): Promise<void> {
   const due = days.filter((one) => isDue(run, one, read.get(one.from), now))
   run.tally.left(stream.name, due.length)
   for (const one of due) {
-    stopIfAsked(run.signal)
     await readDay(run, stream, one, read.has(one.from))
+    if (one !== due.at(-1)) stopIfEnough(run)
   }
 }
 

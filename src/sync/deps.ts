@@ -24,6 +24,11 @@ export type SyncDeps = {
   readonly now: () => EpochMs
   /** Stops the run after the pages in hand. */
   readonly signal: AbortSignal
+  /**
+   * Whether this portion of the work is over. Asked only where what is left is noted down, so that portion after portion
+   * comes to an end.
+   */
+  readonly isEnough?: () => boolean
   readonly onProgress: (progress: SyncProgress) => void
   readonly log: Log
 }

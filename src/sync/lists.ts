@@ -1,13 +1,13 @@
 /** The lists of a project: what is new since the cursor, or all of it. */
 import type { Lane } from '../core/lane.ts'
 import { type Range, readPosition, writePosition } from '../core/position.ts'
-import type { Gap } from '../core/row.ts'
 import { day } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { laneFor, type Run } from './deps.ts'
 import { readOpenWork } from './open-work.ts'
 import { gapsOf, pagesOf } from './pages.ts'
 import { earlier, keepStart, startOf } from './start-date.ts'
+import { stopIfEnough } from './stop.ts'
 import { settleUnseen } from './vanished.ts'
 
 /** How many of the newest calls are read again by each pass: late ones appear among them. They fit one page. */
@@ -30,15 +30,25 @@ export async function syncList(run: Run, stream: ListStream): Promise<void> {
  */
 async function readWhole(run: Run, stream: ListStream): Promise<void> {
   const cursor = `${stream.name}:whole`
-  const stored = run.mode === 'full' ? null : await run.mirror.cursor(cursor)
-  if (stored === null) await run.mirror.forgetCensus(cursor)
+  const [stored, since] = await beginning(run, stream, cursor)
   const ranges = readPosition(stored, startOf(run, stream.name))
-  const missed = await readRanges(run, stream, { cursor, ranges, lane: laneFor(run, false), census: cursor })
-  if (stored === null) await run.mirror.resolveGaps(stream.name, missed)
+  await readRanges(run, stream, { cursor, ranges, lane: laneFor(run, false), census: cursor })
+  await run.mirror.resolveGaps(stream.name, since)
   await keepStart(run, stream.name)
   await settleUnseen(run, stream, cursor)
   await run.mirror.commit({ stream: stream.name, rows: [], askedAt: run.now(), cursors: { [cursor]: null } })
   await run.mirror.forgetCensus(cursor)
+}
+
+/** Where a walk through the whole list stands, null = nowhere yet; and when it began, in milliseconds since 1970. */
+async function beginning(run: Run, stream: ListStream, cursor: string): Promise<[string | null, number]> {
+  const note = `${cursor}:since`
+  const stored = run.mode === 'full' ? null : await run.mirror.cursor(cursor)
+  if (stored !== null) return [stored, Number((await run.mirror.cursor(note)) ?? 0)]
+  await run.mirror.forgetCensus(cursor)
+  const since = run.now()
+  await run.mirror.commit({ stream: stream.name, rows: [], askedAt: since, cursors: { [note]: String(since) } })
+  return [null, since]
 }
 
 type Reading = {
@@ -49,12 +59,10 @@ type Reading = {
   readonly census?: string
 }
 
-async function readRanges(run: Run, stream: ListStream, { cursor, ranges, lane, census }: Reading): Promise<Gap[]> {
-  const missed: Gap[] = []
+async function readRanges(run: Run, stream: ListStream, { cursor, ranges, lane, census }: Reading): Promise<void> {
   for await (const read of pagesOf(run, { stream: stream.name, list: stream.list(run.project), ranges, lane })) {
     const { rows, unreadable } = stream.rows(read.items)
     const gaps = gapsOf(stream.name, read, unreadable)
-    missed.push(...gaps)
     const at = writePosition(read.position)
     const { changed } = await run.mirror.commit({
       stream: stream.name,
@@ -66,8 +74,8 @@ async function readRanges(run: Run, stream: ListStream, { cursor, ranges, lane, 
       ...(census === undefined ? {} : { census, authoritative: true }),
     })
     run.tally.stored(stream.name, rows.length, changed)
+    if (!read.done) stopIfEnough(run)
   }
-  return missed
 }
 
 /** Calls can come late: the open end begins a day earlier, but not so early that it would need another page. */

@@ -6,6 +6,12 @@ export function stopIfAsked(signal: AbortSignal): void {
   if (signal.aborted) throw new CallFailed({ kind: 'aborted' })
 }
 
+/** The same once the portion is over, too. */
+export function stopIfEnough({ signal, isEnough }: { signal: AbortSignal; isEnough?: () => boolean }): void {
+  stopIfAsked(signal)
+  if (isEnough?.() === true) throw new CallFailed({ kind: 'aborted' })
+}
+
 /**
  * Whether the service answered that there is no such row. A 404 without its envelope is the word of something in between,
  * which knows nothing of rows.

@@ -159,7 +159,7 @@ async function outcomeOf(
   reports: readonly StreamReport[],
 ): Promise<RunOutcome> {
   if (denied) return 'failed'
-  if (interrupted) return 'interrupted'
+  if (interrupted || [...run.failures.values()].some(({ kind }) => kind === 'aborted')) return 'interrupted'
   if (reports.some((report) => report.failed !== null)) return 'failed'
   const gaps = await Promise.all([...run.streams].map((stream) => run.mirror.openGaps(stream)))
   return gaps.some((open) => open.length > 0) || reports.some((report) => report.skipped !== null) ? 'gaps' : 'complete'

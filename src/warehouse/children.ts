@@ -6,6 +6,7 @@ import type { Context } from './context.ts'
 import { bound, each } from './dialect.ts'
 import { closeGap, openGap } from './gaps.ts'
 import type { Db } from './session.ts'
+import { write } from './write.ts'
 
 /** The parents are new, or changed: their children are due now. */
 export async function wantChildren(c: Context, trx: Db, stream: ChildStream, ids: readonly string[], now: number) {
@@ -36,7 +37,7 @@ export async function settleChild(c: Context, trx: Db, read: ChildRead, now: num
       fetched = case when fetched > ${parameter(read.wanted)} then fetched else ${parameter(read.wanted)} end,
       due_at = case when wanted > ${parameter(read.wanted)} then coalesce(due_at, ${parameter(now)})
         else ${parameter(read.againAt)} end,
-      attempts = 0, error = null, checked_at = ${parameter(now)}, position = ${bound(c.kind, 'text', read.position)}
+      attempts = 0, error = null, whole = null, checked_at = ${parameter(now)}, position = ${bound(c.kind, 'text', read.position)}
     where project_id = ${c.project} and stream = ${read.stream} and parent_id = ${read.parentId}`.execute(trx)
   if (read.stream === 'messages') await flagMessages(c, trx, read)
   if (read.complete) await closeGap(c, trx, read.stream, `parent:${read.parentId}`)
@@ -54,7 +55,7 @@ async function flagMessages(c: Context, trx: Db, { parentId, complete }: ChildRe
 }
 
 export async function failChild(c: Context, stream: ChildStream, parentId: string, why: string, againAt: number) {
-  await c.db.transaction().execute(async (trx) => {
+  await write(c, async (trx) => {
     await trx
       .updateTable('sync_children')
       .set((eb) => ({ attempts: eb('attempts', '+', 1), due_at: againAt, error: why }))
@@ -66,20 +67,40 @@ export async function failChild(c: Context, stream: ChildStream, parentId: strin
   })
 }
 
-/** Refreshes before first reads, longest due first. Two queries, each on an index of its own, and no sorting. */
+/** Why a child is due, most urgent first. Each has an index of its own, in these very words. */
+export const dueClasses = {
+  refresh: 'fetched > 0 and whole is null',
+  first: 'fetched = 0',
+  proof: 'fetched > 0 and whole is not null',
+} as const
+
+/**
+ * Refreshes, then first reads, then what is only to be proof-read. First reads go newest first: news is not to wait behind
+ * a history of years.
+ */
 export async function dueChildren(c: Context, stream: ChildStream, now: number, limit: number): Promise<DueChild[]> {
-  const refreshes = await dueOf(c, stream, now, limit, 'fetched > 0')
-  if (refreshes.length >= limit) return refreshes
-  return [...refreshes, ...(await dueOf(c, stream, now, limit - refreshes.length, 'fetched = 0'))]
+  const due: DueChild[] = []
+  for (const [name, which] of Object.entries(dueClasses)) {
+    if (due.length >= limit) break
+    due.push(...(await dueOf(c, stream, now, limit - due.length, which, name === 'first' ? 'desc' : 'asc')))
+  }
+  return due
 }
 
-async function dueOf(c: Context, stream: ChildStream, now: number, limit: number, which: string): Promise<DueChild[]> {
+async function dueOf(
+  c: Context,
+  stream: ChildStream,
+  now: number,
+  limit: number,
+  which: string,
+  order: 'asc' | 'desc',
+): Promise<DueChild[]> {
   const happened = stream === 'call_recordings' ? calledAt : sql`null`
-  const { rows } = await sql<Omit<DueChild, 'parentAt'> & { at: string | null }>`
-    select parent_id as "parentId", wanted, fetched, position, attempts, ${happened} as at from sync_children
+  const { rows } = await sql<Omit<DueChild, 'parentAt' | 'whole'> & { at: string | null; whole: number | null }>`
+    select parent_id as "parentId", wanted, fetched, position, attempts, whole, ${happened} as at from sync_children
     where project_id = ${c.project} and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(which)}
-    order by due_at limit ${limit}`.execute(c.db)
-  return rows.map(({ at, ...child }) => ({ ...child, parentAt: moment(at) ?? null }))
+    order by due_at ${sql.raw(order)} limit ${limit}`.execute(c.db)
+  return rows.map(({ at, whole, ...child }) => ({ ...child, whole: whole !== null, parentAt: moment(at) ?? null }))
 }
 
 const calledAt = sql`(select occurred_at from calls
@@ -93,10 +114,12 @@ export async function countDue(c: Context, stream: ChildStream, now: number): Pr
         and ${sql.raw(which)}`.execute(c.db)
     return rows[0]?.count ?? 0
   }
-  return (await count('fetched > 0')) + (await count('fetched = 0'))
+  let due = 0
+  for (const which of Object.values(dueClasses)) due += await count(which)
+  return due
 }
 
-/** Makes children due that are not yet; those longest not read come first. Returns how many. */
+/** Makes children due that are not yet, to be read whole; those longest not read come first. Returns how many. */
 export async function makeDue(
   c: Context,
   stream: ChildStream,
@@ -107,7 +130,7 @@ export async function makeDue(
   const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
   const result = await sql`
-    update sync_children set due_at = ${bound(c.kind, 'integer', now)}
+    update sync_children set due_at = ${bound(c.kind, 'integer', now)}, whole = 1
     where project_id = ${c.project} and stream = ${stream} and parent_id in (
       select parent_id from sync_children
       where project_id = ${c.project} and stream = ${stream} and (due_at is null or due_at > ${now})

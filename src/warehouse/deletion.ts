@@ -4,6 +4,7 @@ import type { ChildStream } from '../core/mirror.ts'
 import { rfc3339 } from '../core/time.ts'
 import { forgetChildren } from './children.ts'
 import type { Context } from './context.ts'
+import { write } from './write.ts'
 
 const childOf = {
   conversations: { stream: 'messages', parent: 'conversation_id' },
@@ -15,7 +16,7 @@ const childOf = {
 export async function markDeleted(c: Context, stream: keyof typeof childOf, id: string, at: number): Promise<void> {
   const { stream: child, parent } = childOf[stream]
   const since = rfc3339(Math.floor(at / 1000))
-  await c.db.transaction().execute(async (trx) => {
+  await write(c, async (trx) => {
     for (const [table, key] of [
       [stream, 'id'],
       [child, parent],

@@ -19,12 +19,13 @@ export async function openGap(c: Context, trx: Db, gap: Gap, subject = identifyG
       reason: gap.reason,
       found_at: now(c),
       subject,
+      seen_at: c.clock(),
     })
     .onConflict((conflict) =>
       conflict
         .columns(['project_id', 'stream', 'subject'])
         .where('resolved_at', 'is', null)
-        .doUpdateSet((eb) => ({ reason: eb.ref('excluded.reason') })),
+        .doUpdateSet((eb) => ({ reason: eb.ref('excluded.reason'), seen_at: eb.ref('excluded.seen_at') })),
     )
     .execute()
 }
@@ -37,8 +38,8 @@ export async function closeGap(c: Context, trx: Db, stream: StreamName, subject:
   )
 }
 
-/** Closes the gaps of a list that has been read whole, but for `still`; those of a parent close with its children. */
-export async function resolveGaps(c: Context, stream: StreamName, still: readonly Gap[]): Promise<number> {
+/** Closes the gaps of a list that has been read whole since a moment, but for those met with again; a parent's close with its children. */
+export async function resolveGaps(c: Context, stream: StreamName, since: number): Promise<number> {
   const { numUpdatedRows } = await c.db
     .updateTable('sync_gaps')
     .set({ resolved_at: now(c) })
@@ -46,7 +47,7 @@ export async function resolveGaps(c: Context, stream: StreamName, still: readonl
     .where('stream', '=', stream)
     .where('resolved_at', 'is', null)
     .where('subject', 'not like', 'parent:%')
-    .where('subject', 'not in', ['', ...still.map((gap) => identifyGap(gap))])
+    .where((eb) => eb.or([eb('seen_at', 'is', null), eb('seen_at', '<', since)]))
     .executeTakeFirst()
   return Number(numUpdatedRows)
 }

@@ -13,6 +13,7 @@ import { learn, moveCursors } from './knowledge.ts'
 import { replaceMetrics } from './metrics.ts'
 import { bindAll, createPlans, type Plan } from './plan.ts'
 import type { Db } from './session.ts'
+import { write } from './write.ts'
 
 /** Keeps what it compiles. */
 export function createCommit(c: Context): (commit: Commit) => Promise<Committed> {
@@ -22,7 +23,7 @@ export function createCommit(c: Context): (commit: Commit) => Promise<Committed>
     const plan = planFor(commit.stream, fields, commit.authoritative ?? false)
     const escaped = c.tally.escaped
     const { rows, keyless } = bindAll(plan, commit.rows, commit.askedAt)
-    return c.db.transaction().execute(async (trx) => {
+    return write(c, async (trx) => {
       const changed = rows.length === 0 ? 0 : await storeRows(c, trx, plan, rows, commit)
       await storeNews(c, trx, commit, keyless)
       if (c.tally.escaped > escaped) await countEscaped(c, trx, c.tally.escaped - escaped)

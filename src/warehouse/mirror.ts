@@ -12,7 +12,7 @@ import { openGaps, resolveGaps } from './gaps.ts'
 import { readBehaviours, readCursor } from './knowledge.ts'
 import { createCommit } from './load.ts'
 import { callBefore, earliest, type RowKey, rawOf, readRows, rollups } from './reader.ts'
-import { beatRun, finishRun, recentRequests, startRun } from './runs.ts'
+import { beatRun, finishRun, startRun } from './runs.ts'
 import type { Db, Sessions } from './session.ts'
 import { createUpsert } from './upsert.ts'
 
@@ -32,6 +32,8 @@ export type Reader = {
 export type MirrorOptions = {
   /** `freeze`: undocumented fields get no columns of their own; they stay in `raw`. */
   readonly schema?: 'discover' | 'freeze'
+  /** The lock that its runs run under. */
+  readonly holder?: string
   /** Milliseconds since 1970. */
   readonly clock?: () => number
 }
@@ -66,12 +68,11 @@ export function createMirror(db: Db, { kind }: Sessions, project: string, option
     callBefore: (newest) => callBefore(c, newest),
     earliest: () => earliest(c),
     rollups: (from) => rollups(c, from),
-    resolveGaps: (stream, still) => c.inTurn(() => resolveGaps(c, stream, still)),
+    resolveGaps: (stream, since) => c.inTurn(() => resolveGaps(c, stream, since)),
     openGaps: (stream) => openGaps(c, stream),
-    recentRequests: (withinMs, now) => recentRequests(c, withinMs, now),
     startRun: async (mode, now) => {
       c.fields.forget()
-      run = await startRun(c, mode, now)
+      run = await startRun(c, mode, now, options.holder)
       if (schema === 'discover') await fillColumns(c)
       return run
     },

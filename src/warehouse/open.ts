@@ -9,11 +9,13 @@ import type { StatusReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import { UserError } from '../core/user-error.ts'
 import { createBudgetCells } from './budget-cell.ts'
+import { type Fleet, fleetOf } from './fleet.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { type Migrated, migrate, requireSchema } from './migrate.ts'
 import { createMirror, type MirrorOptions, type Reader } from './mirror.ts'
 import { type Place, parseDatabaseUrl } from './place.ts'
 import { postgresSessions } from './postgres.ts'
+import { isQuiet } from './runs.ts'
 import { type Db, openKysely, type Sessions } from './session.ts'
 import { sqliteSessions } from './sqlite.ts'
 import { readStatus } from './status.ts'
@@ -25,11 +27,15 @@ export type Warehouse = {
   /** What opening it did to its schema. */
   readonly migrated: Migrated | null
   readonly mirror: (project: string, options?: MirrorOptions) => Mirror & Reader
-  /** Takes the project for this process, and closes the runs that dead ones left. `now`: milliseconds since 1970. */
-  readonly lock: (project: string, now: number) => Promise<Lock>
+  /** Takes streams of the project for this process, and closes the runs that dead ones left. `now`: milliseconds since 1970. */
+  readonly lock: (project: string, streams: readonly string[], now: number) => Promise<Lock>
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
   /** The request budget of that name, shared by all processes that have this warehouse open, for reading or for writing. */
   readonly budgetCell: (name: string) => BudgetCell
+  /** Whether nobody but the holders of these locks has asked the service for anything within `withinMs`, as far as runs tell. */
+  readonly isQuiet: (project: string, withinMs: number, now: number, own: ReadonlySet<string>) => Promise<boolean>
+  /** What workers tell each other. */
+  readonly fleet: Fleet
   /** One statement of SQL for a person to see; rows as they come. */
   readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
   readonly close: () => Promise<void>
@@ -93,9 +99,11 @@ function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Wareho
     kind: sessions.kind,
     migrated,
     mirror: (project, options = {}) => createMirror(db, sessions, project, options),
-    lock: (project, now) => takeLock(db, sessions.kind, project, now),
+    lock: (project, streams, now) => takeLock(db, sessions.kind, project, streams, now),
     status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
     budgetCell: budgets.cell,
+    isQuiet: (project, withinMs, now, own) => isQuiet({ db, project }, withinMs, now, own),
+    fleet: fleetOf(db),
     query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
     close: async () => {
       await budgets.close()

@@ -10,7 +10,13 @@ import type { Db } from './session.ts'
 
 type Own = Pick<Context, 'db' | 'project'>
 
-export async function startRun({ db, project }: Own, mode: RunMode, now: number): Promise<string> {
+/** `holder`: the lock that it runs under; null = none, so that whoever takes the next lock takes it for dead. */
+export async function startRun(
+  { db, project }: Own,
+  mode: RunMode,
+  now: number,
+  holder: string | null = null,
+): Promise<string> {
   const id = newId(now)
   await db
     .insertInto('sync_runs')
@@ -25,6 +31,7 @@ export async function startRun({ db, project }: Own, mode: RunMode, now: number)
       strings_escaped: 0,
       beat_at: now,
       request_log: stringifyJson([[now, 0]]),
+      holder,
     })
     .execute()
   return id
@@ -50,10 +57,12 @@ export async function finishRun(
   now: number,
 ): Promise<void> {
   const sum = (of: (report: StreamReport) => number) => reports.reduce((total, report) => total + of(report), 0)
+  const at = rfc3339(Math.floor(now / 1000))
+  for (const report of reports) await noteStream(own, report, at)
   await own.db
     .updateTable('sync_runs')
     .set({
-      finished_at: rfc3339(Math.floor(now / 1000)),
+      finished_at: at,
       outcome,
       rows_read: sum((report) => report.rows),
       rows_changed: sum((report) => report.changed),
@@ -64,6 +73,17 @@ export async function finishRun(
     .execute()
 }
 
+/** How the stream stands now; one that failed or was left out keeps the moment of its last good end. */
+async function noteStream({ db, project }: Own, { stream, skipped, failed }: StreamReport, at: string): Promise<void> {
+  const ended = skipped === null && failed === null ? { synced_at: at } : {}
+  const state = { skipped, failed, ...ended }
+  await db
+    .insertInto('sync_streams')
+    .values({ project_id: project, stream, synced_at: null, ...state })
+    .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet(state))
+    .execute()
+}
+
 /** Runs that a process left behind when it died end now as failed, at the moment of their last sign of life. */
 export async function closeDeadRuns(trx: Db, project: string): Promise<void> {
   const dead = await trx
@@ -71,6 +91,12 @@ export async function closeDeadRuns(trx: Db, project: string): Promise<void> {
     .select(['id', 'beat_at'])
     .where('project_id', '=', project)
     .where('finished_at', 'is', null)
+    .where((eb) =>
+      eb.or([
+        eb('holder', 'is', null),
+        eb('holder', 'not in', eb.selectFrom('sync_locks').select('token').where('project_id', '=', project)),
+      ]),
+    )
     .execute()
   for (const { id, beat_at } of dead) {
     await trx
@@ -89,6 +115,34 @@ export async function recentRequests({ db, project }: Own, withinMs: number, now
     where project_id = ${project} and beat_at > ${now - withinMs}`.execute(db)
   const count = rows.reduce((total, row) => total + sentSince(readLog(row.request_log), now - withinMs), 0)
   return { count, lastAt: rows.reduce((last, row) => Math.max(last, row.beat_at), 0) }
+}
+
+/** Whether no run of others has asked the service for anything within `withinMs`; `own`: the locks of this process. */
+export async function isQuiet(
+  { db, project }: Own,
+  withinMs: number,
+  now: number,
+  own: ReadonlySet<string>,
+): Promise<boolean> {
+  const rows = await db
+    .selectFrom('sync_runs')
+    .select(['holder', 'requests', 'finished_at'])
+    .where('project_id', '=', project)
+    .where('beat_at', '>', now - withinMs)
+    .execute()
+  // A run that has just begun may have asked already, and not said so yet.
+  return rows.every((row) => own.has(row.holder ?? '') || (row.requests === 0 && row.finished_at !== null))
+}
+
+/** Forgets runs that changed nothing, once they are older than `olderThan` (RFC 3339). Rows name only runs that did. */
+export async function forgetIdleRuns(db: Db, olderThan: string): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('sync_runs')
+    .where('finished_at', '<', olderThan)
+    .where('rows_changed', '=', 0)
+    .where('strings_escaped', '=', 0)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
 }
 
 function readLog(text: string | null | undefined): Sample[] {

@@ -31,16 +31,25 @@ export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
     throw error
   }
   const prepare = cachedStatements(database)
-  const attempt = (text: string, parameters: readonly unknown[]) => run(prepare(text), parameters)
-  const session: Session = {
-    run: (text, parameters) => whenFree(database, () => attempt(text, parameters)),
-    release: () => {},
-  }
+  const attempt = (text: string, parameters: readonly unknown[]) => execute(prepare(text), parameters)
+  const run = (text: string, parameters: readonly unknown[]) => whenFree(database, () => attempt(text, parameters))
   return {
     kind: 'sqlite',
-    take: async () => session,
+    take: oneAtATime(run),
     apart: () => sqliteSessions(path, { ...options, mustExist: true }),
     close: async () => void database.close(),
+  }
+}
+
+/** There is one connection: who has it keeps it to the end of its transaction, and the others wait in line. */
+function oneAtATime(run: Session['run']): Sessions['take'] {
+  let free: Promise<void> = Promise.resolve()
+  return async () => {
+    const before = free
+    const { promise, resolve } = Promise.withResolvers<void>()
+    free = promise
+    await before
+    return { run, release: () => resolve() }
   }
 }
 
@@ -81,7 +90,7 @@ function cachedStatements(database: Database.Database): (text: string) => Statem
   }
 }
 
-function run(statement: Statement, parameters: readonly unknown[]): Ran {
+function execute(statement: Statement, parameters: readonly unknown[]): Ran {
   if (!statement.reader) return { rows: [], affected: statement.run(parameters).changes }
   const rows = statement.all(parameters)
   for (const row of rows) narrow(row)

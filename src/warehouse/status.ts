@@ -1,9 +1,11 @@
 /** How the mirror of a project stands, read from the warehouse alone. */
 import { type RawBuilder, sql } from 'kysely'
-import { childStreams, type StreamReport } from '../core/mirror.ts'
+import { childStreams } from '../core/mirror.ts'
 import type { Rate } from '../core/rate.ts'
 import type { GapReport, StatusReport } from '../core/report.ts'
 import { type StreamName, streamNames } from '../core/row.ts'
+import { dueClasses } from './children.ts'
+import { liveWorkers, troubleOf } from './fleet.ts'
 import { lockHolder } from './lock.ts'
 import { recentRequests } from './runs.ts'
 import type { Db } from './session.ts'
@@ -32,20 +34,23 @@ export async function readStatus(
   rate: Rate,
   selected: readonly StreamName[] = streamNames,
 ): Promise<StatusReport> {
-  const history = await readHistory(db, project)
+  const standing = await readStreams(db, project)
   const streams = []
   for (const stream of streamNames) {
     const counted = await countRows(db, project, stream)
     const due = selected.includes(stream) ? await countAllDue(db, project, stream, now) : 0
-    streams.push({ stream, ...counted, ...history(stream), due })
+    streams.push({ stream, ...counted, ...standing(stream), due })
   }
   const due = streams.reduce((total, { due }) => total + due, 0)
   const used = await recentRequests({ db, project }, rate.windowMs, now)
+  const { paused, lost } = await troubleOf(db, project, now)
   return {
     project,
     streams,
     lastRun: await readLastRun(db, project),
     running: await lockHolder(db, project, now),
+    workers: await liveWorkers(db, now),
+    paused,
     gaps: await readGaps(db, project),
     writebacks: await countWritebacks(db, project),
     behaviours: await readBehaviours(db, project),
@@ -54,6 +59,7 @@ export async function readStatus(
       limit: rate.requests,
       windowMs: rate.windowMs,
       forecastMs: Math.ceil((due * rate.windowMs) / rate.requests),
+      lost,
     },
   }
 }
@@ -77,29 +83,21 @@ async function countAllDue(db: Db, project: string, stream: StreamName, now: num
   if (!(stream in childStreams)) return 0
   const count = (which: string) => sql`(select count(*) from sync_children where project_id = ${project}
     and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(which)})`
-  const { rows } = await sql<{ refresh: number; first: number }>`
-    select ${count('fetched > 0')} as refresh, ${count('fetched = 0')} as first`.execute(db)
-  return (rows[0]?.refresh ?? 0) + (rows[0]?.first ?? 0)
+  const { rows } = await sql<{ due: number }>`
+    select ${sql.join(Object.values(dueClasses).map(count), sql` + `)} as due`.execute(db)
+  return rows[0]?.due ?? 0
 }
 
-/** Of the latest runs: when each stream last came to its end, and what kept it from it in the very last one. */
-async function readHistory(db: Db, project: string) {
-  const rows = await db
-    .selectFrom('sync_runs')
-    .select(['finished_at', 'streams'])
-    .where('project_id', '=', project)
-    .where('streams', 'is not', null)
-    .orderBy('id', 'desc')
-    .limit(200)
-    .execute()
-  const runs = rows.map((row) => ({ at: row.finished_at, reports: JSON.parse(row.streams ?? '[]') as StreamReport[] }))
+/** When each stream last came to its end, and what kept it from it the last time. */
+async function readStreams(db: Db, project: string) {
+  const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
   return (stream: StreamName) => {
-    const own = runs.flatMap(({ at, reports }) =>
-      reports.filter((it) => it.stream === stream).map((report) => ({ at, report })),
-    )
-    const done = own.find(({ report }) => report.failed === null && report.skipped === null)
-    const last = own[0]?.report
-    return { syncedAt: done?.at ?? null, skipped: last?.skipped ?? null, failed: last?.failed ?? null }
+    const {
+      synced_at: syncedAt = null,
+      skipped = null,
+      failed = null,
+    } = rows.find((row) => row.stream === stream) ?? {}
+    return { syncedAt, skipped, failed }
   }
 }
 

@@ -44,9 +44,6 @@ async function inWarehouse(kind: 'sqlite' | 'postgres'): Promise<Kept> {
   const place = await databases.find(({ name }) => name === kind)!.make()
   onTestFinished(() => place.drop())
   const warehouses = [await place.open(), await place.open()]
-  await warehouses[0]!.query(
-    'create table if not exists sync_budgets (name text primary key, version text not null, state text not null)',
-  )
   let next = 0
   return {
     connect: async () => warehouses[next++ % warehouses.length]!.budgetCell('desk'),

@@ -19,9 +19,6 @@ async function inWarehouse(kind: 'sqlite' | 'postgres', finished: Finished): Pro
   const place = await databases.find(({ name }) => name === kind)!.make()
   finished(() => place.drop())
   const warehouse = await place.open()
-  await warehouse.query(
-    'create table if not exists sync_budgets (name text primary key, version text not null, state text not null)',
-  )
   const url = place.url!
   const forget = () => warehouse.query('delete from sync_budgets')
   return { url, harms: kind === 'sqlite' ? [forget] : [forget, () => cutOff(url)] }

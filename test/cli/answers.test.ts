@@ -230,7 +230,9 @@ describe('status', () => {
     behaviours: [
       { name: 'calls.order', value: 'oldest', evidence: 'a page of \u001b[31m200', learnedAt: '2026-06-01T11:58:00Z' },
     ],
-    budget: { usedInWindow: 120, limit: 600, windowMs: 60_000, forecastMs: 2000 },
+    budget: { usedInWindow: 120, limit: 600, windowMs: 60_000, forecastMs: 2000, lost: null },
+    workers: [],
+    paused: null,
   }
   test('shows freshness, rows, gaps, open work and the budget, and ends with 0', async () => {
     const { exit, out } = await runCommand(

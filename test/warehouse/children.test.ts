@@ -14,7 +14,7 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1')]))
       expect(await count('conversation_changes')).toBe(0)
       expect(await mirror.dueChildren('messages', later, 10)).toEqual([
-        { parentId: 'c1', wanted: 1, fetched: 0, position: null, attempts: 0, parentAt: null },
+        { parentId: 'c1', wanted: 1, fetched: 0, position: null, attempts: 0, whole: false, parentAt: null },
       ])
     })
 
@@ -95,7 +95,7 @@ for (const db of databases) {
         commit('messages', [], { child: { stream: 'messages', parentId: 'c1', wanted: 2, ...read, position: 'to 2' } }),
       )
       expect(await mirror.dueChildren('messages', later, 10)).toEqual([
-        { parentId: 'c1', wanted: 3, fetched: 2, position: 'to 2', attempts: 0, parentAt: null },
+        { parentId: 'c1', wanted: 3, fetched: 2, position: 'to 2', attempts: 0, whole: false, parentAt: null },
       ])
     })
 
@@ -128,8 +128,8 @@ for (const db of databases) {
       expect((await mirror.dueChildren('messages', later - 1, 10)).map(({ parentId }) => parentId)).toEqual(['c2'])
       expect(await mirror.openGaps('messages')).toMatchObject([{ reason: 'HTTP 502' }])
       expect(await mirror.dueChildren('messages', later, 10)).toMatchObject([
-        { attempts: 0 },
         { parentId: 'c1', attempts: 2 },
+        { attempts: 0 },
       ])
       await mirror.commit(
         commit('messages', [], { child: { stream: 'messages', parentId: 'c1', wanted: 1, ...read, againAt: later } }),
@@ -140,7 +140,7 @@ for (const db of databases) {
       ).toBe(0)
     })
 
-    test('refreshes come before first reads, and those longest due come first', async () => {
+    test('refreshes come before first reads, and of these the newest come first', async () => {
       const { mirror } = await world(db)
       for (const [i, id] of ['c1', 'c2', 'c3'].entries()) {
         await mirror.commit(commit('conversations', [conversation(id)], { askedAt: 1000 + i }))
@@ -153,9 +153,9 @@ for (const db of databases) {
       )
       const due = async (now: number, limit: number) =>
         (await mirror.dueChildren('messages', now, limit)).map(({ parentId }) => parentId)
-      expect(await due(2999, 10)).toEqual(['c1', 'c2'])
-      expect(await due(3000, 10)).toEqual(['c3', 'c1', 'c2'])
-      expect(await due(3000, 2)).toEqual(['c3', 'c1'])
+      expect(await due(2999, 10)).toEqual(['c2', 'c1'])
+      expect(await due(3000, 10)).toEqual(['c3', 'c2', 'c1'])
+      expect(await due(3000, 2)).toEqual(['c3', 'c2'])
       expect(await mirror.countDue('messages', 3000)).toBe(3)
     })
 
@@ -179,6 +179,22 @@ for (const db of databases) {
       expect(await mirror.makeDue('messages', { atLeast: 0, oneIn: 3 }, 50)).toBe(4)
       expect(await mirror.makeDue('messages', 'all', 50)).toBe(4)
       expect(await mirror.countDue('messages', 50)).toBe(10)
+    })
+
+    test('what is to be proof-read comes last, stays so until it is read, and is then as any other', async () => {
+      const { mirror } = await world(db)
+      await mirror.commit(commit('conversations', [conversation('c1')], { askedAt: 1 }))
+      const settle = { stream: 'messages', parentId: 'c1', wanted: 1, ...read } as const
+      await mirror.commit(commit('messages', [], { askedAt: 2, child: settle }))
+      await mirror.makeDue('messages', 'all', 3)
+      await mirror.commit(commit('conversations', [conversation('c2')], { askedAt: 4 }))
+      const due = await mirror.dueChildren('messages', 5, 10)
+      expect(due.map(({ parentId, whole }) => [parentId, whole])).toEqual([
+        ['c2', false],
+        ['c1', true],
+      ])
+      await mirror.commit(commit('messages', [], { askedAt: 6, child: { ...settle, againAt: 7 } }))
+      expect(await mirror.dueChildren('messages', 7, 1)).toMatchObject([{ parentId: 'c1', whole: false }])
     })
 
     test('a census finds what a walk did not see', async () => {
@@ -215,24 +231,27 @@ for (const db of databases) {
     })
 
     test('a gap is open once, closes when a whole read no longer misses it, and may open again', async () => {
-      const { mirror, count } = await world(db)
+      const { warehouse, mirror, count } = await world(db)
       const gap = { stream: 'calls', from: 100, to: 100, reason: 'more rows than a page in one second' } as const
       const span = { stream: 'calls', from: 200, to: 300, reason: 'unreadable' } as const
       await mirror.commit(commit('calls', [], { gaps: [gap, span] }))
       await mirror.commit(commit('calls', [], { gaps: [gap] }))
       expect(await mirror.openGaps('calls')).toEqual([gap, span])
-      expect(await mirror.resolveGaps('calls', [gap])).toBe(1)
+      const since = Date.now() + 1000
+      const walk = warehouse.mirror('desk', { clock: () => since })
+      await walk.commit(commit('calls', [], { gaps: [gap] }))
+      expect(await walk.resolveGaps('calls', since)).toBe(1)
       expect(await mirror.openGaps('calls')).toEqual([gap])
       await mirror.commit(commit('calls', [], { gaps: [span] }))
       expect(await count('sync_gaps')).toBe(3)
-      expect(await mirror.resolveGaps('calls', [])).toBe(2)
+      expect(await mirror.resolveGaps('calls', since + 1)).toBe(2)
     })
 
     test('a gap of one parent closes with its children, not with a list', async () => {
       const { mirror } = await world(db)
       await mirror.commit(commit('conversations', [conversation('c1')]))
       await mirror.childFailed('messages', 'c1', 'HTTP 500', later)
-      expect(await mirror.resolveGaps('messages', [])).toBe(0)
+      expect(await mirror.resolveGaps('messages', Date.now() + 1000)).toBe(0)
     })
 
     test('a call whose recording is due says when it was', async () => {

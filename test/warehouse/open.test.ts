@@ -60,22 +60,22 @@ for (const db of databases) {
         ).toEqual(Object.keys(table.columns).sort())
         const key = columns(name).filter((row) => Boolean(row.k))
         expect(key.map((row) => row.c).sort(), `key of ${name}`).toEqual([...table.key].sort())
-        expect(table.key[0]).toBe('project_id')
+        if ('project_id' in table.columns) expect(table.key[0]).toBe('project_id')
       }
       expect(new Set(found.map((row) => row.t))).toEqual(new Set([...Object.keys(tables), 'sync_schema']))
     })
 
     test('the first opening makes the schema, the next one finds it', async () => {
       const { place, warehouse } = await world(db)
-      expect(warehouse.migrated).toMatchObject({ from: null, applied: ['0001_first_tables'] })
-      expect((await place.open()).migrated).toEqual({ from: '0001_first_tables', to: '0001_first_tables', applied: [] })
+      expect(warehouse.migrated).toMatchObject({ from: null, applied: ['0001_first_tables', '0002_workers'] })
+      expect((await place.open()).migrated).toEqual({ from: '0002_workers', to: '0002_workers', applied: [] })
     })
 
     test('two that open an empty database at once both succeed', async () => {
       const place = await db.make()
       onTestFinished(() => place.drop())
       const opened = await Promise.all([place.open(), place.open(), place.open()])
-      expect(opened.filter(({ migrated }) => migrated?.applied.length === 1)).toHaveLength(1)
+      expect(opened.filter(({ migrated }) => (migrated?.applied.length ?? 0) > 0)).toHaveLength(1)
     })
 
     test('a database of a newer version is refused', async () => {

@@ -24,37 +24,38 @@ const report = (stream: StreamReport['stream'], rest: Partial<StreamReport> = {}
 
 for (const db of databases) {
   describe(`runs — ${db.name}`, () => {
-    test('a project is held by one, and free again when released', async () => {
+    test('a stream is held by one, and free again when released', async () => {
       const { warehouse } = await world(db)
-      const first = await warehouse.lock('desk', now)
+      const first = await warehouse.lock('desk', ['calls'], now)
       if (!first.held) throw new Error('the lock of an empty warehouse is free')
-      expect(await warehouse.lock('desk', now)).toEqual({
+      expect(await warehouse.lock('desk', ['calls'], now)).toEqual({
         held: false,
+        stream: 'calls',
         holder: expect.stringContaining(`process ${process.pid} on `),
         since: '2026-06-01T00:00:00Z',
       })
-      expect((await warehouse.lock('other', now)).held).toBe(true)
+      expect((await warehouse.lock('other', ['calls'], now)).held).toBe(true)
       expect(await first.beat(now + 1)).toBe(true)
       await first.release()
-      expect((await warehouse.lock('desk', now)).held).toBe(true)
+      expect((await warehouse.lock('desk', ['calls'], now)).held).toBe(true)
       expect(await first.beat(now + 2)).toBe(false)
     })
 
     test('of many that ask at once, one gets the lock', async () => {
       const { warehouse } = await world(db)
-      const asked = await Promise.all(Array.from({ length: 5 }, () => warehouse.lock('desk', now)))
+      const asked = await Promise.all(Array.from({ length: 5 }, () => warehouse.lock('desk', ['calls'], now)))
       expect(asked.filter(({ held }) => held)).toHaveLength(1)
     })
 
     test('a lock left by a dead process is taken over at once, and its run has failed', async () => {
       const { warehouse, mirror, one, all } = await world(db)
-      expect((await warehouse.lock('desk', now)).held).toBe(true)
+      expect((await warehouse.lock('desk', ['calls'], now)).held).toBe(true)
       const run = await mirror.startRun('full', now)
       await mirror.beat(run, 7, now + 5000)
       // Its number belongs to a process that started at another time.
       const [place] = thisProcess().process.split('@')
       await all(`update sync_locks set process = '${place}@long ago'`)
-      expect((await warehouse.lock('desk', now + 6000)).held).toBe(true)
+      expect((await warehouse.lock('desk', ['calls'], now + 6000)).held).toBe(true)
       expect(await one('select outcome, finished_at, requests from sync_runs')).toEqual({
         outcome: 'failed',
         finished_at: '2026-06-01T00:00:05Z',
@@ -64,20 +65,87 @@ for (const db of databases) {
 
     test('a lock held on another machine is taken over only after it fell silent', async () => {
       const { warehouse, all } = await world(db)
-      await warehouse.lock('desk', now)
+      await warehouse.lock('desk', ['calls'], now)
       await all("update sync_locks set host = 'elsewhere'")
-      expect((await warehouse.lock('desk', now + 59_999)).held).toBe(false)
-      expect((await warehouse.lock('desk', now + 60_000)).held).toBe(true)
+      expect((await warehouse.lock('desk', ['calls'], now + 59_999)).held).toBe(false)
+      expect((await warehouse.lock('desk', ['calls'], now + 60_000)).held).toBe(true)
     })
 
-    test('what recent runs sent counts for the next one, as far as it lies within the window', async () => {
-      const { mirror } = await world(db)
-      expect(await mirror.recentRequests(60_000, now)).toEqual({ count: 0, lastAt: 0 })
+    test('several streams are held together or not at all, and others stay free', async () => {
+      const { warehouse } = await world(db)
+      const two = await warehouse.lock('desk', ['calls', 'visitors'], now)
+      if (!two.held) throw new Error('the locks of an empty warehouse are free')
+      expect(await warehouse.lock('desk', ['conversations', 'visitors'], now)).toMatchObject({ stream: 'visitors' })
+      expect((await warehouse.lock('desk', ['conversations'], now)).held).toBe(true)
+      expect(await two.beat(now)).toBe(true)
+      await two.release()
+      expect((await warehouse.lock('desk', ['visitors'], now)).held).toBe(true)
+    })
+
+    test('a lock that is taken does not end the runs of those that hold others', async () => {
+      const { warehouse, one } = await world(db)
+      const calls = await warehouse.lock('desk', ['calls'], now)
+      if (!calls.held) throw new Error('the lock of an empty warehouse is free')
+      await warehouse.mirror('desk', { holder: calls.token }).startRun('incremental', now)
+      await warehouse.lock('desk', ['visitors'], now)
+      expect(await one('select outcome from sync_runs')).toEqual({ outcome: null })
+      await calls.release()
+      await warehouse.lock('desk', ['calls'], now)
+      expect(await one('select outcome from sync_runs')).toEqual({ outcome: 'failed' })
+    })
+
+    test('what recent runs sent is known, as far as it lies within the window', async () => {
+      const { warehouse, mirror } = await world(db)
+      const used = async (at: number) => (await warehouse.status('desk', at, rate)).budget.usedInWindow
+      expect(await used(now)).toBe(0)
       const run = await mirror.startRun('incremental', now)
       await mirror.beat(run, 400, now + 50_000)
       await mirror.beat(run, 900, now + 100_000)
-      expect(await mirror.recentRequests(60_000, now + 110_000)).toEqual({ count: 500, lastAt: now + 100_000 })
-      expect(await mirror.recentRequests(60_000, now + 161_000)).toEqual({ count: 0, lastAt: 0 })
+      expect(await used(now + 110_000)).toBe(500)
+      expect(await used(now + 161_000)).toBe(0)
+    })
+
+    test('it is quiet where nobody else asked lately, and a run that has just begun may have asked', async () => {
+      const { warehouse } = await world(db)
+      const quiet = (at: number, own: string[] = []) => warehouse.isQuiet('desk', 60_000, at, new Set(own))
+      expect(await quiet(now)).toBe(true)
+      const mirror = warehouse.mirror('desk', { holder: 'ours' })
+      const run = await mirror.startRun('incremental', now)
+      expect(await quiet(now)).toBe(false)
+      expect(await quiet(now, ['ours'])).toBe(true)
+      await mirror.beat(run, 3, now + 1000)
+      await mirror.finishRun(run, 'complete', [], now + 1000)
+      expect(await quiet(now + 60_000)).toBe(false)
+      expect(await quiet(now + 61_001)).toBe(true)
+    })
+
+    test('runs that changed nothing are forgotten after a while, and streams keep how they stand', async () => {
+      const { warehouse, mirror, count } = await world(db)
+      const idle = await mirror.startRun('incremental', now)
+      await mirror.finishRun(idle, 'complete', [report('calls', { changed: 0 })], now)
+      const busy = await mirror.startRun('incremental', now)
+      await mirror.finishRun(busy, 'complete', [report('visitors')], now)
+      expect(await warehouse.fleet.forgetIdleRuns(now)).toBe(0)
+      expect(await warehouse.fleet.forgetIdleRuns(now + 1000)).toBe(1)
+      expect(await count('sync_runs')).toBe(1)
+      const status = await warehouse.status('desk', now, rate)
+      expect(status.streams.find(({ stream }) => stream === 'calls')?.syncedAt).toBe('2026-06-01T00:00:00Z')
+    })
+
+    test('status shows the workers that live, a project that rests, and a budget whose record was lost', async () => {
+      const { warehouse } = await world(db)
+      const { fleet } = warehouse
+      await fleet.beatWorker('w1', 'embedded', now)
+      await fleet.pause('desk', { until: now + 60_000, key: 'k', why: 'api_key_invalid' })
+      await fleet.noteLostBudget('desk', 'Redis was emptied', now)
+      const status = await warehouse.status('desk', now, rate)
+      expect(status.workers).toMatchObject([{ queue: 'embedded', since: '2026-06-01T00:00:00Z' }])
+      expect(status.paused).toEqual({ until: '2026-06-01T00:01:00Z', why: 'api_key_invalid' })
+      expect(status.budget.lost).toEqual({ at: '2026-06-01T00:00:00Z', why: 'Redis was emptied' })
+      await fleet.pause('desk', null)
+      await fleet.forgetWorker('w1')
+      expect(await warehouse.status('desk', now, rate)).toMatchObject({ workers: [], paused: null })
+      expect((await warehouse.status('desk', now, rate)).budget.lost).not.toBeNull()
     })
 
     test('a finished run keeps what each stream did', async () => {
@@ -141,7 +209,7 @@ for (const db of databases) {
         behaviours: [{ name: 'n', value: 'v', evidence: 'e' }],
         budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 300 },
       })
-      await warehouse.lock('desk', now)
+      await warehouse.lock('desk', ['calls'], now)
       expect((await warehouse.status('desk', now, rate)).running).toMatchObject({ since: '2026-06-01T00:00:00Z' })
     })
 
@@ -184,8 +252,8 @@ test('a process that ended is dead, one that runs is alive, and one elsewhere ca
 
 test('the lock of a process on this machine is judged by the process, not by its silence', async () => {
   const { warehouse } = await world(databases[0]!)
-  await warehouse.lock('desk', now)
-  expect((await warehouse.lock('desk', now + 3_600_000)).held).toBe(false)
+  await warehouse.lock('desk', ['calls'], now)
+  expect((await warehouse.lock('desk', ['calls'], now + 3_600_000)).held).toBe(false)
 })
 
 test('the request log is short, and rather counts too many than too few', () => {
