@@ -5,9 +5,11 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { openBackend } from '../../jobs/backends/backend.ts'
 import { startSession } from '../../jobs/backends/embedded/session.ts'
+import { openPostgres } from '../../jobs/backends/postgres.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { createLog } from '../../src/log.ts'
 import { type OwnRedis, startOwnRedis } from '../support/redis-server.ts'
@@ -156,6 +158,31 @@ describe('a server', () => {
     expect(await refusal(stranger, 20_000)).toMatchObject({ exitCode: 2, why: expect.stringMatching(/password/) })
     const nowhere = at(inject('postgresUrl'), (url) => Object.assign(url, { pathname: '/nowhere' }))
     expect(await refusal(nowhere, 20_000)).toMatchObject({ next: expect.stringMatching(/create the database/) })
+  })
+
+  test('Postgres lets one process after the other set schedules', async () => {
+    const url = at(inject('postgresUrl'), (it) => it.searchParams.set('schema', 'jobs_alone'))
+    const options = { folder: '', prefix: '', log: quiet, patienceMs: 0, answerMs: 20_000, onFatal: () => {} }
+    const [one, other] = [await openPostgres(url, options), await openPostgres(url, options)]
+    const [entered, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const order: string[] = []
+    const first = one.alone(async () => {
+      entered.resolve()
+      await release.promise
+      order.push('one')
+    })
+    await entered.promise
+    const second = other.alone(async () => void order.push('other'))
+    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+    await admin.connect()
+    const waiting = "select from pg_locks where locktype = 'advisory' and not granted"
+    await vi.waitUntil(async () => order.length > 0 || (await admin.query(waiting)).rowCount === 1, { interval: 5 })
+    release.resolve()
+    await Promise.all([first, second])
+    expect(order).toEqual(['one', 'other'])
+    await Promise.all([one.close(), other.close()])
+    await admin.query('drop schema jobs_alone cascade')
+    await admin.end()
   })
 
   test('Redis that may throw jobs away is used, with one sentence about it', async () => {

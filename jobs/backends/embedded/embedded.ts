@@ -27,7 +27,8 @@ export async function openEmbedded({ folder, log, onFatal }: LinkOptions): Promi
       factory: postgresFactory(pool, schema),
       expectWorker: () => {},
       sendToBack: (queue, jobId) => sendToBack(pool, queue, jobId),
-      alone: oneAfterTheOther(),
+      // There is no other process, and each of BullMQ's steps is whole.
+      alone: (work) => work(),
       ping: async () => void (await session.ask('select 1', [])),
       close: async () => {
         await session.finish()
@@ -71,14 +72,4 @@ function cannotStart(held: Held, error: unknown): UserError {
   const next = 'look for space and permissions on that disk, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres'
   const what = `cannot start the embedded queue in ${held.dataFolder}`
   return new UserError({ what, why, next, exitCode: 2 }, { cause: error })
-}
-
-/** There is no other process, and one session cannot lock out itself. */
-function oneAfterTheOther(): Link['alone'] {
-  let last: Promise<void> = Promise.resolve()
-  return (work) => {
-    const mine = last.then(work)
-    last = mine.catch(() => {})
-    return mine
-  }
 }
