@@ -108,6 +108,18 @@ describe('the embedded store', () => {
     expect(answers[2]).toMatchObject({ code: '22012' })
     await session.finish()
   })
+
+  test('tidies up by itself what jobs leave behind', async () => {
+    const died: Error[] = []
+    const setting = { ...settings(await inFolder()), maintainMs: 50 }
+    const session = await startSession(setting, (error) => died.push(error))
+    await session.ask('create table left_behind as select n from generate_series(1, 5000) as n', [])
+    await session.ask('delete from left_behind', [])
+    const size = async () => (await session.ask("select pg_relation_size('left_behind') as size", [])).rows[0]
+    await vi.waitUntil(async () => Reflect.get(Object(await size()), 'size') === '0', { interval: 20, timeout: 20_000 })
+    await session.finish()
+    expect(died).toEqual([])
+  })
 })
 
 describe('a server', () => {

@@ -46,7 +46,13 @@ async function finish(): Promise<void> {
 }
 
 /** There is no autovacuum in here, and without checkpoints a start after a crash takes long. */
-const maintenance = setInterval(() => void database.exec('vacuum; checkpoint'), maintainMs)
+const maintenance = setInterval(maintain, maintainMs)
+
+async function maintain(): Promise<void> {
+  // Not in one call: several statements at once are a transaction, where Postgres refuses to vacuum.
+  await database.exec('vacuum')
+  await database.exec('checkpoint')
+}
 
 port.on('message', (question: Question | 'finish') => void (question === 'finish' ? finish() : answer(question)))
 send('ready')
