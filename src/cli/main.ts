@@ -5,6 +5,7 @@ import { demoCommand } from './demo.ts'
 import { migrateCommand } from './migrate.ts'
 import { sandboxCommand } from './sandbox.ts'
 import { openShell } from './shell.ts'
+import { startCommand } from './start.ts'
 import { statusCommand } from './status.ts'
 import { syncCommand } from './sync.ts'
 import { troubleLines, troubleOf } from './trouble.ts'
@@ -16,6 +17,7 @@ Start here:
   $ deskmirror demo       nothing to configure: a service double, a mirror of it, and what is in the mirror
   $ deskmirror check      what a real project needs, and how to get it
   $ deskmirror sync       mirror the project into SQLite, or into Postgres
+  $ deskmirror start      the same by schedule, until stopped
 
 Configuration: variables (a file .env is read), or deskmirror.yaml for several projects; see docs/configuration.md.
 Exit code: 0 done · 1 failed, trying again may help · 2 a person must change something · 3 done, with stated gaps`
@@ -25,7 +27,16 @@ const program = new Command('deskmirror')
   .description('Mirrors the conversations, visitors and calls of a messaging project into SQLite or Postgres.')
   .version(version())
   .addHelpText('after', examples)
-const commands = [checkCommand, syncCommand, statusCommand, verifyCommand, migrateCommand, sandboxCommand, demoCommand]
+const commands = [
+  checkCommand,
+  syncCommand,
+  startCommand,
+  statusCommand,
+  verifyCommand,
+  migrateCommand,
+  sandboxCommand,
+  demoCommand,
+]
 for (const command of commands) program.addCommand(command(shell))
 for (const command of [program, ...program.commands]) {
   command

@@ -4,11 +4,12 @@ import { loadConfig, wantsStackTraces } from '../config.ts'
 import { createLog, type Logger } from '../log.ts'
 import { secretsIn } from '../settings/secrets.ts'
 import type { Needs } from '../settings/sources.ts'
+import { type Daemon, daemon } from './daemon.ts'
 import type { Display } from './display.ts'
 import { openDisplay } from './display.ts'
 import type { ExitCode } from './exit.ts'
 import { interruptible } from './interrupt.ts'
-import type { Work } from './work.ts'
+import type { Work, WorkerRoom } from './work.ts'
 
 export type Shell = {
   /** Writes to standard output: the answer, and nothing else. */
@@ -27,6 +28,9 @@ export type Shell = {
   readonly interruptible: (display: Display) => AbortSignal
   /** Loaded only when a command really works, so that help and mistakes are answered at once. */
   readonly work: () => Promise<Work>
+  /** From this call on, signals are for the worker to hear. */
+  readonly daemon: () => Daemon
+  readonly worker: () => Promise<WorkerRoom>
   readonly now: () => number
 }
 
@@ -44,6 +48,8 @@ export function openShell(): Shell {
     stackTraces: () => wantsStackTraces(),
     interruptible: (display) => interruptible(display.say),
     work: () => import('../compose.ts'),
+    daemon,
+    worker: () => import('../../jobs/worker.ts'),
     now: Date.now,
   }
 }

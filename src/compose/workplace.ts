@@ -38,8 +38,10 @@ export type PassEnd =
 
 export type Workplace = {
   readonly pass: (project: ProjectConfig, ask: PassAsk) => Promise<PassEnd>
-  /** Child streams of the project that it mirrors and that have something due now. */
-  readonly dueStreams: (project: ProjectConfig) => Promise<readonly ChildStream[]>
+  /** Child streams of the project that it mirrors and that have something due now. The others are noted as read to their end. */
+  readonly children: (project: ProjectConfig) => Promise<readonly ChildStream[]>
+  /** The same of all projects, by their id, and without any note. */
+  readonly allDue: () => Promise<ReadonlyMap<string, readonly ChildStream[]>>
   /** When each stream last came to its end, by the project's id. */
   readonly lastEnds: () => Promise<ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>>
   readonly vitals: (projects: readonly ProjectConfig[]) => Promise<readonly Vitals[]>
@@ -75,8 +77,17 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
 
   return {
     pass: (project, ask) => pass(warehouse, budgets, project, ask, options),
-    dueStreams: async ({ projectId, streams }) =>
-      (await fleet.dueStreams(projectId, Date.now())).filter((stream) => streams.includes(stream)),
+    children: async ({ projectId, streams }) => {
+      const mirrored = (Object.keys(childStreams) as ChildStream[]).filter((stream) => streams.includes(stream))
+      const due = await fleet.dueStreams(projectId, Date.now())
+      await fleet.noteEnd(
+        projectId,
+        mirrored.filter((stream) => !due.includes(stream)),
+        Date.now(),
+      )
+      return mirrored.filter((stream) => due.includes(stream))
+    },
+    allDue: () => fleet.allDue(Date.now()),
     lastEnds: async () => {
       const moments = (of: ReadonlyMap<StreamName, { at: EpochMs | null }>) =>
         new Map([...of].flatMap(([stream, { at }]) => (at === null ? [] : [[stream, at] as const])))

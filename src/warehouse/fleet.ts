@@ -39,6 +39,9 @@ export function fleetOf(db: Db) {
     },
     /** Child streams of the project with something due. */
     dueStreams: (project: string, now: EpochMs) => dueStreams(db, project, now),
+    allDue: (now: EpochMs) => allDue(db, now),
+    /** Nothing of these streams is left to read. One that lacks its scope stays as it is. */
+    noteEnd: (project: string, streams: readonly StreamName[], now: EpochMs) => noteEnd(db, project, streams, now),
     /** How each project stands that has ever been read. */
     standings: (now: EpochMs) => standings(db, now),
     ends: () => ends(db),
@@ -86,6 +89,35 @@ async function dueStreams(db: Db, project: string, now: EpochMs): Promise<ChildS
     if (rows.length > 0) found.push(stream)
   }
   return found
+}
+
+async function allDue(db: Db, now: EpochMs): Promise<Map<string, ChildStream[]>> {
+  const found = new Map<string, ChildStream[]>()
+  for (const which of Object.values(dueClasses)) {
+    const { rows } = await sql<{ project: string; stream: ChildStream }>`
+      select distinct project_id as project, stream from sync_children
+      where due_at is not null and due_at <= ${now} and ${sql.raw(which)}`.execute(db)
+    for (const { project, stream } of rows) {
+      const own = found.get(project) ?? []
+      if (!own.includes(stream)) found.set(project, [...own, stream])
+    }
+  }
+  return found
+}
+
+async function noteEnd(db: Db, project: string, streams: readonly StreamName[], now: EpochMs): Promise<void> {
+  if (streams.length === 0) return
+  const at = rfc3339(Math.floor(now / 1000))
+  await db
+    .insertInto('sync_streams')
+    .values(streams.map((stream) => ({ project_id: project, stream, synced_at: at, skipped: null, failed: null })))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['project_id', 'stream'])
+        .doUpdateSet({ synced_at: at, failed: null })
+        .where('sync_streams.skipped', 'is', null),
+    )
+    .execute()
 }
 
 type End = { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }

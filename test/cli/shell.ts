@@ -66,6 +66,10 @@ export async function runCommand(
     stackTraces: () => false,
     interruptible: () => options.signal ?? new AbortController().signal,
     work: async () => ({ ...nothing, ...work }),
+    daemon: () => {
+      throw new Error('this test starts no worker')
+    },
+    worker: unasked,
     now: () => options.now ?? 0,
   }
   await command(shell).exitOverride().parseAsync(args, { from: 'user' })

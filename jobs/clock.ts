@@ -1,0 +1,49 @@
+/** What the schedules fire, as jobs: a round announces its passes, and once a day the house is kept. */
+import type { Workplace } from '../src/compose/workplace.ts'
+import type { ProjectConfig } from '../src/config.ts'
+import type { Ms } from '../src/core/time.ts'
+import type { Logger } from '../src/log.ts'
+import type { RunningJob } from './backends/backend.ts'
+import { readTick, type Tick } from './queues.ts'
+import { type Announced, announcedBy } from './rounds.ts'
+import type { Verdict } from './verdict.ts'
+
+export type ClockDeps = {
+  readonly workplace: Pick<Workplace, 'keepHouse'>
+  readonly project: (name: string) => ProjectConfig | undefined
+  readonly announce: (all: readonly Announced[]) => Promise<void>
+  readonly log: Logger
+}
+
+export async function workTick(job: RunningJob<unknown>, deps: ClockDeps): Promise<Verdict> {
+  const tick = readTick(job.data)
+  if (tick === null) return { do: 'give up', why: 'the job does not say which round it is' }
+  try {
+    await carryOut(tick, deps)
+    return { do: 'done' }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    deps.log.warn({ event: 'round.failed', ...tick, why })
+    return afterFailure(tick, why, Date.now() - job.timestamp)
+  }
+}
+
+const retryMs: Ms = 15_000
+const retryForMs: Ms = 3_600_000
+
+/** Rounds of the day come again by themselves; those of the night would be a day late. */
+export function afterFailure({ round }: Tick, why: string, sinceMs: Ms): Verdict {
+  const isFrequent = round === 'incremental' || round === 'availability'
+  if (isFrequent || sinceMs > retryForMs) return { do: 'give up', why }
+  return { do: 'again', afterMs: retryMs }
+}
+
+async function carryOut(tick: Tick, { workplace, project: find, announce, log }: ClockDeps): Promise<void> {
+  if (tick.round === 'housekeeping') {
+    const { runsForgotten } = await workplace.keepHouse()
+    log.info({ event: 'house.kept', runs_forgotten: runsForgotten })
+    return
+  }
+  const project = find(tick.project)
+  if (project !== undefined) await announce(announcedBy(tick.round, project))
+}

@@ -1,0 +1,98 @@
+/** One portion of a pass, as a job: what became of it, and what is to be done next. */
+import type { PassEnd, Workplace } from '../src/compose/workplace.ts'
+import type { ProjectConfig } from '../src/config.ts'
+import { never } from '../src/core/never.ts'
+import type { Ms } from '../src/core/time.ts'
+import type { Metrics } from '../src/http/metrics.ts'
+import type { Logger } from '../src/log.ts'
+import type { RunningJob } from './backends/backend.ts'
+import { type Pass, type PassQueue, readPass } from './queues.ts'
+import { type Announced, announced, lists } from './rounds.ts'
+import type { Verdict } from './verdict.ts'
+
+export type PassDeps = {
+  readonly workplace: Pick<Workplace, 'pass' | 'children'>
+  /** By its name; undefined: the configuration knows it no more. */
+  readonly project: (name: string) => ProjectConfig | undefined
+  readonly announce: (all: readonly Announced[]) => Promise<void>
+  readonly metrics: Pick<Metrics, 'passed' | 'worked'>
+  readonly log: Logger
+  readonly portionMs: Ms
+  /** The worker stops: the page in hand is the last one. */
+  readonly stopping: AbortSignal
+  /** 0 to below 1. */
+  readonly random: () => number
+}
+
+/** A stream that somebody else reads is asked for again for so long; then the next round is soon enough. */
+const busyForMs = 15 * 60_000
+
+export async function workPass(queue: PassQueue, job: RunningJob<unknown>, deps: PassDeps): Promise<Verdict> {
+  const pass = readPass(job.data)
+  const project = pass === null ? undefined : deps.project(pass.project)
+  if (pass === null || project === undefined || !project.streams.includes(pass.stream)) {
+    deps.log.info({ event: 'job.dropped', queue, id: job.id, why: 'the configuration has no such project or stream' })
+    return { do: 'done' }
+  }
+  const startedAt = performance.now()
+  const end = await deps.workplace.pass(project, { ...pass, portionMs: deps.portionMs, signal: deps.stopping })
+  const tookMs = Math.round(performance.now() - startedAt)
+  tell(deps, pass, end, tookMs)
+  const verdict = await verdictOf(queue, job, pass, project, end, deps)
+  deps.metrics.worked({ queue, verdict: verdict.do })
+  return verdict
+}
+
+async function verdictOf(
+  queue: PassQueue,
+  job: RunningJob<unknown>,
+  pass: Pass,
+  project: ProjectConfig,
+  end: PassEnd,
+  deps: PassDeps,
+): Promise<Verdict> {
+  switch (end.kind) {
+    case 'done':
+      await announceChildren(pass, project, deps)
+      return { do: 'done' }
+    case 'more': {
+      const rest = { ...pass, mode: end.mode }
+      if (queue === 'backfill' && rest.mode === pass.mode) return { do: 'again', afterMs: 1 }
+      await deps.announce([{ queue: 'backfill', pass: rest }])
+      await announceChildren(pass, project, deps)
+      return { do: 'done' }
+    }
+    case 'busy': {
+      const waited = Date.now() - job.timestamp
+      return waited > busyForMs ? { do: 'done' } : { do: 'again', afterMs: 2000 + deps.random() * 3000 }
+    }
+    case 'interrupted':
+      return { do: 'again', afterMs: 1 }
+    case 'paused':
+      return { do: 'done' }
+    case 'failed':
+      return { do: 'retry', why: end.why }
+    default:
+      return never(end)
+  }
+}
+
+/** What a list has found is read at once, also if the list itself has years to go. */
+async function announceChildren({ stream }: Pass, project: ProjectConfig, deps: PassDeps): Promise<void> {
+  if (!lists.includes(stream)) return
+  await deps.announce(announced('passes', project, await deps.workplace.children(project)))
+}
+
+function tell({ metrics, log }: PassDeps, { project, stream, mode }: Pass, end: PassEnd, tookMs: Ms): void {
+  const what = { project, stream, mode, took_ms: tookMs }
+  if (end.kind === 'done') {
+    metrics.passed({ stream, mode, outcome: end.outcome, tookMs })
+    log.info({ event: 'pass.ended', ...what, outcome: end.outcome, changed: end.changed })
+  } else if (end.kind === 'failed') {
+    metrics.passed({ stream, mode, outcome: 'failed', tookMs })
+    log.warn({ event: 'pass.failed', ...what, why: end.why })
+  } else {
+    if (end.kind === 'more') metrics.passed({ stream, mode, outcome: 'interrupted', tookMs })
+    log.debug({ event: `pass.${end.kind}`, ...what })
+  }
+}

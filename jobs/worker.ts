@@ -1,0 +1,186 @@
+/** The worker: schedules, jobs and HTTP over one warehouse and one queue, until somebody stops it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openWorkplace, type Workplace } from '../src/compose/workplace.ts'
+import type { Config } from '../src/config.ts'
+import type { Ms } from '../src/core/time.ts'
+import { createMetrics, type Metrics } from '../src/http/metrics.ts'
+import { type Http, openHttp, type Readiness } from '../src/http/server.ts'
+import type { Logger } from '../src/log.ts'
+import { exposureOf } from '../src/settings/exposure.ts'
+import { type Backend, openBackend } from './backends/backend.ts'
+import type { JobQueue } from './backends/schedule.ts'
+import { boardOf } from './board.ts'
+import { type Caretaker, startCaretaker } from './caretaker.ts'
+import { workTick } from './clock.ts'
+import { queueFolder } from './folder.ts'
+import { keeperOf } from './keeper.ts'
+import { workPass } from './passes.ts'
+import { idOf, type Pass, type PassQueue, passQueues, type Tick } from './queues.ts'
+import { restartsFor } from './restarts.ts'
+import { type Announced, overdue } from './rounds.ts'
+
+export type WorkerOptions = {
+  readonly log: Logger
+  /** The queue's store has failed for good: the process should end, and be started again. */
+  readonly onFatal: (error: Error) => void
+  /** How long a pass works before others have their turn. */
+  readonly portionMs?: Ms
+  readonly caretakeEveryMs?: Ms
+  /** After so long without a sign of life a job counts as left behind by a dead process. */
+  readonly lockMs?: Ms
+  /** Key prefix in the queue's store. */
+  readonly prefix?: string
+}
+
+export type RunningWorker = {
+  readonly queue: Backend['kind']
+  /** Where it answers HTTP; null = nowhere. */
+  readonly address: string | null
+  /** Takes over projects, keys and schedules. Gives back the settings that need a restart. */
+  readonly reload: (config: Config) => readonly string[]
+  /** Finishes the pages in hand and closes everything; takes ten seconds at most. */
+  readonly stop: () => Promise<void>
+}
+
+type Queues = { readonly clock: JobQueue<Tick> } & Readonly<Record<PassQueue, JobQueue<Pass>>>
+
+/** Throws UserError: a warehouse, queue or address that cannot be used. */
+export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
+  const { log, portionMs = 20_000, caretakeEveryMs = 30_000, lockMs = 30_000 } = options
+  let projects = config.projects
+  const project = (name: string) => projects.find((it) => it.name === name)
+  const stopping = new AbortController()
+  const opened: (() => Promise<unknown>)[] = []
+  const closeAll = async () => {
+    stopping.abort()
+    for (const close of opened.toReversed()) await close().catch((error) => log.warn(trouble('close.failed', error)))
+  }
+
+  try {
+    const metrics: Metrics = createMetrics({ vitals: () => workplace.vitals(projects), log })
+    const workplace = await openWorkplace(config, {
+      log,
+      onOutcome: (name, lane, outcome) => metrics.requested({ project: name, lane, outcome }),
+      onLoaded: (name, stream, rows, changed) => metrics.loaded({ project: name, stream, rows, changed }),
+    })
+    opened.push(workplace.close)
+
+    const { prefix, onFatal } = options
+    const folder = queueFolder(config.databaseUrl)
+    const named = prefix === undefined ? {} : { prefix }
+    const backend = await openBackend(config.queueUrl, { folder, log, onFatal, ...named })
+    opened.push(backend.close)
+    const queues: Queues = {
+      clock: backend.queue<Tick>('clock'),
+      passes: backend.queue<Pass>('passes'),
+      backfill: backend.queue<Pass>('backfill'),
+    }
+    const announce = (all: readonly Announced[]) => add(queues, all)
+
+    const keep = keeperOf(backend, queues.clock)
+    const caretaker = startCaretaker({
+      everyMs: caretakeEveryMs,
+      beat: () => workplace.beat(backend.kind),
+      lead: () => workplace.lead('caretaker'),
+      keepSchedules: () => keep(projects, Date.now()),
+      sweep: async () => announce(overdue(projects, await workplace.lastEnds(), await workplace.allDue(), Date.now())),
+      log,
+    })
+    opened.push(caretaker.stop)
+
+    const http = await openDoor(config, {
+      caretaker,
+      caretakeEveryMs,
+      workplace,
+      backend,
+      queues,
+      metrics,
+      log,
+      stopping,
+    })
+    if (http !== null) opened.push(http.close)
+
+    const deps = {
+      workplace,
+      project,
+      announce,
+      metrics,
+      log,
+      portionMs,
+      stopping: stopping.signal,
+      random: Math.random,
+    }
+    const settings = { lockDuration: lockMs, stalledInterval: lockMs / 2 }
+    backend.worker<Tick>('clock', (job) => workTick(job, deps), { ...settings, concurrency: 4 })
+    const shares = { passes: config.concurrency, backfill: Math.ceil(config.concurrency / 2) }
+    for (const name of passQueues)
+      backend.worker<Pass>(name, (job) => workPass(name, job, deps), { ...settings, concurrency: shares[name] })
+
+    return {
+      queue: backend.kind,
+      address: http?.address ?? null,
+      reload: (next) => {
+        projects = next.projects
+        caretaker.hurry()
+        return restartsFor(config, next)
+      },
+      stop: async () => {
+        const inTime = await Promise.race([closeAll().then(() => true), sleep(patienceMs, false, { ref: false })])
+        if (!inTime) log.error({ event: 'worker.hung', why: `not everything closed within ${patienceMs} ms` })
+      },
+    }
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+}
+
+/** Less than the ten seconds that supervisors usually wait. */
+const patienceMs: Ms = 9000
+
+/** One that waits or works already is not added again. */
+async function add(queues: Queues, all: readonly Announced[]): Promise<void> {
+  for (const name of passQueues) {
+    const jobs = all
+      .filter(({ queue }) => queue === name)
+      .map(({ pass }) => ({ name: pass.stream, data: pass, opts: { ...repeats, deduplication: { id: idOf(pass) } } }))
+    if (jobs.length > 0) await queues[name].addBulk(jobs)
+  }
+}
+
+/** After that the next round is soon enough. */
+const repeats = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } }
+
+type Door = {
+  readonly caretaker: Caretaker
+  readonly caretakeEveryMs: Ms
+  readonly workplace: Workplace
+  readonly backend: Backend
+  readonly queues: Queues
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly stopping: AbortController
+}
+
+async function openDoor(config: Config, door: Door): Promise<Http | null> {
+  const exposure = exposureOf(config)
+  if (exposure === null) return null
+  const { caretaker, caretakeEveryMs, queues, metrics, log } = door
+  const alive = () => caretaker.silentMs() < 4 * caretakeEveryMs + 60_000
+  const board = boardOf([queues.clock, queues.passes, queues.backfill] as unknown as JobQueue<never>[])
+  return openHttp({ ...exposure, health: { alive, ready: () => readiness(door) }, metrics, plugins: [board], log })
+}
+
+async function readiness({ workplace, backend, stopping }: Door): Promise<readonly Readiness[]> {
+  const ask = (name: string, ping: () => Promise<void>): Promise<Readiness> =>
+    ping().then(
+      () => ({ name, ok: true, why: null }),
+      (error: unknown) => ({ name, ok: false, why: error instanceof Error ? error.message : String(error) }),
+    )
+  const stays: Readiness = { name: 'worker', ok: !stopping.signal.aborted, why: 'it is stopping' }
+  return [...(await Promise.all([ask('warehouse', workplace.ping), ask('queue', backend.ping)])), stays]
+}
+
+function trouble(event: string, error: unknown) {
+  return { event, why: error instanceof Error ? error.message : String(error) }
+}
