@@ -1,0 +1,19 @@
+/** What a simulation must be told of the real parts, all of it measured. */
+import type { Ms } from '../../src/core/time.ts'
+
+export type Costs = {
+  /** Of a worker's thread: a job of the clock, which announces its passes. */
+  readonly tickCpuMs: Ms
+  /** A pass but for its requests, its job with it. */
+  readonly passCpuMs: Ms
+  /** A pass that finds its stream held. */
+  readonly busyCpuMs: Ms
+  /** A request and its page, stored. */
+  readonly requestCpuMs: Ms
+  /** Waiting for the warehouse, in a pass that finds nothing new. */
+  readonly passMs: Ms
+  /** From a request to its answer. */
+  readonly requestMs: Ms
+  /** The time of the queue's server that a job takes, from its announcement to its end. */
+  readonly queueMs: Ms
+}

@@ -1,0 +1,52 @@
+/** Many projects, the same ones for the same seed, in the time zones where their people sleep. */
+import { createHash } from 'node:crypto'
+import type { ProjectConfig } from '../../src/config.ts'
+import { streamNames } from '../../src/core/row.ts'
+import { defaultSchedules, type Schedules } from '../../src/core/schedule.ts'
+import { secret } from '../../src/core/secret.ts'
+
+/** Shares of projects. */
+const zones: readonly (readonly [string, number])[] = [
+  ['America/New_York', 0.25],
+  ['America/Chicago', 0.1],
+  ['America/Los_Angeles', 0.15],
+  ['America/Sao_Paulo', 0.05],
+  ['Europe/London', 0.1],
+  ['Europe/Berlin', 0.2],
+  ['Asia/Kolkata', 0.05],
+  ['Asia/Tokyo', 0.05],
+  ['Australia/Sydney', 0.05],
+]
+
+export function projectsOf(count: number, seed: number, schedules: Schedules = defaultSchedules): ProjectConfig[] {
+  return Array.from({ length: count }, (_, n) => {
+    const hash = createHash('sha256').update(`${seed}/${n}`).digest('hex')
+    const url = new URL('https://service.invalid')
+    return {
+      name: `project-${n}`,
+      projectId: `${hash.slice(0, 8)}-${hash.slice(8, 12)}-4${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`,
+      baseUrl: url,
+      widgetUrl: url,
+      apiKey: secret(hash),
+      webhookSecret: null,
+      rate: { requests: 600, windowMs: 60_000 },
+      writeRate: { requests: 120, windowMs: 60_000 },
+      reserve: 0,
+      startDate: null,
+      timeZone: zoneAt(Number.parseInt(hash.slice(32, 40), 16) / 2 ** 32),
+      verifyAfterMs: 120_000,
+      streams: streamNames,
+      schedules,
+      schema: 'discover',
+    }
+  })
+}
+
+function zoneAt(share: number): string {
+  let left = share
+  for (const [zone, part] of zones) {
+    if (left < part) return zone
+    left -= part
+  }
+  return 'UTC'
+}

@@ -1,0 +1,107 @@
+/** The simulation of many projects loses no job, counts as one would by hand, and is never slower with more workers. */
+import { describe, expect, test } from 'vitest'
+import type { Costs } from '../../bench/fleet/costs.ts'
+import { diceOf } from '../../bench/fleet/dice.ts'
+import { createKey } from '../../bench/fleet/key.ts'
+import { loadOf } from '../../bench/fleet/load.ts'
+import { projectsOf } from '../../bench/fleet/projects.ts'
+import { type Case, simulate } from '../../bench/fleet/simulate.ts'
+import { streamNames } from '../../src/core/row.ts'
+import { defaultSchedules } from '../../src/core/schedule.ts'
+
+const costs: Costs = {
+  tickCpuMs: 2,
+  passCpuMs: 3,
+  busyCpuMs: 1,
+  requestCpuMs: 5,
+  passMs: 4,
+  requestMs: 10,
+  queueMs: 1,
+}
+const idle = Object.fromEntries(streamNames.map((stream) => [stream, 2])) as Record<
+  (typeof streamNames)[number],
+  number
+>
+const small = { conversations: 700, visitors: 300, calls: 90 }
+const hour = 3_600_000
+
+const usual: Omit<Case, 'projects' | 'workers'> = {
+  load: loadOf(small, idle, false),
+  costs,
+  concurrency: 8,
+  portionMs: 20_000,
+  startsAt: Date.UTC(2026, 0, 15, 5),
+  forMs: hour,
+  warmUpMs: 0,
+  toTheEnd: true,
+  random: () => 0.5,
+}
+const run = (projects: number, workers: number, more: Partial<Case> = {}) =>
+  simulate({ ...usual, random: diceOf(7), projects: projectsOf(projects, 3), workers, ...more })
+
+describe('every job that was announced runs once, and nothing is left', () => {
+  test.each([
+    ['quiet', {}],
+    ['the first mirror', { load: loadOf(small, idle, true), forMs: hour / 6 }],
+    ['with too little of everything', { concurrency: 1, costs: { ...costs, passCpuMs: 2000 }, forMs: hour / 6 }],
+  ])('%s', (_, more) => {
+    const { announced, doubles, ended, requests } = run(30, 2, more)
+    expect(announced).toBeGreaterThan(300)
+    expect(ended + doubles).toBe(announced)
+    expect(requests).toBeGreaterThan(0)
+  })
+})
+
+test('a first mirror asks once for each page and each child, beside what every pass asks for', () => {
+  const firings = { ...defaultSchedules, reconcile: { kind: 'off' }, analytics: { kind: 'off' } } as const
+  const quick = { schedules: firings, forMs: hour }
+  const projects = projectsOf(5, 3, quick.schedules)
+  const none = Object.fromEntries(streamNames.map((stream) => [stream, 0])) as typeof idle
+  const { requests } = run(5, 2, { projects, load: loadOf(small, none, true) })
+  const pages = 4 + 2 + 1
+  const children = (4 + 2 + 1) * 200
+  expect(requests).toBe(5 * (pages + children))
+})
+
+test('a single round takes as long as its steps one after the other', () => {
+  const schedules = {
+    ...defaultSchedules,
+    reconcile: { kind: 'off' },
+    analytics: { kind: 'off' },
+    availability: { kind: 'off' },
+  } as const
+  const projects = projectsOf(1, 3, schedules).map((project) => ({ ...project, streams: ['conversations'] as const }))
+  const { lag, age, wait, announced, cpuMs, queueMs, requests } = run(1, 1, { projects })
+  const tick = costs.queueMs + costs.tickCpuMs
+  const pass = costs.queueMs + costs.passCpuMs + costs.passMs + 2 * (costs.requestMs + costs.requestCpuMs)
+  expect([lag.at(0), lag.max()]).toEqual([tick + pass, tick + pass])
+  expect(age.max()).toBe(300_000)
+  expect(wait.passes.max()).toBe(costs.queueMs)
+  expect([announced, requests]).toEqual([24, 24])
+  expect(cpuMs).toEqual([12 * (costs.tickCpuMs + costs.passCpuMs + 2 * costs.requestCpuMs)])
+  expect(queueMs).toBe(24 * costs.queueMs)
+})
+
+test.each([1, 2, 3])('twice the workers are never slower (seed %i)', (seed) => {
+  const slow = { costs: { ...costs, passCpuMs: 60 }, forMs: hour / 3, projects: projectsOf(40, seed) }
+  const outcomes = [1, 2, 4].map((workers) => run(0, workers, { ...slow, random: diceOf(seed) }))
+  const [one, two, four] = outcomes.map(({ lag, wait }) => [lag.at(0.5), lag.at(0.95), wait.passes.max()])
+  for (const n of [0, 1, 2]) {
+    expect(two?.[n]).toBeLessThanOrEqual(one?.[n] ?? 0)
+    expect(four?.[n]).toBeLessThanOrEqual(two?.[n] ?? 0)
+  }
+})
+
+test('a key lets no window hold more than its slots, whatever is asked', () => {
+  const key = createKey({ requests: 600, windowMs: 60_000 })
+  const dice = diceOf(1)
+  const sent: { at: number; count: number }[] = []
+  for (let now = 0; now < 600_000; now += dice() * 3000) {
+    const count = 1 + Math.floor(dice() * 32)
+    sent.push({ at: key.take(now, count), count })
+  }
+  for (const { at } of sent) {
+    const within = sent.filter((other) => other.at >= at && other.at < at + 60_000)
+    expect(within.reduce((sum, { count }) => sum + count, 0)).toBeLessThanOrEqual(570)
+  }
+})
