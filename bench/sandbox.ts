@@ -10,11 +10,12 @@ export type Service = { readonly environment: Readonly<Record<string, string>>; 
 
 export const messagesEach = 100
 
-/** So many conversations of 100 messages; few of everything else. */
-export async function startService(conversations: number): Promise<Service> {
-  const size = ['--conversations', conversations, '--messages', messagesEach, '--visitors', 10, '--calls', 10]
-  const terms = ['--activity', 0, '--rate', 'off']
-  const args = [launcher, 'sandbox', '--json', ...size, ...terms].map(String)
+const few = { messages: messagesEach, visitors: 10, calls: 10, activity: 0 }
+
+/** So many conversations of 100 messages; few of everything else, if nothing else is said. */
+export async function startService(conversations: number, others: Partial<typeof few> = {}): Promise<Service> {
+  const size = Object.entries({ conversations, ...few, ...others }).flatMap(([what, count]) => [`--${what}`, count])
+  const args = [launcher, 'sandbox', '--json', ...size, '--rate', 'off'].map(String)
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
   const ended = once(child, 'exit')
   const [line] = await once(child.stdout, 'data')

@@ -1,11 +1,14 @@
-/** What a simulation must be told of the real parts, all of it measured. */
+/** What a simulation must be told of the real parts. All of it is measured, but for the time that the service takes. */
+import type { StreamName } from '../../src/core/row.ts'
 import type { Ms } from '../../src/core/time.ts'
+
+export type OfStream<T> = Readonly<Record<StreamName, T>>
 
 export type Costs = {
   /** Of a worker's thread: a job of the clock, which announces its passes. */
   readonly tickCpuMs: Ms
   /** A pass but for its requests, its job with it. */
-  readonly passCpuMs: Ms
+  readonly passCpuMs: OfStream<Ms>
   /** A pass that finds its stream held. */
   readonly busyCpuMs: Ms
   /** A request and its page, stored. */

@@ -1,8 +1,9 @@
 /** How many requests passes need: of a quiet project, of its nightly reconcile, of its first mirror. */
 import { childStreams } from '../../src/core/mirror.ts'
 import { type StreamName, streamNames } from '../../src/core/row.ts'
+import type { OfStream } from './costs.ts'
 
-export type Requests = Readonly<Record<StreamName, number>>
+export type Requests = OfStream<number>
 
 export type Load = {
   /** Of a pass that finds nothing new. */

@@ -176,7 +176,7 @@ export function simulate(it: Case): Outcome {
       project.left.set(stream, (project.left.get(stream) ?? 0) + job.left)
       job.left = 0
     }
-    think(worker, costs.passCpuMs, () =>
+    think(worker, costs.passCpuMs[stream], () =>
       agenda.at(agenda.now() + costs.passMs, () => request(job, worker, load.idle[stream], endsAt)),
     )
   }

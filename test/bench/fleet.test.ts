@@ -1,6 +1,6 @@
 /** The simulation of many projects loses no job, counts as one would by hand, and is never slower with more workers. */
 import { describe, expect, test } from 'vitest'
-import type { Costs } from '../../bench/fleet/costs.ts'
+import type { Costs, OfStream } from '../../bench/fleet/costs.ts'
 import { diceOf } from '../../bench/fleet/dice.ts'
 import { createKey } from '../../bench/fleet/key.ts'
 import { loadOf } from '../../bench/fleet/load.ts'
@@ -9,9 +9,10 @@ import { type Case, simulate } from '../../bench/fleet/simulate.ts'
 import { streamNames } from '../../src/core/row.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
 
+const ofEach = (value: number) => Object.fromEntries(streamNames.map((stream) => [stream, value])) as OfStream<number>
 const costs: Costs = {
   tickCpuMs: 2,
-  passCpuMs: 3,
+  passCpuMs: ofEach(3),
   busyCpuMs: 1,
   requestCpuMs: 5,
   passMs: 4,
@@ -43,7 +44,10 @@ describe('every job that was announced runs once, and nothing is left', () => {
   test.each([
     ['quiet', {}],
     ['the first mirror', { load: loadOf(small, idle, true), forMs: hour / 6 }],
-    ['with too little of everything', { concurrency: 1, costs: { ...costs, passCpuMs: 2000 }, forMs: hour / 6 }],
+    [
+      'with too little of everything',
+      { concurrency: 1, costs: { ...costs, passCpuMs: ofEach(2000) }, forMs: hour / 6 },
+    ],
   ])('%s', (_, more) => {
     const { announced, doubles, ended, requests } = run(30, 2, more)
     expect(announced).toBeGreaterThan(300)
@@ -56,8 +60,7 @@ test('a first mirror asks once for each page and each child, beside what every p
   const firings = { ...defaultSchedules, reconcile: { kind: 'off' }, analytics: { kind: 'off' } } as const
   const quick = { schedules: firings, forMs: hour }
   const projects = projectsOf(5, 3, quick.schedules)
-  const none = Object.fromEntries(streamNames.map((stream) => [stream, 0])) as typeof idle
-  const { requests } = run(5, 2, { projects, load: loadOf(small, none, true) })
+  const { requests } = run(5, 2, { projects, load: loadOf(small, ofEach(0), true) })
   const pages = 4 + 2 + 1
   const children = (4 + 2 + 1) * 200
   expect(requests).toBe(5 * (pages + children))
@@ -73,17 +76,17 @@ test('a single round takes as long as its steps one after the other', () => {
   const projects = projectsOf(1, 3, schedules).map((project) => ({ ...project, streams: ['conversations'] as const }))
   const { lag, age, wait, announced, cpuMs, queueMs, requests } = run(1, 1, { projects })
   const tick = costs.queueMs + costs.tickCpuMs
-  const pass = costs.queueMs + costs.passCpuMs + costs.passMs + 2 * (costs.requestMs + costs.requestCpuMs)
+  const pass = costs.queueMs + costs.passCpuMs.conversations + costs.passMs + 2 * (costs.requestMs + costs.requestCpuMs)
   expect([lag.at(0), lag.max()]).toEqual([tick + pass, tick + pass])
   expect(age.max()).toBe(300_000)
   expect(wait.passes.max()).toBe(costs.queueMs)
   expect([announced, requests]).toEqual([24, 24])
-  expect(cpuMs).toEqual([12 * (costs.tickCpuMs + costs.passCpuMs + 2 * costs.requestCpuMs)])
+  expect(cpuMs).toEqual([12 * (costs.tickCpuMs + costs.passCpuMs.conversations + 2 * costs.requestCpuMs)])
   expect(queueMs).toBe(24 * costs.queueMs)
 })
 
 test.each([1, 2, 3])('twice the workers are never slower (seed %i)', (seed) => {
-  const slow = { costs: { ...costs, passCpuMs: 60 }, forMs: hour / 3, projects: projectsOf(40, seed) }
+  const slow = { costs: { ...costs, passCpuMs: ofEach(60) }, forMs: hour / 3, projects: projectsOf(40, seed) }
   const outcomes = [1, 2, 4].map((workers) => run(0, workers, { ...slow, random: diceOf(seed) }))
   const [one, two, four] = outcomes.map(({ lag, wait }) => [lag.at(0.5), lag.at(0.95), wait.passes.max()])
   for (const n of [0, 1, 2]) {

@@ -1,0 +1,115 @@
+/** What the queue costs, measured on a private Redis: the schedules of all projects, jobs that wait, jobs that run. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Backend, openBackend } from '../../jobs/backends/backend.ts'
+import type { Schedule } from '../../jobs/backends/schedule.ts'
+import { keeperOf } from '../../jobs/keeper.ts'
+import type { Pass, Tick } from '../../jobs/queues.ts'
+import { schedulesOf } from '../../jobs/schedules.ts'
+import type { ProjectConfig } from '../../src/config.ts'
+import { createLog } from '../../src/log.ts'
+import { type RedisUse, redisUse, spentSince } from './redis-use.ts'
+
+/** Each of one job, or schedule. `cpuMs`: of the process that adds and runs it. `serverMs`: CPU of Redis. */
+export type JobCost = { readonly cpuMs: number; readonly serverMs: number; readonly commands: number }
+
+export type QueueCosts = {
+  readonly schedules: number
+  /** All of them set for the first time, and looked at once more. */
+  readonly setMs: number
+  readonly lookMs: number
+  readonly bytesEach: number
+  /** A job that waits. */
+  readonly bytesWaiting: number
+  readonly pass: JobCost
+  /** With the schedule's next run. */
+  readonly tick: JobCost
+}
+
+const quiet = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
+const passes = 9_000
+
+export async function measureQueue(url: string, projects: readonly ProjectConfig[]): Promise<QueueCosts> {
+  const open = (prefix: string) => openBackend(url, { folder: '', log: quiet, prefix })
+  const within = async <T>(prefix: string, work: (backend: Backend) => Promise<T>) => {
+    const backend = await open(prefix)
+    return await work(backend).finally(backend.close)
+  }
+  const kept = await within('kept', (backend) => keep(backend, url, projects))
+  const run = await within('run', (backend) => runPasses(backend, url))
+  const tick = await within('tick', (backend) => runTicks(backend, url))
+  return { ...kept, ...run, tick }
+}
+
+async function keep(backend: Backend, url: string, projects: readonly ProjectConfig[]) {
+  const clock = backend.queue<Tick>('clock')
+  const before = await redisUse(url)
+  const setMs = await timed(() => keeperOf(backend, clock)(projects, Date.now()))
+  const { bytes } = spentSince(before, await redisUse(url))
+  const lookMs = await timed(() => keeperOf(backend, clock)(projects, Date.now()))
+  const schedules = schedulesOf(projects).length
+  return { schedules, setMs, lookMs, bytesEach: bytes / schedules }
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+async function runPasses(backend: Backend, url: string) {
+  const queue = backend.queue<Pass>('passes')
+  const before = await redisUse(url)
+  const cpu = process.cpuUsage()
+  for (let n = 0; n < passes / 3; n++) {
+    // As a round of news announces them.
+    const streams = ['conversations', 'visitors', 'calls'] as const
+    await queue.addBulk(streams.map((stream) => jobOf({ project: `project-${n}`, stream, mode: 'incremental' })))
+  }
+  const added = await redisUse(url)
+  await new Promise<void>((resolve) => {
+    let left = passes
+    const worker = backend.worker<Pass>('passes', async () => ({ do: 'done' }), { concurrency: 40 })
+    worker.on('completed', () => {
+      left -= 1
+      if (left === 0) resolve()
+    })
+  })
+  const pass = costOf(passes, cpu, spentSince(before, await redisUse(url)))
+  return { bytesWaiting: spentSince(before, added).bytes / passes, pass }
+}
+
+function jobOf(pass: Pass) {
+  const deduplication = { id: `${pass.project}/${pass.stream}/${pass.mode}` }
+  return {
+    name: pass.stream,
+    data: pass,
+    opts: { attempts: 3, backoff: { type: 'exponential', delay: 5000 }, deduplication },
+  }
+}
+
+/** Schedules that fire each second, for ten of them. */
+async function runTicks(backend: Backend, url: string): Promise<JobCost> {
+  const clock = backend.queue<Tick>('clock')
+  const data: Tick = { round: 'availability', project: 'project' }
+  const schedules = Array.from({ length: 300 }, (_, n): Schedule<Tick> => {
+    return { id: `availability/${n}`, rhythm: { every: 1000, offset: n * 3 }, job: 'availability', data }
+  })
+  await backend.keepSchedules(clock, schedules)
+  let jobs = 0
+  backend
+    .worker<Tick>('clock', async () => ({ do: 'done' }), { concurrency: 4 })
+    .on('completed', () => {
+      jobs += 1
+    })
+  await sleep(2000)
+  const before = await redisUse(url)
+  const cpu = process.cpuUsage()
+  const atFirst = jobs
+  await sleep(10_000)
+  return costOf(jobs - atFirst, cpu, spentSince(before, await redisUse(url)))
+}
+
+function costOf(jobs: number, since: NodeJS.CpuUsage, { cpuMs, commands }: RedisUse): JobCost {
+  const { user, system } = process.cpuUsage(since)
+  return { cpuMs: (user + system) / 1000 / jobs, serverMs: cpuMs / jobs, commands: commands / jobs }
+}
