@@ -19,4 +19,6 @@ export type Costs = {
   readonly requestMs: Ms
   /** The time of the queue's server that a job takes, from its announcement to its end. */
   readonly queueMs: Ms
+  /** The same of a request, which asks the budget there. */
+  readonly budgetMs: Ms
 }

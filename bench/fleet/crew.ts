@@ -11,6 +11,8 @@ export type Crew<J> = {
   /** Takes a job and a place; null: no job waits, or no place is free. */
   readonly next: (queue: QueueName) => { readonly job: J; readonly worker: Worker } | null
   readonly leave: (queue: QueueName, worker: Worker) => void
+  /** In all lines. */
+  readonly waiting: () => number
 }
 
 /** `places`: jobs of each queue that a worker runs side by side. */
@@ -22,7 +24,7 @@ export function createCrew<J>(count: number, places: Readonly<Record<QueueName, 
     workers,
     add: (queue, job) => lines[queue].add(job),
     next: (queue) => {
-      if (lines[queue].isEmpty()) return null
+      if (lines[queue].length() === 0) return null
       for (let n = 0; n < count; n++) {
         const worker = workers[(turn + n) % count]
         if (worker === undefined || worker.places[queue] === 0) continue
@@ -37,17 +39,18 @@ export function createCrew<J>(count: number, places: Readonly<Record<QueueName, 
     leave: (queue, worker) => {
       worker.places[queue] += 1
     },
+    waiting: () => lines.clock.length() + lines.passes.length() + lines.backfill.length(),
   }
 }
 
-type Line<J> = { readonly add: (job: J) => void; readonly take: () => J | undefined; readonly isEmpty: () => boolean }
+type Line<J> = { readonly add: (job: J) => void; readonly take: () => J | undefined; readonly length: () => number }
 
 function line<J>(): Line<J> {
   let jobs: J[] = []
   let first = 0
   return {
     add: (job) => void jobs.push(job),
-    isEmpty: () => first === jobs.length,
+    length: () => jobs.length - first,
     take: () => {
       const job = jobs[first++]
       if (first > 1000 && 2 * first > jobs.length) {

@@ -7,10 +7,10 @@ import type { Pass, PassQueue, Tick } from '../../jobs/queues.ts'
 import { type Announced, announced, announcedBy, lists } from '../../jobs/rounds.ts'
 import { schedulesOf } from '../../jobs/schedules.ts'
 import type { ProjectConfig } from '../../src/config.ts'
-import type { StreamName } from '../../src/core/row.ts'
+import { type StreamName, streamNames } from '../../src/core/row.ts'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
 import { createAgenda } from './agenda.ts'
-import type { Costs } from './costs.ts'
+import type { Costs, OfStream } from './costs.ts'
 import { type Crew, createCrew, type Worker } from './crew.ts'
 import { type Distribution, distribution } from './figures.ts'
 import { nextFiring } from './firings.ts'
@@ -44,6 +44,11 @@ export type Outcome = {
   /** In the time that counts. */
   readonly jobs: number
   readonly requestsThen: number
+  /** Begun in the time that counts. */
+  readonly passes: OfStream<number>
+  readonly ticks: number
+  /** Jobs that waited at once, at the most. */
+  readonly mostWaiting: number
   readonly cpuMs: readonly Ms[]
   readonly queueMs: Ms
   /** From the moment that a round of news was due to the end of each of its lists. */
@@ -86,7 +91,8 @@ export function simulate(it: Case): Outcome {
   const known = new Set<string>()
   const wait = { clock: distribution(), passes: distribution(), backfill: distribution() }
   const lag = distribution()
-  const total = { announced: 0, doubles: 0, ended: 0, requests: 0, jobs: 0, requestsThen: 0 }
+  const total = { announced: 0, doubles: 0, ended: 0, requests: 0, jobs: 0, requestsThen: 0, ticks: 0, mostWaiting: 0 }
+  const passes = Object.fromEntries(streamNames.map((stream) => [stream, 0])) as Record<StreamName, number>
   const crew: Crew<Job> = createCrew(it.workers, {
     clock: 4,
     passes: it.concurrency,
@@ -95,13 +101,17 @@ export function simulate(it: Case): Outcome {
   let serverFreeAt = startsAt
   let queueMs = 0
 
-  /** The queue's server hands out one job at a time. */
+  /** The queue's server does one thing at a time. */
+  const serve = (ms: Ms): EpochMs => {
+    serverFreeAt = Math.max(serverFreeAt, agenda.now()) + ms
+    if (counts()) queueMs += ms
+    return serverFreeAt
+  }
+
   const handOut = (queue: Job['queue']) => {
     for (let next = crew.next(queue); next !== null; next = crew.next(queue)) {
       const { job, worker } = next
-      serverFreeAt = Math.max(serverFreeAt, agenda.now()) + costs.queueMs
-      if (counts()) queueMs += costs.queueMs
-      agenda.at(serverFreeAt, () => {
+      agenda.at(serve(costs.queueMs), () => {
         if (counts()) wait[queue].add(agenda.now() - job.readyAt)
         if (queue === 'clock') tick(job, worker)
         else begin(job, worker)
@@ -119,6 +129,7 @@ export function simulate(it: Case): Outcome {
   const enqueue = (job: Job) => {
     job.readyAt = agenda.now()
     crew.add(job.queue, job)
+    total.mostWaiting = Math.max(total.mostWaiting, crew.waiting())
     handOut(job.queue)
   }
 
@@ -156,6 +167,7 @@ export function simulate(it: Case): Outcome {
   }
 
   const tick = (job: Job, worker: Worker) => {
+    if (counts()) total.ticks += 1
     think(worker, costs.tickCpuMs, () => {
       const { round } = job.work as Tick
       if (round !== 'housekeeping') announce(announcedBy(round, job.project.config), job.dueAt)
@@ -171,6 +183,7 @@ export function simulate(it: Case): Outcome {
       return
     }
     project.held.add(stream)
+    if (counts()) passes[stream] += 1
     const endsAt = agenda.now() + it.portionMs
     if (mode === 'reconcile' && isChild(stream)) {
       project.left.set(stream, (project.left.get(stream) ?? 0) + job.left)
@@ -189,7 +202,8 @@ export function simulate(it: Case): Outcome {
       finish(job, worker, count > 0)
       return
     }
-    const answeredAt = job.project.key.take(agenda.now(), count) + costs.requestMs
+    const grantedAt = Math.max(job.project.key.take(agenda.now(), count), serve(count * costs.budgetMs))
+    const answeredAt = grantedAt + costs.requestMs
     agenda.at(answeredAt, () =>
       think(worker, count * costs.requestCpuMs, () => {
         total.requests += count
@@ -265,7 +279,7 @@ export function simulate(it: Case): Outcome {
     // Whoever did not come to an end in all that time is as old as it.
     age.add(oldestMs > 0 ? oldestMs : endedAt === null ? it.forMs : Math.max(0, until - endedAt))
   }
-  return { ...total, cpuMs: crew.workers.map(({ cpuMs }) => cpuMs), queueMs, lag, age, wait }
+  return { ...total, passes, cpuMs: crew.workers.map(({ cpuMs }) => cpuMs), queueMs, lag, age, wait }
 }
 
 function projectOf(config: ProjectConfig, load: Load): Project {
