@@ -1,0 +1,59 @@
+/** From what was measured to the costs that the simulation is told. */
+import { type StreamName, streamNames } from '../../src/core/row.ts'
+import type { Costs, OfStream } from './costs.ts'
+import type { PassCosts } from './pass-costs.ts'
+import type { QueueCosts } from './queue-costs.ts'
+import type { Outcome } from './simulate.ts'
+
+export type Measured = { readonly queue: QueueCosts; readonly passes: PassCosts }
+
+/** Nobody knows how fast the service answers. */
+const answerMs = 150
+
+export function costsOf({ queue, passes: { idle, request, busyCpuMs } }: Measured): Costs {
+  const lists = [idle.conversations, idle.visitors, idle.calls]
+  const waited = lists.reduce((sum, { tookMs, cpuMs }) => sum + Math.max(0, tookMs - cpuMs), 0) / lists.length
+  return {
+    tickCpuMs: queue.tick.cpuMs,
+    passCpuMs: ofEach((it) => Math.max(0, idle[it].cpuMs - idle[it].requests * request.cpuMs) + queue.pass.cpuMs),
+    busyCpuMs: busyCpuMs + queue.pass.cpuMs,
+    requestCpuMs: request.cpuMs,
+    passMs: waited,
+    requestMs: answerMs,
+    queueMs: queue.pass.serverMs,
+    budgetMs: request.redisMs,
+  }
+}
+
+export function idleRequests({ passes: { idle } }: Measured): OfStream<number> {
+  return ofEach((stream) => Math.round(idle[stream].requests))
+}
+
+/** A second of what workers share. */
+export type Shared = {
+  readonly redisCommands: number
+  /** Of one core. */
+  readonly redisCpu: number
+  readonly commits: number
+  readonly postgresCores: number
+}
+
+export function sharedUse({ queue, passes: { idle, request } }: Measured, it: Outcome, seconds: number): Shared {
+  const sum = (of: (stream: StreamName) => number) => streamNames.reduce((all, stream) => all + of(stream), 0)
+  const passes = sum((stream) => it.passes[stream])
+  const counted = sum((stream) => it.passes[stream] * Math.round(idle[stream].requests))
+  const more = Math.max(0, it.requestsThen - counted)
+  const commands = passes * queue.pass.commands + it.ticks * queue.tick.commands
+  const warehouse = (what: 'commits' | 'warehouseMs') =>
+    sum((stream) => it.passes[stream] * idle[stream][what]) + more * request[what]
+  return {
+    redisCommands: (commands + it.requestsThen * request.redisCommands) / seconds,
+    redisCpu: it.queueMs / 1000 / seconds,
+    commits: warehouse('commits') / seconds,
+    postgresCores: warehouse('warehouseMs') / 1000 / seconds,
+  }
+}
+
+function ofEach(value: (stream: StreamName) => number): OfStream<number> {
+  return Object.fromEntries(streamNames.map((stream) => [stream, value(stream)])) as OfStream<number>
+}

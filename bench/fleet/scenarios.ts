@@ -1,0 +1,49 @@
+/** What the workers have to do: a quiet day, the night in which most projects are compared, the first mirror of all. */
+import { schedulesOf } from '../../jobs/schedules.ts'
+import type { ProjectConfig } from '../../src/config.ts'
+import type { EpochMs, Ms } from '../../src/core/time.ts'
+import type { OfStream } from './costs.ts'
+import { nextFiring } from './firings.ts'
+import { type Load, loadOf, type Size } from './load.ts'
+
+export type Scenario = {
+  readonly name: string
+  readonly load: Load
+  readonly startsAt: EpochMs
+  readonly warmUpMs: Ms
+  readonly forMs: Ms
+}
+
+const minute: Ms = 60_000
+const hour: Ms = 60 * minute
+const midnight: EpochMs = Date.UTC(2026, 0, 15)
+
+export function scenariosOf(projects: readonly ProjectConfig[], size: Size, idle: OfStream<number>): Scenario[] {
+  const hours = reconcilesByHour(projects)
+  const at = (hourOfDay: number) => midnight + hourOfDay * hour
+  const quietest = hours.indexOf(Math.min(...hours))
+  const busiest = hours.indexOf(Math.max(...hours))
+  const known = loadOf(size, idle, false)
+  return [
+    { name: 'quiet', load: known, startsAt: at(quietest), warmUpMs: 5 * minute, forMs: 25 * minute },
+    { name: 'night', load: known, startsAt: at(busiest) - 30 * minute, warmUpMs: 30 * minute, forMs: 90 * minute },
+    {
+      name: 'first mirror',
+      load: loadOf(size, idle, true),
+      startsAt: at(quietest),
+      warmUpMs: 15 * minute,
+      forMs: 45 * minute,
+    },
+  ]
+}
+
+/** How many projects are reconciled in each hour of a day (UTC). */
+function reconcilesByHour(projects: readonly ProjectConfig[]): number[] {
+  const counts = new Array<number>(24).fill(0)
+  for (const { rhythm, data } of schedulesOf(projects)) {
+    if (data.round !== 'reconcile') continue
+    const place = Math.floor((nextFiring(rhythm, midnight) - midnight) / hour) % 24
+    counts[place] = (counts[place] ?? 0) + 1
+  }
+  return counts
+}
