@@ -1,9 +1,9 @@
 /** Speed of a first sync end to end, the service in a process of its own. Goal: 15,000 message rows a second. */
-import pg from 'pg'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { sync } from './command.ts'
 import { median, print } from './figures.ts'
 import { inFolder } from './folder.ts'
+import { ownSchema } from './own-schema.ts'
 import { messagesEach, startService } from './sandbox.ts'
 
 const messages = 200_000
@@ -34,12 +34,4 @@ async function speeds(round: (n: number) => Promise<number>): Promise<number[]> 
 async function first(databaseUrl: string): Promise<number> {
   const synced = await sync(service, databaseUrl)
   return (synced.messages / synced.report.tookMs) * 1000
-}
-
-async function ownSchema(server: string, name: string): Promise<string> {
-  const client = new pg.Client(server)
-  await client.connect()
-  await client.query(`create schema ${name}`)
-  await client.end()
-  return `${server}?schema=${name}`
 }

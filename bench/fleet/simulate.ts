@@ -3,6 +3,8 @@
  * them in turns, keys let requests through, threads and the queue's server do one thing at a time. The schedules, the
  * passes of a round and what a pass announces are the program's own; the rest is what jobs/ does, told shortly.
  */
+
+import type { Rhythm } from '../../jobs/backends/schedule.ts'
 import type { Pass, PassQueue, Tick } from '../../jobs/queues.ts'
 import { type Announced, announced, announcedBy, lists } from '../../jobs/rounds.ts'
 import { schedulesOf } from '../../jobs/schedules.ts'
@@ -68,6 +70,8 @@ type Job = {
   readyAt: EpochMs
   /** Requests left of a reconcile's list. */
   left: number
+  /** Of the schedule that it came from; null: a pass announced it. */
+  readonly rhythm: Rhythm | null
 }
 
 type Project = {
@@ -162,11 +166,22 @@ export function simulate(it: Case): Outcome {
       }
       known.add(id)
       const left = pass.mode === 'reconcile' ? load.reconcile[pass.stream] : 0
-      enqueue({ queue, id, project, work: pass, dueAt, readyAt: 0, left })
+      enqueue({ queue, id, project, work: pass, dueAt, readyAt: 0, left, rhythm: null })
     }
   }
 
+  /** The queue knows one run of a schedule at a time. */
+  const plan = (job: Job) => {
+    const dueAt = job.rhythm === null ? until : nextFiring(job.rhythm, agenda.now())
+    if (dueAt >= until) return
+    agenda.at(dueAt, () => {
+      total.announced += 1
+      enqueue({ ...job, dueAt })
+    })
+  }
+
   const tick = (job: Job, worker: Worker) => {
+    plan(job)
     if (counts()) total.ticks += 1
     think(worker, costs.tickCpuMs, () => {
       const { round } = job.work as Tick
@@ -260,24 +275,13 @@ export function simulate(it: Case): Outcome {
   for (const { rhythm, id, data } of schedulesOf(it.projects)) {
     const project = data.round === 'housekeeping' ? undefined : projects.get(data.project)
     if (project === undefined) continue
-    const fire = () => {
-      const dueAt = agenda.now()
-      total.announced += 1
-      enqueue({ queue: 'clock', id, project, work: data, dueAt, readyAt: 0, left: 0 })
-      plan(dueAt)
-    }
-    const plan = (after: EpochMs) => {
-      const at = nextFiring(rhythm, after)
-      if (at < until) agenda.at(at, fire)
-    }
-    plan(startsAt)
+    plan({ queue: 'clock', id, project, work: data, dueAt: startsAt, readyAt: 0, left: 0, rhythm })
   }
   agenda.run(it.toTheEnd ? Number.POSITIVE_INFINITY : until)
 
   const age = distribution()
   for (const { endedAt, oldestMs } of projects.values()) {
-    // Whoever did not come to an end in all that time is as old as it.
-    age.add(oldestMs > 0 ? oldestMs : endedAt === null ? it.forMs : Math.max(0, until - endedAt))
+    age.add(endedAt === null ? it.forMs : Math.max(oldestMs, until - endedAt))
   }
   return { ...total, passes, cpuMs: crew.workers.map(({ cpuMs }) => cpuMs), queueMs, lag, age, wait }
 }

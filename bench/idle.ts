@@ -1,0 +1,112 @@
+/**
+ * What a worker costs that has nothing to do: one quiet project, on each kind of queue, beside a Node.js that does
+ * nothing at all. Memory and CPU of the process over a minute, by /proc. All of them side by side.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import { startOwnRedis } from '../test/support/redis-server.ts'
+import { print } from './figures.ts'
+import { cpuOf } from './fleet/postgres-use.ts'
+import { inFolder } from './folder.ts'
+import { ownSchema } from './own-schema.ts'
+import { launcher, startService } from './sandbox.ts'
+
+const settleMs = 30_000
+const measuredMs = 60_000
+
+type Figures = { readonly firstMb: number; readonly rssMb: number; readonly cpuMs: number }
+type Office = { readonly name: string; readonly databaseUrl: string; readonly queueUrl: string }
+
+await inFolder(async (folder) => {
+  const service = await startService(100, { messages: 10, activity: 5 })
+  const [redis, postgres] = [await startOwnRedis({ durable: true }), await startPostgres()]
+  const offices: readonly Office[] = [
+    { name: 'embedded queue, SQLite', databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' },
+    { name: 'Redis queue, Postgres', databaseUrl: await ownSchema(postgres.url, 'beside_redis'), queueUrl: redis.url },
+    { name: 'Postgres queue, Postgres', databaseUrl: await ownSchema(postgres.url, 'alone'), queueUrl: postgres.url },
+  ]
+  try {
+    const nothing = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
+    const idle = during(nothing, measure)
+    const workers = offices.map((office) => figuresOf(() => startWorker(office, service.environment, folder)))
+    const [bare, ...all] = await Promise.all([idle, ...workers])
+    print('node alone: memory', bare.rssMb, 'MB')
+    for (const [n, figures] of all.entries()) tell(offices[n]?.name ?? '', figures, bare.rssMb)
+  } finally {
+    await service.stop()
+    await redis.stop()
+    await postgres.stop()
+  }
+})
+
+function startWorker(office: Office, service: Readonly<Record<string, string>>, cwd: string): ChildProcess {
+  const env = {
+    ...process.env,
+    ...service,
+    DESKMIRROR_DATABASE_URL: office.databaseUrl,
+    DESKMIRROR_QUEUE_URL: office.queueUrl,
+    DESKMIRROR_HTTP: '127.0.0.1:0',
+  }
+  return spawn(process.execPath, [launcher, 'start'], { env, cwd, stdio: ['ignore', 'ignore', 'pipe'] })
+}
+
+/** Everything is read first, by a process of its own. `firstMb`: its memory at the end. */
+async function figuresOf(start: () => ChildProcess): Promise<Figures> {
+  const first = await during(start(), async (child) => {
+    await ended(child, ['messages', 'visitor_activity', 'call_recordings', 'availability'])
+    return residentMb(child)
+  })
+  return during(start(), async (child) => {
+    await ended(child, ['availability'])
+    return { firstMb: first, ...(await measure(child)) }
+  })
+}
+
+async function during<T>(child: ChildProcess, work: (child: ChildProcess) => Promise<T>): Promise<T> {
+  const exit = once(child, 'exit')
+  const early = exit.then(([code]) => Promise.reject(new Error(`it ended with ${code}`)))
+  try {
+    return await Promise.race([early, work(child)])
+  } finally {
+    early.catch(() => {})
+    child.kill()
+    await exit
+  }
+}
+
+async function measure(child: ChildProcess): Promise<Omit<Figures, 'firstMb'>> {
+  await sleep(settleMs)
+  const before = cpuOf(child.pid ?? 0)
+  await sleep(measuredMs)
+  return { rssMb: residentMb(child), cpuMs: cpuOf(child.pid ?? 0) - before }
+}
+
+/** Resolves when passes of all these streams have ended. */
+async function ended(child: ChildProcess, streams: readonly string[]): Promise<void> {
+  if (child.stderr === null) throw new Error('the log of the worker is not read')
+  const missing = new Set(streams)
+  const lines = createInterface({ input: child.stderr })
+  await new Promise<void>((resolve, reject) =>
+    lines.on('line', (line) => {
+      if (!line.startsWith('{')) return reject(new Error(line))
+      const { event, stream } = JSON.parse(line) as { readonly event?: string; readonly stream?: string }
+      if (event === 'pass.ended' && stream !== undefined) missing.delete(stream)
+      if (missing.size === 0) resolve()
+    }),
+  )
+}
+
+function residentMb({ pid }: ChildProcess): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / 1e6
+}
+
+function tell(name: string, { firstMb, rssMb, cpuMs }: Figures, bareMb: number): void {
+  print(`${name}: memory`, rssMb, 'MB', `${(rssMb / bareMb).toFixed(1)} times node alone`)
+  print('  memory after the very first start', firstMb, 'MB')
+  print('  CPU', (100 * cpuMs) / measuredMs, '% of one core')
+}

@@ -1,0 +1,11 @@
+/** A schema of its own in a Postgres, for one mirror. */
+import pg from 'pg'
+
+/** The URL of the new schema. */
+export async function ownSchema(server: string, name: string): Promise<string> {
+  const client = new pg.Client(server)
+  await client.connect()
+  await client.query(`create schema ${name}`)
+  await client.end()
+  return `${server}?schema=${name}`
+}
