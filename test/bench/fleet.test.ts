@@ -67,37 +67,37 @@ test('a first mirror asks once for each page and each child, beside what every p
   expect(requests).toBe(5 * (pages + children))
 })
 
-test('a single round takes as long as its steps one after the other', () => {
-  const schedules = {
-    ...defaultSchedules,
-    reconcile: { kind: 'off' },
-    analytics: { kind: 'off' },
-    availability: { kind: 'off' },
-  } as const
-  const projects = projectsOf(1, 3, schedules).map((project) => ({ ...project, streams: ['conversations'] as const }))
-  const { lag, age, wait, announced, cpuMs, queueMs, requests } = run(1, 1, { projects })
+describe('a single round', () => {
+  const off = { kind: 'off' } as const
+  const schedules = { ...defaultSchedules, reconcile: off, analytics: off, availability: off }
+  const one = (...streams: ('conversations' | 'calls')[]) =>
+    projectsOf(1, 3, schedules).map((project) => ({ ...project, streams }))
   const tick = costs.queueMs + costs.tickCpuMs
-  const pass =
-    costs.queueMs +
-    costs.passCpuMs.conversations +
-    costs.passMs +
-    2 * (costs.budgetMs + costs.requestMs + costs.requestCpuMs)
-  expect([lag.at(0), lag.max()]).toEqual([tick + pass, tick + pass])
-  expect(age.max()).toBe(300_000)
-  expect(wait.passes.max()).toBe(costs.queueMs)
-  expect([announced, requests]).toEqual([24, 24])
-  expect(cpuMs).toEqual([12 * (costs.tickCpuMs + costs.passCpuMs.conversations + 2 * costs.requestCpuMs)])
-  expect(queueMs).toBe(24 * costs.queueMs + 24 * costs.budgetMs)
+  const requestMs = costs.budgetMs + costs.requestMs + costs.requestCpuMs
+  const pass = costs.queueMs + costs.passCpuMs.conversations + costs.passMs + 2 * requestMs
+
+  test('takes as long as its steps one after the other', () => {
+    const { lag, age, wait, announced, cpuMs, queueMs, requests } = run(1, 1, { projects: one('conversations') })
+    expect([lag.at(0), lag.max()]).toEqual([tick + pass, tick + pass])
+    expect(age.max()).toBe(300_000)
+    expect(wait.passes.max()).toBe(costs.queueMs)
+    expect([announced, requests]).toEqual([24, 24])
+    expect(cpuMs).toEqual([12 * (costs.tickCpuMs + costs.passCpuMs.conversations + 2 * costs.requestCpuMs)])
+    expect(queueMs).toBe(24 * costs.queueMs + 24 * costs.budgetMs)
+  })
+
+  test('waits for a place where there is but one', () => {
+    const { lag } = run(1, 1, { projects: one('conversations', 'calls'), concurrency: 1 })
+    expect([lag.at(0), lag.max()]).toEqual([tick + pass, tick + 2 * pass])
+  })
 })
 
-test.each([1, 2, 3])('twice the workers are never slower (seed %i)', (seed) => {
-  const slow = { costs: { ...costs, passCpuMs: ofEach(60) }, forMs: hour / 3, projects: projectsOf(40, seed) }
+test.each([1, 2, 3])('twice the workers are never slower, where one is too few (seed %i)', (seed) => {
+  const slow = { costs: { ...costs, passCpuMs: ofEach(1200) }, forMs: hour / 3, projects: projectsOf(40, seed) }
   const outcomes = [1, 2, 4].map((workers) => run(0, workers, { ...slow, random: diceOf(seed) }))
-  const [one, two, four] = outcomes.map(({ lag, wait }) => [lag.at(0.5), lag.at(0.95), wait.passes.max()])
-  for (const n of [0, 1, 2]) {
-    expect(two?.[n]).toBeLessThanOrEqual(one?.[n] ?? 0)
-    expect(four?.[n]).toBeLessThanOrEqual(two?.[n] ?? 0)
-  }
+  const [one = [], two = [], four = []] = outcomes.map(({ lag, age }) => [lag.at(0.5), lag.at(0.95), age.at(0.5)])
+  expect(one.map((ms, n) => (two[n] ?? 0) <= ms)).toEqual([true, true, true])
+  expect(two.map((ms, n) => (four[n] ?? 0) <= ms)).toEqual([true, true, true])
 })
 
 test('a key lets no window hold more than its slots, whatever is asked', () => {
