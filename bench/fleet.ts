@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { startOwnRedis } from '../test/support/redis-server.ts'
 import { print } from './figures.ts'
+import { measureBudgets } from './fleet/budget-costs.ts'
 import { diceOf } from './fleet/dice.ts'
 import { costsOf, idleRequests, type Measured } from './fleet/measured.ts'
 import { measurePasses, type PassCosts } from './fleet/pass-costs.ts'
@@ -54,16 +55,19 @@ async function measure(): Promise<All> {
   try {
     say('the same in Postgres, with the budget in Redis')
     const passes = await measurePasses({ databaseUrl: postgres.url, queueUrl: redis.url }, size)
+    say('requests of many keys on their budgets in Redis')
+    await redis.empty()
+    const budget = await measureBudgets(redis.url)
     await redis.empty()
     say(`the schedules of ${projects.length} projects in Redis, then jobs`)
-    return { sqlite, server: { passes, queue: await measureQueue(redis.url, projects) } }
+    return { sqlite, server: { passes, budget, queue: await measureQueue(redis.url, projects) } }
   } finally {
     await redis.stop()
     await postgres.stop()
   }
 }
 
-function tell({ server: { queue, passes }, sqlite }: All): void {
+function tell({ server: { queue, passes, budget }, sqlite }: All): void {
   print('schedules in Redis', queue.schedules, '')
   print('  set for the first time', queue.setMs / 1000, 's')
   print('  looked at once more', queue.lookMs / 1000, 's')
@@ -83,7 +87,8 @@ function tell({ server: { queue, passes }, sqlite }: All): void {
       if (commits > 0) print('    in Postgres', commits, `commits, ${warehouseMs.toFixed(1)} ms of CPU`)
     }
   }
-  print('request: commands in Redis for its budget', passes.request.redisCommands, '')
+  print('budget of a request: CPU of Redis', budget.serverMs, 'ms')
+  print('  commands in Redis', budget.commands, '')
 }
 
 function play(scenario: Scenario): void {

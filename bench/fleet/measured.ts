@@ -1,16 +1,17 @@
 /** From what was measured to the costs that the simulation is told. */
 import { type StreamName, streamNames } from '../../src/core/row.ts'
+import type { BudgetCost } from './budget-costs.ts'
 import type { Costs, OfStream } from './costs.ts'
 import type { PassCosts } from './pass-costs.ts'
 import type { QueueCosts } from './queue-costs.ts'
 import type { Outcome } from './simulate.ts'
 
-export type Measured = { readonly queue: QueueCosts; readonly passes: PassCosts }
+export type Measured = { readonly queue: QueueCosts; readonly passes: PassCosts; readonly budget: BudgetCost }
 
 /** Nobody knows how fast the service answers. */
 const answerMs = 150
 
-export function costsOf({ queue, passes: { idle, request, busyCpuMs } }: Measured): Costs {
+export function costsOf({ queue, budget, passes: { idle, request, busyCpuMs } }: Measured): Costs {
   const lists = [idle.conversations, idle.visitors, idle.calls]
   const waited = lists.reduce((sum, { tookMs, cpuMs }) => sum + Math.max(0, tookMs - cpuMs), 0) / lists.length
   return {
@@ -21,7 +22,7 @@ export function costsOf({ queue, passes: { idle, request, busyCpuMs } }: Measure
     passMs: waited,
     requestMs: answerMs,
     queueMs: queue.pass.serverMs,
-    budgetMs: request.redisMs,
+    budgetMs: budget.serverMs,
   }
 }
 
@@ -38,7 +39,11 @@ export type Shared = {
   readonly postgresCores: number
 }
 
-export function sharedUse({ queue, passes: { idle, request } }: Measured, it: Outcome, seconds: number): Shared {
+export function sharedUse(
+  { queue, budget, passes: { idle, request } }: Measured,
+  it: Outcome,
+  seconds: number,
+): Shared {
   const sum = (of: (stream: StreamName) => number) => streamNames.reduce((all, stream) => all + of(stream), 0)
   const passes = sum((stream) => it.passes[stream])
   const counted = sum((stream) => it.passes[stream] * Math.round(idle[stream].requests))
@@ -47,7 +52,7 @@ export function sharedUse({ queue, passes: { idle, request } }: Measured, it: Ou
   const warehouse = (what: 'commits' | 'warehouseMs') =>
     sum((stream) => it.passes[stream] * idle[stream][what]) + more * request[what]
   return {
-    redisCommands: (commands + it.requestsThen * request.redisCommands) / seconds,
+    redisCommands: (commands + it.requestsThen * budget.commands) / seconds,
     redisCpu: it.queueMs / 1000 / seconds,
     commits: warehouse('commits') / seconds,
     postgresCores: warehouse('warehouseMs') / 1000 / seconds,

@@ -10,7 +10,6 @@ import type { OfStream } from './costs.ts'
 import type { Size } from './load.ts'
 import { isChild } from './load.ts'
 import { postgresUse } from './postgres-use.ts'
-import { redisUse } from './redis-use.ts'
 
 /** Each of one pass, or request. `cpuMs`: of this process. `tookMs`: with a service that answers at once. */
 export type Cost = {
@@ -18,10 +17,8 @@ export type Cost = {
   readonly tookMs: number
   readonly requests: number
   readonly commits: number
-  /** CPU of Postgres, and of Redis. */
+  /** CPU of Postgres. */
   readonly warehouseMs: number
-  readonly redisMs: number
-  readonly redisCommands: number
 }
 
 export type PassCosts = {
@@ -54,7 +51,7 @@ export async function measurePasses({ databaseUrl, queueUrl }: Places, size: Siz
     },
     onLoaded: () => {},
   })
-  const meter = meterOf({ databaseUrl, queueUrl }, () => requests)
+  const meter = meterOf(databaseUrl, () => requests)
   try {
     const first = await meter(() => mirror(workplace, project))
     // What is due soon after the first mirror is read, too.
@@ -104,11 +101,10 @@ async function busy(workplace: Workplace, project: ProjectConfig): Promise<numbe
 
 type Meter = (work: () => Promise<void>) => Promise<Cost>
 
-function meterOf({ databaseUrl, queueUrl }: Places, requests: () => number): Meter {
-  const redis = () => (queueUrl.startsWith('redis') ? redisUse(queueUrl) : { commands: 0, cpuMs: 0, bytes: 0 })
+function meterOf(databaseUrl: string, requests: () => number): Meter {
   const postgres = () => (databaseUrl.startsWith('postgres') ? postgresUse(databaseUrl) : { commits: 0, cpuMs: 0 })
   return async (work) => {
-    const [before, stored, asked] = [await redis(), await postgres(), requests()]
+    const [before, asked] = [await postgres(), requests()]
     const cpu = process.cpuUsage()
     const began = performance.now()
     await work()
@@ -116,15 +112,13 @@ function meterOf({ databaseUrl, queueUrl }: Places, requests: () => number): Met
     const { user, system } = process.cpuUsage(cpu)
     // Postgres tells of what was committed a second later.
     await sleep(1200)
-    const [after, storedThen] = [await redis(), await postgres()]
+    const after = await postgres()
     return {
       cpuMs: (user + system) / 1000,
       tookMs,
       requests: requests() - asked,
-      commits: storedThen.commits - stored.commits,
-      warehouseMs: storedThen.cpuMs - stored.cpuMs,
-      redisMs: after.cpuMs - before.cpuMs,
-      redisCommands: after.commands - before.commands,
+      commits: after.commits - before.commits,
+      warehouseMs: after.cpuMs - before.cpuMs,
     }
   }
 }
