@@ -293,6 +293,14 @@ export const tables = {
       state: ['text', 'slots that are taken, and until when'],
     },
   },
+  sync_keys: {
+    note: 'When each key was last used, wherever its request budget is kept.',
+    key: ['name'],
+    columns: {
+      name: ['key', 'fingerprint of the key'],
+      used_at: ['integer', 'milliseconds since 1970, by the clock of the database'],
+    },
+  },
   sync_workers: {
     note: 'The workers that live, or lived until lately.',
     key: ['id'],

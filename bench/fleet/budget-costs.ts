@@ -35,7 +35,9 @@ async function spend(cell: BudgetCell): Promise<void> {
     writeRate: { requests: 120, windowMs: 60_000 },
     reserve: 0,
   }
-  const budget = createBudget(createSharedStore({ policy, cell, isQuiet: async () => true, onLost: () => {} }))
+  const budget = createBudget(
+    createSharedStore({ policy, cell, use: { isQuiet: async () => true, note: async () => {} }, onLost: () => {} }),
+  )
   for (let n = 0; n < requestsEach; n++) {
     const lease = await budget.acquire({ lane: 'fresh', write: false, deadlineMs: usualDeadlineMs })
     await sleep(apartMs)

@@ -16,6 +16,7 @@ export async function workers(db: Kysely<unknown>, kind: DatabaseKind): Promise<
       paused_why ${text}, budget_lost_at ${integer}, budget_lost_why ${text}, primary key (project_id))`,
     `create table sync_budgets (name ${key} not null, version ${text} not null, state ${text} not null,
       primary key (name))`,
+    `create table sync_keys (name ${key} not null, used_at ${integer} not null, primary key (name))`,
     `create table sync_workers (id ${key} not null, host ${text} not null, pid ${integer} not null,
       process ${text} not null, queue ${text} not null, since ${time} not null, beat_at ${integer} not null,
       primary key (id))`,

@@ -10,17 +10,15 @@ import type { BudgetCell, Reading } from '../core/budget-cell.ts'
 import type { BudgetStore } from '../core/budget-store.ts'
 import { fromText, toText } from '../core/budget-text.ts'
 import { close, doubt, open } from '../core/closing.ts'
+import { type KeyUse, noteEveryMs } from '../core/key-use.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import { createStateStore, type Update } from './state-store.ts'
 
 export type SharedStoreOptions = {
   readonly policy: BudgetPolicy
   readonly cell: BudgetCell
-  /**
-   * Whether it is certain, from elsewhere, that nobody used the key for a deadline and a window: asked by a process that
-   * starts and finds nothing, or nothing that it can believe.
-   */
-  readonly isQuiet: () => Promise<boolean>
+  /** Asked by a process that starts and finds nothing, or nothing that it can believe. Told before the key is used. */
+  readonly use: KeyUse
   /** Called by the one process that closes the budget. `why` goes on where `the request budget is closed: ` ends. */
   readonly onLost: (why: string) => void
   /** How long a request of any process can take at most, from asking for its slot. */
@@ -42,9 +40,11 @@ const patienceMs = 10_000
 
 /** Updates reject where the cell is out of reach; the next one tries again. */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
-  const { policy, cell, onLost, deadlineMs = usualDeadlineMs, random = Math.random } = options
+  const { policy, cell, use, onLost, deadlineMs = usualDeadlineMs, random = Math.random } = options
   const { monotonic = () => uptime() * 1000 } = options
+  const forgottenMs = deadlineMs + Math.max(policy.rate.windowMs, policy.writeRate.windowMs) + noteEveryMs
   let last: Look | null = null
+  let notedAt = Number.NEGATIVE_INFINITY
 
   /** `isQuiet`: asked at most once a round. */
   async function judge(reading: Reading, isQuiet: () => Promise<boolean>): Promise<Base> {
@@ -60,9 +60,16 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     return { state: close(policy, known, now, deadlineMs), begun: true, why }
   }
 
+  /** Where it cannot be noted nothing is granted: a slot is lost, and nobody is harmed. */
+  async function note(at: Ms): Promise<void> {
+    if (at - notedAt < noteEveryMs) return
+    await within(patienceMs, use.note())
+    notedAt = at
+  }
+
   async function commit(steps: readonly Joined[]): Promise<void> {
     let quiet: Promise<boolean> | undefined
-    const isQuiet = () => (quiet ??= within(patienceMs, options.isQuiet()).catch(() => false))
+    const isQuiet = () => (quiet ??= within(patienceMs, use.isQuiet(forgottenMs)).catch(() => false))
     // Before the reading: then no more time has passed by the keeper's clock than by ours.
     const at = monotonic()
     let reading = await within(patienceMs, cell.read())
@@ -77,6 +84,7 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
         // What was only looked at and not written has not happened.
         if (changed || !base.begun) last = { state, now: reading.now, at }
         if (changed && base.why !== null) onLost(base.why)
+        if (changed) await note(at)
         for (const finish of done) finish()
         return
       }

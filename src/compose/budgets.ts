@@ -5,7 +5,6 @@ import { openRedis } from '../api/redis-cell.ts'
 import { createSharedStore } from '../api/shared-store.ts'
 import { createMemoryStore } from '../api/state-store.ts'
 import type { ProjectConfig } from '../config.ts'
-import { usualDeadlineMs } from '../core/budget.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 
@@ -13,8 +12,6 @@ export type Budgets = {
   readonly of: (project: ProjectConfig) => Budget
   /** Those that have been used. */
   readonly known: (project: ProjectConfig) => Budget | null
-  /** The locks under which this process makes requests: what it has made itself is known to its budget. */
-  readonly holders: Set<string>
   readonly close: () => void
 }
 
@@ -24,20 +21,18 @@ export function openBudgets(queueUrl: string, warehouse: Warehouse | null, log: 
     ? openRedis(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why }))
     : null
   const opened = new Map<string, Budget>()
-  const holders = new Set<string>()
 
   const open = (project: ProjectConfig, name: string): Budget => {
     const { rate, writeRate, reserve, projectId } = project
     const policy = { rate, writeRate, reserve }
     const cell = redis?.cell(name) ?? warehouse?.budgetCell(name)
-    if (cell === undefined) return createBudget(createMemoryStore(policy))
-    const withinMs = usualDeadlineMs + rate.windowMs
-    const isQuiet = async () => (await warehouse?.isQuiet(projectId, withinMs, Date.now(), holders)) ?? false
+    const use = warehouse?.keyUse(name)
+    if (cell === undefined || use === undefined) return createBudget(createMemoryStore(policy))
     const onLost = (why: string) => {
       log.warn({ event: 'budget.closed', project: project.name, why })
       warehouse?.fleet.noteLostBudget(projectId, why, Date.now()).catch(() => {})
     }
-    return createBudget(createSharedStore({ policy, cell, isQuiet, onLost }))
+    return createBudget(createSharedStore({ policy, cell, use, onLost }))
   }
 
   return {
@@ -48,7 +43,6 @@ export function openBudgets(queueUrl: string, warehouse: Warehouse | null, log: 
       return budget
     },
     known: (project) => opened.get(fingerprint(project)) ?? null,
-    holders,
     close: () => redis?.close(),
   }
 }

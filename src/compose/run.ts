@@ -28,7 +28,6 @@ export async function runUnder(
   project: ProjectConfig,
   ask: RunAsk,
 ): Promise<{ readonly synced: Synced; readonly requests: number; readonly lost: boolean }> {
-  budgets.holders.add(lock.token)
   const service = connect(project, budgets.of(project), ask)
   let lost = false
   const stopBeating = keepAlive(lock, () => {
@@ -56,7 +55,6 @@ export async function runUnder(
     stopBeating()
     await service.client.close()
     await lock.release()
-    budgets.holders.delete(lock.token)
   }
 }
 

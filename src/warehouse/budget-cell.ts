@@ -2,14 +2,20 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { type BudgetCell, type Reading, swapWithinMs } from '../core/budget-cell.ts'
+import type { KeyUse } from '../core/key-use.ts'
 import { databaseClock } from './dialect.ts'
+import { keyUse } from './key-use.ts'
 import { bootId } from './process.ts'
 import { type Db, openKysely, type Sessions } from './session.ts'
 
-export type BudgetCells = { readonly cell: (name: string) => BudgetCell; readonly close: () => Promise<void> }
+export type Budgets = {
+  readonly cell: (name: string) => BudgetCell
+  readonly use: (name: string) => KeyUse
+  readonly close: () => Promise<void>
+}
 
 /** Connections of their own, from the first use on: what a budget commits must not be undone with somebody's page. */
-export function createBudgetCells(sessions: Sessions): BudgetCells {
+export function createBudgets(sessions: Sessions): Budgets {
   let apart: Db | undefined
   const database = () => {
     apart ??= openKysely(sessions.apart())
@@ -17,6 +23,7 @@ export function createBudgetCells(sessions: Sessions): BudgetCells {
   }
   return {
     cell: (name) => budgetCell(database, sessions.kind, name),
+    use: (name) => keyUse(database, sessions.kind, name),
     close: async () => {
       await apart?.destroy()
     },

@@ -3,19 +3,19 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { BudgetCell } from '../core/budget-cell.ts'
+import type { KeyUse } from '../core/key-use.ts'
 import type { Mirror } from '../core/mirror.ts'
 import type { Rate } from '../core/rate.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import { UserError } from '../core/user-error.ts'
-import { createBudgetCells } from './budget-cell.ts'
+import { createBudgets } from './budget-cell.ts'
 import { type Fleet, fleetOf } from './fleet.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { type Migrated, migrate, requireSchema } from './migrate.ts'
 import { createMirror, type MirrorOptions, type Reader } from './mirror.ts'
 import { type Place, parseDatabaseUrl } from './place.ts'
 import { postgresSessions } from './postgres.ts'
-import { isQuiet } from './runs.ts'
 import { type Db, openKysely, type Sessions } from './session.ts'
 import { sqliteSessions } from './sqlite.ts'
 import { readStatus } from './status.ts'
@@ -32,8 +32,8 @@ export type Warehouse = {
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
   /** The request budget of that name, shared by all processes that have this warehouse open, for reading or for writing. */
   readonly budgetCell: (name: string) => BudgetCell
-  /** Whether nobody but the holders of these locks has asked the service for anything within `withinMs`, as far as runs tell. */
-  readonly isQuiet: (project: string, withinMs: number, now: number, own: ReadonlySet<string>) => Promise<boolean>
+  /** When the key of that budget was used, wherever the budget is kept. */
+  readonly keyUse: (name: string) => KeyUse
   /** What workers tell each other. */
   readonly fleet: Fleet
   /** One statement of SQL for a person to see; rows as they come. */
@@ -94,7 +94,7 @@ export async function warehouseOver(sessions: Sessions, write = true): Promise<W
 }
 
 function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Warehouse {
-  const budgets = createBudgetCells(sessions)
+  const budgets = createBudgets(sessions)
   return {
     kind: sessions.kind,
     migrated,
@@ -102,7 +102,7 @@ function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Wareho
     lock: (project, streams, now) => takeLock(db, sessions.kind, project, streams, now),
     status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
     budgetCell: budgets.cell,
-    isQuiet: (project, withinMs, now, own) => isQuiet({ db, project }, withinMs, now, own),
+    keyUse: budgets.use,
     fleet: fleetOf(db),
     query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
     close: async () => {

@@ -117,23 +117,6 @@ export async function recentRequests({ db, project }: Own, withinMs: number, now
   return { count, lastAt: rows.reduce((last, row) => Math.max(last, row.beat_at), 0) }
 }
 
-/** Whether no run of others has asked the service for anything within `withinMs`; `own`: the locks of this process. */
-export async function isQuiet(
-  { db, project }: Own,
-  withinMs: number,
-  now: number,
-  own: ReadonlySet<string>,
-): Promise<boolean> {
-  const rows = await db
-    .selectFrom('sync_runs')
-    .select(['holder', 'requests', 'finished_at'])
-    .where('project_id', '=', project)
-    .where('beat_at', '>', now - withinMs)
-    .execute()
-  // A run that has just begun may have asked already, and not said so yet.
-  return rows.every((row) => own.has(row.holder ?? '') || (row.requests === 0 && row.finished_at !== null))
-}
-
 /** Forgets runs that changed nothing, once they are older than `olderThan` (RFC 3339). Rows name only runs that did. */
 export async function forgetIdleRuns(db: Db, olderThan: string): Promise<number> {
   const { numDeletedRows } = await db

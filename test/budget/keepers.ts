@@ -7,6 +7,7 @@ import { createSharedStore, type SharedStoreOptions } from '../../src/api/shared
 import type { BudgetCell, Reading } from '../../src/core/budget-cell.ts'
 import { swapWithinMs } from '../../src/core/budget-cell.ts'
 import type { BudgetStore } from '../../src/core/budget-store.ts'
+import type { KeyUse } from '../../src/core/key-use.ts'
 import { databases } from '../support/databases.ts'
 import { startRedis } from '../support/redis-server.ts'
 import type { Server } from '../support/server.ts'
@@ -97,13 +98,16 @@ export const policy = {
   reserve: 0,
 }
 
+/** Nobody used the key before. */
+export const neverUsed: KeyUse = { isQuiet: async () => true, note: async () => {} }
+
 /** A process's store, and what it said was lost. */
 export function storeOver(cell: BudgetCell, options: Partial<SharedStoreOptions> = {}) {
   const lost: string[] = []
   const store: BudgetStore = createSharedStore({
     policy,
     cell,
-    isQuiet: async () => true,
+    use: neverUsed,
     onLost: (why) => lost.push(why),
     ...options,
   })

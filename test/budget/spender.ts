@@ -25,7 +25,7 @@ const budget = createBudget(
   createSharedStore({
     policy: task.policy,
     cell: await cellAt(task.store),
-    isQuiet: async () => task.quiet,
+    use: { isQuiet: async () => task.quiet, note: async () => {} },
     onLost: (why) => process.stdout.write(`lost: ${why}\n`),
     deadlineMs: task.timeoutMs + 1000,
   }),

@@ -17,7 +17,7 @@ import type { BudgetCell } from '../../src/core/budget-cell.ts'
 import type { BudgetStore } from '../../src/core/budget-store.ts'
 import { lanes } from '../../src/core/lane.ts'
 import { view } from '../../src/core/outlook.ts'
-import { inVariable, keepers, overwrite, policy, storeOver } from './keepers.ts'
+import { inVariable, keepers, neverUsed, overwrite, policy, storeOver } from './keepers.ts'
 
 const deadlineMs = 31_000
 const read: Ask = { lane: 'fresh', write: false, deadlineMs }
@@ -179,16 +179,41 @@ for (const keeper of keepers) {
 
     test('a process that starts without a record is let in only if it is certain that nobody used the key', async () => {
       const kept = await keeper.make()
-      const doubting = storeOver(await kept.connect(), { isQuiet: async () => false })
+      const doubting = storeOver(await kept.connect(), {
+        use: { ...neverUsed, isQuiet: async () => false },
+      })
       expect(await doubting.store.take('me', [read])).toHaveProperty('waitMs')
       expect(doubting.lost).toHaveLength(1)
       await kept.forget()
-      const failing = storeOver(await kept.connect(), { isQuiet: () => Promise.reject(new Error('who knows')) })
+      const failing = storeOver(await kept.connect(), {
+        use: { ...neverUsed, isQuiet: () => Promise.reject(new Error('who knows')) },
+      })
       expect(await failing.store.take('me', [read])).toHaveProperty('waitMs')
       await kept.forget()
       const certain = storeOver(await kept.connect())
       expect(await certain.store.take('me', [read])).toHaveProperty('lease')
       expect(certain.lost).toEqual([])
+    })
+
+    test('processes that start side by side are all let in, though each notes that it uses the key', async () => {
+      const kept = await keeper.make()
+      let used = false
+      const use = {
+        isQuiet: async () => !used,
+        note: async () => {
+          used = true
+        },
+      }
+      const processes = await Promise.all([1, 2, 3, 4].map(async () => storeOver(await kept.connect(), { use })))
+      const decisions = await Promise.all(processes.map(({ store }) => store.take('me', [read])))
+      for (const decision of decisions) expect(decision).toHaveProperty('lease')
+      expect(used).toBe(true)
+    })
+
+    test('nothing is granted where the use of the key cannot be noted', async () => {
+      const kept = await keeper.make()
+      const use = { ...neverUsed, note: () => Promise.reject(new Error('read only')) }
+      await expect(storeOver(await kept.connect(), { use }).store.take('me', [read])).rejects.toThrow('read only')
     })
 
     test('a record that cannot be read, and one from before the last that was seen, close it', async () => {

@@ -105,18 +105,15 @@ for (const db of databases) {
       expect(await used(now + 161_000)).toBe(0)
     })
 
-    test('it is quiet where nobody else asked lately, and a run that has just begun may have asked', async () => {
+    test('a key is quiet until it is used, and again some time after', async () => {
       const { warehouse } = await world(db)
-      const quiet = (at: number, own: string[] = []) => warehouse.isQuiet('desk', 60_000, at, new Set(own))
-      expect(await quiet(now)).toBe(true)
-      const mirror = warehouse.mirror('desk', { holder: 'ours' })
-      const run = await mirror.startRun('incremental', now)
-      expect(await quiet(now)).toBe(false)
-      expect(await quiet(now, ['ours'])).toBe(true)
-      await mirror.beat(run, 3, now + 1000)
-      await mirror.finishRun(run, 'complete', [], now + 1000)
-      expect(await quiet(now + 60_000)).toBe(false)
-      expect(await quiet(now + 61_001)).toBe(true)
+      const [ours, other] = [warehouse.keyUse('ours'), warehouse.keyUse('other')]
+      expect(await ours.isQuiet(60_000)).toBe(true)
+      await ours.note()
+      await ours.note()
+      expect(await ours.isQuiet(60_000)).toBe(false)
+      expect(await ours.isQuiet(-1)).toBe(true)
+      expect(await other.isQuiet(60_000)).toBe(true)
     })
 
     test('runs that changed nothing are forgotten after a while, and streams keep how they stand', async () => {

@@ -1,0 +1,21 @@
+/** When each key was last used, by the clock of the database: a row each, which outlives a budget that is kept elsewhere. */
+import { sql } from 'kysely'
+import type { DatabaseKind } from '../../schema/portable.ts'
+import type { KeyUse } from '../core/key-use.ts'
+import { databaseClock } from './dialect.ts'
+import type { Db } from './session.ts'
+
+export function keyUse(database: () => Db, kind: DatabaseKind, name: string): KeyUse {
+  const now = sql`cast(${databaseClock(kind)} as bigint)`
+  return {
+    isQuiet: async (withinMs) => {
+      const { rows } =
+        await sql`select 1 from sync_keys where name = ${name} and used_at > ${now} - ${withinMs}`.execute(database())
+      return rows.length === 0
+    },
+    note: async () => {
+      await sql`insert into sync_keys (name, used_at) values (${name}, ${now})
+        on conflict (name) do update set used_at = excluded.used_at`.execute(database())
+    },
+  }
+}
