@@ -57,8 +57,13 @@ let redis: Promise<OwnRedis> | undefined
 afterAll(async () => (await redis)?.stop())
 
 async function inRedis(): Promise<Place> {
+  return place(await redisUrl(), `test-${randomUUID()}`, '', async () => {})
+}
+
+/** One server a test file. */
+export async function redisUrl(): Promise<string> {
   redis ??= startOwnRedis({ durable: true })
-  return place((await redis).url, `test-${randomUUID()}`, '', async () => {})
+  return (await redis).url
 }
 
 async function inFrailRedis() {
@@ -67,10 +72,16 @@ async function inFrailRedis() {
 }
 
 async function inPostgres(): Promise<Place> {
+  const { url, drop } = jobSchema()
+  return place(url, 'unused', '', drop)
+}
+
+/** A schema for the jobs of one test, which makes it by using it. */
+export function jobSchema() {
   const url = new URL(inject('postgresUrl'))
   const schema = `jobs_${randomUUID().replaceAll('-', '')}`
   url.searchParams.set('schema', schema)
-  return place(url.href, 'unused', '', () => administer(inject('postgresUrl'), `drop schema ${schema} cascade`))
+  return { url: url.href, drop: () => administer(inject('postgresUrl'), `drop schema if exists ${schema} cascade`) }
 }
 
 async function inFrailPostgres() {
@@ -91,9 +102,8 @@ let template: Promise<string> | undefined
 afterAll(async () => template && rmSync(await template, { recursive: true }))
 
 /** A folder where the embedded store was used before, with nothing in it. */
-export async function queueFolder(): Promise<string> {
+export async function queueFolder(folder = emptyFolder()): Promise<string> {
   template ??= makeTemplate()
-  const folder = emptyFolder()
   cpSync(await template, folder, { recursive: true })
   return folder
 }

@@ -76,11 +76,11 @@ export type Unlike = {
 const compared = ['conversations', 'messages', 'visitors', 'visitor_activity', 'calls', 'call_recordings'] as const
 
 /** Every row in which the mirror and the service differ. */
-export async function unlike(warehouse: Warehouse, sandbox: Sandbox): Promise<Unlike[]> {
-  const mirror = warehouse.mirror(sandbox.projectId)
+export async function unlike(warehouse: Warehouse, sandbox: Sandbox, projectId = sandbox.projectId): Promise<Unlike[]> {
+  const mirror = warehouse.mirror(projectId)
   const found: Unlike[] = []
   for (const stream of compared) {
-    const there = truthOf(sandbox, stream)
+    const there = truthOf(sandbox, stream, projectId)
     const here = new Map<string, string>()
     for (let after: readonly string[] | null = null; ; ) {
       const rows: Awaited<ReturnType<typeof mirror.readRows>> = await mirror.readRows(stream, after, 1000)
@@ -104,9 +104,9 @@ export async function unlike(warehouse: Warehouse, sandbox: Sandbox): Promise<Un
   return found
 }
 
-function truthOf(sandbox: Sandbox, stream: (typeof compared)[number]): Map<string, string> {
+function truthOf(sandbox: Sandbox, stream: (typeof compared)[number], projectId: string): Map<string, string> {
   const rows = new Map<string, string>()
-  for (const { id, parentId, row } of sandbox.truth(stream)) {
+  for (const { id, parentId, row } of sandbox.truth(stream, projectId)) {
     // Through JSON, as it crosses the wire: a lone surrogate or a big integer is what its text says.
     const json = canonical(parseJson(stringifyJson(row as Json)))
     if (stream === 'visitor_activity') rows.set(countedKey(rows, parentId!, json), json)

@@ -1,0 +1,88 @@
+/** A worker's life, as whoever runs it sees it: the process, the service and the warehouse, on each kind of queue. */
+import { expect, onTestFailed, test } from 'vitest'
+import type { ChangeKind } from '../../src/sandbox/churn.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { unlike } from '../mirror/mirroring.ts'
+import { offices } from './offices.ts'
+import { startProcess } from './process.ts'
+import type { Line, Words } from './words.ts'
+
+const size = {
+  conversations: 130,
+  visitors: 40,
+  calls: 30,
+  messagesPerConversation: [1, 6],
+  activityPerVisitor: [0, 4],
+  days: 5,
+} as const
+
+/** What shows in the lists at once, unless it is a second change within one second: that one shows two minutes later. */
+const visible: readonly ChangeKind[] = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall']
+
+/** Resolves when the mirror equals the service. */
+async function equal(worker: Words, warehouse: Warehouse, sandbox: Sandbox): Promise<void> {
+  let differences = await unlike(warehouse, sandbox)
+  onTestFailed(() => void process.stderr.write(`What differs: ${JSON.stringify(differences.slice(0, 5))}\n`))
+  while (differences.length > 0) {
+    await worker.next()
+    differences = await unlike(warehouse, sandbox)
+  }
+}
+
+const began = ({ time, took_ms }: Line) => Date.parse(time) - Number(took_ms)
+
+/** The conversations whose messages were asked for. */
+const reread = (sandbox: Sandbox) =>
+  sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
+
+for (const { kind, make } of offices) {
+  test(`a worker mirrors, follows, stops when told, and goes on where it was — ${kind}`, async () => {
+    const office = await make()
+    const sandbox = await startSandbox({ seed: 5, size, switches: { 'rate.kind': 'off', 'latency.after': 5 } })
+    const warehouse = await office.open()
+    try {
+      const first = startProcess(office, sandbox)
+      await equal(first, warehouse, sandbox)
+
+      // The first round after a change sees all of it.
+      const changedAt = Date.now()
+      sandbox.advance(2000)
+      sandbox.churn(40, 7, visible)
+      await equal(first, warehouse, sandbox)
+      const seen = first.log.filter((it) => it.stream === 'conversations' && began(it) > changedAt && it.changed !== 0)
+      expect(seen.length).toBeLessThanOrEqual(1)
+
+      // Told to stop in the middle of its work, it ends well, and soon.
+      sandbox.set({ 'latency.after': 100 })
+      sandbox.advance(2000)
+      sandbox.churn(60, 8, visible)
+      await first.says(
+        ({ event, stream, time }) =>
+          event === 'pass.ended' && stream === 'conversations' && Date.parse(time) > changedAt + 2000,
+      )
+      first.child.kill('SIGTERM')
+      const toldAt = performance.now()
+      expect(await first.ended).toBe(0)
+      expect(performance.now() - toldAt).toBeLessThan(10_000)
+      expect(first.log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([])
+      expect(await warehouse.query('select 1 from sync_runs where finished_at is null')).toEqual([])
+
+      // The next one reads what is missing, and nothing that was read.
+      const behind = new Set((await unlike(warehouse, sandbox)).map(({ key }) => key.split('/')[0]!))
+      expect(behind.size).toBeGreaterThan(0)
+      sandbox.set({ 'latency.after': 1 })
+      sandbox.resetLog()
+      const second = startProcess(office, sandbox)
+      await equal(second, warehouse, sandbox)
+      const read = reread(sandbox)
+      expect(read.filter((id) => !behind.has(id))).toEqual([])
+      expect(new Set(read).size).toBe(read.length)
+      second.child.kill('SIGTERM')
+      expect(await second.ended).toBe(0)
+    } finally {
+      await sandbox.stop()
+      await office.drop()
+    }
+  }, 60_000)
+}

@@ -1,0 +1,46 @@
+/** `deskmirror start` as a process of its own. It does not outlive its test. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { onTestFailed, onTestFinished } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { environment, launcher } from '../cli/run.ts'
+import type { Office } from './offices.ts'
+import { type Words, words } from './words.ts'
+
+export type Running = Words & {
+  readonly child: ChildProcess
+  /** Resolves to the exit code, null after a kill. */
+  readonly ended: Promise<number | null>
+}
+
+export function startProcess(
+  { databaseUrl, queueUrl }: Pick<Office, 'databaseUrl' | 'queueUrl'>,
+  sandbox: Sandbox,
+  variables: Readonly<Record<string, string>> = {},
+): Running {
+  const child = spawn(process.execPath, [launcher, 'start'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: environment({
+      DESKMIRROR_BASE_URL: sandbox.baseUrl,
+      DESKMIRROR_PROJECT_ID: sandbox.projectId,
+      DESKMIRROR_API_KEY: sandbox.key,
+      DESKMIRROR_DATABASE_URL: databaseUrl,
+      DESKMIRROR_QUEUE_URL: queueUrl,
+      DESKMIRROR_HTTP: '127.0.0.1:0',
+      DESKMIRROR_RATE: '1000000000/60s',
+      DESKMIRROR_SCHEDULE_INCREMENTAL: '2s',
+      ...variables,
+    }),
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  const gone = ended.then((code) => {
+    throw new Error(`the worker ended with ${code}. ${spoken.last()}`)
+  })
+  gone.catch(() => {})
+  const spoken = words(gone)
+  onTestFailed(() => void process.stderr.write(spoken.last()))
+  createInterface({ input: child.stderr! }).on('line', spoken.hear)
+  return { ...spoken, child, ended }
+}

@@ -1,0 +1,171 @@
+/** How a worker behaves among its projects, its schedules and its fellows, on each kind of queue. */
+import { rmSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { openBackend } from '../../jobs/backends/backend.ts'
+import { queueFolder } from '../../jobs/folder.ts'
+import { secret } from '../../src/core/secret.ts'
+import { createLog } from '../../src/log.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { projectOf, unlike } from '../mirror/mirroring.ts'
+import { type Office, offices } from './offices.ts'
+import type { Words } from './words.ts'
+import { configFor, often, startHere } from './worker.ts'
+
+const silent = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
+
+for (const { kind, make } of offices) {
+  describe(`a worker whose jobs are kept in: ${kind}`, () => {
+    let office: Office
+    let warehouse: Warehouse
+    beforeEach(async () => {
+      office = await make()
+      warehouse = await office.open()
+    })
+    afterEach(() => office.drop())
+
+    const sandboxOf = async (options: Parameters<typeof startSandbox>[0]) => {
+      const size = { conversations: 8, visitors: 5, calls: 3, messagesPerConversation: [1, 3], days: 3 } as const
+      const sandbox = await startSandbox({
+        seed: 3,
+        size,
+        ...options,
+        switches: { 'rate.kind': 'off', ...options?.switches },
+      })
+      onTestFinished(sandbox.stop)
+      return sandbox
+    }
+    const equal = async (worker: Words, sandbox: Sandbox, projectId?: string) => {
+      while ((await unlike(warehouse, sandbox, projectId)).length > 0) await worker.next()
+    }
+
+    test('brings news while years of history are still to be read', async () => {
+      const size = { conversations: 150, visitors: 0, calls: 0, messagesPerConversation: [2, 2], days: 300 } as const
+      const sandbox = await sandboxOf({ size, switches: { 'latency.after': 20 } })
+      const project = projectOf(sandbox, {
+        ...often,
+        streams: ['conversations', 'messages'],
+        rate: { requests: 2000, windowMs: 60_000 },
+      })
+      const worker = await startHere(configFor(office, [project], { concurrency: 1 }), { portionMs: 200 })
+      await worker.says(({ event, stream }) => event === 'pass.more' && stream === 'messages')
+      const { id } = sandbox.mutate.addConversation(undefined, 'Is anybody there?')
+      const arrived = () => warehouse.query(`select 1 from messages where conversation_id = '${id}'`)
+      while ((await arrived()).length === 0) await worker.next()
+      const [left] = await warehouse.query(`select count(*) as n from sync_children where due_at is not null`)
+      expect(Number(left!.n)).toBeGreaterThan(0)
+      sandbox.set({ 'latency.after': 0 })
+      await equal(worker, sandbox)
+    })
+
+    test('lets a project whose key is denied rest, alone, until the key is another', async () => {
+      const sandbox = await sandboxOf({ projects: [{ seed: 9 }] })
+      const [one, two] = sandbox.projectIds as [string, string]
+      const good = projectOf(sandbox, { ...often, name: 'good' })
+      const denied = projectOf(sandbox, { ...often, name: 'denied', projectId: two, apiKey: secret('svc_live_wrong') })
+      const worker = await startHere(configFor(office, [good, denied]))
+      await worker.says(({ event, project }) => event === 'project.paused' && project === 'denied')
+      await equal(worker, sandbox, one)
+      sandbox.advance(2000)
+      sandbox.mutateIn(one).addConversation()
+      await equal(worker, sandbox, one)
+      const { paused } = await warehouse.status(two, Date.now(), denied.rate)
+      expect(paused).toMatchObject({ why: expect.stringMatching(/key/) })
+      expect(sandbox.counts().byStatus['401']).toBeLessThan(10)
+
+      sandbox.addKey({ key: 'svc_live_right' }, two)
+      worker.reload(configFor(office, [good, { ...denied, apiKey: secret('svc_live_right') }]))
+      await equal(worker, sandbox, two)
+      expect((await warehouse.status(two, Date.now(), denied.rate)).paused).toBeNull()
+    })
+
+    test('takes projects in and lets them go when it reads its configuration again', async () => {
+      const sandbox = await sandboxOf({ projects: [{ seed: 9 }] })
+      const [one, two] = sandbox.projectIds as [string, string]
+      const first = projectOf(sandbox, { ...often, name: 'first' })
+      const second = projectOf(sandbox, {
+        ...often,
+        name: 'second',
+        projectId: two,
+        apiKey: secret(`${sandbox.key}_2`),
+      })
+      const worker = await startHere(configFor(office, [first]))
+      await equal(worker, sandbox, one)
+      expect(worker.reload(configFor(office, [second], { concurrency: 9 }))).toEqual(['concurrency'])
+      await equal(worker, sandbox, two)
+      const asked = () => sandbox.log().filter(({ path }) => path.includes(one)).length
+      const before = asked()
+      sandbox.mutateIn(two).addConversation()
+      await equal(worker, sandbox, two)
+      expect(asked()).toBe(before)
+    })
+
+    test('goes on when its queue has lost everything', async () => {
+      const sandbox = await sandboxOf({})
+      const config = configFor(office, [projectOf(sandbox, often)])
+      const worker = await startHere(config)
+      await equal(worker, sandbox)
+      if (kind === 'embedded') {
+        await worker.stop()
+        rmSync(queueFolder(office.databaseUrl), { recursive: true })
+        sandbox.mutate.addConversation()
+        return equal(await startHere(config), sandbox)
+      }
+      const backend = await openBackend(office.queueUrl, { folder: '', log: silent })
+      for (const name of ['clock', 'passes', 'backfill']) await backend.queue(name).obliterate({ force: true })
+      await backend.close()
+      sandbox.mutate.addConversation()
+      await equal(worker, sandbox)
+    })
+  })
+}
+
+for (const { kind, make } of offices.filter((it) => it.kind !== 'embedded')) {
+  describe(`workers that share a queue in: ${kind}`, () => {
+    let office: Office
+    let warehouse: Warehouse
+    beforeEach(async () => {
+      office = await make()
+      warehouse = await office.open()
+    })
+    afterEach(() => office.drop())
+
+    test('do each thing once, and one takes over what another leaves', async () => {
+      const size = { conversations: 120, visitors: 30, calls: 20, messagesPerConversation: [1, 3], days: 5 } as const
+      const sandbox = await startSandbox({ seed: 4, size, switches: { 'rate.kind': 'off', 'latency.after': 3 } })
+      onTestFinished(sandbox.stop)
+      const config = configFor(office, [projectOf(sandbox, often)])
+      const workers = [
+        await startHere(config, { portionMs: 100 }),
+        await startHere(config, { portionMs: 100 }),
+      ] as const
+      while ((await unlike(warehouse, sandbox)).length > 0) await Promise.race(workers.map((it) => it.next()))
+      const read = sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
+      expect(new Set(read).size).toBe(read.length)
+      expect((await warehouse.status(sandbox.projectId, Date.now(), config.projects[0]!.rate)).workers).toHaveLength(2)
+
+      await workers[0].stop()
+      sandbox.mutate.addConversation()
+      while ((await unlike(warehouse, sandbox)).length > 0) await workers[1].next()
+    })
+
+    test('drop a job that no version of ours has written, and go on', async () => {
+      const sandbox = await startSandbox({
+        seed: 4,
+        switches: { 'rate.kind': 'off' },
+        size: { conversations: 3, visitors: 2, calls: 1 },
+      })
+      onTestFinished(sandbox.stop)
+      const worker = await startHere(configFor(office, [projectOf(sandbox, often)]))
+      const backend = await openBackend(office.queueUrl, { folder: '', log: silent })
+      const passes = backend.queue<unknown>('passes')
+      await passes.add('x', { project: 'desk', stream: 'messages', mode: 'everything' })
+      await passes.add('x', { project: 'nobody', stream: 'messages', mode: 'incremental' })
+      await passes.add('x', 'hello')
+      for (const _ of [1, 2, 3]) await worker.next()
+      while (worker.log.filter(({ event }) => event === 'job.dropped').length < 3) await worker.next()
+      while ((await unlike(warehouse, sandbox)).length > 0) await worker.next()
+      await backend.close()
+    })
+  })
+}

@@ -1,0 +1,33 @@
+/** A worker within the test's own process, over a sandbox. It does not outlive its test. */
+import { onTestFailed, onTestFinished } from 'vitest'
+import { startWorker, type WorkerOptions } from '../../jobs/worker.ts'
+import type { Config, ProjectConfig } from '../../src/config.ts'
+import { createLog } from '../../src/log.ts'
+import { configOf } from '../mirror/mirroring.ts'
+import type { Office } from './offices.ts'
+import { words } from './words.ts'
+
+/** A round each second, and only when asked for by the test: nothing at night. */
+export const often: Pick<ProjectConfig, 'schedules'> = {
+  schedules: {
+    incremental: { kind: 'every', ms: 1000 },
+    reconcile: { kind: 'off' },
+    analytics: { kind: 'off' },
+    availability: { kind: 'off' },
+  },
+}
+
+export function configFor(office: Office, projects: readonly ProjectConfig[], over: Partial<Config> = {}): Config {
+  return { ...configOf(office.databaseUrl, projects[0]!), projects, queueUrl: office.queueUrl, concurrency: 4, ...over }
+}
+
+export async function startHere(config: Config, options: Partial<WorkerOptions> = {}) {
+  const ended = Promise.withResolvers<never>()
+  ended.promise.catch(() => {})
+  const spoken = words(ended.promise)
+  onTestFailed(() => void process.stderr.write(spoken.last()))
+  const log = createLog({ level: 'debug', pretty: false, secrets: [], write: spoken.hear })
+  const worker = await startWorker(config, { log, onFatal: ended.reject, caretakeEveryMs: 300, ...options })
+  onTestFinished(worker.stop)
+  return { ...spoken, ...worker }
+}
