@@ -1,7 +1,8 @@
 /** A private Postgres: from what is installed, else installed for the purpose where that can be done. */
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { installPostgres } from './install.ts'
 import { findProgram, freePort, guard, ownFolder, type Server, threeTimes, unprivileged } from './server.ts'
 
@@ -18,11 +19,28 @@ const folders = [
 const password = 'only for tests'
 
 export async function startPostgres(): Promise<Server> {
-  const initdb = findProgram('initdb', folders) ?? (await installPostgres(() => findProgram('initdb', folders)))
-  return threeTimes(() => start(dirname(initdb)))
+  return threeTimes(async () => start(await programs(), careless))
 }
 
-async function start(programs: string): Promise<Server> {
+/** One that may be mistreated: never the one that somebody named. It keeps what it has committed. */
+export type OwnPostgres = Server & {
+  /** An `immediate` stop, as after a loss of power. Resolves when it serves again. */
+  readonly crash: () => Promise<void>
+}
+
+export async function startOwnPostgres(): Promise<OwnPostgres> {
+  return threeTimes(async () => start(await programs(), {}))
+}
+
+async function programs(): Promise<string> {
+  const initdb = findProgram('initdb', folders) ?? (await installPostgres(() => findProgram('initdb', folders)))
+  return dirname(initdb)
+}
+
+/** It need not outlive the tests. */
+const careless = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+
+async function start(programs: string, durability: Readonly<Record<string, string>>): Promise<OwnPostgres> {
   const owner = unprivileged('postgres', 'nobody')
   const folder = ownFolder('postgres', owner)
   const data = join(folder, 'data')
@@ -48,15 +66,32 @@ async function start(programs: string): Promise<Server> {
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: folder,
-    // It need not outlive the tests.
-    fsync: 'off',
-    synchronous_commit: 'off',
-    full_page_writes: 'off',
+    ...durability,
     max_connections: 200,
     shared_buffers: '64MB',
   }
   const command = [join(programs, 'postgres'), '-D', data]
   for (const [name, value] of Object.entries(settings)) command.push('-c', `${name}=${value}`)
-  const stop = await guard({ command, folder, owner, signal: 'INT', ready: /ready to accept connections/ })
-  return { url: `postgres://deskmirror:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`, stop }
+  const serve = () => guard({ command, folder, owner, signal: 'INT', ready: /ready to accept connections/ })
+  const stops = [await serve()]
+  return {
+    url: `postgres://deskmirror:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
+    stop: async () => {
+      for (const stop of stops.toReversed()) await stop()
+    },
+    crash: async () => {
+      const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
+      process.kill(pid, 'SIGQUIT')
+      while (existsSync(join(data, 'postmaster.pid')) && isAlive(pid)) await sleep(10)
+      stops.push(await serve())
+    },
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }

@@ -14,6 +14,8 @@ import { configFor, often, startHere } from './worker.ts'
 
 const silent = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
+const few = { conversations: 8, visitors: 5, calls: 3, messagesPerConversation: [1, 3], days: 3 } as const
+
 for (const { kind, make } of offices) {
   describe(`a worker whose jobs are kept in: ${kind}`, () => {
     let office: Office
@@ -25,10 +27,9 @@ for (const { kind, make } of offices) {
     afterEach(() => office.drop())
 
     const sandboxOf = async (options: Parameters<typeof startSandbox>[0]) => {
-      const size = { conversations: 8, visitors: 5, calls: 3, messagesPerConversation: [1, 3], days: 3 } as const
       const sandbox = await startSandbox({
         seed: 3,
-        size,
+        size: few,
         ...options,
         switches: { 'rate.kind': 'off', ...options?.switches },
       })
@@ -40,14 +41,14 @@ for (const { kind, make } of offices) {
     }
 
     test('brings news while years of history are still to be read', async () => {
-      const size = { conversations: 150, visitors: 0, calls: 0, messagesPerConversation: [2, 2], days: 300 } as const
-      const sandbox = await sandboxOf({ size, switches: { 'latency.after': 20 } })
+      const size = { conversations: 250, visitors: 0, calls: 0, messagesPerConversation: [2, 2], days: 300 } as const
+      const sandbox = await sandboxOf({ size, switches: { 'latency.after': 100 } })
       const project = projectOf(sandbox, {
         ...often,
         streams: ['conversations', 'messages'],
         rate: { requests: 2000, windowMs: 60_000 },
       })
-      const worker = await startHere(configFor(office, [project], { concurrency: 1 }), { portionMs: 200 })
+      const worker = await startHere(configFor(office, [project], { concurrency: 1 }), { portionMs: 400 })
       await worker.says(({ event, stream }) => event === 'pass.more' && stream === 'messages')
       const { id } = sandbox.mutate.addConversation(undefined, 'Is anybody there?')
       const arrived = () => warehouse.query(`select 1 from messages where conversation_id = '${id}'`)
@@ -59,7 +60,7 @@ for (const { kind, make } of offices) {
     })
 
     test('lets a project whose key is denied rest, alone, until the key is another', async () => {
-      const sandbox = await sandboxOf({ projects: [{ seed: 9 }] })
+      const sandbox = await sandboxOf({ projects: [{ seed: 9, size: few }] })
       const [one, two] = sandbox.projectIds as [string, string]
       const good = projectOf(sandbox, { ...often, name: 'good' })
       const denied = projectOf(sandbox, { ...often, name: 'denied', projectId: two, apiKey: secret('svc_live_wrong') })
@@ -80,7 +81,7 @@ for (const { kind, make } of offices) {
     })
 
     test('takes projects in and lets them go when it reads its configuration again', async () => {
-      const sandbox = await sandboxOf({ projects: [{ seed: 9 }] })
+      const sandbox = await sandboxOf({ projects: [{ seed: 9, size: few }] })
       const [one, two] = sandbox.projectIds as [string, string]
       const first = projectOf(sandbox, { ...often, name: 'first' })
       const second = projectOf(sandbox, {
