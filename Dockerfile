@@ -1,0 +1,47 @@
+# deskmirror as a container: what runs, and nothing else. How to run it: docs/operations.md.
+# Debian and not Alpine: it is what the tests run on; musl gives threads small stacks, and the embedded queue is a
+# Postgres in a thread.
+ARG NODE=node:24.19.0-bookworm-slim
+
+FROM ${NODE} AS build
+WORKDIR /build
+# No package that is needed here or below has to run a script of its own to be installed.
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY schema schema
+COPY src src
+COPY jobs jobs
+RUN npm run build
+
+FROM ${NODE} AS packages
+WORKDIR /build
+COPY package.json package-lock.json .npmrc ./
+# `optional`: a compiler that a package would like to have, and a faster decoder of something that is rarely decoded.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
+  && rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/src
+
+FROM ${NODE}
+ARG VERSION=0.1.0
+LABEL org.opencontainers.image.title="deskmirror" \
+  org.opencontainers.image.description="Mirrors a customer-messaging project into SQLite or Postgres" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.licenses="MIT"
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=packages /build/node_modules node_modules
+COPY --from=build /build/dist dist
+COPY package.json LICENSE ./
+COPY bin bin
+# The files belong to root, so the program cannot change itself. Only /data is its own.
+RUN install -d -o node -g node -m 0750 /data
+USER node
+WORKDIR /data
+VOLUME /data
+# Process 1 is the program itself: it hears the signals, and has no children that somebody would have to bury.
+ENTRYPOINT ["node", "/app/bin/deskmirror.js"]
+CMD ["start"]
+STOPSIGNAL SIGTERM
+# Asks within the container, where the worker listens unless `http` says another port or off.
+HEALTHCHECK --interval=30s --timeout=6s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8484/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
