@@ -1,8 +1,8 @@
 /** The one place that joins the rooms: configuration in, the stories told with real parts, reports out. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { checkService } from './check.ts'
 import { type Budgets, openBudgets } from './compose/budgets.ts'
-import { type Held, runUnder } from './compose/run.ts'
+import { hold } from './compose/hold.ts'
+import { runUnder } from './compose/run.ts'
 import { connect, stoppedError } from './compose/service.ts'
 import type { Config, ProjectConfig } from './config.ts'
 import type { RunMode } from './core/mirror.ts'
@@ -169,23 +169,5 @@ async function withBudgets<T>(
     return await work(budgets)
   } finally {
     budgets.close()
-  }
-}
-
-async function hold(
-  warehouse: Warehouse,
-  project: ProjectConfig,
-  { streams, wait, signal, log }: SyncOptions,
-): Promise<Held> {
-  for (let told = false; ; told = true) {
-    const lock = await warehouse.lock(project.projectId, streams, Date.now())
-    if (lock.held) return lock
-    const why = `${lock.holder} has been syncing it since ${lock.since}`
-    if (!wait || signal.aborted) {
-      const next = 'wait for it to end, or run `deskmirror sync --wait`'
-      throw new UserError({ what: `cannot sync the project ${project.name}`, why, next, exitCode: 1 })
-    }
-    if (!told) log.info({ event: 'lock.awaited', project: project.name, holder: lock.holder, since: lock.since })
-    await sleep(1000, undefined, { signal }).catch(() => {})
   }
 }

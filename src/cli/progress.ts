@@ -44,7 +44,10 @@ export function summary(progress: Progress, now: EpochMs): string {
 /** What is left of the burst goes at once, the rest at the pace of the budget. */
 export function timeLeft(requests: number, budget: BudgetView): Ms {
   const paced = Math.max(0, requests - Math.max(0, burst(budget.slots) - budget.inUse))
-  return Math.max(1000, (paced / Math.max(1, budget.slots)) * budget.windowMs) + (budget.pausedForMs ?? 0)
+  return (
+    Math.max(1000, (paced / Math.max(1, budget.slots)) * budget.windowMs) +
+    Math.max(budget.pausedForMs ?? 0, budget.closedForMs ?? 0)
+  )
 }
 
 function pace(streams: readonly Standing[], now: EpochMs): string {
@@ -55,5 +58,7 @@ function pace(streams: readonly Standing[], now: EpochMs): string {
 
 function budgetText(budget: BudgetView): string {
   if (budget.pausedForMs !== null) return `the service asked for a pause: ${duration(budget.pausedForMs)}`
+  if (budget.closedForMs !== null)
+    return `nothing is sent for ${duration(budget.closedForMs)}: the record of the last requests was lost`
   return `budget ${count(budget.inUse)} of ${count(budget.slots)}`
 }

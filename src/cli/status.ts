@@ -61,7 +61,9 @@ export function showStatus(report: StatusReport, verbose: boolean, now: EpochMs)
       ['project', report.project],
       ['last run', lastRun(report, now)],
       ...runningRow(report, now),
-      ...budgetRows(report),
+      ...workerRows(report, now),
+      ...pausedRow(report, now),
+      ...budgetRows(report, now),
     ]),
     ...aligned([header, ...rows]),
     ...reasonLines(report.streams.filter((it) => it.failed !== stopped)),
@@ -85,11 +87,36 @@ function runningRow({ running }: StatusReport, now: EpochMs): string[][] {
   return running === null ? [] : [['running', `${running.holder}, since ${ago(running.since, now)}`]]
 }
 
-function budgetRows({ budget, writebacks }: StatusReport): string[][] {
+function workerRows({ workers }: StatusReport, now: EpochMs): string[][] {
+  return workers.map((it, n) => [
+    n === 0 ? (workers.length === 1 ? 'worker' : 'workers') : '',
+    `${it.holder}, queue ${it.queue}, since ${ago(it.since, now)}`,
+  ])
+}
+
+function pausedRow({ paused }: StatusReport, now: EpochMs): string[][] {
+  if (paused === null) return []
+  const left = duration(Math.max(1000, Date.parse(paused.until) - now))
+  return [['paused', `the service denies the key; tried again in ${left}, or at once with another key: ${paused.why}`]]
+}
+
+/** For how long it is worth telling: whoever looks in the morning wants to know of the night. */
+const lostForMs = 24 * 3_600_000
+
+function lostRow({ lost }: StatusReport['budget'], now: EpochMs): string[][] {
+  if (lost === null || now - Date.parse(lost.at) > lostForMs) return []
+  return [['', `nothing was sent for a while, ${ago(lost.at, now)}: ${lost.why}`]]
+}
+
+function budgetRows({ budget, writebacks }: StatusReport, now: EpochMs): string[][] {
   const used = `${count(budget.usedInWindow)} of ${count(budget.limit)} in the last ${duration(budget.windowMs)}`
   const forecast = budget.forecastMs === 0 ? '' : `; what is due takes about ${duration(budget.forecastMs)}`
   const queue = Object.entries(writebacks).map(([state, rows]) => `${count(rows)} ${state}`)
-  return [['budget', used + forecast], ...(queue.length === 0 ? [] : [['write-backs', queue.join(', ')]])]
+  return [
+    ['budget', used + forecast],
+    ...lostRow(budget, now),
+    ...(queue.length === 0 ? [] : [['write-backs', queue.join(', ')]]),
+  ]
 }
 
 function learned({ behaviours }: StatusReport, verbose: boolean): string[] {

@@ -11,8 +11,8 @@ export type Vitals = {
   readonly gaps: number
   /** How many write-backs are in each state. */
   readonly writebacks: Readonly<Record<string, number>>
-  /** `closedForMs`: how long nothing is sent because it is not known what was spent; null = it is known. */
-  readonly budget: (BudgetView & { readonly closedForMs?: Ms | null }) | null
+  /** Null: not used by this process yet. */
+  readonly budget: BudgetView | null
   /** Nothing is read, because the service denies the key. */
   readonly paused: boolean
 }
