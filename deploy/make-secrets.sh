@@ -1,0 +1,24 @@
+#!/bin/sh
+# Makes the passwords that docker-compose.yml needs, in deploy/secrets. What is there already stays.
+set -eu
+cd "$(dirname "$0")"
+
+# Nobody else on this machine gets into the folder; within it every user of every container can read its own files.
+umask 022
+mkdir -p secrets/worker
+chmod 700 secrets
+
+new() {
+  [ -e "secrets/$1" ] || od -An -tx1 -N24 /dev/urandom | tr -d ' \n' > "secrets/$1"
+}
+
+new superuser-password
+new warehouse-password
+new reader-password
+new metabase-password
+new worker/http-token
+# Hexadecimal digits stand in an address as they are.
+[ -e secrets/worker/warehouse-url ] ||
+  printf 'postgres://deskmirror:%s@postgres:5432/deskmirror' "$(cat secrets/warehouse-password)" > secrets/worker/warehouse-url
+
+echo "$(pwd)/secrets is complete; put the API keys into $(pwd)/secrets/worker, one file each"
