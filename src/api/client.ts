@@ -1,5 +1,4 @@
 /** The client: a call → a slot of the budget → one HTTP exchange → an answer, or CallFailed and nothing else. */
-import { Pool } from 'undici'
 import { baseUrl as checkBaseUrl } from '../core/base-url.ts'
 import { grantLastsMs, usualDeadlineMs } from '../core/budget.ts'
 import type { Answer, Call, Get, Query } from '../core/call.ts'
@@ -9,6 +8,7 @@ import type { Lane } from '../core/lane.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Budget, Grant } from './budget.ts'
 import { classify, type Outcome } from './classify.ts'
+import { type Connections, openConnections } from './connections.ts'
 import { exchange, type HttpRequest } from './exchange.ts'
 import { createRedact } from './redact.ts'
 import { createRetryShare, type RetryPolicy, usualRetries, withRetries } from './retry.ts'
@@ -26,6 +26,8 @@ export type ClientOptions = {
   readonly log?: ClientLog
   /** Told once for each request that was to be sent. */
   readonly onOutcome?: (lane: Lane, outcome: 'ok' | Failure['kind']) => void
+  /** Shared with other clients, and closed by their owner; without it the client has its own. */
+  readonly connections?: Connections
   /** For one whole exchange, connecting included. */
   readonly timeoutMs?: Ms
   readonly maxBodyBytes?: number
@@ -67,10 +69,8 @@ export function createClient(options: ClientOptions): Client {
   if (!address.ok) throw new Error(`the base URL ${address.why}`)
   const redact = createRedact(options.key)
   const headers = toHeaders(options.key, options.version ?? '0')
-  const connect = { timeout: Math.min(timeoutMs, 10_000) }
-  const reads = new Pool(baseUrl.origin, { connections: 64, allowH2: false, connect })
-  // Without keep-alive: a write must not be lost on a connection that the other side was just closing.
-  const writes = new Pool(baseUrl.origin, { connections: 8, pipelining: 0, allowH2: false, connect })
+  const connections = options.connections ?? openConnections(Math.min(timeoutMs, 10_000))
+  const { reads, writes } = connections.to(baseUrl.origin)
   const share = createRetryShare()
   let sent = 0
   let heard = false
@@ -144,7 +144,7 @@ export function createClient(options: ClientOptions): Client {
     send,
     requests: () => sent,
     close: async () => {
-      await Promise.all([reads.destroy(), writes.destroy()])
+      if (options.connections === undefined) await connections.close()
     },
   }
 }

@@ -1,6 +1,7 @@
 /** The service as one project may use it: a client with the key, on the budget that the key's users share. */
 import type { Budget } from '../api/budget.ts'
 import { type Client, createClient } from '../api/client.ts'
+import type { Connections } from '../api/connections.ts'
 import type { ProjectConfig } from '../config.ts'
 import { describe, type Failure } from '../core/failure.ts'
 import type { Lane } from '../core/lane.ts'
@@ -15,6 +16,8 @@ export type Service = {
 }
 
 export type ServiceOptions = {
+  /** Of a worker, which outlive its passes. */
+  readonly connections?: Connections
   readonly signal: AbortSignal
   readonly log: Logger
   readonly onOutcome?: (lane: Lane, outcome: 'ok' | Failure['kind']) => void
@@ -23,7 +26,8 @@ export type ServiceOptions = {
 /** How long a read may go on after somebody asked to stop: its page is then stored and not read again. */
 const graceMs = 5000
 
-export function connect(project: ProjectConfig, budget: Budget, { signal, log, onOutcome }: ServiceOptions): Service {
+export function connect(project: ProjectConfig, budget: Budget, options: ServiceOptions): Service {
+  const { signal, log, onOutcome, connections } = options
   const own = new AbortController()
   const soft = AbortSignal.any([signal, own.signal])
   const hard = new AbortController()
@@ -37,6 +41,7 @@ export function connect(project: ProjectConfig, budget: Budget, { signal, log, o
     log,
     windowMs: project.rate.windowMs,
     ...(onOutcome === undefined ? {} : { onOutcome }),
+    ...(connections === undefined ? {} : { connections }),
   })
   return { client, budget, signal: soft, stop: () => own.abort() }
 }

@@ -1,5 +1,6 @@
 /** All of a worker that outlives a pass: the open warehouse, the budgets, its place among the other workers. */
 import { randomUUID } from 'node:crypto'
+import { type Connections, openConnections } from '../api/connections.ts'
 import type { Config, ProjectConfig } from '../config.ts'
 import { describe, type Failure } from '../core/failure.ts'
 import type { Lane } from '../core/lane.ts'
@@ -71,12 +72,13 @@ const idleRunsKeptMs = 7 * 86_400_000
 export async function openWorkplace(config: Config, options: WorkplaceOptions): Promise<Workplace> {
   const warehouse = await openWarehouse(config.databaseUrl)
   const budgets = openBudgets(config.queueUrl, warehouse, options.log)
+  const connections = openConnections()
   const { fleet } = warehouse
   const id = randomUUID()
   const roles = new Map<string, Held>()
 
   return {
-    pass: (project, ask) => pass(warehouse, budgets, project, ask, options),
+    pass: (project, ask) => pass({ warehouse, budgets, connections }, project, ask, options),
     children: async ({ projectId, streams }) => {
       const mirrored = (Object.keys(childStreams) as ChildStream[]).filter((stream) => streams.includes(stream))
       const due = await fleet.dueStreams(projectId, Date.now())
@@ -109,6 +111,7 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
       for (const role of roles.values()) await role.release().catch(() => {})
       await fleet.forgetWorker(id).catch(() => {})
       budgets.close()
+      await connections.close()
       await warehouse.close()
     },
   }
@@ -117,9 +120,10 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
 /** No project's id: roles are held in the table of locks, too. */
 const everyProject = '*'
 
+type Means = { readonly warehouse: Warehouse; readonly budgets: Budgets; readonly connections: Connections }
+
 async function pass(
-  warehouse: Warehouse,
-  budgets: Budgets,
+  { warehouse, budgets, connections }: Means,
   project: ProjectConfig,
   ask: PassAsk,
   { log, onOutcome, onLoaded }: WorkplaceOptions,
@@ -139,6 +143,7 @@ async function pass(
     isEnough: () => performance.now() >= endsAt,
     onProgress: () => {},
     onOutcome: (lane, outcome) => onOutcome(project.name, lane, outcome),
+    connections,
     log,
   })
   for (const { stream, rows, changed } of synced.reports) onLoaded(project.name, stream, rows, changed)
@@ -178,10 +183,10 @@ async function vitals(
 ): Promise<readonly Vitals[]> {
   const now = Date.now()
   const standings = await warehouse.fleet.standings(now)
+  const paused = await warehouse.fleet.paused(now)
   return Promise.all(
     projects.map(async (project): Promise<Vitals> => {
       const standing = standings.get(project.projectId)
-      const pause = await warehouse.fleet.pauseOf(project.projectId)
       return {
         project: project.name,
         streams: project.streams.map((stream) => {
@@ -197,7 +202,7 @@ async function vitals(
             .known(project)
             ?.view()
             .catch(() => null)) ?? null,
-        paused: pause !== null && pause.until > now,
+        paused: paused.has(project.projectId),
       }
     }),
   )

@@ -29,6 +29,11 @@ export function fleetOf(db: Db) {
   return {
     pause: (project: string, pause: Pause | null) => setPause(db, project, pause),
     pauseOf: (project: string) => pauseOf(db, project),
+    /** The projects that rest. */
+    paused: async (now: EpochMs) => {
+      const rows = await db.selectFrom('sync_projects').select('project_id').where('paused_until', '>', now).execute()
+      return new Set(rows.map((row) => row.project_id))
+    },
     noteLostBudget: async (project: string, why: string, at: EpochMs) => {
       const lost = { budget_lost_at: at, budget_lost_why: why }
       await db
