@@ -71,11 +71,21 @@ test.for(scenes)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }
   const sandbox = await startSandbox({
     seed,
     size,
-    switches: { 'rate.kind': 'sliding', 'rate.limit': limit, 'rate.window': windowMs / 1000, 'latency.after': 20 },
+    switches: {
+      'rate.kind': 'sliding',
+      'rate.limit': limit,
+      'rate.window': windowMs / 1000,
+      'rate.writes': 60,
+      'latency.after': 20,
+    },
   })
   onTestFinished(sandbox.stop)
   const scene = await make(onTestFinished)
-  const start = () => startProcess(scene, sandbox, { DESKMIRROR_RATE: `${limit}/${windowMs / 1000}s` })
+  const start = () =>
+    startProcess(scene, sandbox, {
+      DESKMIRROR_RATE: `${limit}/${windowMs / 1000}s`,
+      DESKMIRROR_WRITE_RATE: `60/${windowMs / 1000}s`,
+    })
   const workers = Array.from({ length: scene.workers }, start)
   await requests(sandbox, 50)
 

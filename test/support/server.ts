@@ -113,7 +113,8 @@ function said(child: ChildProcess, ready: RegExp): Promise<void> {
   })
 }
 
-const failed = /FATAL|Failed listening|not found|Permission denied|No such file/
+/** A Postgres that starts again refuses those who have waited for it, which is no failure. */
+const failed = /FATAL(?!: +the database system is)|Failed listening|not found|Permission denied|No such file/
 
 /** Three tries: a free port may be gone by the time that the server wants it. */
 export async function threeTimes<T>(start: () => Promise<T>): Promise<T> {
