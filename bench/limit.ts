@@ -1,0 +1,87 @@
+/**
+ * How much of a key's limit several workers use who share it, under a backlog that outlasts the measurement: 600 requests
+ * a minute as the service counts them, over three minutes after the first one. All crews side by side.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import { startOwnRedis } from '../test/support/redis-server.ts'
+import { print } from './figures.ts'
+import { inFolder } from './folder.ts'
+import { ownSchema } from './own-schema.ts'
+import { launcher } from './sandbox.ts'
+
+const [limit, windowMs, windows] = [600, 60_000, 3]
+const size = { conversations: 20_000, visitors: 50, calls: 50, messagesPerConversation: [1, 3], days: 300 } as const
+
+type Crew = {
+  readonly name: string
+  readonly workers: number
+  readonly databaseUrl: string
+  readonly queueUrl: string
+}
+
+await inFolder(async (folder) => {
+  const [redis, postgres] = [await startOwnRedis({ durable: true }), await startPostgres()]
+  const schema = (name: string) => ownSchema(postgres.url, name)
+  const crews: Crew[] = [
+    { name: 'SQLite, embedded queue', workers: 1, databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' },
+  ]
+  for (const workers of [2, 4]) {
+    const [beside, alone] = [await schema(`redis_${workers}`), await schema(`alone_${workers}`)]
+    crews.push({ name: 'Postgres, Redis', workers, databaseUrl: beside, queueUrl: `${redis.url}/${workers}` })
+    crews.push({ name: 'Postgres alone', workers, databaseUrl: alone, queueUrl: await schema(`jobs_${workers}`) })
+  }
+  try {
+    const measured = await Promise.all(crews.map((crew) => measure(crew, folder)))
+    for (const [n, { used, most, refused }] of measured.entries()) {
+      const { name, workers } = crews[n] as Crew
+      const worst = `at most ${most} in any minute, ${refused} refused`
+      print(`${workers} of ${name}: of the limit`, 100 * used, '%', worst)
+    }
+  } finally {
+    await redis.stop()
+    await postgres.stop()
+  }
+})
+
+async function measure({ workers, databaseUrl, queueUrl }: Crew, cwd: string) {
+  const sandbox = await startSandbox({ size, switches: { 'latency.after': 100, 'latency.spread': 0.5 } })
+  const env = {
+    ...process.env,
+    DESKMIRROR_BASE_URL: sandbox.baseUrl,
+    DESKMIRROR_PROJECT_ID: sandbox.projectId,
+    DESKMIRROR_API_KEY: sandbox.key,
+    DESKMIRROR_DATABASE_URL: databaseUrl,
+    DESKMIRROR_QUEUE_URL: queueUrl,
+    DESKMIRROR_HTTP: 'off',
+  }
+  const children = Array.from({ length: workers }, () =>
+    spawn(process.execPath, [launcher, 'start'], { cwd, env, stdio: 'ignore' }),
+  )
+  try {
+    return await watch(sandbox)
+  } finally {
+    await Promise.all(children.map(end))
+    await sandbox.stop()
+  }
+}
+
+async function watch(sandbox: Sandbox) {
+  while (sandbox.log().length === 0) await sleep(100)
+  // The first window begins with a burst that no later one has.
+  await sleep(windowMs)
+  const from = Date.now()
+  await sleep(windows * windowMs)
+  const { maxInWindow, byStatus } = sandbox.counts()
+  const arrived = sandbox.log().filter(({ arrivedAt }) => arrivedAt >= from).length
+  return { used: arrived / windows / limit, most: maxInWindow.requests, refused: byStatus['429'] ?? 0 }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const exit = once(child, 'exit')
+  child.kill()
+  await exit
+}
