@@ -34,7 +34,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('what is there for developing stays at home', () => {
   expect(readdirSync(installed).sort()).toEqual(
-    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'package.json'].sort(),
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'deploy', 'dist', 'docs', 'package.json'].sort(),
+  )
+  expect(readdirSync(join(installed, 'deploy')).sort()).toEqual(
+    ['alerts.yml', 'deskmirror.env.example', 'deskmirror.service'].sort(),
   )
   expect(readdirSync(join(installed, 'dist')).sort()).toEqual(['jobs', 'schema', 'src'])
 })
