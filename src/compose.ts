@@ -164,7 +164,7 @@ async function withBudgets<T>(
   log: Logger,
   work: (budgets: Budgets) => Promise<T>,
 ): Promise<T> {
-  const budgets = openBudgets(queueUrl, warehouse, log)
+  const budgets = await openBudgets(queueUrl, warehouse, log)
   try {
     return await work(budgets)
   } finally {

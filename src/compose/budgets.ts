@@ -5,6 +5,7 @@ import { openRedis } from '../api/redis-cell.ts'
 import { createSharedStore } from '../api/shared-store.ts'
 import { createMemoryStore } from '../api/state-store.ts'
 import type { ProjectConfig } from '../config.ts'
+import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 
@@ -15,11 +16,14 @@ export type Budgets = {
   readonly close: () => void
 }
 
-/** `warehouse` null: there is none yet, so nobody to share with. Throws UserError where the URL of Redis is none. */
-export function openBudgets(queueUrl: string, warehouse: Warehouse | null, log: Logger): Budgets {
-  const redis = /^rediss?:/.test(queueUrl)
-    ? openRedis(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why }))
-    : null
+/**
+ * `warehouse` null: there is none yet, so nobody to share with. Throws UserError where the URL of Redis is none, and where
+ * a worker keeps its budgets elsewhere.
+ */
+export async function openBudgets(queueUrl: string, warehouse: Warehouse | null, log: Logger): Promise<Budgets> {
+  const inRedis = /^rediss?:/.test(queueUrl)
+  if (warehouse !== null) await refuseToPart(inRedis, warehouse)
+  const redis = inRedis ? openRedis(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why })) : null
   const opened = new Map<string, Budget>()
 
   const open = (project: ProjectConfig, name: string): Budget => {
@@ -45,6 +49,18 @@ export function openBudgets(queueUrl: string, warehouse: Warehouse | null, log: 
     known: (project) => opened.get(fingerprint(project)) ?? null,
     close: () => redis?.close(),
   }
+}
+
+/** Two budgets for one key would each spend the whole of it. */
+async function refuseToPart(inRedis: boolean, warehouse: Warehouse): Promise<void> {
+  const other = (await warehouse.fleet.workers(Date.now())).find(({ queue }) => (queue === 'redis') !== inRedis)
+  if (other === undefined) return
+  throw new UserError({
+    what: 'cannot share the request budget with the worker that runs',
+    why: `${other.holder} keeps it in ${inRedis ? 'the warehouse' : 'Redis'}, and DESKMIRROR_QUEUE_URL says another place here`,
+    next: `set DESKMIRROR_QUEUE_URL here to what the worker has (its queue is ${other.queue}), or stop the worker`,
+    exitCode: 2,
+  })
 }
 
 /** Names a key without showing it: the service counts by key, whatever project it is for. */

@@ -71,7 +71,10 @@ const idleRunsKeptMs = 7 * 86_400_000
 /** Throws UserError where the warehouse cannot be opened. */
 export async function openWorkplace(config: Config, options: WorkplaceOptions): Promise<Workplace> {
   const warehouse = await openWarehouse(config.databaseUrl)
-  const budgets = openBudgets(config.queueUrl, warehouse, options.log)
+  const budgets = await openBudgets(config.queueUrl, warehouse, options.log).catch(async (error: unknown) => {
+    await warehouse.close()
+    throw error
+  })
   const connections = openConnections()
   const { fleet } = warehouse
   const id = randomUUID()

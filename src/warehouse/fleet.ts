@@ -50,6 +50,7 @@ export function fleetOf(db: Db) {
     /** How each project stands that has ever been read. */
     standings: (now: EpochMs) => standings(db, now),
     ends: () => ends(db),
+    workers: (now: EpochMs) => liveWorkers(db, now),
     /** A sign of life of this process; `id` is its own. */
     beatWorker: (id: string, queue: string, now: EpochMs) => beatWorker(db, id, queue, now),
     forgetWorker: async (id: string) => {

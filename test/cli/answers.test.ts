@@ -254,6 +254,25 @@ describe('status', () => {
       expect(out).toContain(line)
     }
   })
+  test('shows who works, a project that rests, and that the record of the budget was lost last night', async () => {
+    const troubled: StatusReport = {
+      ...report,
+      workers: ['desk-1', 'desk-2'].map((holder) => ({ holder, queue: 'redis', since: '2026-06-01T11:00:00Z' })),
+      paused: { until: '2026-06-01T12:10:00Z', why: '401 api_key_invalid' },
+      budget: { ...report.budget, lost: { at: '2026-06-01T09:00:00Z', why: 'its record is gone' } },
+    }
+    const { out } = await runCommand(statusCommand, ['--project', 'shop'], { statusOf: async () => troubled }, { now })
+    for (const line of [
+      'workers       desk-1, queue redis, since 1 h ago',
+      '              desk-2, queue redis, since 1 h ago',
+      'paused        the service denies the key; tried again in 10 min, or at once with another key: 401 api_key_invalid',
+      '              nothing was sent for a while, 3 h ago: its record is gone',
+    ]) {
+      expect(out).toContain(line)
+    }
+    const later = { now: now + 25 * 3_600_000 }
+    expect((await runCommand(statusCommand, [], { statusOf: async () => troubled }, later)).out).not.toContain('record')
+  })
   test('a stream that somebody stopped has not failed', async () => {
     const streams = report.streams.map((it) => ({ ...it, failed: 'stopped on request' }))
     const { out } = await runCommand(statusCommand, [], { statusOf: async () => ({ ...report, streams }) }, { now })

@@ -26,6 +26,12 @@ describe('the time that is left', () => {
   test('a pause that the service asked for comes on top', () => {
     expect(timeLeft(570, { ...budget, pausedForMs: 30_000 })).toBe(90_000)
   })
+  test('and so does the time for which nothing is sent, as the record of the last requests was lost', () => {
+    const closed = { ...budget, closedForMs: 90_000 }
+    expect(timeLeft(570, closed)).toBe(150_000)
+    const progress = afterProgress({ ...noProgress, budget: closed }, running, 0)
+    expect(summary(progress, 100)).toContain('nothing is sent for 1 min 30 s: the record of the last requests was lost')
+  })
   test('a stream of unknown length makes it a lower bound', () => {
     const known = afterProgress({ ...noProgress, budget }, running, 0)
     const unknown = afterProgress(known, { ...running, stream: 'calls', left: null }, 0)

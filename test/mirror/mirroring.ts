@@ -48,12 +48,19 @@ export function configOf(databaseUrl: string, project: ProjectConfig): Config {
   }
 }
 
-export type Mirrored = Partial<SyncOptions> & { readonly project?: Partial<ProjectConfig> }
+export type Mirrored = Partial<SyncOptions> & {
+  readonly project?: Partial<ProjectConfig>
+  readonly queueUrl?: string
+}
 
 /** One pass of `deskmirror sync` over the sandbox. */
 export function syncOnce(databaseUrl: string, sandbox: Sandbox, over: Mirrored = {}): Promise<SyncReport> {
   const project = projectOf(sandbox, over.project)
-  return syncProject(configOf(databaseUrl, project), project, {
+  const config = {
+    ...configOf(databaseUrl, project),
+    ...(over.queueUrl === undefined ? {} : { queueUrl: over.queueUrl }),
+  }
+  return syncProject(config, project, {
     mode: 'incremental',
     streams: streamNames,
     wait: false,

@@ -7,7 +7,7 @@ import { secret } from '../../src/core/secret.ts'
 import { createLog } from '../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { projectOf, unlike } from '../mirror/mirroring.ts'
+import { projectOf, syncOnce, unlike } from '../mirror/mirroring.ts'
 import { type Office, offices } from './offices.ts'
 import type { Words } from './words.ts'
 import { configFor, often, startHere } from './worker.ts'
@@ -99,6 +99,23 @@ for (const { kind, make } of offices) {
       sandbox.mutateIn(two).addConversation()
       await equal(worker, sandbox, two)
       expect(asked()).toBe(before)
+    })
+
+    test('lets a one-shot sync that waits have each stream in turn, on the same budget', async () => {
+      const sandbox = await sandboxOf({ size: { ...few, conversations: 60 }, switches: { 'latency.after': 30 } })
+      const project = { ...often, rate: { requests: 200, windowMs: 1000 } }
+      const worker = await startHere(configFor(office, [projectOf(sandbox, project)]), { portionMs: 100 })
+      await worker.says(({ event, stream }) => event === 'pass.more' && stream === 'messages')
+      const report = await syncOnce(office.databaseUrl, sandbox, { wait: true, project, queueUrl: office.queueUrl })
+      expect(report.outcome).toBe('complete')
+      expect(await unlike(warehouse, sandbox)).toEqual([])
+      expect(report.requests).toBeLessThan(sandbox.log().length)
+
+      const elsewhere = kind === 'redis' ? 'embedded' : 'redis://127.0.0.1:1'
+      await expect(syncOnce(office.databaseUrl, sandbox, { project, queueUrl: elsewhere })).rejects.toMatchObject({
+        what: 'cannot share the request budget with the worker that runs',
+        exitCode: 2,
+      })
     })
 
     test('goes on when its queue has lost everything', async () => {
