@@ -57,6 +57,8 @@ const workDefaults = {
   lockDuration: 60_000,
   stalledInterval: 30_000,
   maxStalledCount: 3,
+  // After this time a server that was away is asked again.
+  runRetryDelay: 2_000,
   // Far beyond what can run. But a worker without a limit does not ask whether another one told the queue to rest.
   limiter: { max: 1_000_000, duration: 1_000 },
 }

@@ -4,8 +4,9 @@ import type { Factory } from './link.ts'
 
 export function postgresFactory(pool: PgPool, schema: string): Factory {
   return (name, options, use = {}) => {
-    // BullMQ looks for a given pool's tables in the schema bullmq, and has no setting for it.
-    const connection = Object.assign(new PostgresConnection(pool), { schema })
+    // BullMQ looks for a given pool's tables in the schema bullmq, and has no setting for it. It also remembers for ever
+    // that its first look at them failed, as when the server stops just then; we have looked.
+    const connection = Object.assign(new PostgresConnection(pool), { schema, waitUntilReady: async () => {} })
     const listener = use.withBlockingConnection ? name : use.blocking ? `${name}:qe` : undefined
     return new PostgresQueueBackend(connection, name, { ...options, connection: pool }, true, listener)
   }

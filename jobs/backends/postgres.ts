@@ -7,7 +7,6 @@ import { splitUrl } from '../../src/warehouse/postgres.ts'
 import type { Link, LinkOptions } from './link.ts'
 import { named, patiently } from './patience.ts'
 import { migrateStore, postgresFactory, sendToBack } from './postgres-store.ts'
-import { isAway } from './trouble.ts'
 
 /** Connections for what is not waiting for jobs. */
 const spare = 4
@@ -74,13 +73,13 @@ async function requireSearchPath(pool: pg.Pool, url: string, schema: string): Pr
   })
 }
 
-/** BullMQ tries again at once, thousands of times a second, while a server refuses: its failures are slowed down. */
+/** BullMQ tries again at once, whatever went wrong, and lets nothing else happen meanwhile: its failures are slowed down. */
 function calm(pool: pg.Pool): PgPool {
   const slowly = async <T>(attempt: Promise<T>): Promise<T> => {
     try {
       return await attempt
     } catch (error) {
-      if (isAway(error)) await sleep(200 + Math.random() * 300)
+      await sleep(200 + Math.random() * 300)
       throw error
     }
   }

@@ -33,12 +33,11 @@ export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
   const prepare = cachedStatements(database)
   const attempt = (text: string, parameters: readonly unknown[]) => execute(prepare(text), parameters)
   const run = (text: string, parameters: readonly unknown[]) => whenFree(database, () => attempt(text, parameters))
-  return {
-    kind: 'sqlite',
-    take: oneAtATime(run),
-    apart: () => sqliteSessions(path, { ...options, mustExist: true }),
-    close: async () => void database.close(),
-  }
+  const take = oneAtATime(run)
+  // Nobody is let in between two statements of a transaction, so the one connection does; a second one would fight it for
+  // the file.
+  const apart = (): Sessions => ({ kind: 'sqlite', take, apart, close: async () => {} })
+  return { kind: 'sqlite', take, apart, close: async () => void database.close() }
 }
 
 /** There is one connection: who has it keeps it to the end of its transaction, and the others wait in line. */

@@ -346,7 +346,12 @@ for (const { kind, make, makeFrail } of places) {
       const other = opened.queue<Data>('other')
       for (const name of ['a', 'b', 'c']) await other.add('job', { name })
 
-      await own.crash()
+      // A worker that begins just then, too.
+      const rest = counting(3)
+      await own.crash(async () => {
+        opened.worker('other', rest.work)
+        await opened.ping().catch(() => {})
+      })
       await vi.waitUntil(
         () =>
           opened.ping().then(
@@ -355,8 +360,6 @@ for (const { kind, make, makeFrail } of places) {
           ),
         patience,
       )
-      const rest = counting(3)
-      opened.worker('other', rest.work)
       expect((await rest.all).toSorted()).toEqual(['a', 'b', 'c'])
       // The worker that was waiting all along, too.
       await queue.add('job', { name: 'after' })

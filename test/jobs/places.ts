@@ -10,7 +10,7 @@ import { afterAll, inject } from 'vitest'
 import { type Backend, type BackendOptions, openBackend } from '../../jobs/backends/backend.ts'
 import type { BackendKind } from '../../jobs/backends/link.ts'
 import { createLog } from '../../src/log.ts'
-import { startPostgres } from '../support/postgres-server.ts'
+import { startOwnPostgres } from '../support/postgres-server.ts'
 import { type OwnRedis, startOwnRedis } from '../support/redis-server.ts'
 
 export type Place = {
@@ -20,11 +20,14 @@ export type Place = {
   readonly drop: () => Promise<void>
 }
 
+/** Resolves when it serves again. `meanwhile`: while it is down, or just coming back. */
+type Crash = (meanwhile: () => Promise<void>) => Promise<void>
+
 export type TestPlace = {
   readonly kind: BackendKind
   readonly make: () => Promise<Place>
   /** A server that dies and recovers under those that use it. Null: there is none. */
-  readonly makeFrail: (() => Promise<Place & { readonly crash: () => Promise<void> }>) | null
+  readonly makeFrail: (() => Promise<Place & { readonly crash: Crash }>) | null
 }
 
 export const quiet = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
@@ -68,7 +71,12 @@ export async function redisUrl(): Promise<string> {
 
 async function inFrailRedis() {
   const server = await startOwnRedis({ durable: true })
-  return { ...place(server.url, 'frail', '', server.stop), crash: server.crash }
+  const crash: Crash = async (meanwhile) => {
+    const crashed = server.crash()
+    await meanwhile()
+    await crashed
+  }
+  return { ...place(server.url, 'frail', '', server.stop), crash }
 }
 
 async function inPostgres(): Promise<Place> {
@@ -85,11 +93,8 @@ export function jobSchema() {
 }
 
 async function inFrailPostgres() {
-  const server = await startPostgres()
-  const url = new URL(server.url)
-  // The test server is as fast as it is careless.
-  url.searchParams.set('options', '-c synchronous_commit=on')
-  return { ...place(url.href, 'frail', '', server.stop), crash: () => crashPostgres(server.url) }
+  const server = await startOwnPostgres()
+  return { ...place(server.url, 'frail', '', server.stop), crash: server.crash }
 }
 
 async function inFolder(): Promise<Place> {
@@ -116,17 +121,6 @@ async function makeTemplate(): Promise<string> {
 
 function emptyFolder(): string {
   return mkdtempSync(join(tmpdir(), 'deskmirror-queue-'))
-}
-
-/** A killed session takes all others and the server's memory with it: the server starts again from its log. */
-async function crashPostgres(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => {})
-  await client.connect()
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
-  process.kill(rows[0]!.pid, 'SIGKILL')
-  await ended
 }
 
 async function administer(url: string, statement: string): Promise<void> {

@@ -24,8 +24,8 @@ export async function startPostgres(): Promise<Server> {
 
 /** One that may be mistreated: never the one that somebody named. It keeps what it has committed. */
 export type OwnPostgres = Server & {
-  /** An `immediate` stop, as after a loss of power. Resolves when it serves again. */
-  readonly crash: () => Promise<void>
+  /** An `immediate` stop, as after a loss of power. Resolves when it serves again. `meanwhile`: while it is down. */
+  readonly crash: (meanwhile?: () => Promise<void>) => Promise<void>
 }
 
 export async function startOwnPostgres(): Promise<OwnPostgres> {
@@ -79,10 +79,11 @@ async function start(programs: string, durability: Readonly<Record<string, strin
     stop: async () => {
       for (const stop of stops.toReversed()) await stop()
     },
-    crash: async () => {
+    crash: async (meanwhile = async () => {}) => {
       const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
       process.kill(pid, 'SIGQUIT')
       while (existsSync(join(data, 'postmaster.pid')) && isAlive(pid)) await sleep(10)
+      await meanwhile()
       stops.push(await serve())
     },
   }
