@@ -6,7 +6,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/servers.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores that are promised: many tests wait for processes and servers.
+    maxWorkers: 3,
     // Starting PGlite or a random world on a busy machine takes its time; no test measures time.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -42,7 +42,9 @@ export function startCaretaker(deps: CaretakerDeps): Caretaker {
       }
       lastAt = performance.now()
     } catch (error) {
-      deps.log.warn({ event: 'caretaker.failed', why: error instanceof Error ? error.message : String(error) })
+      const why = error instanceof Error ? error.message : String(error)
+      // What is closing may fail it, and nobody needs to know.
+      if (!stopped) deps.log.warn({ event: 'caretaker.failed', why })
     }
     if (!stopped) timer = setTimeout(next, deps.everyMs)
   }

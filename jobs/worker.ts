@@ -50,10 +50,13 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   let projects = config.projects
   const project = (name: string) => projects.find((it) => it.name === name)
   const stopping = new AbortController()
+  // The warehouse first: it is closed last, when nobody uses it any more. The others need not wait for each other.
   const opened: (() => Promise<unknown>)[] = []
   const closeAll = async () => {
     stopping.abort()
-    for (const close of opened.toReversed()) await close().catch((error) => log.warn(trouble('close.failed', error)))
+    const close = (it: () => Promise<unknown>) => it().catch((error) => log.warn(trouble('close.failed', error)))
+    await Promise.all(opened.slice(1).map(close))
+    await Promise.all(opened.slice(0, 1).map(close))
   }
 
   try {

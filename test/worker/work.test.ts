@@ -1,6 +1,6 @@
 /** How a worker behaves among its projects, its schedules and its fellows, on each kind of queue. */
 import { rmSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../jobs/backends/backend.ts'
 import { queueFolder } from '../../jobs/folder.ts'
 import { secret } from '../../src/core/secret.ts'
@@ -20,11 +20,12 @@ for (const { kind, make } of offices) {
   describe(`a worker whose jobs are kept in: ${kind}`, () => {
     let office: Office
     let warehouse: Warehouse
-    beforeEach(async () => {
+    beforeEach(async ({ onTestFinished: finished }) => {
       office = await make()
+      // After the worker has stopped, which is registered later.
+      finished(office.drop)
       warehouse = await office.open()
     })
-    afterEach(() => office.drop())
 
     const sandboxOf = async (options: Parameters<typeof startSandbox>[0]) => {
       const sandbox = await startSandbox({
@@ -142,11 +143,12 @@ for (const { kind, make } of offices.filter((it) => it.kind !== 'embedded')) {
   describe(`workers that share a queue in: ${kind}`, () => {
     let office: Office
     let warehouse: Warehouse
-    beforeEach(async () => {
+    beforeEach(async ({ onTestFinished: finished }) => {
       office = await make()
+      // After the worker has stopped, which is registered later.
+      finished(office.drop)
       warehouse = await office.open()
     })
-    afterEach(() => office.drop())
 
     test('do each thing once, and one takes over what another leaves', async () => {
       const size = { conversations: 120, visitors: 30, calls: 20, messagesPerConversation: [1, 3], days: 5 } as const
