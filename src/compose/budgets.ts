@@ -24,7 +24,7 @@ export async function openBudgets(queueUrl: string, warehouse: Warehouse | null,
   const inRedis = /^rediss?:/.test(queueUrl)
   if (warehouse !== null) await refuseToPart(inRedis, warehouse)
   const redis = inRedis ? openRedis(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why })) : null
-  const opened = new Map<string, Budget>()
+  const opened = new Map<string, { readonly terms: string; readonly budget: Budget }>()
 
   const open = (project: ProjectConfig, name: string): Budget => {
     const { rate, writeRate, reserve, projectId } = project
@@ -41,14 +41,21 @@ export async function openBudgets(queueUrl: string, warehouse: Warehouse | null,
 
   return {
     of: (project) => {
-      const name = fingerprint(project)
-      const budget = opened.get(name) ?? open(project, name)
-      opened.set(name, budget)
+      const [name, terms] = [fingerprint(project), termsOf(project)]
+      const known = opened.get(name)
+      // A rate that was changed while the worker runs holds from the next pass on.
+      if (known?.terms === terms) return known.budget
+      const budget = open(project, name)
+      opened.set(name, { terms, budget })
       return budget
     },
-    known: (project) => opened.get(fingerprint(project)) ?? null,
+    known: (project) => opened.get(fingerprint(project))?.budget ?? null,
     close: () => redis?.close(),
   }
+}
+
+function termsOf({ rate, writeRate, reserve }: ProjectConfig): string {
+  return JSON.stringify([rate, writeRate, reserve])
 }
 
 /** Two budgets for one key would each spend the whole of it. */
