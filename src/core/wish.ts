@@ -38,18 +38,22 @@ export const longest = { content: 20_000, name: 300, email: 320, ref: 200 } as c
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
+/** zod shows the input here only, and not in what it reports. */
+const missingOr = (why: string) => (issue: { readonly input?: unknown }) =>
+  issue.input === undefined ? 'is missing' : why
+
 /** What a text must not hold: control characters but line ends and tabs, and halves of surrogate pairs. */
 const unfit = /[\p{Cc}--[\n\r\t]]|\p{Surrogate}/v
 
 function text(most: number) {
   return z
-    .string({ error: 'must be a text' })
+    .string({ error: missingOr('must be a text') })
     .max(most, `is longer than ${most} characters`)
     .refine((value) => value.trim() !== '', 'is empty')
     .refine((value) => !unfit.test(value), 'holds control characters or broken ones')
 }
 
-const id = z.string({ error: 'must be an id' }).regex(uuid, 'is no UUID')
+const id = z.string({ error: missingOr('must be an id') }).regex(uuid, 'is no UUID')
 
 /** An id in digits, a time, or the message itself as the mirror or the service shows it. */
 const expect = z
@@ -101,7 +105,7 @@ const shapes = {
   handled: z.strictObject({
     operation: z.literal('handled'),
     conversation_id: id,
-    handled: z.boolean({ error: 'must be true or false' }),
+    handled: z.boolean({ error: missingOr('must be true or false') }),
     ...common,
   }),
   visitor: z.strictObject({
@@ -152,8 +156,7 @@ function toWish(line: z.infer<(typeof shapes)[Operation]>): ReadWish {
 
 function reasons(issue: z.core.$ZodIssue): string[] {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${key}: is no field of this operation`)
-  const missing = issue.code === 'invalid_type' && issue.input === undefined
-  return [`${issue.path.join('.')}: ${missing ? 'is missing' : issue.message}`]
+  return [`${issue.path.join('.')}: ${issue.message}`]
 }
 
 function accepted(wish: Wish): ReadWish {
