@@ -1,0 +1,39 @@
+/** The first pass over an import: every line is checked before one is queued. */
+import type { Operation } from '../core/wish.ts'
+import type { Line } from './line.ts'
+import { createRefLines, type RefLines } from './ref-lines.ts'
+
+export type Mistake = { readonly line: number; readonly why: readonly string[] }
+
+export type Checked = {
+  /** Lines without a mistake. */
+  readonly good: Readonly<Record<Operation, number>>
+  /** The first of them, in the file's order. */
+  readonly mistakes: readonly Mistake[]
+  /** How many lines have a mistake, those that are not in `mistakes` too. */
+  readonly mistaken: number
+}
+
+/** A file with the wrong columns has a mistake in every line; nobody reads more of them. */
+const mostShown = 100
+
+export async function checkLines(lines: AsyncIterable<Line>): Promise<Checked> {
+  const good = { message: 0, handled: 0, visitor: 0, note: 0 }
+  const mistakes: Mistake[] = []
+  const refs = createRefLines()
+  let mistaken = 0
+  for await (const { line, read } of lines) {
+    const why = read.ok ? repeatedRef(line, read.wish.ref, refs) : read.why
+    if (read.ok && why.length === 0) good[read.wish.operation] += 1
+    if (why.length === 0) continue
+    mistaken += 1
+    if (mistakes.length < mostShown) mistakes.push({ line, why })
+  }
+  return { good, mistakes, mistaken }
+}
+
+/** Only one of the two would be queued, and nobody could tell which one was meant. */
+function repeatedRef(line: number, ref: string | null, refs: RefLines): readonly string[] {
+  const first = ref === null ? line : refs.firstLine(ref, line)
+  return first === line ? [] : [`ref: is the ref of line ${first} as well`]
+}
