@@ -1,0 +1,71 @@
+/** Wishes as a test needs them: any that a person could have, and the lines that say them. */
+import fc from 'fast-check'
+import { longest, type Wish } from '../../src/core/wish.ts'
+import type { Line } from '../../src/writeback/line.ts'
+import { type Format, readLines } from '../../src/writeback/lines.ts'
+
+export const conversation = '0b6d6f3e-1111-4222-8333-444455556666'
+export const visitor = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'
+
+export async function* chunks(...texts: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text)
+}
+
+export async function linesOf(file: string | Uint8Array, format: Format = 'auto'): Promise<Line[]> {
+  return Array.fromAsync(readLines(chunks(file), format))
+}
+
+/** `line: operation` or `line: why; why`: enough to see what became of a file. */
+export function told({ line, read }: Line): string {
+  return `${line}: ${read.ok ? read.wish.operation : read.why.join('; ')}`
+}
+
+/** Texts that are likely to be mistaken for something else. */
+export const tricky = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc
+    .array(
+      fc.constantFrom(...['=', '+', '-', '@', "'", '"', ',', ';', '\t', '\r', '\n', ' ', 'null', 'a', '＝', '\uFEFF']),
+    )
+    .map((parts) => parts.join('')),
+)
+
+function text(maxLength: number) {
+  return tricky
+    .map((value) => value.slice(0, maxLength))
+    .filter((value) => value.trim() !== '' && value.isWellFormed() && !/[\p{Cc}--[\n\r\t]]/v.test(value))
+}
+
+const wanted = {
+  ref: fc.option(text(longest.ref)),
+  expect: fc.constantFrom(null, '7', '9007199254740993', '2026-01-31T18:00:00Z'),
+  expiresAt: fc.constantFrom(null, '2026-02-01T00:00:00Z'),
+}
+const content = text(longest.content)
+const nullable = fc.option(text(longest.name))
+
+export const anyWish: fc.Arbitrary<Wish> = fc.oneof(
+  fc.record({
+    operation: fc.constant('message' as const),
+    target: fc.uuid(),
+    payload: fc.record({ content, sender_name: text(longest.name) }),
+    ...wanted,
+  }),
+  fc.record({
+    operation: fc.constant('handled' as const),
+    target: fc.uuid(),
+    payload: fc.record({ handled: fc.boolean() }),
+    ...wanted,
+  }),
+  fc.record({
+    operation: fc.constant('visitor' as const),
+    target: fc.uuid(),
+    payload: fc.oneof(
+      fc.record({ name: nullable }),
+      fc.record({ email: nullable }),
+      fc.record({ name: nullable, email: nullable }),
+    ),
+    ...wanted,
+  }),
+  fc.record({ operation: fc.constant('note' as const), target: fc.uuid(), payload: fc.record({ content }), ...wanted }),
+)
