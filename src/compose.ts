@@ -4,9 +4,19 @@ import { type Budgets, openBudgets } from './compose/budgets.ts'
 import { hold } from './compose/hold.ts'
 import { runUnder } from './compose/run.ts'
 import { connect, stoppedError } from './compose/service.ts'
+import { lanesAtOnce, pushNotices, writebackDeps } from './compose/writebacks.ts'
 import type { Config, ProjectConfig } from './config.ts'
 import type { RunMode } from './core/mirror.ts'
-import type { BudgetView, CheckItem, StatusReport, SyncProgress, SyncReport, VerifyReport } from './core/report.ts'
+import type {
+  BudgetView,
+  CheckItem,
+  PushProgress,
+  PushReport,
+  StatusReport,
+  SyncProgress,
+  SyncReport,
+  VerifyReport,
+} from './core/report.ts'
 import type { StreamName } from './core/row.ts'
 import { UserError } from './core/user-error.ts'
 import type { Logger } from './log.ts'
@@ -14,6 +24,7 @@ import { verify } from './verify/verify.ts'
 import type { Migrated } from './warehouse/migrate.ts'
 import { openWarehouse, type Warehouse } from './warehouse/open.ts'
 import { UnusedWarehouse } from './warehouse/unused.ts'
+import { push } from './writeback/push.ts'
 
 export type SyncOptions = {
   readonly mode: RunMode
@@ -99,6 +110,52 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
     }
     return { name: 'warehouse', state: 'error', detail: `${error.what}: ${error.why}`, hint: error.next }
   }
+}
+
+export type PushOptions = Pick<SyncOptions, 'signal' | 'onBudget' | 'log'> & {
+  readonly onProgress: (progress: PushProgress) => void
+  /** Goes on although the last write-backs went wrong. */
+  readonly despiteFailures: boolean
+}
+
+/** Sends the project's queued write-backs until none can be sent. Throws UserError: denied, nobody answers. */
+export async function pushProject(config: Config, project: ProjectConfig, options: PushOptions): Promise<PushReport> {
+  const { log, signal, despiteFailures } = options
+  const startedAt = Date.now()
+  return withWarehouse(config, async (warehouse) => {
+    const desk = warehouse.queueDesk(project.projectId)
+    await desk.adopt()
+    return withBudgets(config, warehouse, log, async (budgets) => {
+      const service = connect(project, budgets.of(project), { signal, log })
+      try {
+        const before = await desk.summary({ statuses: ['queued', 'sending'] })
+        const all = (before.queued ?? 0) + (before.sending ?? 0)
+        const pushed = await push(writebackDeps(warehouse, project, service, log), {
+          lanesAtOnce,
+          despiteFailures,
+          onProgress: ({ settled, working }) => {
+            options.onProgress({ settled, working, left: Math.max(0, all - settled) })
+            service.budget.view().then(options.onBudget, () => {})
+          },
+        })
+        if (pushed.stopped !== null) throw stoppedError(project, pushed.stopped)
+        const heldLanes = (await desk.heldLanes()).length
+        const notices = pushNotices(pushed)
+        return {
+          project: project.name,
+          settled: pushed.settled,
+          queue: await desk.summary({}),
+          tookMs: Date.now() - startedAt,
+          requests: service.client.requests(),
+          outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
+          notices,
+          heldLanes,
+        }
+      } finally {
+        await service.client.close()
+      }
+    })
+  })
 }
 
 /** Compares the mirror with the service. Changes nothing. */

@@ -32,8 +32,8 @@ export type Want = {
   readonly signal?: AbortSignal
 }
 
-/** `mayLeave`: false once the deadline is over by a clock that went on while this process was stopped, or the machine slept. */
-export type Grant = Lease & { readonly mayLeave: () => boolean }
+/** `leftMs`: until the deadline, by a clock that goes on while this process is stopped, or the machine sleeps; below 0 after it. */
+export type Grant = Lease & { readonly leftMs: () => Ms }
 
 type Waiter = {
   readonly ask: Ask
@@ -92,7 +92,7 @@ export function createBudget(
     const age = () => monotonic() - askedAt
     if (next === undefined || age() > grantLastsMs) return giveBack(decision.lease, 'unsent')
     queue?.delete(next)
-    next.go({ ...decision.lease, mayLeave: () => age() < next.ask.deadlineMs })
+    next.go({ ...decision.lease, leftMs: () => next.ask.deadlineMs - age() })
   }
 
   function acquire({ lane, write, deadlineMs, signal }: Want): Promise<Grant> {

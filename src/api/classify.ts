@@ -26,6 +26,9 @@ export function classify(exchange: Exchange, about: Circumstances): Outcome {
   if (exchange.kind === 'aborted') return failed({ kind: 'aborted' })
   if (exchange.kind === 'broken') {
     const { head, left } = exchange
+    // A write that was refused was not done, even if the words broke off. What a read lacks, it reads again.
+    if (about.call.method !== 'GET' && head !== null && isRefusal(head.status))
+      return failed(ofStatus(head.status, head, null, about))
     return failed({
       kind: 'transient',
       why: `${name(about.call)}: ${clean(exchange.why, about)}`,
@@ -35,6 +38,11 @@ export function classify(exchange: Exchange, about: Circumstances): Outcome {
     })
   }
   return ofAnswer(exchange.head, exchange.body, about)
+}
+
+/** 401 and 403 stop more than one write: they are believed only whole. */
+function isRefusal(status: number): boolean {
+  return status >= 300 && status < 500 && status !== 401 && status !== 403
 }
 
 function ofAnswer(head: Head, body: Buffer, about: Circumstances): Outcome {

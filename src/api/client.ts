@@ -39,6 +39,9 @@ export type ClientOptions = {
   readonly version?: string
 }
 
+/** What may pass while it is written down that a request leaves: a busy database lets one wait. */
+const leavingLastsMs: Ms = 10_000
+
 export type ClientLog = {
   readonly debug: (event: Readonly<Record<string, unknown>>) => void
   readonly warn: (event: Readonly<Record<string, unknown>>) => void
@@ -47,8 +50,11 @@ export type ClientLog = {
 export type Client = {
   /** A read: retried, redirects refused. Throws CallFailed. */
   readonly get: Get
-  /** One HTTP request, never a second one, whatever happens. A write goes over a fresh connection. Throws CallFailed. */
-  readonly send: (call: Call) => Promise<Answer>
+  /**
+   * One HTTP request, never a second one, whatever happens. A write goes over a fresh connection. `leave` is asked when the
+   * budget lets it go and before any byte leaves; false: it stays. Throws CallFailed.
+   */
+  readonly send: (call: Call, leave?: () => Promise<boolean>) => Promise<Answer>
   /** Requests that began to leave so far. */
   readonly requests: () => number
   readonly close: () => Promise<void>
@@ -75,15 +81,20 @@ export function createClient(options: ClientOptions): Client {
   let sent = 0
   let heard = false
 
-  async function send(call: Call): Promise<Answer> {
-    const lease = await slotFor(call)
+  async function send(call: Call, leave?: () => Promise<boolean>): Promise<Answer> {
+    const lease = await slotFor(call, leave === undefined ? 0 : leavingLastsMs)
+    if (leave !== undefined && !(await leaves(lease, leave))) {
+      const why = `${call.method} ${call.path} was held back`
+      throw new CallFailed({ kind: 'transient', why, left: false, status: null, requestId: null })
+    }
     const askedAt = now()
     let answered = false
     const result = await exchange(call.method === 'GET' ? reads : writes, toRequest(baseUrl, headers, call), {
-      timeoutMs,
+      // The slot is held until then; whoever was stopped on the way here has less time.
+      timeoutMs: Math.min(timeoutMs, Math.max(1, lease.leftMs())),
       maxBodyBytes,
       signal: options.cutOff ?? signal,
-      mayLeave: lease.mayLeave,
+      mayLeave: () => lease.leftMs() > 0,
       onStart: () => {
         sent += 1
       },
@@ -108,10 +119,20 @@ export function createClient(options: ClientOptions): Client {
     throw new CallFailed(outcome.failure)
   }
 
+  /** A slot that is not used goes back. */
+  async function leaves(lease: Grant, leave: () => Promise<boolean>): Promise<boolean> {
+    const may = await leave().catch((error: unknown) => {
+      budget.unsent(lease)
+      throw error
+    })
+    if (!may) budget.unsent(lease)
+    return may
+  }
+
   /** The store of the budget may be out of reach. Then nothing is sent. */
-  async function slotFor(call: Call): Promise<Grant> {
+  async function slotFor(call: Call, beforehandMs: Ms): Promise<Grant> {
     try {
-      const deadlineMs = timeoutMs + grantLastsMs
+      const deadlineMs = timeoutMs + grantLastsMs + beforehandMs
       return await budget.acquire({ lane: call.lane, write: call.method !== 'GET', deadlineMs, signal })
     } catch (error) {
       if (error instanceof CallFailed) throw error

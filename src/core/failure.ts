@@ -55,3 +55,8 @@ export function describe(failure: Failure): string {
   if (failure.kind === 'aborted') return 'stopped on request'
   return failure.requestId === null ? failure.why : `${failure.why} (request ${failure.requestId})`
 }
+
+/** Whether the service itself will not do it, and not something in between, which answers without the service's envelope. */
+export function isRefusedByService(failure: Failure): boolean {
+  return failure.kind === 'refused' && !failure.code.startsWith('http_')
+}

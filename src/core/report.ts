@@ -1,5 +1,6 @@
 /** What the commands answer: the shapes behind `--json`, and behind the lines for people. Times are RFC 3339 text. */
 import type { RunMode, RunOutcome, StreamReport } from './mirror.ts'
+import type { Status } from './outbox-state.ts'
 import type { StreamName } from './row.ts'
 import type { Ms } from './time.ts'
 
@@ -99,6 +100,30 @@ export type StatusReport = {
     /** When the record of what was spent was last lost, and nothing was sent until it did not matter any more. */
     readonly lost: { readonly at: string; readonly why: string } | null
   }
+}
+
+/** `push`, one project. */
+export type PushReport = {
+  readonly project: string
+  /** Write-backs that this process settled, by what they became. */
+  readonly settled: Readonly<Partial<Record<Status, number>>>
+  /** All of the queue, by state, at the end. */
+  readonly queue: Readonly<Partial<Record<Status, number>>>
+  readonly tookMs: Ms
+  readonly requests: number
+  readonly outcome: 'done' | 'held' | 'interrupted'
+  /** Why some were left: the breaker, or a scope that the key lacks. Sentences for a person. */
+  readonly notices: readonly string[]
+  /** Lanes that rest behind an uncertain write-back, which a person has to resolve. */
+  readonly heldLanes: number
+}
+
+/** Where a running push is. */
+export type PushProgress = {
+  readonly settled: number
+  readonly left: number
+  /** Being worked on just now. */
+  readonly working: number
 }
 
 /**

@@ -42,8 +42,13 @@ const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 const missingOr = (why: string) => (issue: { readonly input?: unknown }) =>
   issue.input === undefined ? 'is missing' : why
 
-/** What a text must not hold: control characters but line ends and tabs, and halves of surrogate pairs. */
+/** What no text may hold: control characters but line ends and tabs, and halves of surrogate pairs. */
 const unfit = /[\p{Cc}--[\n\r\t]]|\p{Surrogate}/v
+
+/** A name, an address or a key: a text of one line. */
+function phrase(most: number) {
+  return text(most).refine((value) => !/[\n\r\t]/.test(value), 'must be one line, without tabs')
+}
 
 function text(most: number) {
   return z
@@ -53,7 +58,8 @@ function text(most: number) {
     .refine((value) => !unfit.test(value), 'holds control characters or broken ones')
 }
 
-const id = z.string({ error: missingOr('must be an id') }).regex(uuid, 'is no UUID')
+/** In small letters, as services write UUIDs: with the same one in capitals, one conversation would have two lanes. */
+const id = z.string({ error: missingOr('must be an id') }).regex(uuid, 'is no UUID').toLowerCase()
 
 /** An id in digits, a time, or the message itself as the mirror or the service shows it. */
 const expect = z
@@ -71,9 +77,7 @@ const expect = z
 
 function seen(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string') {
-    const at = moment(String(value))
-    if (at !== undefined) return rfc3339(at)
-    return /^\d{1,19}$/.test(String(value)) ? String(value) : undefined
+    return timeOf(value) ?? (/^\d{1,19}$/.test(String(value)) ? String(BigInt(value)) : undefined)
   }
   if (typeof value !== 'object' || value === null) return undefined
   const fields: Readonly<Record<string, unknown>> = { ...value }
@@ -85,13 +89,22 @@ const expiresAt = z
   .unknown()
   .optional()
   .transform((value, context): string | null => {
-    const at = value == null ? null : moment(value)
-    if (at !== undefined) return at === null ? null : rfc3339(at)
+    const at = value == null ? null : timeOf(value)
+    if (at !== undefined) return at
     context.addIssue({ code: 'custom', message: 'must be a time like 2026-01-31T18:00:00Z' })
     return z.NEVER
   })
 
-const common = { ref: text(longest.ref).nullish(), expect, expires_at: expiresAt }
+/** JavaScript takes 30 February for 2 March; a person who wrote it meant something else. */
+function timeOf(value: unknown): string | undefined {
+  const at = moment(value)
+  const day = moment(`${String(value).slice(0, 10)}T00:00:00Z`)
+  if (at === undefined || day === undefined) return undefined
+  const exists = String(value).startsWith(rfc3339(day).slice(0, 10))
+  return exists && rfc3339(at).length === 20 ? rfc3339(at) : undefined
+}
+
+const common = { ref: phrase(longest.ref).nullish(), expect, expires_at: expiresAt }
 const content = text(longest.content)
 
 const shapes = {
@@ -99,7 +112,7 @@ const shapes = {
     operation: z.literal('message'),
     conversation_id: id,
     content,
-    sender_name: text(longest.name),
+    sender_name: phrase(longest.name),
     ...common,
   }),
   handled: z.strictObject({
@@ -111,8 +124,8 @@ const shapes = {
   visitor: z.strictObject({
     operation: z.literal('visitor'),
     visitor_id: id,
-    name: text(longest.name).nullable().optional(),
-    email: text(longest.email).nullable().optional(),
+    name: phrase(longest.name).nullable().optional(),
+    email: phrase(longest.email).nullable().optional(),
     ...common,
   }),
   note: z.strictObject({ operation: z.literal('note'), visitor_id: id, content, ...common }),

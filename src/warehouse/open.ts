@@ -5,6 +5,8 @@ import { sql } from 'kysely'
 import type { BudgetCell } from '../core/budget-cell.ts'
 import type { KeyUse } from '../core/key-use.ts'
 import type { Mirror } from '../core/mirror.ts'
+import type { Outbox } from '../core/outbox.ts'
+import type { QueueDesk } from '../core/queue-desk.ts'
 import type { Rate } from '../core/rate.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
@@ -14,8 +16,10 @@ import { type Fleet, fleetOf } from './fleet.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { type Migrated, migrate, requireSchema } from './migrate.ts'
 import { createMirror, type MirrorOptions, type Reader } from './mirror.ts'
+import { outboxOf } from './outbox.ts'
 import { type Place, parseDatabaseUrl } from './place.ts'
 import { postgresSessions } from './postgres.ts'
+import { queueDeskOf } from './queue-desk.ts'
 import { type Db, openKysely, type Sessions } from './session.ts'
 import { sqliteSessions } from './sqlite.ts'
 import { readStatus } from './status.ts'
@@ -27,6 +31,9 @@ export type Warehouse = {
   /** What opening it did to its schema. */
   readonly migrated: Migrated | null
   readonly mirror: (project: string, options?: MirrorOptions) => Mirror & Reader
+  /** The project's queue of write-backs, as whoever carries it out sees it, and as people use it. */
+  readonly outbox: (project: string) => Outbox
+  readonly queueDesk: (project: string) => QueueDesk
   /** Takes streams of the project for this process, and closes the runs that dead ones left. `now`: milliseconds since 1970. */
   readonly lock: (project: string, streams: readonly string[], now: number) => Promise<Lock>
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
@@ -99,6 +106,8 @@ function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Wareho
     kind: sessions.kind,
     migrated,
     mirror: (project, options = {}) => createMirror(db, sessions, project, options),
+    outbox: (project) => outboxOf({ db, kind: sessions.kind, project, clock: Date.now }),
+    queueDesk: (project) => queueDeskOf({ db, kind: sessions.kind, project, clock: Date.now }),
     lock: (project, streams, now) => takeLock(db, sessions.kind, project, streams, now),
     status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
     budgetCell: budgets.cell,

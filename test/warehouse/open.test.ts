@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { migrations } from '../../schema/migrations/migrations.ts'
 import { tables } from '../../schema/tables.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
@@ -67,8 +68,9 @@ for (const db of databases) {
 
     test('the first opening makes the schema, the next one finds it', async () => {
       const { place, warehouse } = await world(db)
-      expect(warehouse.migrated).toMatchObject({ from: null, applied: ['0001_first_tables', '0002_workers'] })
-      expect((await place.open()).migrated).toEqual({ from: '0002_workers', to: '0002_workers', applied: [] })
+      const all = Object.keys(migrations)
+      expect(warehouse.migrated).toMatchObject({ from: null, applied: all })
+      expect((await place.open()).migrated).toEqual({ from: all.at(-1), to: all.at(-1), applied: [] })
     })
 
     test('two that open an empty database at once both succeed', async () => {

@@ -1,0 +1,47 @@
+/** Write-backs with real parts: the queue in the warehouse, the service behind its budget. */
+import type { ProjectConfig } from '../config.ts'
+import { describe } from '../core/failure.ts'
+import type { Logger } from '../log.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import type { WritebackDeps } from '../writeback/deps.ts'
+import type { Pushed } from '../writeback/push.ts'
+import type { Service } from './service.ts'
+
+/** How many lanes one process works on side by side: enough to use up the writes of a key, answers of a second included. */
+export const lanesAtOnce = 6
+
+export function writebackDeps(
+  warehouse: Warehouse,
+  project: ProjectConfig,
+  service: Service,
+  log: Logger,
+): WritebackDeps {
+  const { client, signal } = service
+  return {
+    project: project.projectId,
+    get: client.get,
+    send: client.send,
+    outbox: warehouse.outbox(project.projectId),
+    mirror: warehouse.mirror(project.projectId, { schema: project.schema }),
+    verifyAfterMs: project.verifyAfterMs,
+    resendReplies: project.resendReplies ?? true,
+    now: Date.now,
+    random: Math.random,
+    signal,
+    log,
+  }
+}
+
+/** Why some were left in the queue, for a person. */
+export function pushNotices({ held, denied }: Pick<Pushed, 'held' | 'denied'>): string[] {
+  const next = '; look at them with `deskmirror writeback list`, and go on with `deskmirror push --despite-failures`'
+  const batches = [...held.batches].map(
+    ([batch, why]) => `no more of ${batch ?? 'those without an import'} is sent: ${why}${next}`,
+  )
+  const lacking = new Set([...denied.values()].map((failure) => describe(failure)))
+  return [
+    ...(held.all === null ? [] : [`no more replies and notes are sent: ${held.all}${next}`]),
+    ...batches,
+    ...[...lacking].map((why) => `${[...denied.keys()].join(', ')} stay queued: ${why}`),
+  ]
+}

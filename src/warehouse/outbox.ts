@@ -1,0 +1,296 @@
+/**
+ * The queue of write-backs of one project, over SQL: claims by compare-and-set, so that of several processes one acts.
+ * Whoever claims gets a number of its own (`epoch`); whoever sends one too (`attempts`).
+ */
+import { type RawBuilder, sql } from 'kysely'
+import { stringifyJson } from '../core/json.ts'
+import type { Evidence, Fate, Outbox, Part, Ready, Step, Writeback } from '../core/outbox.ts'
+import { holding, next, type Status } from '../core/outbox-state.ts'
+import type { Json } from '../core/row.ts'
+import { type EpochMs, type Ms, rfc3339 } from '../core/time.ts'
+import type { Operation } from '../core/wish.ts'
+import type { Context } from './context.ts'
+import { bound } from './dialect.ts'
+import { durably } from './durable.ts'
+import { decodeJson, decodeText } from './escape.ts'
+import { learn, readBehaviours } from './knowledge.ts'
+import { isDead, ownName } from './owner.ts'
+
+/** How long a claim holds without a word; longer than anything done under one takes, waiting for the budget aside. */
+const leaseMs: Ms = 120_000
+
+type C = Pick<Context, 'db' | 'kind' | 'project' | 'clock'>
+
+export function outboxOf(c: C): Outbox {
+  const owner = ownName()
+  return {
+    ready: (now, limit, of) => ready(c, now, limit, of),
+    isPending: (of) => isPending(c, of),
+    counts: () => counts(c),
+    claim: (id, now) => claim(c, id, owner, now),
+    leave: (one, evidence, now, dueAt) => leave(c, one, owner, evidence, now, dueAt),
+    sent: (one, step) =>
+      settle(c, one, step, sql`attempts = ${one.attempts + 1} and status in ('sending','uncertain')`),
+    settle: (one, step) => settle(c, one, step, sql`epoch = ${one.epoch} and status = ${one.status}`),
+    release: (one, dueAt, evidence) => release(c, one, dueAt, evidence),
+    noteMessage: (one, messageId) => noteMessage(c, one, messageId),
+    provenMessages: (lane) => provenMessages(c, lane),
+    ownEdit: (one, field) => ownEdit(c, one, field),
+    conversationOf: (visitor, messageId) => conversationOf(c, visitor, messageId),
+    lastFates: (limit) => lastFates(c, limit),
+    behaviours: () => readBehaviours(c as Context),
+    learn: (learned) => durably(c.db, c.kind, (trx) => learn(c as Context, trx, learned)),
+  }
+}
+
+/** Nothing of the same lane that was queued before is unsettled. */
+const isFirst = sql`not exists (select 1 from writebacks before where before.project_id = writebacks.project_id
+  and before.lane = writebacks.lane and before.seq < writebacks.seq
+  and before.status in (${sql.join(holding.map((status) => sql.lit(status)))}))`
+
+/** Nobody works on it: it has no owner, its owner is dead, or has not said a word for the length of a lease. */
+async function isFree(c: C, now: EpochMs): Promise<RawBuilder<unknown>> {
+  const { rows } = await sql<{ owner: string }>`
+    select distinct owner from writebacks where project_id = ${c.project} and owner is not null`.execute(c.db)
+  const dead = rows.map((row) => row.owner).filter((owner) => isDead(owner, c.kind))
+  const free = [sql`owner is null`, sql`lease_until <= ${now}`, ...dead.map((owner) => sql`owner = ${owner}`)]
+  return sql`(${sql.join(free, sql` or `)})`
+}
+
+async function ready(c: C, now: EpochMs, limit: number, of: Part = {}): Promise<Ready[]> {
+  const { rows } = await sql<Ready>`
+    select id, lane, operation, batch_id as "batchId" from writebacks
+    where project_id = ${c.project} and status in ('queued','sending') and (due_at is null or due_at <= ${now})
+      and ${isIn(of)} and ${await isFree(c, now)} and ${isFirst}
+    order by seq limit ${limit}`.execute(c.db)
+  return rows
+}
+
+async function isPending(c: C, of: Part = {}): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from writebacks where project_id = ${c.project} and status in ('queued','sending') and ${isIn(of)}
+      and ${isFirst} limit 1`.execute(c.db)
+  return rows.length > 0
+}
+
+function isIn({ lane, withoutOperations = [], withoutBatches = [] }: Part): RawBuilder<unknown> {
+  const batches = withoutBatches.map((batch) => sql`batch_id is not distinct from ${batch}`)
+  const conditions = [
+    ...(lane === undefined ? [] : [sql`lane = ${lane}`]),
+    ...(withoutOperations.length === 0 ? [] : [sql`operation not in (${sql.join(withoutOperations)})`]),
+    ...(batches.length === 0 ? [] : [sql`not (operation in ('message','note') and (${sql.join(batches, sql` or `)}))`]),
+  ]
+  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
+}
+
+async function counts(c: C): Promise<Partial<Record<Status, number>>> {
+  const { rows } = await sql<{ status: Status; count: number }>`
+    select status, count(*) as count from writebacks where project_id = ${c.project} group by status`.execute(c.db)
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+
+type Row = {
+  id: string
+  lane: string
+  operation: Operation
+  conversation_id: string | null
+  visitor_id: string | null
+  payload: string
+  status: Status
+  attempts: number
+  batch_id: string | null
+  expect: string | null
+  created_at: string
+  expires_at: string | null
+  seen: string | null
+  evidence: string | null
+  epoch: number
+  owner: string | null
+}
+
+async function claim(c: C, id: string, owner: string, now: EpochMs): Promise<Writeback | null> {
+  const free = await isFree(c, now)
+  return durably(c.db, c.kind, async (trx) => {
+    const lock = c.kind === 'postgres' ? sql`for update` : sql``
+    const { rows } = await sql<Row>`
+      select id, lane, operation, conversation_id, visitor_id, payload, status, attempts, batch_id, expect, created_at,
+        expires_at, seen, evidence, epoch, owner from writebacks
+      where project_id = ${c.project} and id = ${id} and status in ('queued','sending')
+        and (due_at is null or due_at <= ${now}) and ${free} and ${isFirst} ${lock}`.execute(trx)
+    const row = rows[0]
+    if (row === undefined) return null
+    const evidence = { ...readEvidence(c, row.evidence), ...senderOf(c, row) }
+    await sql`
+      update writebacks set owner = ${owner}, lease_until = ${bound(c.kind, 'integer', now + leaseMs)},
+        epoch = epoch + 1, evidence = ${bound(c.kind, 'json', stringifyJson(evidence as Json))}
+      where project_id = ${c.project} and id = ${id}`.execute(trx)
+    return toWriteback(c, row, evidence)
+  })
+}
+
+/** Of one that was sent: what can still be expected of the process that sent it. */
+function senderOf(c: C, row: Row): Pick<Evidence, 'sender'> {
+  if (row.status !== 'sending' || readEvidence(c, row.evidence).sender !== undefined) return {}
+  if (row.owner === null) return { sender: 'ended' }
+  return { sender: isDead(row.owner, c.kind) ? 'dead' : 'silent' }
+}
+
+function toWriteback(c: C, row: Row, evidence: Evidence): Writeback {
+  const target =
+    row.conversation_id !== null && /^(message|handled)$/.test(row.operation) ? row.conversation_id : row.visitor_id
+  const about = /^(message|handled)$/.test(row.operation) ? 'conversation_id' : 'visitor_id'
+  const payload: Record<string, unknown> = JSON.parse(decodeJson(c.kind, row.payload))
+  return {
+    id: row.id,
+    lane: row.lane,
+    operation: row.operation,
+    target: target ?? '',
+    line: {
+      operation: row.operation,
+      [about]: target,
+      ...payload,
+      ...(row.expect === null ? {} : { expect: row.expect }),
+    },
+    status: row.status,
+    attempts: row.attempts,
+    batchId: row.batch_id,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    seen: row.seen === null ? null : decoded(JSON.parse(decodeJson(c.kind, row.seen))),
+    evidence,
+    epoch: row.epoch + 1,
+  }
+}
+
+/** The mirror's columns hold some characters escaped. */
+function decoded(seen: Record<string, string | null>): Record<string, string | null> {
+  return Object.fromEntries(Object.entries(seen).map(([name, text]) => [name, text === null ? null : decodeText(text)]))
+}
+
+function readEvidence(c: C, text: string | null): Evidence {
+  return text === null ? {} : JSON.parse(decodeJson(c.kind, text))
+}
+
+function leave(
+  c: C,
+  one: Writeback,
+  owner: string,
+  evidence: Evidence,
+  now: EpochMs,
+  dueAt: EpochMs,
+): Promise<boolean> {
+  const { sender: _, looks: __, ...rest } = { ...one.evidence, ...evidence }
+  return durably(c.db, c.kind, async (trx) => {
+    const { numAffectedRows } = await sql`
+      update writebacks set status = 'sending', attempts = attempts + 1, sent_at = ${at(c, now)}, finished_at = null,
+        error = null, step = 'it leaves', evidence = ${bound(c.kind, 'json', stringifyJson(rest as Json))},
+        lease_until = ${bound(c.kind, 'integer', now + leaseMs)}, due_at = ${bound(c.kind, 'integer', dueAt)}
+      where project_id = ${c.project} and id = ${one.id} and status = 'queued' and epoch = ${one.epoch}
+        and owner = ${owner} and attempts = ${one.attempts}`.execute(trx)
+    return numAffectedRows === 1n
+  })
+}
+
+const settled: readonly Status[] = ['succeeded', 'failed', 'conflict', 'uncertain', 'cancelled', 'expired']
+
+/** `mine`: what must still be so, for this process to have a say. */
+function settle(c: C, one: Writeback, step: Step, mine: RawBuilder<unknown>): Promise<Status | null> {
+  return durably(c.db, c.kind, async (trx) => {
+    const lock = c.kind === 'postgres' ? sql`for update` : sql``
+    const { rows } = await sql<{ status: Status; evidence: string | null }>`
+      select status, evidence from writebacks where project_id = ${c.project} and id = ${one.id} and ${mine} ${lock}`.execute(
+      trx,
+    )
+    const row = rows[0]
+    const to = row === undefined ? null : next(row.status, step.happening)
+    if (row === undefined || to === null) return null
+    const evidence = { ...readEvidence(c, row.evidence), ...step.evidence }
+    const final = settled.includes(to)
+    const finishedAt = final ? at(c, c.clock()) : sql`null`
+    await sql`
+      update writebacks set status = ${to}, step = ${step.why}, error = ${final && to !== 'succeeded' ? step.why : null},
+        request_id = coalesce(${bound(c.kind, 'text', step.requestId ?? null)}, request_id), finished_at = ${finishedAt},
+        message_id = coalesce(${bound(c.kind, 'text', step.messageId ?? null)}, message_id),
+        evidence = ${bound(c.kind, 'json', stringifyJson(evidence as Json))}, owner = null, lease_until = null,
+        due_at = ${bound(c.kind, 'integer', step.dueAt ?? null)},
+        attempts = attempts - ${step.happening === 'undone' ? 1 : 0}
+      where project_id = ${c.project} and id = ${one.id}`.execute(trx)
+    await learn(c as Context, trx, step.learned ?? [])
+    return to
+  })
+}
+
+function at(c: C, ms: EpochMs): RawBuilder<string> {
+  return bound(c.kind, 'time', rfc3339(Math.floor(ms / 1000)))
+}
+
+async function release(c: C, one: Writeback, dueAt: EpochMs | null, evidence: Evidence = {}): Promise<void> {
+  const known = bound(c.kind, 'json', stringifyJson({ ...one.evidence, ...evidence } as Json))
+  await sql`
+    update writebacks set owner = null, lease_until = null, due_at = ${bound(c.kind, 'integer', dueAt)}, evidence = ${known}
+    where project_id = ${c.project} and id = ${one.id} and epoch = ${one.epoch} and status = ${one.status}`.execute(
+    c.db,
+  )
+}
+
+/** Another write-back of the lane may have it as its proof already: the database keeps it that way. */
+async function noteMessage(c: C, one: Writeback, messageId: string): Promise<void> {
+  await sql`
+    update writebacks set message_id = ${messageId} where project_id = ${c.project} and id = ${one.id} and message_id is null
+      and not exists (select 1 from writebacks other where other.project_id = ${c.project} and other.lane = ${one.lane}
+        and other.message_id = ${messageId})`.execute(c.db)
+}
+
+async function provenMessages(c: C, lane: string): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ message_id: string }>`
+    select message_id from writebacks where project_id = ${c.project} and lane = ${lane} and message_id is not null`.execute(
+    c.db,
+  )
+  return new Set(rows.map((row) => row.message_id))
+}
+
+async function ownEdit(c: C, one: Writeback, field: 'name' | 'email'): Promise<string | null | undefined> {
+  const { rows } = await sql<{ payload: string }>`
+    select payload from writebacks where project_id = ${c.project} and lane = ${one.lane} and operation = 'visitor'
+      and status = 'succeeded' and finished_at >= ${bound(c.kind, 'time', one.createdAt)}
+      and seq < (select seq from writebacks where project_id = ${c.project} and id = ${one.id})
+    order by seq desc`.execute(c.db)
+  for (const row of rows) {
+    const payload: { name?: string | null; email?: string | null } = JSON.parse(decodeJson(c.kind, row.payload))
+    if (payload[field] !== undefined) return payload[field]
+  }
+  return undefined
+}
+
+async function conversationOf(c: C, visitor: string, messageId: string | null): Promise<string | null> {
+  const holds =
+    messageId === null
+      ? sql`false`
+      : sql`exists (select 1 from messages where messages.project_id = ${c.project}
+    and conversation_id = conversations.id and messages.id = ${bound(c.kind, 'integer', BigInt(messageId))})`
+  const { rows } = await sql<{ id: string }>`
+    select id from conversations where project_id = ${c.project} and visitor_id = ${visitor} and deleted_at is null
+    order by ${holds} desc, last_message_at desc limit 1`.execute(c.db)
+  return rows[0]?.id ?? null
+}
+
+async function lastFates(c: C, limit: number): Promise<Fate[]> {
+  const { rows } = await sql<{
+    status: Status
+    batch: string | null
+    at: string
+    why: string | null
+    evidence: string | null
+  }>`
+    select status, batch_id as batch, finished_at as at, error as why, evidence from writebacks
+    where project_id = ${c.project} and operation in ('message','note') and status in ('succeeded','failed','uncertain')
+      and finished_at is not null
+    order by finished_at desc, seq desc limit ${limit}`.execute(c.db)
+  return rows.map(({ status, batch, at, why, evidence }) => ({
+    status,
+    batchId: batch,
+    at,
+    why: why ?? '',
+    ownFault: ['dead', 'silent'].includes(readEvidence(c, evidence).sender ?? ''),
+  }))
+}

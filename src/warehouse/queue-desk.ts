@@ -1,0 +1,179 @@
+/** What people do with the queue of write-backs, over SQL. Each decision is durable and becomes a row of the log. */
+import { type RawBuilder, sql } from 'kysely'
+import { type Happening, next, type Status, statuses } from '../core/outbox-state.ts'
+import type { Enqueue, Enqueued, Filter, HeldLane, QueueDesk, QueueEntry, QueueEvent } from '../core/queue-desk.ts'
+import { rfc3339 } from '../core/time.ts'
+import type { Wish } from '../core/wish.ts'
+import type { Context } from './context.ts'
+import { bound } from './dialect.ts'
+import { durably } from './durable.ts'
+import { decodeJson, encodeJson, encodeText } from './escape.ts'
+import { newId } from './identity.ts'
+import type { Db } from './session.ts'
+
+type C = Pick<Context, 'db' | 'kind' | 'project' | 'clock'>
+
+export function queueDeskOf(c: C): QueueDesk {
+  return {
+    enqueue: (wishes, how, digest) => enqueue(c, wishes, how, digest),
+    list: (filter, limit, afterSeq) => list(c, filter, limit, afterSeq),
+    events: (id) => events(c, id),
+    summary: (filter) => summary(c, filter),
+    approve: (filter, by) => move(c, 'approved', filter, `approved by ${by}`),
+    cancel: (filter, by) => move(c, 'cancelled', filter, `cancelled by ${by}`),
+    retry: (filter, by) => move(c, 'retried', filter, `to be sent again, says ${by}`),
+    resolve: (filter, as, by) => move(c, as, filter, `it ${as === 'lost' ? 'did not arrive' : 'arrived'}, says ${by}`),
+    heldLanes: () => heldLanes(c),
+    adopt: () => adopt(c),
+  }
+}
+
+async function enqueue(
+  c: C,
+  wishes: AsyncIterable<readonly Wish[]>,
+  how: Enqueue,
+  digest?: string,
+): Promise<Enqueued | { readonly importedAs: string }> {
+  return durably(c.db, c.kind, async (trx) => {
+    if (c.kind === 'postgres')
+      await sql`select pg_advisory_xact_lock(hashtext(${`deskmirror.import ${c.project}`}))`.execute(trx)
+    const before = digest === undefined ? null : await importedBefore(c, trx, digest)
+    if (before !== null) return { importedAs: before }
+    let given = 0
+    let queued = 0
+    const ids: string[] = []
+    for await (const portion of wishes) {
+      given += portion.length
+      const inserted = await insert(c, trx, portion, how)
+      queued += inserted.length
+      // Whoever queues one wants to know its id; nobody reads a hundred thousand.
+      if (ids.length < 100) ids.push(...inserted)
+    }
+    return { ids, queued, known: given - queued }
+  })
+}
+
+async function importedBefore(c: C, trx: Db, digest: string): Promise<string | null> {
+  const { rows } = await sql<{ batch_id: string }>`
+    select batch_id from writebacks where project_id = ${c.project} and batch_id like ${`%-${digest}`} limit 1`.execute(
+    trx,
+  )
+  return rows[0]?.batch_id ?? null
+}
+
+async function insert(c: C, trx: Db, wishes: readonly Wish[], how: Enqueue): Promise<readonly string[]> {
+  if (wishes.length === 0) return []
+  const now = c.clock()
+  const value = (text: string | null) => bound(c.kind, 'text', text === null ? null : encodeText(c.kind, text))
+  const rows = wishes.map((wish) => {
+    const about = wish.operation === 'message' || wish.operation === 'handled'
+    const payload = encodeJson(c.kind, JSON.stringify(wish.payload))
+    return sql`(${c.project}, ${newId(now)}, ${wish.operation}, ${value(about ? wish.target : null)},
+      ${value(about ? null : wish.target)}, ${bound(c.kind, 'json', payload)}, ${how.status}, ${value(how.batchId)},
+      ${value(wish.ref)}, ${value(wish.expect)}, ${bound(c.kind, 'time', wish.expiresAt ?? how.expiresAt)},
+      ${value(how.createdBy)})`
+  })
+  const { rows: inserted } = await sql<{ id: string }>`
+    insert into writebacks (project_id, id, operation, conversation_id, visitor_id, payload, status, batch_id, ref, expect,
+      expires_at, created_by)
+    values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do nothing returning id`.execute(trx)
+  return inserted.map(({ id }) => id)
+}
+
+const columns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload, status,
+  attempts, batch_id as "batchId", ref, expect, expires_at as "expiresAt", created_at as "createdAt",
+  created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
+  message_id as "messageId", error, step`
+
+async function list(c: C, filter: Filter, limit: number, afterSeq = 0): Promise<QueueEntry[]> {
+  const { rows } = await sql<Omit<QueueEntry, 'payload'> & { payload: string }>`
+    select ${columns} from writebacks where project_id = ${c.project} and seq > ${afterSeq} and ${fits(filter)}
+    order by seq limit ${limit}`.execute(c.db)
+  return rows.map((row) => ({ ...row, payload: JSON.parse(decodeJson(c.kind, row.payload)) }))
+}
+
+function fits({ ids, batch, statuses: wanted, operations, target }: Filter): RawBuilder<unknown> {
+  const beginnings = (ids ?? []).map((id) => sql`id like ${`${id.replace(/[%_\\]/g, '')}%`}`)
+  const conditions = [
+    ...(ids === undefined ? [] : [beginnings.length === 0 ? sql`false` : sql`(${sql.join(beginnings, sql` or `)})`]),
+    ...(batch === undefined ? [] : [sql`batch_id = ${batch}`]),
+    ...(wanted === undefined ? [] : [sql`status in (${sql.join(wanted)})`]),
+    ...(operations === undefined ? [] : [sql`operation in (${sql.join(operations)})`]),
+    ...(target === undefined
+      ? []
+      : [sql`lane in (${`conversation/${target.toLowerCase()}`}, ${`visitor/${target.toLowerCase()}`})`]),
+  ]
+  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
+}
+
+async function events(c: C, id: string): Promise<QueueEvent[]> {
+  const { rows } = await sql<QueueEvent>`
+    select at, from_status as "from", to_status as "to", detail, request_id as "requestId" from writeback_events
+    where project_id = ${c.project} and writeback_id = ${id} order by seq`.execute(c.db)
+  return [...rows]
+}
+
+async function summary(c: C, filter: Filter): Promise<Partial<Record<Status, number>>> {
+  const { rows } = await sql<{ status: Status; count: number }>`
+    select status, count(*) as count from writebacks where project_id = ${c.project} and ${fits(filter)} group by status`.execute(
+    c.db,
+  )
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+
+/** Whoever works on one just now loses it: the claim's number grows, and nothing may leave under the old one. */
+async function move(c: C, happening: Happening, filter: Filter, why: string): Promise<readonly string[]> {
+  const moves = statuses.flatMap((from) => {
+    const to = next(from, happening)
+    return to === null ? [] : [{ from, to }]
+  })
+  return durably(c.db, c.kind, async (trx) => {
+    const moved: string[] = []
+    for (const { from, to } of moves) {
+      const final = to !== 'queued'
+      const again = happening === 'retried' ? sql`, evidence = null, expect = null, seen = ${seenNow(c)}` : sql``
+      const { rows } = await sql<{ id: string }>`
+        update writebacks set status = ${to}, step = ${why}, error = ${to === 'failed' ? why : null}, epoch = epoch + 1,
+          owner = null, lease_until = null, due_at = null,
+          finished_at = ${final ? bound(c.kind, 'time', rfc3339(Math.floor(c.clock() / 1000))) : sql`null`} ${again}
+        where project_id = ${c.project} and status = ${from} and ${fits(filter)} returning id`.execute(trx)
+      moved.push(...rows.map(({ id }) => id))
+    }
+    return moved
+  })
+}
+
+/** What the mirror shows now, in the form in which the database notes it when a row is inserted. */
+function seenNow({ kind }: C): RawBuilder<unknown> {
+  const object = sql.raw(kind === 'sqlite' ? 'json_object' : 'jsonb_build_object')
+  const at = sql.raw(
+    kind === 'sqlite' ? 'last_message_at' : `to_char(last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
+  )
+  return sql`case when operation in ('message','handled')
+    then (select ${object}('last_message_at', ${at}) from conversations
+      where conversations.project_id = writebacks.project_id and conversations.id = writebacks.conversation_id)
+    else (select ${object}('name', name, 'email', email) from visitors
+      where visitors.project_id = writebacks.project_id and visitors.id = writebacks.visitor_id) end`
+}
+
+async function heldLanes(c: C): Promise<HeldLane[]> {
+  const { rows } = await sql<HeldLane>`
+    select id, operation, coalesce(conversation_id, visitor_id) as target,
+      (select count(*) from writebacks behind where behind.project_id = writebacks.project_id
+        and behind.lane = writebacks.lane and behind.seq > writebacks.seq and behind.status = 'queued') as waiting
+    from writebacks where project_id = ${c.project} and status = 'uncertain' order by seq limit 1000`.execute(c.db)
+  return [...rows]
+}
+
+async function adopt(c: C): Promise<number> {
+  const { rows } = await sql`select 1 from writebacks where project_id = '' limit 1`.execute(c.db)
+  if (rows.length === 0) return 0
+  return durably(c.db, c.kind, async (trx) => {
+    const others = await sql`select 1 from sync_streams where project_id <> ${c.project} limit 1`.execute(trx)
+    if (others.rows.length > 0) return 0
+    await sql`update writeback_events set project_id = ${c.project} where project_id = ''`.execute(trx)
+    const { numAffectedRows } =
+      await sql`update writebacks set project_id = ${c.project} where project_id = ''`.execute(trx)
+    return Number(numAffectedRows ?? 0n)
+  })
+}

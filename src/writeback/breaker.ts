@@ -1,0 +1,39 @@
+/**
+ * Stops replies and notes while something is wrong with all of them: better late than wrong a thousand times. Pure; what
+ * has happened stands in the queue itself, so every process sees the same, and whoever mends the rows lets them go.
+ */
+import type { Fate } from '../core/outbox.ts'
+import { type EpochMs, type Ms, moment } from '../core/time.ts'
+
+/** So many in a row that got no answer stop all; so many in a row that were refused stop the import that they came with. */
+export const inARow = { uncertain: 5, refused: 10 } as const
+
+/** After this rest one may try whether it is better. */
+const restMs: Ms = 15 * 60_000
+
+export type Held = {
+  /** Null: only some imports are held, if any. */
+  readonly all: string | null
+  /** Why, by the import; null = those that came with none. */
+  readonly batches: ReadonlyMap<string | null, string>
+}
+
+/** `fates`: newest first. */
+export function heldBack(fates: readonly Fate[], now: EpochMs): Held {
+  const told = fates.filter(({ ownFault }) => !ownFault)
+  const all = streak(told, 'uncertain', inARow.uncertain, now)
+  const batches = new Map<string | null, string>()
+  for (const [batch, own] of Map.groupBy(told, ({ batchId }) => batchId)) {
+    const why = streak(own, 'failed', inARow.refused, now)
+    if (why !== null) batches.set(batch, why)
+  }
+  return { all, batches }
+}
+
+function streak(fates: readonly Fate[], status: Fate['status'], length: number, now: EpochMs): string | null {
+  const last = fates.slice(0, length)
+  const newest = last[0]
+  if (newest === undefined || last.length < length || last.some((fate) => fate.status !== status)) return null
+  if (now - (moment(newest.at) ?? 0) * 1000 > restMs) return null
+  return `the last ${length} replies and notes were ${status}: ${newest.why}`
+}

@@ -1,0 +1,14 @@
+/** One conversation, read by its id, and into the mirror. */
+import { conversations } from '../streams/conversations.ts'
+import type { WritebackDeps } from './deps.ts'
+
+export function conversationPath(id: string): string {
+  return conversations.one('', id)
+}
+
+/** So that the analyst sees at once what a write-back has changed. Throws CallFailed. */
+export async function refreshConversation({ get, mirror }: WritebackDeps, id: string): Promise<void> {
+  const answer = await get(conversationPath(id), {}, 'write')
+  const { rows } = conversations.rows([answer.data])
+  await mirror.commit({ stream: 'conversations', rows, askedAt: answer.askedAt, authoritative: true })
+}

@@ -1,0 +1,54 @@
+/** Whether a visitor has written since the moment that a person saw: then what that person wanted may be wrong by now. */
+import type { Answer } from '../core/call.ts'
+import type { Writeback } from '../core/outbox.ts'
+import { moment, rfc3339, type Seconds } from '../core/time.ts'
+import { fieldsOf } from '../streams/row.ts'
+import type { WritebackDeps } from './deps.ts'
+import { isVisitor, readTalk, type Said } from './talk.ts'
+
+/** What the person saw: the conversation up to this second, or up to this message. */
+export type Seen = { readonly at: Seconds } | { readonly id: string }
+
+/** What was said to be seen, else what the mirror showed, else all there was when it was queued. */
+export function seenBy(one: Writeback, expect: string | null, conversation: Answer): Seen {
+  const said = moment(expect)
+  if (said !== undefined) return { at: said }
+  if (expect !== null) return { id: expect }
+  const shown = moment(one.seen?.last_message_at)
+  if (shown !== undefined) return { at: shown }
+  // The service has its own clock. Rounding twice may lose a second.
+  const ahead = conversation.servedAt === null ? 0 : conversation.servedAt - Math.floor(conversation.askedAt / 1000)
+  return { at: (moment(one.createdAt) ?? 0) + ahead + 1 }
+}
+
+/** Why it must not go: what happened since; null: nothing did. Throws CallFailed. */
+export async function newsSince(
+  deps: WritebackDeps,
+  id: string,
+  conversation: Answer,
+  seen: Seen,
+): Promise<string | null> {
+  const fields = fieldsOf(conversation.data)
+  const last = moment(fields?.lastMessageAt)
+  if ('at' in seen) {
+    if (last !== undefined && last <= seen.at) return null
+    if (
+      last !== undefined &&
+      typeof fields?.lastMessageSenderType === 'string' &&
+      isVisitor(fields.lastMessageSenderType)
+    )
+      return `a visitor wrote at ${rfc3339(last)}, after ${rfc3339(seen.at)}`
+  }
+  const { said, whole } = await readTalk(deps, id, 'at' in seen ? seen.at : null)
+  const from = 'at' in seen ? said.filter(({ at }) => (at ?? Number.POSITIVE_INFINITY) > seen.at) : after(said, seen.id)
+  if (from === null) return `the message ${'id' in seen ? seen.id : ''} is not in the conversation`
+  const news = from.find(({ byVisitor }) => byVisitor)
+  if (news !== undefined)
+    return `a visitor wrote ${news.at === null ? 'since' : `at ${rfc3339(news.at)}`} (message ${news.id})`
+  return whole ? null : 'the service does not show all messages, so a visitor may have written since'
+}
+
+function after(said: readonly Said[], id: string): readonly Said[] | null {
+  const place = said.findIndex((message) => message.id === id)
+  return place < 0 ? null : said.slice(place + 1)
+}

@@ -1,0 +1,45 @@
+/** Marks a conversation handled, or reopens it. */
+import type { Answer } from '../core/call.ts'
+import { fieldsOf } from '../streams/row.ts'
+import { conversationPath, refreshConversation } from './conversation.ts'
+import type { Craft } from './deps.ts'
+import { newsSince, seenBy } from './expectation.ts'
+
+export const handled: Craft<'handled'> = {
+  method: 'POST',
+  path: (_project, id) => `${conversationPath(id)}/handled`,
+  idempotent: true,
+  restMs: (verifyAfterMs) => verifyAfterMs / 10,
+  guard: async (deps, one, wish) => {
+    const conversation = await deps.get(conversationPath(one.target), {}, 'write')
+    const handledAt = handledAtOf(conversation)
+    const wanted = wish.payload.handled
+    if (wanted || wish.expect !== null) {
+      const why = await newsSince(deps, one.target, conversation, seenBy(one, wish.expect, conversation))
+      if (why !== null) return { go: false, happening: 'overtaken', why }
+    }
+    // Sent before, and handled by somebody since: that is the newer wish.
+    const was = one.evidence.before?.handledAt
+    if (!wanted && was !== undefined && handledAt !== null && handledAt !== was) {
+      return { go: false, happening: 'overtaken', why: `somebody marked it handled at ${handledAt}` }
+    }
+    return { go: true, body: { handled: wanted }, before: { handledAt } }
+  },
+  look: async (deps, one, wish) => {
+    const conversation = await deps.get(conversationPath(one.target), {}, 'write')
+    const is = handledAtOf(conversation) !== null
+    const was = (one.evidence.before?.handledAt ?? null) !== null
+    // Where it had been so before, that it is so proves nothing; once more does no harm.
+    if (is !== wish.payload.handled || was === wish.payload.handled) return { kind: 'absent' }
+    return { kind: 'found', how: `the conversation is ${is ? 'handled' : 'open'}` }
+  },
+  refresh: async (deps, one) => {
+    await refreshConversation(deps, one.target)
+    return {}
+  },
+}
+
+function handledAtOf(conversation: Answer): string | null {
+  const at = fieldsOf(conversation.data)?.handledAt
+  return at === null || at === undefined ? null : String(at)
+}

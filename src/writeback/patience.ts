@@ -1,0 +1,16 @@
+/** How long, and how often. */
+import type { Ms } from '../core/time.ts'
+
+/** What the guard saw is believed for so long. */
+export const freshForMs: Ms = 20_000
+
+/** Sent so often without a readable answer, it is for a person to look at. */
+export const mostSendings = 5
+
+/** After the n-th try in a row that came to nothing; `chance`: 0 to below 1. */
+export function backOff(tries: number, chance: number): Ms {
+  return Math.min(60_000, 500 * 2 ** Math.min(tries, 10)) * (0.5 + chance / 2)
+}
+
+/** What cannot be taken back must have been looked for in vain as often before it goes once more, with a rest between. */
+export const looksNeeded = 2

@@ -1,0 +1,100 @@
+/** Carries out what is queued, lanes side by side, until nothing more can be done. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CallFailed, type Failure } from '../core/failure.ts'
+import type { Part, Ready } from '../core/outbox.ts'
+import type { Status } from '../core/outbox-state.ts'
+import type { Ms } from '../core/time.ts'
+import type { Operation } from '../core/wish.ts'
+import { type Held, heldBack } from './breaker.ts'
+import type { WritebackDeps } from './deps.ts'
+import { workLane } from './lane.ts'
+
+export type PushOptions = {
+  readonly lanesAtOnce: number
+  /** Goes on although the last ones went wrong. */
+  readonly despiteFailures: boolean
+  readonly onProgress: (progress: PushProgress) => void
+}
+
+export type PushProgress = { readonly settled: number; readonly working: number }
+
+export type Pushed = {
+  /** By what they have become. */
+  readonly settled: Readonly<Partial<Record<Status, number>>>
+  /** What ended it before its end: the service does not answer, or denies the key. */
+  readonly stopped: Failure | null
+  /** What the key lacks the scope for. */
+  readonly denied: ReadonlyMap<Operation, Failure>
+  readonly held: Held
+}
+
+/** So many lanes in a row that met with trouble mean that nobody answers. */
+const troubleInARow = 8
+
+/** How often it looks for what became due, or was queued meanwhile. */
+const pollMs: Ms = 250
+
+/** Those that are about the same kind of thing need the same scopes. */
+const kindred: Readonly<Record<Operation, readonly Operation[]>> = {
+  message: ['message', 'handled'],
+  handled: ['message', 'handled'],
+  visitor: ['visitor', 'note'],
+  note: ['visitor', 'note'],
+}
+
+/** Never throws CallFailed; anything thrown is a bug. */
+export async function push(deps: WritebackDeps, options: PushOptions): Promise<Pushed> {
+  const { outbox, signal, now } = deps
+  const running = new Map<string, Promise<void>>()
+  const denied = new Map<Operation, Failure>()
+  let held: Held = { all: null, batches: new Map() }
+  const settled: Partial<Record<Status, number>> = {}
+  let troubles = 0
+  let stopped: Failure | null = null
+  let bug: unknown
+
+  const part = (): Part => ({
+    withoutOperations: [...denied.keys(), ...(held.all === null ? [] : (['message', 'note'] as const))],
+    withoutBatches: [...held.batches.keys()],
+  })
+  const isHeld = ({ operation, batchId }: Ready) =>
+    denied.has(operation) || (/^(message|note)$/.test(operation) && (held.all !== null || held.batches.has(batchId)))
+  const goesOn = () => stopped === null && bug === undefined && !signal.aborted
+
+  const start = async (head: Ready) => {
+    try {
+      const end = await workLane(deps, head, (next) => goesOn() && !isHeld(next))
+      for (const status of end.settled) settled[status] = (settled[status] ?? 0) + 1
+      if (end.settled.length > 0) troubles = 0
+      if (end.trouble !== null && end.trouble.kind !== 'throttled') troubles += 1
+      if (troubles >= troubleInARow) stopped ??= end.trouble
+    } catch (error) {
+      if (!(error instanceof CallFailed)) bug ??= error
+      else if (isScope(error.failure)) for (const one of kindred[head.operation]) denied.set(one, error.failure)
+      else stopped ??= error.failure
+    } finally {
+      running.delete(head.lane)
+      options.onProgress({
+        settled: Object.values(settled).reduce((sum, count) => sum + count, 0),
+        working: running.size,
+      })
+    }
+  }
+
+  while (goesOn()) {
+    if (!options.despiteFailures) held = heldBack(await outbox.lastFates(60), now())
+    const ready = await outbox.ready(now(), options.lanesAtOnce * 2, part())
+    for (const head of ready) {
+      if (running.size < options.lanesAtOnce && !running.has(head.lane)) running.set(head.lane, start(head))
+    }
+    if (running.size === 0 && !(await outbox.isPending(part()))) break
+    await Promise.race([...running.values(), sleep(pollMs, undefined, { signal }).catch(() => {})])
+  }
+  await Promise.all(running.values())
+  if (bug !== undefined) throw bug
+  return { settled, stopped, denied, held }
+}
+
+function isScope(failure: Failure): boolean {
+  return failure.kind === 'denied' && (failure.scope !== null || failure.code === 'api_key_scope_missing')
+}

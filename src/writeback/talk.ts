@@ -1,0 +1,70 @@
+/** What was said in a conversation, as the service shows it now. */
+import { readList } from '../api/pager.ts'
+import { recall } from '../core/knowledge.ts'
+import { everything } from '../core/position.ts'
+import type { MirrorRow } from '../core/row.ts'
+import { moment, type Seconds } from '../core/time.ts'
+import { messages } from '../streams/messages.ts'
+import type { WritebackDeps } from './deps.ts'
+
+export type Said = {
+  readonly id: string
+  readonly at: Seconds | null
+  readonly content: string | null
+  readonly senderName: string | null
+  readonly byVisitor: boolean
+}
+
+export type Talk = {
+  /** Oldest first, system events left out. */
+  readonly said: readonly Said[]
+  /** False: the service would not show all that was asked for. */
+  readonly whole: boolean
+}
+
+/** Everything from this second on; null = from the beginning. Throws CallFailed. */
+export async function readTalk(deps: WritebackDeps, conversation: string, since: Seconds | null): Promise<Talk> {
+  const list = messages.list(deps.project, conversation)
+  const known = recall(list, await deps.outbox.behaviours())
+  const range = since === null ? everything : { ...everything, lo: since }
+  const rows = new Map<string, MirrorRow>()
+  let whole = true
+  for await (const read of readList(deps.get, { list, known, ranges: [range], lane: 'write' })) {
+    const { rows: found, unreadable } = messages.rows(read.items, conversation)
+    for (const row of found) rows.set(String(row.columns.id), row)
+    whole &&= unreadable === 0 && read.missed.length === 0
+    if (read.learned.length > 0) await deps.outbox.learn(read.learned)
+  }
+  const said = [...rows.values()].filter(isSaid).map(toSaid)
+  return { said: said.filter(({ at }) => since === null || at === null || at >= since).sort(byTime), whole }
+}
+
+/** The documentation calls every other kind a system event. */
+function isSaid({ columns }: MirrorRow): boolean {
+  return columns.kind === 'utterance' || columns.kind === undefined || columns.kind === null
+}
+
+function toSaid({ columns }: MirrorRow): Said {
+  return {
+    id: String(columns.id),
+    at: moment(columns.created_at) ?? null,
+    content: textOf(columns.content),
+    senderName: textOf(columns.sender_display_name),
+    byVisitor: isVisitor(columns.sender_type),
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+/** Only `agent` is documented. Whoever is not known to be on our side is taken for a visitor: that is the safe mistake. */
+export function isVisitor(senderType: unknown): boolean {
+  return !/^(agent|human_agent|ai|ai_agent|assistant|bot|system|automation|operator|team|workflow)$/i.test(
+    String(senderType ?? ''),
+  )
+}
+
+function byTime(a: Said, b: Said): number {
+  return (a.at ?? 0) - (b.at ?? 0) || (/^\d+$/.test(a.id + b.id) ? Number(BigInt(a.id) - BigInt(b.id)) : 0)
+}

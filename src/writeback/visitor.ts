@@ -1,0 +1,67 @@
+/** Corrects a visitor's name or email: keeps what is not meant to change, and yields to somebody else's newer edit. */
+import type { Answer } from '../core/call.ts'
+import type { Json } from '../core/row.ts'
+import { fieldsOf } from '../streams/row.ts'
+import { visitors } from '../streams/visitors.ts'
+import type { Craft, WritebackDeps } from './deps.ts'
+import { expectedElsewhere } from './visitor-conversation.ts'
+
+const editable = ['name', 'email'] as const
+
+export const visitor: Craft<'visitor'> = {
+  method: 'PATCH',
+  path: visitors.one,
+  idempotent: true,
+  restMs: (verifyAfterMs) => verifyAfterMs / 10,
+  guard: async (deps, one, { payload, expect }) => {
+    const why = await expectedElsewhere(deps, one, expect)
+    if (why !== null) return { go: false, happening: 'overtaken', why }
+    const live = profileOf(await readVisitor(deps, one.target))
+    const body: Record<string, Json> = {}
+    for (const field of editable) {
+      const [wanted, is] = [payload[field], live[field]]
+      if (wanted === undefined && is === undefined)
+        return {
+          go: false,
+          happening: 'unfit',
+          why: `the service does not show the visitor's ${field}, so it cannot be kept`,
+        }
+      const own = wanted === undefined ? undefined : await deps.outbox.ownEdit(one, field)
+      const was = own === undefined ? one.seen?.[field] : own
+      if (wanted !== undefined && is !== undefined && was !== undefined && is !== was && is !== wanted)
+        return { go: false, happening: 'overtaken', why: `somebody changed the ${field} since it was queued` }
+      body[field] = wanted === undefined ? (is ?? null) : wanted
+    }
+    return { go: true, body, before: { name: live.name ?? null, email: live.email ?? null } }
+  },
+  look: async (deps, one, { payload }) => {
+    const live = profileOf(await readVisitor(deps, one.target))
+    const before = one.evidence.before
+    const meant = editable.filter((field) => payload[field] !== undefined)
+    const isDone = meant.every((field) => live[field] === payload[field])
+    const wasDone = meant.every((field) => before?.[field] === payload[field])
+    // Where it had been so before, that it is so proves nothing; once more does no harm.
+    if (!isDone || wasDone) return { kind: 'absent' }
+    return { kind: 'found', how: `the visitor's ${meant.join(' and ')} is as it was sent` }
+  },
+  refresh: async (deps, one) => {
+    const answer = await readVisitor(deps, one.target)
+    const { rows } = visitors.rows([answer.data])
+    await deps.mirror.commit({ stream: 'visitors', rows, askedAt: answer.askedAt, authoritative: true })
+    return {}
+  },
+}
+
+function readVisitor(deps: WritebackDeps, id: string): Promise<Answer> {
+  return deps.get(visitors.one(deps.project, id), {}, 'write')
+}
+
+type Profile = { readonly name?: string | null; readonly email?: string | null }
+
+/** undefined: the service does not show it. */
+function profileOf(answer: Answer): Profile {
+  const fields = fieldsOf(answer.data)
+  const text = (value: Json | undefined) => (typeof value === 'string' || value === null ? value : undefined)
+  const [name, email] = [text(fields?.name), text(fields?.email)]
+  return { ...(name === undefined ? {} : { name }), ...(email === undefined ? {} : { email }) }
+}

@@ -1,0 +1,36 @@
+/** What is queued arrives: each operation, in the order of its lane, once. */
+import { expect, test } from 'vitest'
+import { done, outgoing } from './outgoing.ts'
+
+for (const database of ['sqlite', 'postgres'] as const) {
+  test(`all four operations arrive, and the mirror shows it at once (${database})`, async () => {
+    const { sandbox, queue, push, conversation, visitor, all, warehouse } = await outgoing({ database })
+    const [c, v] = [conversation(0), visitor(0)]
+    await queue(
+      { operation: 'message', conversation_id: c, content: 'We have found it.', sender_name: 'Ann' },
+      { operation: 'handled', conversation_id: c, handled: true },
+      { operation: 'note', visitor_id: v, content: 'Asked for an invoice.' },
+      { operation: 'visitor', visitor_id: v, name: 'Ada Lovelace' },
+    )
+    const before = [...sandbox.truth('visitors')].find(({ id }) => id === v)!.row as { email: string | null }
+    const report = await push()
+    expect(await all()).toMatchObject(Array.from({ length: 4 }, () => ({ status: 'succeeded', attempts: 1 })))
+    expect(report).toMatchObject({ outcome: 'done', settled: { succeeded: 4 }, queue: { succeeded: 4 } })
+    expect(done(sandbox).map(({ operation, body }) => [operation, body])).toEqual(
+      expect.arrayContaining([
+        ['sendMessage', { content: 'We have found it.', senderName: 'Ann' }],
+        ['setHandled', { handled: true }],
+        ['addNote', { content: 'Asked for an invoice.' }],
+        ['updateVisitor', { name: 'Ada Lovelace', email: before.email }],
+      ]),
+    )
+    const [conv] = await warehouse.query(`select handled_at from conversations where id = '${c}'`)
+    expect(conv!.handled_at).not.toBeNull()
+    const [mirrored] = await warehouse.query(`select name from visitors where id = '${v}'`)
+    expect(mirrored!.name).toBe('Ada Lovelace')
+    const said = await warehouse.query(
+      `select content from messages where conversation_id = '${c}' and content = 'We have found it.'`,
+    )
+    expect(said).toHaveLength(1)
+  })
+}
