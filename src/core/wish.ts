@@ -58,8 +58,7 @@ function text(most: number) {
     .refine((value) => !unfit.test(value), 'holds control characters or broken ones')
 }
 
-/** In small letters, as services write UUIDs: with the same one in capitals, one conversation would have two lanes. */
-const id = z.string({ error: missingOr('must be an id') }).regex(uuid, 'is no UUID').toLowerCase()
+const id = z.string({ error: missingOr('must be an id') }).regex(uuid, 'is no UUID')
 
 /** An id in digits, a time, or the message itself as the mirror or the service shows it. */
 const expect = z
@@ -95,13 +94,13 @@ const expiresAt = z
     return z.NEVER
   })
 
-/** JavaScript takes 30 February for 2 March; a person who wrote it meant something else. */
+/** JavaScript takes 30 February for 2 March, and a zone can carry a time out of the years that RFC 3339 can write. */
 function timeOf(value: unknown): string | undefined {
   const at = moment(value)
   const day = moment(`${String(value).slice(0, 10)}T00:00:00Z`)
   if (at === undefined || day === undefined) return undefined
   const exists = String(value).startsWith(rfc3339(day).slice(0, 10))
-  return exists && rfc3339(at).length === 20 ? rfc3339(at) : undefined
+  return exists && moment(rfc3339(at)) === at ? rfc3339(at) : undefined
 }
 
 const common = { ref: phrase(longest.ref).nullish(), expect, expires_at: expiresAt }

@@ -1,0 +1,55 @@
+/** The first pass over an import: what is told to the person before anything is queued. */
+import { expect, test } from 'vitest'
+import { checkLines } from '../../src/writeback/check.ts'
+import { readLines } from '../../src/writeback/lines.ts'
+import { createRefLines } from '../../src/writeback/ref-lines.ts'
+import { chunks, conversation, visitor } from './wishes.ts'
+
+const check = (...lines: readonly object[]) =>
+  checkLines(readLines(chunks(lines.map((line) => JSON.stringify(line)).join('\n'))))
+
+const note = { operation: 'note', visitor_id: visitor, content: 'Paid twice' }
+const handled = { operation: 'handled', conversation_id: conversation, handled: true }
+
+test('good lines are counted by operation', async () => {
+  expect(await check(note, handled, note)).toEqual({
+    good: { message: 0, handled: 1, visitor: 0, note: 2 },
+    mistakes: [],
+    mistaken: 0,
+  })
+})
+
+test('a mistake is told with its line and everything that is wrong there', async () => {
+  const { good, mistakes, mistaken } = await check(note, { operation: 'note', visitor_id: 7 }, { operation: 'call' })
+  expect(good.note).toBe(1)
+  expect(mistaken).toBe(2)
+  expect(mistakes).toEqual([
+    { line: 2, why: ['visitor_id: must be an id', 'content: is missing'] },
+    { line: 3, why: ['operation: must be one of message, handled, visitor, note'] },
+  ])
+})
+
+test('a hundred mistakes are told, and all are counted', async () => {
+  const { mistakes, mistaken, good } = await check(...Array.from({ length: 250 }, () => ({})), note)
+  expect(mistaken).toBe(250)
+  expect(mistakes.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, at) => at + 1))
+  expect(good.note).toBe(1)
+})
+
+test('a ref that is there twice is a mistake that names the first line', async () => {
+  const ref = (ref: string) => ({ ...note, ref })
+  const { good, mistakes, mistaken } = await check(ref('a'), note, ref('b'), note, ref('A'), ref('b'), ref('b'))
+  expect(mistakes).toEqual([
+    { line: 6, why: ['ref: is the ref of line 3 as well'] },
+    { line: 7, why: ['ref: is the ref of line 3 as well'] },
+  ])
+  expect(mistaken).toBe(2)
+  expect(good.note).toBe(5)
+})
+
+test('of any number of refs the first line is known, and none is taken for another', () => {
+  const refs = createRefLines(2)
+  const lines = Array.from({ length: 20_000 }, (_, at) => at + 1)
+  expect(lines.filter((line) => refs.firstLine(`ref ${line}`, line) !== line)).toEqual([])
+  expect(lines.filter((line) => refs.firstLine(`ref ${line}`, 99_999) !== line)).toEqual([])
+})
