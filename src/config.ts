@@ -2,10 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { secret } from './core/secret.ts'
 import { ConfigurationError } from './settings/mistakes.ts'
-import type { ReadSecret, SecretReference } from './settings/project.ts'
 import { readConfig } from './settings/read.ts'
+import { type ReadSecret, secretsFrom } from './settings/secret-fields.ts'
 import type { Config } from './settings/settings.ts'
 import type { Needs } from './settings/sources.ts'
 import type { Variables } from './settings/variables.ts'
@@ -26,9 +25,10 @@ export function loadConfig(needs: Needs, folder = process.cwd(), environment: Va
   const path = resolve(folder, variables.DESKMIRROR_CONFIG ?? defaultFile)
   const yaml = yamlAt(path, variables.DESKMIRROR_CONFIG !== undefined)
   const referenced = new Set<string>()
-  const readSecret: ReadSecret = (reference) => {
-    if ('env' in reference) referenced.add(reference.env)
-    return secretFrom(variables, yaml === null ? folder : dirname(path), reference)
+  const readSecret: ReadSecret = (reference, many) => {
+    if (!('env' in reference)) return fromFile(yaml === null ? folder : dirname(path), reference.file)
+    referenced.add(reference.env)
+    return fromVariable(variables, reference.env, many)
   }
   const { value, mistakes } = readConfig({ variables, yaml, readSecret, needs })
   if (value === null) throw new ConfigurationError(mistakes)
@@ -72,20 +72,17 @@ function textOf(path: string): string | null | Error {
   }
 }
 
-function secretFrom(variables: Variables, folder: string, reference: SecretReference): ReturnType<ReadSecret> {
-  if ('env' in reference) return usable(variables[reference.env] ?? null, `the variable ${reference.env}`)
-  const path = resolve(folder, reference.file)
-  const text = textOf(path)
-  return text instanceof Error ? { why: `cannot be read from ${path} (${text.message})` } : usable(text, path)
+function fromVariable(variables: Variables, env: string, many?: 'several'): ReturnType<ReadSecret> {
+  return found(variables[env] ?? null, `the variable ${env}`, many)
 }
 
-/** A key travels in a header, so it is one line of visible characters. A line break at the end is a file's, not the key's. */
-function usable(text: string | null, source: string): ReturnType<ReadSecret> {
-  if (text === null) return { why: `is to come from ${source}, which does not exist` }
-  const value = text.trim()
-  if (value === '') return { why: `is to come from ${source}, which is empty` }
-  if (!/^[\x21-\x7e]+$/.test(value)) {
-    return { why: `comes from ${source}, which holds a space, a line break or a letter that no key has` }
-  }
-  return secret(value)
+/** A file holds one secret. */
+function fromFile(folder: string, file: string): ReturnType<ReadSecret> {
+  const path = resolve(folder, file)
+  const text = textOf(path)
+  return text instanceof Error ? { why: `cannot be read from ${path} (${text.message})` } : found(text, path)
+}
+
+function found(text: string | null, source: string, many?: 'several'): ReturnType<ReadSecret> {
+  return text === null ? { why: `is to come from ${source}, which does not exist` } : secretsFrom(text, source, many)
 }

@@ -28,16 +28,19 @@ export function projectsOf(count: number, seed: number, schedules: Schedules = d
       baseUrl: url,
       widgetUrl: url,
       apiKey: secret(hash),
-      webhookSecret: null,
+      webhookSecrets: [],
       rate: { requests: 600, windowMs: 60_000 },
       writeRate: { requests: 120, windowMs: 60_000 },
       reserve: 0,
       startDate: null,
       timeZone: zoneAt(Number.parseInt(hash.slice(32, 40), 16) / 2 ** 32),
       verifyAfterMs: 120_000,
+      resendReplies: true,
+      approveOver: null,
       streams: streamNames,
       schedules,
       schema: 'discover',
+      readOnly: false,
     }
   })
 }

@@ -6,6 +6,7 @@ import { CallFailed, describe, type Failure } from '../core/failure.ts'
 import { stringifyJson } from '../core/json.ts'
 import type { Lane } from '../core/lane.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
+import { UserError } from '../core/user-error.ts'
 import type { Budget, Grant } from './budget.ts'
 import { classify, type Outcome } from './classify.ts'
 import { type Connections, openConnections } from './connections.ts'
@@ -18,6 +19,8 @@ export type ClientOptions = {
   readonly baseUrl: URL
   readonly key: string
   readonly budget: Budget
+  /** Refuses every call that is no read, before it takes a slot. */
+  readonly readOnly?: boolean
   /** Stops everything that waits or reads. A write that has begun to leave is not cut off: its answer is evidence. */
   readonly signal: AbortSignal
   /** Cuts off reads that are under way, too; without it, `signal` does. */
@@ -52,7 +55,8 @@ export type Client = {
   readonly get: Get
   /**
    * One HTTP request, never a second one, whatever happens. A write goes over a fresh connection. `leave` is asked when the
-   * budget lets it go and before any byte leaves; false: it stays. Throws CallFailed.
+   * budget lets it go and before any byte leaves; false: it stays. Throws CallFailed, and UserError for a write where
+   * `readOnly` forbids it.
    */
   readonly send: (call: Call, leave?: () => Promise<boolean>) => Promise<Answer>
   /** Requests that began to leave so far. */
@@ -82,6 +86,7 @@ export function createClient(options: ClientOptions): Client {
   let heard = false
 
   async function send(call: Call, leave?: () => Promise<boolean>): Promise<Answer> {
+    if (options.readOnly === true && call.method !== 'GET') throw switchedOff(call)
     const lease = await slotFor(call, leave === undefined ? 0 : leavingLastsMs)
     if (leave !== undefined && !(await leaves(lease, leave))) {
       const why = `${call.method} ${call.path} was held back`
@@ -168,6 +173,15 @@ export function createClient(options: ClientOptions): Client {
       if (options.connections === undefined) await connections.close()
     },
   }
+}
+
+function switchedOff({ method, path }: Call): UserError {
+  return new UserError({
+    what: 'nothing is written to the service',
+    why: `writing is switched off (DESKMIRROR_READ_ONLY), so ${method} ${path} was not sent`,
+    next: 'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or leave it out, where writing is meant',
+    exitCode: 2,
+  })
 }
 
 function toHeaders(key: string, version: string): Readonly<Record<string, string>> {

@@ -36,6 +36,7 @@ export function connect(project: ProjectConfig, budget: Budget, options: Service
     baseUrl: project.baseUrl,
     key: project.apiKey.reveal(),
     budget,
+    readOnly: project.readOnly,
     signal: soft,
     cutOff: hard.signal,
     log,

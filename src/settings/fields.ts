@@ -44,6 +44,12 @@ export const queueUrl = parsed('write redis://host, postgres://host/database or 
 export const httpAddress = parsed('write host:port, like 127.0.0.1:8484, or off', (text) =>
   text === 'off' ? null : hostAndPort(text),
 )
+export const flag = z.union([z.boolean(), z.number(), z.string()], { error: 'write true or false' }).transform(toFlag)
+const rows = 'write a number of rows, like 500, or off'
+/** Null: any number. */
+export const rowCount = z.union([z.literal('off').transform(() => null), whole(rows, 0, Number.MAX_SAFE_INTEGER)], {
+  error: rows,
+})
 export const concurrency = whole('write a whole number between 1 and 1000', 1, 1000)
 export const reserve = z
   .number({ error: 'write a share between 0 and 0.9, like 0.2' })
@@ -58,6 +64,14 @@ export const streams = z
     error: `write a list of some of ${streamNames.join(', ')}`,
   })
   .min(1, 'name at least one stream, or leave the line out for all of them')
+
+function toFlag(value: boolean | number | string, context: z.RefinementCtx): boolean {
+  const word = String(value).trim().toLowerCase()
+  if (['true', 'yes', 'on', '1'].includes(word)) return true
+  if (['false', 'no', 'off', '0'].includes(word)) return false
+  context.addIssue({ code: 'custom', message: 'write true or false' })
+  return z.NEVER
+}
 
 /** A number in the file, digits in a variable. */
 function whole(allowed: string, least: number, most: number) {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
 import type { Mistake } from './mistakes.ts'
-import { onDemand, secretField, secretReference } from './project.ts'
+import { onDemand, secretField, secretReference } from './secret-fields.ts'
 import type { Config } from './settings.ts'
 import type { Part, Settings, Sources } from './sources.ts'
 import { mistakesOf, placeIn, record } from './sources.ts'
@@ -17,6 +17,7 @@ const fieldsWith = ({ readSecret }: Sources) => ({
   http: field.httpAddress.default({ host: '127.0.0.1', port: 8484 }),
   http_token: secretField(onDemand(readSecret)).optional(),
   concurrency: field.concurrency.default(40),
+  read_only: field.flag.default(false),
   log_level: field.logLevel.default('info'),
 })
 
@@ -31,13 +32,14 @@ export function readGlobals(sources: Sources, written: Settings): Part<Globals> 
   const read = z.strictObject(fieldsWith(sources)).safeParse(values)
   const mistakes = passwords(sources, written)
   if (!read.success) return { value: null, mistakes: [...mistakes, ...mistakesOf(read.error, values, where)] }
-  const { database_url, queue_url, http, http_token, concurrency, log_level } = read.data
+  const { database_url, queue_url, http, http_token, concurrency, read_only, log_level } = read.data
   const value = {
     databaseUrl: database_url,
     queueUrl: queue_url,
     http,
     httpToken: http_token ?? null,
     concurrency,
+    readOnly: read_only,
     logLevel: log_level,
     logLevelChosen: 'log_level' in values,
   }
@@ -48,7 +50,7 @@ export function readGlobals(sources: Sources, written: Settings): Part<Globals> 
 function dereferenced(sources: Sources, value: unknown): unknown {
   const reference = record(value) === null ? undefined : secretReference.safeParse(value).data
   const found = reference === undefined ? { why: '' } : sources.readSecret(reference)
-  return 'reveal' in found ? found.reveal() : value
+  return 'why' in found ? value : found[0].reveal()
 }
 
 function passwords(sources: Sources, written: Settings): Mistake[] {

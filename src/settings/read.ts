@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { readGlobals } from './globals.ts'
 import type { Mistake } from './mistakes.ts'
-import { onDemand, projectFields, toProject } from './project.ts'
-import type { Config, ProjectConfig } from './settings.ts'
+import { type ProjectSettings, projectFields, toProject } from './project.ts'
+import { onDemand } from './secret-fields.ts'
+import type { Config } from './settings.ts'
 import type { Part, Settings, Sources } from './sources.ts'
 import { mistakesOf, placeIn, record } from './sources.ts'
 import { projectDefaultsOf, secretsOf, variableOf } from './variables.ts'
@@ -22,10 +23,12 @@ export function readConfig(sources: Sources): Part<Omit<Config, 'warnings'>> {
   const needed = sources.needs === 'database' ? [] : wrongProjects
   const mistakes = once([...globals.mistakes, ...needed])
   if (globals.value === null || mistakes.length > 0) return { value: null, mistakes }
-  return { value: { ...globals.value, projects: projects.flatMap(({ value }) => value ?? []) }, mistakes }
+  const { readOnly } = globals.value
+  const described = projects.flatMap(({ value }) => (value === null ? [] : [{ ...value, readOnly }]))
+  return { value: { ...globals.value, projects: described }, mistakes }
 }
 
-function readMany(sources: Sources, defaults: Settings, projects: unknown): readonly Part<ProjectConfig>[] {
+function readMany(sources: Sources, defaults: Settings, projects: unknown): readonly Part<ProjectSettings>[] {
   const named = record(projects)
   const where = placeIn(sources, ['projects'])
   if (named === null || Object.keys(named).length === 0) {
@@ -38,14 +41,14 @@ function readMany(sources: Sources, defaults: Settings, projects: unknown): read
 }
 
 /** Rows are kept by project id, and people tell projects apart by names that a command line may write either way. */
-function twins(sources: Sources, projects: readonly Part<ProjectConfig>[]): Mistake[] {
+function twins(sources: Sources, projects: readonly Part<ProjectSettings>[]): Mistake[] {
   const read = projects.flatMap(({ value }) => value ?? [])
-  const earlier = (key: 'name' | 'projectId', { [key]: text }: ProjectConfig, before: number) =>
+  const earlier = (key: 'name' | 'projectId', { [key]: text }: ProjectSettings, before: number) =>
     read.slice(0, before).find((other) => other[key].toLowerCase() === text.toLowerCase())
   return read.flatMap((project, place): Mistake[] => {
     const [named, same] = [earlier('name', project, place), earlier('projectId', project, place)]
     const at = (...key: string[]) => placeIn(sources, ['projects', project.name, ...key])
-    const why = (other: ProjectConfig) =>
+    const why = (other: ProjectSettings) =>
       `is the project of ${other.name} as well: a warehouse mirrors each project once`
     return [
       ...(named === undefined ? [] : [{ where: at(), why: `differs from ${named.name} only in its capitals` }]),
@@ -54,7 +57,7 @@ function twins(sources: Sources, projects: readonly Part<ProjectConfig>[]): Mist
   })
 }
 
-function readNamed(sources: Sources, defaults: Settings, name: string, settings: unknown): Part<ProjectConfig> {
+function readNamed(sources: Sources, defaults: Settings, name: string, settings: unknown): Part<ProjectSettings> {
   const place = (key = '') => placeIn(sources, ['projects', name, ...key.split('.').filter((part) => part !== '')])
   const own = record(settings)
   if (own === null) return wrong(place(), 'must be a map of settings')
@@ -63,7 +66,7 @@ function readNamed(sources: Sources, defaults: Settings, name: string, settings:
 }
 
 /** The single project that variables describe; settings at the top of the file are its defaults. */
-function readOne(sources: Sources, defaults: Settings): Part<ProjectConfig> {
+function readOne(sources: Sources, defaults: Settings): Part<ProjectSettings> {
   const isSet = (key: string) => sources.variables[variableOf(key)] !== undefined
   const place = (key: string) => variableOf(key === 'api_key' && isSet('api_key_file') ? 'api_key_file' : key)
   const read = readProject(sources, 'default', defaults, secretsOf(sources.variables), place)
@@ -79,7 +82,7 @@ function readProject(
   defaults: Settings,
   lines: Settings,
   ownPlace: (key: string) => string,
-): Part<ProjectConfig> {
+): Part<ProjectSettings> {
   const [top, own] = [spreadSchedules(defaults), spreadSchedules(lines)]
   const fromVariables = projectDefaultsOf(sources.variables)
   const eager = sources.needs === 'service'

@@ -4,7 +4,7 @@ import { UserError } from '../core/user-error.ts'
 import type { Config } from './settings.ts'
 
 export function secretsIn({ projects, httpToken }: Pick<Config, 'projects' | 'httpToken'>): readonly string[] {
-  const all = [httpToken, ...projects.flatMap(({ apiKey, webhookSecret }) => [apiKey, webhookSecret])]
+  const all = [httpToken, ...projects.flatMap(({ apiKey, webhookSecrets }) => [apiKey, ...webhookSecrets])]
   return all.flatMap((secret) => (secret === null ? [] : revealed(secret)))
 }
 

@@ -13,7 +13,8 @@ export type ProjectConfig = {
   readonly baseUrl: URL
   readonly widgetUrl: URL
   readonly apiKey: Secret
-  readonly webhookSecret: Secret | null
+  /** What a webhook delivery may be signed with; none = no receiver. Several while one takes the place of another. */
+  readonly webhookSecrets: readonly Secret[]
   readonly rate: Rate
   readonly writeRate: Rate
   /** The share of the rate that is left to the customer's other programs: 0 to 0.9. */
@@ -23,11 +24,17 @@ export type ProjectConfig = {
   /** IANA name: days of the rollups. */
   readonly timeZone: string
   readonly verifyAfterMs: Ms
+  /** Whether a reply that got no answer, and was twice not found in its conversation, is sent again. */
+  readonly resendReplies: boolean
+  /** A batch of more rows than that waits for approval; null = none does. */
+  readonly approveOver: number | null
   readonly streams: readonly StreamName[]
   /** Cron patterns are read in the project's time zone. A round of a stream that is not mirrored does nothing. */
   readonly schedules: Schedules
   /** `freeze`: undocumented fields that were not seen before stay in `raw` and become no columns. */
   readonly schema: 'discover' | 'freeze'
+  /** The same as that of the whole configuration: it goes where the service may be used, so nobody can forget it. */
+  readonly readOnly: boolean
 }
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
@@ -47,6 +54,8 @@ export type Config = {
   readonly httpToken: Secret | null
   /** How many passes one worker process runs side by side: 1 to 1000. */
   readonly concurrency: number
+  /** Nothing in the service may be changed. */
+  readonly readOnly: boolean
   readonly logLevel: LogLevel
   /** Whether somebody chose the level, or it is the default. */
   readonly logLevelChosen: boolean

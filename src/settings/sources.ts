@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import type { Mistake } from './mistakes.ts'
 import { shown } from './mistakes.ts'
-import type { ReadSecret } from './project.ts'
+import type { ReadSecret } from './secret-fields.ts'
 import type { Variables } from './variables.ts'
 import type { YamlFile } from './yaml-file.ts'
 

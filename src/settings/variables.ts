@@ -4,7 +4,7 @@ import { roundNames } from '../core/schedule.ts'
 export type Variables = Readonly<Record<string, string | undefined>>
 
 const prefix = 'DESKMIRROR_'
-const globals = ['database_url', 'queue_url', 'http', 'concurrency', 'log_level'] as const
+const globals = ['database_url', 'queue_url', 'http', 'concurrency', 'read_only', 'log_level'] as const
 const perProject: readonly string[] = [
   'base_url',
   'project_id',
@@ -14,6 +14,8 @@ const perProject: readonly string[] = [
   'start_date',
   'time_zone',
   'verify_after',
+  'resend_replies',
+  'approve_over',
   ...roundNames.map((round) => `schedules.${round}`),
 ]
 const secrets = ['api_key', 'webhook_secret'] as const

@@ -2,7 +2,18 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../src/core/call.ts'
-import { type Answerer, clientOf, failureOf, fine, json, readCall, startService, writeCall } from './service.ts'
+import {
+  type Answerer,
+  clientOf,
+  failureOf,
+  fine,
+  json,
+  memoryBudget,
+  readCall,
+  startService,
+  unlimited,
+  writeCall,
+} from './service.ts'
 
 test('a request carries the key, asks for gzip, and goes below the path of the base URL', async () => {
   const service = await startService(fine)
@@ -78,6 +89,18 @@ test('a body without end is cut off at the cap', async () => {
 })
 
 describe('a write', () => {
+  test('does not begin where writing is switched off: it takes no slot, and reads go on', async () => {
+    const service = await startService(fine)
+    const budget = memoryBudget({ ...unlimited, writeRate: { requests: 0, windowMs: 60_000 } })
+    const client = clientOf(service.url, { readOnly: true, budget })
+    const refused = { exitCode: 2, message: expect.stringMatching(/DESKMIRROR_READ_ONLY.*POST \/thing was not sent/) }
+    for (const method of ['POST', 'PATCH'] as const)
+      await expect(client.send({ ...writeCall, method })).rejects.toMatchObject({ name: 'UserError', exitCode: 2 })
+    await expect(client.send(writeCall)).rejects.toMatchObject(refused)
+    await client.send(readCall)
+    expect([service.seen(), client.requests()]).toEqual([1, 1])
+  })
+
   test('sends its body as JSON, with integers beyond 2^53 whole, over a connection of its own', async () => {
     const bodies: string[] = []
     const service = await startService((request, response) => {

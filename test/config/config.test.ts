@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
 import { ConfigurationError } from '../../src/settings/mistakes.ts'
+import { secretsIn } from '../../src/settings/secrets.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -53,6 +54,7 @@ describe('one project is described by variables', () => {
       http: { host: '127.0.0.1', port: 8484 },
       httpToken: null,
       concurrency: 40,
+      readOnly: false,
       logLevel: 'info',
       logLevelChosen: false,
     })
@@ -61,15 +63,18 @@ describe('one project is described by variables', () => {
     expect(project).toEqual({
       name: 'default',
       projectId: needed.DESKMIRROR_PROJECT_ID,
-      webhookSecret: null,
+      webhookSecrets: [],
       rate: { requests: 600, windowMs: 60_000 },
       writeRate: { requests: 120, windowMs: 60_000 },
       reserve: 0,
       startDate: null,
       timeZone: 'UTC',
       verifyAfterMs: 120_000,
+      resendReplies: true,
+      approveOver: null,
       schedules: defaultSchedules,
       schema: 'discover',
+      readOnly: false,
     })
     expect([baseUrl.href, widgetUrl.href, apiKey.reveal(), streams.length]).toEqual([
       'https://api.example.com/v1',
@@ -90,6 +95,9 @@ describe('one project is described by variables', () => {
       DESKMIRROR_START_DATE: '2024-02-29',
       DESKMIRROR_TIME_ZONE: 'Europe/Berlin',
       DESKMIRROR_VERIFY_AFTER: '5m',
+      DESKMIRROR_RESEND_REPLIES: 'off',
+      DESKMIRROR_APPROVE_OVER: '500',
+      DESKMIRROR_READ_ONLY: 'yes',
       DESKMIRROR_WEBHOOK_SECRET: 'whsec',
       DESKMIRROR_HTTP: '[::1]:0',
       DESKMIRROR_HTTP_TOKEN: 'open-sesame',
@@ -106,6 +114,7 @@ describe('one project is described by variables', () => {
       queueUrl: 'redis://127.0.0.1:6379',
       http: { host: '::1', port: 0 },
       concurrency: 250,
+      readOnly: true,
       logLevel: 'debug',
       logLevelChosen: true,
     })
@@ -115,6 +124,9 @@ describe('one project is described by variables', () => {
       startDate: Date.UTC(2024, 1, 29) / 1000,
       timeZone: 'Europe/Berlin',
       verifyAfterMs: 300_000,
+      resendReplies: false,
+      approveOver: 500,
+      readOnly: true,
     })
     expect(config.httpToken?.reveal()).toBe('open-sesame')
     expect(project.schedules).toEqual({
@@ -124,7 +136,7 @@ describe('one project is described by variables', () => {
       availability: { kind: 'cron', pattern: '*/10 * * * * *' },
     })
     expect(project.widgetUrl.href).toBe('https://widget.example.com/')
-    expect(project.webhookSecret?.reveal()).toBe('whsec')
+    expect(project.webhookSecrets.map((it) => it.reveal())).toEqual(['whsec'])
   })
 
   test('.env is read, and the real environment wins over it', () => {
@@ -175,6 +187,10 @@ describe('every mistake is named', () => {
     ['DESKMIRROR_HTTP', '8484', /is "8484": write host:port/],
     ['DESKMIRROR_CONCURRENCY', '0', /is "0": write a whole number between 1 and 1000/],
     ['DESKMIRROR_CONCURRENCY', 'many', /is "many"/],
+    ['DESKMIRROR_READ_ONLY', 'maybe', /is "maybe": write true or false/],
+    ['DESKMIRROR_RESEND_REPLIES', '2', /is "2": write true or false/],
+    ['DESKMIRROR_APPROVE_OVER', '-1', /is "-1": write a number of rows, like 500, or off/],
+    ['DESKMIRROR_APPROVE_OVER', '2.5', /is "2.5": write a number of rows/],
     ['DESKMIRROR_LOG_LEVEL', 'loud', /is "loud": write one of trace, debug, info/],
     ['DESKMIRROR_DATABASE_URL', 'mysql://h/db', /is "mysql:\/\/h\/db": write sqlite:PATH or postgres:/],
     ['DESKMIRROR_QUEUE_URL', 'kafka', /is "kafka": write redis:/],
@@ -330,6 +346,83 @@ projects:
   test('malformed YAML is reported without its text', () => {
     write('deskmirror.yaml', `projects:\n  shop:\n    api_key: "${key}\n`)
     expect(mistakes()[0]).toMatch(/^deskmirror\.yaml:\d is not valid YAML/)
+  })
+})
+
+describe('writing is switched off for the whole program', () => {
+  test.each([
+    ['1', true],
+    ['TRUE', true],
+    ['on', true],
+    ['0', false],
+    ['no', false],
+  ])('DESKMIRROR_READ_ONLY=%s: %s, for every project', (word, readOnly) => {
+    write('deskmirror.yaml', `read_only: ${!readOnly}\n${yaml}`)
+    write('school.key', 'k')
+    const config = load({ SHOP_KEY: key, DESKMIRROR_READ_ONLY: word })
+    expect([config, ...config.projects].map((it) => it.readOnly)).toEqual([readOnly, readOnly, readOnly])
+  })
+
+  test('no project can allow itself what the program may not', () => {
+    write('deskmirror.yaml', `read_only: true\n${yaml.replace('    reserve: 0.25', '    read_only: false')}`)
+    write('school.key', 'k')
+    expect(mistakes({ SHOP_KEY: key })).toEqual([
+      'deskmirror.yaml:11 projects.shop.read_only is no setting that deskmirror knows',
+    ])
+  })
+})
+
+test('what a batch may do without approval is said for each project', () => {
+  write(
+    'deskmirror.yaml',
+    `approve_over: 0\nresend_replies: false\n${yaml.replace('reserve: 0.25', 'approve_over: off')}`,
+  )
+  write('school.key', 'k')
+  const { projects } = load({ SHOP_KEY: key })
+  expect(projects.map((it) => [it.approveOver, it.resendReplies])).toEqual([
+    [null, false],
+    [0, false],
+  ])
+})
+
+describe('webhook secrets are several while one takes the place of another', () => {
+  const secretsOf = (environment: Record<string, string>) =>
+    load({ SHOP_KEY: key, ...environment }).projects[0]!.webhookSecrets.map((it) => it.reveal())
+
+  test.each([
+    ['old,new', ['old,new', 'old', 'new']],
+    ['old new', ['old', 'new']],
+    [' old,\tnew\n', ['old', 'new']],
+    ['one', ['one']],
+  ])('the variable %j may hold them between commas or white space, or one with a comma', (text, secrets) => {
+    expect(secretsOf({ ...needed, DESKMIRROR_WEBHOOK_SECRET: text })).toEqual(secrets)
+  })
+
+  test('the file lists references; a file holds one secret, as it is', () => {
+    write('school.key', 'k')
+    write('old.secret', 'a,b\n')
+    const line = 'webhook_secret: [{ file: old.secret }, { env: HOOKS }]'
+    write('deskmirror.yaml', yaml.replace('reserve: 0.25', line))
+    expect(secretsOf({ HOOKS: 'new newer' })).toEqual(['a,b', 'new', 'newer'])
+    expect(load({ SHOP_KEY: key, HOOKS: 'new' }).projects[1]!.webhookSecrets).toEqual([])
+    write('old.secret', 'two\nlines\n')
+    expect(mistakes({ SHOP_KEY: key, HOOKS: 'new' })).toEqual([
+      expect.stringMatching(
+        /^deskmirror\.yaml:10 projects\.shop\.webhook_secret comes from \S+old\.secret, which holds a/,
+      ),
+    ])
+  })
+
+  test('none of them is printed or written down', () => {
+    const { projects, ...rest } = load({ ...needed, DESKMIRROR_WEBHOOK_SECRET: 'hush-1,hush-2' })
+    expect(inspect(projects, { depth: 9, showHidden: true }) + JSON.stringify(projects)).not.toContain('hush')
+    expect(secretsIn({ projects, ...rest })).toEqual([key, 'hush-1,hush-2', 'hush-1', 'hush-2'])
+    expect(mistakes({ ...needed, DESKMIRROR_WEBHOOK_SECRET: ' , ' }).join()).toContain('is empty')
+    write('school.key', 'k')
+    write('deskmirror.yaml', yaml.replace('reserve: 0.25', 'webhook_secret: [{ env: HOOKS }, hush-3]'))
+    expect(mistakes({ SHOP_KEY: key, HOOKS: 'x' })).toEqual([
+      expect.stringMatching(/^deskmirror\.yaml:10 projects\.shop\.webhook_secret holds the secret itself/),
+    ])
   })
 })
 

@@ -43,5 +43,6 @@ const harmless = {
   DESKMIRROR_QUEUE_URL: 'embedded',
   DESKMIRROR_HTTP: 'off',
   DESKMIRROR_CONCURRENCY: '1',
+  DESKMIRROR_READ_ONLY: '0',
   DESKMIRROR_LOG_LEVEL: 'info',
 }

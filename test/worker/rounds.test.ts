@@ -17,16 +17,19 @@ const desk: ProjectConfig = {
   baseUrl: new URL('https://service.example'),
   widgetUrl: new URL('https://service.example'),
   apiKey: secret('svc_live_test'),
-  webhookSecret: null,
+  webhookSecrets: [],
   rate: { requests: 600, windowMs: 60_000 },
   writeRate: { requests: 120, windowMs: 60_000 },
   reserve: 0.1,
   startDate: null,
   timeZone: 'Asia/Tokyo',
   verifyAfterMs: 120_000,
+  resendReplies: true,
+  approveOver: null,
   streams: streamNames,
   schedules: defaultSchedules,
   schema: 'discover',
+  readOnly: false,
 }
 
 describe('a round begins', () => {
