@@ -328,6 +328,21 @@ export const tables = {
       beat_at: ['integer', 'last sign of life, in milliseconds since 1970'],
     },
   },
+  webhook_deliveries: {
+    note: 'What webhooks brought. Each is a hint about what to read again, and no source of rows; kept for 30 days.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...project,
+      id: ['key', 'SHA-256 of the body, in hexadecimal digits'],
+      received_at: ['time', 'when it came'],
+      bytes: ['integer', 'size of the body'],
+      body: ['text', 'the body as text; bytes that are no UTF-8 are shown as U+FFFD'],
+      due_at: ['integer?', 'when to look after it, in milliseconds since 1970; null = that is done'],
+      attempts: ['integer', 'how often it was taken up'],
+      taken_at: ['time?', 'when it was done'],
+      found: ['text?', 'what was read because of it'],
+    },
+  },
   service_behaviours: {
     note: 'What the service turned out to do, where its documentation is silent.',
     key: ['project_id', 'name'],

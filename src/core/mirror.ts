@@ -104,6 +104,9 @@ export type Mirror = {
     now: EpochMs,
   ) => Promise<number>
 
+  /** Something may be new under these parents, whatever their own rows say; those that are not mirrored are left out. */
+  readonly wantChildren: (stream: ChildStream, parentIds: readonly string[], now: EpochMs) => Promise<void>
+
   /** Ids of living rows that the census did not see, in id order. `where: 'open'`: only conversations not handled. */
   readonly unseen: (
     stream: 'conversations' | 'visitors' | 'calls',

@@ -3,7 +3,7 @@ import type { Mirror } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Tally } from './cell.ts'
 import { countUnseen, forgetCensus, unseen } from './census.ts'
-import { countDue, dueChildren, failChild, makeDue } from './children.ts'
+import { countDue, dueChildren, failChild, makeDue, wantKnownChildren } from './children.ts'
 import { type Context, turns } from './context.ts'
 import { markDeleted } from './deletion.ts'
 import { createFields } from './fields.ts'
@@ -15,6 +15,7 @@ import { callBefore, earliest, type RowKey, rawOf, readRows, rollups } from './r
 import { beatRun, finishRun, startRun } from './runs.ts'
 import type { Db, Sessions } from './session.ts'
 import { createUpsert } from './upsert.ts'
+import { write } from './write.ts'
 
 /** Reading the mirror back, to compare it with the service. */
 export type Reader = {
@@ -61,6 +62,7 @@ export function createMirror(db: Db, { kind }: Sessions, project: string, option
     dueChildren: (stream, now, limit) => dueChildren(c, stream, now, limit),
     countDue: (stream, now) => countDue(c, stream, now),
     makeDue: (stream, which, now) => c.inTurn(() => makeDue(c, stream, which, now)),
+    wantChildren: (stream, ids, now) => c.inTurn(() => write(c, (trx) => wantKnownChildren(c, trx, stream, ids, now))),
     unseen: (stream, census, where, after, limit) => unseen(c, stream, census, where, after, limit),
     countUnseen: (stream, census, where) => countUnseen(c, stream, census, where),
     forgetCensus: (census) => forgetCensus(c, census),

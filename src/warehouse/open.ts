@@ -12,6 +12,7 @@ import type { StatusReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import { UserError } from '../core/user-error.ts'
 import { createBudgets } from './budget-cell.ts'
+import { type Deliveries, deliveriesOf } from './deliveries.ts'
 import { type Fleet, fleetOf } from './fleet.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { type Migrated, migrate, requireSchema } from './migrate.ts'
@@ -43,6 +44,8 @@ export type Warehouse = {
   readonly keyUse: (name: string) => KeyUse
   /** What workers tell each other. */
   readonly fleet: Fleet
+  /** What webhooks brought. */
+  readonly deliveries: Deliveries
   /** One statement of SQL for a person to see; rows as they come. */
   readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
   readonly close: () => Promise<void>
@@ -113,6 +116,7 @@ function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Wareho
     budgetCell: budgets.cell,
     keyUse: budgets.use,
     fleet: fleetOf(db),
+    deliveries: deliveriesOf(db, sessions.kind),
     query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
     close: async () => {
       await budgets.close()

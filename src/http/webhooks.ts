@@ -1,0 +1,50 @@
+/** The receiver of webhooks: `POST /webhooks/{project}`. Checks the signature, has the delivery stored, and answers. */
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { Secret } from '../core/secret.ts'
+import type { Logger } from '../log.ts'
+import type { Routes } from './server.ts'
+import { isSigned } from './signature.ts'
+
+/** `repeated`: the same bytes were here a moment ago. */
+export type Receipt = 'accepted' | 'repeated'
+
+export type Receiver = {
+  /** By its name in the configuration, or by its id; undefined: nobody knows it. No secrets: its receiver is off. */
+  readonly project: (named: string) => { readonly name: string; readonly secrets: readonly Secret[] } | undefined
+  /** Stores a delivery of the project with that name; what it leads to is done later. */
+  readonly receive: (project: string, body: Buffer) => Promise<Receipt>
+  /** `project` null: one that nobody knows. */
+  readonly onDelivery: (project: string | null, outcome: Receipt | 'rejected') => void
+  readonly log: Logger
+}
+
+export function webhooksOf(receiver: Receiver): Routes {
+  const plugin: FastifyPluginAsync = async (app) => {
+    // The signature is over the bytes: whatever the sender calls them, nobody may read them before.
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
+    app.post<{ Params: { project: string } }>('/:project', async (request, reply) => {
+      const receipt = await take(receiver, request.params.project, request)
+      // The same answer whatever was wrong: who asks learns neither which projects there are nor which have a secret.
+      if (receipt === null) return reply.code(401).send({ error: 'this is not signed with a secret of this project' })
+      return reply.code(202).send({ accepted: true })
+    })
+  }
+  return { prefix: '/webhooks', guard: 'own', plugin }
+}
+
+async function take(receiver: Receiver, named: string, request: FastifyRequest): Promise<Receipt | null> {
+  const { log, onDelivery } = receiver
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+  const signature = request.headers['x-service-signature']
+  const project = receiver.project(named)
+  if (!isSigned(body, String(signature), project?.secrets ?? []) || project === undefined) {
+    onDelivery(project?.name ?? null, 'rejected')
+    log.warn({ event: 'webhook.rejected', project: project?.name ?? null, signed: signature !== undefined })
+    return null
+  }
+  const receipt = await receiver.receive(project.name, body)
+  onDelivery(project.name, receipt)
+  log.info({ event: `webhook.${receipt}`, project: project.name, bytes: body.length })
+  return receipt
+}

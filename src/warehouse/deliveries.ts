@@ -1,0 +1,121 @@
+/** Webhook deliveries: stored once, due until somebody has looked after them, forgotten later. */
+import { sql } from 'kysely'
+import type { DatabaseKind } from '../../schema/portable.ts'
+import type { HintedKind } from '../core/hint.ts'
+import { type EpochMs, type Ms, rfc3339 } from '../core/time.ts'
+import { each } from './dialect.ts'
+import { decodeText, encodeText } from './escape.ts'
+import type { Db } from './session.ts'
+
+/** `id` names the bytes of the body. `body`: as text. `attempts`: this one included. */
+export type Delivery = { readonly id: string; readonly body: string; readonly attempts: number }
+
+/** The same bytes count as a repetition for so long; later they are news again, as an event may look like the one before. */
+export const repetitionMs: Ms = 5 * 60_000
+
+/** Whoever takes deliveries has them for so long; if it dies, they are due again. Taking one twice does no harm. */
+const leaseMs: Ms = 60_000
+
+export type Deliveries = ReturnType<typeof deliveriesOf>
+
+export function deliveriesOf(db: Db, kind: DatabaseKind) {
+  return {
+    /** False: it was here already. */
+    store: (project: string, delivery: { id: string; body: string; bytes: number }, now: EpochMs) =>
+      store(db, kind, project, delivery, now),
+    /** Takes those that are due, oldest first. */
+    claim: (project: string, now: EpochMs, limit: number) => claim(db, project, now, limit),
+    /** They are done. `found`: what was read, for a person. */
+    settle: async (project: string, id: string, found: string, now: EpochMs) => {
+      await of(project, [id])
+        .set({ due_at: null, taken_at: moment(now), found })
+        .execute()
+    },
+    /** Not now: they are due again at `until`. */
+    postpone: async (project: string, ids: readonly string[], until: EpochMs) => {
+      if (ids.length > 0) await of(project, ids).set({ due_at: until }).execute()
+    },
+    /** One delivery of each project that has some that are due. */
+    due: async (now: EpochMs): Promise<readonly { readonly project: string; readonly id: string }[]> => {
+      const all = db.selectFrom('webhook_deliveries').where('due_at', 'is not', null).where('due_at', '<=', now)
+      const rows = await all
+        .select(['project_id', (eb) => eb.fn.min('id').as('id')])
+        .groupBy('project_id')
+        .execute()
+      return rows.map((row) => ({ project: row.project_id, id: row.id }))
+    },
+    forget: async (olderThan: EpochMs): Promise<number> => {
+      const gone = db.deleteFrom('webhook_deliveries').where('received_at', '<', moment(olderThan))
+      return Number((await gone.executeTakeFirst()).numDeletedRows)
+    },
+    /** What the mirror knows of these ids: in which table each of them is. */
+    locate: (project: string, ids: readonly string[]) => locate(db, kind, project, ids),
+  }
+
+  function of(project: string, ids: readonly string[]) {
+    return db.updateTable('webhook_deliveries').where('project_id', '=', project).where('id', 'in', ids)
+  }
+}
+
+async function store(
+  db: Db,
+  kind: DatabaseKind,
+  project: string,
+  { id, body, bytes }: { id: string; body: string; bytes: number },
+  now: EpochMs,
+): Promise<boolean> {
+  const fresh = { received_at: moment(now), due_at: now, attempts: 0, taken_at: null, found: null }
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('webhook_deliveries')
+    .values({ project_id: project, id, bytes, body: encodeText(kind, body), ...fresh })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['project_id', 'id'])
+        .doUpdateSet(fresh)
+        .where('webhook_deliveries.due_at', 'is', null)
+        .where('webhook_deliveries.received_at', '<', moment(now - repetitionMs)),
+    )
+    .executeTakeFirst()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+async function claim(db: Db, project: string, now: EpochMs, limit: number): Promise<Delivery[]> {
+  // Asked for twice: in Postgres a row that another process has claimed meanwhile is looked at once more.
+  const rows = await db
+    .updateTable('webhook_deliveries')
+    .set((eb) => ({ due_at: now + leaseMs, attempts: eb('attempts', '+', 1) }))
+    .where('project_id', '=', project)
+    .where('due_at', '<=', now)
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('webhook_deliveries')
+        .select('id')
+        .where('project_id', '=', project)
+        .where('due_at', 'is not', null)
+        .where('due_at', '<=', now)
+        .orderBy('due_at')
+        .limit(limit),
+    )
+    .returning(['id', 'body', 'attempts'])
+    .execute()
+  return rows.map((row) => ({ ...row, body: decodeText(row.body) }))
+}
+
+async function locate(
+  db: Db,
+  kind: DatabaseKind,
+  project: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, HintedKind>> {
+  const tables = ['conversations', 'visitors', 'calls'] as const
+  const parts = tables.map(
+    (table) => sql`select id, cast(${table} as text) as "kind" from ${sql.table(table)}
+      where project_id = ${project} and id in (select value from ${each(kind, ids)} as listed)`,
+  )
+  const { rows } = await sql<{ id: string; kind: HintedKind }>`${sql.join(parts, sql` union all `)}`.execute(db)
+  return new Map(rows.map((row) => [row.id, row.kind]))
+}
+
+function moment(at: EpochMs): string {
+  return rfc3339(Math.floor(at / 1000))
+}
