@@ -24,7 +24,7 @@ export function writebackDeps(
     outbox: warehouse.outbox(project.projectId),
     mirror: warehouse.mirror(project.projectId, { schema: project.schema }),
     verifyAfterMs: project.verifyAfterMs,
-    resendReplies: project.resendReplies ?? true,
+    resendReplies: project.resendReplies,
     now: Date.now,
     random: Math.random,
     signal,

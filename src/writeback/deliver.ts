@@ -13,6 +13,7 @@ import { crafts } from './crafts.ts'
 import { came, type Delivered, type Errand, type Guarded, type WritebackDeps } from './deps.ts'
 import { look } from './look.ts'
 import { backOff } from './patience.ts'
+import { refresh } from './refresh.ts'
 
 /** Throws CallFailed where the key may not do this, or nobody serves this API: then it is as it was before. */
 export async function deliver(deps: WritebackDeps, one: Writeback): Promise<Delivered> {
@@ -36,11 +37,18 @@ async function carry(errand: Errand): Promise<Delivered> {
   for (;;) {
     const lookedAt = deps.now()
     const guarded = await craft.guard(deps, one, wish).catch(aboutNobody)
-    if (!guarded.go) return came(await deps.outbox.settle(one, guarded))
+    if (!guarded.go) return heldBack(errand, guarded)
     const attempted = await attempt(errand, guarded, lookedAt)
     if (attempted === 'lost') return { kind: 'lost' }
     if (attempted !== 'stale') return conclude(errand, guarded, attempted)
   }
+}
+
+/** Whoever looks at a conflict should see in the mirror what stands against it. */
+async function heldBack(errand: Errand, guarded: Exclude<Guarded, { go: true }>): Promise<Delivered> {
+  const status = await errand.deps.outbox.settle(errand.one, guarded)
+  if (status === 'conflict') await refresh(errand, null)
+  return came(status)
 }
 
 /** Whom it is about does not exist, or the service will not speak of it. */

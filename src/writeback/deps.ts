@@ -76,12 +76,14 @@ export type Craft<O extends Operation = Operation> = {
   ) => Promise<Step | null>
   /** What an accepted one teaches. */
   readonly learned?: (sent: Json) => Step['learned']
-  /** Brings what it changed into the mirror. Throws CallFailed. */
-  readonly refresh: (deps: WritebackDeps, one: Writeback, wish: WishOf<O>, answer: Answer | null) => Promise<Refreshed>
+  /** Brings what it is about into the mirror, as it is now. Throws CallFailed. */
+  readonly refresh: (deps: WritebackDeps, one: Writeback) => Promise<void>
+  /** What an accepted one has become; `answer` as it came. Throws CallFailed. */
+  readonly recognize?: (deps: WritebackDeps, one: Writeback, wish: WishOf<O>, answer: Answer) => Promise<Recognized>
 }
 
 /** `messageId`: the message that a reply has become, as far as it shows. */
-export type Refreshed = { readonly messageId?: string; readonly learned?: Step['learned'] }
+export type Recognized = { readonly messageId?: string; readonly learned?: Step['learned'] }
 
 /** One write-back on its way. */
 export type Errand = {

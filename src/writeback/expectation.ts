@@ -16,9 +16,9 @@ export function seenBy(one: Writeback, expect: string | null, conversation: Answ
   if (expect !== null) return { id: expect }
   const shown = moment(one.seen?.last_message_at)
   if (shown !== undefined) return { at: shown }
-  // The service has its own clock. Rounding twice may lose a second.
+  // The service has its own clock.
   const ahead = conversation.servedAt === null ? 0 : conversation.servedAt - Math.floor(conversation.askedAt / 1000)
-  return { at: (moment(one.createdAt) ?? 0) + ahead + 1 }
+  return { at: (moment(one.createdAt) ?? 0) + ahead }
 }
 
 /** Why it must not go: what happened since; null: nothing did. Throws CallFailed. */

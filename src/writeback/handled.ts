@@ -33,10 +33,7 @@ export const handled: Craft<'handled'> = {
     if (is !== wish.payload.handled || was === wish.payload.handled) return { kind: 'absent' }
     return { kind: 'found', how: `the conversation is ${is ? 'handled' : 'open'}` }
   },
-  refresh: async (deps, one) => {
-    await refreshConversation(deps, one.target)
-    return {}
-  },
+  refresh: (deps, one) => refreshConversation(deps, one.target),
 }
 
 function handledAtOf(conversation: Answer): string | null {

@@ -9,7 +9,7 @@ import type { Payload } from '../core/wish.ts'
 import { messages } from '../streams/messages.ts'
 import { fieldsOf } from '../streams/row.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
-import type { Craft, Refreshed, WritebackDeps } from './deps.ts'
+import type { Craft, Recognized, WritebackDeps } from './deps.ts'
 import { newsSince, seenBy } from './expectation.ts'
 import { readTalk, type Said } from './talk.ts'
 
@@ -60,10 +60,9 @@ export const message: Craft<'message'> = {
     }
     return { kind: 'absent' }
   },
-  refresh: async (deps, one, { payload }, answer) => {
-    await refreshConversation(deps, one.target)
-    return (await storeAnswer(deps, one, answer)) ?? (await findAnswered(deps, one, payload))
-  },
+  refresh: (deps, one) => refreshConversation(deps, one.target),
+  recognize: async (deps, one, { payload }, answer) =>
+    (await storeAnswer(deps, one, answer)) ?? (await findAnswered(deps, one, payload)),
 }
 
 function isSame({ content, senderName }: Said, payload: Payload['message']): boolean {
@@ -82,9 +81,9 @@ function asSent({ id }: Said) {
 const documented = ['id', 'conversationId', 'senderType', 'kind', 'content', 'senderDisplayName', 'createdAt']
 
 /** What a write answers is not documented. Where it is the message, whole, it is stored as it came. */
-async function storeAnswer(deps: WritebackDeps, one: Writeback, answer: Answer | null): Promise<Refreshed | null> {
-  const fields = answer === null ? null : fieldsOf(answer.data)
-  if (answer === null || fields === null || !documented.every((name) => name in fields)) return null
+async function storeAnswer(deps: WritebackDeps, one: Writeback, answer: Answer): Promise<Recognized | null> {
+  const fields = fieldsOf(answer.data)
+  if (fields === null || !documented.every((name) => name in fields)) return null
   if (fields.conversationId !== one.target) return null
   const { rows } = messages.rows([answer.data], one.target)
   await deps.mirror.commit({ stream: 'messages', rows, askedAt: answer.askedAt })
@@ -92,7 +91,7 @@ async function storeAnswer(deps: WritebackDeps, one: Writeback, answer: Answer |
 }
 
 /** Looks which message it has become: for the mirror, and to learn whether replies show as they were sent. */
-async function findAnswered(deps: WritebackDeps, one: Writeback, payload: Payload['message']): Promise<Refreshed> {
+async function findAnswered(deps: WritebackDeps, one: Writeback, payload: Payload['message']): Promise<Recognized> {
   const known = (await deps.outbox.behaviours()).get(echo)
   const { said } = await readTalk(deps, one.target, moment(one.evidence.before?.since) ?? null)
   const before = new Set(one.evidence.before?.ids)

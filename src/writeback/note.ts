@@ -30,7 +30,7 @@ export const note: Craft<'note'> = {
   look: async () => ({ kind: 'unknowable', why: 'no answer came, and nothing of the API shows notes' }),
   lesson,
   learned: (sent) => [{ name: accepted, value: fieldOf(sent), evidence: 'a note with this field was accepted' }],
-  refresh: async () => ({}),
+  refresh: async () => {},
 }
 
 async function fieldFor(deps: WritebackDeps, { evidence: { refusedFields = [] } }: Writeback): Promise<string> {

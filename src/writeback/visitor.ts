@@ -48,7 +48,6 @@ export const visitor: Craft<'visitor'> = {
     const answer = await readVisitor(deps, one.target)
     const { rows } = visitors.rows([answer.data])
     await deps.mirror.commit({ stream: 'visitors', rows, askedAt: answer.askedAt, authoritative: true })
-    return {}
   },
 }
 

@@ -5,6 +5,7 @@ import { pushProject } from '../../src/compose.ts'
 import type { ProjectConfig } from '../../src/config.ts'
 import type { QueueEntry } from '../../src/core/queue-desk.ts'
 import type { PushReport } from '../../src/core/report.ts'
+import { secret } from '../../src/core/secret.ts'
 import { readWish, type Wish } from '../../src/core/wish.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
@@ -22,6 +23,7 @@ export type Outgoing = {
   readonly queue: (...lines: readonly Line[]) => Promise<readonly string[]>
   readonly push: (over?: Partial<ProjectConfig>, signal?: AbortSignal) => Promise<PushReport>
   readonly all: () => Promise<readonly QueueEntry[]>
+  readonly secret: typeof secret
   /** Of all write-backs, in order. */
   readonly statuses: () => Promise<readonly string[]>
 }
@@ -58,8 +60,8 @@ export async function outgoing({
     place,
     sandbox,
     warehouse,
-    conversation: (n) => [...sandbox.truth('conversations')][n]!.id,
-    visitor: (n) => [...sandbox.truth('visitors')][n]!.id,
+    conversation: (n) => [...sandbox.truth('conversations')][n]!.id!,
+    visitor: (n) => [...sandbox.truth('visitors')][n]!.id!,
     queue: async (...lines) => {
       const how = { status: 'queued', batchId: null, createdBy: 'test', expiresAt: null } as const
       const done = await desk.enqueue(once(lines.map(wishOf)), how)
@@ -67,7 +69,7 @@ export async function outgoing({
     },
     push: (over = {}, signal = new AbortController().signal) => {
       const config = configOf(place.url!, settings(over))
-      const log = pino({ level: process.env['DEBUG_PUSH'] ?? 'silent' })
+      const log = pino({ level: process.env.DEBUG_PUSH ?? 'silent' })
       return pushProject(config, settings(over), {
         signal,
         onProgress: () => {},
@@ -77,6 +79,7 @@ export async function outgoing({
       })
     },
     all,
+    secret,
     statuses: async () => (await all()).map(({ status }) => status),
   }
 }

@@ -1,0 +1,137 @@
+/** Whatever happens between the request and its answer: what is concluded is true, and nothing arrives twice. */
+import { expect, test } from 'vitest'
+import type { FaultKind } from '../../src/sandbox/faults.ts'
+import { done, type Line, type Outgoing, outgoing } from './outgoing.ts'
+
+type Case = {
+  readonly operation: 'sendMessage' | 'setHandled' | 'updateVisitor'
+  readonly line: (o: Outgoing, n: number) => Line
+}
+
+const cases: readonly Case[] = [
+  {
+    operation: 'sendMessage',
+    line: (o, n) => ({
+      operation: 'message',
+      conversation_id: o.conversation(n),
+      content: 'Once.',
+      sender_name: 'Ann',
+    }),
+  },
+  {
+    operation: 'setHandled',
+    line: (o, n) => ({ operation: 'handled', conversation_id: o.conversation(n), handled: true }),
+  },
+  {
+    operation: 'updateVisitor',
+    line: (o, n) => ({ operation: 'visitor', visitor_id: o.visitor(n), name: `New ${n}` }),
+  },
+]
+
+const verifiable = [
+  ...([
+    'reset-before',
+    'reset-after',
+    'error-500',
+    'error-500-after',
+    'html-502',
+    'html-502-after',
+    'busy-503',
+  ] as const),
+  ...(['busy-503-retry-after', 'truncated', 'not-json', 'slow', 'foreign-429'] as const),
+]
+
+const quick = {
+  switches: { 'fault.slowMs': 300 },
+  project: { rate: { requests: 1e9, windowMs: 500 }, verifyAfterMs: 100 },
+}
+
+for (const { operation, line } of cases) {
+  test(`${operation}: whatever fault it meets, it arrives, a reply never twice, and that is known`, async () => {
+    const o = await outgoing(quick)
+    for (const kind of verifiable) o.sandbox.fail({ kind, operation })
+    await o.queue(...verifiable.map((_, n) => line(o, n)))
+    await o.push()
+    expect(await o.all()).toMatchObject(verifiable.map(() => ({ status: 'succeeded' })))
+    const writes = done(o.sandbox, operation)
+    const targets = new Set(writes.map(({ params }) => params.conversationId ?? params.visitorId))
+    expect(targets.size).toBe(verifiable.length)
+    if (operation === 'sendMessage') expect(writes).toHaveLength(verifiable.length)
+  })
+}
+
+/** What becomes of a note, and how often the service did it. */
+const notes = {
+  'reset-before': ['uncertain', 0],
+  'reset-after': ['uncertain', 1],
+  'html-502': ['uncertain', 0],
+  truncated: ['uncertain', 1],
+  'foreign-429': ['succeeded', 1],
+  slow: ['succeeded', 1],
+  redirect: ['failed', 0],
+} as const satisfies Partial<Record<FaultKind, readonly [string, number]>>
+
+test('a note, which nothing shows, is left to a person unless it is known what became of it', async () => {
+  const o = await outgoing(quick)
+  for (const kind of Object.keys(notes) as FaultKind[]) o.sandbox.fail({ kind, operation: 'addNote' })
+  await o.queue(
+    ...Object.keys(notes).map((_, n) => ({ operation: 'note', visitor_id: o.visitor(n), content: 'Once.' })),
+  )
+  await o.push()
+  const fates = Object.values(notes).map(([status]) => status)
+  expect((await o.statuses()).toSorted()).toEqual(fates.toSorted())
+  expect(done(o.sandbox)).toHaveLength(Object.values(notes).reduce((sum, [, times]) => sum + times, 0))
+})
+
+test('an uncertain one holds its lane, and no other', async () => {
+  const o = await outgoing()
+  o.sandbox.fail({ kind: 'reset-after', operation: 'addNote' })
+  const [first] = await o.queue(
+    { operation: 'note', visitor_id: o.visitor(1), content: 'one' },
+    { operation: 'visitor', visitor_id: o.visitor(1), name: 'Behind' },
+    { operation: 'visitor', visitor_id: o.visitor(2), name: 'Beside' },
+  )
+  expect(await o.push()).toMatchObject({ heldLanes: 1 })
+  expect(await o.statuses()).toEqual(['uncertain', 'queued', 'succeeded'])
+  await o.warehouse.queueDesk(o.sandbox.projectId).resolve({ ids: [first!] }, 'arrived', 'a test')
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
+})
+
+test('a reply that was twice not there is left to a person, where sending again is switched off', async () => {
+  const o = await outgoing({ project: { resendReplies: false } })
+  o.sandbox.fail({ kind: 'reset-before', operation: 'sendMessage' })
+  await o.queue({ operation: 'message', conversation_id: o.conversation(1), content: 'Once.', sender_name: 'Ann' })
+  await o.push()
+  expect(await o.statuses()).toEqual(['uncertain'])
+})
+
+test('equal replies to one conversation are each found again as themselves', async () => {
+  const o = await outgoing()
+  const thanks = { operation: 'message', conversation_id: o.conversation(1), content: 'Thanks!', sender_name: 'Ann' }
+  for (const skip of [0, 1, 3])
+    o.sandbox.fail({ kind: skip === 1 ? 'reset-before' : 'reset-after', operation: 'sendMessage', skip })
+  await o.queue(thanks, thanks, thanks, thanks)
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded', 'succeeded'])
+  expect(done(o.sandbox)).toHaveLength(4)
+  expect(new Set((await o.all()).map(({ messageId }) => messageId)).size).toBe(4)
+})
+
+test('every step stands in the log, with the request ids to quote', async () => {
+  const o = await outgoing()
+  o.sandbox.fail({ kind: 'error-500', operation: 'setHandled' })
+  const [id] = await o.queue({ operation: 'handled', conversation_id: o.conversation(1), handled: true })
+  await o.push()
+  const log = await o.warehouse.queueDesk(o.sandbox.projectId).events(id!)
+  expect(log.map(({ from, to }) => `${from} → ${to}`)).toEqual([
+    'null → queued',
+    'queued → sending',
+    'sending → sending',
+    'sending → queued',
+    'queued → sending',
+    'sending → succeeded',
+  ])
+  const asked = new Set(o.sandbox.log().map(({ requestId }) => requestId))
+  expect(asked.has(log[2]!.requestId!) && asked.has(log[5]!.requestId!)).toBe(true)
+})

@@ -1,0 +1,167 @@
+/** Before anything leaves, deskmirror looks: nobody's newer word is overridden. */
+import { describe, expect, test } from 'vitest'
+import { done, outgoing } from './outgoing.ts'
+
+describe('a conversation is marked handled', () => {
+  test('only if no visitor has written since the mirror showed it', async () => {
+    const o = await outgoing()
+    o.sandbox.advance(2000)
+    await o.queue(
+      { operation: 'handled', conversation_id: o.conversation(0), handled: true },
+      { operation: 'handled', conversation_id: o.conversation(1), handled: true },
+    )
+    o.sandbox.mutate.visitorWrites(o.conversation(0), 'One more thing.')
+    o.sandbox.mutate.agentReplies(o.conversation(1), 'Done.', 'Bo')
+    await o.push()
+    expect(await o.all()).toMatchObject([
+      { status: 'conflict', error: expect.stringMatching(/a visitor wrote at/) },
+      { status: 'succeeded' },
+    ])
+    expect(done(o.sandbox)).toHaveLength(1)
+  })
+
+  test('not if a visitor wrote and an agent answered since: the visitor’s word was not seen', async () => {
+    const o = await outgoing()
+    o.sandbox.advance(2000)
+    await o.queue({ operation: 'handled', conversation_id: o.conversation(0), handled: true })
+    o.sandbox.mutate.visitorWrites(o.conversation(0), 'Wait!')
+    o.sandbox.mutate.agentReplies(o.conversation(0), 'Hm?', 'Bo')
+    await o.push()
+    expect(await o.statuses()).toEqual(['conflict'])
+  })
+
+  test('in spite of what the mirror has not seen, where a person says what they saw', async () => {
+    const o = await outgoing()
+    o.sandbox.advance(2000)
+    const [first, second] = [0, 1].map((n) => o.sandbox.mutate.visitorWrites(o.conversation(n), 'Newest.'))
+    await o.queue(
+      { operation: 'handled', conversation_id: o.conversation(0), handled: true, expect: Number(first!.id) },
+      { operation: 'handled', conversation_id: o.conversation(1), handled: true, expect: String(second!.id) },
+      { operation: 'handled', conversation_id: o.conversation(2), handled: true, expect: 4_711 },
+    )
+    o.sandbox.mutate.visitorWrites(o.conversation(1), 'Newer still.')
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'conflict', 'conflict'])
+  })
+
+  test('by what was there when it was queued, where there is no mirror of it', async () => {
+    const o = await outgoing({ mirrored: false })
+    const at = new Date(Date.now() - 10_000).toISOString().replace(/\.\d+/, '')
+    for (const n of [0, 1])
+      await o.warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, created_at)
+        values ('${o.sandbox.projectId}', 'handled', '${o.conversation(n)}', '{"handled":true}', '${at}')`)
+    o.sandbox.mutate.visitorWrites(o.conversation(1), 'Later.')
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'conflict'])
+  })
+
+  test('after a reply of ours that was queued before it, in this order', async () => {
+    const o = await outgoing()
+    await o.queue(
+      { operation: 'message', conversation_id: o.conversation(0), content: 'Solved.', sender_name: 'Ann' },
+      { operation: 'handled', conversation_id: o.conversation(0), handled: true },
+    )
+    await o.push()
+    expect(done(o.sandbox).map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+  })
+})
+
+describe('a correction of a visitor', () => {
+  const rowOf = (o: Awaited<ReturnType<typeof outgoing>>, id: string) =>
+    [...o.sandbox.truth('visitors')].find((row) => row.id === id)!.row as { name: string | null; email: string | null }
+
+  test('keeps what it does not name, also if somebody changed that since', async () => {
+    const o = await outgoing()
+    const id = o.visitor(0)
+    await o.queue({ operation: 'visitor', visitor_id: id, name: 'Ada' })
+    o.sandbox.mutate.renameVisitor(id, rowOf(o, id).name, 'newer@example.com')
+    await o.push()
+    expect(rowOf(o, id)).toMatchObject({ name: 'Ada', email: 'newer@example.com' })
+  })
+
+  test('yields to somebody else’s newer edit of the same field', async () => {
+    const o = await outgoing()
+    const id = o.visitor(0)
+    await o.queue({ operation: 'visitor', visitor_id: id, name: 'Ada' })
+    o.sandbox.mutate.renameVisitor(id, 'Augusta', rowOf(o, id).email)
+    await o.push()
+    expect(await o.all()).toMatchObject([{ status: 'conflict', error: expect.stringMatching(/changed the name/) }])
+    expect(rowOf(o, id)).toMatchObject({ name: 'Augusta' })
+  })
+
+  test('does not yield to our own, queued before it; null clears', async () => {
+    const o = await outgoing()
+    const id = o.visitor(0)
+    await o.queue(
+      { operation: 'visitor', visitor_id: id, name: 'One', email: 'one@example.com' },
+      { operation: 'visitor', visitor_id: id, name: 'Two' },
+      { operation: 'visitor', visitor_id: id, email: null },
+    )
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
+    expect(rowOf(o, id)).toMatchObject({ name: 'Two', email: null })
+  })
+})
+
+test('what a conflict stopped goes out once a person has looked again', async () => {
+  const o = await outgoing()
+  const id = o.visitor(0)
+  const [first] = await o.queue({ operation: 'visitor', visitor_id: id, name: 'Ada' })
+  o.sandbox.mutate.renameVisitor(id, 'Augusta', null)
+  await o.push()
+  expect(await o.statuses()).toEqual(['conflict'])
+  const desk = o.warehouse.queueDesk(o.sandbox.projectId)
+  await desk.retry({ ids: [first!] }, 'a test')
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded'])
+})
+
+test('whom nobody knows fails, with the service’s own words', async () => {
+  const o = await outgoing()
+  await o.queue({ operation: 'note', visitor_id: '00000000-0000-4000-8000-000000000000', content: 'Who?' })
+  await o.queue({ operation: 'handled', conversation_id: '00000000-0000-4000-8000-000000000000', handled: true })
+  await o.push()
+  expect(await o.all()).toMatchObject([
+    { status: 'failed', error: expect.stringMatching(/NOT_FOUND|No such/) },
+    { status: 'failed', error: expect.stringMatching(/NOT_FOUND|No such/) },
+  ])
+})
+
+test('a note finds the name of its field by itself, whatever it is called, and remembers it', async () => {
+  for (const field of ['content', 'note', 'text', 'body'] as const) {
+    for (const issues of ['path', 'string'] as const) {
+      const o = await outgoing({ mirrored: false, switches: { 'note.field': field, 'errors.issues': issues } })
+      await o.queue({ operation: 'note', visitor_id: o.visitor(0), content: 'First.' })
+      await o.push()
+      await o.queue({ operation: 'note', visitor_id: o.visitor(0), content: 'Second.' })
+      await o.push()
+      expect(await o.all()).toMatchObject([
+        { status: 'succeeded', attempts: 1 },
+        { status: 'succeeded', attempts: 1 },
+      ])
+      const asked = o.sandbox.counts().byOperation.addNote
+      expect(asked).toBe(field === 'content' ? 2 : 3)
+      expect(done(o.sandbox).map(({ body }) => body)).toEqual([{ [field]: 'First.' }, { [field]: 'Second.' }])
+    }
+  }
+})
+
+test('expiry, plain SQL and a key without the scope: each is respected', async () => {
+  const o = await outgoing()
+  const [c, v] = [o.conversation(0), o.visitor(0)]
+  await o.queue({ operation: 'handled', conversation_id: c, handled: true, expires_at: '2020-01-01T00:00:00Z' })
+  await o.warehouse.query(
+    `insert into writebacks (operation, conversation_id, payload) values ('handled', '${o.conversation(1)}', '{"handled":true}')`,
+  )
+  await o.push()
+  expect(await o.statuses()).toEqual(['expired', 'succeeded'])
+  o.sandbox.addKey({ key: 'svc_live_half', scopes: ['conversations:read', 'conversations:write', 'visitors:read'] })
+  await o.queue(
+    { operation: 'note', visitor_id: v, content: 'x' },
+    { operation: 'handled', conversation_id: c, handled: true },
+  )
+  const report = await o.push({ apiKey: o.secret('svc_live_half') })
+  expect(report).toMatchObject({ outcome: 'held', notices: [expect.stringMatching(/visitors:write/)] })
+  expect(await o.statuses()).toEqual(['expired', 'succeeded', 'queued', 'succeeded'])
+})
