@@ -19,6 +19,8 @@ export type Outgoing = {
   /** The n-th conversation and visitor of the service. */
   readonly conversation: (n: number) => string
   readonly visitor: (n: number) => string
+  readonly conversations: () => readonly string[]
+  readonly visitors: () => readonly string[]
   /** Queues lines as an import would say them; gives back the ids. */
   readonly queue: (...lines: readonly Line[]) => Promise<readonly string[]>
   readonly push: (over?: Partial<ProjectConfig>, signal?: AbortSignal) => Promise<PushReport>
@@ -55,13 +57,18 @@ export async function outgoing({
   const warehouse = await place.open()
   const desk = warehouse.queueDesk(sandbox.projectId)
   const settings = (over: Partial<ProjectConfig>) => projectOf(sandbox, { verifyAfterMs: 200, ...project, ...over })
+  const idsOf = (stream: 'conversations' | 'visitors') => [...sandbox.truth(stream)].map(({ id }) => id!)
+  const conversations = () => idsOf('conversations')
+  const visitors = () => idsOf('visitors')
   const all = () => desk.list({}, 100_000)
   return {
     place,
     sandbox,
     warehouse,
-    conversation: (n) => [...sandbox.truth('conversations')][n]!.id!,
-    visitor: (n) => [...sandbox.truth('visitors')][n]!.id!,
+    conversation: (n) => conversations()[n]!,
+    visitor: (n) => visitors()[n]!,
+    conversations,
+    visitors,
     queue: async (...lines) => {
       const how = { status: 'queued', batchId: null, createdBy: 'test', expiresAt: null } as const
       const done = await desk.enqueue(once(lines.map(wishOf)), how)
