@@ -1,6 +1,6 @@
 /**
  * Which line of an import had a ref first. Millions of refs would fill the heap, so that only hashes are kept: 96 bits of
- * each and the line's number, 16 bytes outside of the heap. Two refs in ten million are taken for one with p < 10^-14.
+ * each, and the line's number; 20 to 40 bytes outside of the heap. That two of ten million refs have one hash: p < 10^-14.
  */
 import { hash } from 'node:crypto'
 
@@ -12,13 +12,16 @@ export type RefLines = {
 /** Words of 32 bits in an entry: the line, and three of the hash. An entry of line 0 is free. */
 const width = 4
 
+/** Fuller, and free places become hard to find. */
+const mostFull = 0.75
+
 /** Open addressing: an entry is where its hash says, or in the next place that is free. */
 export function createRefLines(places = 1024): RefLines {
   let table = new Uint32Array(places * width)
   let taken = 0
   return {
     firstLine(ref, line) {
-      if (taken * 2 >= table.length / width) table = doubled(table)
+      if (taken >= (table.length / width) * mostFull) table = doubled(table)
       const entry = entryOf(ref, line)
       const at = placeOf(table, entry)
       if (table[at] !== 0) return table[at] ?? line

@@ -159,6 +159,12 @@ describe('mistakes', () => {
     expect(found.map(told)).toEqual(['2: is longer than 1 MiB', '80003: note'])
   })
 
+  test('behind a line that was too long to be held, the next one begins a record', async () => {
+    const endless = `${'x'.repeat(1024 * 1024)}"`
+    const found = await csv(header, `note,${visitor},"a`, endless, `note,${visitor},b`, endless, `note,${visitor},c`)
+    expect(found.map(told)).toEqual(['2: is longer than 1 MiB', '4: note', '5: is longer than 1 MiB', '6: note'])
+  })
+
   test('bytes that are no UTF-8 spoil their own record only', async () => {
     const broken = Buffer.from(`${header}\nnote,${visitor},"a\nGrüße\nb"\nnote,${visitor},c\n`, 'latin1')
     expect((await linesOf(broken)).map(told)).toEqual(['2: is not UTF-8', '5: note'])
