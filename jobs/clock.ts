@@ -40,8 +40,8 @@ export function afterFailure({ round }: Tick, why: string, sinceMs: Ms): Verdict
 
 async function carryOut(tick: Tick, { workplace, project: find, announce, log }: ClockDeps): Promise<void> {
   if (tick.round === 'housekeeping') {
-    const { runsForgotten } = await workplace.keepHouse()
-    log.info({ event: 'house.kept', runs_forgotten: runsForgotten })
+    const { runsForgotten, deliveriesForgotten } = await workplace.keepHouse()
+    log.info({ event: 'house.kept', runs_forgotten: runsForgotten, deliveries_forgotten: deliveriesForgotten })
     return
   }
   const project = find(tick.project)

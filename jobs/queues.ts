@@ -12,6 +12,9 @@ export const passQueues = ['passes', 'backfill'] as const
 export type PassQueue = (typeof passQueues)[number]
 export type QueueName = 'clock' | PassQueue
 
+/** A queue of their own, for what webhooks have brought: each job makes a handful of requests, and waits for no pass. */
+export const hintQueue = 'hints'
+
 const project = z.string().min(1)
 
 const tick = z.discriminatedUnion('round', [
@@ -28,6 +31,13 @@ const pass = z.strictObject({
 })
 export type Pass = z.infer<typeof pass>
 
+const hint = z.strictObject({
+  project,
+  /** The delivery that it is announced for. Whoever works on it takes all that are due of the project. */
+  delivery: z.string().min(1),
+})
+export type Hint = z.infer<typeof hint>
+
 /** Null: of another version, or of nobody. */
 export function readTick(data: unknown): Tick | null {
   return tick.safeParse(data).data ?? null
@@ -37,9 +47,17 @@ export function readPass(data: unknown): Pass | null {
   return pass.safeParse(data).data ?? null
 }
 
+export function readHint(data: unknown): Hint | null {
+  return hint.safeParse(data).data ?? null
+}
+
 /** While a job of this id waits or works, another one like it is not taken. BullMQ allows no colon. */
 export function idOf({ project, stream, mode }: Pass): string {
   return `${project}/${stream}/${mode}`
+}
+
+export function idOfHint({ project, delivery }: Hint): string {
+  return `${project}/${delivery}`
 }
 
 /** A share from 0 to below 1 that is the same each time: when within a period a project has its turn. */

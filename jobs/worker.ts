@@ -5,6 +5,7 @@ import type { Config } from '../src/config.ts'
 import type { Ms } from '../src/core/time.ts'
 import { createMetrics, type Metrics } from '../src/http/metrics.ts'
 import { type Http, openHttp, type Readiness } from '../src/http/server.ts'
+import { type Receiver, webhooksOf } from '../src/http/webhooks.ts'
 import type { Logger } from '../src/log.ts'
 import { exposureOf } from '../src/settings/exposure.ts'
 import { type Backend, openBackend } from './backends/backend.ts'
@@ -13,9 +14,11 @@ import { boardOf } from './board.ts'
 import { type Caretaker, startCaretaker } from './caretaker.ts'
 import { workTick } from './clock.ts'
 import { queueFolder } from './folder.ts'
+import { workHint } from './hints.ts'
 import { keeperOf } from './keeper.ts'
 import { workPass } from './passes.ts'
-import { idOf, type Pass, type PassQueue, passQueues, type Tick } from './queues.ts'
+import { type Hint, hintQueue, idOf, idOfHint, type Pass, type PassQueue, passQueues, type Tick } from './queues.ts'
+import { receiverOf, unheard } from './receiver.ts'
 import { restartsFor } from './restarts.ts'
 import { type Announced, overdue } from './rounds.ts'
 
@@ -42,7 +45,9 @@ export type RunningWorker = {
   readonly stop: () => Promise<void>
 }
 
-type Queues = { readonly clock: JobQueue<Tick> } & Readonly<Record<PassQueue, JobQueue<Pass>>>
+type Queues = { readonly clock: JobQueue<Tick>; readonly hints: JobQueue<Hint> } & Readonly<
+  Record<PassQueue, JobQueue<Pass>>
+>
 
 /** Throws UserError: a warehouse, queue or address that cannot be used. */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
@@ -77,8 +82,10 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       clock: backend.queue<Tick>('clock'),
       passes: backend.queue<Pass>('passes'),
       backfill: backend.queue<Pass>('backfill'),
+      hints: backend.queue<Hint>(hintQueue),
     }
     const announce = (all: readonly Announced[]) => add(queues, all)
+    const announceHints = (all: readonly Hint[]) => addHints(queues, all)
 
     const keep = keeperOf(backend, queues.clock)
     const caretaker = startCaretaker({
@@ -86,7 +93,10 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       beat: () => workplace.beat(backend.kind),
       lead: () => workplace.lead('caretaker'),
       keepSchedules: () => keep(projects, Date.now()),
-      sweep: async () => announce(overdue(projects, await workplace.lastEnds(), await workplace.allDue(), Date.now())),
+      sweep: async () => {
+        await announce(overdue(projects, await workplace.lastEnds(), await workplace.allDue(), Date.now()))
+        await announceHints(unheard(projects, await workplace.dueDeliveries()))
+      },
       log,
     })
     opened.push(caretaker.stop)
@@ -98,6 +108,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       backend,
       queues,
       metrics,
+      receiver: receiverOf({ projects: () => projects, workplace, announceHints, metrics, log }),
       log,
       stopping,
     })
@@ -115,6 +126,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     }
     const settings = { lockDuration: lockMs, stalledInterval: lockMs / 2 }
     backend.worker<Tick>('clock', (job) => workTick(job, deps), { ...settings, concurrency: 4 })
+    const handful = { ...settings, concurrency: Math.ceil(config.concurrency / 4) }
+    backend.worker<Hint>(hintQueue, (job) => workHint(job, deps), handful)
     const shares = { passes: config.concurrency, backfill: Math.ceil(config.concurrency / 2) }
     for (const name of passQueues)
       backend.worker<Pass>(name, (job) => workPass(name, job, deps), { ...settings, concurrency: shares[name] })
@@ -151,6 +164,11 @@ async function add(queues: Queues, all: readonly Announced[]): Promise<void> {
   }
 }
 
+async function addHints({ hints }: Queues, all: readonly Hint[]): Promise<void> {
+  const job = (data: Hint) => ({ name: 'hint', data, opts: { ...repeats, deduplication: { id: idOfHint(data) } } })
+  if (all.length > 0) await hints.addBulk(all.map(job))
+}
+
 /** After that the next round is soon enough. */
 const repeats = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } }
 
@@ -161,6 +179,7 @@ type Door = {
   readonly backend: Backend
   readonly queues: Queues
   readonly metrics: Metrics
+  readonly receiver: Receiver
   readonly log: Logger
   readonly stopping: AbortController
 }
@@ -168,10 +187,11 @@ type Door = {
 async function openDoor(config: Config, door: Door): Promise<Http | null> {
   const exposure = exposureOf(config)
   if (exposure === null) return null
-  const { caretaker, caretakeEveryMs, queues, metrics, log } = door
+  const { caretaker, caretakeEveryMs, queues, metrics, receiver, log } = door
   const alive = () => caretaker.silentMs() < 4 * caretakeEveryMs + 60_000
-  const board = boardOf([queues.clock, queues.passes, queues.backfill] as unknown as JobQueue<never>[])
-  return openHttp({ ...exposure, health: { alive, ready: () => readiness(door) }, metrics, plugins: [board], log })
+  const board = boardOf([queues.clock, queues.passes, queues.backfill, queues.hints] as unknown as JobQueue<never>[])
+  const plugins = [board, webhooksOf(receiver)]
+  return openHttp({ ...exposure, health: { alive, ready: () => readiness(door) }, metrics, plugins, log })
 }
 
 async function readiness({ workplace, backend, stopping }: Door): Promise<readonly Readiness[]> {

@@ -1,16 +1,16 @@
 /** All of a worker that outlives a pass: the open warehouse, the budgets, its place among the other workers. */
 import { randomUUID } from 'node:crypto'
-import { type Connections, openConnections } from '../api/connections.ts'
+import { openConnections } from '../api/connections.ts'
 import type { Config, ProjectConfig } from '../config.ts'
-import { describe, type Failure } from '../core/failure.ts'
-import type { Lane } from '../core/lane.ts'
 import { type ChildStream, childStreams, type RunOutcome } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Vitals } from '../core/vitals.ts'
-import type { Logger } from '../log.ts'
 import { openWarehouse, type Warehouse } from '../warehouse/open.ts'
-import { type Budgets, fingerprint, openBudgets } from './budgets.ts'
+import { type Budgets, openBudgets } from './budgets.ts'
+import { type HintsAsk, type HintsEnd, type Stored, storeDelivery, takeDeliveries } from './deliveries.ts'
+import type { Means, WorkplaceOptions } from './means.ts'
+import { type Paused, rest, restOf } from './rest.ts'
 import { type Held, runUnder } from './run.ts'
 
 /** What a worker's schedules ask for; `full` is asked for by people only. */
@@ -31,7 +31,7 @@ export type PassEnd =
   /** Somebody else reads the stream just now. */
   | { readonly kind: 'busy'; readonly holder: string }
   /** The service denies the key: the project rests. */
-  | { readonly kind: 'paused'; readonly why: string; readonly forMs: Ms }
+  | Paused
   /** Trying again may help. */
   | { readonly kind: 'failed'; readonly why: string }
   /** Stopped on request. */
@@ -39,6 +39,12 @@ export type PassEnd =
 
 export type Workplace = {
   readonly pass: (project: ProjectConfig, ask: PassAsk) => Promise<PassEnd>
+  /** Stores what a webhook brought for the project with that id. */
+  readonly storeDelivery: (projectId: string, body: Buffer) => Promise<Stored>
+  /** Looks after some of what webhooks have brought for the project. */
+  readonly takeDeliveries: (project: ProjectConfig, ask: HintsAsk) => Promise<HintsEnd>
+  /** One delivery of each project, by its id, that has some to be looked after. */
+  readonly dueDeliveries: () => Promise<readonly { readonly project: string; readonly id: string }[]>
   /** Child streams of the project that it mirrors and that have something due now. The others are noted as read to their end. */
   readonly children: (project: ProjectConfig) => Promise<readonly ChildStream[]>
   /** The same of all projects, by their id, and without any note. */
@@ -50,23 +56,15 @@ export type Workplace = {
   readonly lead: (role: string) => Promise<boolean>
   /** A sign of life, for `status`. `queue`: redis, postgres or embedded. */
   readonly beat: (queue: string) => Promise<void>
-  /** Forgets runs of last week that changed nothing. */
-  readonly keepHouse: () => Promise<{ readonly runsForgotten: number }>
+  /** Forgets runs of last week that changed nothing, and what webhooks brought a month ago. */
+  readonly keepHouse: () => Promise<{ readonly runsForgotten: number; readonly deliveriesForgotten: number }>
   /** Rejects where the warehouse does not answer. */
   readonly ping: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-export type WorkplaceOptions = {
-  readonly log: Logger
-  readonly onOutcome: (project: string, lane: Lane, outcome: 'ok' | Failure['kind']) => void
-  readonly onLoaded: (project: string, stream: StreamName, rows: number, changed: number) => void
-}
-
-/** How long a project rests whose key was denied, before it is tried again. A new key ends the rest. */
-const restMs = 15 * 60_000
-
 const idleRunsKeptMs = 7 * 86_400_000
+const deliveriesKeptMs = 30 * 86_400_000
 
 /** Throws UserError where the warehouse cannot be opened. */
 export async function openWorkplace(config: Config, options: WorkplaceOptions): Promise<Workplace> {
@@ -80,8 +78,12 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
   const id = randomUUID()
   const roles = new Map<string, Held>()
 
+  const means: Means = { warehouse, budgets, connections }
   return {
-    pass: (project, ask) => pass({ warehouse, budgets, connections }, project, ask, options),
+    pass: (project, ask) => pass(means, project, ask, options),
+    storeDelivery: (projectId, body) => storeDelivery(warehouse, projectId, body),
+    takeDeliveries: (project, ask) => takeDeliveries(means, project, ask, options),
+    dueDeliveries: () => warehouse.deliveries.due(Date.now()),
     children: async ({ projectId, streams }) => {
       const mirrored = (Object.keys(childStreams) as ChildStream[]).filter((stream) => streams.includes(stream))
       const due = await fleet.dueStreams(projectId, Date.now())
@@ -108,7 +110,10 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
       return lock.held
     },
     beat: (queue) => fleet.beatWorker(id, queue, Date.now()),
-    keepHouse: async () => ({ runsForgotten: await fleet.forgetIdleRuns(Date.now() - idleRunsKeptMs) }),
+    keepHouse: async () => ({
+      runsForgotten: await fleet.forgetIdleRuns(Date.now() - idleRunsKeptMs),
+      deliveriesForgotten: await warehouse.deliveries.forget(Date.now() - deliveriesKeptMs),
+    }),
     ping: () => fleet.ping(),
     close: async () => {
       for (const role of roles.values()) await role.release().catch(() => {})
@@ -123,8 +128,6 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
 /** No project's id: roles are held in the table of locks, too. */
 const everyProject = '*'
 
-type Means = { readonly warehouse: Warehouse; readonly budgets: Budgets; readonly connections: Connections }
-
 async function pass(
   { warehouse, budgets, connections }: Means,
   project: ProjectConfig,
@@ -132,11 +135,8 @@ async function pass(
   { log, onOutcome, onLoaded }: WorkplaceOptions,
 ): Promise<PassEnd> {
   const { fleet } = warehouse
-  const key = fingerprint(project)
-  const pause = await fleet.pauseOf(project.projectId)
-  if (pause !== null && pause.key === key && pause.until > Date.now()) {
-    return { kind: 'paused', why: pause.why, forMs: pause.until - Date.now() }
-  }
+  const { paused, noted } = await restOf(fleet, project)
+  if (paused !== null) return paused
   const lock = await warehouse.lock(project.projectId, [ask.stream], Date.now())
   if (!lock.held) return { kind: 'busy', holder: lock.holder }
   const endsAt = performance.now() + ask.portionMs
@@ -151,13 +151,8 @@ async function pass(
   })
   for (const { stream, rows, changed } of synced.reports) onLoaded(project.name, stream, rows, changed)
   for (const notice of synced.notices) log.warn({ event: 'pass.noticed', project: project.name, notice })
-  if (synced.stopped?.kind === 'denied') {
-    const why = describe(synced.stopped)
-    log.error({ event: 'project.paused', project: project.name, why, for_ms: restMs })
-    await fleet.pause(project.projectId, { until: Date.now() + restMs, key, why })
-    return { kind: 'paused', why, forMs: restMs }
-  }
-  if (pause !== null) await fleet.pause(project.projectId, null)
+  if (synced.stopped?.kind === 'denied') return rest(fleet, project, synced.stopped, log)
+  if (noted) await fleet.pause(project.projectId, null)
   if (ask.signal.aborted) return { kind: 'interrupted' }
   if (lost) return { kind: 'busy', holder: 'another process' }
   switch (synced.outcome) {

@@ -19,6 +19,8 @@ export type Metrics = {
   readonly requested: (request: Requested) => void
   readonly loaded: (page: { project: string; stream: StreamName; rows: number; changed: number }) => void
   readonly passed: (pass: { stream: StreamName; mode: RunMode; outcome: RunOutcome; tookMs: Ms }) => void
+  /** A webhook was delivered. `project` null: one that nobody knows. */
+  readonly delivered: (project: string | null, outcome: string) => void
   /** A job ended with this verdict. */
   readonly worked: (job: { queue: string; verdict: string }) => void
 }
@@ -49,6 +51,7 @@ export function createMetrics({ vitals, log, now = Date.now }: MetricsOptions): 
   const read = counter('rows_read', 'Rows that the service sent', ['project', 'stream'])
   const changed = counter('rows_changed', 'Rows that were new or different', ['project', 'stream'])
   const jobs = counter('jobs', 'Jobs by how they ended', ['queue', 'verdict'])
+  const deliveries = counter('webhooks', 'Deliveries of webhooks by what became of them', ['project', 'outcome'])
   const passes = new Histogram({
     name: 'deskmirror_pass_duration_seconds',
     help: 'Passes over a stream, and how long they took',
@@ -93,6 +96,7 @@ export function createMetrics({ vitals, log, now = Date.now }: MetricsOptions): 
       changed.inc({ project, stream }, page.changed)
     },
     passed: ({ stream, mode, outcome, tookMs }) => passes.observe({ stream, mode, outcome }, tookMs / 1000),
+    delivered: (project, outcome) => deliveries.inc({ project: project ?? '', outcome }),
     worked: ({ queue, verdict }) => jobs.inc({ queue, verdict }),
   }
 }

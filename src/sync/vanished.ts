@@ -15,8 +15,15 @@ const atOnce = 8
 /** Noted while so much of a list is missing that a person has to look first: until then nothing of it is marked as gone. */
 const doubtOf = (stream: StreamName) => `${stream}:doubted`
 
+/** What reading rows by their ids takes. */
+export type Reading = Pick<Run, 'project' | 'mode' | 'get' | 'mirror' | 'tally' | 'now' | 'signal'>
+
 /** Marks a row that the service answered 404 for. False: not now, as its list is in doubt. */
-export async function markGone(run: Run, stream: ListStream['name'], id: string): Promise<boolean> {
+export async function markGone(
+  run: Pick<Reading, 'mode' | 'mirror' | 'now'>,
+  stream: ListStream['name'],
+  id: string,
+): Promise<boolean> {
   if (run.mode !== 'full' && (await run.mirror.cursor(doubtOf(stream))) !== null) return false
   await run.mirror.markDeleted(stream, id, run.now())
   return true
@@ -49,7 +56,7 @@ export async function settleUnseen(run: Run, stream: ListStream, census: string)
 
 /** Reads rows by their ids: stores those that are there (`row` null: unreadable or gone) and marks those that are not. */
 export function readAgain(
-  run: Run,
+  run: Reading,
   stream: ListStream,
   ids: readonly string[],
   lane: Lane,

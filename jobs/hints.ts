@@ -1,0 +1,62 @@
+/** What webhooks have brought for a project, as a job: what is due is looked after, and what follows from it announced. */
+import type { HintsEnd } from '../src/compose/deliveries.ts'
+import type { Workplace } from '../src/compose/workplace.ts'
+import type { ProjectConfig } from '../src/config.ts'
+import { never } from '../src/core/never.ts'
+import type { Metrics } from '../src/http/metrics.ts'
+import type { Logger } from '../src/log.ts'
+import type { RunningJob } from './backends/backend.ts'
+import { type Hint, readHint } from './queues.ts'
+import { type Announced, announced, announcedBy } from './rounds.ts'
+import type { Verdict } from './verdict.ts'
+
+export type HintDeps = {
+  readonly workplace: Pick<Workplace, 'takeDeliveries' | 'children'>
+  readonly project: (name: string) => ProjectConfig | undefined
+  readonly announce: (all: readonly Announced[]) => Promise<void>
+  readonly metrics: Pick<Metrics, 'worked'>
+  readonly log: Logger
+  readonly stopping: AbortSignal
+}
+
+export async function workHint(job: RunningJob<unknown>, deps: HintDeps): Promise<Verdict> {
+  const hint = readHint(job.data)
+  const project = hint === null ? undefined : deps.project(hint.project)
+  if (hint === null || project === undefined) {
+    deps.log.info({ event: 'job.dropped', queue: 'hints', id: job.id, why: 'the configuration has no such project' })
+    return { do: 'done' }
+  }
+  const startedAt = performance.now()
+  const announce = async ({ lists }: { lists: boolean }) => {
+    const passes = lists ? announcedBy('incremental', project) : []
+    await deps.announce([...passes, ...announced('passes', project, await deps.workplace.children(project))])
+  }
+  const end = await deps.workplace.takeDeliveries(project, { signal: deps.stopping, announce })
+  tell(deps.log, hint, end, Math.round(performance.now() - startedAt))
+  const verdict = verdictOf(end)
+  deps.metrics.worked({ queue: 'hints', verdict: verdict.do })
+  return verdict
+}
+
+/** What could not be done is due again later, and the sweep finds it. */
+function verdictOf(end: HintsEnd): Verdict {
+  switch (end.kind) {
+    case 'done':
+    case 'paused':
+    case 'failed':
+      return { do: 'done' }
+    case 'interrupted':
+      return { do: 'again', afterMs: 1 }
+    default:
+      return never(end)
+  }
+}
+
+function tell(log: Logger, { project }: Hint, end: HintsEnd, tookMs: number): void {
+  const what = { project, took_ms: tookMs }
+  if (end.kind === 'failed') log.warn({ event: 'hints.failed', ...what, why: end.why })
+  else if (end.kind !== 'done') log.debug({ event: `hints.${end.kind}`, ...what })
+  else if (end.deliveries > 0) {
+    log.info({ event: 'hints.taken', ...what, deliveries: end.deliveries, lists: end.lists })
+  }
+}

@@ -1,0 +1,16 @@
+/** What the parts of a worker share for as long as it runs, and whom they tell what they do. */
+import type { Connections } from '../api/connections.ts'
+import type { Failure } from '../core/failure.ts'
+import type { Lane } from '../core/lane.ts'
+import type { StreamName } from '../core/row.ts'
+import type { Logger } from '../log.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import type { Budgets } from './budgets.ts'
+
+export type Means = { readonly warehouse: Warehouse; readonly budgets: Budgets; readonly connections: Connections }
+
+export type WorkplaceOptions = {
+  readonly log: Logger
+  readonly onOutcome: (project: string, lane: Lane, outcome: 'ok' | Failure['kind']) => void
+  readonly onLoaded: (project: string, stream: StreamName, rows: number, changed: number) => void
+}

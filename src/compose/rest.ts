@@ -1,0 +1,32 @@
+/** A project whose key the service denies rests, alone, until some time has passed or its key is another. */
+import type { ProjectConfig } from '../config.ts'
+import { describe, type Failure } from '../core/failure.ts'
+import type { Ms } from '../core/time.ts'
+import type { Logger } from '../log.ts'
+import type { Fleet } from '../warehouse/fleet.ts'
+import { fingerprint } from './budgets.ts'
+
+export type Paused = { readonly kind: 'paused'; readonly why: string; readonly forMs: Ms }
+
+/** How long it rests before it is tried again. */
+const restMs = 15 * 60_000
+
+/** `noted`: a rest is written down, be it over or not. */
+export async function restOf(
+  fleet: Fleet,
+  project: ProjectConfig,
+): Promise<{ readonly paused: Paused | null; readonly noted: boolean }> {
+  const pause = await fleet.pauseOf(project.projectId)
+  const forMs = pause === null || pause.key !== fingerprint(project) ? 0 : pause.until - Date.now()
+  return {
+    paused: pause === null || forMs <= 0 ? null : { kind: 'paused', why: pause.why, forMs },
+    noted: pause !== null,
+  }
+}
+
+export async function rest(fleet: Fleet, project: ProjectConfig, denied: Failure, log: Logger): Promise<Paused> {
+  const why = describe(denied)
+  log.error({ event: 'project.paused', project: project.name, why, for_ms: restMs })
+  await fleet.pause(project.projectId, { until: Date.now() + restMs, key: fingerprint(project), why })
+  return { kind: 'paused', why, forMs: restMs }
+}
