@@ -20,8 +20,11 @@ export type Receiver = {
 
 export function webhooksOf(receiver: Receiver): Routes {
   const plugin: FastifyPluginAsync = async (app) => {
-    // The signature is over the bytes: whatever the sender calls them, nobody may read them before.
+    // The signature is over the bytes: whatever the sender calls them, also what is no type at all, nobody reads them before.
     app.removeAllContentTypeParsers()
+    app.addHook('onRequest', async ({ raw }) => {
+      raw.headers['content-type'] = 'application/octet-stream'
+    })
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
     app.post<{ Params: { project: string } }>('/:project', async (request, reply) => {
       const receipt = await take(receiver, request.params.project, request)
