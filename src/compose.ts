@@ -1,9 +1,11 @@
 /** The one place that joins the rooms: configuration in, the stories told with real parts, reports out. */
+import type { WidgetSession, WidgetToken } from './api/widget-token.ts'
 import { checkService } from './check.ts'
 import { type Budgets, openBudgets } from './compose/budgets.ts'
 import { hold } from './compose/hold.ts'
 import { runUnder } from './compose/run.ts'
 import { connect, stoppedError } from './compose/service.ts'
+import { askForToken } from './compose/token.ts'
 import { lanesAtOnce, pushNotices, writebackDeps } from './compose/writebacks.ts'
 import type { Config, ProjectConfig } from './config.ts'
 import type { RunMode } from './core/mirror.ts'
@@ -81,20 +83,25 @@ export async function checkProject(
   project: ProjectConfig,
   { signal, log }: Pick<SyncOptions, 'signal' | 'log'>,
 ): Promise<readonly CheckItem[]> {
-  const warehouse = await openWarehouse(config.databaseUrl, { use: 'read' }).catch(() => null)
-  try {
-    return await withBudgets(config, warehouse, log, async (budgets) => {
-      const { client } = connect(project, budgets.of(project), { signal, log })
-      try {
-        const service = await checkService(client.get, project.projectId, Math.floor(Date.now() / 1000))
-        return [...service, await checkWarehouse(config, project)]
-      } finally {
-        await client.close()
-      }
-    })
-  } finally {
-    await warehouse?.close()
-  }
+  return withBudgetsAlone(config, log, async (budgets) => {
+    const { client } = connect(project, budgets.of(project), { signal, log })
+    try {
+      const service = await checkService(client.get, project.projectId, Math.floor(Date.now() / 1000))
+      return [...service, await checkWarehouse(config, project)]
+    } finally {
+      await client.close()
+    }
+  })
+}
+
+/** Mints a token for the widget in a browser, out of the project's budget. Throws UserError. */
+export async function mintWidgetToken(
+  config: Config,
+  project: ProjectConfig,
+  session: WidgetSession,
+  { signal, log }: Pick<SyncOptions, 'signal' | 'log'>,
+): Promise<WidgetToken> {
+  return withBudgetsAlone(config, log, (budgets) => askForToken(project, budgets.of(project), session, { signal, log }))
 }
 
 async function checkWarehouse(config: Config, project: ProjectConfig): Promise<CheckItem> {
@@ -212,6 +219,16 @@ async function withWarehouse<T>(config: Config, work: (warehouse: Warehouse) => 
     return await work(warehouse)
   } finally {
     await warehouse.close()
+  }
+}
+
+/** For who needs no mirror: there may be none yet. */
+async function withBudgetsAlone<T>(config: Config, log: Logger, work: (budgets: Budgets) => Promise<T>): Promise<T> {
+  const warehouse = await openWarehouse(config.databaseUrl, { use: 'read' }).catch(() => null)
+  try {
+    return await withBudgets(config, warehouse, log, work)
+  } finally {
+    await warehouse?.close()
   }
 }
 

@@ -4,7 +4,7 @@ import type { Answer, Call } from '../core/call.ts'
 import type { Failure } from '../core/failure.ts'
 import type { EpochMs, Ms, Seconds } from '../core/time.ts'
 import { decodeBody } from './decode.ts'
-import { type Envelope, type ErrorBody, readEnvelope } from './envelope.ts'
+import { type Envelope, type ErrorBody, readBare, readEnvelope } from './envelope.ts'
 import type { Exchange, Head } from './exchange.ts'
 
 /** What an outcome depends on beside the exchange. `redact` takes the key out of a text. */
@@ -60,15 +60,18 @@ function ofAnswer(head: Head, body: Buffer, about: Circumstances): Outcome {
     return failed({ kind: 'transient', why, left: true, status: head.status, requestId })
   }
   const servedAt = toSeconds(header(head.headers, 'date'))
-  const data = envelope?.data ?? null
+  const bare = about.call.envelope === 'optional' && decoded.ok ? readBare(decoded.text) : null
+  const data = envelope?.data ?? bare
   return { ok: true, answer: { data, status: head.status, requestId, servedAt, askedAt: about.askedAt } }
 }
 
 /** A read needs `data`. The bodies of write answers are not documented: none at all will do, and any JSON object. */
 function whyUnreadable(call: Call, decoded: ReturnType<typeof decodeBody>, envelope: Envelope | null): string | null {
   if (!decoded.ok) return decoded.why
-  if (call.method !== 'GET' && decoded.text.trim() === '') return null
-  if (decoded.text.trim() === '') return 'an empty body'
+  const empty = decoded.text.trim() === ''
+  if (call.envelope === 'optional') return empty ? 'an empty body' : null
+  if (call.method !== 'GET' && empty) return null
+  if (empty) return 'an empty body'
   if (envelope === null) return 'a body that is not a JSON object'
   if (call.method === 'GET' && (envelope.data === undefined || envelope.data === null)) return 'no data in its envelope'
   return null

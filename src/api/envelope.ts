@@ -26,6 +26,11 @@ export function readEnvelope(text: string): Envelope | null {
   return { data: body.data, error: toError(body), requestId: asName(body.requestId) }
 }
 
+/** The whole body, whatever it is: JSON, or else its text. */
+export function readBare(text: string): Json {
+  return parsed(text) ?? text.trim()
+}
+
 function parsed(text: string): Json | undefined {
   try {
     return parseJson(text)

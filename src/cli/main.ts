@@ -8,6 +8,7 @@ import { openShell } from './shell.ts'
 import { startCommand } from './start.ts'
 import { statusCommand } from './status.ts'
 import { syncCommand } from './sync.ts'
+import { tokenCommand } from './token.ts'
 import { troubleLines, troubleOf } from './trouble.ts'
 import { verifyCommand } from './verify.ts'
 import { version } from './version.ts'
@@ -33,6 +34,7 @@ const commands = [
   startCommand,
   statusCommand,
   verifyCommand,
+  tokenCommand,
   migrateCommand,
   sandboxCommand,
   demoCommand,

@@ -8,6 +8,8 @@ export type Call = {
   readonly path: string
   readonly query?: Query
   readonly body?: Json
+  /** Where the answer may come without the envelope: then the whole body is its data. */
+  readonly envelope?: 'optional'
   readonly lane: Lane
 }
 

@@ -24,6 +24,11 @@ export function success(data: Json, requestId: string, write: boolean, s: Switch
   return { status, headers: { 'content-type': json }, body: toText({ data, requestId }, s['ids.big']) }
 }
 
+/** As a service answers that knows of no envelope. */
+export function withoutEnvelope(data: Json, s: Switches): Answer {
+  return { status: 200, headers: { 'content-type': json }, body: toText(data, s['ids.big']) }
+}
+
 export function failure(problem: Problem, requestId: string, s: Switches, now: EpochMs): Answer {
   const headers: Record<string, string> = { 'content-type': json }
   if (problem.retryAfterMs !== null) Object.assign(headers, retryAfter(problem.retryAfterMs, s, now))

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EpochMs, Ms } from '../core/time.ts'
-import { type Answer, failure, faultAnswer, send, success } from './answer.ts'
+import { type Answer, failure, faultAnswer, send, success, withoutEnvelope } from './answer.ts'
 import { purposes, unit } from './dice.ts'
 import { type FaultKind, type Faults, faultKinds } from './faults.ts'
 import type { JournalEntry } from './journal.ts'
@@ -108,7 +108,9 @@ function answerOf(
   try {
     if (match === undefined) throw notFound('path')
     if (match.operation === widgetOperation) {
-      return swallowed ?? success(performWidgetToken(service, request, seen), requestId, false, s)
+      if (swallowed !== undefined) return swallowed
+      const data = performWidgetToken(service, request, seen)
+      return s['token.answer'] === 'bare' ? withoutEnvelope(data, s) : success(data, requestId, false, s)
     }
     const project = admit(service, match, request, seen)
     if (fault !== null && swallowed !== undefined && !faultKinds[fault].done) return swallowed

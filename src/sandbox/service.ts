@@ -75,7 +75,7 @@ export function performWidgetToken(service: Service, request: Request, seen: (ke
   const key = keyOf(secret === undefined ? {} : { authorization: `Bearer ${secret}` }, service.keys)
   seen(key)
   service.allowance.spend(key.id, true, request.arrivedAt)
-  return mintToken(parsed(request.bodyText), service.dice, request.number, service.clock())
+  return mintToken(parsed(request.bodyText), service.dice, request.number, service.clock(), service.switches())
 }
 
 function projectOf(service: Service, key: Key): Project {

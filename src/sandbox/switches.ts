@@ -59,6 +59,15 @@ export const switchTable = {
   'recordings.none': choice('what a call without a recording answers', '200', '404'),
   'note.field': choice("name of a note's text field", 'content', 'note', 'text', 'body'),
   'writes.answer': choice('status of an accepted write; 204 has no body', '200', '201', '204'),
+  'token.answer': choice(
+    'where the widget token is: a field of that name, `data` itself, a body without envelope, a field that tells nothing',
+    'token',
+    'access_token',
+    'text',
+    'bare',
+    'unnamed',
+    'none',
+  ),
   'ids.big': flag('message ids beyond 2^53', false),
   content: choice(
     'what texts hold: emoji, NUL, very long ones; `hostile` adds lone surrogates',

@@ -17,6 +17,7 @@ const nothing: Work = {
   syncProject: unasked,
   checkProject: unasked,
   verifyProject: unasked,
+  mintWidgetToken: unasked,
   statusOf: unasked,
   migrateWarehouse: unasked,
 }

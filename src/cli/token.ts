@@ -1,0 +1,88 @@
+/** `deskmirror token`: mints a widget token. */
+import { Command, InvalidArgumentError } from 'commander'
+import { stringifyJson } from '../core/json.ts'
+import { rfc3339, type Seconds } from '../core/time.ts'
+import { UserError } from '../core/user-error.ts'
+import { type Answer, chosen, give } from './answer.ts'
+import { jsonOption, projectOption, wholeNumber } from './options.ts'
+import type { Shell } from './shell.ts'
+
+type Options = {
+  readonly email?: string
+  readonly name?: string
+  readonly company?: string
+  readonly metadata: readonly (readonly [string, string])[]
+  readonly ttl: Seconds
+  readonly project?: string
+  readonly json?: true
+}
+
+const examples = `
+For the server that renders a page with the widget: the key stays there, the browser gets the token. Standard output is
+the token, on a line by itself; it is written nowhere else. It expires by itself after --ttl seconds. Mint a fresh one when
+the visitor does something significant, or when the session runs beyond ten minutes.
+
+Examples:
+  $ deskmirror token --email ada@example.com --name "Ada Lovelace" --company "Analytical Engines"
+  $ deskmirror token --email ada@example.com --metadata plan=pro --metadata cart=3 --ttl 300 --json
+
+Exit code: 0 minted · 1 trying again may help, or an answer came without a token · 2 a person must change something`
+
+export function tokenCommand(shell: Shell): Command {
+  return new Command('token')
+    .summary('mint a short-lived token for the widget in a browser')
+    .description('Mints a short-lived token for the widget in a browser.')
+    .option('--email <email>', "the visitor's email address")
+    .option('--name <name>', "the visitor's name")
+    .option('--company <company>', "the visitor's company")
+    .option('--metadata <key=value>', 'something about the session; may be repeated', pair, [])
+    .option('--ttl <seconds>', 'how long the token lives', lifetime, 600)
+    .addOption(projectOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples)
+    .action((options: Options) => give(shell, options.json === true, () => token(shell, options)))
+}
+
+async function token(shell: Shell, options: Options): Promise<Answer> {
+  const config = shell.loadConfig('service')
+  const [project, ...others] = chosen(config.projects, options.project)
+  if (project === undefined || others.length > 0) throw whichProject(config.projects.map(({ name }) => name))
+  const display = shell.display(true)
+  const log = shell.openLog(config, display)
+  const signal = shell.interruptible(display)
+  const { email, name, company, metadata, ttl } = options
+  const visitor = {
+    ...(email === undefined ? {} : { email }),
+    ...(name === undefined ? {} : { name }),
+    ...(company === undefined ? {} : { company }),
+  }
+  const { mintWidgetToken } = await shell.work()
+  const session = { visitor, metadata: Object.fromEntries(metadata), ttl }
+  const minted = await mintWidgetToken(config, project, session, { signal, log })
+  const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)
+  // Integers beyond 2^53 are none of a token's.
+  const answer: unknown = JSON.parse(stringifyJson(minted.answer))
+  return {
+    document: { project: project.name, token: minted.token, expiresAt, answer },
+    lines: [minted.token],
+    exit: 0,
+  }
+}
+
+/** `k=` is an empty text; what comes after the first `=` is the value. */
+function pair(text: string, before: Options['metadata']): Options['metadata'] {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('Write key=value.')
+  return [...before, [text.slice(0, at), text.slice(at + 1)]]
+}
+
+function lifetime(text: string): Seconds {
+  const seconds = wholeNumber(text)
+  if (seconds === 0) throw new InvalidArgumentError('Write a number of seconds, from 1.')
+  return seconds
+}
+
+function whichProject(names: readonly string[]): UserError {
+  const why = `a token is for one project, and the configuration has ${names.join(', ')}`
+  return new UserError({ what: 'no token was minted', why, next: 'name one of those with --project', exitCode: 2 })
+}

@@ -1,0 +1,206 @@
+/** `deskmirror token` against a service double: the token on standard output, and nowhere else. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { deskmirror, type Ended } from './run.ts'
+
+const size = { conversations: 3, visitors: 3, calls: 1, days: 1 }
+const folders: string[] = []
+const services: Sandbox[] = []
+let service: Sandbox
+beforeAll(async () => {
+  service = await serving({})
+})
+afterAll(async () => {
+  for (const one of services) await one.stop()
+  for (const folder of folders) rmSync(folder, { recursive: true })
+})
+
+async function serving(switches: Parameters<Sandbox['set']>[0]): Promise<Sandbox> {
+  const started = await startSandbox({ size, prefix: '/v1', switches })
+  services.push(started)
+  return started
+}
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'deskmirror-token-'))
+  folders.push(path)
+  return path
+}
+
+function token(args: readonly string[], env: Record<string, string> = {}, at = service): Promise<Ended> {
+  const connected = {
+    DESKMIRROR_BASE_URL: at.baseUrl,
+    DESKMIRROR_WIDGET_URL: at.widgetUrl,
+    DESKMIRROR_PROJECT_ID: at.projectId,
+    DESKMIRROR_API_KEY: at.key,
+  }
+  return deskmirror(['token', ...args], { cwd: folder(), env: { ...connected, ...env } })
+}
+
+describe.concurrent('a token', () => {
+  test('is a line of its own on standard output; nothing else is said, and nothing is written', async () => {
+    const cwd = folder()
+    const env = { DESKMIRROR_BASE_URL: service.widgetUrl, DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: service.key }
+    const ended = await deskmirror(['token', '--email', 'ada@example.com'], { cwd, env })
+    expect(ended).toEqual({ exit: 0, out: expect.stringMatching(/^wgt_\w+\n$/), err: '' })
+    expect(readdirSync(cwd)).toEqual([])
+  })
+
+  test('with --json comes with its project, when it expires, and the answer as it came', async () => {
+    const visitor = ['--email', 'ada@example.com', '--name', 'Ada', '--company', 'Engines']
+    const session = ['--metadata', 'plan=pro', '--metadata', 'note=a=b', '--metadata', 'empty=', '--ttl', '90']
+    const { exit, out, err } = await token(['--json', '--project', 'default', ...visitor, ...session])
+    const document = JSON.parse(out)
+    expect([exit, err, document]).toEqual([
+      0,
+      '',
+      {
+        project: 'default',
+        token: expect.stringMatching(/^wgt_/),
+        expiresAt: document.answer.expiresAt,
+        answer: { token: document.token, ttl: 90, expiresAt: expect.stringMatching(/Z$/) },
+      },
+    ])
+  })
+
+  test('is minted where writing is switched off, as nothing of the project changes', async () => {
+    expect(await token([], { DESKMIRROR_READ_ONLY: '1' })).toMatchObject({ exit: 0, err: '' })
+  })
+
+  test('takes a slot of the writes, out of the budget that the warehouse keeps for the key', async () => {
+    const cwd = folder()
+    const env = {
+      DESKMIRROR_BASE_URL: service.baseUrl,
+      DESKMIRROR_WIDGET_URL: service.widgetUrl,
+      DESKMIRROR_PROJECT_ID: service.projectId,
+      DESKMIRROR_API_KEY: service.key,
+    }
+    expect((await deskmirror(['migrate'], { cwd, env })).exit).toBe(0)
+    expect((await deskmirror(['token'], { cwd, env })).exit).toBe(0)
+    const warehouse = await openWarehouse(`sqlite:${join(cwd, 'deskmirror.db')}`, { use: 'read' })
+    const budgets = await warehouse.query('select state from sync_budgets').finally(warehouse.close)
+    const [{ all, writes }] = budgets.map(({ state }) => JSON.parse(String(state)))
+    expect([budgets.length, writes.length > 0, writes]).toEqual([1, true, all])
+  })
+})
+
+describe.concurrent('neither the token nor the key is said, written or logged', () => {
+  test('at the level that tells the most', async () => {
+    const cwd = folder()
+    const env = {
+      DESKMIRROR_BASE_URL: service.baseUrl,
+      DESKMIRROR_WIDGET_URL: service.widgetUrl,
+      DESKMIRROR_PROJECT_ID: service.projectId,
+      DESKMIRROR_API_KEY: service.key,
+      DESKMIRROR_LOG_LEVEL: 'trace',
+    }
+    await deskmirror(['migrate'], { cwd, env })
+    const { out, err } = await deskmirror(['token', '--email', 'ada@example.com'], { cwd, env })
+    expect(err).toMatch(/"event":"call\.ended".*"status":200/)
+    const written = readdirSync(cwd).map((name) => readFileSync(join(cwd, name), 'latin1'))
+    for (const secret of [out.trim(), service.key, 'ada@example.com'])
+      expect([err, ...written].join('\n')).not.toContain(secret)
+  })
+
+  test('where an answer comes without one: its fields are named, and a person told', async () => {
+    const { exit, out, err } = await token(
+      [],
+      { DESKMIRROR_LOG_LEVEL: 'debug' },
+      await serving({ 'token.answer': 'none' }),
+    )
+    expect([exit, out]).toEqual([1, ''])
+    expect(err).toMatch(/no token was recognized in the answer: the service answered 200 with the fields id, queued/)
+    expect(err).not.toContain('7f0c5a52')
+  })
+})
+
+test.concurrent.each(['access_token', 'text', 'bare', 'unnamed'] as const)(
+  'is found in an answer of the shape %s',
+  async (shape) => {
+    const { exit, out } = await token([], {}, await serving({ 'token.answer': shape }))
+    expect([exit, out]).toEqual([0, expect.stringMatching(/^wgt_\w+\n$/)])
+  },
+)
+
+describe.concurrent('where none is to be had, one message says why and what to do', () => {
+  test.each<[string, Record<string, string>, number, RegExp]>([
+    [
+      'a wrong key',
+      { DESKMIRROR_API_KEY: 'svc_live_unknown' },
+      2,
+      /denies the key of the project default.*\n {2}→ which scope/,
+    ],
+    ['another address', { DESKMIRROR_WIDGET_URL: 'BASE/elsewhere' }, 2, /404.*\n {2}→ DESKMIRROR_WIDGET_URL/],
+    [
+      'nobody there',
+      { DESKMIRROR_WIDGET_URL: 'http://127.0.0.1:9' },
+      1,
+      /no widget token came from http:\/\/127\.0\.0\.1:9.*\n {2}→ try again/,
+    ],
+    [
+      'an unencrypted address',
+      { DESKMIRROR_WIDGET_URL: 'http://widget.example.com' },
+      2,
+      /DESKMIRROR_WIDGET_URL .*unencrypted/,
+    ],
+  ])('%s', async (_, env, code, says) => {
+    const variables = Object.fromEntries(
+      Object.entries(env).map(([name, it]) => [name, it.replace('BASE', service.origin)]),
+    )
+    const { exit, out, err } = await token([], variables)
+    expect([exit, out]).toEqual([code, ''])
+    expect(err).toMatch(says)
+    expect(err).not.toMatch(/svc_live|^ {4}at /m)
+  })
+
+  test('a key that is over its rate', async () => {
+    const busy = await serving({})
+    busy.fail({ kind: 'foreign-429' })
+    const { exit, err } = await token([], {}, busy)
+    expect([exit, err]).toEqual([1, expect.stringMatching(/mints no widget token now.*\n {2}→ try again in 1 s/)])
+  })
+
+  test('an answer that leads elsewhere, and one that got lost: asked for once', async () => {
+    for (const [kind, code, says] of [
+      ['redirect', 2, /redirects to/],
+      ['reset-after', 1, /expires by itself/],
+    ] as const) {
+      const odd = await serving({})
+      odd.fail({ kind })
+      const { exit, err } = await token([], {}, odd)
+      expect([exit, err]).toEqual([code, expect.stringMatching(says)])
+      expect(odd.log()).toHaveLength(1)
+    }
+  })
+
+  test('with --json it is one document', async () => {
+    const { exit, out } = await token(['--json'], { DESKMIRROR_API_KEY: 'svc_live_unknown' })
+    expect([exit, JSON.parse(out)]).toEqual([2, { error: expect.objectContaining({ exitCode: 2 }) }])
+  })
+
+  test('several projects, and none named', async () => {
+    const cwd = folder()
+    const [one, two] = ['shop', 'school'].map((name) => `  ${name}: { project_id: ${name}, api_key: { env: KEY } }`)
+    writeFileSync(join(cwd, 'deskmirror.yaml'), `base_url: ${service.widgetUrl}\nprojects:\n${one}\n${two}\n`)
+    const env = { KEY: service.key }
+    const { exit, err } = await deskmirror(['token'], { cwd, env })
+    expect([exit, err]).toEqual([
+      2,
+      expect.stringMatching(/one project.*shop, school\n {2}→ name one of those with --project/),
+    ])
+    expect((await deskmirror(['token', '--project', 'shop'], { cwd, env })).exit).toBe(0)
+  })
+
+  test.each([
+    [['--metadata', 'plan'], /Write key=value/],
+    [['--ttl', '0'], /Write a number of seconds, from 1/],
+  ])('a mistake in the call: %j', async (args, says) => {
+    const { exit, out, err } = await token(args)
+    expect([exit, out]).toEqual([2, ''])
+    expect(err).toMatch(says)
+  })
+})
