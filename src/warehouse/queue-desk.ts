@@ -61,6 +61,11 @@ async function importedBefore(c: C, trx: Db, digest: string): Promise<string | n
   return rows[0]?.batch_id ?? null
 }
 
+/** As the database fills it in for a row that is new. */
+const laneOf = sql`case when excluded.operation in ('message','handled') then 'conversation/' || lower(excluded.conversation_id)
+  else 'visitor/' || lower(excluded.visitor_id) end`
+
+/** A ref that was refused, or stood against, may come once more, corrected. Any other is known already. */
 async function insert(c: C, trx: Db, wishes: readonly Wish[], how: Enqueue): Promise<readonly string[]> {
   if (wishes.length === 0) return []
   const now = c.clock()
@@ -76,7 +81,14 @@ async function insert(c: C, trx: Db, wishes: readonly Wish[], how: Enqueue): Pro
   const { rows: inserted } = await sql<{ id: string }>`
     insert into writebacks (project_id, id, operation, conversation_id, visitor_id, payload, status, batch_id, ref, expect,
       expires_at, created_by)
-    values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do nothing returning id`.execute(trx)
+    values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
+      operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
+      payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id, expect = excluded.expect,
+      expires_at = excluded.expires_at, created_by = excluded.created_by, step = 'corrected, and queued again',
+      error = null, evidence = null, finished_at = null, due_at = null, epoch = writebacks.epoch + 1,
+      lane = ${laneOf}, seen = ${seenNow(c, 'excluded')}
+    where writebacks.status in ('failed','conflict')
+    returning id`.execute(trx)
   return inserted.map(({ id }) => id)
 }
 
@@ -131,7 +143,8 @@ async function move(c: C, happening: Happening, filter: Filter, why: string): Pr
     const moved: string[] = []
     for (const { from, to } of moves) {
       const final = to !== 'queued'
-      const again = happening === 'retried' ? sql`, evidence = null, expect = null, seen = ${seenNow(c)}` : sql``
+      const again =
+        happening === 'retried' ? sql`, evidence = null, expect = null, seen = ${seenNow(c, 'writebacks')}` : sql``
       const { rows } = await sql<{ id: string }>`
         update writebacks set status = ${to}, step = ${why}, error = ${to === 'failed' ? why : null}, epoch = epoch + 1,
           owner = null, lease_until = null, due_at = null,
@@ -144,16 +157,17 @@ async function move(c: C, happening: Happening, filter: Filter, why: string): Pr
 }
 
 /** What the mirror shows now, in the form in which the database notes it when a row is inserted. */
-function seenNow({ kind }: C): RawBuilder<unknown> {
+function seenNow({ kind }: C, row: 'writebacks' | 'excluded'): RawBuilder<unknown> {
+  const of = (column: string) => sql.ref(`${row}.${column}`)
   const object = sql.raw(kind === 'sqlite' ? 'json_object' : 'jsonb_build_object')
   const at = sql.raw(
     kind === 'sqlite' ? 'last_message_at' : `to_char(last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
   )
-  return sql`case when operation in ('message','handled')
+  return sql`case when ${of('operation')} in ('message','handled')
     then (select ${object}('last_message_at', ${at}) from conversations
-      where conversations.project_id = writebacks.project_id and conversations.id = writebacks.conversation_id)
+      where conversations.project_id = ${of('project_id')} and conversations.id = ${of('conversation_id')})
     else (select ${object}('name', name, 'email', email) from visitors
-      where visitors.project_id = writebacks.project_id and visitors.id = writebacks.visitor_id) end`
+      where visitors.project_id = ${of('project_id')} and visitors.id = ${of('visitor_id')}) end`
 }
 
 async function heldLanes(c: C): Promise<HeldLane[]> {

@@ -165,3 +165,21 @@ test('expiry, plain SQL and a key without the scope: each is respected', async (
   expect(report).toMatchObject({ outcome: 'held', notices: [expect.stringMatching(/visitors:write/)] })
   expect(await o.statuses()).toEqual(['expired', 'succeeded', 'queued', 'succeeded'])
 })
+
+for (const database of ['sqlite', 'postgres'] as const) {
+  test(`a ref is queued once; one that was refused may come again, corrected (${database})`, async () => {
+    const o = await outgoing({ database })
+    const nobody = '00000000-0000-4000-8000-000000000000'
+    const line = { operation: 'note', content: 'Hello.', ref: 'crm-1' }
+    const other = { operation: 'handled', conversation_id: o.conversation(0), handled: true, ref: 'crm-2' }
+    expect(await o.queue({ ...line, visitor_id: nobody }, other)).toHaveLength(2)
+    await o.push()
+    expect(await o.statuses()).toEqual(['failed', 'succeeded'])
+    expect(await o.queue({ ...line, visitor_id: o.visitor(0) }, other)).toHaveLength(1)
+    await o.push()
+    expect(await o.all()).toMatchObject([
+      { status: 'succeeded', visitorId: o.visitor(0) },
+      { status: 'succeeded', attempts: 1 },
+    ])
+  })
+}

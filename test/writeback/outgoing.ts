@@ -23,7 +23,7 @@ export type Outgoing = {
   readonly visitors: () => readonly string[]
   /** Queues lines as an import would say them; gives back the ids. */
   readonly queue: (...lines: readonly Line[]) => Promise<readonly string[]>
-  readonly push: (over?: Partial<ProjectConfig>, signal?: AbortSignal) => Promise<PushReport>
+  readonly push: (over?: Partial<ProjectConfig> & { readonly despiteFailures?: boolean }) => Promise<PushReport>
   readonly all: () => Promise<readonly QueueEntry[]>
   readonly secret: typeof secret
   /** Of all write-backs, in order. */
@@ -74,15 +74,15 @@ export async function outgoing({
       const done = await desk.enqueue(once(lines.map(wishOf)), how)
       return 'ids' in done ? done.ids : []
     },
-    push: (over = {}, signal = new AbortController().signal) => {
+    push: ({ despiteFailures = false, ...over } = {}) => {
       const config = configOf(place.url!, settings(over))
       const log = pino({ level: process.env.DEBUG_PUSH ?? 'silent' })
       return pushProject(config, settings(over), {
-        signal,
+        signal: new AbortController().signal,
         onProgress: () => {},
         onBudget: () => {},
         log,
-        despiteFailures: false,
+        despiteFailures,
       })
     },
     all,

@@ -1,0 +1,52 @@
+/** A write-back for each byte of its request and of its answer at which the connection can break. */
+import { expect } from 'vitest'
+import { type Cut, cutterTo } from './cutter.ts'
+import { done, type Line, outgoing } from './outgoing.ts'
+
+export const kinds = ['message', 'handled', 'visitor', 'note'] as const
+type Kind = (typeof kinds)[number]
+
+const operations = { message: 'sendMessage', handled: 'setHandled', visitor: 'updateVisitor', note: 'addNote' } as const
+
+/** `every`: 1 = at each byte. */
+export async function cutEverywhere(kind: Kind, every: number): Promise<void> {
+  // An uncertain one holds its lane, so each has a lane of its own.
+  const o = await outgoing({ mirrored: false, size: { conversations: 1300, visitors: 1300, calls: 0 } })
+  const [conversations, visitors] = [o.conversations(), o.visitors()]
+  const cutter = await cutterTo(o.sandbox.port)
+  const project = { baseUrl: new URL(`http://127.0.0.1:${cutter.port}`), verifyAfterMs: 50, despiteFailures: true }
+  const lines: Readonly<Record<Kind, (n: number) => Line>> = {
+    message: (n) => ({
+      operation: 'message',
+      conversation_id: conversations[n],
+      content: `Cut ${n}`,
+      sender_name: 'Ann',
+    }),
+    handled: (n) => ({ operation: 'handled', conversation_id: conversations[n], handled: true }),
+    visitor: (n) => ({ operation: 'visitor', visitor_id: visitors[n], name: `Cut ${n}` }),
+    note: (n) => ({ operation: 'note', visitor_id: visitors[n], content: `Cut ${n}` }),
+  }
+  await o.queue(lines[kind](1299))
+  await o.push(project)
+  const [whole] = cutter.passed
+  const at = (side: Cut['side']) =>
+    Array.from({ length: Math.floor(whole![side] / every) + 1 }, (_, n): Cut => ({ side, after: n * every }))
+  const cuts = [...at('request'), ...at('answer'), { side: 'answer', after: whole!.answer } as const]
+  cutter.cuts.push(...cuts)
+  await o.queue(...cuts.map((_, n) => lines[kind](n)))
+  await o.push(project)
+
+  const arrived = Map.groupBy(
+    done(o.sandbox, operations[kind]),
+    ({ params }) => params.conversationId ?? params.visitorId,
+  )
+  for (const entry of await o.all()) {
+    const times = arrived.get(entry.conversationId ?? entry.visitorId!)?.length ?? 0
+    const what = `${kind} ${JSON.stringify(entry.payload)}, ${entry.status}: ${entry.step}`
+    if (kind === 'note') expect(['succeeded', 'uncertain'], what).toContain(entry.status)
+    else expect(entry.status, what).toBe('succeeded')
+    if (entry.status === 'succeeded') expect(times, what).toBeGreaterThan(0)
+    if (kind === 'message' || kind === 'note') expect(times, what).toBeLessThanOrEqual(1)
+  }
+  expect(cutter.cuts).toHaveLength(0)
+}

@@ -1,0 +1,57 @@
+/** A wire that breaks where it is told: passes everything on to a server, but for writes, which it cuts at a byte. */
+
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** After so many bytes of the request, or of the answer, nothing more passes either way. */
+export type Cut = { readonly side: 'request' | 'answer'; readonly after: number }
+
+export type Cutter = {
+  readonly port: number
+  /** One for each of the next writes, in the order in which they come. */
+  readonly cuts: Cut[]
+  /** Bytes of each write and of its answer that passed whole. */
+  readonly passed: { request: number; answer: number }[]
+}
+
+export async function cutterTo(port: number): Promise<Cutter> {
+  const cutter = { port: 0, cuts: [] as Cut[], passed: [] as Cutter['passed'] }
+  const server = createServer((client) => join(client, connect(port, '127.0.0.1'), cutter))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  return Object.assign(cutter, { port: typeof address === 'object' ? address!.port : 0 })
+}
+
+function join(client: Socket, server: Socket, { cuts, passed }: Cutter): void {
+  let cut: Cut | null | undefined
+  const count = { request: 0, answer: 0 }
+  const break_ = () => {
+    client.resetAndDestroy()
+    server.resetAndDestroy()
+  }
+  const pass = (side: Cut['side'], to: Socket) => (bytes: Buffer) => {
+    if (cut === undefined) {
+      const isWrite = /^(POST|PATCH) /.test(bytes.toString('latin1', 0, 6))
+      cut = isWrite ? (cuts.shift() ?? null) : null
+      if (isWrite) passed.push(count)
+      if (cut?.after === 0 && cut.side === 'request') return break_()
+    }
+    const left = cut?.side === side ? cut.after - count[side] : bytes.length
+    count[side] += Math.min(left, bytes.length)
+    to.write(bytes.subarray(0, Math.max(0, left)), () => {
+      if (cut?.side === side && count[side] >= cut.after) break_()
+    })
+  }
+  client.on('data', pass('request', server))
+  server.on('data', pass('answer', client))
+  for (const [one, other] of [
+    [client, server],
+    [server, client],
+  ] as const) {
+    one.on('error', () => other.destroy())
+    one.on('close', () => other.destroy())
+  }
+}

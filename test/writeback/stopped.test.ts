@@ -1,0 +1,71 @@
+/** A sender that is only stopped, for longer than any lease, and then goes on: another has taken over, and nothing is sent twice. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { done, type Outgoing, outgoing } from './outgoing.ts'
+import type { PusherTask } from './pusher.ts'
+
+function startPusher(o: Outgoing) {
+  const task: PusherTask = {
+    databaseUrl: o.place.url!,
+    baseUrl: o.sandbox.baseUrl,
+    projectId: o.sandbox.projectId,
+    key: o.sandbox.key,
+    verifyAfterMs: 100,
+  }
+  const child = spawn(process.execPath, [new URL('pusher.ts', import.meta.url).pathname, JSON.stringify(task)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return child
+}
+
+/** As if the lease had run out: two minutes are too long to wait here. */
+const passLease = (o: Outgoing) => o.warehouse.query('update writebacks set lease_until = 1 where owner is not null')
+
+for (const [what, stopsAt] of [
+  ['while it looked whether it may', 'listMessages'],
+  ['while it waited for the answer', 'sendMessage'],
+] as const) {
+  for (const database of ['sqlite', 'postgres'] as const) {
+    test(`stopped ${what} (${database})`, async () => {
+      const o = await outgoing({ database, switches: { 'fault.slowMs': 1500 } })
+      await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' })
+      o.sandbox.resetLog()
+      o.sandbox.fail({ kind: 'slow', operation: stopsAt })
+      const child = startPusher(o)
+      await vi.waitFor(() => expect(o.sandbox.counts().byOperation[stopsAt]).toBe(1), { timeout: 20_000, interval: 2 })
+      child.kill('SIGSTOP')
+      await passLease(o)
+      await o.push({ verifyAfterMs: 100 })
+      expect(await o.statuses()).toEqual(['succeeded'])
+      child.kill('SIGCONT')
+      expect(await once(child, 'exit')).toEqual([0, null])
+      expect(await o.statuses()).toEqual(['succeeded'])
+      expect(done(o.sandbox, 'sendMessage')).toHaveLength(1)
+    })
+  }
+}
+
+test('one that may still send, and whose reply is not there, is left to a person; when it wakes up it says what it knows', async () => {
+  const o = await outgoing({ switches: { 'fault.slowMs': 500 } })
+  await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' })
+  o.sandbox.resetLog()
+  o.sandbox.fail({ kind: 'slow', operation: 'listMessages' })
+  const child = startPusher(o)
+  const hasLooked = () => expect(o.sandbox.counts().byOperation.listMessages).toBe(1)
+  await vi.waitFor(hasLooked, { timeout: 20_000, interval: 2 })
+  o.sandbox.set({ 'latency.before': 4000 })
+  const isSending = async () => expect(await o.statuses()).toEqual(['sending'])
+  await vi.waitFor(isSending, { timeout: 20_000, interval: 2 })
+  child.kill('SIGSTOP')
+  // The request waits at the service's door, and is not in the conversation yet.
+  o.sandbox.set({ 'latency.before': 0 })
+  await passLease(o)
+  await o.push({ verifyAfterMs: 100 })
+  expect(await o.all()).toMatchObject([{ status: 'uncertain', error: expect.stringMatching(/may still live/) }])
+  child.kill('SIGCONT')
+  await once(child, 'exit')
+  expect(await o.statuses()).toEqual(['succeeded'])
+  expect(done(o.sandbox, 'sendMessage')).toHaveLength(1)
+})
