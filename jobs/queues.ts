@@ -15,6 +15,9 @@ export type QueueName = 'clock' | PassQueue
 /** A queue of their own, for what webhooks have brought: each job makes a handful of requests, and waits for no pass. */
 export const hintQueue = 'hints'
 
+/** One job for each lane of write-backs that something can be done in. */
+export const laneQueue = 'writebacks'
+
 const project = z.string().min(1)
 
 const tick = z.discriminatedUnion('round', [
@@ -38,6 +41,13 @@ const hint = z.strictObject({
 })
 export type Hint = z.infer<typeof hint>
 
+const lane = z.strictObject({
+  project,
+  /** What its write-backs are about: `conversation/…` or `visitor/…`. */
+  lane: z.string().min(1),
+})
+export type LaneJob = z.infer<typeof lane>
+
 /** Null: of another version, or of nobody. */
 export function readTick(data: unknown): Tick | null {
   return tick.safeParse(data).data ?? null
@@ -51,6 +61,10 @@ export function readHint(data: unknown): Hint | null {
   return hint.safeParse(data).data ?? null
 }
 
+export function readLane(data: unknown): LaneJob | null {
+  return lane.safeParse(data).data ?? null
+}
+
 /** While a job of this id waits or works, another one like it is not taken. BullMQ allows no colon. */
 export function idOf({ project, stream, mode }: Pass): string {
   return `${project}/${stream}/${mode}`
@@ -58,6 +72,10 @@ export function idOf({ project, stream, mode }: Pass): string {
 
 export function idOfHint({ project, delivery }: Hint): string {
   return `${project}/${delivery}`
+}
+
+export function idOfLane({ project, lane }: LaneJob): string {
+  return `${project}/${lane}`
 }
 
 /** A share from 0 to below 1 that is the same each time: when within a period a project has its turn. */

@@ -16,11 +16,25 @@ import { workTick } from './clock.ts'
 import { queueFolder } from './folder.ts'
 import { workHint } from './hints.ts'
 import { keeperOf } from './keeper.ts'
+import { workLaneJob } from './lanes.ts'
 import { workPass } from './passes.ts'
-import { type Hint, hintQueue, idOf, idOfHint, type Pass, type PassQueue, passQueues, type Tick } from './queues.ts'
+import {
+  type Hint,
+  hintQueue,
+  idOf,
+  idOfHint,
+  idOfLane,
+  type LaneJob,
+  laneQueue,
+  type Pass,
+  type PassQueue,
+  passQueues,
+  type Tick,
+} from './queues.ts'
 import { receiverOf, unheard } from './receiver.ts'
 import { restartsFor } from './restarts.ts'
 import { type Announced, overdue } from './rounds.ts'
+import { startWatch } from './watch.ts'
 
 export type WorkerOptions = {
   readonly log: Logger
@@ -45,9 +59,11 @@ export type RunningWorker = {
   readonly stop: () => Promise<void>
 }
 
-type Queues = { readonly clock: JobQueue<Tick>; readonly hints: JobQueue<Hint> } & Readonly<
-  Record<PassQueue, JobQueue<Pass>>
->
+type Queues = {
+  readonly clock: JobQueue<Tick>
+  readonly hints: JobQueue<Hint>
+  readonly writebacks: JobQueue<LaneJob>
+} & Readonly<Record<PassQueue, JobQueue<Pass>>>
 
 /** Throws UserError: a warehouse, queue or address that cannot be used. */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
@@ -83,6 +99,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       passes: backend.queue<Pass>('passes'),
       backfill: backend.queue<Pass>('backfill'),
       hints: backend.queue<Hint>(hintQueue),
+      writebacks: backend.queue<LaneJob>(laneQueue),
     }
     const announce = (all: readonly Announced[]) => add(queues, all)
     const announceHints = (all: readonly Hint[]) => addHints(queues, all)
@@ -100,6 +117,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       log,
     })
     opened.push(caretaker.stop)
+    const watch = startWatch(watchEveryMs, async () => addLanes(queues, await workplace.lanes.ready(projects)), log)
+    opened.push(watch.stop)
 
     const http = await openDoor(config, {
       caretaker,
@@ -128,6 +147,10 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     backend.worker<Tick>('clock', (job) => workTick(job, deps), { ...settings, concurrency: 4 })
     const handful = { ...settings, concurrency: Math.ceil(config.concurrency / 4) }
     backend.worker<Hint>(hintQueue, (job) => workHint(job, deps), handful)
+    backend.worker<LaneJob>(laneQueue, (job) => workLaneJob(job, deps), {
+      ...settings,
+      concurrency: config.concurrency,
+    })
     const shares = { passes: config.concurrency, backfill: Math.ceil(config.concurrency / 2) }
     for (const name of passQueues)
       backend.worker<Pass>(name, (job) => workPass(name, job, deps), { ...settings, concurrency: shares[name] })
@@ -151,6 +174,9 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   }
 }
 
+/** How soon a write-back is seen. */
+const watchEveryMs: Ms = 2000
+
 /** Less than the ten seconds that supervisors usually wait. */
 const patienceMs: Ms = 9000
 
@@ -167,6 +193,12 @@ async function add(queues: Queues, all: readonly Announced[]): Promise<void> {
 async function addHints({ hints }: Queues, all: readonly Hint[]): Promise<void> {
   const job = (data: Hint) => ({ name: 'hint', data, opts: { ...repeats, deduplication: { id: idOfHint(data) } } })
   if (all.length > 0) await hints.addBulk(all.map(job))
+}
+
+/** Announced again while it waits or works, it is not added again. */
+async function addLanes({ writebacks }: Queues, all: readonly LaneJob[]): Promise<void> {
+  const jobs = all.map((data) => ({ name: 'lane', data, opts: { deduplication: { id: idOfLane(data) } } }))
+  if (jobs.length > 0) await writebacks.addBulk(jobs)
 }
 
 /** After that the next round is soon enough. */
@@ -189,7 +221,8 @@ async function openDoor(config: Config, door: Door): Promise<Http | null> {
   if (exposure === null) return null
   const { caretaker, caretakeEveryMs, queues, metrics, receiver, log } = door
   const alive = () => caretaker.silentMs() < 4 * caretakeEveryMs + 60_000
-  const board = boardOf([queues.clock, queues.passes, queues.backfill, queues.hints] as unknown as JobQueue<never>[])
+  const { clock, passes, backfill, hints, writebacks } = queues
+  const board = boardOf([clock, passes, backfill, hints, writebacks] as unknown as JobQueue<never>[])
   const plugins = [board, webhooksOf(receiver)]
   return openHttp({ ...exposure, health: { alive, ready: () => readiness(door) }, metrics, plugins, log })
 }

@@ -9,6 +9,7 @@ import type { Vitals } from '../core/vitals.ts'
 import { openWarehouse, type Warehouse } from '../warehouse/open.ts'
 import { type Budgets, openBudgets } from './budgets.ts'
 import { type HintsAsk, type HintsEnd, type Stored, storeDelivery, takeDeliveries } from './deliveries.ts'
+import { type Lanes, openLanes } from './lanes.ts'
 import type { Means, WorkplaceOptions } from './means.ts'
 import { type Paused, rest, restOf } from './rest.ts'
 import { type Held, runUnder } from './run.ts'
@@ -39,6 +40,7 @@ export type PassEnd =
 
 export type Workplace = {
   readonly pass: (project: ProjectConfig, ask: PassAsk) => Promise<PassEnd>
+  readonly lanes: Lanes
   /** Stores what a webhook brought for the project with that id. */
   readonly storeDelivery: (projectId: string, body: Buffer) => Promise<Stored>
   /** Looks after some of what webhooks have brought for the project. */
@@ -81,6 +83,7 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
   const means: Means = { warehouse, budgets, connections }
   return {
     pass: (project, ask) => pass(means, project, ask, options),
+    lanes: openLanes(means, options),
     storeDelivery: (projectId, body) => storeDelivery(warehouse, projectId, body),
     takeDeliveries: (project, ask) => takeDeliveries(means, project, ask, options),
     dueDeliveries: () => warehouse.deliveries.due(Date.now()),

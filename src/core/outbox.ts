@@ -118,11 +118,12 @@ export type Outbox = {
 export type Part = {
   readonly lane?: string
   readonly withoutOperations?: readonly Operation[]
-  /** Replies and notes of these imports (null: of none) are left out. */
-  readonly withoutBatches?: readonly (string | null)[]
+  /** Replies and notes that are queued are left out: all, or those of these imports (null: of none). */
+  readonly withoutSending?: 'all' | readonly (string | null)[]
 }
 
 export type Ready = {
+  readonly status: 'queued' | 'sending'
   readonly id: string
   readonly lane: string
   readonly operation: Operation

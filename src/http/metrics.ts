@@ -3,6 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Failure } from '../core/failure.ts'
 import type { Lane } from '../core/lane.ts'
 import type { RunMode, RunOutcome } from '../core/mirror.ts'
+import type { Status } from '../core/outbox-state.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Vitals } from '../core/vitals.ts'
@@ -21,6 +22,8 @@ export type Metrics = {
   readonly passed: (pass: { stream: StreamName; mode: RunMode; outcome: RunOutcome; tookMs: Ms }) => void
   /** A webhook was delivered. `project` null: one that nobody knows. */
   readonly delivered: (project: string | null, outcome: string) => void
+  /** A write-back has come to this. */
+  readonly settled: (writeback: { project: string; status: Status }) => void
   /** A job ended with this verdict. */
   readonly worked: (job: { queue: string; verdict: string }) => void
 }
@@ -50,6 +53,7 @@ export function createMetrics({ vitals, log, now = Date.now }: MetricsOptions): 
   const throttled = counter('throttled', 'Requests that the service answered by 429', ['project'])
   const read = counter('rows_read', 'Rows that the service sent', ['project', 'stream'])
   const changed = counter('rows_changed', 'Rows that were new or different', ['project', 'stream'])
+  const settled = counter('writebacks_settled', 'Write-backs by what became of them', ['project', 'status'])
   const jobs = counter('jobs', 'Jobs by how they ended', ['queue', 'verdict'])
   const deliveries = counter('webhooks', 'Deliveries of webhooks by what became of them', ['project', 'outcome'])
   const passes = new Histogram({
@@ -97,6 +101,7 @@ export function createMetrics({ vitals, log, now = Date.now }: MetricsOptions): 
     },
     passed: ({ stream, mode, outcome, tookMs }) => passes.observe({ stream, mode, outcome }, tookMs / 1000),
     delivered: (project, outcome) => deliveries.inc({ project: project ?? '', outcome }),
+    settled: ({ project, status }) => settled.inc({ project, status }),
     worked: ({ queue, verdict }) => jobs.inc({ queue, verdict }),
   }
 }

@@ -51,6 +51,12 @@ export function fleetOf(db: Db) {
     standings: (now: EpochMs) => standings(db, now),
     ends: () => ends(db),
     workers: (now: EpochMs) => liveWorkers(db, now),
+    /** Ids of the projects with write-backs that are not settled. */
+    withWritebacks: async () => {
+      const { rows } = await sql<{ project: string }>`
+        select distinct project_id as project from writebacks where status in ('queued','sending')`.execute(db)
+      return new Set(rows.map((row) => row.project))
+    },
     /** A sign of life of this process; `id` is its own. */
     beatWorker: (id: string, queue: string, now: EpochMs) => beatWorker(db, id, queue, now),
     forgetWorker: async (id: string) => {

@@ -59,7 +59,7 @@ async function isFree(c: C, now: EpochMs): Promise<RawBuilder<unknown>> {
 
 async function ready(c: C, now: EpochMs, limit: number, of: Part = {}): Promise<Ready[]> {
   const { rows } = await sql<Ready>`
-    select id, lane, operation, batch_id as "batchId" from writebacks
+    select id, lane, operation, status, batch_id as "batchId" from writebacks
     where project_id = ${c.project} and status in ('queued','sending') and (due_at is null or due_at <= ${now})
       and ${isIn(of)} and ${await isFree(c, now)} and ${isFirst}
     order by seq limit ${limit}`.execute(c.db)
@@ -73,12 +73,15 @@ async function isPending(c: C, of: Part = {}): Promise<boolean> {
   return rows.length > 0
 }
 
-function isIn({ lane, withoutOperations = [], withoutBatches = [] }: Part): RawBuilder<unknown> {
-  const batches = withoutBatches.map((batch) => sql`batch_id is not distinct from ${batch}`)
+function isIn({ lane, withoutOperations = [], withoutSending = [] }: Part): RawBuilder<unknown> {
+  const batches =
+    withoutSending === 'all' ? [sql`true`] : withoutSending.map((batch) => sql`batch_id is not distinct from ${batch}`)
   const conditions = [
     ...(lane === undefined ? [] : [sql`lane = ${lane}`]),
     ...(withoutOperations.length === 0 ? [] : [sql`operation not in (${sql.join(withoutOperations)})`]),
-    ...(batches.length === 0 ? [] : [sql`not (operation in ('message','note') and (${sql.join(batches, sql` or `)}))`]),
+    ...(batches.length === 0
+      ? []
+      : [sql`not (status = 'queued' and operation in ('message','note') and (${sql.join(batches, sql` or `)}))`]),
   ]
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 }

@@ -2,11 +2,12 @@
  * Stops replies and notes while something is wrong with all of them: better late than wrong a thousand times. Pure; what
  * has happened stands in the queue itself, so every process sees the same, and whoever mends the rows lets them go.
  */
-import type { Fate } from '../core/outbox.ts'
+import type { Fate, Part, Ready } from '../core/outbox.ts'
 import { type EpochMs, type Ms, moment } from '../core/time.ts'
+import type { Operation } from '../core/wish.ts'
 
 /** So many in a row that got no answer stop all; so many in a row that were refused stop the import that they came with. */
-export const inARow = { uncertain: 5, refused: 10 } as const
+const inARow = { uncertain: 5, refused: 10 } as const
 
 /** After this rest one may try whether it is better. */
 const restMs: Ms = 15 * 60_000
@@ -18,6 +19,8 @@ export type Held = {
   readonly batches: ReadonlyMap<string | null, string>
 }
 
+export const nothingHeld: Held = { all: null, batches: new Map() }
+
 /** `fates`: newest first. */
 export function heldBack(fates: readonly Fate[], now: EpochMs): Held {
   const told = fates.filter(({ ownFault }) => !ownFault)
@@ -28,6 +31,18 @@ export function heldBack(fates: readonly Fate[], now: EpochMs): Held {
     if (why !== null) batches.set(batch, why)
   }
   return { all, batches }
+}
+
+/** What may be worked on. `lacking`: operations that the key has no scope for. */
+export function partWithout({ all, batches }: Held, lacking: Iterable<Operation>): Part {
+  return { withoutOperations: [...lacking], withoutSending: all === null ? [...batches.keys()] : 'all' }
+}
+
+/** Whether this one stays in the queue. One that was sent is looked for all the same. */
+export function isHeldBack({ all, batches }: Held, { operation, status, batchId }: Ready): boolean {
+  return (
+    status === 'queued' && (operation === 'message' || operation === 'note') && (all !== null || batches.has(batchId))
+  )
 }
 
 function streak(fates: readonly Fate[], status: Fate['status'], length: number, now: EpochMs): string | null {

@@ -15,8 +15,11 @@ export async function workLane(deps: WritebackDeps, first: Ready, mayGoOn: (next
     if (one === null) break
     const delivered = await deliver(deps, one)
     if (delivered.kind === 'resting' && delivered.trouble !== null) return { settled, trouble: delivered.trouble }
+    if (delivered.kind === 'settled') {
+      settled.push(delivered.status)
+      deps.log.info({ event: 'writeback.settled', id: one.id, operation: one.operation, status: delivered.status })
+    }
     if (delivered.kind === 'lost' || deps.signal.aborted) break
-    if (delivered.kind === 'settled') settled.push(delivered.status)
     const [next] = await deps.outbox.ready(deps.now(), 1, { lane: head.lane })
     head = next !== undefined && mayGoOn(next) ? next : undefined
   }

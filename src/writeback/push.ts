@@ -1,13 +1,14 @@
 /** Carries out what is queued, lanes side by side, until nothing more can be done. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CallFailed, type Failure } from '../core/failure.ts'
-import type { Part, Ready } from '../core/outbox.ts'
+import type { Ready } from '../core/outbox.ts'
 import type { Status } from '../core/outbox-state.ts'
 import type { Ms } from '../core/time.ts'
 import type { Operation } from '../core/wish.ts'
-import { type Held, heldBack } from './breaker.ts'
+import { type Held, heldBack, isHeldBack, nothingHeld, partWithout } from './breaker.ts'
 import type { WritebackDeps } from './deps.ts'
 import { workLane } from './lane.ts'
+import { outOfReach } from './scopes.ts'
 
 export type PushOptions = {
   readonly lanesAtOnce: number
@@ -34,44 +35,35 @@ const troubleInARow = 8
 /** How often it looks for what became due, or was queued meanwhile. */
 const pollMs: Ms = 250
 
-/** Those that are about the same kind of thing need the same scopes. */
-const kindred: Readonly<Record<Operation, readonly Operation[]>> = {
-  message: ['message', 'handled'],
-  handled: ['message', 'handled'],
-  visitor: ['visitor', 'note'],
-  note: ['visitor', 'note'],
-}
-
 /** Never throws CallFailed; anything thrown is a bug. */
 export async function push(deps: WritebackDeps, options: PushOptions): Promise<Pushed> {
   const { outbox, signal, now } = deps
   const running = new Map<string, Promise<void>>()
   const denied = new Map<Operation, Failure>()
-  let held: Held = { all: null, batches: new Map() }
+  let held = nothingHeld
   const settled: Partial<Record<Status, number>> = {}
   let troubles = 0
   let stopped: Failure | null = null
   let bug: unknown
 
-  const part = (): Part => ({
-    withoutOperations: [...denied.keys(), ...(held.all === null ? [] : (['message', 'note'] as const))],
-    withoutBatches: [...held.batches.keys()],
-  })
-  const isHeld = ({ operation, batchId }: Ready) =>
-    denied.has(operation) || (/^(message|note)$/.test(operation) && (held.all !== null || held.batches.has(batchId)))
+  const part = () => partWithout(held, denied.keys())
+  const stays = (next: Ready) => denied.has(next.operation) || isHeldBack(held, next)
   const goesOn = () => stopped === null && bug === undefined && !signal.aborted
 
   const start = async (head: Ready) => {
     try {
-      const end = await workLane(deps, head, (next) => goesOn() && !isHeld(next))
+      const end = await workLane(deps, head, (next) => goesOn() && !stays(next))
       for (const status of end.settled) settled[status] = (settled[status] ?? 0) + 1
       if (end.settled.length > 0) troubles = 0
       if (end.trouble !== null && end.trouble.kind !== 'throttled') troubles += 1
       if (troubles >= troubleInARow) stopped ??= end.trouble
     } catch (error) {
       if (!(error instanceof CallFailed)) bug ??= error
-      else if (isScope(error.failure)) for (const one of kindred[head.operation]) denied.set(one, error.failure)
-      else stopped ??= error.failure
+      else {
+        const lacking = outOfReach(head.operation, error)
+        for (const operation of lacking) denied.set(operation, error.failure)
+        if (lacking.length === 0) stopped ??= error.failure
+      }
     } finally {
       running.delete(head.lane)
       options.onProgress({
@@ -93,8 +85,4 @@ export async function push(deps: WritebackDeps, options: PushOptions): Promise<P
   await Promise.all(running.values())
   if (bug !== undefined) throw bug
   return { settled, stopped, denied, held }
-}
-
-function isScope(failure: Failure): boolean {
-  return failure.kind === 'denied' && (failure.scope !== null || failure.code === 'api_key_scope_missing')
 }

@@ -1,0 +1,134 @@
+/** Write-backs in a worker: which lanes can be worked on, and one of them for a while. */
+import type { ProjectConfig } from '../config.ts'
+import { CallFailed, describe } from '../core/failure.ts'
+import type { Ready } from '../core/outbox.ts'
+import type { Status } from '../core/outbox-state.ts'
+import type { EpochMs, Ms } from '../core/time.ts'
+import type { Operation } from '../core/wish.ts'
+import { type Held, heldBack, isHeldBack, partWithout } from '../writeback/breaker.ts'
+import { workLane } from '../writeback/lane.ts'
+import { outOfReach } from '../writeback/scopes.ts'
+import { fingerprint } from './budgets.ts'
+import type { Means, WorkplaceOptions } from './means.ts'
+import { type Paused, rest, restOf } from './rest.ts'
+import { connect, type ServiceOptions } from './service.ts'
+import { lanesAtOnce, pushNotices, writebackDeps } from './writebacks.ts'
+
+export type LaneAsk = { readonly lane: string; readonly portionMs: Ms; readonly signal: AbortSignal }
+
+export type LaneEnd =
+  /** Nothing in it can be worked on now. */
+  | { readonly kind: 'done'; readonly settled: readonly Status[] }
+  /** The portion is over and there is more. */
+  | { readonly kind: 'more'; readonly settled: readonly Status[] }
+  /** This process works on as many of the project's lanes as it should. */
+  | { readonly kind: 'busy' }
+  | Paused
+  /** It is due again later. */
+  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'interrupted' }
+
+export type Lanes = {
+  /** Some lanes of each of these projects that can be worked on now, oldest first. */
+  readonly ready: (
+    projects: readonly ProjectConfig[],
+  ) => Promise<readonly { readonly project: string; readonly lane: string }[]>
+  readonly work: (project: ProjectConfig, ask: LaneAsk) => Promise<LaneEnd>
+}
+
+/** Announced at a time, of one project: the next ones are found when these are done. */
+const announcedAtOnce = 2 * lanesAtOnce
+
+/** A scope that the key lacks is asked for again after so long, or with another key. */
+const deniedForMs: Ms = 15 * 60_000
+
+type Denied = { readonly operations: readonly Operation[]; readonly key: string; readonly until: EpochMs }
+
+export function openLanes(means: Means, options: WorkplaceOptions): Lanes {
+  const { warehouse } = means
+  const denied = new Map<string, Denied>()
+  const working = new Map<string, number>()
+  const told = new Map<string, string>()
+
+  const deniedTo = (project: ProjectConfig): readonly Operation[] => {
+    const known = denied.get(project.projectId)
+    return known === undefined || known.key !== fingerprint(project) || known.until < Date.now() ? [] : known.operations
+  }
+  /** What is not to be sent just now; said once, until it is something else. */
+  const heldOf = async (project: ProjectConfig): Promise<Held> => {
+    const held = heldBack(await warehouse.outbox(project.projectId).lastFates(60), Date.now())
+    const why = pushNotices({ held, denied: new Map() }).join(' ')
+    if (why !== '' && told.get(project.projectId) !== why)
+      options.log.warn({ event: 'writebacks.held', project: project.name, why })
+    told.set(project.projectId, why)
+    return held
+  }
+
+  return {
+    ready: async (projects) => {
+      const own = projects.filter(({ readOnly }) => !readOnly)
+      const [only] = own
+      if (only !== undefined && projects.length === 1) await warehouse.queueDesk(only.projectId).adopt()
+      const waiting = await warehouse.fleet.withWritebacks()
+      const found = own
+        .filter(({ projectId }) => waiting.has(projectId))
+        .map(async (project) => {
+          if ((await restOf(warehouse.fleet, project)).paused !== null) return []
+          const held = await heldOf(project)
+          const part = partWithout(held, deniedTo(project))
+          const lanes = await warehouse.outbox(project.projectId).ready(Date.now(), announcedAtOnce, part)
+          return lanes.map(({ lane }) => ({ project: project.name, lane }))
+        })
+      return (await Promise.all(found)).flat()
+    },
+    work: async (project, ask) => {
+      const count = working.get(project.projectId) ?? 0
+      if (count >= lanesAtOnce) return { kind: 'busy' }
+      working.set(project.projectId, count + 1)
+      try {
+        const { paused } = await restOf(warehouse.fleet, project)
+        if (paused !== null) return paused
+        const held = await heldOf(project)
+        const lacking = deniedTo(project)
+        const isLeft = (next: Ready) => lacking.includes(next.operation) || isHeldBack(held, next)
+        return await workOn(means, project, ask, isLeft, options, (operations) => {
+          denied.set(project.projectId, { operations, key: fingerprint(project), until: Date.now() + deniedForMs })
+        })
+      } finally {
+        working.set(project.projectId, (working.get(project.projectId) ?? 1) - 1)
+      }
+    },
+  }
+}
+
+async function workOn(
+  { warehouse, budgets, connections }: Means,
+  project: ProjectConfig,
+  { lane, portionMs, signal }: LaneAsk,
+  stays: (next: Ready) => boolean,
+  { log, onOutcome }: WorkplaceOptions,
+  onDenied: (operations: readonly Operation[]) => void,
+): Promise<LaneEnd> {
+  const outbox = warehouse.outbox(project.projectId)
+  const [head] = await outbox.ready(Date.now(), 1, { lane })
+  if (head === undefined || stays(head)) return { kind: 'done', settled: [] }
+  const endsAt = performance.now() + portionMs
+  const heard = (...[of, outcome]: Parameters<NonNullable<ServiceOptions['onOutcome']>>) =>
+    onOutcome(project.name, of, outcome)
+  const service = connect(project, budgets.of(project), { signal, connections, log, onOutcome: heard })
+  try {
+    const deps = writebackDeps(warehouse, project, service, log)
+    const { settled, trouble } = await workLane(deps, head, (next) => performance.now() < endsAt && !stays(next))
+    if (signal.aborted) return { kind: 'interrupted' }
+    if (trouble !== null) return { kind: 'failed', why: describe(trouble) }
+    return { kind: performance.now() < endsAt ? 'done' : 'more', settled }
+  } catch (error) {
+    if (!(error instanceof CallFailed)) throw error
+    const lacking = outOfReach(head.operation, error)
+    if (lacking.length > 0) onDenied(lacking)
+    else if (error.failure.kind === 'denied') return rest(warehouse.fleet, project, error.failure, log)
+    return { kind: 'failed', why: describe(error.failure) }
+  } finally {
+    await service.client.close()
+  }
+}
