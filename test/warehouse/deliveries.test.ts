@@ -43,6 +43,16 @@ for (const db of databases) {
       expect(await one('select found, attempts from webhook_deliveries')).toEqual({ found: 'nothing', attempts: 2 })
     })
 
+    test('several processes that take at once never take the same one', async () => {
+      const { place, warehouse } = await world(db)
+      const other = await place.open()
+      for (let n = 0; n < 20; n += 1) await warehouse.deliveries.store('desk', delivery(`d${n}`), now)
+      const claims = Array.from({ length: 12 }, (_, n) => (n % 2 ? other : warehouse).deliveries.claim('desk', now, 5))
+      const taken = (await Promise.all(claims)).flat().map(({ id }) => id)
+      expect(new Set(taken).size).toBe(taken.length)
+      expect(taken.length).toBeGreaterThan(0)
+    })
+
     test('so many at a time, the oldest first; and old ones are forgotten', async () => {
       const { warehouse, list } = await world(db)
       const { store, claim, forget } = warehouse.deliveries
