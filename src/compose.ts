@@ -1,12 +1,12 @@
 /** The one place that joins the rooms: configuration in, the stories told with real parts, reports out. */
 import type { WidgetSession, WidgetToken } from './api/widget-token.ts'
 import { checkService } from './check.ts'
-import { type Budgets, openBudgets } from './compose/budgets.ts'
 import { hold } from './compose/hold.ts'
+import { withBudgets, withBudgetsAlone, withWarehouse } from './compose/opened.ts'
 import { runUnder } from './compose/run.ts'
 import { connect, stoppedError } from './compose/service.ts'
 import { askForToken } from './compose/token.ts'
-import { lanesAtOnce, pushNotices, writebackDeps } from './compose/writebacks.ts'
+import { lanesAtOnce, pushNotices, refuseReadOnly, writebackDeps } from './compose/writebacks.ts'
 import type { Config, ProjectConfig } from './config.ts'
 import type { RunMode } from './core/mirror.ts'
 import type {
@@ -24,7 +24,7 @@ import { UserError } from './core/user-error.ts'
 import type { Logger } from './log.ts'
 import { verify } from './verify/verify.ts'
 import type { Migrated } from './warehouse/migrate.ts'
-import { openWarehouse, type Warehouse } from './warehouse/open.ts'
+import { openWarehouse } from './warehouse/open.ts'
 import { UnusedWarehouse } from './warehouse/unused.ts'
 import { push } from './writeback/push.ts'
 
@@ -125,13 +125,14 @@ export type PushOptions = Pick<SyncOptions, 'signal' | 'onBudget' | 'log'> & {
   readonly despiteFailures: boolean
 }
 
-/** Sends the project's queued write-backs until none can be sent. Throws UserError: denied, nobody answers. */
+/** Sends the project's queued write-backs until none can be sent. Throws UserError: denied, nobody answers, read-only. */
 export async function pushProject(config: Config, project: ProjectConfig, options: PushOptions): Promise<PushReport> {
   const { log, signal, despiteFailures } = options
+  refuseReadOnly(project)
   const startedAt = Date.now()
   return withWarehouse(config, async (warehouse) => {
     const desk = warehouse.queueDesk(project.projectId)
-    await desk.adopt()
+    if (config.projects.length === 1) await desk.adopt()
     return withBudgets(config, warehouse, log, async (budgets) => {
       const service = connect(project, budgets.of(project), { signal, log })
       try {
@@ -211,37 +212,4 @@ export async function statusOf(config: Config, project: ProjectConfig): Promise<
 /** Brings the warehouse to this version's schema. */
 export function migrateWarehouse(config: Config): Promise<Migrated> {
   return withWarehouse(config, async ({ migrated }) => migrated ?? { from: null, to: '', applied: [] })
-}
-
-async function withWarehouse<T>(config: Config, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-  const warehouse = await openWarehouse(config.databaseUrl)
-  try {
-    return await work(warehouse)
-  } finally {
-    await warehouse.close()
-  }
-}
-
-/** For who needs no mirror: there may be none yet. */
-async function withBudgetsAlone<T>(config: Config, log: Logger, work: (budgets: Budgets) => Promise<T>): Promise<T> {
-  const warehouse = await openWarehouse(config.databaseUrl, { use: 'read' }).catch(() => null)
-  try {
-    return await withBudgets(config, warehouse, log, work)
-  } finally {
-    await warehouse?.close()
-  }
-}
-
-async function withBudgets<T>(
-  { queueUrl }: Config,
-  warehouse: Warehouse | null,
-  log: Logger,
-  work: (budgets: Budgets) => Promise<T>,
-): Promise<T> {
-  const budgets = await openBudgets(queueUrl, warehouse, log)
-  try {
-    return await work(budgets)
-  } finally {
-    budgets.close()
-  }
 }

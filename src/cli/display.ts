@@ -10,6 +10,8 @@ export type Display = {
   readonly kind: 'terminal' | 'plain' | 'quiet'
   readonly onProgress: (progress: SyncProgress) => void
   readonly onBudget: (budget: BudgetView) => void
+  /** Progress that is a single line, each time anew; the newest one counts. */
+  readonly onLine: (line: string) => void
   /** Writes lines that stay, above what is redrawn. */
   readonly above: (text: string) => void
   /** Tells the person something in one line. */
@@ -34,17 +36,19 @@ export function openDisplay(out: Out, quiet: boolean, clock: Clock): Display {
 
 function silent(write: (text: string) => void): Display {
   const nothing = () => {}
-  return { kind: 'quiet', onProgress: nothing, onBudget: nothing, above: write, say: sayTo(write), end: nothing }
+  const silence = { onProgress: nothing, onBudget: nothing, onLine: nothing, end: nothing }
+  return { kind: 'quiet', ...silence, above: write, say: sayTo(write) }
 }
 
 /** At most one redraw in 100 ms; the last state of a burst is always drawn. */
 function redrawn(out: Out, clock: Clock): Display {
   const update = createLogUpdate(out, { showCursor: true })
   let progress = noProgress
+  let line: string | null = null
   let timer: NodeJS.Timeout | undefined
   const draw = () => {
     timer = undefined
-    update(lines(progress, clock()).join('\n'))
+    update(line === null ? lines(progress, clock()).join('\n') : `  ${line}`)
   }
   const changed = (next: Progress) => {
     progress = next
@@ -58,11 +62,16 @@ function redrawn(out: Out, clock: Clock): Display {
     clearTimeout(timer)
     timer = undefined
     progress = noProgress
+    line = null
     update.clear()
   }
   const onProgress = (news: SyncProgress) => changed(afterProgress(progress, news, clock()))
   const onBudget = (budget: BudgetView) => changed({ ...progress, budget })
-  return { kind: 'terminal', onProgress, onBudget, above, say: sayTo(above), end }
+  const onLine = (next: string) => {
+    line = next
+    changed(progress)
+  }
+  return { kind: 'terminal', onProgress, onBudget, onLine, above, say: sayTo(above), end }
 }
 
 function lines(progress: Progress, now: EpochMs): string[] {
@@ -90,10 +99,15 @@ function plain(write: (text: string) => void, clock: Clock): Display {
   const onBudget = (budget: BudgetView) => {
     progress = { ...progress, budget }
   }
+  const onLine = (line: string) => {
+    if (clock() - lastAt < lineMs) return
+    lastAt = clock()
+    write(`${line}\n`)
+  }
   const end = () => {
     progress = noProgress
   }
-  return { kind: 'plain', onProgress, onBudget, above: write, say: sayTo(write), end }
+  return { kind: 'plain', onProgress, onBudget, onLine, above: write, say: sayTo(write), end }
 }
 
 function sayTo(write: (text: string) => void): (line: string) => void {

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { checkCommand } from './check.ts'
 import { demoCommand } from './demo.ts'
 import { migrateCommand } from './migrate.ts'
+import { pushCommand } from './push.ts'
 import { sandboxCommand } from './sandbox.ts'
 import { openShell } from './shell.ts'
 import { startCommand } from './start.ts'
@@ -31,6 +32,7 @@ const program = new Command('deskmirror')
 const commands = [
   checkCommand,
   syncCommand,
+  pushCommand,
   startCommand,
   statusCommand,
   verifyCommand,

@@ -56,7 +56,8 @@ function pace(streams: readonly Standing[], now: EpochMs): string {
   return now - since < 500 ? '' : `${count(requests / ((now - since) / 1000))} requests/s`
 }
 
-function budgetText(budget: BudgetView): string {
+/** How much of the budget is in use, or why nothing is sent for a while. */
+export function budgetText(budget: BudgetView): string {
   if (budget.pausedForMs !== null) return `the service asked for a pause: ${duration(budget.pausedForMs)}`
   if (budget.closedForMs !== null)
     return `nothing is sent for ${duration(budget.closedForMs)}: the record of the last requests was lost`

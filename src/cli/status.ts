@@ -5,6 +5,7 @@ import type { StatusReport } from '../core/report.ts'
 import type { EpochMs } from '../core/time.ts'
 import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
 import { jsonOption, projectOption } from './options.ts'
+import { heldLines } from './push.ts'
 import { ago, count, duration, plural } from './readable.ts'
 import { reasonLines } from './reasons.ts'
 import type { Shell } from './shell.ts'
@@ -108,7 +109,7 @@ function lostRow({ lost }: StatusReport['budget'], now: EpochMs): string[][] {
   return [['', `nothing was sent for a while, ${ago(lost.at, now)}: ${lost.why}`]]
 }
 
-function budgetRows({ budget, writebacks }: StatusReport, now: EpochMs): string[][] {
+function budgetRows({ budget, writebacks, heldLanes }: StatusReport, now: EpochMs): string[][] {
   const used = `${count(budget.usedInWindow)} of ${count(budget.limit)} in the last ${duration(budget.windowMs)}`
   const forecast = budget.forecastMs === 0 ? '' : `; what is due takes about ${duration(budget.forecastMs)}`
   const queue = Object.entries(writebacks).map(([state, rows]) => `${count(rows)} ${state}`)
@@ -116,6 +117,7 @@ function budgetRows({ budget, writebacks }: StatusReport, now: EpochMs): string[
     ['budget', used + forecast],
     ...lostRow(budget, now),
     ...(queue.length === 0 ? [] : [['write-backs', queue.join(', ')]]),
+    ...heldLines(heldLanes).map((line) => ['', line]),
   ]
 }
 

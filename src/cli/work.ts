@@ -4,7 +4,7 @@ import type * as compose from '../compose.ts'
 
 export type Work = Pick<
   typeof compose,
-  'syncProject' | 'checkProject' | 'verifyProject' | 'mintWidgetToken' | 'statusOf' | 'migrateWarehouse'
+  'syncProject' | 'pushProject' | 'checkProject' | 'verifyProject' | 'mintWidgetToken' | 'statusOf' | 'migrateWarehouse'
 >
 
 export type WorkerRoom = Pick<typeof worker, 'startWorker'>

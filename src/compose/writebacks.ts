@@ -1,6 +1,7 @@
 /** Write-backs with real parts: the queue in the warehouse, the service behind its budget. */
 import type { ProjectConfig } from '../config.ts'
 import { describe } from '../core/failure.ts'
+import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { WritebackDeps } from '../writeback/deps.ts'
@@ -30,6 +31,17 @@ export function writebackDeps(
     signal,
     log,
   }
+}
+
+/** Before anything is claimed: what is not to be sent stays as it is. */
+export function refuseReadOnly({ name, readOnly }: ProjectConfig): void {
+  if (!readOnly) return
+  throw new UserError({
+    what: `nothing of the project ${name} is sent`,
+    why: 'writing to the service is switched off (DESKMIRROR_READ_ONLY)',
+    next: 'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or leave it out, where writing is meant',
+    exitCode: 2,
+  })
 }
 
 /** Why some were left in the queue, for a person. */

@@ -1,5 +1,5 @@
 /** What a budget says about itself: how much of it is in use, and how long so many requests will take. Pure. */
-import { allowances, type BudgetPolicy, type BudgetState, moveTo } from './budget.ts'
+import { allowances, type BudgetPolicy, type BudgetState, freshBudget, moveTo } from './budget.ts'
 import { untilNextFree } from './leases.ts'
 import { burst } from './pool.ts'
 import type { BudgetView } from './report.ts'
@@ -32,4 +32,10 @@ export function forecast(policy: BudgetPolicy, before: BudgetState, clock: Epoch
   const spread = Math.max(even, untilFree / Math.max(1, free - atOnce))
   const fromFree = Math.max(0, Math.min(requests, free) - atOnce)
   return pause + Math.max(fromFree * spread, requests > free ? untilFree : 0) + Math.max(0, requests - free) * even
+}
+
+/** Milliseconds that so many writes last at an even pace, where nobody else writes and the service pauses nobody. */
+export function writesLast(policy: BudgetPolicy, writes: number): Ms {
+  const { slots, windowMs } = allowances(policy, freshBudget, 0).writes
+  return Math.ceil((writes * windowMs) / slots)
 }

@@ -53,6 +53,7 @@ export async function readStatus(
     paused,
     gaps: await readGaps(db, project),
     writebacks: await countWritebacks(db, project),
+    heldLanes: await countHeldLanes(db, project),
     behaviours: await readBehaviours(db, project),
     budget: {
       usedInWindow: used.count,
@@ -133,6 +134,14 @@ async function countWritebacks(db: Db, project: string): Promise<Record<string, 
     .orderBy('status')
     .execute()
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+
+async function countHeldLanes(db: Db, project: string): Promise<number> {
+  const { rows } = await sql<{ lanes: number }>`
+    select count(distinct lane) as lanes from writebacks where project_id = ${project} and status = 'uncertain'`.execute(
+    db,
+  )
+  return rows[0]?.lanes ?? 0
 }
 
 function readBehaviours(db: Db, project: string): Promise<StatusReport['behaviours'][number][]> {

@@ -15,6 +15,7 @@ const unasked = async (): Promise<never> => {
 }
 const nothing: Work = {
   syncProject: unasked,
+  pushProject: unasked,
   checkProject: unasked,
   verifyProject: unasked,
   mintWidgetToken: unasked,
@@ -49,6 +50,7 @@ export async function runCommand(
     kind: 'quiet',
     onProgress: () => {},
     onBudget: () => {},
+    onLine: () => {},
     above: err,
     say: err,
     end: () => {},

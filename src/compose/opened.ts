@@ -1,0 +1,42 @@
+/** What a command works with, open for as long as its work takes, and closed whatever becomes of it. */
+import type { Config } from '../config.ts'
+import type { Logger } from '../log.ts'
+import { openWarehouse, type Warehouse } from '../warehouse/open.ts'
+import { type Budgets, openBudgets } from './budgets.ts'
+
+export async function withWarehouse<T>(config: Config, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+  const warehouse = await openWarehouse(config.databaseUrl)
+  try {
+    return await work(warehouse)
+  } finally {
+    await warehouse.close()
+  }
+}
+
+/** For who needs no mirror: there may be none yet. */
+export async function withBudgetsAlone<T>(
+  config: Config,
+  log: Logger,
+  work: (budgets: Budgets) => Promise<T>,
+): Promise<T> {
+  const warehouse = await openWarehouse(config.databaseUrl, { use: 'read' }).catch(() => null)
+  try {
+    return await withBudgets(config, warehouse, log, work)
+  } finally {
+    await warehouse?.close()
+  }
+}
+
+export async function withBudgets<T>(
+  { queueUrl }: Config,
+  warehouse: Warehouse | null,
+  log: Logger,
+  work: (budgets: Budgets) => Promise<T>,
+): Promise<T> {
+  const budgets = await openBudgets(queueUrl, warehouse, log)
+  try {
+    return await work(budgets)
+  } finally {
+    budgets.close()
+  }
+}

@@ -1,0 +1,87 @@
+/** A service double, a mirror of it in a folder, and the commands in that folder, as a person would run them. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import { syncOnce } from '../mirror/mirroring.ts'
+import { type Ended, environment, launcher } from './run.ts'
+
+export type Run = (
+  args: readonly string[],
+  more?: { readonly env?: Readonly<Record<string, string>>; readonly input?: string },
+) => Promise<Ended>
+
+export type Desk = {
+  readonly service: Sandbox
+  readonly folder: string
+  readonly run: Run
+  /** The answer of a command with `--json`, and its exit code. */
+  readonly ask: (...args: readonly string[]) => Promise<{ readonly exit: number | null; readonly document: Document }>
+  readonly warehouse: Warehouse
+  readonly conversation: (n: number) => string
+  readonly visitor: (n: number) => string
+  readonly file: (name: string, text: string) => string
+}
+
+/** As anybody's script would take it. */
+type Document = ReturnType<typeof JSON.parse>
+
+export async function desk(options: SandboxOptions = {}): Promise<Desk> {
+  const size = { conversations: 12, visitors: 12, calls: 1, days: 1 }
+  const switches = { 'rate.kind': 'off', ...options.switches } as const
+  const service = await startSandbox({ size, prefix: '/v1', ...options, switches })
+  onTestFinished(() => service.stop())
+  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-desk-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const url = `sqlite:${join(folder, 'deskmirror.db')}`
+  await syncOnce(url, service, { streams: ['conversations', 'messages', 'visitors'] })
+  const warehouse = await openWarehouse(url)
+  onTestFinished(() => warehouse.close())
+  const env = {
+    DESKMIRROR_BASE_URL: service.baseUrl,
+    DESKMIRROR_PROJECT_ID: service.projectId,
+    DESKMIRROR_API_KEY: service.key,
+    DESKMIRROR_RATE: '60000/1s',
+    DESKMIRROR_WRITE_RATE: '60000/1s',
+    DESKMIRROR_VERIFY_AFTER: '200ms',
+  }
+  const run: Run = (args, more = {}) => command(args, folder, { ...env, ...more.env }, more.input)
+  return {
+    service,
+    folder,
+    run,
+    ask: async (...args) => {
+      const { exit, out } = await run([...args, '--json'])
+      return { exit, document: JSON.parse(out) }
+    },
+    warehouse,
+    conversation: (n) => idsOf(service, 'conversations')[n] ?? '',
+    visitor: (n) => idsOf(service, 'visitors')[n] ?? '',
+    file: (name, text) => {
+      writeFileSync(join(folder, name), text)
+      return name
+    },
+  }
+}
+
+function idsOf(service: Sandbox, stream: 'conversations' | 'visitors'): readonly string[] {
+  return [...service.truth(stream)].map(({ id }) => id ?? '')
+}
+
+function command(args: readonly string[], cwd: string, env: Record<string, string>, input = ''): Promise<Ended> {
+  const child = spawn(process.execPath, [launcher, ...args], { cwd, env: environment(env) })
+  let [out, err] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+  })
+  child.stdin.on('error', () => {}).end(input)
+  return new Promise((resolve, reject) => {
+    child.on('error', reject).on('close', (exit) => resolve({ exit, out, err }))
+  })
+}

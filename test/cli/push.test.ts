@@ -1,0 +1,132 @@
+/** `deskmirror push`: what is queued goes out, and the answer says what became of it. */
+import { describe, expect, test } from 'vitest'
+import { progressLine, pushCommand } from '../../src/cli/push.ts'
+import type { PushReport } from '../../src/core/report.ts'
+import { type Desk, desk } from './desk.ts'
+import { runCommand, trouble } from './shell.ts'
+
+const done: PushReport = {
+  project: 'shop',
+  settled: { succeeded: 1204 },
+  queue: { succeeded: 1300 },
+  tookMs: 632_000,
+  requests: 2500,
+  outcome: 'done',
+  notices: [],
+  heldLanes: 0,
+}
+const pushed = (report: Partial<PushReport>) =>
+  runCommand(pushCommand, ['--project', 'shop'], { pushProject: async () => ({ ...done, ...report }) })
+
+describe('what a push answers', () => {
+  test('one line where all is well', async () => {
+    expect(await pushed({})).toEqual({
+      exit: 0,
+      out: 'shop   1,204 settled: 1,204 succeeded   2,500 requests   10 min 32 s   done\n',
+      err: '',
+    })
+  })
+
+  test('what did not arrive, what is left and why, and what to do about each', async () => {
+    const { exit, out } = await pushed({
+      settled: { succeeded: 9, conflict: 2, failed: 1 },
+      queue: { succeeded: 9, conflict: 2, failed: 1, queued: 4, draft: 3, uncertain: 2 },
+      outcome: 'held',
+      notices: ['message, handled stay queued: the key lacks conversations:write'],
+      heldLanes: 2,
+    })
+    expect([exit, ...out.split('\n')]).toEqual([
+      3,
+      'shop   12 settled: 9 succeeded, 1 failed, 2 conflict   2,500 requests   10 min 32 s   held',
+      'why not: deskmirror writeback list --status failed,conflict',
+      'left: 4 queued, 3 draft',
+      'drafts wait for approval: deskmirror writeback approve',
+      'note: message, handled stay queued: the key lacks conversations:write',
+      '2 lanes rest behind an uncertain write-back: deskmirror writeback list --status uncertain',
+      '',
+    ])
+  })
+
+  test.each<[string, Partial<PushReport>, number]>([
+    ['nothing to do', { settled: {} }, 0],
+    ['one that is refused', { settled: { failed: 1 } }, 3],
+    ['one that the world overtook', { settled: { conflict: 1 } }, 3],
+    ['one that is uncertain', { settled: { uncertain: 1 } }, 3],
+    ['one that came too late', { settled: { expired: 1 } }, 3],
+    ['the breaker, or a scope that the key lacks', { outcome: 'held' }, 3],
+    ['a lane that an older one holds', { heldLanes: 1 }, 3],
+    ['Ctrl-C', { outcome: 'interrupted', settled: { failed: 1 } }, 1],
+  ])('%s', async (_, report, exit) => {
+    expect((await pushed(report)).exit).toBe(exit)
+  })
+
+  test("a denied key is that project's trouble, and the others go on", async () => {
+    const { exit, out } = await runCommand(pushCommand, ['--json', '--despite-failures'], {
+      pushProject: async (_, { name }, { despiteFailures }) => {
+        expect(despiteFailures).toBe(true)
+        if (name === 'shop') throw trouble(2)
+        return { ...done, project: name }
+      },
+    })
+    expect([exit, JSON.parse(out).projects]).toEqual([
+      2,
+      [expect.objectContaining({ project: 'shop', error: expect.anything() }), { ...done, project: 'school' }],
+    ])
+  })
+})
+
+test('the progress tells what is left, and how long it takes at 114 of 120 writes a minute', () => {
+  const rate = { requests: 600, windowMs: 60_000 }
+  const policy = { rate, writeRate: { requests: 120, windowMs: 60_000 }, reserve: 0 }
+  const progress = { settled: 57, left: 1140, working: 6 }
+  expect(progressLine(policy, progress, 30_000, null)).toBe(
+    '57 settled   1,140 left   114 a minute   about 10 min left',
+  )
+  const view = { limit: 600, windowMs: 60_000, slots: 570, inUse: 200, closedForMs: null, throttled: 1 }
+  expect(progressLine(policy, progress, 1000, { ...view, pausedForMs: 60_000 })).toBe(
+    '57 settled   1,140 left   about 11 min left   the service asked for a pause: 1 min',
+  )
+})
+
+function queue({ warehouse }: Desk, ...conversations: readonly string[]) {
+  const values = conversations.map((id) => `('handled', '${id}', '{"handled":true}')`)
+  return warehouse.query(`insert into writebacks (operation, conversation_id, payload) values ${values.join(', ')}`)
+}
+
+describe.concurrent('against a service', () => {
+  test('what came by plain SQL is sent, once; a second push has nothing to do', async () => {
+    const d = await desk()
+    await queue(d, d.conversation(0), d.conversation(1))
+    const first = await d.ask('push')
+    expect(first).toMatchObject({ exit: 0, document: { projects: [{ outcome: 'done', settled: { succeeded: 2 } }] } })
+    expect(d.service.ledger()).toHaveLength(2)
+    const second = await d.run(['push', '--quiet'])
+    expect(second).toMatchObject({
+      exit: 0,
+      err: '',
+      out: expect.stringMatching(/^default {3}0 settled {3}0 requests/),
+    })
+  })
+
+  test('where writing is switched off, it ends with 2 before anything is claimed', async () => {
+    const d = await desk()
+    await queue(d, d.conversation(0))
+    const { exit, out, err } = await d.run(['push', '--quiet'], { env: { DESKMIRROR_READ_ONLY: '1' } })
+    expect([exit, out, err]).toEqual([2, '', expect.stringMatching(/switched off \(DESKMIRROR_READ_ONLY\)\n {2}→ /)])
+    expect(await d.warehouse.query('select status, epoch, project_id from writebacks')).toEqual([
+      { status: 'queued', epoch: 0, project_id: '' },
+    ])
+  })
+
+  test('a denied key ends with 2, a missing scope with 3, and what was queued stays queued', async () => {
+    const d = await desk()
+    d.service.addKey({ key: 'svc_live_reader', scopes: ['conversations:read', 'visitors:read'] })
+    await queue(d, d.conversation(0))
+    const denied = await d.run(['push', '--quiet'], { env: { DESKMIRROR_API_KEY: 'svc_live_unknown' } })
+    expect(denied).toMatchObject({ exit: 2, out: '', err: expect.stringContaining('denies the key') })
+    const held = await d.run(['push', '--quiet'], { env: { DESKMIRROR_API_KEY: 'svc_live_reader' } })
+    expect(held).toMatchObject({ exit: 3, out: expect.stringMatching(/^left: 1 queued\nnote: .*conversations:write/m) })
+    expect(await d.warehouse.query('select status from writebacks')).toEqual([{ status: 'queued' }])
+    expect((await d.run(['push', '--quiet'])).exit).toBe(0)
+  })
+})
