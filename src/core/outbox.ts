@@ -106,6 +106,8 @@ export type Outbox = {
   readonly provenMessages: (lane: string) => Promise<ReadonlySet<string>>
   /** What the last correction before this one set the field to, if that was after this one was queued; undefined: none did. */
   readonly ownEdit: (one: Writeback, field: 'name' | 'email') => Promise<string | null | undefined>
+  /** What became of the last reply that was queued before it and together with it (one import, or one moment); null: there is none. */
+  readonly replyBefore: (one: Writeback) => Promise<Status | null>
   /** The visitor's conversation with that message, else the one with the newest; null: the mirror knows none. */
   readonly conversationOf: (visitor: string, messageId: string | null) => Promise<string | null>
   /** The last replies and notes that were settled, newest first, for the breaker. */

@@ -36,6 +36,7 @@ export function outboxOf(c: C): Outbox {
     noteMessage: (one, messageId) => noteMessage(c, one, messageId),
     provenMessages: (lane) => provenMessages(c, lane),
     ownEdit: (one, field) => ownEdit(c, one, field),
+    replyBefore: (one) => replyBefore(c, one),
     conversationOf: (visitor, messageId) => conversationOf(c, visitor, messageId),
     lastFates: (limit) => lastFates(c, limit),
     behaviours: () => readBehaviours(c as Context),
@@ -263,6 +264,16 @@ async function ownEdit(c: C, one: Writeback, field: 'name' | 'email'): Promise<s
     if (payload[field] !== undefined) return payload[field]
   }
   return undefined
+}
+
+async function replyBefore(c: C, one: Writeback): Promise<Status | null> {
+  const { rows } = await sql<{ status: Status }>`
+    select status from writebacks where project_id = ${c.project} and lane = ${one.lane} and operation = 'message'
+      and batch_id is not distinct from ${bound(c.kind, 'text', one.batchId)}
+      and (batch_id is not null or created_at = ${bound(c.kind, 'time', one.createdAt)})
+      and seq < (select seq from writebacks where project_id = ${c.project} and id = ${one.id})
+    order by seq desc limit 1`.execute(c.db)
+  return rows[0]?.status ?? null
 }
 
 async function conversationOf(c: C, visitor: string, messageId: string | null): Promise<string | null> {

@@ -11,9 +11,14 @@ export const handled: Craft<'handled'> = {
   idempotent: true,
   restMs: (verifyAfterMs) => verifyAfterMs / 10,
   guard: async (deps, one, wish) => {
+    const wanted = wish.payload.handled
+    // "Answer, then close": without the answer the customer would be left with nothing.
+    const reply = wanted ? await deps.outbox.replyBefore(one) : null
+    if (reply !== null && reply !== 'succeeded') {
+      return { go: false, happening: 'overtaken', why: `the reply that was queued before it did not go out (${reply})` }
+    }
     const conversation = await deps.get(conversationPath(one.target), {}, 'write')
     const handledAt = handledAtOf(conversation)
-    const wanted = wish.payload.handled
     if (wanted || wish.expect !== null) {
       const why = await newsSince(deps, one.target, conversation, seenBy(one, wish.expect, conversation))
       if (why !== null) return { go: false, happening: 'overtaken', why }

@@ -85,7 +85,8 @@ test('writes nothing where it must not, and goes on reading', async () => {
     schedules: { ...quiet.schedules, incremental: { kind: 'every', ms: 1000 } },
   })
   const warehouse = await office.open()
-  const [{ id }] = [...sandbox.truth('conversations')] as [{ id: string }]
+  const [first] = [...sandbox.truth('conversations')]
+  const id = first!.id
   await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
     values ('${sandbox.projectId}', 'handled', '${id}', '{"handled":true}')`)
   const worker = await startHere(configFor(office, [project]))

@@ -67,6 +67,19 @@ describe('a conversation is marked handled', () => {
   })
 })
 
+test('a conversation is not closed where the reply that was queued with it did not go out', async () => {
+  const o = await outgoing()
+  o.sandbox.fail({ kind: 'redirect', operation: 'sendMessage' })
+  const [c, d] = [o.conversation(0), o.conversation(1)]
+  await o.queue(
+    { operation: 'message', conversation_id: c, content: 'Solved.', sender_name: 'Ann' },
+    { operation: 'handled', conversation_id: c, handled: true },
+    { operation: 'handled', conversation_id: d, handled: true },
+  )
+  await o.push()
+  expect(await o.statuses()).toEqual(['failed', 'conflict', 'succeeded'])
+})
+
 describe('a correction of a visitor', () => {
   const rowOf = (o: Awaited<ReturnType<typeof outgoing>>, id: string) =>
     [...o.sandbox.truth('visitors')].find((row) => row.id === id)!.row as { name: string | null; email: string | null }
