@@ -56,6 +56,9 @@ const nexts: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>
     overtaken: 'conflict',
     unfit: 'failed',
     leaving: 'sending',
+    // One that was sent, and given up as lost, may turn up before it goes again.
+    found: 'succeeded',
+    unknowable: 'uncertain',
   },
   sending: {
     undone: 'queued',

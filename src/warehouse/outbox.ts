@@ -15,6 +15,7 @@ import { durably } from './durable.ts'
 import { decodeJson, decodeText } from './escape.ts'
 import { learn, readBehaviours } from './knowledge.ts'
 import { isDead, ownName } from './owner.ts'
+import type { Db } from './session.ts'
 
 /** How long a claim holds without a word; longer than anything done under one takes, waiting for the budget aside. */
 const leaseMs: Ms = 120_000
@@ -49,6 +50,15 @@ const isFirst = sql`not exists (select 1 from writebacks before where before.pro
   and before.lane = writebacks.lane and before.seq < writebacks.seq
   and before.status in (${sql.join(holding.map((status) => sql.lit(status)))}))`
 
+/** A retry or an approval may put one in front of one that is under way: that one is waited for. */
+const isAlone = sql`not exists (select 1 from writebacks other where other.project_id = writebacks.project_id
+  and other.lane = writebacks.lane and other.seq > writebacks.seq and other.status = 'sending')`
+
+/** One after the other in each lane, so that none of two that decide at the same moment misses the other's decision. */
+async function inLane(c: C, trx: Db, lane: RawBuilder<unknown>): Promise<void> {
+  if (c.kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${c.project} || ${lane}))`.execute(trx)
+}
+
 /** Nobody works on it: it has no owner, its owner is dead, or has not said a word for the length of a lease. */
 async function isFree(c: C, now: EpochMs): Promise<RawBuilder<unknown>> {
   const { rows } = await sql<{ owner: string }>`
@@ -62,7 +72,7 @@ async function ready(c: C, now: EpochMs, limit: number, of: Part = {}): Promise<
   const { rows } = await sql<Ready>`
     select id, lane, operation, status, batch_id as "batchId" from writebacks
     where project_id = ${c.project} and status in ('queued','sending') and (due_at is null or due_at <= ${now})
-      and ${isIn(of)} and ${await isFree(c, now)} and ${isFirst}
+      and ${isIn(of)} and ${await isFree(c, now)} and ${isFirst} and ${isAlone}
     order by seq limit ${limit}`.execute(c.db)
   return rows
 }
@@ -116,11 +126,12 @@ async function claim(c: C, id: string, owner: string, now: EpochMs): Promise<Wri
   const free = await isFree(c, now)
   return durably(c.db, c.kind, async (trx) => {
     const lock = c.kind === 'postgres' ? sql`for update` : sql``
+    await inLane(c, trx, sql`(select lane from writebacks where project_id = ${c.project} and id = ${id})`)
     const { rows } = await sql<Row>`
       select id, lane, operation, conversation_id, visitor_id, payload, status, attempts, batch_id, expect, created_at,
         expires_at, seen, evidence, epoch, owner from writebacks
       where project_id = ${c.project} and id = ${id} and status in ('queued','sending')
-        and (due_at is null or due_at <= ${now}) and ${free} and ${isFirst} ${lock}`.execute(trx)
+        and (due_at is null or due_at <= ${now}) and ${free} and ${isFirst} and ${isAlone} ${lock}`.execute(trx)
     const row = rows[0]
     if (row === undefined) return null
     const evidence = { ...readEvidence(c, row.evidence), ...senderOf(c, row) }
@@ -185,12 +196,13 @@ function leave(
 ): Promise<boolean> {
   const { sender: _, looks: __, ...rest } = { ...one.evidence, ...evidence }
   return durably(c.db, c.kind, async (trx) => {
+    await inLane(c, trx, bound(c.kind, 'text', one.lane))
     const { numAffectedRows } = await sql`
       update writebacks set status = 'sending', attempts = attempts + 1, sent_at = ${at(c, now)}, finished_at = null,
         error = null, step = 'it leaves', evidence = ${bound(c.kind, 'json', stringifyJson(rest as Json))},
         lease_until = ${bound(c.kind, 'integer', now + leaseMs)}, due_at = ${bound(c.kind, 'integer', dueAt)}
       where project_id = ${c.project} and id = ${one.id} and status = 'queued' and epoch = ${one.epoch}
-        and owner = ${owner} and attempts = ${one.attempts}`.execute(trx)
+        and owner = ${owner} and attempts = ${one.attempts} and ${isFirst} and ${isAlone}`.execute(trx)
     return numAffectedRows === 1n
   })
 }

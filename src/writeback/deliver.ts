@@ -11,7 +11,7 @@ import { attempt } from './attempt.ts'
 import { conclude } from './conclude.ts'
 import { crafts } from './crafts.ts'
 import { came, type Delivered, type Errand, type Guarded, type WritebackDeps } from './deps.ts'
-import { look } from './look.ts'
+import { look, lookAgain } from './look.ts'
 import { backOff } from './patience.ts'
 import { refresh } from './refresh.ts'
 
@@ -34,14 +34,27 @@ async function carry(errand: Errand): Promise<Delivered> {
   if (expiry !== undefined && expiry * 1000 <= deps.now()) {
     return came(await deps.outbox.settle(one, { happening: 'expired', why: `not to be sent after ${one.expiresAt}` }))
   }
+  const turnedUp = wasSent(errand) ? await lookAgain(errand) : null
+  if (turnedUp !== null) return turnedUp
   for (;;) {
     const lookedAt = deps.now()
     const guarded = await craft.guard(deps, one, wish).catch(aboutNobody)
     if (!guarded.go) return heldBack(errand, guarded)
     const attempted = await attempt(errand, guarded, lookedAt)
-    if (attempted === 'lost') return { kind: 'lost' }
+    if (attempted === 'lost') return letGo(errand)
     if (attempted !== 'stale') return conclude(errand, guarded, attempted)
   }
+}
+
+/** It was sent before, got no answer and was not there: it may have been late. */
+function wasSent({ one, craft }: Errand): boolean {
+  return !craft.idempotent && one.attempts > 0 && one.evidence.before !== undefined
+}
+
+/** Somebody decided otherwise, or put another one in front of it. */
+async function letGo({ deps, one }: Errand): Promise<Delivered> {
+  await deps.outbox.release(one, null)
+  return { kind: 'lost' }
 }
 
 /** Whoever looks at a conflict should see in the mirror what stands against it. */

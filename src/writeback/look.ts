@@ -1,6 +1,5 @@
 /** One that was sent and got no answer: looks what became of it. */
 import { CallFailed, describe, isRefusedByService } from '../core/failure.ts'
-import { never } from '../core/never.ts'
 import { came, type Delivered, type Errand, type Looked } from './deps.ts'
 import { looksNeeded, mostSendings } from './patience.ts'
 import { refresh } from './refresh.ts'
@@ -9,16 +8,19 @@ import { refresh } from './refresh.ts'
 export async function look(errand: Errand): Promise<Delivered> {
   const { deps, one, craft, wish } = errand
   const looked = await craft.look(deps, one, wish).catch(nowhere)
-  switch (looked.kind) {
-    case 'found':
-      return found(errand, looked)
-    case 'unknowable':
-      return came(await deps.outbox.settle(one, { happening: 'unknowable', why: looked.why }))
-    case 'absent':
-      return absent(errand)
-    default:
-      return never(looked)
-  }
+  return looked.kind === 'absent' ? absent(errand) : conclude(errand, looked)
+}
+
+async function conclude(errand: Errand, looked: Exclude<Looked, { kind: 'absent' }>): Promise<Delivered> {
+  if (looked.kind === 'found') return found(errand, looked)
+  return came(await errand.deps.outbox.settle(errand.one, { happening: 'unknowable', why: looked.why }))
+}
+
+/** Once more, just before it goes again; null: it is still not there. */
+export async function lookAgain(errand: Errand): Promise<Delivered | null> {
+  const { deps, one, craft, wish } = errand
+  const looked = await craft.look(deps, one, wish)
+  return looked.kind === 'absent' ? null : conclude(errand, looked)
 }
 
 /** Whom it was about is gone, and with it every trace. */

@@ -1,0 +1,117 @@
+/**
+ * How much of a key's writes a backlog of a thousand write-backs uses, guards included: 120 a minute as the service counts
+ * them, over three minutes after the first one. One process on SQLite, three on Postgres, and a worker, side by side.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readWish, type Wish } from '../src/core/wish.ts'
+import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
+import { openWarehouse } from '../src/warehouse/open.ts'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import { print } from './figures.ts'
+import { inFolder } from './folder.ts'
+import { ownSchema } from './own-schema.ts'
+import { launcher } from './sandbox.ts'
+
+const [writes, windowMs, windows, backlog] = [120, 60_000, 3, 1000]
+const size = { conversations: 400, visitors: 400, calls: 0 } as const
+
+type Crew = {
+  readonly name: string
+  readonly processes: number
+  readonly command: string
+  readonly databaseUrl: string
+}
+
+await inFolder(async (folder) => {
+  const postgres = await startPostgres()
+  const crews: Crew[] = [
+    { name: 'push, SQLite', processes: 1, command: 'push', databaseUrl: `sqlite:${folder}/push.db` },
+    { name: 'start, SQLite', processes: 1, command: 'start', databaseUrl: `sqlite:${folder}/start.db` },
+    { name: 'push, Postgres', processes: 3, command: 'push', databaseUrl: await ownSchema(postgres.url, 'push') },
+  ]
+  try {
+    const measured = await Promise.all(crews.map((crew) => measure(crew, folder)))
+    for (const [n, { used, most, refused, reads }] of measured.entries()) {
+      const { name, processes } = crews[n] as Crew
+      const worst = `at most ${most} in any minute, ${refused} refused, ${reads.toFixed(1)} reads a write`
+      print(`${processes} × ${name}: of the writes`, 100 * used, '%', worst)
+    }
+  } finally {
+    await postgres.stop()
+  }
+})
+
+async function measure({ processes, command, databaseUrl }: Crew, cwd: string) {
+  const sandbox = await startSandbox({ size, switches: { 'latency.after': 100, 'latency.spread': 0.5 } })
+  await fill(sandbox, databaseUrl)
+  const env = {
+    ...process.env,
+    DESKMIRROR_BASE_URL: sandbox.baseUrl,
+    DESKMIRROR_PROJECT_ID: sandbox.projectId,
+    DESKMIRROR_API_KEY: sandbox.key,
+    DESKMIRROR_DATABASE_URL: databaseUrl,
+    DESKMIRROR_HTTP: 'off',
+    // The worker mirrors nothing meanwhile.
+    ...Object.fromEntries(
+      ['INCREMENTAL', 'RECONCILE', 'ANALYTICS', 'AVAILABILITY'].map((round) => [`DESKMIRROR_SCHEDULE_${round}`, 'off']),
+    ),
+  }
+  const children = Array.from({ length: processes }, () =>
+    spawn(process.execPath, [launcher, command], { cwd, env, stdio: 'ignore' }),
+  )
+  try {
+    return await watch(sandbox)
+  } finally {
+    await Promise.all(children.map(end))
+    await sandbox.stop()
+  }
+}
+
+/** Replies, flags, notes and corrections, as they would be imported. */
+async function fill(sandbox: Sandbox, databaseUrl: string): Promise<void> {
+  const ids = (stream: 'conversations' | 'visitors') => [...sandbox.truth(stream)].map(({ id }) => id ?? '')
+  const [conversations, visitors] = [ids('conversations'), ids('visitors')]
+  const wishes = Array.from({ length: backlog }, (_, n): Wish => {
+    const [conversation_id, visitor_id] = [conversations[n % conversations.length], visitors[n % visitors.length]]
+    const lines = [
+      { operation: 'message', conversation_id, content: `Reply ${n}`, sender_name: 'Ann' },
+      { operation: 'handled', conversation_id, handled: true },
+      { operation: 'note', visitor_id, content: `Note ${n}` },
+      { operation: 'visitor', visitor_id, name: `Name ${n}` },
+    ]
+    const read = readWish(lines[n % lines.length])
+    if (!read.ok) throw new Error(read.why.join())
+    return read.wish
+  })
+  const warehouse = await openWarehouse(databaseUrl)
+  const how = { status: 'queued', batchId: null, createdBy: 'bench', expiresAt: null } as const
+  await warehouse.queueDesk(sandbox.projectId).enqueue(
+    (async function* () {
+      yield wishes
+    })(),
+    how,
+  )
+  await warehouse.close()
+}
+
+async function watch(sandbox: Sandbox) {
+  const sent = () => sandbox.log().filter(({ write }) => write)
+  while (sent().length === 0) await sleep(100)
+  // The first window begins with a burst that no later one has.
+  await sleep(windowMs)
+  const from = Date.now()
+  await sleep(windows * windowMs)
+  const { maxInWindow, byStatus } = sandbox.counts()
+  const arrived = sent().filter(({ arrivedAt }) => arrivedAt >= from).length
+  const reads = sandbox.log().filter(({ write, arrivedAt }) => !write && arrivedAt >= from).length / arrived
+  return { used: arrived / windows / writes, most: maxInWindow.writes, refused: byStatus['429'] ?? 0, reads }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill()
+  await exit
+}

@@ -1,0 +1,72 @@
+/** Who may act on a write-back, decided by the database alone. */
+import { describe, expect, test } from 'vitest'
+import { done, outgoing } from './outgoing.ts'
+
+for (const database of ['sqlite', 'postgres'] as const) {
+  describe(`the queue in ${database}`, () => {
+    const reply = (conversation_id: string, content: string) => ({
+      operation: 'message',
+      conversation_id,
+      content,
+      sender_name: 'Ann',
+    })
+
+    test('gives one write-back to one of many who want it, and lets it leave once', async () => {
+      const o = await outgoing({ database, mirrored: false })
+      const [id] = await o.queue(reply(o.conversation(0), 'Once.'))
+      const desks = await Promise.all(Array.from({ length: 4 }, () => o.place.open()))
+      const outboxes = desks.map((warehouse) => warehouse.outbox(o.sandbox.projectId))
+      const claims = await Promise.all(outboxes.map((outbox) => outbox.claim(id!, Date.now())))
+      const [one, ...others] = claims.filter((claim) => claim !== null)
+      expect(others).toEqual([])
+      const left = await Promise.all(outboxes.map((outbox) => outbox.leave(one!, {}, Date.now(), Date.now())))
+      expect(left.filter(Boolean)).toHaveLength(1)
+    })
+
+    test('lets nothing leave that was cancelled while it was looked at', async () => {
+      const o = await outgoing({ database, mirrored: false })
+      const [id] = await o.queue(reply(o.conversation(0), 'Never.'))
+      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const one = await outbox.claim(id!, Date.now())
+      expect(await o.warehouse.queueDesk(o.sandbox.projectId).cancel({}, 'a test')).toEqual([id])
+      expect(await outbox.leave(one!, {}, Date.now(), Date.now())).toBe(false)
+      expect(await o.statuses()).toEqual(['cancelled'])
+    })
+
+    test('keeps a lane in one pair of hands, also where one is put in front of another that is under way', async () => {
+      const o = await outgoing({ database, mirrored: false })
+      const desk = o.warehouse.queueDesk(o.sandbox.projectId)
+      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const [first] = await o.queue(reply(o.conversation(0), 'First.'))
+      await desk.cancel({}, 'a test')
+      const [second] = await o.queue(reply(o.conversation(0), 'Second.'))
+      const looking = await outbox.claim(second!, Date.now())
+      await desk.retry({ ids: [first!] }, 'a test')
+      expect(await outbox.leave(looking!, {}, Date.now(), Date.now())).toBe(false)
+      await outbox.release(looking!, null)
+      await desk.cancel({ ids: [first!] }, 'a test')
+      const sending = await outbox.claim(second!, Date.now())
+      expect(await outbox.leave(sending!, {}, Date.now(), Date.now() + 60_000)).toBe(true)
+      await desk.retry({ ids: [first!] }, 'a test')
+      expect(await outbox.ready(Date.now(), 10)).toEqual([])
+      expect(await outbox.claim(first!, Date.now())).toBeNull()
+      expect(await outbox.sent(sending!, { happening: 'accepted', why: 'a test' })).toBe('succeeded')
+      expect(await outbox.ready(Date.now(), 10)).toMatchObject([{ id: first }])
+    })
+
+    test('looks once more before it sends again: a reply may have been late', async () => {
+      const o = await outgoing({ database, mirrored: false })
+      const [id] = await o.queue(reply(o.conversation(0), 'Late.'))
+      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const one = (await outbox.claim(id!, Date.now()))!
+      await outbox.leave(one, { before: {} }, Date.now(), Date.now())
+      await outbox.sent(one, { happening: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
+      const looking = (await outbox.claim(id!, Date.now()))!
+      expect(await outbox.settle(looking, { happening: 'absent', why: 'a test' })).toBe('queued')
+      o.sandbox.mutate.agentReplies(o.conversation(0), 'Late.', 'Ann')
+      await o.push()
+      expect(await o.statuses()).toEqual(['succeeded'])
+      expect(done(o.sandbox)).toEqual([])
+    })
+  })
+}
