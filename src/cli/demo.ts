@@ -1,10 +1,10 @@
-/** `deskmirror demo`: a service double, a mirror of it, and what can be asked of the mirror. Needs no configuration. */
+/** `deskmirror demo`: a service double, a mirror of it, write-backs to it, and what can be asked. Needs no configuration. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import type { Config, ProjectConfig } from '../config.ts'
-import type { SyncReport } from '../core/report.ts'
+import type { PushReport, SyncReport } from '../core/report.ts'
 import { streamNames } from '../core/row.ts'
 import { defaultSchedules } from '../core/schedule.ts'
 import { secret } from '../core/secret.ts'
@@ -12,7 +12,10 @@ import { UserError } from '../core/user-error.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { type Answer, give } from './answer.ts'
 import { type Question, questions, rowCounts } from './demo-questions.ts'
+import { breakOneAnswer, fates, queueing } from './demo-writebacks.ts'
+import { worst } from './exit.ts'
 import { jsonOption, quietOption } from './options.ts'
+import { showPush } from './push.ts'
 import type { Shell } from './shell.ts'
 import { showSync } from './sync.ts'
 import { withHeader } from './table.ts'
@@ -23,7 +26,7 @@ type Asked = Question & { readonly rows: readonly Row[] }
 
 const examples = `
 Starts a service double in this process, mirrors it into an SQLite file, lets something happen in the service, mirrors
-again, and shows what is in the warehouse. Takes some seconds and leaves nothing behind.
+again, sends some replies, and shows what is in the warehouse. Takes some seconds and leaves nothing behind.
 
 Examples:
   $ deskmirror demo
@@ -58,7 +61,7 @@ async function told(shell: Shell, options: Options, service: Sandbox, path: stri
   const tell = (...lines: string[]) => {
     if (options.json !== true) shell.out(`${lines.join('\n')}\n`)
   }
-  const sync = syncing(shell, options, service, path)
+  const { sync, push } = means(shell, options, service, path)
   const { aMinuteOfWork } = await import('./demo-service.ts')
 
   tell(
@@ -81,29 +84,44 @@ async function told(shell: Shell, options: Options, service: Sandbox, path: stri
   tell(...showSync(second).lines)
   if (second.outcome === 'interrupted') return { document: { passes: [first, second] }, lines: [], exit: 1 }
 
-  const [counts, ...asked] = await ask(path, [rowCounts, ...questions])
+  tell('', 'Some answers are queued, by plain SQL:', ...queueing.map(indented))
+  await change(path, queueing)
+  breakOneAnswer(service)
+  tell(
+    '',
+    'and sent. One connection breaks just when its answer should come; so that reply is looked for, and not repeated:',
+  )
+  const pushed = await push()
+  tell(...showPush(pushed).lines)
+  if (pushed.outcome === 'interrupted') return { document: { passes: [first, second], pushed }, lines: [], exit: 1 }
+
+  const [counts, ...asked] = await ask(path, [rowCounts, fates, ...questions])
   if (counts !== undefined) tell('', `${counts.title}:`, ...asTable(counts.rows))
-  for (const it of asked)
-    tell('', `${it.title}:`, ...it.sql.split('\n').map((line) => `    ${line}`), ...asTable(it.rows))
+  for (const it of asked) tell('', `${it.title}:`, indented(it.sql), ...asTable(it.rows))
   return {
-    document: { passes: [first, second], tables: counts?.rows ?? [], questions: asked },
+    document: { passes: [first, second], pushed, tables: counts?.rows ?? [], questions: asked },
     lines: ['', ...nextSteps(options.keep)],
-    exit: showSync(second).exit,
+    exit: worst([showSync(second).exit, showPush(pushed).exit]),
   }
 }
 
-function syncing(shell: Shell, options: Options, service: Sandbox, path: string): () => Promise<SyncReport> {
+type Means = { readonly sync: () => Promise<SyncReport>; readonly push: () => Promise<PushReport> }
+
+function means(shell: Shell, options: Options, service: Sandbox, path: string): Means {
   const config = configFor(service, path)
   const display = shell.display(options.quiet === true)
   const signal = shell.interruptible(display)
   const log = shell.openLog(config, display)
   const { onProgress, onBudget } = display
-  return async () => {
-    const { syncProject } = await shell.work()
-    const [project] = config.projects
-    const more = { mode: 'incremental', streams: streamNames, wait: false, signal, onProgress, onBudget, log } as const
-    if (project === undefined) throw new Error('the demo has one project')
-    return syncProject(config, project, more).finally(display.end)
+  const [project] = config.projects
+  if (project === undefined) throw new Error('the demo has one project')
+  const more = { mode: 'incremental', streams: streamNames, wait: false, signal, onProgress, onBudget, log } as const
+  return {
+    sync: async () => (await shell.work()).syncProject(config, project, more).finally(display.end),
+    push: async () => {
+      const how = { signal, log, onBudget, onProgress: () => {}, despiteFailures: false }
+      return (await shell.work()).pushProject(config, project, how).finally(display.end)
+    },
   }
 }
 
@@ -120,7 +138,8 @@ function configFor(service: Sandbox, path: string): Config {
     reserve: 0,
     startDate: null,
     timeZone: 'UTC',
-    verifyAfterMs: 120_000,
+    // Two minutes are too long for whoever watches.
+    verifyAfterMs: 2000,
     resendReplies: true,
     approveOver: null,
     streams: streamNames,
@@ -152,6 +171,20 @@ async function ask(path: string, all: readonly Question[]): Promise<readonly Ask
   } finally {
     await warehouse.close()
   }
+}
+
+async function change(path: string, statements: readonly string[]): Promise<void> {
+  const { openWarehouse } = await import('../warehouse/open.ts')
+  const warehouse = await openWarehouse(`sqlite:${path}`)
+  try {
+    for (const statement of statements) await warehouse.query(statement)
+  } finally {
+    await warehouse.close()
+  }
+}
+
+function indented(text: string): string {
+  return text.replace(/^/gm, '    ')
 }
 
 function asTable(rows: readonly Row[]): string[] {
