@@ -28,7 +28,10 @@ export async function attempt(
     return { answer: await deps.send({ method: craft.method, path, body, lane: 'write' }, leave) }
   } catch (error) {
     if (!(error instanceof CallFailed)) throw error
-    if (told === 'stale' || told === 'lost') return told
+    if (told === 'stale' || told === 'lost') {
+      deps.log.debug({ event: 'writeback.held_back', id: one.id, why: told, waited_ms: deps.now() - lookedAt })
+      return told
+    }
     if (told === 'written') return { failure: error.failure }
     throw error
   }

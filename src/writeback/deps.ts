@@ -50,7 +50,7 @@ export type Going = Extract<Guarded, { go: true }>
 
 /** What looking for one that got no answer has shown. */
 export type Looked =
-  | { readonly kind: 'found'; readonly how: string; readonly messageId?: string; readonly learned?: Step['learned'] }
+  | { readonly kind: 'found'; readonly how: string; readonly messageId?: string }
   /** It is not there, and one more would not be a second one. */
   | { readonly kind: 'absent' }
   | { readonly kind: 'unknowable'; readonly why: string }
@@ -78,12 +78,9 @@ export type Craft<O extends Operation = Operation> = {
   readonly learned?: (sent: Json) => Step['learned']
   /** Brings what it is about into the mirror, as it is now. Throws CallFailed. */
   readonly refresh: (deps: WritebackDeps, one: Writeback) => Promise<void>
-  /** What an accepted one has become; `answer` as it came. Throws CallFailed. */
-  readonly recognize?: (deps: WritebackDeps, one: Writeback, wish: WishOf<O>, answer: Answer) => Promise<Recognized>
+  /** The message that an accepted one has become; null: that does not show. Throws CallFailed. */
+  readonly recognize?: (deps: WritebackDeps, one: Writeback, wish: WishOf<O>, answer: Answer) => Promise<string | null>
 }
-
-/** `messageId`: the message that a reply has become, as far as it shows. */
-export type Recognized = { readonly messageId?: string; readonly learned?: Step['learned'] }
 
 /** One write-back on its way. */
 export type Errand = {

@@ -4,7 +4,7 @@ import type { Writeback } from '../core/outbox.ts'
 import { moment, rfc3339, type Seconds } from '../core/time.ts'
 import { fieldsOf } from '../streams/row.ts'
 import type { WritebackDeps } from './deps.ts'
-import { isVisitor, readTalk, type Said } from './talk.ts'
+import { readTalk, type Said, sideOf } from './talk.ts'
 
 /** What the person saw: the conversation up to this second, or up to this message. */
 export type Seen = { readonly at: Seconds } | { readonly id: string }
@@ -32,17 +32,14 @@ export async function newsSince(
   const last = moment(fields?.lastMessageAt)
   if ('at' in seen) {
     if (last !== undefined && last <= seen.at) return null
-    if (
-      last !== undefined &&
-      typeof fields?.lastMessageSenderType === 'string' &&
-      isVisitor(fields.lastMessageSenderType)
-    )
+    if (last !== undefined && sideOf(fields?.lastMessageSenderType) === 'visitor')
       return `a visitor wrote at ${rfc3339(last)}, after ${rfc3339(seen.at)}`
   }
   const { said, whole } = await readTalk(deps, id, 'at' in seen ? seen.at : null)
   const from = 'at' in seen ? said.filter(({ at }) => (at ?? Number.POSITIVE_INFINITY) > seen.at) : after(said, seen.id)
   if (from === null) return `the message ${'id' in seen ? seen.id : ''} is not in the conversation`
-  const news = from.find(({ byVisitor }) => byVisitor)
+  // Whoever is not known to be on our side is taken for a visitor: that is the safe mistake.
+  const news = from.find(({ by }) => by !== 'ours')
   if (news !== undefined)
     return `a visitor wrote ${news.at === null ? 'since' : `at ${rfc3339(news.at)}`} (message ${news.id})`
   return whole ? null : 'the service does not show all messages, so a visitor may have written since'

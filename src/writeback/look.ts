@@ -29,11 +29,8 @@ function nowhere(error: unknown): Looked {
   return { kind: 'unknowable', why: describe(error.failure) }
 }
 
-async function found(
-  errand: Errand,
-  { how, messageId, learned = [] }: Extract<Looked, { kind: 'found' }>,
-): Promise<Delivered> {
-  const step = { happening: 'found', why: `no answer came, but ${how}`, evidence: { found: how }, learned } as const
+async function found(errand: Errand, { how, messageId }: Extract<Looked, { kind: 'found' }>): Promise<Delivered> {
+  const step = { happening: 'found', why: `no answer came, but ${how}`, evidence: { found: how } } as const
   const status = await errand.deps.outbox.settle(errand.one, messageId === undefined ? step : { ...step, messageId })
   if (status !== null) await refresh(errand, null)
   return came(status)

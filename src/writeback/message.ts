@@ -9,15 +9,12 @@ import type { Payload } from '../core/wish.ts'
 import { messages } from '../streams/messages.ts'
 import { fieldsOf } from '../streams/row.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
-import type { Craft, Recognized, WritebackDeps } from './deps.ts'
+import type { Craft, WritebackDeps } from './deps.ts'
 import { newsSince, seenBy } from './expectation.ts'
 import { readTalk, type Said } from './talk.ts'
 
 /** The clocks of a service's machines may differ by as much. */
 const slack: Seconds = 60
-
-/** Learned where the service shows replies otherwise than they were sent, or just so. */
-const echo = 'writebacks.echo'
 
 export const message: Craft<'message'> = {
   method: 'POST',
@@ -39,30 +36,29 @@ export const message: Craft<'message'> = {
     return { go: true, body: { content: payload.content, senderName: payload.sender_name }, before }
   },
   look: async (deps, one, { payload }) => {
-    const { before } = one.evidence
-    const { said, whole } = await readTalk(deps, one.target, moment(before?.since) ?? null)
-    const known = new Set(before?.ids)
-    const proven = await deps.outbox.provenMessages(one.lane)
-    const news = said.filter(({ id, byVisitor }) => !byVisitor && !known.has(id) && !proven.has(id))
-    const same = news.find((it) => isSame(it, payload))
+    const { news, whole } = await newsOf(deps, one)
+    const same = news.find((said) => isSame(said, payload))
     if (same !== undefined) {
-      const how = `it is in the conversation (message ${same.id})`
-      return { kind: 'found', how, messageId: same.id, learned: [asSent(same)] }
+      return { kind: 'found', how: `it is in the conversation (message ${same.id})`, messageId: same.id }
     }
     if (!whole) return { kind: 'unknowable', why: 'the service does not show all messages of the conversation' }
-    const stranger = news[0]
-    if (stranger !== undefined && (await deps.outbox.behaviours()).get(echo) !== 'as sent') {
-      const why = `message ${stranger.id} is new there and reads otherwise; it may be this one, as the service shows it`
-      return { kind: 'unknowable', why }
-    }
-    if ((await deps.outbox.behaviours()).get(echo) === 'otherwise') {
-      return { kind: 'unknowable', why: 'the service shows replies otherwise than they were sent' }
-    }
-    return { kind: 'absent' }
+    const other = news.find((said) => said.by !== 'visitor' && resembles(said.content, payload.content))
+    if (other === undefined) return { kind: 'absent' }
+    const why = `message ${other.id} is new there and much like it: it may be this one, as the service shows it`
+    return { kind: 'unknowable', why }
   },
   refresh: (deps, one) => refreshConversation(deps, one.target),
   recognize: async (deps, one, { payload }, answer) =>
     (await storeAnswer(deps, one, answer)) ?? (await findAnswered(deps, one, payload)),
+}
+
+/** What is in the conversation that was not there before it left, and is no proof of another one. */
+async function newsOf(deps: WritebackDeps, one: Writeback) {
+  const { before } = one.evidence
+  const talk = await readTalk(deps, one.target, moment(before?.since) ?? null)
+  const known = new Set(before?.ids)
+  const proven = await deps.outbox.provenMessages(one.lane)
+  return { ...talk, news: talk.said.filter(({ id }) => !known.has(id) && !proven.has(id)) }
 }
 
 function isSame({ content, senderName }: Said, payload: Payload['message']): boolean {
@@ -74,32 +70,32 @@ function plain(text: string | null): string {
   return (text ?? '').normalize('NFC').replace(/\s+/g, ' ').trim()
 }
 
-function asSent({ id }: Said) {
-  return { name: echo, value: 'as sent', evidence: `message ${id} reads as it was sent` }
+/** A service may show a text otherwise than it was sent: escaped, shortened, with a signature. */
+function resembles(shown: string | null, sent: string): boolean {
+  const words = (text: string) => {
+    const bare = text.normalize('NFKC').replace(/<[^>]*>|&#?\w+;/g, ' ')
+    return [...new Set(bare.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu))]
+  }
+  const [there, ours] = [words(shown ?? ''), words(sent)]
+  const fewer = Math.min(there.length, ours.length)
+  return fewer === 0 || there.filter((word) => ours.includes(word)).length >= fewer * 0.6
 }
 
 const documented = ['id', 'conversationId', 'senderType', 'kind', 'content', 'senderDisplayName', 'createdAt']
 
 /** What a write answers is not documented. Where it is the message, whole, it is stored as it came. */
-async function storeAnswer(deps: WritebackDeps, one: Writeback, answer: Answer): Promise<Recognized | null> {
+async function storeAnswer(deps: WritebackDeps, one: Writeback, answer: Answer): Promise<string | null> {
   const fields = fieldsOf(answer.data)
   if (fields === null || !documented.every((name) => name in fields)) return null
   if (fields.conversationId !== one.target) return null
   const { rows } = messages.rows([answer.data], one.target)
   await deps.mirror.commit({ stream: 'messages', rows, askedAt: answer.askedAt })
-  return { messageId: String(fields.id) }
+  return String(fields.id)
 }
 
-/** Looks which message it has become: for the mirror, and to learn whether replies show as they were sent. */
-async function findAnswered(deps: WritebackDeps, one: Writeback, payload: Payload['message']): Promise<Recognized> {
-  const known = (await deps.outbox.behaviours()).get(echo)
-  const { said } = await readTalk(deps, one.target, moment(one.evidence.before?.since) ?? null)
-  const before = new Set(one.evidence.before?.ids)
-  const proven = await deps.outbox.provenMessages(one.lane)
-  const news = said.filter(({ id, byVisitor }) => !byVisitor && !before.has(id) && !proven.has(id))
-  const same = news.find((it) => isSame(it, payload))
-  if (same !== undefined) return { messageId: same.id, learned: [asSent(same)] }
-  if (known !== undefined || news.length !== 1 || news[0] === undefined) return {}
-  const evidence = `message ${news[0].id} reads otherwise than it was sent`
-  return { messageId: news[0].id, learned: [{ name: echo, value: 'otherwise', evidence }] }
+/** Looks which message it has become, and brings it into the mirror. */
+async function findAnswered(deps: WritebackDeps, one: Writeback, payload: Payload['message']): Promise<string | null> {
+  const { news, rows, askedAt } = await newsOf(deps, one)
+  await deps.mirror.commit({ stream: 'messages', rows, askedAt })
+  return news.find((said) => isSame(said, payload))?.id ?? null
 }

@@ -9,10 +9,8 @@ import type { Errand } from './deps.ts'
  */
 export async function refresh({ deps, one, craft, wish }: Errand, answer: Answer | null): Promise<void> {
   try {
-    const { messageId, learned } =
-      (answer === null ? undefined : await craft.recognize?.(deps, one, wish, answer)) ?? {}
-    if (messageId !== undefined) await deps.outbox.noteMessage(one, messageId)
-    if (learned !== undefined) await deps.outbox.learn(learned)
+    const messageId = answer === null ? null : ((await craft.recognize?.(deps, one, wish, answer)) ?? null)
+    if (messageId !== null) await deps.outbox.noteMessage(one, messageId)
     await craft.refresh(deps, one)
   } catch (error) {
     if (!(error instanceof CallFailed)) throw error

@@ -3,7 +3,7 @@ import { readList } from '../api/pager.ts'
 import { recall } from '../core/knowledge.ts'
 import { everything } from '../core/position.ts'
 import type { MirrorRow } from '../core/row.ts'
-import { moment, type Seconds } from '../core/time.ts'
+import { type EpochMs, moment, type Seconds } from '../core/time.ts'
 import { messages } from '../streams/messages.ts'
 import type { WritebackDeps } from './deps.ts'
 
@@ -12,12 +12,18 @@ export type Said = {
   readonly at: Seconds | null
   readonly content: string | null
   readonly senderName: string | null
-  readonly byVisitor: boolean
+  readonly by: Side
 }
+
+/** Of the values only `agent` is documented. */
+export type Side = 'ours' | 'visitor' | 'unknown'
 
 export type Talk = {
   /** Oldest first, system events left out. */
   readonly said: readonly Said[]
+  /** The same and what else came, as rows for the mirror, with the moment they were asked for. */
+  readonly rows: readonly MirrorRow[]
+  readonly askedAt: EpochMs
   /** False: the service would not show all that was asked for. */
   readonly whole: boolean
 }
@@ -28,6 +34,7 @@ export async function readTalk(deps: WritebackDeps, conversation: string, since:
   const known = recall(list, await deps.outbox.behaviours())
   const range = since === null ? everything : { ...everything, lo: since }
   const rows = new Map<string, MirrorRow>()
+  const askedAt = deps.now()
   let whole = true
   for await (const read of readList(deps.get, { list, known, ranges: [range], lane: 'write' })) {
     const { rows: found, unreadable } = messages.rows(read.items, conversation)
@@ -36,7 +43,8 @@ export async function readTalk(deps: WritebackDeps, conversation: string, since:
     if (read.learned.length > 0) await deps.outbox.learn(read.learned)
   }
   const said = [...rows.values()].filter(isSaid).map(toSaid)
-  return { said: said.filter(({ at }) => since === null || at === null || at >= since).sort(byTime), whole }
+  const recent = said.filter(({ at }) => since === null || at === null || at >= since)
+  return { said: recent.sort(byTime), rows: [...rows.values()], askedAt, whole }
 }
 
 /** The documentation calls every other kind a system event. */
@@ -50,7 +58,7 @@ function toSaid({ columns }: MirrorRow): Said {
     at: moment(columns.created_at) ?? null,
     content: textOf(columns.content),
     senderName: textOf(columns.sender_display_name),
-    byVisitor: isVisitor(columns.sender_type),
+    by: sideOf(columns.sender_type),
   }
 }
 
@@ -58,11 +66,11 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Only `agent` is documented. Whoever is not known to be on our side is taken for a visitor: that is the safe mistake. */
-export function isVisitor(senderType: unknown): boolean {
-  return !/^(agent|human_agent|ai|ai_agent|assistant|bot|system|automation|operator|team|workflow)$/i.test(
-    String(senderType ?? ''),
-  )
+export function sideOf(senderType: unknown): Side {
+  const name = String(senderType ?? '').toLowerCase()
+  if (/^(agent|human_agent|ai|ai_agent|assistant|bot|system|automation|operator|team|workflow)$/.test(name))
+    return 'ours'
+  return /^(visitor|customer|user|end_?user|contact|guest|lead|client)$/.test(name) ? 'visitor' : 'unknown'
 }
 
 function byTime(a: Said, b: Said): number {

@@ -1,5 +1,5 @@
 /** Whatever happens between the request and its answer: what is concluded is true, and nothing arrives twice. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { FaultKind } from '../../src/sandbox/faults.ts'
 import { done, type Line, type Outgoing, outgoing } from './outgoing.ts'
 
@@ -134,4 +134,41 @@ test('every step stands in the log, with the request ids to quote', async () => 
   ])
   const asked = new Set(o.sandbox.log().map(({ requestId }) => requestId))
   expect(asked.has(log[2]!.requestId!) && asked.has(log[5]!.requestId!)).toBe(true)
+})
+
+test('a reply that shows in another guise is not sent again: a person looks', async () => {
+  const guises = [
+    ['Tom &amp; Jerry are on their way to you', 'Ann'],
+    ['Tom & Jerry are on their way to you', 'Ann of Support'],
+  ] as const
+  for (const [content, name] of guises) {
+    const o = await outgoing({ mirrored: false })
+    const [c] = o.conversations() as [string]
+    o.sandbox.fail({ kind: 'reset-before', operation: 'sendMessage' })
+    await o.queue({
+      operation: 'message',
+      conversation_id: c,
+      content: 'Tom & Jerry are on their way to you',
+      sender_name: 'Ann',
+    })
+    const pushing = o.push({ verifyAfterMs: 600 })
+    await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1))
+    o.sandbox.mutate.agentReplies(c, content, name)
+    await pushing
+    expect(await o.all()).toMatchObject([{ status: 'uncertain', error: expect.stringMatching(/much like it/) }])
+    expect(done(o.sandbox)).toEqual([])
+  }
+})
+
+test('somebody else’s word in the same minute is not taken for ours', async () => {
+  const o = await outgoing({ mirrored: false })
+  const [c] = o.conversations() as [string]
+  o.sandbox.fail({ kind: 'reset-before', operation: 'sendMessage' })
+  await o.queue({ operation: 'message', conversation_id: c, content: 'Your parcel left today.', sender_name: 'Ann' })
+  const pushing = o.push({ verifyAfterMs: 600 })
+  await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1))
+  o.sandbox.mutate.agentReplies(c, 'Can you tell me the number of the order?', 'Bo')
+  await pushing
+  expect(await o.statuses()).toEqual(['succeeded'])
+  expect(done(o.sandbox)).toHaveLength(1)
 })
