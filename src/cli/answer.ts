@@ -73,6 +73,14 @@ export function chosen(projects: readonly ProjectConfig[], name: string | undefi
   throw new UserError({ what: `there is no project ${name}`, why, next: 'name one of those', exitCode: 2 })
 }
 
+/** The one project that a command is about. `what`: what was not done, where it is not clear which. */
+export function theOne(projects: readonly ProjectConfig[], name: string | undefined, what: string): ProjectConfig {
+  const [project, ...others] = chosen(projects, name)
+  if (project !== undefined && others.length === 0) return project
+  const why = `this is about one project, and the configuration has ${projects.map((it) => it.name).join(', ')}`
+  throw new UserError({ what, why, next: 'name one of those with --project', exitCode: 2 })
+}
+
 function troubleDocument({ project, trouble }: ProjectTrouble) {
   return { project, error: errorDocument(trouble) }
 }

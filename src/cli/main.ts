@@ -13,6 +13,7 @@ import { tokenCommand } from './token.ts'
 import { troubleLines, troubleOf } from './trouble.ts'
 import { verifyCommand } from './verify.ts'
 import { version } from './version.ts'
+import { writebackCommand } from './writeback.ts'
 
 const examples = `
 Start here:
@@ -20,6 +21,10 @@ Start here:
   $ deskmirror check      what a real project needs, and how to get it
   $ deskmirror sync       mirror the project into SQLite, or into Postgres
   $ deskmirror start      the same by schedule, until stopped
+
+The other way:
+  $ deskmirror writeback import replies.csv     queue replies, handled flags, notes and corrections
+  $ deskmirror push                             send what is queued
 
 Configuration: variables (a file .env is read), or deskmirror.yaml for several projects; see docs/configuration.md.
 Exit code: 0 done · 1 failed, trying again may help · 2 a person must change something · 3 done, with stated gaps`
@@ -32,6 +37,7 @@ const program = new Command('deskmirror')
 const commands = [
   checkCommand,
   syncCommand,
+  writebackCommand,
   pushCommand,
   startCommand,
   statusCommand,
@@ -42,12 +48,14 @@ const commands = [
   demoCommand,
 ]
 for (const command of commands) program.addCommand(command(shell))
-for (const command of [program, ...program.commands]) {
-  command
-    .exitOverride()
-    .showHelpAfterError(`(deskmirror ${command === program ? '' : `${command.name()} `}--help shows what is possible)`)
-}
+prepare(program, 'deskmirror')
 program.parseAsync().catch(end)
+
+/** Every command, and those below it, throws its mistakes, and says where help is. */
+function prepare(command: Command, name: string): void {
+  command.exitOverride().showHelpAfterError(`(${name} --help shows what is possible)`)
+  for (const inner of command.commands) prepare(inner, `${name} ${inner.name()}`)
+}
 
 /** Help and version end well; everything else that the parser throws is a mistake in the call. */
 function end(error: unknown): void {

@@ -1,4 +1,5 @@
-/** What a command may touch of the world outside: the two streams, the configuration, the work itself. */
+/** What a command may touch of the world outside: the streams, the configuration, the work itself. */
+import { userInfo } from 'node:os'
 import type { Config, LogLevel } from '../config.ts'
 import { loadConfig, wantsStackTraces } from '../config.ts'
 import { createLog, type Logger } from '../log.ts'
@@ -9,7 +10,7 @@ import type { Display } from './display.ts'
 import { openDisplay } from './display.ts'
 import type { ExitCode } from './exit.ts'
 import { interruptible } from './interrupt.ts'
-import type { Work, WorkerRoom } from './work.ts'
+import type { QueueRoom, Work, WorkerRoom } from './work.ts'
 
 export type Shell = {
   /** Writes to standard output: the answer, and nothing else. */
@@ -28,6 +29,11 @@ export type Shell = {
   readonly interruptible: (display: Display) => AbortSignal
   /** Loaded only when a command really works, so that help and mistakes are answered at once. */
   readonly work: () => Promise<Work>
+  readonly queue: () => Promise<QueueRoom>
+  /** Standard input. */
+  readonly input: () => AsyncIterable<Uint8Array>
+  /** Who runs the command. */
+  readonly person: () => string
   /** From this call on, signals are for the worker to hear. */
   readonly daemon: () => Daemon
   readonly worker: () => Promise<WorkerRoom>
@@ -48,9 +54,21 @@ export function openShell(): Shell {
     stackTraces: () => wantsStackTraces(),
     interruptible: (display) => interruptible(display.say),
     work: () => import('../compose.ts'),
+    queue: async () => ({ ...(await import('../compose/queue.ts')), ...(await import('../compose/import.ts')) }),
+    input: () => process.stdin,
+    person,
     daemon,
     worker: () => import('../../jobs/worker.ts'),
     now: Date.now,
+  }
+}
+
+/** A container may run as a number that no user has. */
+function person(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`
   }
 }
 

@@ -2,8 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { stringifyJson } from '../core/json.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
-import { UserError } from '../core/user-error.ts'
-import { type Answer, chosen, give } from './answer.ts'
+import { type Answer, give, theOne } from './answer.ts'
 import { jsonOption, projectOption, wholeNumber } from './options.ts'
 import type { Shell } from './shell.ts'
 
@@ -45,8 +44,7 @@ export function tokenCommand(shell: Shell): Command {
 
 async function token(shell: Shell, options: Options): Promise<Answer> {
   const config = shell.loadConfig('service')
-  const [project, ...others] = chosen(config.projects, options.project)
-  if (project === undefined || others.length > 0) throw whichProject(config.projects.map(({ name }) => name))
+  const project = theOne(config.projects, options.project, 'no token was minted')
   const display = shell.display(true)
   const log = shell.openLog(config, display)
   const signal = shell.interruptible(display)
@@ -80,9 +78,4 @@ function lifetime(text: string): Seconds {
   const seconds = wholeNumber(text)
   if (seconds === 0) throw new InvalidArgumentError('Write a number of seconds, from 1.')
   return seconds
-}
-
-function whichProject(names: readonly string[]): UserError {
-  const why = `a token is for one project, and the configuration has ${names.join(', ')}`
-  return new UserError({ what: 'no token was minted', why, next: 'name one of those with --project', exitCode: 2 })
 }

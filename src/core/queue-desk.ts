@@ -2,7 +2,7 @@
 import type { Status } from './outbox-state.ts'
 import type { Operation, Wish } from './wish.ts'
 
-/** Which write-backs are meant; all that is given must fit. `ids` may be beginnings of ids, as lists show them. */
+/** Which write-backs are meant; all that is given must fit. */
 export type Filter = {
   readonly ids?: readonly string[]
   readonly batch?: string
@@ -67,6 +67,12 @@ export type QueueDesk = {
     how: Enqueue,
     digest?: string,
   ) => Promise<Enqueued | { readonly importedAs: string }>
+  /** The name of the import of the same bytes; null: there was none. */
+  readonly importedAs: (digest: string) => Promise<string | null>
+  /** Those of these refs that would not be queued once more. */
+  readonly knownRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>
+  /** The id of that name, else some of those that begin with it. */
+  readonly named: (beginning: string) => Promise<readonly string[]>
   readonly list: (filter: Filter, limit: number, afterSeq?: number) => Promise<readonly QueueEntry[]>
   readonly events: (id: string) => Promise<readonly QueueEvent[]>
   /** How many are in each state. */
@@ -74,12 +80,15 @@ export type QueueDesk = {
   /** Ids of what moved. What cannot move from where it is stays. */
   readonly approve: (filter: Filter, by: string) => Promise<readonly string[]>
   readonly cancel: (filter: Filter, by: string) => Promise<readonly string[]>
-  /** The person has looked at the mirror as it is now: what was seen before does not count any more. */
+  /** The person has looked at the mirror as it is now: what was seen before does not count any more, nor an expiry that has passed. */
   readonly retry: (filter: Filter, by: string) => Promise<readonly string[]>
   readonly resolve: (filter: Filter, as: 'arrived' | 'lost', by: string) => Promise<readonly string[]>
   /** Lanes whose first write-back is uncertain, and how many wait behind it. */
   readonly heldLanes: () => Promise<readonly HeldLane[]>
-  /** Rows that came by plain SQL without a project belong to this one, if the warehouse holds no other. How many did. */
+  /**
+   * Rows that came by plain SQL without a project belong to this one, if the warehouse holds no other. How many did. One
+   * whose ref was queued before is cancelled.
+   */
   readonly adopt: () => Promise<number>
 }
 

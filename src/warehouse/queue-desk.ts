@@ -7,7 +7,7 @@ import type { Wish } from '../core/wish.ts'
 import type { Context } from './context.ts'
 import { bound } from './dialect.ts'
 import { durably } from './durable.ts'
-import { decodeJson, encodeJson, encodeText } from './escape.ts'
+import { decodeJson, decodeText, encodeJson, encodeText } from './escape.ts'
 import { newId } from './identity.ts'
 import type { Db } from './session.ts'
 
@@ -16,6 +16,9 @@ type C = Pick<Context, 'db' | 'kind' | 'project' | 'clock'>
 export function queueDeskOf(c: C): QueueDesk {
   return {
     enqueue: (wishes, how, digest) => enqueue(c, wishes, how, digest),
+    importedAs: (digest) => importedBefore(c, c.db, digest),
+    knownRefs: (refs) => knownRefs(c, refs),
+    named: (beginning) => named(c, beginning),
     list: (filter, limit, afterSeq) => list(c, filter, limit, afterSeq),
     events: (id) => events(c, id),
     summary: (filter) => summary(c, filter),
@@ -61,6 +64,16 @@ async function importedBefore(c: C, trx: Db, digest: string): Promise<string | n
   return rows[0]?.batch_id ?? null
 }
 
+/** As `insert` takes them. */
+async function knownRefs(c: C, refs: readonly string[]): Promise<ReadonlySet<string>> {
+  if (refs.length === 0) return new Set()
+  const wanted = sql.join(refs.map((ref) => encodeText(c.kind, ref)))
+  const { rows } = await sql<{ ref: string }>`
+    select ref from writebacks where project_id = ${c.project} and ref in (${wanted})
+      and status not in ('failed','conflict')`.execute(c.db)
+  return new Set(rows.map(({ ref }) => decodeText(ref)))
+}
+
 /** As the database fills it in for a row that is new. */
 const laneOf = sql`case when excluded.operation in ('message','handled') then 'conversation/' || lower(excluded.conversation_id)
   else 'visitor/' || lower(excluded.visitor_id) end`
@@ -101,13 +114,18 @@ async function list(c: C, filter: Filter, limit: number, afterSeq = 0): Promise<
   const { rows } = await sql<Omit<QueueEntry, 'payload'> & { payload: string }>`
     select ${columns} from writebacks where project_id = ${c.project} and seq > ${afterSeq} and ${fits(filter)}
     order by seq limit ${limit}`.execute(c.db)
-  return rows.map((row) => ({ ...row, payload: JSON.parse(decodeJson(c.kind, row.payload)) }))
+  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
+  return rows.map((row) => ({
+    ...row,
+    payload: JSON.parse(decodeJson(c.kind, row.payload)),
+    ref: text(row.ref),
+    createdBy: text(row.createdBy),
+  }))
 }
 
 function fits({ ids, batch, statuses: wanted, operations, target }: Filter): RawBuilder<unknown> {
-  const beginnings = (ids ?? []).map((id) => sql`id like ${`${id.replace(/[%_\\]/g, '')}%`}`)
   const conditions = [
-    ...(ids === undefined ? [] : [beginnings.length === 0 ? sql`false` : sql`(${sql.join(beginnings, sql` or `)})`]),
+    ...(ids === undefined ? [] : [ids.length === 0 ? sql`false` : sql`id in (${sql.join(ids)})`]),
     ...(batch === undefined ? [] : [sql`batch_id = ${batch}`]),
     ...(wanted === undefined ? [] : [sql`status in (${sql.join(wanted)})`]),
     ...(operations === undefined ? [] : [sql`operation in (${sql.join(operations)})`]),
@@ -116,6 +134,16 @@ function fits({ ids, batch, statuses: wanted, operations, target }: Filter): Raw
       : [sql`lane in (${`conversation/${target.toLowerCase()}`}, ${`visitor/${target.toLowerCase()}`})`]),
   ]
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
+}
+
+async function named(c: C, beginning: string): Promise<string[]> {
+  if (beginning === '') return []
+  const pattern = `${beginning.replace(/[%_\\]/g, '\\$&')}%`
+  const { rows } = await sql<{ id: string }>`
+    select id from writebacks where project_id = ${c.project} and id like ${pattern} escape '\\'
+    order by case when id = ${beginning} then 0 else 1 end, seq limit 3`.execute(c.db)
+  const ids = rows.map(({ id }) => id)
+  return ids[0] === beginning ? [beginning] : ids
 }
 
 async function events(c: C, id: string): Promise<QueueEvent[]> {
@@ -139,16 +167,16 @@ async function move(c: C, happening: Happening, filter: Filter, why: string): Pr
     const to = next(from, happening)
     return to === null ? [] : [{ from, to }]
   })
+  const now = bound(c.kind, 'time', rfc3339(Math.floor(c.clock() / 1000)))
+  const again = sql`, evidence = null, expect = null, seen = ${seenNow(c, 'writebacks')},
+    expires_at = case when expires_at > ${now} then expires_at end`
   return durably(c.db, c.kind, async (trx) => {
     const moved: string[] = []
     for (const { from, to } of moves) {
-      const final = to !== 'queued'
-      const again =
-        happening === 'retried' ? sql`, evidence = null, expect = null, seen = ${seenNow(c, 'writebacks')}` : sql``
       const { rows } = await sql<{ id: string }>`
         update writebacks set status = ${to}, step = ${why}, error = ${to === 'failed' ? why : null}, epoch = epoch + 1,
           owner = null, lease_until = null, due_at = null,
-          finished_at = ${final ? bound(c.kind, 'time', rfc3339(Math.floor(c.clock() / 1000))) : sql`null`} ${again}
+          finished_at = ${to === 'queued' ? sql`null` : now} ${happening === 'retried' ? again : sql``}
         where project_id = ${c.project} and status = ${from} and ${fits(filter)} returning id`.execute(trx)
       moved.push(...rows.map(({ id }) => id))
     }
@@ -185,9 +213,19 @@ async function adopt(c: C): Promise<number> {
   return durably(c.db, c.kind, async (trx) => {
     const others = await sql`select 1 from sync_streams where project_id <> ${c.project} limit 1`.execute(trx)
     if (others.rows.length > 0) return 0
-    await sql`update writeback_events set project_id = ${c.project} where project_id = ''`.execute(trx)
-    const { numAffectedRows } =
-      await sql`update writebacks set project_id = ${c.project} where project_id = ''`.execute(trx)
+    // An id that is there already is the same row once more: it stays where it is, and nothing comes of it.
+    const mine = sql`project_id = '' and not exists (select 1 from writebacks same
+      where same.project_id = ${c.project} and same.id = writebacks.id)`
+    const known = sql`exists (select 1 from writebacks known
+      where known.project_id = ${c.project} and known.ref = writebacks.ref)`
+    await sql`update writeback_events set project_id = ${c.project} where project_id = '' and writeback_id in
+      (select id from writebacks where ${mine})`.execute(trx)
+    const why = 'its ref was queued before'
+    await sql`update writebacks set project_id = ${c.project}, ref = null, status = 'cancelled', step = ${why}, error = ${why},
+      finished_at = ${bound(c.kind, 'time', rfc3339(Math.floor(c.clock() / 1000)))} where ${mine} and ${known}`.execute(
+      trx,
+    )
+    const { numAffectedRows } = await sql`update writebacks set project_id = ${c.project} where ${mine}`.execute(trx)
     return Number(numAffectedRows ?? 0n)
   })
 }

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Display } from '../../src/cli/display.ts'
 import type { Shell } from '../../src/cli/shell.ts'
-import type { Work } from '../../src/cli/work.ts'
+import type { QueueRoom, Work } from '../../src/cli/work.ts'
 import type { Config } from '../../src/config.ts'
 import { loadConfig } from '../../src/config.ts'
 import { UserError } from '../../src/core/user-error.ts'
@@ -23,6 +23,16 @@ const nothing: Work = {
   migrateWarehouse: unasked,
 }
 
+const emptyDesk: QueueRoom = {
+  addWriteback: unasked,
+  listWritebacks: unasked,
+  eachWriteback: unasked,
+  showWriteback: unasked,
+  decideWritebacks: unasked,
+  importWritebacks: unasked,
+  previewImport: unasked,
+}
+
 /** Two projects, `shop` and `school`. */
 export function twoProjects(): Config {
   const env = { DESKMIRROR_BASE_URL: 'https://h', DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: 'key-of-shop' }
@@ -39,7 +49,7 @@ export function twoProjects(): Config {
 export async function runCommand(
   command: (shell: Shell) => Command,
   args: readonly string[],
-  work: Partial<Work>,
+  work: Partial<Work & QueueRoom>,
   options: { readonly signal?: AbortSignal; readonly now?: number } = {},
 ): Promise<Said> {
   const said = { exit: -1, out: '', err: '' }
@@ -69,6 +79,9 @@ export async function runCommand(
     stackTraces: () => false,
     interruptible: () => options.signal ?? new AbortController().signal,
     work: async () => ({ ...nothing, ...work }),
+    queue: async () => ({ ...emptyDesk, ...work }),
+    input: () => ReadableStream.from([]),
+    person: () => 'ada',
     daemon: () => {
       throw new Error('this test starts no worker')
     },

@@ -12,7 +12,19 @@ afterAll(() => {
   for (const folder of [nowhere, withDotenv]) rmSync(folder, { recursive: true })
 })
 
-const commands = ['check', 'sync', 'push', 'start', 'status', 'verify', 'token', 'migrate', 'sandbox', 'demo'] as const
+const commands = [
+  'check',
+  'sync',
+  'writeback',
+  'push',
+  'start',
+  'status',
+  'verify',
+  'token',
+  'migrate',
+  'sandbox',
+  'demo',
+] as const
 
 describe.concurrent('help', () => {
   test('names every command and the exit codes, on standard output', async () => {

@@ -1,0 +1,39 @@
+/** `deskmirror writeback`: the queue of what is to be written to the service. */
+import { Command } from 'commander'
+import type { Shell } from './shell.ts'
+import { addCommand } from './writeback/add.ts'
+import { approveCommand, cancelCommand, resolveCommand, retryCommand } from './writeback/decide.ts'
+import { importCommand } from './writeback/import.ts'
+import { listCommand } from './writeback/list.ts'
+import { showCommand } from './writeback/show.ts'
+
+const examples = `
+What is queued is sent by \`deskmirror push\`, or by a worker that runs: in order for each conversation and each visitor,
+within the rate, and never twice.
+
+Examples:
+  $ deskmirror writeback add handled --conversation 7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f
+  $ deskmirror writeback import replies.csv --dry-run
+  $ deskmirror writeback import replies.csv
+  $ deskmirror writeback list --status failed,conflict,uncertain
+  $ deskmirror writeback cancel --all`
+
+const subcommands = [
+  addCommand,
+  importCommand,
+  listCommand,
+  showCommand,
+  approveCommand,
+  cancelCommand,
+  retryCommand,
+  resolveCommand,
+]
+
+export function writebackCommand(shell: Shell): Command {
+  const command = new Command('writeback')
+    .summary('queue replies, handled flags, notes and corrections, and see what became of them')
+    .description('The queue of write-backs: what goes into it, what is in it, and what people decide about it.')
+    .addHelpText('after', examples)
+  for (const subcommand of subcommands) command.addCommand(subcommand(shell))
+  return command
+}

@@ -1,0 +1,18 @@
+/** Until when a write-back may be sent, as people say it on the command line. */
+import { InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from '../../core/rate.ts'
+import { type EpochMs, type Ms, rfc3339 } from '../../core/time.ts'
+
+export const expiresOption = () =>
+  new Option('--expires <duration>', 'not to be sent after so long, for example 24h').argParser(durationOf)
+
+function durationOf(text: string): Ms {
+  const ms = parseDuration(text)
+  if (ms === undefined || ms === 0) throw new InvalidArgumentError('Write a duration like 30m, 24h or 7d.')
+  return ms
+}
+
+/** RFC 3339; null = it never expires. */
+export function expiryAt(now: EpochMs, lasts: Ms | undefined): string | null {
+  return lasts === undefined ? null : rfc3339(Math.floor((now + lasts) / 1000))
+}

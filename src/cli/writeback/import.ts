@@ -1,0 +1,227 @@
+/** `deskmirror writeback import`: queues all lines of a file, or none; or shows what they would change. */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Config, ProjectConfig } from '../../config.ts'
+import type { ImportReport, Mistake, Preview, PreviewReport } from '../../core/queue-report.ts'
+import type { BudgetView } from '../../core/report.ts'
+import type { Ms } from '../../core/time.ts'
+import type { Format } from '../../writeback/lines.ts'
+import { type Answer, give, theOne } from '../answer.ts'
+import type { Display } from '../display.ts'
+import { jsonOption, projectOption, quietOption, wholeNumber } from '../options.ts'
+import { budgetText } from '../progress.ts'
+import { count, plural, printable } from '../readable.ts'
+import type { Shell } from '../shell.ts'
+import { aligned } from '../table.ts'
+import { expiresOption, expiryAt } from './expiry.ts'
+import { outlookLines } from './outlook.ts'
+
+type Options = {
+  readonly format: Format
+  readonly expires?: Ms
+  readonly dryRun?: true
+  readonly limit: number
+  readonly project?: string
+  readonly quiet?: true
+  readonly json?: true
+}
+
+const examples = `
+A line is one write-back, as JSON or as CSV with a header:
+  {"operation":"message","conversation_id":"…","content":"…","sender_name":"…"}
+  {"operation":"handled","conversation_id":"…","handled":true}
+  {"operation":"note","visitor_id":"…","content":"…"}
+  {"operation":"visitor","visitor_id":"…","name":"…","email":"…"}     a field left out is kept, null clears it
+Optional in each: ref (your own key, never queued twice), expect (the last message that you saw), expires_at.
+
+All lines are checked before one is queued. The same file twice queues nothing twice.
+
+Examples:
+  $ deskmirror writeback import replies.csv --dry-run
+  $ deskmirror writeback import replies.csv --expires 24h
+  $ jq -c … export.json | deskmirror writeback import -
+
+Exit code: 0 queued, or was before · 1 failed, trying again may help · 2 lines with mistakes, nothing is queued ·
+3 of a dry run: some lines would not be sent`
+
+export function importCommand(shell: Shell): Command {
+  return new Command('import')
+    .summary('queue all lines of a file, or none')
+    .description('Queues all lines of a file (JSON Lines or CSV), or none.')
+    .argument('<file>', 'the file; - reads standard input')
+    .addOption(
+      new Option('--format <format>', 'of the file; auto looks at how it begins')
+        .choices(['auto', 'jsonl', 'csv'])
+        .default('auto'),
+    )
+    .addOption(expiresOption())
+    .option('--dry-run', 'queue nothing, and show what would change in the records as they are now')
+    .option('--limit <n>', 'of a dry run: how many lines to look at in the service', atMost, 200)
+    .addOption(projectOption())
+    .addOption(quietOption())
+    .addOption(jsonOption())
+    .addHelpText('after', examples)
+    .action((file: string, options: Options) => give(shell, options.json === true, () => run(shell, file, options)))
+}
+
+function atMost(text: string): number {
+  const lines = wholeNumber(text)
+  if (lines > 100_000) throw new InvalidArgumentError('Write a number up to 100000.')
+  return lines
+}
+
+async function run(shell: Shell, file: string, options: Options): Promise<Answer> {
+  const config = shell.loadConfig(options.dryRun === true ? 'service' : 'mirror')
+  const project = theOne(config.projects, options.project, 'nothing was queued')
+  const display = shell.display(options.quiet === true)
+  const given = {
+    source: file === '-' ? shell.input() : file,
+    name: file === '-' ? null : file,
+    format: options.format,
+    expiresAt: expiryAt(shell.now(), options.expires),
+  }
+  const work = options.dryRun === true ? look : queue
+  return work(shell, config, project, { display, given, options }).finally(display.end)
+}
+
+type Given = {
+  readonly source: string | AsyncIterable<Uint8Array>
+  readonly name: string | null
+  readonly format: Format
+  readonly expiresAt: string | null
+}
+type Call = { readonly display: Display; readonly given: Given; readonly options: Options }
+
+async function queue(shell: Shell, config: Config, project: ProjectConfig, { display, given }: Call): Promise<Answer> {
+  const { importWritebacks } = await shell.queue()
+  const report = await importWritebacks(config, project, given, {
+    createdBy: shell.person(),
+    expiresAt: given.expiresAt,
+    onProgress: (doing, lines) => display.onLine(`${plural(lines, 'line')} ${doing}`),
+  })
+  return showImport(report, project)
+}
+
+async function look(
+  shell: Shell,
+  config: Config,
+  project: ProjectConfig,
+  { display, given, options }: Call,
+): Promise<Answer> {
+  const { previewImport } = await shell.queue()
+  const log = shell.openLog(config, display)
+  const signal = shell.interruptible(display)
+  let looked = 0
+  let budget: BudgetView | null = null
+  const tell = () =>
+    display.onLine(`${plural(looked, 'line')} looked at${budget === null ? '' : `   ${budgetText(budget)}`}`)
+  const report = await previewImport(config, project, given, {
+    limit: options.limit,
+    expiresAt: given.expiresAt,
+    signal,
+    log,
+    onProgress: (lines) => {
+      looked = lines
+      tell()
+    },
+    onBudget: (view) => {
+      budget = view
+      tell()
+    },
+  })
+  return showPreview(report, project)
+}
+
+export function showImport(report: ImportReport, project: ProjectConfig): Answer {
+  if (report.outcome === 'mistaken') return mistaken(report)
+  if (report.outcome === 'imported before') return importedBefore(report)
+  const { batch, queued, known, outcome } = report
+  const before = known === 0 ? [] : [`${count(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]
+  if (batch === null) {
+    return {
+      document: report,
+      lines: [`queued nothing${known === 0 ? ': the file has no lines' : ''}`, ...before],
+      exit: 0,
+    }
+  }
+  const approve = `${queued === 1 ? 'it waits' : 'they wait'} for approval: deskmirror writeback approve --batch ${batch}`
+  const [takes = '', next = ''] = outlookLines(report, project)
+  const head = `queued ${count(queued)} as ${batch}`
+  return { document: report, lines: [head, ...before, takes, outcome === 'draft' ? approve : next], exit: 0 }
+}
+
+function importedBefore(report: { readonly batch: string }): Answer {
+  const { batch } = report
+  const lines = [
+    `queued nothing: this file was imported as ${batch}`,
+    `see: deskmirror writeback list --batch ${batch}`,
+  ]
+  return { document: report, lines, exit: 0 }
+}
+
+/** More than a person reads are counted. */
+const shown = 20
+
+function mistaken(report: { readonly mistaken: number; readonly mistakes: readonly Mistake[] }): Answer {
+  const told = report.mistakes.flatMap(({ line, why }) => why.map((one) => `line ${line}: ${one}`))
+  const beyond = report.mistaken - Math.min(shown, report.mistakes.length)
+  const lines = report.mistakes.slice(0, shown).reduce((sum, { why }) => sum + why.length, 0)
+  const more =
+    beyond > 0 ? [`… and ${plural(beyond, 'line')} more${report.mistaken > 100 ? '' : '; --json lists them'}`] : []
+  const error = {
+    what: `nothing is queued, as ${plural(report.mistaken, 'line')} ${report.mistaken === 1 ? 'has a mistake' : 'have mistakes'}`,
+    why: [...told.slice(0, lines), ...more].join('\n'),
+    next: 'mend them, and import the file again',
+    exitCode: 2,
+  } as const
+  return { document: { error, ...report }, lines: [], exit: 2, troubles: [error] }
+}
+
+const marks: Readonly<Record<Preview['would'], string>> = {
+  change: '',
+  send: '',
+  nothing: '',
+  known: 'not queued: ',
+  conflict: 'conflict: ',
+  fail: 'would fail: ',
+  unknown: '',
+}
+
+export function showPreview(report: PreviewReport, project: ProjectConfig): Answer {
+  if (report.outcome === 'mistaken') return mistaken(report)
+  if (report.outcome === 'imported before') return importedBefore(report)
+  const { lines, beyond, draft } = report
+  const rows = lines.map(({ line, operation, target, would, detail, after }) => [
+    `line ${line}`,
+    operation,
+    target,
+    `${marks[would]}${detail}${after === null ? '' : ` (after line ${after})`}`,
+  ])
+  const [takes = ''] = outlookLines(report, project)
+  return {
+    document: report,
+    lines: [
+      ...aligned(rows),
+      ...(beyond > 0 ? [`… and ${plural(beyond, 'line')} more, not looked at; --limit looks at more`] : []),
+      totals(lines),
+      takes,
+      ...(draft ? ['it would wait for approval'] : []),
+      'nothing was queued',
+    ].map(printable),
+    exit: lines.some(({ would }) => would === 'conflict' || would === 'fail') ? 3 : 0,
+  }
+}
+
+function totals(lines: readonly Preview[]): string {
+  const would = Map.groupBy(lines, (it) => it.would)
+  const names: Readonly<Record<Preview['would'], string>> = {
+    change: 'to change',
+    send: 'to send',
+    nothing: 'so already',
+    known: 'queued before',
+    conflict: 'in conflict',
+    fail: 'not possible',
+    unknown: 'unknown',
+  }
+  const parts = [...would].map(([what, some]) => `${count(some.length)} ${names[what]}`)
+  return parts.length === 0 ? 'no lines looked at' : parts.join(', ')
+}

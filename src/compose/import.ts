@@ -1,0 +1,159 @@
+/** Imports of write-backs with real parts: all of a file or none, and what it would change. */
+import type { Config, ProjectConfig } from '../config.ts'
+import { CallFailed } from '../core/failure.ts'
+import type { QueueDesk } from '../core/queue-desk.ts'
+import type { ImportReport, PreviewReport } from '../core/queue-report.ts'
+import type { BudgetView } from '../core/report.ts'
+import type { Logger } from '../log.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import { checkLines } from '../writeback/check.ts'
+import {
+  digestOf,
+  type Import,
+  type ImportOptions,
+  importWishes,
+  isOver,
+  linesOf,
+  rowsOf,
+} from '../writeback/import.ts'
+import type { Line } from '../writeback/line.ts'
+import { type PreviewDeps, preview, type Wished } from '../writeback/preview.ts'
+import { spooled } from '../writeback/spool.ts'
+import { withBudgets } from './opened.ts'
+import { outlook, unsettled, withQueue } from './queue.ts'
+import { connect, stoppedError } from './service.ts'
+import { writebackDeps } from './writebacks.ts'
+
+export type ImportSource = Pick<Import, 'name' | 'format'> & {
+  /** A path, or what can be read only once. */
+  readonly source: string | AsyncIterable<Uint8Array>
+}
+
+/** All lines of a file, or none. Throws UserError where it cannot be read. */
+export function importWritebacks(
+  config: Config,
+  project: ProjectConfig,
+  given: ImportSource,
+  options: Omit<ImportOptions, 'approveOver'>,
+): Promise<ImportReport> {
+  const { name } = project
+  return withSpooled(given, (file) =>
+    withQueue(config, project, async (desk, warehouse): Promise<ImportReport> => {
+      const ahead = await unsettled(desk)
+      const done = await importWishes(desk, file, { ...options, approveOver: project.approveOver })
+      switch (done.kind) {
+        case 'mistaken':
+          return {
+            outcome: 'mistaken',
+            project: name,
+            mistaken: done.checked.mistaken,
+            mistakes: done.checked.mistakes,
+          }
+        case 'imported before':
+          return { outcome: 'imported before', project: name, batch: done.batch }
+        case 'queued': {
+          const { status, queued, known } = done
+          const batch = queued === 0 ? null : done.batch
+          return {
+            outcome: status,
+            project: name,
+            batch,
+            queued,
+            known,
+            ...(await outlook(warehouse, project, ahead, queued)),
+          }
+        }
+      }
+    }),
+  )
+}
+
+export type PreviewOptions = {
+  /** Lines whose records are looked at. */
+  readonly limit: number
+  readonly expiresAt: string | null
+  readonly signal: AbortSignal
+  readonly onProgress: PreviewDeps['onProgress']
+  readonly onBudget: (budget: BudgetView) => void
+  readonly log: Logger
+}
+
+/** What an import would change. Queues nothing and sends nothing. Throws UserError: denied, nobody answers. */
+export function previewImport(
+  config: Config,
+  project: ProjectConfig,
+  given: ImportSource,
+  options: PreviewOptions,
+): Promise<PreviewReport> {
+  const { name } = project
+  return withSpooled(given, (file) =>
+    withQueue(config, project, async (desk, warehouse): Promise<PreviewReport> => {
+      const batch = await desk.importedAs(digestOf(file))
+      if (batch !== null) return { outcome: 'imported before', project: name, batch }
+      const checked = await checkLines(linesOf(file))
+      const { mistaken, mistakes } = checked
+      if (mistaken > 0) return { outcome: 'mistaken', project: name, mistaken, mistakes }
+      const rows = rowsOf(checked)
+      const wished = await firstOf(linesOf(file), options.limit)
+      return {
+        outcome: 'looked',
+        project: name,
+        ...(await looked(config, project, { desk, warehouse }, wished, options)),
+        beyond: rows - wished.length,
+        draft: isOver(rows, project.approveOver),
+        ...(await outlook(warehouse, project, await unsettled(desk), rows)),
+      }
+    }),
+  )
+}
+
+type Room = { readonly desk: QueueDesk; readonly warehouse: Warehouse }
+
+function looked(
+  config: Config,
+  project: ProjectConfig,
+  { desk, warehouse }: Room,
+  wished: readonly Wished[],
+  { signal, log, expiresAt, onProgress, onBudget }: PreviewOptions,
+) {
+  return withBudgets(config, warehouse, log, async (budgets) => {
+    const service = connect({ ...project, readOnly: true }, budgets.of(project), { signal, log })
+    const { mirror: _, ...deps } = writebackDeps(warehouse, project, service, log)
+    const mirror = warehouse.mirror(project.projectId)
+    const told = (count: number) => {
+      onProgress(count)
+      service.budget.view().then(onBudget, () => {})
+    }
+    const { rawOf } = mirror
+    const { knownRefs } = desk
+    try {
+      const lines = await preview({ ...deps, mirror, rawOf, knownRefs, expiresAt, onProgress: told }, wished)
+      return { lines, requests: service.client.requests() }
+    } catch (error) {
+      if (!(error instanceof CallFailed) || error.failure.kind === 'aborted') throw error
+      throw stoppedError(project, error.failure)
+    } finally {
+      await service.client.close()
+    }
+  })
+}
+
+/** Nothing behind the last one is read, as nothing depends on it. */
+async function firstOf(lines: AsyncIterable<Line>, limit: number): Promise<readonly Wished[]> {
+  const first: Wished[] = []
+  if (limit === 0) return first
+  for await (const { line, read } of lines) {
+    if (read.ok) first.push({ line, wish: read.wish })
+    if (first.length >= limit) break
+  }
+  return first
+}
+
+async function withSpooled<T>({ source, name, format }: ImportSource, work: (file: Import) => Promise<T>): Promise<T> {
+  const file = await spooled(source)
+  try {
+    return await work({ spooled: file, name, format })
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,90 @@
+/** What people decide about write-backs that are queued: which are meant, what moves, and why the rest stays. */
+import { type Happening, next, type Status, statuses } from '../core/outbox-state.ts'
+import type { Filter, QueueDesk } from '../core/queue-desk.ts'
+import type { MoveReport } from '../core/queue-report.ts'
+import { UserError } from '../core/user-error.ts'
+
+export type Decision = Extract<Happening, 'approved' | 'cancelled' | 'retried' | 'arrived' | 'lost'>
+
+/** `ids` may be beginnings of ids. Nothing moves where one means nothing, or several: then it throws UserError. */
+export async function decide(
+  desk: QueueDesk,
+  decision: Decision,
+  meant: Filter,
+  by: string,
+): Promise<Omit<MoveReport, 'project'>> {
+  const filter = meant.ids === undefined ? meant : { ...meant, ids: await meantIds(desk, meant.ids) }
+  if (meant.batch !== undefined && (await desk.list({ batch: meant.batch }, 1)).length === 0)
+    throw noSuch(`of the batch ${meant.batch}`)
+  const before = await desk.summary(filter)
+  const moved = await moves[decision](desk, filter, by)
+  const stayed =
+    filter.ids === undefined ? staying(before, decision) : await stayingOf(desk, filter.ids, new Set(moved), decision)
+  return { moved: moved.length, ids: moved.slice(0, 1000), stayed }
+}
+
+const moves: Readonly<Record<Decision, (desk: QueueDesk, filter: Filter, by: string) => Promise<readonly string[]>>> = {
+  approved: (desk, filter, by) => desk.approve(filter, by),
+  cancelled: (desk, filter, by) => desk.cancel(filter, by),
+  retried: (desk, filter, by) => desk.retry(filter, by),
+  arrived: (desk, filter, by) => desk.resolve(filter, 'arrived', by),
+  lost: (desk, filter, by) => desk.resolve(filter, 'lost', by),
+}
+
+export async function meantIds(desk: QueueDesk, beginnings: readonly string[]): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const beginning of beginnings) {
+    const [id, ...others] = await desk.named(beginning)
+    if (id === undefined) throw noSuch(`with the id ${beginning}`)
+    if (others.length > 0) throw ambiguous(beginning, [id, ...others])
+    found.push(id)
+  }
+  return [...new Set(found)]
+}
+
+function staying(before: Readonly<Partial<Record<Status, number>>>, decision: Decision): MoveReport['stayed'] {
+  return statuses.flatMap((status) => {
+    const count = before[status] ?? 0
+    return count === 0 || next(status, decision) !== null
+      ? []
+      : [{ id: null, status, count, why: whyStays(status, decision) }]
+  })
+}
+
+async function stayingOf(
+  desk: QueueDesk,
+  ids: readonly string[],
+  moved: ReadonlySet<string>,
+  decision: Decision,
+): Promise<MoveReport['stayed']> {
+  const left = ids.filter((id) => !moved.has(id))
+  const entries = left.length === 0 ? [] : await desk.list({ ids: left }, left.length)
+  return entries.map(({ id, status }) => ({ id, status, count: 1, why: whyStays(status, decision) }))
+}
+
+/** Why it cannot move from where it is, and what can be done instead. */
+function whyStays(status: Status, decision: Decision): string {
+  if (status === 'sending') return 'it may have left already; what became of it is found out by itself'
+  if (status === 'uncertain') return 'say first what became of it: deskmirror writeback resolve ID --arrived, or --lost'
+  if (decision === 'arrived' || decision === 'lost') return 'its fate is no question'
+  if (status === 'succeeded') return 'it has arrived, and cannot be taken back'
+  if (status === 'draft') return 'it waits for approval: deskmirror writeback approve'
+  if (status === 'queued') return 'it is queued already'
+  if (decision === 'cancelled') return 'it is not going to be sent'
+  return 'deskmirror writeback retry sends it again'
+}
+
+function noSuch(what: string): UserError {
+  const why = `there is no write-back ${what}`
+  return new UserError({
+    what: 'nothing was changed',
+    why,
+    next: '`deskmirror writeback list` shows them',
+    exitCode: 2,
+  })
+}
+
+function ambiguous(beginning: string, ids: readonly string[]): UserError {
+  const why = `several ids begin with ${beginning}: ${ids.join(', ')}${ids.length > 2 ? ', …' : ''}`
+  return new UserError({ what: 'nothing was changed', why, next: 'write more of the id', exitCode: 2 })
+}

@@ -1,0 +1,200 @@
+/**
+ * What an import would change, told against the live records: each target is read once, and the guards are asked as they
+ * would be just before sending. Nothing is queued and nothing is sent. What the mirror shows now counts as seen.
+ */
+import pMap from 'p-map'
+import type { Answer, Get } from '../core/call.ts'
+import { CallFailed, describe, isRefusedByService } from '../core/failure.ts'
+import { parseJson } from '../core/json.ts'
+import { never } from '../core/never.ts'
+import type { Seen, Writeback } from '../core/outbox.ts'
+import type { Preview } from '../core/queue-report.ts'
+import { type EpochMs, moment, rfc3339 } from '../core/time.ts'
+import type { Wish } from '../core/wish.ts'
+import { fieldsOf } from '../streams/row.ts'
+import { visitors } from '../streams/visitors.ts'
+import { conversationPath } from './conversation.ts'
+import { crafts } from './crafts.ts'
+import type { Guarded, WritebackDeps } from './deps.ts'
+
+/** A line of an import that has no mistake. */
+export type Wished = { readonly line: number; readonly wish: Wish }
+
+export type PreviewDeps = WritebackDeps & {
+  /** The mirror's rows as they came, by their ids. */
+  readonly rawOf: (stream: 'conversations' | 'visitors', ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
+  /** Those of the refs that were queued before. */
+  readonly knownRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Expiry of those that name none. */
+  readonly expiresAt: string | null
+  readonly onProgress: (looked: number) => void
+}
+
+/** How many lines are looked at side by side. */
+const atOnce = 6
+
+/** Throws CallFailed where the service does not answer, or denies the key. */
+export async function preview(deps: PreviewDeps, wished: readonly Wished[]): Promise<readonly Preview[]> {
+  const looking: PreviewDeps = { ...deps, get: remembering(deps.get), outbox: withoutTrace(deps) }
+  const seen = await whatIsSeen(deps, wished)
+  const known = await deps.knownRefs(wished.flatMap(({ wish }) => wish.ref ?? []))
+  let looked = 0
+  const previews = await pMap(
+    wished,
+    async (it) => {
+      const told = await previewOf(looking, it, seen.get(it.wish.target) ?? null, known)
+      looked += 1
+      deps.onProgress(looked)
+      return told
+    },
+    { concurrency: atOnce },
+  )
+  return inOrder(previews)
+}
+
+/** The same record is read once, however many lines are about it. */
+function remembering(get: Get): Get {
+  const answers = new Map<string, Promise<Answer>>()
+  return (path, query) => {
+    const key = `${path} ${JSON.stringify(query)}`
+    const answer = answers.get(key) ?? get(path, query, 'fresh')
+    answers.set(key, answer)
+    return answer
+  }
+}
+
+/** None of these has a place in the queue, and nothing is to be written down. */
+function withoutTrace({ outbox }: PreviewDeps): WritebackDeps['outbox'] {
+  return { ...outbox, ownEdit: async () => undefined, learn: async () => {} }
+}
+
+async function whatIsSeen(deps: PreviewDeps, wished: readonly Wished[]): Promise<ReadonlyMap<string, Seen>> {
+  const [about, rest] = [
+    wished.filter(({ wish }) => isOfConversation(wish)),
+    wished.filter(({ wish }) => !isOfConversation(wish)),
+  ]
+  const idsOf = (some: readonly Wished[]) => [...new Set(some.map(({ wish }) => wish.target))]
+  const raws = [...(await deps.rawOf('conversations', idsOf(about))), ...(await deps.rawOf('visitors', idsOf(rest)))]
+  return new Map(raws.map(([id, raw]) => [id, seenIn(raw)]))
+}
+
+function seenIn(raw: string): Seen {
+  const fields = fieldsOf(parseJson(raw))
+  const text = (value: unknown) => (typeof value === 'string' ? value : null)
+  return { last_message_at: text(fields?.lastMessageAt), name: text(fields?.name), email: text(fields?.email) }
+}
+
+function isOfConversation({ operation }: Pick<Wish, 'operation'>): boolean {
+  return operation === 'message' || operation === 'handled'
+}
+
+type Told = Pick<Preview, 'would' | 'detail'>
+
+async function previewOf(
+  deps: PreviewDeps,
+  { line, wish }: Wished,
+  seen: Seen | null,
+  known: ReadonlySet<string>,
+): Promise<Preview> {
+  const { operation, target } = wish
+  return { line, operation, target, ...(await told(deps, wish, seen, known)), after: null }
+}
+
+async function told(deps: PreviewDeps, wish: Wish, seen: Seen | null, known: ReadonlySet<string>): Promise<Told> {
+  const { target, ref } = wish
+  if (ref !== null && known.has(ref)) return { would: 'known', detail: `its ref ${ref} was queued before` }
+  const expiry = moment(wish.expiresAt ?? deps.expiresAt)
+  if (expiry !== undefined && expiry * 1000 <= deps.now())
+    return { would: 'fail', detail: `expires: not to be sent after ${rfc3339(expiry)}` }
+  try {
+    const path = isOfConversation(wish) ? conversationPath(target) : visitors.one(deps.project, target)
+    const live = await deps.get(path, {}, 'fresh')
+    return describeGuarded(wish, live, await guarded(deps, wish, seen))
+  } catch (error) {
+    return whyNot(wish, error)
+  }
+}
+
+/** Where a guard would only note what is there, it is not asked: that would cost a request and tell nothing. */
+async function guarded(deps: PreviewDeps, wish: Wish, seen: Seen | null): Promise<Guarded> {
+  const { operation, expect } = wish
+  if (expect === null && (operation === 'message' || operation === 'note')) return { go: true, body: {}, before: {} }
+  return crafts[operation].guard(deps, asQueued(wish, seen, deps.now()), wish)
+}
+
+function asQueued(wish: Wish, seen: Seen | null, now: EpochMs): Writeback {
+  const { operation, target, expiresAt } = wish
+  const createdAt = rfc3339(Math.floor(now / 1000))
+  const fresh = { status: 'queued', attempts: 0, batchId: null, evidence: {}, epoch: 0 } as const
+  return { id: '', lane: '', operation, target, line: null, createdAt, expiresAt, seen, ...fresh }
+}
+
+function describeGuarded(wish: Wish, live: Answer, guard: Guarded): Told {
+  if (!guard.go) return { would: guard.happening === 'unfit' ? 'fail' : 'conflict', detail: guard.why }
+  const isHandled = typeof fieldsOf(live.data)?.handledAt === 'string'
+  switch (wish.operation) {
+    case 'handled':
+      return handledDetail(isHandled, wish.payload.handled)
+    case 'message': {
+      const { content, sender_name } = wish.payload
+      const detail = `a reply of ${characters(content)} as ${JSON.stringify(sender_name)}`
+      return { would: 'send', detail: isHandled ? `${detail}; handled → open` : detail }
+    }
+    case 'note':
+      return { would: 'send', detail: `a note of ${characters(wish.payload.content)}` }
+    case 'visitor':
+      return visitorDetail(wish.payload, guard.before)
+    default:
+      return never(wish)
+  }
+}
+
+function handledDetail(is: boolean, wanted: boolean): Told {
+  const name = (handled: boolean) => (handled ? 'handled' : 'open')
+  if (is === wanted) return { would: 'nothing', detail: `already ${name(is)}` }
+  return { would: 'change', detail: `${name(is)} → ${name(wanted)}` }
+}
+
+function visitorDetail(
+  wanted: Extract<Wish, { operation: 'visitor' }>['payload'],
+  before: Extract<Guarded, { go: true }>['before'],
+): Told {
+  const of = (field: 'name' | 'email') => {
+    const [will, is] = [wanted[field], before[field] ?? null]
+    if (will === undefined) return { changes: false, text: `${field} kept` }
+    const changes = will !== is
+    return { changes, text: changes ? `${field} ${quoted(is)} → ${quoted(will)}` : `${field} already ${quoted(is)}` }
+  }
+  const fields = [of('name'), of('email')]
+  const would = fields.some(({ changes }) => changes) ? 'change' : 'nothing'
+  return { would, detail: fields.map(({ text }) => text).join(', ') }
+}
+
+function quoted(value: string | null): string {
+  return value === null ? 'none' : JSON.stringify(value)
+}
+
+function characters(text: string): string {
+  return text.length === 1 ? '1 character' : `${text.length} characters`
+}
+
+function whyNot(wish: Wish, error: unknown): Told {
+  if (!(error instanceof CallFailed)) throw error
+  const { failure } = error
+  if (failure.kind === 'denied' && failure.scope !== null)
+    return { would: 'unknown', detail: `cannot be looked at: the key lacks the scope ${failure.scope}` }
+  if (failure.kind !== 'refused' || !isRefusedByService(failure)) throw error
+  if (failure.status !== 404) return { would: 'fail', detail: describe(failure) }
+  return { would: 'fail', detail: `no such ${isOfConversation(wish) ? 'conversation' : 'visitor'}` }
+}
+
+/** Lines are compared with the record as it is now, and not with what the lines above them do to it: so they are named. */
+function inOrder(previews: readonly Preview[]): readonly Preview[] {
+  const last = new Map<string, number>()
+  return previews.map((it) => {
+    const lane = `${isOfConversation(it) ? 'conversation' : 'visitor'}/${it.target.toLowerCase()}`
+    const after = last.get(lane) ?? null
+    last.set(lane, it.line)
+    return { ...it, after }
+  })
+}
