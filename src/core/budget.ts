@@ -84,11 +84,49 @@ export function take(
   clock: EpochMs,
   holder: string,
   asks: readonly Ask[],
-): { readonly state: BudgetState; readonly decision: Decision } {
+): Taken {
+  const taken = decide(policy, before, clock, holder, asks)
+  return { ...taken, state: withWriteTurn(taken, policy, holder, asks) }
+}
+
+type Taken = { readonly state: BudgetState; readonly decision: Decision }
+
+/**
+ * Writes are so few that whoever has just got one is usually the first to ask for the next: they go by turns of their own,
+ * as one who waits for a write may well be served reads meanwhile.
+ */
+const writeTurn = lanes.length
+const writerOf = (holder: string) => `${holder} w`
+
+function withWriteTurn(
+  { state, decision }: Taken,
+  { rate }: BudgetPolicy,
+  holder: string,
+  asks: readonly Ask[],
+): BudgetState {
+  const waits = asks.some((ask, place) => ask.write && !('granted' in decision && decision.granted === place))
+  const until = state.at + rate.windowMs / 12 + Math.min(1000, rate.windowMs / 20)
+  const writer = writerOf(holder)
+  const turns = waits
+    ? waitTurn(state.turns, { holder: writer, lane: writeTurn, until }, state.at)
+    : endTurn(state.turns, writer)
+  return turns === state.turns ? state : { ...state, turns }
+}
+
+function decide(
+  policy: BudgetPolicy,
+  before: BudgetState,
+  clock: EpochMs,
+  holder: string,
+  asks: readonly Ask[],
+): Taken {
   const state = moveTo(before, clock)
   const now = state.at
   const { all, writes } = allowances(policy, state, now)
-  const own = (ask: Ask) => (ask.write ? waitForSlot(state.writes, writes, now) : 0)
+  const writers = state.turns.filter(({ lane }) => lane === writeTurn)
+  const isContested = state.writes.leases.total >= burst(writes.slots)
+  const yields = isContested && isBehind(writers, writerOf(holder), writeTurn, now) ? writes.windowMs / 240 : 0
+  const own = (ask: Ask) => (ask.write ? Math.max(yields, waitForSlot(state.writes, writes, now)) : 0)
   const shared = Math.max(state.pausedUntil - now, state.closedUntil - now, waitForSlot(state.all, all, now))
   const first = asks.findIndex((ask) => own(ask) <= shared)
   const ask = asks[first]

@@ -119,6 +119,28 @@ describe('lanes', () => {
   })
 })
 
+test('processes that write take turns, and none waits much longer than the others', () => {
+  const writes: Burst = { at: 0, lane: 'write', write: true, count: 1e9 }
+  const looks: Burst = { at: 0, lane: 'write', write: false, count: 1e9 }
+  const { sent, countedWrites } = run({
+    ...usual,
+    processes: [
+      [writes, looks],
+      [writes, looks],
+      [writes, looks],
+    ],
+    untilMs: minutes(10),
+  })
+  const ofProcess = (process: number) => sent.filter((one) => one.process === process && one.write).map(({ at }) => at)
+  const pauses = [0, 1, 2].map((process) => {
+    const times = ofProcess(process).filter((at) => at > minutes(2))
+    return Math.max(...times.slice(1).map((at, n) => at - times[n]!))
+  })
+  // Its turn is every third one of 114 a minute.
+  expect(Math.max(...pauses)).toBeLessThan(6000)
+  expect(within(countedWrites, minutes(5), minutes(10)) / 5).toBeGreaterThanOrEqual(0.92 * 120)
+})
+
 describe('when another program uses the key as well', () => {
   const everyMs = (ms: number, until: number) => Array.from({ length: until / ms }, (_, index) => index * ms)
 
