@@ -65,7 +65,7 @@ function remembering(get: Get): Get {
 
 /** None of these has a place in the queue, and nothing is to be written down. */
 function withoutTrace({ outbox }: PreviewDeps): WritebackDeps['outbox'] {
-  return { ...outbox, ownEdit: async () => undefined, learn: async () => {} }
+  return { ...outbox, ownEdit: async () => undefined, replyBefore: async () => null, learn: async () => {} }
 }
 
 async function whatIsSeen(deps: PreviewDeps, wished: readonly Wished[]): Promise<ReadonlyMap<string, Seen>> {

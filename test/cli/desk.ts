@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { syncOnce } from '../mirror/mirroring.ts'
@@ -29,17 +28,21 @@ export type Desk = {
 /** As anybody's script would take it. */
 type Document = ReturnType<typeof JSON.parse>
 
-export async function desk(options: SandboxOptions = {}): Promise<Desk> {
+/** `atEnd`: the test's own, as tests run side by side. */
+export async function desk(
+  atEnd: (work: () => void | Promise<void>) => void,
+  options: SandboxOptions = {},
+): Promise<Desk> {
   const size = { conversations: 12, visitors: 12, calls: 1, days: 1 }
   const switches = { 'rate.kind': 'off', ...options.switches } as const
   const service = await startSandbox({ size, prefix: '/v1', ...options, switches })
-  onTestFinished(() => service.stop())
+  atEnd(() => service.stop())
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-desk-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  atEnd(() => rmSync(folder, { recursive: true }))
   const url = `sqlite:${join(folder, 'deskmirror.db')}`
   await syncOnce(url, service, { streams: ['conversations', 'messages', 'visitors'] })
   const warehouse = await openWarehouse(url)
-  onTestFinished(() => warehouse.close())
+  atEnd(() => warehouse.close())
   const env = {
     DESKMIRROR_BASE_URL: service.baseUrl,
     DESKMIRROR_PROJECT_ID: service.projectId,

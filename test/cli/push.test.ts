@@ -94,8 +94,8 @@ function queue({ warehouse }: Desk, ...conversations: readonly string[]) {
 }
 
 describe.concurrent('against a service', () => {
-  test('what came by plain SQL is sent, once; a second push has nothing to do', async () => {
-    const d = await desk()
+  test('what came by plain SQL is sent, once; a second push has nothing to do', async ({ onTestFinished }) => {
+    const d = await desk(onTestFinished)
     await queue(d, d.conversation(0), d.conversation(1))
     const first = await d.ask('push')
     expect(first).toMatchObject({ exit: 0, document: { projects: [{ outcome: 'done', settled: { succeeded: 2 } }] } })
@@ -108,8 +108,8 @@ describe.concurrent('against a service', () => {
     })
   })
 
-  test('where writing is switched off, it ends with 2 before anything is claimed', async () => {
-    const d = await desk()
+  test('where writing is switched off, it ends with 2 before anything is claimed', async ({ onTestFinished }) => {
+    const d = await desk(onTestFinished)
     await queue(d, d.conversation(0))
     const { exit, out, err } = await d.run(['push', '--quiet'], { env: { DESKMIRROR_READ_ONLY: '1' } })
     expect([exit, out, err]).toEqual([2, '', expect.stringMatching(/switched off \(DESKMIRROR_READ_ONLY\)\n {2}→ /)])
@@ -118,8 +118,10 @@ describe.concurrent('against a service', () => {
     ])
   })
 
-  test('a denied key ends with 2, a missing scope with 3, and what was queued stays queued', async () => {
-    const d = await desk()
+  test('a denied key ends with 2, a missing scope with 3, and what was queued stays queued', async ({
+    onTestFinished,
+  }) => {
+    const d = await desk(onTestFinished)
     d.service.addKey({ key: 'svc_live_reader', scopes: ['conversations:read', 'visitors:read'] })
     await queue(d, d.conversation(0))
     const denied = await d.run(['push', '--quiet'], { env: { DESKMIRROR_API_KEY: 'svc_live_unknown' } })

@@ -82,7 +82,7 @@ ${exits}`,
 }
 
 export function resolveCommand(shell: Shell): Command {
-  return command(shell, 'resolve', 'arrived')
+  return command(shell, 'resolve', 'resolved')
     .summary('say what became of an uncertain one')
     .description('Says what became of uncertain ones, after somebody looked; their lanes go on then.')
     .addOption(new Option('--arrived', 'it is there: it becomes succeeded'))
@@ -99,19 +99,23 @@ ${exits}`,
     )
 }
 
-function command(shell: Shell, name: string, decision: Decision): Command {
+function command(shell: Shell, name: string, decision: Decision | 'resolved'): Command {
   return new Command(name)
     .argument('[ids...]', 'their ids, or how those begin')
     .addOption(projectOption())
     .addOption(jsonOption())
     .action((ids: readonly string[], options: Options) =>
-      give(shell, options.json === true, () =>
-        decide(shell, name === 'resolve' ? fateOf(options) : decision, ids, options),
-      ),
+      give(shell, options.json === true, () => decide(shell, decision, ids, options)),
     )
 }
 
-async function decide(shell: Shell, decision: Decision, ids: readonly string[], options: Options): Promise<Answer> {
+async function decide(
+  shell: Shell,
+  said: Decision | 'resolved',
+  ids: readonly string[],
+  options: Options,
+): Promise<Answer> {
+  const decision = said === 'resolved' ? fateOf(options) : said
   const meant = meantBy(decision, ids, options)
   const config = shell.loadConfig('mirror')
   const project = theOne(config.projects, options.project, 'nothing was changed')

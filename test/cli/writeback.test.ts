@@ -1,0 +1,352 @@
+/** `deskmirror writeback`: what people put into the queue, look up in it, and decide about it. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { writebackCommand } from '../../src/cli/writeback.ts'
+import type { QueueEntry } from '../../src/core/queue-desk.ts'
+import type { MoveReport } from '../../src/core/queue-report.ts'
+import { UserError } from '../../src/core/user-error.ts'
+import { desk } from './desk.ts'
+import { deskmirror, emptyFolder } from './run.ts'
+import { runCommand } from './shell.ts'
+
+const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
+const outlook = { ahead: 0, takesMs: 527, worker: false }
+
+function writeback(args: readonly string[], work: Parameters<typeof runCommand>[2]) {
+  return runCommand(writebackCommand, args, work, { now: Date.parse('2026-06-01T12:00:00Z') })
+}
+
+describe('writeback add', () => {
+  const added = async (...args: string[]) => {
+    const asked: unknown[] = []
+    const said = await writeback(['add', ...args, '--project', 'shop'], {
+      addWriteback: async (_, { name }, wish, by) => {
+        asked.push(wish, by)
+        return { project: name, id: 'the-id', status: 'queued', ...outlook }
+      },
+    })
+    return { ...said, wish: asked[0], by: asked[1] }
+  }
+
+  test('says a wish with the options of its operation, and prints the id alone', async () => {
+    const { exit, out, err, wish, by } = await added(
+      ...['message', '--conversation', c, '--sender-name', 'Ann', '--content', 'Hi'],
+      ...['--ref', 'r1', '--expect', '12', '--expires', '24h'],
+    )
+    expect([exit, out, err]).toEqual([0, 'the-id\n', 'next: deskmirror push\n'])
+    const payload = { content: 'Hi', sender_name: 'Ann' }
+    const optional = { ref: 'r1', expect: '12', expiresAt: '2026-06-02T12:00:00Z' }
+    expect([wish, by]).toEqual([{ operation: 'message', target: c, payload, ...optional }, { createdBy: 'ada' }])
+  })
+
+  test.each([
+    [['handled', '--conversation', c], { handled: true }],
+    [['handled', '--conversation', c, '--handled', 'false'], { handled: false }],
+    [['note', '--visitor', c, '--content', 'n'], { content: 'n' }],
+    [['visitor', '--visitor', c, '--name', 'Ada'], { name: 'Ada' }],
+    [['visitor', '--visitor', c, '--clear-name', '--email', 'a@b.c'], { name: null, email: 'a@b.c' }],
+    [['visitor', '--visitor', c, '--clear-email'], { email: null }],
+  ])('%j', async (args, payload) => {
+    expect((await added(...args)).wish).toMatchObject({ operation: args[0], target: c, payload })
+  })
+
+  test('tells mistakes by the names of the options, all at once', async () => {
+    const { exit, out, err, wish } = await added('message', '--conversation', 'x', '--content', ' ')
+    expect([exit, out, wish]).toEqual([2, '', undefined])
+    expect(err.split('\n').slice(1, 4)).toEqual([
+      '  --conversation: is no UUID',
+      '  --content: is empty',
+      '  --sender-name: is missing',
+    ])
+  })
+
+  test('is about one project: with several, one has to be named', async () => {
+    const { exit, err } = await writeback(['add', 'handled', '--conversation', c], {})
+    expect([exit, err]).toEqual([2, expect.stringMatching(/one project.*shop, school\n {2}→ name one of those/)])
+  })
+})
+
+describe('what is decided', () => {
+  const decided = async (args: readonly string[], report: Partial<MoveReport> = {}) => {
+    const asked: unknown[] = []
+    const said = await writeback([...args, '--project', 'shop'], {
+      decideWritebacks: async (_, { name }, decision, { meant, by }) => {
+        asked.push(decision, meant, by)
+        return { project: name, moved: 1, ids: ['id-1'], stayed: [], ...report }
+      },
+    })
+    return { ...said, asked }
+  }
+
+  test.each<[string[], string, object]>([
+    [['approve', 'a', 'b'], 'approved', { ids: ['a', 'b'] }],
+    [['approve', '--batch', 'x'], 'approved', { batch: 'x' }],
+    [['cancel', '--all'], 'cancelled', {}],
+    [['retry', '--status', 'failed,expired'], 'retried', { statuses: ['failed', 'expired'] }],
+    [['resolve', 'a', '--arrived'], 'arrived', { ids: ['a'] }],
+    [['resolve', 'a', '--lost'], 'lost', { ids: ['a'] }],
+  ])('%j', async (args, decision, meant) => {
+    expect(await decided(args)).toMatchObject({ exit: 0, asked: [decision, meant, 'ada'] })
+  })
+
+  test('of an import only what failed is retried: what somebody cancelled stays cancelled', async () => {
+    expect((await decided(['retry', '--batch', 'x'])).asked[1]).toEqual({ batch: 'x', statuses: ['failed'] })
+  })
+
+  test.each([
+    [['cancel']],
+    [['approve']],
+    [['retry']],
+    [['resolve', '--lost']],
+    [['resolve', 'a']],
+    [['cancel', 'a', '--all']],
+    [['cancel', '--batch', 'x', '--all']],
+    [['retry', 'a', '--status', 'failed']],
+  ])('nothing is changed where it is not clear which are meant: %j', async (args) => {
+    const { exit, asked, err } = await decided(args)
+    expect([exit, asked, err]).toEqual([2, [], expect.stringMatching(/it is not clear which are meant\n {2}→ /)])
+  })
+
+  test('who names one that stays where it is, is told why: 3', async () => {
+    const stayed = [{ id: 'id-2', status: 'succeeded', count: 1, why: 'it has arrived' }] as const
+    const { exit, out } = await decided(['cancel', 'id-1', 'id-2'], { stayed })
+    expect([exit, out]).toEqual([3, '1 cancelled\nid-2 stays succeeded: it has arrived\n'])
+  })
+
+  test('the kill switch says what is on its way and cannot be stopped: 3', async () => {
+    const staying = (status: 'sending' | 'succeeded') => [{ id: null, status, count: 2, why: 'so it is' }]
+    expect(await decided(['cancel', '--all'], { stayed: staying('sending') })).toMatchObject({
+      exit: 3,
+      out: '1 cancelled\n2 stay sending: so it is\n',
+    })
+    expect((await decided(['cancel', '--all'], { stayed: staying('succeeded') })).exit).toBe(0)
+  })
+
+  test('one that is lost is not sent again by itself', async () => {
+    expect((await decided(['resolve', 'id-1', '--lost'])).out).toContain(
+      'deskmirror writeback retry id-1 sends it again',
+    )
+  })
+})
+
+test('a list says what there is, why, and how much more', async () => {
+  const entry = { id: 'id-1', operation: 'handled', conversationId: c, status: 'conflict' } as unknown as QueueEntry
+  const { out } = await writeback(['list', '--limit', '1', '--status', 'conflict,queued', '--project', 'shop'], {
+    listWritebacks: async (_, { name }, filter, limit) => {
+      expect([filter, limit]).toEqual([{ statuses: ['queued', 'conflict'] }, 1])
+      const finishedAt = '2026-06-01T11:58:00Z'
+      const one = { ...entry, finishedAt, error: 'a visitor wrote', step: 'x' }
+      return { project: name, writebacks: [one], counts: { conflict: 3, queued: 1200 } }
+    },
+  })
+  expect(out.split('\n')).toEqual([
+    `id-1   handled   ${c}   conflict   2 min ago   a visitor wrote`,
+    '… and 1,202 more; --limit lists more of them, --csv all',
+    '1,200 queued, 3 conflict',
+    '',
+  ])
+})
+
+test('an id that fits nothing is one clear message', async () => {
+  const { exit, err } = await writeback(['show', 'x', '--project', 'shop'], {
+    showWriteback: async () => {
+      throw new UserError({ what: 'nothing', why: 'no such id', next: 'look', exitCode: 2 })
+    },
+  })
+  expect([exit, err]).toEqual([2, 'deskmirror: nothing: no such id\n  → look\n'])
+})
+
+describe.concurrent('with a real queue', () => {
+  test('a file is queued whole and once, pushed, corrected from the list of what failed, and pushed again', async ({
+    onTestFinished,
+  }) => {
+    const d = await desk(onTestFinished)
+    const nobody = '00000000-0000-4000-8000-000000000000'
+    const file = d.file(
+      'my replies (1).jsonl',
+      [
+        { operation: 'message', conversation_id: d.conversation(0), content: '=1+1', sender_name: 'Ann', ref: 'a' },
+        { operation: 'handled', conversation_id: d.conversation(0), handled: true },
+        { operation: 'handled', conversation_id: nobody, handled: true, ref: 'b' },
+      ]
+        .map((line) => JSON.stringify(line))
+        .join('\n'),
+    )
+    const first = await d.ask('writeback', 'import', file, '--quiet')
+    const { batch } = first.document
+    expect(first).toMatchObject({
+      exit: 0,
+      document: { outcome: 'queued', queued: 3, known: 0, ahead: 0, worker: false },
+    })
+    expect(batch).toMatch(/^my-replies-1-[0-9a-f]{12}$/)
+
+    const again = await d.run(['writeback', 'import', '-'], { input: readFileSync(join(d.folder, file), 'utf8') })
+    expect(again).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining(`queued nothing: this file was imported as ${batch}`),
+    })
+
+    expect(await d.ask('push', '--quiet')).toMatchObject({
+      exit: 3,
+      document: { projects: [{ settled: { succeeded: 2, failed: 1 }, outcome: 'done' }] },
+    })
+    expect(d.service.ledger().map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
+
+    const csv = await d.run(['writeback', 'list', '--status', 'failed', '--csv'])
+    expect(csv.out.trimEnd().split('\r\n')).toHaveLength(2)
+    const corrected = d.file('corrected.csv', csv.out.replace(`,${nobody},`, `,${d.conversation(1)},`))
+    expect(await d.ask('writeback', 'import', corrected)).toMatchObject({ exit: 0, document: { queued: 1, known: 0 } })
+    expect((await d.run(['push', '--quiet'])).exit).toBe(0)
+    const list = await d.ask('writeback', 'list', '--batch', batch)
+    expect(list.document.counts).toEqual({ succeeded: 2 })
+  })
+
+  test('a file with mistakes queues nothing, and says which lines', async ({ onTestFinished }) => {
+    const d = await desk(onTestFinished)
+    const good = `{"operation":"handled","conversation_id":"${d.conversation(0)}","handled":true}`
+    const bad = '{"operation":"note","content":"n"}'
+    const file = d.file('orders.jsonl', [good, ...Array.from({ length: 30 }, () => bad), '{', good].join('\n'))
+    const { exit, out, err } = await d.run(['writeback', 'import', file, '--quiet'])
+    expect([exit, out]).toEqual([2, ''])
+    const lines = err.trimEnd().split('\n')
+    expect([lines[0], lines[1], lines.length, lines[21]]).toEqual([
+      'deskmirror: nothing is queued, as 31 lines have mistakes',
+      '  line 2: visitor_id: is missing',
+      23,
+      '  … and 11 lines more; --json lists them',
+    ])
+    const { document } = await d.ask('writeback', 'import', file, '--dry-run')
+    expect([document.error.exitCode, document.mistaken, document.mistakes.at(-1)]).toEqual([
+      2,
+      31,
+      { line: 32, why: ['is not JSON'] },
+    ])
+    expect((await d.run(['writeback', 'list'])).out).toBe('no write-backs\n')
+  })
+
+  test('a dry run tells what each line would change in the live record, and changes nothing anywhere', async ({
+    onTestFinished,
+  }) => {
+    const d = await desk(onTestFinished)
+    d.service.advance(2000)
+    const [open, overtaken, handled] = [0, 1, 2].map(d.conversation)
+    const visitor = [...d.service.truth('visitors')][0]!
+    const { name } = visitor.row as { name: string }
+    d.service.mutate.setHandled(handled ?? '', true)
+    d.service.mutate.setHandled(open ?? '', false)
+    d.service.mutate.visitorWrites(overtaken ?? '', 'One more thing.')
+    const file = d.file(
+      'plan.jsonl',
+      [
+        { operation: 'handled', conversation_id: open, handled: true },
+        { operation: 'handled', conversation_id: overtaken, handled: true },
+        { operation: 'handled', conversation_id: handled, handled: true },
+        { operation: 'message', conversation_id: handled, content: 'Hello', sender_name: 'Ann' },
+        { operation: 'visitor', visitor_id: visitor.id, name: `${name}!` },
+        { operation: 'visitor', visitor_id: visitor.id, name },
+        { operation: 'note', visitor_id: '00000000-0000-4000-8000-000000000000', content: 'n' },
+        { operation: 'note', visitor_id: visitor.id, content: 'n', expires_at: '2020-01-01T00:00:00Z' },
+        { operation: 'note', visitor_id: visitor.id, content: 'too far down' },
+      ]
+        .map((line) => JSON.stringify(line))
+        .join('\n'),
+    )
+    const before = d.service.log().length
+    const { exit, document } = await d.ask('writeback', 'import', file, '--dry-run', '--limit', '8', '--quiet')
+    const told = document.lines.map(({ would, detail, after }: Record<string, unknown>) => [would, detail, after])
+    expect([exit, told, document.beyond]).toEqual([
+      3,
+      [
+        ['change', 'open → handled', null],
+        ['conflict', expect.stringMatching(/^a visitor wrote at /), null],
+        ['nothing', 'already handled', null],
+        ['send', 'a reply of 5 characters as "Ann"; handled → open', 3],
+        ['change', `name ${JSON.stringify(name)} → ${JSON.stringify(`${name}!`)}, email kept`, null],
+        ['nothing', `name already ${JSON.stringify(name)}, email kept`, 5],
+        ['fail', 'no such visitor', null],
+        ['fail', 'expires: not to be sent after 2020-01-01T00:00:00Z', 6],
+      ],
+      1,
+    ])
+    const asked = d.service.log().slice(before)
+    expect(asked.every(({ method }) => method === 'GET')).toBe(true)
+    expect(new Set(asked.map(({ path }) => path)).size).toBe(asked.length)
+    expect((await d.run(['writeback', 'list'])).out).toBe('no write-backs\n')
+    const lines = await d.run(['writeback', 'import', file, '--dry-run', '--limit', '1', '--quiet'])
+    expect(lines.out.split('\n')).toEqual([
+      `line 1   handled   ${open}   open → handled`,
+      '… and 8 lines more, not looked at; --limit looks at more',
+      '1 to change',
+      'takes about 1.0 s at 60,000 writes in 1.0 s',
+      'nothing was queued',
+      '',
+    ])
+  })
+
+  test('a large import waits for approval; cancelling, retrying and an expiry do what they say', async ({
+    onTestFinished,
+  }) => {
+    const d = await desk(onTestFinished)
+    const line = (n: number) => `{"operation":"handled","conversation_id":"${d.conversation(n)}","handled":true}`
+    const file = d.file('flags.jsonl', [0, 1, 2].map(line).join('\n'))
+    const env = { DESKMIRROR_APPROVE_OVER: '2' }
+    const imported = await d.run(['writeback', 'import', file, '--expires', '24h', '--quiet'], { env })
+    const [, batch = ''] = /--batch (\S+)/.exec(imported.out) ?? []
+    expect(imported.out).toContain(`they wait for approval: deskmirror writeback approve --batch ${batch}`)
+    expect((await d.run(['push', '--quiet'])).out).toContain('left: 3 draft\n')
+    expect(d.service.ledger()).toEqual([])
+
+    expect(await d.ask('writeback', 'approve', '--batch', batch)).toMatchObject({ exit: 0, document: { moved: 3 } })
+    const { writebacks } = (await d.ask('writeback', 'list')).document
+    const ids: string[] = writebacks.map(({ id }: QueueEntry) => id)
+    expect((await d.run(['writeback', 'cancel', ids[0] ?? ''])).out).toBe('1 cancelled\n')
+    const show = await d.run(['writeback', 'show', (ids[0] ?? '').slice(0, -1)])
+    expect(show.out).toMatch(/draft → queued +approved by .*\n.*queued → cancelled +cancelled by /)
+    expect((await d.run(['writeback', 'cancel', '--all'])).exit).toBe(0)
+    expect((await d.ask('writeback', 'retry', '--status', 'cancelled')).document.moved).toBe(3)
+    expect((await d.run(['push', '--quiet'])).exit).toBe(0)
+    expect(d.service.ledger()).toHaveLength(3)
+  })
+
+  test('an uncertain one holds its lane until a person says what became of it', async ({ onTestFinished }) => {
+    const d = await desk(onTestFinished)
+    d.service.fail({ kind: 'reset-after', operation: 'addNote' })
+    const note = ['writeback', 'add', 'note', '--visitor', d.visitor(0), '--quiet', '--content']
+    const first = (await d.run([...note, '-'], { input: 'First.\n' })).out.trim()
+    const second = (await d.run([...note, 'Second.'])).out.trim()
+    expect(await d.run(['push', '--quiet'])).toMatchObject({
+      exit: 3,
+      out: expect.stringContaining('1 lane rests behind an uncertain write-back'),
+    })
+    expect((await d.run(['status'])).out).toContain('1 lane rests behind an uncertain write-back')
+    expect((await d.ask('writeback', 'show', second)).document).toMatchObject({
+      writeback: { payload: { content: 'Second.' } },
+      waitsFor: { id: first, status: 'uncertain' },
+    })
+    const retried = await d.run(['writeback', 'retry', first])
+    expect(retried).toMatchObject({ exit: 3, out: expect.stringContaining('resolve ID --arrived, or --lost') })
+    expect((await d.run(['writeback', 'resolve', first, '--arrived'])).exit).toBe(0)
+    expect((await d.run(['push', '--quiet'])).exit).toBe(0)
+    expect(d.service.ledger().map(({ body }) => body)).toEqual([{ content: 'First.' }, { content: 'Second.' }])
+  })
+})
+
+describe.concurrent('help of every part of it', () => {
+  test.each(['add', 'import', 'list', 'show', 'approve', 'cancel', 'retry', 'resolve', 'add message'])(
+    'writeback %s has examples, and says how it ends',
+    async (name) => {
+      const shown: string[] = []
+      const path = name.split(' ')
+      let command = writebackCommand({} as Parameters<typeof writebackCommand>[0])
+      for (const part of path) command = command.commands.find((inner) => inner.name() === part) ?? command
+      command.configureOutput({ writeOut: (text) => shown.push(text) }).outputHelp()
+      expect(shown.join('')).toMatch(/\$ deskmirror writeback[\s\S]*Exit code: 0/)
+    },
+  )
+})
+
+test('a mistake in a call below writeback ends with 2 and says where help is', async () => {
+  const { exit, err } = await deskmirror(['writeback', 'lst'], { cwd: emptyFolder() })
+  expect([exit, err]).toEqual([2, expect.stringMatching(/Did you mean list.*\(deskmirror writeback --help/s)])
+})
