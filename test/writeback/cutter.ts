@@ -9,14 +9,16 @@ export type Cut = { readonly side: 'request' | 'answer'; readonly after: number 
 
 export type Cutter = {
   readonly port: number
-  /** One for each of the next writes, in the order in which they come. */
+  /** One for each of the next targets, in the order in which they are first written to. Whatever is sent again passes. */
   readonly cuts: Cut[]
   /** Bytes of each write and of its answer that passed whole. */
   readonly passed: { request: number; answer: number }[]
+  /** Paths that were written to. */
+  readonly written: Set<string>
 }
 
 export async function cutterTo(port: number): Promise<Cutter> {
-  const cutter = { port: 0, cuts: [] as Cut[], passed: [] as Cutter['passed'] }
+  const cutter = { port: 0, cuts: [] as Cut[], passed: [] as Cutter['passed'], written: new Set<string>() }
   const server = createServer((client) => join(client, connect(port, '127.0.0.1'), cutter))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -25,7 +27,7 @@ export async function cutterTo(port: number): Promise<Cutter> {
   return Object.assign(cutter, { port: typeof address === 'object' ? address!.port : 0 })
 }
 
-function join(client: Socket, server: Socket, { cuts, passed }: Cutter): void {
+function join(client: Socket, server: Socket, { cuts, passed, written }: Cutter): void {
   let cut: Cut | null | undefined
   const count = { request: 0, answer: 0 }
   const break_ = () => {
@@ -34,8 +36,10 @@ function join(client: Socket, server: Socket, { cuts, passed }: Cutter): void {
   }
   const pass = (side: Cut['side'], to: Socket) => (bytes: Buffer) => {
     if (cut === undefined) {
-      const isWrite = /^(POST|PATCH) /.test(bytes.toString('latin1', 0, 6))
-      cut = isWrite ? (cuts.shift() ?? null) : null
+      const [, path] = /^(?:POST|PATCH) (\S+)/.exec(bytes.toString('latin1', 0, 200)) ?? []
+      const isWrite = path !== undefined
+      cut = isWrite && !written.has(path) ? (cuts.shift() ?? null) : null
+      if (isWrite) written.add(path)
       if (isWrite) passed.push(count)
       if (cut?.after === 0 && cut.side === 'request') return break_()
     }
