@@ -50,7 +50,7 @@ export async function runCommand(
   command: (shell: Shell) => Command,
   args: readonly string[],
   work: Partial<Work & QueueRoom>,
-  options: { readonly signal?: AbortSignal; readonly now?: number } = {},
+  options: { readonly signal?: AbortSignal; readonly now?: number; readonly input?: Buffer } = {},
 ): Promise<Said> {
   const said = { exit: -1, out: '', err: '' }
   const err = (text: string) => {
@@ -80,7 +80,7 @@ export async function runCommand(
     interruptible: () => options.signal ?? new AbortController().signal,
     work: async () => ({ ...nothing, ...work }),
     queue: async () => ({ ...emptyDesk, ...work }),
-    input: () => ReadableStream.from([]),
+    input: () => ReadableStream.from(options.input === undefined ? [] : [options.input]),
     person: () => 'ada',
     daemon: () => {
       throw new Error('this test starts no worker')

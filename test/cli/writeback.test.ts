@@ -13,8 +13,8 @@ import { runCommand } from './shell.ts'
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
 const outlook = { ahead: 0, takesMs: 527, worker: false }
 
-function writeback(args: readonly string[], work: Parameters<typeof runCommand>[2]) {
-  return runCommand(writebackCommand, args, work, { now: Date.parse('2026-06-01T12:00:00Z') })
+function writeback(args: readonly string[], work: Parameters<typeof runCommand>[2], input: Buffer = Buffer.of()) {
+  return runCommand(writebackCommand, args, work, { now: Date.parse('2026-06-01T12:00:00Z'), input })
 }
 
 describe('writeback add', () => {
@@ -59,6 +59,27 @@ describe('writeback add', () => {
       '  --content: is empty',
       '  --sender-name: is missing',
     ])
+  })
+
+  test('takes a long text from standard input, and refuses one whose characters are broken', async () => {
+    const texts: unknown[] = []
+    const note = (input: Buffer) =>
+      writeback(
+        ['add', 'note', '--visitor', c, '--content', '-', '--project', 'shop'],
+        {
+          addWriteback: async (_, { name }, { payload }) => {
+            texts.push(payload)
+            return { project: name, id: 'the-id', status: 'queued', ...outlook }
+          },
+        },
+        input,
+      )
+    expect((await note(Buffer.from('Zwölf\n\nBoxkämpfer\n'))).exit).toBe(0)
+    expect(await note(Buffer.from('caf\xe9', 'latin1'))).toMatchObject({
+      exit: 2,
+      err: expect.stringMatching(/not UTF-8/),
+    })
+    expect(texts).toEqual([{ content: 'Zwölf\n\nBoxkämpfer' }])
   })
 
   test('is about one project: with several, one has to be named', async () => {

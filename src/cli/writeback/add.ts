@@ -1,4 +1,5 @@
 /** `deskmirror writeback add`: queues one write-back; a sub-command for each operation, with its own options. */
+import { isUtf8 } from 'node:buffer'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../../config.ts'
 import type { AddReport } from '../../core/queue-report.ts'
@@ -135,9 +136,10 @@ async function lineOf(shell: Shell, operation: Wish['operation'], options: Optio
 async function textOf(input: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of input) chunks.push(chunk)
-  return Buffer.concat(chunks)
-    .toString('utf8')
-    .replace(/\r?\n$/, '')
+  const bytes = Buffer.concat(chunks)
+  // A replacement character in place of broken bytes would be sent to a customer.
+  if (!isUtf8(bytes)) throw refused('--content: standard input is not UTF-8', 'save the text as UTF-8')
+  return bytes.toString('utf8').replace(/\r?\n$/, '')
 }
 
 const optionOf: Readonly<Record<string, string>> = { conversation_id: '--conversation', visitor_id: '--visitor' }
@@ -152,7 +154,11 @@ function checked(operation: Wish['operation'], line: Readonly<Record<string, unk
     ),
   )
   const next = `\`deskmirror writeback add ${operation} --help\` has examples`
-  throw new UserError({ what: 'nothing was queued', why: named.join('\n'), next, exitCode: 2 })
+  throw refused(named.join('\n'), next)
+}
+
+function refused(why: string, next: string): UserError {
+  return new UserError({ what: 'nothing was queued', why, next, exitCode: 2 })
 }
 
 function hints({ id, status, ...outlook }: AddReport, project: ProjectConfig, { ref }: Wish): string[] {

@@ -154,6 +154,7 @@ function importedBefore(report: { readonly batch: string }): Answer {
   const lines = [
     `queued nothing: this file was imported as ${batch}`,
     `see: deskmirror writeback list --batch ${batch}`,
+    `what failed or was cancelled goes again by: deskmirror writeback retry --batch ${batch} --status failed,cancelled`,
   ]
   return { document: report, lines, exit: 0 }
 }
