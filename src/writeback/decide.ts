@@ -1,7 +1,7 @@
 /** What people decide about write-backs that are queued: which are meant, what moves, and why the rest stays. */
 import { type Happening, next, type Status, statuses } from '../core/outbox-state.ts'
 import type { Filter, QueueDesk } from '../core/queue-desk.ts'
-import type { MoveReport } from '../core/queue-report.ts'
+import type { Counts, MoveReport } from '../core/queue-report.ts'
 import { UserError } from '../core/user-error.ts'
 
 export type Decision = Extract<Happening, 'approved' | 'cancelled' | 'retried' | 'arrived' | 'lost'>
@@ -19,7 +19,9 @@ export async function decide(
   const before = await desk.summary(filter)
   const moved = await moves[decision](desk, filter, by)
   const stayed =
-    filter.ids === undefined ? staying(before, decision) : await stayingOf(desk, filter.ids, new Set(moved), decision)
+    filter.ids === undefined
+      ? staying(before, await desk.summary(filter), decision)
+      : await stayingOf(desk, filter.ids, new Set(moved), decision)
   return { moved: moved.length, ids: moved.slice(0, 1000), stayed }
 }
 
@@ -42,9 +44,11 @@ export async function meantIds(desk: QueueDesk, beginnings: readonly string[]): 
   return [...new Set(found)]
 }
 
-function staying(before: Readonly<Partial<Record<Status, number>>>, decision: Decision): MoveReport['stayed'] {
+/** What was sent while this was decided counts as it is after; but what moved is not to be counted where it moved to. */
+function staying(before: Counts, after: Counts, decision: Decision): MoveReport['stayed'] {
+  const targets = new Set(statuses.map((status) => next(status, decision)))
   return statuses.flatMap((status) => {
-    const count = before[status] ?? 0
+    const count = (targets.has(status) ? before : after)[status] ?? 0
     return count === 0 || next(status, decision) !== null
       ? []
       : [{ id: null, status, count, why: whyStays(status, decision) }]

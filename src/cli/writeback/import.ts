@@ -1,7 +1,6 @@
 /** `deskmirror writeback import`: queues all lines of a file, or none; or shows what they would change. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Config, ProjectConfig } from '../../config.ts'
-import type { ImportReport, Mistake, Preview, PreviewReport } from '../../core/queue-report.ts'
 import type { BudgetView } from '../../core/report.ts'
 import type { Ms } from '../../core/time.ts'
 import type { Format } from '../../writeback/lines.ts'
@@ -9,11 +8,11 @@ import { type Answer, give, theOne } from '../answer.ts'
 import type { Display } from '../display.ts'
 import { jsonOption, projectOption, quietOption, wholeNumber } from '../options.ts'
 import { budgetText } from '../progress.ts'
-import { count, plural, printable } from '../readable.ts'
+import { plural } from '../readable.ts'
 import type { Shell } from '../shell.ts'
-import { aligned } from '../table.ts'
 import { expiresOption, expiryAt } from './expiry.ts'
-import { outlookLines } from './outlook.ts'
+import { showImport } from './imported.ts'
+import { showPreview } from './previewed.ts'
 
 type Options = {
   readonly format: Format
@@ -129,100 +128,4 @@ async function look(
     },
   })
   return showPreview(report, project)
-}
-
-export function showImport(report: ImportReport, project: ProjectConfig): Answer {
-  if (report.outcome === 'mistaken') return mistaken(report)
-  if (report.outcome === 'imported before') return importedBefore(report)
-  const { batch, queued, known, outcome } = report
-  const before = known === 0 ? [] : [`${count(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]
-  if (batch === null) {
-    return {
-      document: report,
-      lines: [`queued nothing${known === 0 ? ': the file has no lines' : ''}`, ...before],
-      exit: 0,
-    }
-  }
-  const approve = `${queued === 1 ? 'it waits' : 'they wait'} for approval: deskmirror writeback approve --batch ${batch}`
-  const [takes = '', next = ''] = outlookLines(report, project)
-  const head = `queued ${count(queued)} as ${batch}`
-  return { document: report, lines: [head, ...before, takes, outcome === 'draft' ? approve : next], exit: 0 }
-}
-
-function importedBefore(report: { readonly batch: string }): Answer {
-  const { batch } = report
-  const lines = [
-    `queued nothing: this file was imported as ${batch}`,
-    `see: deskmirror writeback list --batch ${batch}`,
-    `what failed or was cancelled goes again by: deskmirror writeback retry --batch ${batch} --status failed,cancelled`,
-  ]
-  return { document: report, lines, exit: 0 }
-}
-
-/** More than a person reads are counted. */
-const shown = 20
-
-function mistaken(report: { readonly mistaken: number; readonly mistakes: readonly Mistake[] }): Answer {
-  const told = report.mistakes.flatMap(({ line, why }) => why.map((one) => `line ${line}: ${one}`))
-  const beyond = report.mistaken - Math.min(shown, report.mistakes.length)
-  const lines = report.mistakes.slice(0, shown).reduce((sum, { why }) => sum + why.length, 0)
-  const more =
-    beyond > 0 ? [`… and ${plural(beyond, 'line')} more${report.mistaken > 100 ? '' : '; --json lists them'}`] : []
-  const error = {
-    what: `nothing is queued, as ${plural(report.mistaken, 'line')} ${report.mistaken === 1 ? 'has a mistake' : 'have mistakes'}`,
-    why: [...told.slice(0, lines), ...more].join('\n'),
-    next: 'mend them, and import the file again',
-    exitCode: 2,
-  } as const
-  return { document: { error, ...report }, lines: [], exit: 2, troubles: [error] }
-}
-
-const marks: Readonly<Record<Preview['would'], string>> = {
-  change: '',
-  send: '',
-  nothing: '',
-  known: 'not queued: ',
-  conflict: 'conflict: ',
-  fail: 'would fail: ',
-  unknown: '',
-}
-
-export function showPreview(report: PreviewReport, project: ProjectConfig): Answer {
-  if (report.outcome === 'mistaken') return mistaken(report)
-  if (report.outcome === 'imported before') return importedBefore(report)
-  const { lines, beyond, draft } = report
-  const rows = lines.map(({ line, operation, target, would, detail, after }) => [
-    `line ${line}`,
-    operation,
-    target,
-    `${marks[would]}${detail}${after === null ? '' : ` (after line ${after})`}`,
-  ])
-  const [takes = ''] = outlookLines(report, project)
-  return {
-    document: report,
-    lines: [
-      ...aligned(rows),
-      ...(beyond > 0 ? [`… and ${plural(beyond, 'line')} more, not looked at; --limit looks at more`] : []),
-      totals(lines),
-      takes,
-      ...(draft ? ['it would wait for approval'] : []),
-      'nothing was queued',
-    ].map(printable),
-    exit: lines.some(({ would }) => would === 'conflict' || would === 'fail') ? 3 : 0,
-  }
-}
-
-function totals(lines: readonly Preview[]): string {
-  const would = Map.groupBy(lines, (it) => it.would)
-  const names: Readonly<Record<Preview['would'], string>> = {
-    change: 'to change',
-    send: 'to send',
-    nothing: 'so already',
-    known: 'queued before',
-    conflict: 'in conflict',
-    fail: 'not possible',
-    unknown: 'unknown',
-  }
-  const parts = [...would].map(([what, some]) => `${count(some.length)} ${names[what]}`)
-  return parts.length === 0 ? 'no lines looked at' : parts.join(', ')
 }
