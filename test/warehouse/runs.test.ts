@@ -215,18 +215,24 @@ for (const db of databases) {
       const { all, one } = await world(db)
       const insert = (columns: string, values: string) =>
         all(`insert into writebacks (project_id, ${columns}) values ('desk', ${values})`)
-      await insert('operation, conversation_id, payload', `'handled', 'c1', '{"handled":true}'`)
+      const id = `'7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'`
+      const message = `'{"content":"Hi","sender_name":"Ann"}'`
+      await insert('operation, conversation_id, payload', `'handled', ${id}, '{"handled":true}'`)
       expect(await one('select status, attempts from writebacks')).toEqual({ status: 'queued', attempts: 0 })
       const row = await one('select id, created_at from writebacks')
       expect(String(row.id).length).toBeGreaterThan(30)
       expect(row.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+      await insert('operation, conversation_id, payload', `'message', ${id}, ${message}`)
       for (const [columns, values] of [
-        ['operation, conversation_id, payload', `'delete', 'c1', '{}'`],
-        ['operation, visitor_id, payload', `'message', 'v1', '{}'`],
-        ['operation, conversation_id, payload', `'note', 'c1', '{}'`],
-        ['operation, conversation_id, payload', `'message', 'c1', '[]'`],
-        ['operation, conversation_id, payload', `'message', 'c1', 'no json'`],
-        ['operation, conversation_id, payload, status', `'message', 'c1', '{}', 'maybe'`],
+        ['operation, conversation_id, payload', `'delete', ${id}, '{}'`],
+        ['operation, conversation_id, payload', `'message', 'c1', ${message}`],
+        ['operation, visitor_id, payload', `'message', ${id}, ${message}`],
+        ['operation, conversation_id, payload', `'note', ${id}, '{"content":"n"}'`],
+        ['operation, conversation_id, payload', `'message', ${id}, '{"content":"Hi"}'`],
+        ['operation, conversation_id, payload', `'message', ${id}, '[]'`],
+        ['operation, conversation_id, payload', `'message', ${id}, 'no json'`],
+        ['operation, conversation_id, payload, status', `'message', ${id}, ${message}, 'maybe'`],
+        ['operation, conversation_id, payload, status', `'message', ${id}, ${message}, 'succeeded'`],
       ] as const) {
         await expect(insert(columns, values), `${columns}: ${values}`).rejects.toThrow()
       }
