@@ -42,7 +42,7 @@ export function classify(exchange: Exchange, about: Circumstances): Outcome {
 
 /** 401 and 403 stop more than one write: they are believed only whole. */
 function isRefusal(status: number): boolean {
-  return status >= 300 && status < 500 && status !== 401 && status !== 403
+  return status >= 300 && status < 500 && ![303, 401, 403].includes(status)
 }
 
 function ofAnswer(head: Head, body: Buffer, about: Circumstances): Outcome {
@@ -85,16 +85,29 @@ function ofStatus(status: number, head: Head, envelope: Envelope | null, about: 
   if (status === 429 || error?.code === 'rate_limited') {
     return { kind: 'throttled', waitMs: retryAfter(head) ?? about.windowMs, why, requestId }
   }
-  if (status >= 500 || status === 408 || status === 425) {
+  if (status >= 500 || status === 408 || status === 425 || isDoneElsewhere(status, about.call)) {
     const waitMs = retryAfter(head)
     return { kind: 'transient', why, left: true, status, requestId, ...(waitMs === null ? {} : { waitMs }) }
   }
-  if (status === 401 || status === 403) {
+  if (status === 401 || (status === 403 && !isAboutThisWrite(error, about.call))) {
     const scope = error?.code === 'api_key_scope_missing' ? scopeIn(error.message ?? '') : null
     return { kind: 'denied', status, code, scope: scope === null ? null : clean(scope, about), why, requestId }
   }
   const fields = (error?.fields ?? []).map((field) => clean(field, about))
   return { kind: 'refused', status, code, why, fields, requestId }
+}
+
+/** RFC 9110, 15.4.4: what answers a write with 303 may have done it, and shows the result elsewhere. */
+function isDoneElsewhere(status: number, call: Call): boolean {
+  return status === 303 && call.method !== 'GET'
+}
+
+/**
+ * The service's codes of a 403 are about the key. Anything else that forbids one write (a gateway that dislikes its text)
+ * forbids this one: taken for the key, it would hold up all others for ever.
+ */
+function isAboutThisWrite(error: ErrorBody | null, call: Call): boolean {
+  return call.method !== 'GET' && !(error?.code ?? '').startsWith('api_key_')
 }
 
 function message(error: ErrorBody | null, status: number, head: Head): string {

@@ -59,6 +59,8 @@ const nexts: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>
     // One that was sent, and given up as lost, may turn up before it goes again.
     found: 'succeeded',
     unknowable: 'uncertain',
+    // Put back by hand while it was on its way.
+    accepted: 'succeeded',
   },
   sending: {
     undone: 'queued',
@@ -68,6 +70,9 @@ const nexts: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>
     found: 'succeeded',
     absent: 'queued',
     unknowable: 'uncertain',
+    // A person need not wait for us to look.
+    arrived: 'succeeded',
+    lost: 'failed',
   },
   // The sender itself may wake up, long after others gave it up, and know more than they could find out.
   uncertain: {
@@ -81,7 +86,7 @@ const nexts: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>
   succeeded: {},
   failed: { retried: 'queued' },
   conflict: { retried: 'queued' },
-  cancelled: { retried: 'queued' },
+  cancelled: { retried: 'queued', accepted: 'succeeded' },
   expired: { retried: 'queued' },
 }
 

@@ -104,6 +104,8 @@ export type Outbox = {
   readonly noteMessage: (one: Writeback, messageId: string) => Promise<void>
   /** Ids of messages of the lane that are the proof of some write-back. */
   readonly provenMessages: (lane: string) => Promise<ReadonlySet<string>>
+  /** Whether an equal reply before it arrived of which nobody knows which message it is, and that may show only now. */
+  readonly hasUnplacedEqual: (one: Writeback) => Promise<boolean>
   /** What the last correction before this one set the field to, if that was after this one was queued; undefined: none did. */
   readonly ownEdit: (one: Writeback, field: 'name' | 'email') => Promise<string | null | undefined>
   /** What became of the last reply that was queued before it and together with it (one import, or one moment); null: there is none. */

@@ -76,12 +76,17 @@ const expect = z
 
 function seen(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string') {
-    return timeOf(value) ?? (/^\d{1,19}$/.test(String(value)) ? String(BigInt(value)) : undefined)
+    return timeOf(value) ?? (isMessageId(String(value)) ? String(BigInt(value)) : undefined)
   }
   if (typeof value !== 'object' || value === null) return undefined
   const fields: Readonly<Record<string, unknown>> = { ...value }
   const named = fields.id ?? fields.created_at ?? fields.createdAt ?? fields.last_message_at ?? fields.lastMessageAt
   return typeof named === 'object' ? undefined : seen(named)
+}
+
+/** As large as a database can hold it. */
+function isMessageId(digits: string): boolean {
+  return /^\d{1,19}$/.test(digits) && BigInt(digits) < 2n ** 63n
 }
 
 const expiresAt = z

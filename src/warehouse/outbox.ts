@@ -12,13 +12,16 @@ import type { Operation } from '../core/wish.ts'
 import type { Context } from './context.ts'
 import { bound } from './dialect.ts'
 import { durably } from './durable.ts'
-import { decodeJson, decodeText } from './escape.ts'
+import { decodeJson, decodeText, encodeJson } from './escape.ts'
 import { learn, readBehaviours } from './knowledge.ts'
 import { isDead, ownName } from './owner.ts'
 import type { Db } from './session.ts'
 
 /** How long a claim holds without a word; longer than anything done under one takes, waiting for the budget aside. */
 const leaseMs: Ms = 120_000
+
+/** Nothing is put off for longer: what is due later was written by a clock that has been set back since. */
+const longestRestMs: Ms = 86_400_000
 
 type C = Pick<Context, 'db' | 'kind' | 'project' | 'clock'>
 
@@ -30,12 +33,12 @@ export function outboxOf(c: C): Outbox {
     counts: () => counts(c),
     claim: (id, now) => claim(c, id, owner, now),
     leave: (one, evidence, now, dueAt) => leave(c, one, owner, evidence, now, dueAt),
-    sent: (one, step) =>
-      settle(c, one, step, sql`attempts = ${one.attempts + 1} and status in ('sending','uncertain')`),
+    sent: (one, step) => settle(c, one, step, sql`attempts = ${one.attempts + 1} and ${isWaitedFor}`),
     settle: (one, step) => settle(c, one, step, sql`epoch = ${one.epoch} and status = ${one.status}`),
     release: (one, dueAt, evidence) => release(c, one, dueAt, evidence),
     noteMessage: (one, messageId) => noteMessage(c, one, messageId),
     provenMessages: (lane) => provenMessages(c, lane),
+    hasUnplacedEqual: (one) => hasUnplacedEqual(c, one),
     ownEdit: (one, field) => ownEdit(c, one, field),
     replyBefore: (one) => replyBefore(c, one),
     conversationOf: (visitor, messageId) => conversationOf(c, visitor, messageId),
@@ -44,6 +47,9 @@ export function outboxOf(c: C): Outbox {
     learn: (learned) => durably(c.db, c.kind, (trx) => learn(c as Context, trx, learned)),
   }
 }
+
+/** Those that were sent; a person may have put one back, or off, by SQL while it was on its way. */
+const isWaitedFor = sql`status in ('sending','uncertain','queued','cancelled')`
 
 /** Nothing of the same lane that was queued before is unsettled. */
 const isFirst = sql`not exists (select 1 from writebacks before where before.project_id = writebacks.project_id
@@ -64,14 +70,23 @@ async function isFree(c: C, now: EpochMs): Promise<RawBuilder<unknown>> {
   const { rows } = await sql<{ owner: string }>`
     select distinct owner from writebacks where project_id = ${c.project} and owner is not null`.execute(c.db)
   const dead = rows.map((row) => row.owner).filter((owner) => isDead(owner, c.kind))
-  const free = [sql`owner is null`, sql`lease_until <= ${now}`, ...dead.map((owner) => sql`owner = ${owner}`)]
+  const free = [
+    sql`owner is null`,
+    sql`lease_until <= ${now}`,
+    sql`lease_until > ${now + longestRestMs}`,
+    ...dead.map((owner) => sql`owner = ${owner}`),
+  ]
   return sql`(${sql.join(free, sql` or `)})`
+}
+
+function isDue(now: EpochMs): RawBuilder<unknown> {
+  return sql`(due_at is null or due_at <= ${now} or due_at > ${now + longestRestMs})`
 }
 
 async function ready(c: C, now: EpochMs, limit: number, of: Part = {}): Promise<Ready[]> {
   const { rows } = await sql<Ready>`
     select id, lane, operation, status, batch_id as "batchId" from writebacks
-    where project_id = ${c.project} and status in ('queued','sending') and (due_at is null or due_at <= ${now})
+    where project_id = ${c.project} and status in ('queued','sending') and ${isDue(now)}
       and ${isIn(of)} and ${await isFree(c, now)} and ${isFirst} and ${isAlone}
     order by seq limit ${limit}`.execute(c.db)
   return rows
@@ -131,13 +146,13 @@ async function claim(c: C, id: string, owner: string, now: EpochMs): Promise<Wri
       select id, lane, operation, conversation_id, visitor_id, payload, status, attempts, batch_id, expect, created_at,
         expires_at, seen, evidence, epoch, owner from writebacks
       where project_id = ${c.project} and id = ${id} and status in ('queued','sending')
-        and (due_at is null or due_at <= ${now}) and ${free} and ${isFirst} and ${isAlone} ${lock}`.execute(trx)
+        and ${isDue(now)} and ${free} and ${isFirst} and ${isAlone} ${lock}`.execute(trx)
     const row = rows[0]
     if (row === undefined) return null
     const evidence = { ...readEvidence(c, row.evidence), ...senderOf(c, row) }
     await sql`
       update writebacks set owner = ${owner}, lease_until = ${bound(c.kind, 'integer', now + leaseMs)},
-        epoch = epoch + 1, evidence = ${bound(c.kind, 'json', stringifyJson(evidence as Json))}
+        epoch = epoch + 1, evidence = ${evidenceOf(c, evidence)}
       where project_id = ${c.project} and id = ${id}`.execute(trx)
     return toWriteback(c, row, evidence)
   })
@@ -165,6 +180,7 @@ function toWriteback(c: C, row: Row, evidence: Evidence): Writeback {
       [about]: target,
       ...payload,
       ...(row.expect === null ? {} : { expect: row.expect }),
+      ...(row.expires_at === null ? {} : { expires_at: row.expires_at }),
     },
     status: row.status,
     attempts: row.attempts,
@@ -180,6 +196,11 @@ function toWriteback(c: C, row: Row, evidence: Evidence): Writeback {
 /** The mirror's columns hold some characters escaped. */
 function decoded(seen: Record<string, string | null>): Record<string, string | null> {
   return Object.fromEntries(Object.entries(seen).map(([name, text]) => [name, text === null ? null : decodeText(text)]))
+}
+
+/** It holds words of the service and of visitors: whatever characters those are. */
+function evidenceOf({ kind }: C, evidence: Evidence): RawBuilder<string> {
+  return bound(kind, 'json', encodeJson(kind, stringifyJson(evidence as Json)))
 }
 
 function readEvidence(c: C, text: string | null): Evidence {
@@ -199,7 +220,7 @@ function leave(
     await inLane(c, trx, bound(c.kind, 'text', one.lane))
     const { numAffectedRows } = await sql`
       update writebacks set status = 'sending', attempts = attempts + 1, sent_at = ${at(c, now)}, finished_at = null,
-        error = null, step = 'it leaves', evidence = ${bound(c.kind, 'json', stringifyJson(rest as Json))},
+        error = null, step = 'it leaves', evidence = ${evidenceOf(c, rest)},
         lease_until = ${bound(c.kind, 'integer', now + leaseMs)}, due_at = ${bound(c.kind, 'integer', dueAt)}
       where project_id = ${c.project} and id = ${one.id} and status = 'queued' and epoch = ${one.epoch}
         and owner = ${owner} and attempts = ${one.attempts} and ${isFirst} and ${isAlone}`.execute(trx)
@@ -227,7 +248,7 @@ function settle(c: C, one: Writeback, step: Step, mine: RawBuilder<unknown>): Pr
       update writebacks set status = ${to}, step = ${step.why}, error = ${final && to !== 'succeeded' ? step.why : null},
         request_id = coalesce(${bound(c.kind, 'text', step.requestId ?? null)}, request_id), finished_at = ${finishedAt},
         message_id = coalesce(${bound(c.kind, 'text', step.messageId ?? null)}, message_id),
-        evidence = ${bound(c.kind, 'json', stringifyJson(evidence as Json))}, owner = null, lease_until = null,
+        evidence = ${evidenceOf(c, evidence)}, owner = null, lease_until = null,
         due_at = ${bound(c.kind, 'integer', step.dueAt ?? null)},
         attempts = attempts - ${step.happening === 'undone' ? 1 : 0}
       where project_id = ${c.project} and id = ${one.id}`.execute(trx)
@@ -241,7 +262,7 @@ function at(c: C, ms: EpochMs): RawBuilder<string> {
 }
 
 async function release(c: C, one: Writeback, dueAt: EpochMs | null, evidence: Evidence = {}): Promise<void> {
-  const known = bound(c.kind, 'json', stringifyJson({ ...one.evidence, ...evidence } as Json))
+  const known = evidenceOf(c, { ...one.evidence, ...evidence })
   await sql`
     update writebacks set owner = null, lease_until = null, due_at = ${bound(c.kind, 'integer', dueAt)}, evidence = ${known}
     where project_id = ${c.project} and id = ${one.id} and epoch = ${one.epoch} and status = ${one.status}`.execute(
@@ -263,6 +284,15 @@ async function provenMessages(c: C, lane: string): Promise<ReadonlySet<string>> 
     c.db,
   )
   return new Set(rows.map((row) => row.message_id))
+}
+
+async function hasUnplacedEqual(c: C, one: Writeback): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from writebacks mine join writebacks other on other.project_id = mine.project_id and other.lane = mine.lane
+      and other.seq <> mine.seq and other.operation = 'message' and other.payload = mine.payload
+      and other.status = 'succeeded' and other.message_id is null and other.finished_at >= mine.created_at
+    where mine.project_id = ${c.project} and mine.id = ${one.id} limit 1`.execute(c.db)
+  return rows.length > 0
 }
 
 async function ownEdit(c: C, one: Writeback, field: 'name' | 'email'): Promise<string | null | undefined> {

@@ -161,6 +161,9 @@ async function summary(c: C, filter: Filter): Promise<Partial<Record<Status, num
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
+/** Nobody waits for its answer any more. */
+const isOver = sql`owner is null`
+
 /** Whoever works on one just now loses it: the claim's number grows, and nothing may leave under the old one. */
 async function move(c: C, happening: Happening, filter: Filter, why: string): Promise<readonly string[]> {
   const moves = statuses.flatMap((from) => {
@@ -177,7 +180,8 @@ async function move(c: C, happening: Happening, filter: Filter, why: string): Pr
         update writebacks set status = ${to}, step = ${why}, error = ${to === 'failed' ? why : null}, epoch = epoch + 1,
           owner = null, lease_until = null, due_at = null,
           finished_at = ${to === 'queued' ? sql`null` : now} ${happening === 'retried' ? again : sql``}
-        where project_id = ${c.project} and status = ${from} and ${fits(filter)} returning id`.execute(trx)
+        where project_id = ${c.project} and status = ${from} and ${fits(filter)}
+          and (status <> 'sending' or ${isOver}) returning id`.execute(trx)
       moved.push(...rows.map(({ id }) => id))
     }
     return moved

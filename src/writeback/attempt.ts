@@ -7,7 +7,7 @@ import { freshForMs } from './patience.ts'
 /** `stale`: it had to wait for so long that what the guard saw is old. `lost`: the claim is somebody else's by now. */
 export type Attempted = { readonly answer: Answer } | { readonly failure: Failure } | 'stale' | 'lost'
 
-/** `lookedAt`: when the guard began to look. Throws CallFailed where nothing was written down, because no slot was to be had. */
+/** `lookedAt`: when the guard had looked. Throws CallFailed where nothing was written down, because no slot was to be had. */
 export async function attempt(
   { deps, one, craft }: Errand,
   { body, before }: Going,

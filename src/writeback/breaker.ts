@@ -49,6 +49,7 @@ function streak(fates: readonly Fate[], status: Fate['status'], length: number, 
   const last = fates.slice(0, length)
   const newest = last[0]
   if (newest === undefined || last.length < length || last.some((fate) => fate.status !== status)) return null
-  if (now - (moment(newest.at) ?? 0) * 1000 > restMs) return null
+  // Also the other way round: a clock may have been set back since.
+  if (Math.abs(now - (moment(newest.at) ?? 0) * 1000) > restMs) return null
   return `the last ${length} replies and notes were ${status}: ${newest.why}`
 }

@@ -37,9 +37,10 @@ async function carry(errand: Errand): Promise<Delivered> {
   const turnedUp = wasSent(errand) ? await lookAgain(errand) : null
   if (turnedUp !== null) return turnedUp
   for (;;) {
-    const lookedAt = deps.now()
     const guarded = await craft.guard(deps, one, wish).catch(aboutNobody)
     if (!guarded.go) return heldBack(errand, guarded)
+    // Behind it: a service so slow that looking takes longer than it is believed would never be sent anything.
+    const lookedAt = deps.now()
     const attempted = await attempt(errand, guarded, lookedAt)
     if (attempted === 'lost') return letGo(errand)
     if (attempted !== 'stale') return conclude(errand, guarded, attempted)

@@ -38,11 +38,16 @@ export async function newsSince(
   const { said, whole } = await readTalk(deps, id, 'at' in seen ? seen.at : null)
   const from = 'at' in seen ? said.filter(({ at }) => (at ?? Number.POSITIVE_INFINITY) > seen.at) : after(said, seen.id)
   if (from === null) return `the message ${'id' in seen ? seen.id : ''} is not in the conversation`
+  const own = await deps.outbox.provenMessages(laneOf(id))
   // Whoever is not known to be on our side is taken for a visitor: that is the safe mistake.
-  const news = from.find(({ by }) => by !== 'ours')
+  const news = from.find((it) => it.by !== 'ours' && !own.has(it.id))
   if (news !== undefined)
     return `a visitor wrote ${news.at === null ? 'since' : `at ${rfc3339(news.at)}`} (message ${news.id})`
   return whole ? null : 'the service does not show all messages, so a visitor may have written since'
+}
+
+function laneOf(conversation: string): string {
+  return `conversation/${conversation.toLowerCase()}`
 }
 
 function after(said: readonly Said[], id: string): readonly Said[] | null {

@@ -31,14 +31,16 @@ export const message: Craft<'message'> = {
     }
     const last = conversation === null ? shown : moment(fieldsOf(conversation.data)?.lastMessageAt)
     const since = last === undefined ? null : last - slack
-    const { said } = await readTalk(deps, one.target, since)
-    const before = { ids: said.map(({ id }) => id), ...(since === null ? {} : { since: rfc3339(since) }) }
+    const { shown: there } = await readTalk(deps, one.target, since)
+    const before = { ids: there.map(({ id }) => id), ...(since === null ? {} : { since: rfc3339(since) }) }
     return { go: true, body: { content: payload.content, senderName: payload.sender_name }, before }
   },
   look: async (deps, one, { payload }) => {
     const { news, whole } = await newsOf(deps, one)
     const same = news.find((said) => isSame(said, payload))
     if (same !== undefined) {
+      if (await deps.outbox.hasUnplacedEqual(one))
+        return { kind: 'unknowable', why: `message ${same.id} may be an equal reply that was queued before it` }
       return { kind: 'found', how: `it is in the conversation (message ${same.id})`, messageId: same.id }
     }
     if (!whole) return { kind: 'unknowable', why: 'the service does not show all messages of the conversation' }
@@ -58,7 +60,7 @@ async function newsOf(deps: WritebackDeps, one: Writeback) {
   const talk = await readTalk(deps, one.target, moment(before?.since) ?? null)
   const known = new Set(before?.ids)
   const proven = await deps.outbox.provenMessages(one.lane)
-  return { ...talk, news: talk.said.filter(({ id }) => !known.has(id) && !proven.has(id)) }
+  return { ...talk, news: talk.shown.filter(({ id }) => !known.has(id) && !proven.has(id)) }
 }
 
 function isSame({ content, senderName }: Said, payload: Payload['message']): boolean {

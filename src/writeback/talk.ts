@@ -21,6 +21,8 @@ export type Side = 'ours' | 'visitor' | 'unknown'
 export type Talk = {
   /** Oldest first, system events left out. */
   readonly said: readonly Said[]
+  /** With system events: what a service takes for one is not documented. */
+  readonly shown: readonly Said[]
   /** The same and what else came, as rows for the mirror, with the moment they were asked for. */
   readonly rows: readonly MirrorRow[]
   readonly askedAt: EpochMs
@@ -42,9 +44,10 @@ export async function readTalk(deps: WritebackDeps, conversation: string, since:
     whole &&= unreadable === 0 && read.missed.length === 0
     if (read.learned.length > 0) await deps.outbox.learn(read.learned)
   }
-  const said = [...rows.values()].filter(isSaid).map(toSaid)
-  const recent = said.filter(({ at }) => since === null || at === null || at >= since)
-  return { said: recent.sort(byTime), rows: [...rows.values()], askedAt, whole }
+  const recent = ({ at }: Said) => since === null || at === null || at >= since
+  const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSaid).filter(recent).sort(byTime)
+  const all = [...rows.values()]
+  return { said: oldestFirst(all.filter(isSaid)), shown: oldestFirst(all), rows: all, askedAt, whole }
 }
 
 /** The documentation calls every other kind a system event. */

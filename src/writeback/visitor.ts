@@ -27,7 +27,9 @@ export const visitor: Craft<'visitor'> = {
           why: `the service does not show the visitor's ${field}, so it cannot be kept`,
         }
       const own = wanted === undefined ? undefined : await deps.outbox.ownEdit(one, field)
-      const was = own === undefined ? one.seen?.[field] : own
+      // Sent before, and not there: somebody may have edited it since.
+      const known = one.evidence.before?.[field]
+      const was = own === undefined ? (known ?? one.seen?.[field]) : own
       if (wanted !== undefined && is !== undefined && was !== undefined && is !== was && is !== wanted)
         return { go: false, happening: 'overtaken', why: `somebody changed the ${field} since it was queued` }
       body[field] = wanted === undefined ? (is ?? null) : wanted

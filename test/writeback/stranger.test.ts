@@ -1,0 +1,233 @@
+/** Services that differ from the sandbox in what the documentation leaves open: nothing arrives twice, nothing stands still. */
+import { describe, expect, test } from 'vitest'
+import { handled, ids, queueTo, reply, startStranger } from './stranger.ts'
+
+/** The first write is done, and its answer is lost. */
+const firstAnswerLost = (_path: string, _body: unknown, does: () => void, nth: number) => {
+  if (nth > 1) return null
+  does()
+  return { cut: true } as const
+}
+
+describe('a reply whose answer was lost goes out once', () => {
+  for (const senderType of ['agent', 'human', 'api', 'user', 'visitor']) {
+    test(`where the service calls its sender ${senderType}`, async () => {
+      const service = await startStranger({ replySenderType: senderType, write: firstAnswerLost })
+      const o = await queueTo(service)
+      await o.queue(reply('Once.'))
+      await o.push()
+      expect(service.done()).toHaveLength(1)
+      expect(await o.statuses()).toEqual(['succeeded'])
+    })
+  }
+
+  test('where it is shown as something else than an utterance', async () => {
+    const service = await startStranger({ replyKind: 'api_message', write: firstAnswerLost })
+    const o = await queueTo(service)
+    await o.queue(reply('Once.'))
+    await o.push()
+    expect(service.done()).toHaveLength(1)
+  })
+
+  test('where some texts are shown as they were sent, and others are not', async () => {
+    const service = await startStranger({
+      kept: (content) => content.replaceAll('&', '&amp;'),
+      write: (_path, body, does) => {
+        if (!String(body.content).includes('&')) return null
+        does()
+        return { cut: true }
+      },
+    })
+    const o = await queueTo(service)
+    await o.queue(reply('Thanks.'), reply('Terms & conditions.'))
+    await o.push()
+    expect(service.done()).toHaveLength(2)
+    expect(await o.statuses()).toEqual(['succeeded', 'uncertain'])
+  })
+})
+
+test('a reply that did not arrive is not taken for its equal before it, which shows late', async () => {
+  const service = await startStranger({
+    lagMs: 700,
+    write: (_path, _body, _does, nth) => (nth === 2 ? { cut: true } : null),
+  })
+  const o = await queueTo(service)
+  await o.queue(reply('Thanks!'), reply('Thanks!'))
+  await o.push({ verifyAfterMs: 900 })
+  const succeeded = (await o.statuses()).filter((status) => status === 'succeeded')
+  expect(service.done().length).toBeGreaterThanOrEqual(succeeded.length)
+})
+
+for (const senderType of ['human', 'api']) {
+  test(`our own reply is no news of a visitor, where the service calls its sender ${senderType}`, async () => {
+    const service = await startStranger({ replySenderType: senderType })
+    const o = await queueTo(service)
+    await o.queue(reply('Solved.'), handled)
+    await o.warehouse.query(`update writebacks set created_at = '2026-01-01T00:00:00Z', seen = null`)
+    service.say({ senderType: 'agent', content: 'Before.', name: 'Bo' })
+    await o.warehouse.query(`update writebacks set expect = '2' where operation = 'handled'`)
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+  })
+}
+
+test('one that a gateway does not let through fails, and the others go on', async () => {
+  const service = await startStranger({
+    write: (_path, body) =>
+      String(body.content).includes('<script>') ? { status: 403, text: '<html>Blocked</html>' } : null,
+  })
+  const o = await queueTo(service)
+  await o.queue(reply('<script>'), reply('Fine.'))
+  await o.push()
+  expect(await o.statuses()).toEqual(['failed', 'succeeded'])
+})
+
+test('a 303 after a reply does not say that it was not sent', async () => {
+  const service = await startStranger({
+    write: (_path, _body, does) => {
+      does()
+      return { status: 303, text: '' }
+    },
+  })
+  const o = await queueTo(service)
+  await o.queue(reply('Once.'))
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded'])
+  expect(service.done()).toHaveLength(1)
+})
+
+for (const database of ['sqlite', 'postgres'] as const) {
+  test(`a visitor with characters that a database cannot hold is corrected (${database})`, async () => {
+    const service = await startStranger()
+    service.visitor.email = 'a\u0000b\ud83d'
+    const o = await queueTo(service, database)
+    await o.queue({ operation: 'visitor', visitor_id: ids.visitor, name: 'Ada' })
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded'])
+    expect(service.visitor).toEqual({ name: 'Ada', email: 'a\u0000b\ud83d' })
+  })
+
+  test(`a refusal that is cut within a character is written down (${database})`, async () => {
+    const message = '🙂'.repeat(400)
+    const text = JSON.stringify({ error: { code: 'VALIDATION_ERROR', message, status: 400 } })
+    const service = await startStranger({ write: () => ({ status: 400, text }) })
+    const o = await queueTo(service, database)
+    await o.queue(
+      { operation: 'note', visitor_id: ids.visitor, content: 'x' },
+      { operation: 'note', visitor_id: ids.visitor, content: `y` },
+    )
+    await o.push()
+    expect(await o.statuses()).toEqual(['failed', 'failed'])
+  })
+
+  test(`an id that no database holds stops one write-back, not all (${database})`, async () => {
+    const service = await startStranger()
+    const o = await queueTo(service, database)
+    await o.warehouse.query(`insert into writebacks (project_id, operation, visitor_id, payload, expect)
+      values ('${ids.project}', 'note', '${ids.visitor}', '{"content":"x"}', '9999999999999999999')`)
+    await o.queue(reply('Fine.'))
+    await o.push()
+    expect(await o.statuses()).toEqual(['failed', 'succeeded'])
+  })
+
+  test(`rows of plain SQL that bring what is not theirs to bring stop nobody (${database})`, async () => {
+    const service = await startStranger()
+    const o = await queueTo(service, database)
+    await o.queue({ ...reply('One.'), ref: 'crm-1' })
+    const insert = (columns: string, values: string) =>
+      o.warehouse.query(`insert into writebacks (operation, visitor_id, payload, ${columns})
+        values ('note', '${ids.visitor}', '{"content":"x"}', ${values})`)
+    await insert('owner', `'ann'`)
+    await insert('ref', `'crm-1'`)
+    await o.push()
+    await o.push()
+    const statuses = (await o.all()).map(({ payload, status }) => `${payload.content} ${status}`)
+    expect(statuses.filter((it) => it.endsWith('queued'))).toEqual([])
+    expect(service.done()).toHaveLength(2)
+  })
+
+  test(`a clock that was set back keeps nothing waiting for as long (${database})`, async () => {
+    const service = await startStranger()
+    const o = await queueTo(service, database)
+    await o.queue(reply('One.'))
+    const far = Date.now() + 400 * 86_400_000
+    await o.warehouse.query(`update writebacks set due_at = ${far}, lease_until = ${far},
+      owner = '{"host":"elsewhere","pid":1,"process":"x@1"}'`)
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded'])
+  })
+
+  test(`one that was approved late does not leave beside one that is on its way (${database})`, async () => {
+    const service = await startStranger()
+    const o = await queueTo(service, database)
+    const [first, second] = await o.queue(reply('One.'), reply('Two.'))
+    await o.desk.cancel({ ids: [first!] }, 'test')
+    const outbox = o.warehouse.outbox(ids.project)
+    const two = await outbox.claim(second!, Date.now())
+    await o.desk.retry({ ids: [first!] }, 'test')
+    const one = await outbox.claim(first!, Date.now())
+    const left = [
+      one !== null && (await outbox.leave(one, {}, Date.now(), Date.now())),
+      await outbox.leave(two!, {}, Date.now(), Date.now()),
+    ]
+    expect(left.filter((it) => it)).toHaveLength(1)
+  })
+
+  test(`one whose process has ended, and which nobody can look for, is for a person to decide (${database})`, async () => {
+    const service = await startStranger()
+    const o = await queueTo(service, database)
+    const [id] = await o.queue(reply('One.'))
+    const outbox = o.warehouse.outbox(ids.project)
+    const one = await outbox.claim(id!, Date.now())
+    await outbox.leave(one!, {}, Date.now(), Date.now() + 1e9)
+    expect(await o.desk.resolve({ ids: [id!] }, 'arrived', 'a person')).toEqual([])
+    await outbox.sent(one!, { happening: 'unanswered', why: 'silence', dueAt: Date.now() + 1e9 })
+    expect(await o.desk.resolve({ ids: [id!] }, 'arrived', 'a person')).toEqual([id])
+    expect(await o.statuses()).toEqual(['succeeded'])
+  })
+}
+
+test('a time of expiry as SQL writes it is not passed over', async () => {
+  const service = await startStranger()
+  const o = await queueTo(service)
+  await o.warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, expires_at)
+    values ('${ids.project}', 'handled', '${ids.conversation}', '{"handled":true}', datetime('now', '-1 day'))`)
+  await o.push()
+  expect(service.done()).toEqual([])
+  expect(await o.statuses()).not.toContain('succeeded')
+})
+
+test('a correction that goes once more yields to an edit that came between', async () => {
+  const service = await startStranger({
+    write: (_path, _body, _does, nth) => {
+      if (nth > 1) return null
+      service.visitor.name = 'Augusta'
+      return { cut: true }
+    },
+  })
+  const o = await queueTo(service)
+  await o.queue({ operation: 'visitor', visitor_id: ids.visitor, name: 'Ada' })
+  await o.push()
+  expect(await o.statuses()).toEqual(['conflict'])
+  expect(service.visitor.name).toBe('Augusta')
+})
+
+test('an id in capitals is the same conversation', async () => {
+  const service = await startStranger({ write: firstAnswerLost })
+  const o = await queueTo(service)
+  await o.queue({ ...reply('Once.'), conversation_id: ids.conversation.toUpperCase() }, reply('Then.'))
+  await o.push()
+  expect(service.done().map(({ body }) => body.content)).toEqual(['Once.', 'Then.'])
+  expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+})
+
+test('while it is on its way, no one can say by SQL that it should go again', async () => {
+  const service = await startStranger()
+  const o = await queueTo(service)
+  const [id] = await o.queue(reply('Once.'))
+  const outbox = o.warehouse.outbox(ids.project)
+  const one = await outbox.claim(id!, Date.now())
+  await outbox.leave(one!, {}, Date.now(), Date.now())
+  await o.warehouse.query(`update writebacks set status = 'queued' where id = '${id}'`)
+  expect(await outbox.sent(one!, { happening: 'accepted', why: 'the service answered 200' })).toBe('succeeded')
+})
