@@ -48,8 +48,8 @@ function* moments(n: number, most: number): Generator<number> {
 }
 
 for (const { db, kills } of [
-  { db: databases[0]!, kills: 50 },
-  { db: databases[2]!, kills: 10 },
+  { db: databases[0]!, kills: 25 },
+  { db: databases[2]!, kills: 6 },
 ]) {
   test(`${kills} kills at random moments lose nothing and leave nothing twice — ${db.name}`, async () => {
     const place = await db.make()

@@ -13,12 +13,20 @@ export type Cutter = {
   readonly cuts: Cut[]
   /** Bytes of each write and of its answer that passed whole. */
   readonly passed: { request: number; answer: number }[]
+  /** Writes wait here before they pass. */
+  gate: Promise<void> | null
   /** Paths that were written to. */
   readonly written: Set<string>
 }
 
 export async function cutterTo(port: number): Promise<Cutter> {
-  const cutter = { port: 0, cuts: [] as Cut[], passed: [] as Cutter['passed'], written: new Set<string>() }
+  const cutter = {
+    port: 0,
+    cuts: [] as Cut[],
+    passed: [] as Cutter['passed'],
+    written: new Set<string>(),
+    gate: null as Cutter['gate'],
+  }
   const server = createServer((client) => join(client, connect(port, '127.0.0.1'), cutter))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -27,19 +35,21 @@ export async function cutterTo(port: number): Promise<Cutter> {
   return Object.assign(cutter, { port: typeof address === 'object' ? address!.port : 0 })
 }
 
-function join(client: Socket, server: Socket, { cuts, passed, written }: Cutter): void {
+function join(client: Socket, server: Socket, cutter: Cutter): void {
+  const { cuts, passed, written } = cutter
   let cut: Cut | null | undefined
   const count = { request: 0, answer: 0 }
   const break_ = () => {
     client.resetAndDestroy()
     server.resetAndDestroy()
   }
-  const pass = (side: Cut['side'], to: Socket) => (bytes: Buffer) => {
+  const pass = (side: Cut['side'], to: Socket) => async (bytes: Buffer) => {
     if (cut === undefined) {
       const [, path] = /^(?:POST|PATCH) (\S+)/.exec(bytes.toString('latin1', 0, 200)) ?? []
       const isWrite = path !== undefined
       cut = isWrite && !written.has(path) ? (cuts.shift() ?? null) : null
       if (isWrite) written.add(path)
+      if (isWrite && cutter.gate !== null) await cutter.gate
       if (isWrite) passed.push(count)
       if (cut?.after === 0 && cut.side === 'request') return break_()
     }

@@ -2,13 +2,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { cutterTo } from './cutter.ts'
 import { done, type Outgoing, outgoing } from './outgoing.ts'
 import type { PusherTask } from './pusher.ts'
 
-function startPusher(o: Outgoing) {
+function startPusher(o: Outgoing, baseUrl = o.sandbox.baseUrl) {
   const task: PusherTask = {
     databaseUrl: o.place.url!,
-    baseUrl: o.sandbox.baseUrl,
+    baseUrl,
     projectId: o.sandbox.projectId,
     key: o.sandbox.key,
     verifyAfterMs: 100,
@@ -48,22 +49,18 @@ for (const [what, stopsAt] of [
 }
 
 test('one that may still send, and whose reply is not there, is left to a person; when it wakes up it says what it knows', async () => {
-  const o = await outgoing({ switches: { 'fault.slowMs': 500 } })
+  const o = await outgoing()
   await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' })
-  o.sandbox.resetLog()
-  o.sandbox.fail({ kind: 'slow', operation: 'listMessages' })
-  const child = startPusher(o)
-  const hasLooked = () => expect(o.sandbox.counts().byOperation.listMessages).toBe(1)
-  await vi.waitFor(hasLooked, { timeout: 20_000, interval: 2 })
-  o.sandbox.set({ 'latency.before': 4000 })
-  const isSending = async () => expect(await o.statuses()).toEqual(['sending'])
-  await vi.waitFor(isSending, { timeout: 20_000, interval: 2 })
+  const wire = await cutterTo(o.sandbox.port)
+  const { promise, resolve: open } = Promise.withResolvers<void>()
+  wire.gate = promise
+  const child = startPusher(o, `http://127.0.0.1:${wire.port}`)
+  await vi.waitFor(() => expect(wire.written.size).toBe(1), { timeout: 20_000, interval: 2 })
   child.kill('SIGSTOP')
-  // The request waits at the service's door, and is not in the conversation yet.
-  o.sandbox.set({ 'latency.before': 0 })
   await passLease(o)
   await o.push({ verifyAfterMs: 100 })
   expect(await o.all()).toMatchObject([{ status: 'uncertain', error: expect.stringMatching(/may still live/) }])
+  open()
   child.kill('SIGCONT')
   await once(child, 'exit')
   expect(await o.statuses()).toEqual(['succeeded'])
