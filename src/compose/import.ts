@@ -4,21 +4,13 @@ import { CallFailed } from '../core/failure.ts'
 import type { QueueDesk } from '../core/queue-desk.ts'
 import type { ImportReport, PreviewReport } from '../core/queue-report.ts'
 import type { BudgetView } from '../core/report.ts'
+import { checkLines } from '../imports/check.ts'
+import { digestOf, type Import, type ImportOptions, importWishes, isOver, linesOf, rowsOf } from '../imports/import.ts'
+import type { Line } from '../imports/line.ts'
+import { spooled } from '../imports/spool.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { checkLines } from '../writeback/check.ts'
-import {
-  digestOf,
-  type Import,
-  type ImportOptions,
-  importWishes,
-  isOver,
-  linesOf,
-  rowsOf,
-} from '../writeback/import.ts'
-import type { Line } from '../writeback/line.ts'
 import { type PreviewDeps, preview, type Wished } from '../writeback/preview.ts'
-import { spooled } from '../writeback/spool.ts'
 import { withBudgets } from './opened.ts'
 import { outlook, unsettled, withQueue } from './queue.ts'
 import { connect, stoppedError } from './service.ts'

@@ -6,9 +6,9 @@ import type { Filter, QueueDesk, QueueEntry } from '../core/queue-desk.ts'
 import type { AddReport, ListReport, MoveReport, Outlook, ShowReport } from '../core/queue-report.ts'
 import type { Ms } from '../core/time.ts'
 import type { Wish } from '../core/wish.ts'
+import { isOver } from '../imports/import.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { type Decision, decide, meantIds } from '../writeback/decide.ts'
-import { isOver } from '../writeback/import.ts'
 import { withWarehouse } from './opened.ts'
 
 /** Queues one. `createdBy`: who wants it. */

@@ -25,7 +25,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Stories that fill a folder of their own. */
-const stories: readonly string[] = ['sync', 'verify', 'writeback']
+const stories: readonly string[] = ['sync', 'verify', 'writeback', 'imports']
 
 /** Packages that are known in some rooms only. */
 const packageRooms: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,9 @@
 /** Services that differ from the sandbox in what the documentation leaves open: nothing arrives twice, nothing stands still. */
 import { describe, expect, test } from 'vitest'
+import { CallFailed } from '../../src/core/failure.ts'
+import type { Json } from '../../src/core/row.ts'
+import { heldBack } from '../../src/writeback/breaker.ts'
+import { deliver } from '../../src/writeback/deliver.ts'
 import { handled, ids, queueTo, reply, startStranger } from './stranger.ts'
 
 /** The first write is done, and its answer is lost. */
@@ -230,4 +234,96 @@ test('while it is on its way, no one can say by SQL that it should go again', as
   await outbox.leave(one!, {}, Date.now(), Date.now())
   await o.warehouse.query(`update writebacks set status = 'queued' where id = '${id}'`)
   expect(await outbox.sent(one!, { happening: 'accepted', why: 'the service answered 200' })).toBe('succeeded')
+})
+
+for (const database of ['sqlite', 'postgres'] as const) {
+  test(`a correction goes out once a person has looked again, our own before it or not (${database})`, async () => {
+    const service = await startStranger()
+    const o = await queueTo(service, database)
+    const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
+    const [, second] = await o.queue(name('One'), name('Two'))
+    service.afterNext(() => {
+      service.visitor.name = 'Augusta'
+    })
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'conflict'])
+    await o.desk.retry({ ids: [second!] }, 'test')
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+  })
+
+  test(`our own correction is known as such, whatever the clocks say (${database})`, async () => {
+    const service = await startStranger()
+    const o = await queueTo(service, database)
+    const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
+    await o.queue(name('One'), name('Two'))
+    // The database's clock may be ahead of this machine's.
+    await o.warehouse.query(`update writebacks set created_at = '2099-01-01T00:00:00Z', seen = '{"name":"Vi"}'`)
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+  })
+
+  test(`a person may close a conversation although the reply before did not go out (${database})`, async () => {
+    const service = await startStranger({
+      write: (path) => (path.endsWith('/messages') ? { status: 422, text: '{"error":{"code":"NO"}}' } : null),
+    })
+    const o = await queueTo(service, database)
+    const [, second] = await o.queue(reply('Solved.'), handled)
+    await o.warehouse.query(
+      `update writebacks set created_at = '2026-11-21T00:00:00Z', expect = case when operation = 'handled' then '1' end`,
+    )
+    await o.push()
+    expect(await o.statuses()).toEqual(['failed', 'conflict'])
+    await o.push()
+    await o.desk.retry({ ids: [second!] }, 'test')
+    await o.push()
+    expect(await o.statuses()).toEqual(['failed', 'succeeded'])
+  })
+}
+
+test('what stood against replies an hour ago holds them back no more, a clock that was set back included', () => {
+  const fates = (at: string) =>
+    Array.from(
+      { length: 5 },
+      () => ({ status: 'uncertain', batchId: null, at, why: 'silence', ownFault: false }) as const,
+    )
+  const now = Date.parse('2026-01-01T12:00:00Z')
+  expect(heldBack(fates('2026-01-01T11:59:00Z'), now).all).toMatch(/silence/)
+  expect(heldBack(fates('2026-01-01T11:00:00Z'), now).all).toBeNull()
+  expect(heldBack(fates('2027-01-01T12:00:00Z'), now).all).toBeNull()
+})
+
+test('a service that lets one look very slowly is sent to all the same', async () => {
+  const service = await startStranger()
+  const o = await queueTo(service)
+  const [id] = await o.queue(handled)
+  let now = Date.now()
+  const answer = (data: Json) => ({ data, status: 200, requestId: null, servedAt: null, askedAt: now })
+  let looks = 0
+  const outbox = o.warehouse.outbox(ids.project)
+  const delivered = await deliver(
+    {
+      project: ids.project,
+      get: async () => {
+        now += 25_000
+        looks += 1
+        if (looks > 10) throw new Error('it looks for ever')
+        return answer({ id: ids.conversation, lastMessageAt: '2020-01-01T00:00:00Z', handledAt: null })
+      },
+      send: async (_call, leave) => {
+        if (await leave()) return answer(null)
+        throw new CallFailed({ kind: 'transient', why: 'held back', left: false, status: null, requestId: null })
+      },
+      outbox,
+      mirror: { commit: async () => ({ changed: 0, unchanged: 0 }) as never },
+      verifyAfterMs: 100,
+      resendReplies: true,
+      now: () => now,
+      random: () => 0,
+      signal: new AbortController().signal,
+      log: { debug: () => {}, info: () => {}, warn: () => {} },
+    },
+    (await outbox.claim(id!, now))!,
+  )
+  expect(delivered).toEqual({ kind: 'settled', status: 'succeeded' })
 })

@@ -57,6 +57,8 @@ export type Stranger = {
   readonly done: () => readonly { readonly path: string; readonly body: Line }[]
   readonly say: (said: Said) => void
   readonly visitor: { name: string | null; email: string | null }
+  /** What others do once the next write was answered. */
+  readonly afterNext: (others: () => void) => void
 }
 
 export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stranger> {
@@ -66,6 +68,7 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
   const visitor: Stranger['visitor'] = { name: 'Vi', email: 'vi@example.com' }
   let handledAt: string | null = null
   let nth = 0
+  let afterwards = () => {}
   const say = (said: Said, ms = Date.now()) => void kept.push({ ...said, id: kept.length + 1, ms })
   // Long ago, so that there is something before what is queued.
   say({ senderType: q.visitorSenderType, content: 'Hello?', name: 'Vi' }, Date.now() - 600_000)
@@ -116,13 +119,21 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
     nth += 1
     const reply = q.write(path, JSON.parse(body), does, nth)
     if (reply === null) does()
+    afterwards()
+    afterwards = () => {}
     if (reply?.cut) return void request.socket.destroy()
     answer(reply?.status ?? 200, reply?.text ?? JSON.stringify({ data: null, requestId: 'w' }))
   }
   const server = createServer((request, response) => void serve(request, response))
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close().closeAllConnections())
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, done: () => done, say, visitor }
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    done: () => done,
+    say,
+    visitor,
+    afterNext: (others) => void (afterwards = others),
+  }
 }
 
 function toMessage({ id, senderType, content, name, kind = 'utterance', ms }: Kept) {

@@ -1,8 +1,8 @@
 /** Wishes as a test needs them: any that a person could have, and the lines that say them. */
 import fc from 'fast-check'
 import { longest, type Wish } from '../../src/core/wish.ts'
-import type { Line } from '../../src/writeback/line.ts'
-import { type Format, readLines } from '../../src/writeback/lines.ts'
+import type { Line } from '../../src/imports/line.ts'
+import { type Format, readLines } from '../../src/imports/lines.ts'
 
 export const conversation = '0b6d6f3e-1111-4222-8333-444455556666'
 export const visitor = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'

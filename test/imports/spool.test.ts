@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { UserError } from '../../src/core/user-error.ts'
-import { type Spooled, spooled } from '../../src/writeback/spool.ts'
+import { type Spooled, spooled } from '../../src/imports/spool.ts'
 import { chunks } from './wishes.ts'
 
 let folder: string

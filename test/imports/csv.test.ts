@@ -2,11 +2,11 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { csvHead, csvRow } from '../../src/writeback/csv.ts'
-import { csvLine, fromCell, toCell } from '../../src/writeback/csv-cells.ts'
-import { outcomeColumns, wishColumns } from '../../src/writeback/csv-columns.ts'
-import { csvRecords, separators } from '../../src/writeback/csv-records.ts'
-import { textLines } from '../../src/writeback/text-lines.ts'
+import { csvHead, csvRow } from '../../src/imports/csv.ts'
+import { csvLine, fromCell, toCell } from '../../src/imports/csv-cells.ts'
+import { outcomeColumns, wishColumns } from '../../src/imports/csv-columns.ts'
+import { csvRecords, separators } from '../../src/imports/csv-records.ts'
+import { textLines } from '../../src/imports/text-lines.ts'
 import { anyWish, chunks, conversation, linesOf, told, tricky, visitor } from './wishes.ts'
 
 const csv = (...lines: readonly string[]) => linesOf(lines.join('\n'), 'csv')

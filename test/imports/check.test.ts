@@ -1,8 +1,8 @@
 /** The first pass over an import: what is told to the person before anything is queued. */
 import { expect, test } from 'vitest'
-import { checkLines } from '../../src/writeback/check.ts'
-import { readLines } from '../../src/writeback/lines.ts'
-import { createRefLines } from '../../src/writeback/ref-lines.ts'
+import { checkLines } from '../../src/imports/check.ts'
+import { readLines } from '../../src/imports/lines.ts'
+import { createRefLines } from '../../src/imports/ref-lines.ts'
 import { chunks, conversation, visitor } from './wishes.ts'
 
 const check = (...lines: readonly object[]) =>
