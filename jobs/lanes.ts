@@ -7,13 +7,13 @@ import type { Ms } from '../src/core/time.ts'
 import type { Metrics } from '../src/http/metrics.ts'
 import type { Logger } from '../src/log.ts'
 import type { RunningJob } from './backends/backend.ts'
-import { type LaneJob, laneQueue, readLane } from './queues.ts'
+import { laneQueue, readLane } from './queues.ts'
 import type { Verdict } from './verdict.ts'
 
 export type LaneDeps = {
   readonly workplace: Pick<Workplace, 'lanes'>
   readonly project: (name: string) => ProjectConfig | undefined
-  readonly metrics: Pick<Metrics, 'worked' | 'settled'>
+  readonly metrics: Pick<Metrics, 'worked'>
   readonly log: Logger
   readonly portionMs: Ms
   readonly stopping: AbortSignal
@@ -34,7 +34,7 @@ export async function workLaneJob(job: RunningJob<unknown>, deps: LaneDeps): Pro
     return { do: 'done' }
   }
   const end = await deps.workplace.lanes.work(project, { ...named, portionMs: deps.portionMs, signal: deps.stopping })
-  tell(deps, named, end)
+  if (end.kind === 'failed') deps.log.warn({ event: 'lane.failed', ...named, why: end.why })
   const verdict = verdictOf(end, deps.random())
   deps.metrics.worked({ queue: laneQueue, verdict: verdict.do })
   return verdict
@@ -55,9 +55,4 @@ function verdictOf(end: LaneEnd, chance: number): Verdict {
     default:
       return never(end)
   }
-}
-
-function tell({ metrics, log }: LaneDeps, { project, lane }: LaneJob, end: LaneEnd): void {
-  if (end.kind === 'failed') log.warn({ event: 'lane.failed', project, lane, why: end.why })
-  if (end.kind === 'done' || end.kind === 'more') for (const status of end.settled) metrics.settled({ project, status })
 }

@@ -85,6 +85,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     const workplace = await openWorkplace(config, {
       log,
       onOutcome: (name, lane, outcome) => metrics.requested({ project: name, lane, outcome }),
+      onSettled: (name, status) => metrics.settled({ project: name, status }),
       onLoaded: (name, stream, rows, changed) => metrics.loaded({ project: name, stream, rows, changed }),
     })
     opened.push(workplace.close)

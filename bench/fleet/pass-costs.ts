@@ -49,6 +49,7 @@ export async function measurePasses({ databaseUrl, queueUrl }: Places, size: Siz
     onOutcome: () => {
       requests += 1
     },
+    onSettled: () => {},
     onLoaded: () => {},
   })
   const meter = meterOf(databaseUrl, () => requests)

@@ -2,7 +2,6 @@
 import type { ProjectConfig } from '../config.ts'
 import { CallFailed, describe } from '../core/failure.ts'
 import type { Ready } from '../core/outbox.ts'
-import type { Status } from '../core/outbox-state.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Operation } from '../core/wish.ts'
 import { type Held, heldBack, isHeldBack, partWithout } from '../writeback/breaker.ts'
@@ -18,9 +17,9 @@ export type LaneAsk = { readonly lane: string; readonly portionMs: Ms; readonly 
 
 export type LaneEnd =
   /** Nothing in it can be worked on now. */
-  | { readonly kind: 'done'; readonly settled: readonly Status[] }
+  | { readonly kind: 'done' }
   /** The portion is over and there is more. */
-  | { readonly kind: 'more'; readonly settled: readonly Status[] }
+  | { readonly kind: 'more' }
   /** This process works on as many of the project's lanes as it should. */
   | { readonly kind: 'busy' }
   | Paused
@@ -106,22 +105,25 @@ async function workOn(
   project: ProjectConfig,
   { lane, portionMs, signal }: LaneAsk,
   stays: (next: Ready) => boolean,
-  { log, onOutcome }: WorkplaceOptions,
+  { log, onOutcome, onSettled }: WorkplaceOptions,
   onDenied: (operations: readonly Operation[]) => void,
 ): Promise<LaneEnd> {
   const outbox = warehouse.outbox(project.projectId)
   const [head] = await outbox.ready(Date.now(), 1, { lane })
-  if (head === undefined || stays(head)) return { kind: 'done', settled: [] }
+  if (head === undefined || stays(head)) return { kind: 'done' }
   const endsAt = performance.now() + portionMs
   const heard = (...[of, outcome]: Parameters<NonNullable<ServiceOptions['onOutcome']>>) =>
     onOutcome(project.name, of, outcome)
   const service = connect(project, budgets.of(project), { signal, connections, log, onOutcome: heard })
   try {
     const deps = writebackDeps(warehouse, project, service, log)
-    const { settled, trouble } = await workLane(deps, head, (next) => performance.now() < endsAt && !stays(next))
+    const trouble = await workLane(deps, head, {
+      mayGoOn: (next) => performance.now() < endsAt && !stays(next),
+      onSettled: (status) => onSettled(project.name, status),
+    })
     if (signal.aborted) return { kind: 'interrupted' }
     if (trouble !== null) return { kind: 'failed', why: describe(trouble) }
-    return { kind: performance.now() < endsAt ? 'done' : 'more', settled }
+    return { kind: performance.now() < endsAt ? 'done' : 'more' }
   } catch (error) {
     if (!(error instanceof CallFailed)) throw error
     const lacking = outOfReach(head.operation, error)

@@ -2,6 +2,7 @@
 import type { Connections } from '../api/connections.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Lane } from '../core/lane.ts'
+import type { Status } from '../core/outbox-state.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -12,5 +13,6 @@ export type Means = { readonly warehouse: Warehouse; readonly budgets: Budgets; 
 export type WorkplaceOptions = {
   readonly log: Logger
   readonly onOutcome: (project: string, lane: Lane, outcome: 'ok' | Failure['kind']) => void
+  readonly onSettled: (project: string, status: Status) => void
   readonly onLoaded: (project: string, stream: StreamName, rows: number, changed: number) => void
 }

@@ -5,23 +5,30 @@ import type { Status } from '../core/outbox-state.ts'
 import { deliver } from './deliver.ts'
 import type { WritebackDeps } from './deps.ts'
 
-export type LaneEnd = { readonly settled: readonly Status[]; readonly trouble: Failure | null }
+export type LaneHooks = {
+  /** Asked before each but the first. */
+  readonly mayGoOn: (next: Ready) => boolean
+  readonly onSettled: (status: Status) => void
+}
 
-/** `mayGoOn` is asked before each but the first. Throws CallFailed where the key may not do this. */
-export async function workLane(deps: WritebackDeps, first: Ready, mayGoOn: (next: Ready) => boolean): Promise<LaneEnd> {
-  const settled: Status[] = []
+/**
+ * Gives back what ended it where the service does not answer as it should; null: nothing more can be done just now. Throws
+ * CallFailed where the key may not do this.
+ */
+export async function workLane(deps: WritebackDeps, first: Ready, hooks: LaneHooks): Promise<Failure | null> {
   for (let head: Ready | undefined = first; head !== undefined; ) {
     const one = await deps.outbox.claim(head.id, deps.now())
-    if (one === null) break
+    if (one === null) return null
     const delivered = await deliver(deps, one)
-    if (delivered.kind === 'resting' && delivered.trouble !== null) return { settled, trouble: delivered.trouble }
+    if (delivered.kind === 'lost') return null
+    if (delivered.kind === 'resting' && delivered.trouble !== null) return delivered.trouble
     if (delivered.kind === 'settled') {
-      settled.push(delivered.status)
+      hooks.onSettled(delivered.status)
       deps.log.info({ event: 'writeback.settled', id: one.id, operation: one.operation, status: delivered.status })
     }
-    if (delivered.kind === 'lost' || deps.signal.aborted) break
+    if (deps.signal.aborted) return null
     const [next] = await deps.outbox.ready(deps.now(), 1, { lane: head.lane })
-    head = next !== undefined && mayGoOn(next) ? next : undefined
+    head = next !== undefined && hooks.mayGoOn(next) ? next : undefined
   }
-  return { settled, trouble: null }
+  return null
 }

@@ -50,13 +50,20 @@ export async function push(deps: WritebackDeps, options: PushOptions): Promise<P
   const stays = (next: Ready) => denied.has(next.operation) || isHeldBack(held, next)
   const goesOn = () => stopped === null && bug === undefined && !signal.aborted
 
+  const tell = () => {
+    const sum = Object.values(settled).reduce((total, count) => total + count, 0)
+    options.onProgress({ settled: sum, working: running.size })
+  }
+  const onSettled = (status: Status) => {
+    settled[status] = (settled[status] ?? 0) + 1
+    troubles = 0
+    tell()
+  }
   const start = async (head: Ready) => {
     try {
-      const end = await workLane(deps, head, (next) => goesOn() && !stays(next))
-      for (const status of end.settled) settled[status] = (settled[status] ?? 0) + 1
-      if (end.settled.length > 0) troubles = 0
-      if (end.trouble !== null && end.trouble.kind !== 'throttled') troubles += 1
-      if (troubles >= troubleInARow) stopped ??= end.trouble
+      const trouble = await workLane(deps, head, { mayGoOn: (next) => goesOn() && !stays(next), onSettled })
+      if (trouble !== null && trouble.kind !== 'throttled') troubles += 1
+      if (troubles >= troubleInARow) stopped ??= trouble
     } catch (error) {
       if (!(error instanceof CallFailed)) bug ??= error
       else {
@@ -66,10 +73,7 @@ export async function push(deps: WritebackDeps, options: PushOptions): Promise<P
       }
     } finally {
       running.delete(head.lane)
-      options.onProgress({
-        settled: Object.values(settled).reduce((sum, count) => sum + count, 0),
-        working: running.size,
-      })
+      tell()
     }
   }
 

@@ -157,7 +157,7 @@ describe('looking after deliveries', () => {
     await syncOnce(office.databaseUrl, sandbox)
     sandbox.advance(2000)
     const project = projectOf(sandbox, { ...seldom, ...over })
-    const options = { log, onOutcome: () => {}, onLoaded: () => {} }
+    const options = { log, onOutcome: () => {}, onSettled: () => {}, onLoaded: () => {} }
     const workplace = await openWorkplace(configFor(office, [project]), options)
     onTestFinished(workplace.close)
     const store = (payload: unknown) => workplace.storeDelivery(sandbox.projectId, Buffer.from(JSON.stringify(payload)))
