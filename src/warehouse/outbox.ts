@@ -14,14 +14,15 @@ import { bound } from './dialect.ts'
 import { durably } from './durable.ts'
 import { decodeJson, decodeText, encodeJson } from './escape.ts'
 import { learn, readBehaviours } from './knowledge.ts'
+import { lanePastOf } from './lane-past.ts'
 import { isDead, ownName } from './owner.ts'
 import type { Db } from './session.ts'
 
 /** How long a claim holds without a word; longer than anything done under one takes, waiting for the budget aside. */
 const leaseMs: Ms = 120_000
 
-/** Nothing is put off for longer: what is due later was written by a clock that has been set back since. */
-const longestRestMs: Ms = 86_400_000
+/** Nobody puts anything off for longer: what is due later was written by a clock that has been set back since. */
+const longestRestMs: Ms = 30 * 86_400_000
 
 type C = Pick<Context, 'db' | 'kind' | 'project' | 'clock'>
 
@@ -37,11 +38,7 @@ export function outboxOf(c: C): Outbox {
     settle: (one, step) => settle(c, one, step, sql`epoch = ${one.epoch} and status = ${one.status}`),
     release: (one, dueAt, evidence) => release(c, one, dueAt, evidence),
     noteMessage: (one, messageId) => noteMessage(c, one, messageId),
-    provenMessages: (lane) => provenMessages(c, lane),
-    hasUnplacedEqual: (one) => hasUnplacedEqual(c, one),
-    ownEdit: (one, field) => ownEdit(c, one, field),
-    replyBefore: (one) => replyBefore(c, one),
-    conversationOf: (visitor, messageId) => conversationOf(c, visitor, messageId),
+    ...lanePastOf(c),
     lastFates: (limit) => lastFates(c, limit),
     behaviours: () => readBehaviours(c as Context),
     learn: (learned) => durably(c.db, c.kind, (trx) => learn(c as Context, trx, learned)),
@@ -276,58 +273,6 @@ async function noteMessage(c: C, one: Writeback, messageId: string): Promise<voi
     update writebacks set message_id = ${messageId} where project_id = ${c.project} and id = ${one.id} and message_id is null
       and not exists (select 1 from writebacks other where other.project_id = ${c.project} and other.lane = ${one.lane}
         and other.message_id = ${messageId})`.execute(c.db)
-}
-
-async function provenMessages(c: C, lane: string): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ message_id: string }>`
-    select message_id from writebacks where project_id = ${c.project} and lane = ${lane} and message_id is not null`.execute(
-    c.db,
-  )
-  return new Set(rows.map((row) => row.message_id))
-}
-
-async function hasUnplacedEqual(c: C, one: Writeback): Promise<boolean> {
-  const { rows } = await sql`
-    select 1 from writebacks mine join writebacks other on other.project_id = mine.project_id and other.lane = mine.lane
-      and other.seq <> mine.seq and other.operation = 'message' and other.payload = mine.payload
-      and other.status = 'succeeded' and other.message_id is null and other.finished_at >= mine.created_at
-    where mine.project_id = ${c.project} and mine.id = ${one.id} limit 1`.execute(c.db)
-  return rows.length > 0
-}
-
-async function ownEdit(c: C, one: Writeback, field: 'name' | 'email'): Promise<string | null | undefined> {
-  const { rows } = await sql<{ payload: string }>`
-    select payload from writebacks where project_id = ${c.project} and lane = ${one.lane} and operation = 'visitor'
-      and status = 'succeeded' and finished_at >= ${bound(c.kind, 'time', one.createdAt)}
-      and seq < (select seq from writebacks where project_id = ${c.project} and id = ${one.id})
-    order by seq desc`.execute(c.db)
-  for (const row of rows) {
-    const payload: { name?: string | null; email?: string | null } = JSON.parse(decodeJson(c.kind, row.payload))
-    if (payload[field] !== undefined) return payload[field]
-  }
-  return undefined
-}
-
-async function replyBefore(c: C, one: Writeback): Promise<Status | null> {
-  const { rows } = await sql<{ status: Status }>`
-    select status from writebacks where project_id = ${c.project} and lane = ${one.lane} and operation = 'message'
-      and batch_id is not distinct from ${bound(c.kind, 'text', one.batchId)}
-      and (batch_id is not null or created_at = ${bound(c.kind, 'time', one.createdAt)})
-      and seq < (select seq from writebacks where project_id = ${c.project} and id = ${one.id})
-    order by seq desc limit 1`.execute(c.db)
-  return rows[0]?.status ?? null
-}
-
-async function conversationOf(c: C, visitor: string, messageId: string | null): Promise<string | null> {
-  const holds =
-    messageId === null
-      ? sql`false`
-      : sql`exists (select 1 from messages where messages.project_id = ${c.project}
-    and conversation_id = conversations.id and messages.id = ${bound(c.kind, 'integer', BigInt(messageId))})`
-  const { rows } = await sql<{ id: string }>`
-    select id from conversations where project_id = ${c.project} and visitor_id = ${visitor} and deleted_at is null
-    order by ${holds} desc, last_message_at desc limit 1`.execute(c.db)
-  return rows[0]?.id ?? null
 }
 
 async function lastFates(c: C, limit: number): Promise<Fate[]> {

@@ -132,7 +132,9 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
     done: () => done,
     say,
     visitor,
-    afterNext: (others) => void (afterwards = others),
+    afterNext: (others) => {
+      afterwards = others
+    },
   }
 }
 
