@@ -13,7 +13,10 @@ import type { Warehouse } from '../../src/warehouse/open.ts'
 
 export const unlimited = { requests: 1e9, windowMs: 60_000 }
 
-export function projectOf(sandbox: Sandbox, over: Partial<ProjectConfig> = {}): ProjectConfig {
+export function projectOf(
+  sandbox: Pick<Sandbox, 'projectId' | 'baseUrl' | 'widgetUrl' | 'key'>,
+  over: Partial<ProjectConfig> = {},
+): ProjectConfig {
   return {
     name: 'desk',
     projectId: sandbox.projectId,

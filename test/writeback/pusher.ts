@@ -10,7 +10,7 @@ export type PusherTask = Pick<Sandbox, 'baseUrl' | 'projectId' | 'key'> & {
 }
 
 const task: PusherTask = JSON.parse(process.argv[2] ?? '')
-const service = { ...task, widgetUrl: task.baseUrl } as Sandbox
+const service = { ...task, widgetUrl: task.baseUrl }
 const project = projectOf(service, { verifyAfterMs: task.verifyAfterMs, streams: [] })
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
