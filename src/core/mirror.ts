@@ -60,8 +60,11 @@ export type ChildRead = {
   /** The `wanted` that was read for: if the parent has changed since, it stays due. */
   readonly wanted: number
   readonly position: string | null
-  /** False: the service would not list all of them. A flag on the row says so, and `why` is recorded as a gap. */
-  readonly complete: boolean
+  /**
+   * False: the service would not list all of them. A flag on the row says so, and `why` is recorded as a gap. `as before`:
+   * only what came after `position` was asked for, which says nothing about what was missing before it.
+   */
+  readonly complete: boolean | 'as before'
   readonly why?: string
   /** When to look again although the parent has not changed; null = only when it changes. */
   readonly againAt: EpochMs | null

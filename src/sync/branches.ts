@@ -1,5 +1,5 @@
 /** One parent's list: its messages, its activity. */
-import type { ChildRead } from '../core/mirror.ts'
+import type { ChildRead, DueChild } from '../core/mirror.ts'
 import { readPosition, writePosition } from '../core/position.ts'
 import type { BranchStream } from '../streams/stream.ts'
 import { type ReadChild, syncChildren } from './children.ts'
@@ -19,7 +19,8 @@ export async function syncBranches(run: Run, stream: BranchStream): Promise<void
 function branchReader(run: Run, stream: BranchStream): ReadChild {
   return async (child, lane) => {
     const start = startOf(run, stream.name)
-    const ranges = child.whole ? [start] : readPosition(child.position, start)
+    const whole = child.whole || child.position === null
+    const ranges = whole ? [start] : readPosition(child.position, start)
     const list = stream.list(run.project, child.parentId)
     const missing = new Set<string>()
     for await (const read of pagesOf(run, { stream: stream.name, list, ranges, lane })) {
@@ -27,7 +28,8 @@ function branchReader(run: Run, stream: BranchStream): ReadChild {
       const rows = all.filter((row) => !isEarlier(run, row))
       for (const { reason } of read.missed) missing.add(reason)
       if (unreadable > 0) missing.add('rows without a key that could not be stored')
-      const end = read.done ? { child: endOf(stream, child, writePosition(read.position), [...missing]) } : {}
+      const position = writePosition(read.position)
+      const end = read.done ? { child: { ...endOf(stream, child, position), ...verdict(whole, missing) } } : {}
       const askedAt = read.answer?.askedAt ?? run.now()
       const { changed } = await run.mirror.commit({ stream: stream.name, rows, askedAt, learned: read.learned, ...end })
       run.tally.stored(stream.name, rows.length, changed)
@@ -35,13 +37,12 @@ function branchReader(run: Run, stream: BranchStream): ReadChild {
   }
 }
 
-function endOf(
-  stream: BranchStream,
-  child: { parentId: string; wanted: number },
-  position: string,
-  missing: string[],
-): ChildRead {
-  const { parentId, wanted } = child
-  const common = { stream: stream.name, parentId, wanted, position, againAt: null }
-  return missing.length === 0 ? { ...common, complete: true } : { ...common, complete: false, why: missing.join('; ') }
+function endOf(stream: BranchStream, { parentId, wanted }: DueChild, position: string): Omit<ChildRead, 'complete'> {
+  return { stream: stream.name, parentId, wanted, position, againAt: null }
+}
+
+/** What is missing, if anything; only a list that was read from its beginning can tell that nothing is. */
+function verdict(whole: boolean, missing: ReadonlySet<string>): Pick<ChildRead, 'complete' | 'why'> {
+  if (missing.size > 0) return { complete: false, why: [...missing].join('; ') }
+  return { complete: whole || 'as before' }
 }

@@ -39,15 +39,20 @@ export async function settleChild(c: Context, trx: Db, read: ChildRead, now: num
         else ${parameter(read.againAt)} end,
       attempts = 0, error = null, whole = null, checked_at = ${parameter(now)}, position = ${bound(c.kind, 'text', read.position)}
     where project_id = ${c.project} and stream = ${read.stream} and parent_id = ${read.parentId}`.execute(trx)
-  if (read.stream === 'messages') await flagMessages(c, trx, read)
-  if (read.complete) await closeGap(c, trx, read.stream, `parent:${read.parentId}`)
-  else {
-    const reason = read.why ?? 'the service would not list all of them'
-    await openGap(c, trx, { stream: read.stream, from: null, to: null, reason }, `parent:${read.parentId}`)
-  }
+  const { stream, parentId, complete } = read
+  await closeGap(c, trx, stream, unread(parentId))
+  if (complete === 'as before') return
+  if (stream === 'messages') await flagMessages(c, trx, parentId, complete)
+  if (complete) return closeGap(c, trx, stream, unlisted(parentId))
+  const reason = read.why ?? 'the service would not list all of them'
+  await openGap(c, trx, { stream, from: null, to: null, reason }, unlisted(parentId))
 }
 
-async function flagMessages(c: Context, trx: Db, { parentId, complete }: ChildRead): Promise<void> {
+/** The subjects of a parent's gaps: what its list would not show, and that it could not be read at all. */
+const unlisted = (parentId: string) => `parent:${parentId}`
+const unread = (parentId: string) => `parent:${parentId}:unread`
+
+async function flagMessages(c: Context, trx: Db, parentId: string, complete: boolean): Promise<void> {
   const flag = c.kind === 'sqlite' ? Number(complete) : complete
   await sql`
     update conversations set messages_complete = ${flag}
@@ -63,7 +68,7 @@ export async function failChild(c: Context, stream: ChildStream, parentId: strin
       .where('stream', '=', stream)
       .where('parent_id', '=', parentId)
       .execute()
-    await openGap(c, trx, { stream, from: null, to: null, reason: why }, `parent:${parentId}`)
+    await openGap(c, trx, { stream, from: null, to: null, reason: why }, unread(parentId))
   })
 }
 
@@ -146,5 +151,5 @@ export async function forgetChildren(c: Context, trx: Db, stream: ChildStream, p
     .where('stream', '=', stream)
     .where('parent_id', '=', parentId)
     .execute()
-  await closeGap(c, trx, stream, `parent:${parentId}`)
+  for (const subject of [unlisted(parentId), unread(parentId)]) await closeGap(c, trx, stream, subject)
 }

@@ -106,7 +106,7 @@ for (const db of databases) {
       expect([await mirror.countDue('messages', later), await count('messages')]).toEqual([1, 1])
     })
 
-    test('a list that the service would not show whole is a flag and a gap, until it does', async () => {
+    test('a list that the service would not show whole is a flag and a gap, until it is read whole', async () => {
       const { mirror, list } = await world(db)
       await mirror.commit(commit('conversations', [conversation('c1')]))
       const child = { stream: 'messages', parentId: 'c1', wanted: 1, ...read } as const
@@ -116,6 +116,11 @@ for (const db of databases) {
         { stream: 'messages', from: null, to: null, reason: 'no paging' },
       ])
       expect(await mirror.countDue('messages', later)).toBe(0)
+      await mirror.childFailed('messages', 'c1', 'HTTP 500', later)
+      expect((await mirror.openGaps('messages')).map(({ reason }) => reason)).toEqual(['no paging', 'HTTP 500'])
+      await mirror.commit(commit('messages', [], { child: { ...child, complete: 'as before' } }))
+      expect(await mirror.openGaps('messages')).toMatchObject([{ reason: 'no paging' }])
+      expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([false])
       await mirror.commit(commit('messages', [], { child }))
       expect(await mirror.openGaps('messages')).toEqual([])
     })

@@ -1,0 +1,59 @@
+/** What a list would not show stays stated, whatever is read of it afterwards, until it has been read whole. */
+import { expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { Switches } from '../../src/sandbox/switches.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { databases } from '../support/databases.ts'
+import { syncOnce, unexplained } from './mirroring.ts'
+
+const [sqlite] = databases
+
+type Work = (url: string, sandbox: Sandbox, warehouse: Warehouse, conversation: string) => Promise<void>
+
+/** One conversation of 60 messages, and a service that cannot be brought to show them all. */
+async function hiding(switches: Partial<Switches>, work: Work): Promise<void> {
+  const place = await sqlite!.make()
+  const size = { conversations: 1, visitors: 1, calls: 0, days: 1, activityPerVisitor: [0, 0] } as const
+  const sandbox = await startSandbox({
+    seed: 1,
+    size: { ...size, messagesPerConversation: [60, 60] },
+    switches: { 'rate.kind': 'off', 'messages.paging': 'since', 'messages.limit': 'ignored', ...switches },
+  })
+  try {
+    await work(place.url!, sandbox, await place.open(), [...sandbox.truth('conversations')][0]!.id!)
+  } finally {
+    await sandbox.stop()
+    await place.drop()
+  }
+}
+
+const services: Record<string, Partial<Switches>> = {
+  'shows only the newest 50': { 'messages.order': 'newest' },
+  'shows only the newest 50, and always says that there is more': { 'messages.order': 'newest', hasMore: 'always' },
+  'cannot page through a crowded second': { 'messages.order': 'oldest', 'storm.messages': 55 },
+}
+
+for (const [name, switches] of Object.entries(services)) {
+  test(`a new message in a conversation does not make its missing ones forgotten: a service that ${name}`, async () => {
+    await hiding(switches, async (url, sandbox, warehouse, conversation) => {
+      for (const mode of ['incremental', 'incremental', 'reconcile'] as const) {
+        expect(await syncOnce(url, sandbox, { mode })).toMatchObject({
+          outcome: 'gaps',
+          gaps: [{ stream: 'messages' }],
+        })
+        expect(await unexplained(warehouse, sandbox)).toEqual([])
+        sandbox.advance(60_000)
+        sandbox.mutate.visitorWrites(conversation)
+      }
+    })
+  })
+}
+
+test('a conversation whose messages can all be read again is no gap any more after a reconcile', async () => {
+  await hiding({ 'messages.order': 'newest' }, async (url, sandbox, warehouse) => {
+    await syncOnce(url, sandbox)
+    sandbox.set({ 'messages.limit': 'honoured' })
+    expect(await syncOnce(url, sandbox, { mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
+    expect(await warehouse.query('select messages_complete as whole from conversations')).toEqual([{ whole: 1 }])
+  })
+})
