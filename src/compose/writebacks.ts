@@ -1,6 +1,8 @@
 /** Write-backs with real parts: the queue in the warehouse, the service behind its budget. */
+import pRetry from 'p-retry'
 import type { ProjectConfig } from '../config.ts'
 import { describe } from '../core/failure.ts'
+import type { Outbox } from '../core/outbox.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -22,7 +24,7 @@ export function writebackDeps(
     project: project.projectId,
     get: client.get,
     send: client.send,
-    outbox: warehouse.outbox(project.projectId),
+    outbox: insistent(warehouse.outbox(project.projectId)),
     mirror: warehouse.mirror(project.projectId, { schema: project.schema }),
     verifyAfterMs: project.verifyAfterMs,
     resendReplies: project.resendReplies,
@@ -31,6 +33,15 @@ export function writebackDeps(
     signal,
     log,
   }
+}
+
+/**
+ * What the service answered is known here only: a database that is just being restarted is told again and again, for half
+ * a minute. Told twice, it takes the first time.
+ */
+function insistent(outbox: Outbox): Outbox {
+  const often = { retries: 10, minTimeout: 100, maxTimeout: 5000 } as const
+  return { ...outbox, sent: (one, step) => pRetry(() => outbox.sent(one, step), often) }
 }
 
 /** Before anything is claimed: what is not to be sent stays as it is. */

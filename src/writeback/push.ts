@@ -77,14 +77,19 @@ export async function push(deps: WritebackDeps, options: PushOptions): Promise<P
     }
   }
 
-  while (goesOn()) {
-    if (!options.despiteFailures) held = heldBack(await outbox.lastFates(60), now())
-    const ready = await outbox.ready(now(), options.lanesAtOnce * 2, part())
-    for (const head of ready) {
-      if (running.size < options.lanesAtOnce && !running.has(head.lane)) running.set(head.lane, start(head))
+  try {
+    while (goesOn()) {
+      if (!options.despiteFailures) held = heldBack(await outbox.lastFates(60), now())
+      const ready = await outbox.ready(now(), options.lanesAtOnce * 2, part())
+      for (const head of ready) {
+        if (running.size < options.lanesAtOnce && !running.has(head.lane)) running.set(head.lane, start(head))
+      }
+      if (running.size === 0 && !(await outbox.isPending(part()))) break
+      await Promise.race([...running.values(), sleep(pollMs, undefined, { signal }).catch(() => {})])
     }
-    if (running.size === 0 && !(await outbox.isPending(part()))) break
-    await Promise.race([...running.values(), sleep(pollMs, undefined, { signal }).catch(() => {})])
+  } catch (error) {
+    // Those that are under way are seen to their end: cut off, nobody would know what became of them.
+    bug ??= error
   }
   await Promise.all(running.values())
   if (bug !== undefined) throw bug

@@ -1,5 +1,5 @@
 /** Services that differ from the sandbox in what the documentation leaves open: nothing arrives twice, nothing stands still. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { CallFailed } from '../../src/core/failure.ts'
 import type { Json } from '../../src/core/row.ts'
 import { heldBack } from '../../src/writeback/breaker.ts'
@@ -323,4 +323,18 @@ test('a service that lets one look very slowly is sent to all the same', async (
     (await outbox.claim(id!, now))!,
   )
   expect(delivered).toEqual({ kind: 'settled', status: 'succeeded' })
+})
+
+test('what the service answered is not forgotten where the database is away at that moment', async () => {
+  const service = await startStranger({ writeMs: 100 })
+  const o = await queueTo(service, 'postgres')
+  await o.queue({ operation: 'note', visitor_id: ids.visitor, content: 'Once.' })
+  const pushed = o.push().catch(() => {})
+  await vi.waitFor(() => expect(service.done()).toHaveLength(1), { timeout: 10_000, interval: 5 })
+  // It answers within this time, and whoever wants to write that down is cut off.
+  for (const until = Date.now() + 300; Date.now() < until; )
+    await o.warehouse.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`)
+  await pushed
+  expect(await o.statuses()).toEqual(['succeeded'])
 })

@@ -35,6 +35,8 @@ export type Quirks = {
   readonly lagMs: number
   /** Every list of messages is answered so late. */
   readonly listMs: number
+  /** Every write is answered so long after it was done. */
+  readonly writeMs: number
   /** Answers a write; null = as usual. It is given what does the write. */
   readonly write: (path: string, body: Line, does: () => void, nth: number) => Reply | null
 }
@@ -48,6 +50,7 @@ const usual: Quirks = {
   replyKind: 'utterance',
   lagMs: 0,
   listMs: 0,
+  writeMs: 0,
   write: () => null,
 }
 
@@ -122,7 +125,10 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
     afterwards()
     afterwards = () => {}
     if (reply?.cut) return void request.socket.destroy()
-    answer(reply?.status ?? 200, reply?.text ?? JSON.stringify({ data: null, requestId: 'w' }))
+    setTimeout(
+      () => answer(reply?.status ?? 200, reply?.text ?? JSON.stringify({ data: null, requestId: 'w' })),
+      q.writeMs,
+    )
   }
   const server = createServer((request, response) => void serve(request, response))
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
@@ -160,7 +166,7 @@ export async function queueTo(stranger: Stranger, database: 'sqlite' | 'postgres
   onTestFinished(() => place.drop())
   const warehouse = await place.open()
   const base = { projectId: ids.project, baseUrl: stranger.baseUrl, widgetUrl: stranger.baseUrl, key: 'svc_live_x' }
-  const project = (over: Partial<ProjectConfig>) => projectOf(base as never, { verifyAfterMs: 200, ...over })
+  const project = (over: Partial<ProjectConfig>) => projectOf(base as never, { verifyAfterMs: 60, ...over })
   const desk = warehouse.queueDesk(ids.project)
   return {
     warehouse,
