@@ -16,6 +16,8 @@ const indexes = [
   `create unique index writebacks_by_order on writebacks (seq)`,
   `create index writebacks_by_status on writebacks (project_id, status, created_at)`,
   `create index writebacks_in_lane on writebacks (project_id, lane, seq) where ${open}`,
+  // What was done in a lane before is asked for with each sending, the open ones with each look at the queue.
+  `create index writebacks_by_lane on writebacks (project_id, lane, seq)`,
   `create index writebacks_to_do on writebacks (project_id, seq) where status in ('queued','sending')`,
   `create unique index writebacks_by_ref on writebacks (project_id, ref) where ref is not null`,
   // One message of the service is the proof of one write-back, never of two.
