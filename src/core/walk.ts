@@ -49,6 +49,8 @@ type Leg = {
   readonly proven: boolean
   /** The first page said that there was more. */
   readonly claimed: boolean
+  /** It was so small that saying so may be no more than a habit. */
+  readonly small: boolean
   /** The service's clock at the first page: a row that is younger proves nothing, it has just been written. */
   readonly since: Seconds | null
   /** What is missing if nothing more comes on any side; null = then nothing is. */
@@ -116,7 +118,10 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
   // More rows than a page can have, and no word of others: the service does not page at all.
   const more = page.hasMore && (known.exact !== false || !isShort(page))
   const full = page.ids.length > 0 && (more || page.ids.length === pageLimit)
-  const leg = before.leg && { ...before.leg, claimed: before.leg.claimed && (known.exact !== false || !before.short) }
+  const leg = before.leg && {
+    ...before.leg,
+    claimed: before.leg.claimed && (known.exact !== false || !before.leg.small),
+  }
   const walk: Walk = {
     ...before,
     known,
@@ -211,6 +216,7 @@ function firstLeg(walk: Walk, page: Page, edges: Readonly<Record<Side, Range>>):
     other: side === null && usable(walk, spare) ? edges[spare] : null,
     proven: side !== null && usable(walk, side),
     claimed: page.hasMore,
+    small: isShort(page),
     since: page.servedAt,
     doubt: silent || pick !== suggested || !usable(walk, pick) ? walk.now : null,
   }

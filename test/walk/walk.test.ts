@@ -274,6 +274,21 @@ test('a service that always says that there is more is found out, and then belie
   expect([longer.ids.size, longer.missed]).toEqual([437, []])
 })
 
+test('that a full page has more behind it is not forgotten for small pages of rows that come meanwhile', async () => {
+  const truth = items(60, (i) => i * 37)
+  const news = items(63, (i) => i * 37).slice(60)
+  const manners = { ...plain, from: 'newest', upper: 'ignored', limit: 'ignored', hasMore: 'always' } as const
+  const { get, requests } = serve(truth, manners, unknownList)
+  const busy: Get = async (path, query, lane) => {
+    if (requests() > 2) truth.push(...news.splice(0, 1))
+    return { ...(await get(path, query, lane)), servedAt: truth.at(-1)!.at }
+  }
+  const missed = []
+  const reading = { list: unknownList, known: null, ranges: [everything], lane: 'backfill' } as const
+  for await (const read of readList(busy, reading)) missed.push(...read.missed)
+  expect(missed).toMatchObject([{ range: everything }])
+})
+
 describe('a service that hides rows after it has cut a page', () => {
   /** Pages of 200, of which every tenth row shows: short, and with more behind them all the same. */
   const hiding = (truth: readonly Item[]): Get => {
