@@ -161,8 +161,10 @@ async function summary(c: C, filter: Filter): Promise<Partial<Record<Status, num
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
-/** Nobody waits for its answer any more. */
-const isOver = sql`owner is null`
+/** One that is still looked for: only where it is meant itself, and nobody waits for its answer any more. */
+function isToBeDecided({ ids }: Filter): RawBuilder<unknown> {
+  return ids === undefined ? sql`false` : sql`owner is null`
+}
 
 /** Whoever works on one just now loses it: the claim's number grows, and nothing may leave under the old one. */
 async function move(c: C, happening: Happening, filter: Filter, why: string): Promise<readonly string[]> {
@@ -181,7 +183,7 @@ async function move(c: C, happening: Happening, filter: Filter, why: string): Pr
           owner = null, lease_until = null, due_at = null,
           finished_at = ${to === 'queued' ? sql`null` : now} ${happening === 'retried' ? again : sql``}
         where project_id = ${c.project} and status = ${from} and ${fits(filter)}
-          and (status <> 'sending' or ${isOver}) returning id`.execute(trx)
+          and ${from === 'sending' ? isToBeDecided(filter) : sql`true`} returning id`.execute(trx)
       moved.push(...rows.map(({ id }) => id))
     }
     return moved

@@ -186,6 +186,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     await outbox.leave(one!, {}, Date.now(), Date.now() + 1e9)
     expect(await o.desk.resolve({ ids: [id!] }, 'arrived', 'a person')).toEqual([])
     await outbox.sent(one!, { happening: 'unanswered', why: 'silence', dueAt: Date.now() + 1e9 })
+    expect(await o.desk.resolve({}, 'arrived', 'a person')).toEqual([])
     expect(await o.desk.resolve({ ids: [id!] }, 'arrived', 'a person')).toEqual([id])
     expect(await o.statuses()).toEqual(['succeeded'])
   })
