@@ -142,8 +142,9 @@ const seenInPostgres = `case when new.operation in ('message','handled')
 
 function inPostgres(): string[] {
   const { key, text, integer, time, json } = declared.postgres
+  // Whoever may insert a write-back need not be allowed anything else, nor look for tables where we do.
   const trigger = (name: string, body: string) =>
-    `create function ${name}() returns trigger language plpgsql as $$ begin ${body} end $$`
+    `create function ${name}() returns trigger language plpgsql security definer set search_path from current as $$ begin ${body} end $$`
   return [
     'drop index writebacks_by_status',
     'drop index events_by_writeback',
@@ -151,7 +152,7 @@ function inPostgres(): string[] {
     'create sequence writeback_events_seq',
     `alter table writebacks alter column project_id set default '', add column ref ${text}, add column expect ${text},
       add column expires_at ${time}, add column step ${text}, add column message_id ${text}, add column seen ${json},
-      add column seq ${integer} not null default nextval('writebacks_seq'), add column lane ${key} not null default '',
+      add column seq ${integer} not null default 0, add column lane ${key} not null default '',
       add column epoch ${integer} not null default 0, add column owner ${text}, add column lease_until ${integer},
       add column due_at ${integer}, ${constraints('postgres')
         .split(',\nconstraint')
@@ -161,14 +162,14 @@ function inPostgres(): string[] {
     `alter table writeback_events add column request_id ${text},
       add column seq ${integer} not null default nextval('writeback_events_seq')`,
     'alter sequence writeback_events_seq owned by writeback_events.seq',
-    `update writebacks set lane = ${laneOf('')}`,
+    `update writebacks set lane = ${laneOf('')}, seq = nextval('writebacks_seq')`,
     'create index events_by_writeback on writeback_events (project_id, writeback_id, seq)',
     'create unique index events_by_order on writeback_events (seq)',
     trigger(
       'writebacks_begin',
       `if new.status not in ('draft','queued') then
         raise exception 'a write-back begins as queued or as draft' using errcode = 'check_violation'; end if;
-      new.lane := ${laneOf('new.')}; new.seen := ${seenInPostgres}; return new;`,
+      new.seq := nextval('writebacks_seq'); new.lane := ${laneOf('new.')}; new.seen := ${seenInPostgres}; return new;`,
     ),
     trigger(
       'writebacks_begun',

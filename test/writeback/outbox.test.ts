@@ -1,5 +1,6 @@
 /** Who may act on a write-back, decided by the database alone. */
-import { describe, expect, test } from 'vitest'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { done, outgoing } from './outgoing.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
@@ -70,3 +71,29 @@ for (const database of ['sqlite', 'postgres'] as const) {
     })
   })
 }
+
+test('a BI tool that may insert write-backs, and nothing else, queues into Postgres', async () => {
+  const o = await outgoing({ database: 'postgres' })
+  const url = new URL(o.place.url!)
+  const schema = url.searchParams.get('schema')!
+  url.searchParams.delete('schema')
+  const client = new pg.Client({ connectionString: url.href })
+  await client.connect()
+  const tool = `tool_${schema}`
+  await client.query(`create role ${tool}`)
+  onTestFinished(async () => {
+    await client.query(`reset role; drop owned by ${tool}; drop role ${tool}`)
+    await client.end()
+  })
+  await client.query(`grant usage on schema ${schema} to ${tool}; grant insert on ${schema}.writebacks to ${tool}`)
+  await client.query(`set role ${tool}`)
+  // With a search path of its own, too.
+  await client.query(
+    `insert into ${schema}.writebacks (operation, conversation_id, payload) values ('handled', $1, '{"handled": true}')`,
+    [o.conversation(0)],
+  )
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded'])
+  const [row] = await o.warehouse.query('select seq, seen from writebacks')
+  expect(row).toMatchObject({ seq: 1, seen: expect.stringMatching(/last_message_at/) })
+})
