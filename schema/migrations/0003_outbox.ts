@@ -73,6 +73,11 @@ const statuses = "'draft','queued','sending','succeeded','failed','conflict','un
 const laneOf = (row: string) => `case when ${row}operation in ('message','handled')
   then 'conversation/' || lower(${row}conversation_id) else 'visitor/' || lower(${row}visitor_id) end`
 
+const changed = (differs: string) =>
+  ['operation', 'conversation_id', 'visitor_id', 'payload']
+    .map((column) => `new.${column} ${differs} old.${column}`)
+    .join(' or ')
+
 /** SQLite changes neither defaults nor checks of a table: it is made anew. */
 function inSqlite(): string[] {
   const now = "(strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))"
@@ -112,6 +117,10 @@ function inSqlite(): string[] {
         where project_id = new.project_id and id = new.id;
       insert into writeback_events (project_id, writeback_id, from_status, to_status, detail)
         values (new.project_id, new.id, null, new.status, new.step); end`,
+    // Whoever has looked at it as it was must not send it as it is.
+    `create trigger writebacks_changed after update of operation, conversation_id, visitor_id, payload on writebacks
+      when ${changed('is not')} begin
+      update writebacks set lane = ${laneOf('new.')}, epoch = epoch + 1 where project_id = new.project_id and id = new.id; end`,
     `create trigger writebacks_stepped after update of status, step on writebacks
       when new.status is not old.status or new.step is not old.step begin
       insert into writeback_events (project_id, writeback_id, from_status, to_status, detail, request_id)
@@ -171,6 +180,7 @@ function inPostgres(): string[] {
         raise exception 'a write-back begins as queued or as draft' using errcode = 'check_violation'; end if;
       new.seq := nextval('writebacks_seq'); new.lane := ${laneOf('new.')}; new.seen := ${seenInPostgres}; return new;`,
     ),
+    trigger('writebacks_changed', `new.lane := ${laneOf('new.')}; new.epoch := old.epoch + 1; return new;`),
     trigger(
       'writebacks_begun',
       `insert into writeback_events (project_id, writeback_id, from_status, to_status, detail)
@@ -187,6 +197,8 @@ function inPostgres(): string[] {
     ),
     `create trigger writebacks_begin before insert on writebacks for each row execute function writebacks_begin()`,
     `create trigger writebacks_begun after insert on writebacks for each row execute function writebacks_begun()`,
+    `create trigger writebacks_changed before update of operation, conversation_id, visitor_id, payload on writebacks
+      for each row when (${changed('is distinct from')}) execute function writebacks_changed()`,
     `create trigger writebacks_stepped after update of status, step on writebacks for each row
       when (new.status is distinct from old.status or new.step is distinct from old.step)
       execute function writebacks_stepped()`,

@@ -74,10 +74,6 @@ async function knownRefs(c: C, refs: readonly string[]): Promise<ReadonlySet<str
   return new Set(rows.map(({ ref }) => decodeText(ref)))
 }
 
-/** As the database fills it in for a row that is new. */
-const laneOf = sql`case when excluded.operation in ('message','handled') then 'conversation/' || lower(excluded.conversation_id)
-  else 'visitor/' || lower(excluded.visitor_id) end`
-
 /** A ref that was refused, or stood against, may come once more, corrected. Any other is known already. */
 async function insert(c: C, trx: Db, wishes: readonly Wish[], how: Enqueue): Promise<readonly string[]> {
   if (wishes.length === 0) return []
@@ -98,8 +94,7 @@ async function insert(c: C, trx: Db, wishes: readonly Wish[], how: Enqueue): Pro
       operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
       payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id, expect = excluded.expect,
       expires_at = excluded.expires_at, created_by = excluded.created_by, step = 'corrected, and queued again',
-      error = null, evidence = null, finished_at = null, due_at = null, epoch = writebacks.epoch + 1,
-      lane = ${laneOf}, seen = ${seenNow(c, 'excluded')}
+      error = null, evidence = null, finished_at = null, due_at = null, seen = ${seenNow(c, 'excluded')}
     where writebacks.status in ('failed','conflict')
     returning id`.execute(trx)
   return inserted.map(({ id }) => id)

@@ -55,6 +55,23 @@ for (const database of ['sqlite', 'postgres'] as const) {
       expect(await outbox.ready(Date.now(), 10)).toMatchObject([{ id: first }])
     })
 
+    test('lets nothing leave as it was, where somebody has changed it by hand meanwhile', async () => {
+      const o = await outgoing({ database, mirrored: false })
+      const [id] = await o.queue(reply(o.conversation(0), 'First thought.'))
+      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const one = (await outbox.claim(id!, Date.now()))!
+      const [other] = [o.conversation(1)]
+      await o.warehouse.query(`update writebacks set conversation_id = '${other}',
+        payload = '{"content": "Second thought.", "sender_name": "Ann"}'`)
+      expect(await outbox.leave(one, {}, Date.now(), Date.now())).toBe(false)
+      await o.warehouse.query('update writebacks set owner = null')
+      expect((await outbox.ready(Date.now(), 1))[0]!.lane).toBe(`conversation/${other}`)
+      await o.push()
+      expect(done(o.sandbox)).toMatchObject([
+        { params: { conversationId: other }, body: { content: 'Second thought.' } },
+      ])
+    })
+
     test('looks once more before it sends again: a reply may have been late', async () => {
       const o = await outgoing({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Late.'))
