@@ -13,9 +13,9 @@ import { type EpochMs, moment, rfc3339 } from '../core/time.ts'
 import type { Wish } from '../core/wish.ts'
 import { fieldsOf } from '../streams/row.ts'
 import { visitors } from '../streams/visitors.ts'
-import { conversationPath } from './conversation.ts'
-import { crafts } from './crafts.ts'
 import type { Guarded, WritebackDeps } from './deps.ts'
+import { conversationPath } from './operations/conversation.ts'
+import { crafts } from './operations/crafts.ts'
 
 /** A line of an import that has no mistake. */
 export type Wished = { readonly line: number; readonly wish: Wish }

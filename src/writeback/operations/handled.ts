@@ -1,9 +1,9 @@
 /** Marks a conversation handled, or reopens it. */
-import type { Answer } from '../core/call.ts'
-import { fieldsOf } from '../streams/row.ts'
+import type { Answer } from '../../core/call.ts'
+import { fieldsOf } from '../../streams/row.ts'
+import type { Craft } from '../deps.ts'
+import { newsSince, seenBy } from '../expectation.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
-import type { Craft } from './deps.ts'
-import { newsSince, seenBy } from './expectation.ts'
 
 export const handled: Craft<'handled'> = {
   method: 'POST',

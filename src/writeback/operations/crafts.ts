@@ -1,6 +1,6 @@
 /** Every operation, by its name. */
-import type { Operation } from '../core/wish.ts'
-import type { Craft } from './deps.ts'
+import type { Operation } from '../../core/wish.ts'
+import type { Craft } from '../deps.ts'
 import { handled } from './handled.ts'
 import { message } from './message.ts'
 import { note } from './note.ts'

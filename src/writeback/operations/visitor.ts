@@ -1,9 +1,9 @@
 /** Corrects a visitor's name or email: keeps what is not meant to change, and yields to somebody else's newer edit. */
-import type { Answer } from '../core/call.ts'
-import type { Json } from '../core/row.ts'
-import { fieldsOf } from '../streams/row.ts'
-import { visitors } from '../streams/visitors.ts'
-import type { Craft, WritebackDeps } from './deps.ts'
+import type { Answer } from '../../core/call.ts'
+import type { Json } from '../../core/row.ts'
+import { fieldsOf } from '../../streams/row.ts'
+import { visitors } from '../../streams/visitors.ts'
+import type { Craft, WritebackDeps } from '../deps.ts'
 import { expectedElsewhere } from './visitor-conversation.ts'
 
 const editable = ['name', 'email'] as const

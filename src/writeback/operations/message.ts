@@ -2,16 +2,16 @@
  * A reply. Sent twice it would reach a customer twice, and the service knows no key that would keep it from that. So the
  * messages that are there are noted before it leaves; where no answer comes it is looked for among those that are new.
  */
-import type { Answer } from '../core/call.ts'
-import type { Writeback } from '../core/outbox.ts'
-import { moment, rfc3339, type Seconds } from '../core/time.ts'
-import type { Payload } from '../core/wish.ts'
-import { messages } from '../streams/messages.ts'
-import { fieldsOf } from '../streams/row.ts'
+import type { Answer } from '../../core/call.ts'
+import type { Writeback } from '../../core/outbox.ts'
+import { moment, rfc3339, type Seconds } from '../../core/time.ts'
+import type { Payload } from '../../core/wish.ts'
+import { messages } from '../../streams/messages.ts'
+import { fieldsOf } from '../../streams/row.ts'
+import type { Craft, WritebackDeps } from '../deps.ts'
+import { newsSince, seenBy } from '../expectation.ts'
+import { readTalk, type Said } from '../talk.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
-import type { Craft, WritebackDeps } from './deps.ts'
-import { newsSince, seenBy } from './expectation.ts'
-import { readTalk, type Said } from './talk.ts'
 
 /** The clocks of a service's machines may differ by as much. */
 const slack: Seconds = 60

@@ -1,9 +1,9 @@
 /** What a person saw before correcting a visitor or adding a note was said in a conversation of that visitor. */
-import type { Writeback } from '../core/outbox.ts'
-import { moment } from '../core/time.ts'
+import type { Writeback } from '../../core/outbox.ts'
+import { moment } from '../../core/time.ts'
+import type { WritebackDeps } from '../deps.ts'
+import { newsSince, seenBy } from '../expectation.ts'
 import { conversationPath } from './conversation.ts'
-import type { WritebackDeps } from './deps.ts'
-import { newsSince, seenBy } from './expectation.ts'
 
 /** Why it must not go; null: nothing was expected, or nothing has happened since. Throws CallFailed. */
 export async function expectedElsewhere(

@@ -1,6 +1,6 @@
 /** One conversation, read by its id, and into the mirror. */
-import { conversations } from '../streams/conversations.ts'
-import type { WritebackDeps } from './deps.ts'
+import { conversations } from '../../streams/conversations.ts'
+import type { WritebackDeps } from '../deps.ts'
 
 export function conversationPath(id: string): string {
   return conversations.one('', id)

@@ -2,11 +2,11 @@
  * An internal note. Nothing of the API shows notes, so one that got no answer is for a person to look for. The name of
  * its text field is not documented either: a 400 changes nothing, and names the field that it wants.
  */
-import type { Failure } from '../core/failure.ts'
-import type { Step, Writeback } from '../core/outbox.ts'
-import type { Json } from '../core/row.ts'
-import { visitors } from '../streams/visitors.ts'
-import type { Craft, WritebackDeps } from './deps.ts'
+import type { Failure } from '../../core/failure.ts'
+import type { Step, Writeback } from '../../core/outbox.ts'
+import type { Json } from '../../core/row.ts'
+import { visitors } from '../../streams/visitors.ts'
+import type { Craft, WritebackDeps } from '../deps.ts'
 import { expectedElsewhere } from './visitor-conversation.ts'
 
 /** What was accepted, and what a refusal asked for. */
