@@ -56,7 +56,8 @@ export function learn(
   const included = (way: Side) => {
     const at = way === 'up' ? asked.lower : asked.upper
     const [field, ...others] = order?.fields ?? []
-    if (at === undefined || field === undefined) return known.includes[way]
+    // A bound that compares with fractions may show some of its second and not all: that it once cut rows off stays true.
+    if (at === undefined || field === undefined || known.includes[way] === false) return known.includes[way]
     if (others.length === 0 && page.times.some((row) => row.get(field) === at)) return true
     // Without overlap we asked for a second that is known to hold rows: what does not come is excluded.
     const asking = tight && side === way && known.includes[way] === null

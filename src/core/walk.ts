@@ -30,6 +30,8 @@ export type Walk = {
   readonly leg: Leg | null
   /** Ask without the overlap: it would fill the page. */
   readonly tight: boolean
+  /** The last row of a second that fills a page: the page asked without overlap shows it too, or the bound cuts it off. */
+  readonly joint: string | null
   /** The ids of the last two pages: what makes a row a fresh one. */
   readonly recent: readonly ReadonlySet<string>[]
   /** A crowded second was passed and nothing new has come since. */
@@ -78,6 +80,7 @@ export function startWalk(list: List, known: Knowledge | null, ranges: readonly 
     tail: null,
     leg: null,
     tight: false,
+    joint: null,
     recent: [],
     barren: false,
     short: false,
@@ -125,6 +128,7 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
   const walk: Walk = {
     ...before,
     known,
+    joint: null,
     recent: [new Set(page.ids), ...before.recent.slice(0, 1)],
     barren: before.barren && !news.fresh,
     loose: full && lesson.unordered && now !== null ? { last: page.ids.at(-1) ?? '', range: now } : null,
@@ -133,7 +137,7 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
   }
   const trying = walk.leg !== null && before.known.trust[walk.leg.side] === 'try'
   if (trying && lesson.unordered) return { ...distrust(before, 'ignored'), changed: false }
-  const next = excluded(before, walk) ? behind(walk, asked, page, full) : proceed(walk, asked, page, full)
+  const next = cuts(before, page) ? behind(walk, asked, page, full) : proceed(walk, asked, page, full)
   const torn = loose !== null && !page.ids.includes(loose.last) ? loose : next.walk.leg === null ? walk.loose : null
   if (torn === null || before.unordered) return { ...next, changed: lesson.changed }
   return {
@@ -167,16 +171,27 @@ function proceed(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
   return full ? onward(walk, asked, page) : covered(walk, page)
 }
 
-/** Asking without overlap has just shown that bounds exclude their second: the page lies behind it, and it is crowded. */
-function excluded({ leg, tight, known }: Walk, after: Walk): boolean {
-  return leg !== null && tight && known.includes[leg.side] === null && after.known.includes[leg.side] === false
+/**
+ * Asking without overlap has just shown that a bound excludes its second, or cuts through it where it compares with
+ * fractions that no row shows: the page does not join the one before. It lies behind the second, which is crowded.
+ */
+function cuts({ joint }: Walk, { ids }: Page): boolean {
+  return joint !== null && !ids.includes(joint)
+}
+
+/** The row of a page that lies furthest on the way, if it lies in this second. */
+function jointOf({ known: { order } }: Walk, side: Side, second: Seconds, { ids, times }: Page): string | null {
+  const at = order?.way === (side === 'up' ? 'descending' : 'ascending') ? 0 : -1
+  const standing = order?.fields.some((field) => times.at(at)?.get(field) === second)
+  return standing === true ? (ids.at(at) ?? null) : null
 }
 
 function behind(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
-  const { now, leg } = walk
+  const { now, leg, known } = walk
   if (now === null || leg === null) return covered(walk, page)
   const second = secondOf(leg.side, now)
-  const next = proceed({ ...walk, now: beyond(leg.side, now), tight: false }, asked, page, full)
+  const cut = { ...known, includes: { ...known.includes, [leg.side]: false } }
+  const next = proceed({ ...walk, known: cut, now: beyond(leg.side, now), tight: false }, asked, page, full)
   return { ...next, crowded: [second, ...next.crowded] }
 }
 
@@ -241,7 +256,10 @@ function stuck(walk: Walk, asked: Asked, page: Page): Next {
   if (now === null || leg === null || !page.hasMore || page.ids.length < known.largest) return covered(walk, page)
   const second = secondOf(leg.side, now)
   const exact = (leg.side === 'up' ? asked.lower : asked.upper) === second
-  if (!exact && known.includes[leg.side] !== false) return { walk: { ...walk, tight: true }, crowded: [], missed: [] }
+  if (!exact && known.includes[leg.side] !== false) {
+    const joint = jointOf(walk, leg.side, second, page)
+    return { walk: { ...walk, tight: true, joint }, crowded: [], missed: [] }
+  }
   if (barren) return lose(walk, page, now)
   return { ...still({ ...walk, tight: true, barren: true }, beyond(leg.side, now), page), crowded: [second] }
 }

@@ -16,7 +16,10 @@ export type Manners = {
   readonly shown: 'as taken' | 'reversed'
   readonly hasMore: 'exact' | 'page is full' | 'always'
   readonly limit: 'honoured' | 'ignored' | 'refused'
-  /** Half a second is hidden behind every stamp, and bounds compare with it. */
+  /**
+   * Fractions of a second are hidden behind the stamps, and bounds compare with them. None is nil where a lower bound would
+   * exclude it: behind a crowded second nobody could ask for it.
+   */
   readonly fraction: boolean
   readonly everything: boolean
 }
@@ -70,14 +73,15 @@ function page(items: readonly Item[], manners: Manners, of: List, query: Query):
   const lower = bound(query, of.lower, manners.lower)
   const upper = bound(query, of.upper, manners.upper)
   if (query.limit !== undefined && manners.limit === 'refused') throw refuse('limit')
-  const hidden = manners.fraction ? 0.5 : 0
+  const least = manners.lower === 'exclusive' ? 0.1 : 0
+  const time = ({ at, id }: Item) => at + (manners.fraction ? least + (Number(id.slice(-6)) % 4) / 5 : 0)
   const fits = items.filter(
-    ({ at, part }) =>
-      (lower === null || (manners.lower === 'exclusive' ? at + hidden > lower : at + hidden >= lower)) &&
-      (upper === null || (manners.upper === 'exclusive' ? at + hidden < upper : at + hidden <= upper)) &&
-      (query.part === undefined || part === query.part),
+    (item) =>
+      (lower === null || (manners.lower === 'exclusive' ? time(item) > lower : time(item) >= lower)) &&
+      (upper === null || (manners.upper === 'exclusive' ? time(item) < upper : time(item) <= upper)) &&
+      (query.part === undefined || item.part === query.part),
   )
-  fits.sort((a, b) => a.at - b.at || a.id.localeCompare(b.id))
+  fits.sort((a, b) => time(a) - time(b) || a.id.localeCompare(b.id))
   if (manners.from === 'newest') fits.reverse()
   const size = manners.everything ? fits.length : manners.limit === 'honoured' ? Number(query.limit ?? 50) : 50
   const taken = fits.slice(0, size)
