@@ -30,8 +30,8 @@ export type Walk = {
   readonly leg: Leg | null
   /** Ask without the overlap: it would fill the page. */
   readonly tight: boolean
-  /** The last row of a second that fills a page: the page asked without overlap shows it too, or the bound cuts it off. */
-  readonly joint: string | null
+  /** Rows of a second that fills a page: the page asked without overlap shows some of them, or the bound cuts them off. */
+  readonly joints: readonly string[]
   /** The ids of the last two pages: what makes a row a fresh one. */
   readonly recent: readonly ReadonlySet<string>[]
   /** A crowded second was passed and nothing new has come since. */
@@ -80,7 +80,7 @@ export function startWalk(list: List, known: Knowledge | null, ranges: readonly 
     tail: null,
     leg: null,
     tight: false,
-    joint: null,
+    joints: [],
     recent: [],
     barren: false,
     short: false,
@@ -128,7 +128,7 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
   const walk: Walk = {
     ...before,
     known,
-    joint: null,
+    joints: [],
     recent: [new Set(page.ids), ...before.recent.slice(0, 1)],
     barren: before.barren && !news.fresh,
     loose: full && lesson.unordered && now !== null ? { last: page.ids.at(-1) ?? '', range: now } : null,
@@ -175,15 +175,13 @@ function proceed(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
  * Asking without overlap has just shown that a bound excludes its second, or cuts through it where it compares with
  * fractions that no row shows: the page does not join the one before. It lies behind the second, which is crowded.
  */
-function cuts({ joint }: Walk, { ids }: Page): boolean {
-  return joint !== null && !ids.includes(joint)
+function cuts({ joints }: Walk, { ids }: Page): boolean {
+  return joints.length > 0 && !joints.some((id) => ids.includes(id))
 }
 
-/** The row of a page that lies furthest on the way, if it lies in this second. */
-function jointOf({ known: { order } }: Walk, side: Side, second: Seconds, { ids, times }: Page): string | null {
-  const at = order?.way === (side === 'up' ? 'descending' : 'ascending') ? 0 : -1
-  const standing = order?.fields.some((field) => times.at(at)?.get(field) === second)
-  return standing === true ? (ids.at(at) ?? null) : null
+/** The rows of a page that lie in this second. */
+function jointsOf({ known: { order } }: Walk, second: Seconds, { ids, times }: Page): string[] {
+  return ids.filter((_, i) => order?.fields.some((field) => times[i]?.get(field) === second))
 }
 
 function behind(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
@@ -257,8 +255,7 @@ function stuck(walk: Walk, asked: Asked, page: Page): Next {
   const second = secondOf(leg.side, now)
   const exact = (leg.side === 'up' ? asked.lower : asked.upper) === second
   if (!exact && known.includes[leg.side] !== false) {
-    const joint = jointOf(walk, leg.side, second, page)
-    return { walk: { ...walk, tight: true, joint }, crowded: [], missed: [] }
+    return { walk: { ...walk, tight: true, joints: jointsOf(walk, second, page) }, crowded: [], missed: [] }
   }
   if (barren) return lose(walk, page, now)
   return { ...still({ ...walk, tight: true, barren: true }, beyond(leg.side, now), page), crowded: [second] }
