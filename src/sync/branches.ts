@@ -1,6 +1,8 @@
 /** One parent's list: its messages, its activity. */
+import type { PageRead } from '../api/pager.ts'
 import type { ChildRead, DueChild } from '../core/mirror.ts'
-import { readPosition, writePosition } from '../core/position.ts'
+import { type Range, readPosition, writePosition } from '../core/position.ts'
+import type { Seconds } from '../core/time.ts'
 import type { BranchStream } from '../streams/stream.ts'
 import { type ReadChild, syncChildren } from './children.ts'
 import type { Run } from './deps.ts'
@@ -28,8 +30,7 @@ function branchReader(run: Run, stream: BranchStream): ReadChild {
       const rows = all.filter((row) => !isEarlier(run, row))
       for (const { reason } of read.missed) missing.add(reason)
       if (unreadable > 0) missing.add('rows without a key that could not be stored')
-      const position = writePosition(read.position)
-      const end = read.done ? { child: { ...endOf(stream, child, position), ...verdict(whole, missing) } } : {}
+      const end = read.done ? { child: { ...endOf(run, stream, child, read), ...verdict(whole, missing) } } : {}
       const askedAt = read.answer?.askedAt ?? run.now()
       const { changed } = await run.mirror.commit({ stream: stream.name, rows, askedAt, learned: read.learned, ...end })
       run.tally.stored(stream.name, rows.length, changed)
@@ -37,8 +38,21 @@ function branchReader(run: Run, stream: BranchStream): ReadChild {
   }
 }
 
-function endOf(stream: BranchStream, { parentId, wanted }: DueChild, position: string): Omit<ChildRead, 'complete'> {
-  return { stream: stream.name, parentId, wanted, position, againAt: null }
+function endOf(run: Run, stream: BranchStream, { parentId, wanted }: DueChild, read: PageRead) {
+  const readAt = read.answer?.servedAt ?? run.serviceNow()
+  const againAt = isSettled(read.position, readAt) ? null : run.now() + soon
+  return { stream: stream.name, parentId, wanted, position: writePosition(read.position), againAt }
+}
+
+/** Milliseconds until a list is read again whose last second was not over. */
+const soon = 5000
+
+/**
+ * Whether the list's last second was over when it was read. What still comes within it leaves the parent's times, of whole
+ * seconds, as they are: nothing would show that there is more.
+ */
+function isSettled(position: readonly Range[], readAt: Seconds): boolean {
+  return position.every(({ lo, hi }) => hi !== null || Math.abs(readAt - lo) > 1)
 }
 
 /** What is missing, if anything; only a list that was read from its beginning can tell that nothing is. */

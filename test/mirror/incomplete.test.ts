@@ -4,7 +4,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
-import { syncOnce, unexplained } from './mirroring.ts'
+import { syncOnce, unexplained, unlike } from './mirroring.ts'
 
 const [sqlite] = databases
 
@@ -16,6 +16,7 @@ async function hiding(switches: Partial<Switches>, work: Work): Promise<void> {
   const size = { conversations: 1, visitors: 1, calls: 0, days: 1, activityPerVisitor: [0, 0] } as const
   const sandbox = await startSandbox({
     seed: 1,
+    speed: 0,
     size: { ...size, messagesPerConversation: [60, 60] },
     switches: { 'rate.kind': 'off', 'messages.paging': 'since', 'messages.limit': 'ignored', ...switches },
   })
@@ -55,5 +56,20 @@ test('a conversation whose messages can all be read again is no gap any more aft
     sandbox.set({ 'messages.limit': 'honoured' })
     expect(await syncOnce(url, sandbox, { mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
     expect(await warehouse.query('select messages_complete as whole from conversations')).toEqual([{ whole: 1 }])
+  })
+})
+
+test('a message that comes within the second in which its conversation was read is not missed', async () => {
+  await hiding({ 'messages.limit': 'honoured' }, async (url, sandbox, warehouse, conversation) => {
+    const due = async () => Number((await warehouse.query('select count(due_at) as n from sync_children'))[0]!.n)
+    sandbox.mutate.visitorWrites(conversation, 'Hello?')
+    await syncOnce(url, sandbox, { streams: ['conversations', 'messages'] })
+    sandbox.mutate.visitorWrites(conversation, 'Is anybody there?')
+    expect(await due()).toBe(1)
+    await warehouse.query('update sync_children set due_at = 0 where due_at is not null')
+    sandbox.advance(5000)
+    await syncOnce(url, sandbox, { streams: ['conversations', 'messages'] })
+    expect((await unlike(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
+    expect(await due()).toBe(0)
   })
 })
