@@ -120,7 +120,9 @@ export function showPush(report: PushReport): { readonly lines: readonly string[
       ...(left.length === 0
         ? []
         : [`left: ${left.map((status) => `${count(queue[status] ?? 0)} ${status}`).join(', ')}`]),
-      ...(queue.draft === undefined ? [] : ['drafts wait for approval: deskmirror writeback approve']),
+      ...(queue.draft === undefined
+        ? []
+        : ['drafts wait for approval: deskmirror writeback approve --all, or --batch NAME']),
       ...report.notices.map((notice) => `note: ${printable(notice)}`),
       ...heldLines(report.heldLanes),
     ],

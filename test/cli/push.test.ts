@@ -40,7 +40,7 @@ describe('what a push answers', () => {
       'shop   12 settled: 9 succeeded, 1 failed, 2 conflict   2,500 requests   10 min 32 s   held',
       'why not: deskmirror writeback list --status failed,conflict',
       'left: 4 queued, 3 draft',
-      'drafts wait for approval: deskmirror writeback approve',
+      'drafts wait for approval: deskmirror writeback approve --all, or --batch NAME',
       'note: message, handled stay queued: the key lacks conversations:write',
       '2 lanes rest behind an uncertain write-back: deskmirror writeback list --status uncertain',
       '',

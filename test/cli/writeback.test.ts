@@ -120,13 +120,17 @@ describe('what is decided', () => {
     [['approve']],
     [['retry']],
     [['resolve', '--lost']],
-    [['resolve', 'a']],
     [['cancel', 'a', '--all']],
     [['cancel', '--batch', 'x', '--all']],
     [['retry', 'a', '--status', 'failed']],
   ])('nothing is changed where it is not clear which are meant: %j', async (args) => {
     const { exit, asked, err } = await decided(args)
     expect([exit, asked, err]).toEqual([2, [], expect.stringMatching(/it is not clear which are meant\n {2}→ /)])
+  })
+
+  test('whoever resolves says what became of it', async () => {
+    const { exit, asked, err } = await decided(['resolve', 'a'])
+    expect([exit, asked, err]).toEqual([2, [], expect.stringContaining('it is not said what became of them\n  → ')])
   })
 
   test('who names one that stays where it is, is told why: 3', async () => {

@@ -126,7 +126,8 @@ async function decide(
 
 /** Both, or neither, say nothing. */
 function fateOf({ arrived, lost }: Options): Decision {
-  if (arrived === undefined && lost === undefined) throw unclear('say what became of it: --arrived or --lost')
+  if (arrived === undefined && lost === undefined)
+    throw unclear('say what became of it: --arrived or --lost', 'it is not said what became of them')
   return arrived === true ? 'arrived' : 'lost'
 }
 
@@ -150,8 +151,8 @@ const choices: Readonly<Record<Decision, string>> = {
   lost: 'name ids',
 }
 
-function unclear(next: string): UserError {
-  return new UserError({ what: 'nothing was changed', why: 'it is not clear which are meant', next, exitCode: 2 })
+function unclear(next: string, why = 'it is not clear which are meant'): UserError {
+  return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
 }
 
 const became: Readonly<Record<Decision, string>> = {

@@ -62,7 +62,7 @@ export function showLines({ writeback: it, events, waitsFor, holds }: ShowReport
   return [
     ...aligned(known.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]))),
     ...aligned(events.map(eventCells), '  '),
-    ...nextLines(it.id, it.status),
+    ...nextLines(it),
   ].map(printable)
 }
 
@@ -71,13 +71,18 @@ function eventCells({ at, from, to, detail, requestId }: QueueEvent): string[] {
   return [at, from === null || from === to ? to : `${from} → ${to}`, detail ?? '', request]
 }
 
-function nextLines(id: string, status: ShowReport['writeback']['status']): string[] {
-  switch (status) {
+function nextLines(it: ShowReport['writeback']): string[] {
+  const { id } = it
+  switch (it.status) {
     case 'draft':
       return [`next: deskmirror writeback approve ${id}`]
     case 'uncertain':
       return [`next: look whether it is there, then deskmirror writeback resolve ${id} --arrived, or --lost`]
     case 'failed':
+      return [
+        `next: deskmirror writeback retry ${id} sends it again as it is`,
+        `or, to correct it: deskmirror writeback list --status failed --target ${targetOf(it)} --csv`,
+      ]
     case 'conflict':
       return [`next: deskmirror writeback retry ${id} sends it again`]
     default:
