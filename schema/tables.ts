@@ -158,7 +158,7 @@ export const tables = {
       status: ['text', 'draft, queued, sending, succeeded, failed, conflict, uncertain, cancelled or expired'],
       attempts: ['integer', 'how often it was sent'],
       batch_id: ['text?', 'the import that it came with'],
-      ref: ['text?', "the person's own key: the same one is never queued twice"],
+      ref: ['text?', "the person's own key, else the id: the same one is never queued twice"],
       expect: ['text?', 'the last message that the person saw: its id, or its time'],
       expires_at: ['time?', 'not to be sent after'],
       created_at: ['time', 'has a default'],

@@ -90,7 +90,7 @@ function inSqlite(): string[] {
     `create table writebacks (project_id text not null default '', ${id},
       operation text not null check (operation in ('message','handled','visitor','note')),
       conversation_id text, visitor_id text,
-      payload text not null check (case when json_valid(payload) then json_type(payload) = 'object' else 0 end),
+      payload text not null constraint payload_is_a_json_object check (case when json_valid(payload) then json_type(payload) = 'object' else 0 end),
       status text not null default 'queued' check (status in (${statuses})),
       attempts integer not null default 0 check (attempts >= 0),
       batch_id text, ref text, expect text, expires_at text, created_at text not null default ${now}, created_by text,
@@ -112,11 +112,14 @@ function inSqlite(): string[] {
     `create trigger writebacks_begin before insert on writebacks when new.status not in ('draft','queued')
       begin select raise(abort, 'a write-back begins as queued or as draft'); end`,
     `create trigger writebacks_begun after insert on writebacks begin
-      update writebacks set lane = ${laneOf('new.')}, seen = ${seenInSqlite},
+      update writebacks set lane = ${laneOf('new.')}, ref = coalesce(new.ref, new.id), seen = ${seenInSqlite},
         seq = (select coalesce(max(seq), 0) + 1 from writebacks)
         where project_id = new.project_id and id = new.id;
       insert into writeback_events (project_id, writeback_id, from_status, to_status, detail)
         values (new.project_id, new.id, null, new.status, new.step); end`,
+    `create trigger writebacks_arrived before update of status on writebacks
+      when old.status = 'succeeded' and new.status <> 'succeeded'
+      begin select raise(abort, 'a write-back that has arrived stays so'); end`,
     // Whoever has looked at it as it was must not send it as it is.
     `create trigger writebacks_changed after update of operation, conversation_id, visitor_id, payload on writebacks
       when ${changed('is not')} begin
@@ -178,7 +181,11 @@ function inPostgres(): string[] {
       'writebacks_begin',
       `if new.status not in ('draft','queued') then
         raise exception 'a write-back begins as queued or as draft' using errcode = 'check_violation'; end if;
-      new.seq := nextval('writebacks_seq'); new.lane := ${laneOf('new.')}; new.seen := ${seenInPostgres}; return new;`,
+      new.seq := nextval('writebacks_seq'); new.ref := coalesce(new.ref, new.id); new.lane := ${laneOf('new.')}; new.seen := ${seenInPostgres}; return new;`,
+    ),
+    trigger(
+      'writebacks_arrived',
+      `raise exception 'a write-back that has arrived stays so' using errcode = 'check_violation';`,
     ),
     trigger('writebacks_changed', `new.lane := ${laneOf('new.')}; new.epoch := old.epoch + 1; return new;`),
     trigger(
@@ -197,6 +204,8 @@ function inPostgres(): string[] {
     ),
     `create trigger writebacks_begin before insert on writebacks for each row execute function writebacks_begin()`,
     `create trigger writebacks_begun after insert on writebacks for each row execute function writebacks_begun()`,
+    `create trigger writebacks_arrived before update of status on writebacks for each row
+      when (old.status = 'succeeded' and new.status <> 'succeeded') execute function writebacks_arrived()`,
     `create trigger writebacks_changed before update of operation, conversation_id, visitor_id, payload on writebacks
       for each row when (${changed('is distinct from')}) execute function writebacks_changed()`,
     `create trigger writebacks_stepped after update of status, step on writebacks for each row

@@ -24,7 +24,13 @@ export async function workLane(deps: WritebackDeps, first: Ready, hooks: LaneHoo
     if (delivered.kind === 'resting' && delivered.trouble !== null) return delivered.trouble
     if (delivered.kind === 'settled') {
       hooks.onSettled(delivered.status)
-      deps.log.info({ event: 'writeback.settled', id: one.id, operation: one.operation, status: delivered.status })
+      deps.log.info({
+        event: 'writeback.settled',
+        project: deps.project,
+        id: one.id,
+        operation: one.operation,
+        status: delivered.status,
+      })
     }
     if (deps.signal.aborted) return null
     const [next] = await deps.outbox.ready(deps.now(), 1, { lane: head.lane })

@@ -48,7 +48,7 @@ function* moments(n: number, most: number): Generator<number> {
 }
 
 for (const { db, kills } of [
-  { db: databases[0]!, kills: 25 },
+  { db: databases[0]!, kills: 16 },
   { db: databases[2]!, kills: 6 },
 ]) {
   test(`${kills} kills at random moments lose nothing and leave nothing twice — ${db.name}`, async () => {

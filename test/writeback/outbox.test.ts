@@ -114,3 +114,33 @@ test('a BI tool that may insert write-backs, and nothing else, queues into Postg
   const [row] = await o.warehouse.query('select seq, seen from writebacks')
   expect(row).toMatchObject({ seq: 1, seen: expect.stringMatching(/last_message_at/) })
 })
+
+for (const database of ['sqlite', 'postgres'] as const) {
+  test(`what has arrived cannot be put back into the queue, by whatever statement (${database})`, async () => {
+    const o = await outgoing({ database, mirrored: false })
+    await o.queue({ operation: 'handled', conversation_id: o.conversation(0), handled: true })
+    await o.push()
+    await expect(o.warehouse.query(`update writebacks set status = 'queued'`)).rejects.toThrow(/has arrived stays so/)
+    expect(await o.statuses()).toEqual(['succeeded'])
+  })
+
+  test(`a row that is exported and comes again is itself: refused ones take the correction, others are known (${database})`, async () => {
+    const o = await outgoing({ database, mirrored: false })
+    const nobody = '00000000-0000-4000-8000-000000000000'
+    await o.queue(
+      { operation: 'note', visitor_id: nobody, content: 'x' },
+      { operation: 'note', visitor_id: o.visitor(0), content: 'y' },
+    )
+    await o.push()
+    const again = (await o.all()).map(({ ref, payload }) => ({
+      operation: 'note',
+      visitor_id: o.visitor(1),
+      ref,
+      ...payload,
+    }))
+    expect(await o.queue(...again)).toHaveLength(1)
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+    expect(done(o.sandbox)).toHaveLength(2)
+  })
+}
