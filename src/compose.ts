@@ -6,7 +6,7 @@ import { withBudgets, withBudgetsAlone, withWarehouse } from './compose/opened.t
 import { runUnder } from './compose/run.ts'
 import { connect, stoppedError } from './compose/service.ts'
 import { askForToken } from './compose/token.ts'
-import { lanesAtOnce, pushNotices, refuseReadOnly, writebackDeps } from './compose/writebacks.ts'
+import { lanesAtOnce, namelessNotices, pushNotices, refuseReadOnly, writebackDeps } from './compose/writebacks.ts'
 import type { Config, ProjectConfig } from './config.ts'
 import type { RunMode } from './core/mirror.ts'
 import type {
@@ -148,7 +148,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         })
         if (pushed.stopped !== null) throw stoppedError(project, pushed.stopped)
         const heldLanes = (await desk.heldLanes()).length
-        const notices = pushNotices(pushed)
+        const notices = [...pushNotices(pushed), ...namelessNotices(await warehouse.fleet.countNameless())]
         return {
           project: project.name,
           settled: pushed.settled,

@@ -68,3 +68,10 @@ export function pushNotices({ held, denied }: Pick<Pushed, 'held' | 'denied'>): 
     ...[...lacking].map((why) => `${[...denied.keys()].join(', ')} stay queued: ${why}`),
   ]
 }
+
+/** With several projects nobody can tell whose they are. */
+export function namelessNotices(count: number): string[] {
+  if (count === 0) return []
+  const next = 'set their project_id, in writebacks and in writeback_events'
+  return [`${count} in the queue name no project (project_id is empty), and are sent by nobody: ${next}`]
+}

@@ -57,6 +57,12 @@ export function fleetOf(db: Db) {
         select distinct project_id as project from writebacks where status in ('queued','sending')`.execute(db)
       return new Set(rows.map((row) => row.project))
     },
+    /** Write-backs that came by plain SQL and say of no project, so that nobody sends them. */
+    countNameless: async () => {
+      const { rows } = await sql<{ count: number }>`
+        select count(*) as count from writebacks where project_id = '' and status in ('draft','queued')`.execute(db)
+      return rows[0]?.count ?? 0
+    },
     /** A sign of life of this process; `id` is its own. */
     beatWorker: (id: string, queue: string, now: EpochMs) => beatWorker(db, id, queue, now),
     forgetWorker: async (id: string) => {

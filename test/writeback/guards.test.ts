@@ -196,3 +196,16 @@ for (const database of ['sqlite', 'postgres'] as const) {
     ])
   })
 }
+
+test('rows that name no project are told of, where a warehouse holds several', async () => {
+  const o = await outgoing()
+  await o.warehouse.query(`insert into sync_streams (project_id, stream) values ('another', 'visitors')`)
+  await o.warehouse.query(
+    `insert into writebacks (operation, conversation_id, payload) values ('handled', '${o.conversation(1)}', '{"handled":true}')`,
+  )
+  expect(await o.push()).toMatchObject({
+    outcome: 'held',
+    notices: [expect.stringMatching(/1 in the queue name no project/)],
+  })
+  expect(done(o.sandbox)).toEqual([])
+})
