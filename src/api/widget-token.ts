@@ -5,6 +5,9 @@ import { moment, type Seconds } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Client } from './client.ts'
 
+/** Below `{widget_url}`. */
+export const widgetTokenPath = '/v1/widget/token'
+
 /** What the token is for. A member of `visitor` that is left out is not sent. `ttl`: its lifetime; its bounds are not documented. */
 export type WidgetSession = {
   readonly visitor: { readonly email?: string; readonly name?: string; readonly company?: string }
@@ -30,7 +33,7 @@ export async function mintToken(client: Pick<Client, 'send'>, session: WidgetSes
   const body = { visitor, metadata, ttl } satisfies Json
   const answer = await client.send({
     method: 'POST',
-    path: '/v1/widget/token',
+    path: widgetTokenPath,
     body,
     lane: 'write',
     envelope: 'optional',

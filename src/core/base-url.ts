@@ -23,6 +23,16 @@ export function baseUrl(text: string): BaseUrl {
   return { ok: true, url }
 }
 
+/**
+ * Where the widget's operations may be if nobody says, likeliest first. The service's documentation does not tell how that
+ * address relates to the base URL; but the base URL has a version in its path, and the path of the widget begins with one.
+ */
+export function likelyWidgetUrls(base: URL): readonly URL[] {
+  const path = base.pathname.replace(/\/+$/, '')
+  const paths = new Set([path.replace(/\/v\d[^/]*$/i, ''), '', path])
+  return [...paths].map((prefix) => new URL(`${base.origin}${prefix}`))
+}
+
 /** Whether a URL's host names this machine: `localhost`, 127.0.0.0/8 or `[::1]`, as `URL` normalizes them. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/\.$/, '')

@@ -38,7 +38,7 @@ export function toProject(name: string, fields: Fields): ProjectSettings {
     name,
     projectId: fields.project_id,
     baseUrl: fields.base_url,
-    widgetUrl: fields.widget_url ?? fields.base_url,
+    widgetUrl: fields.widget_url ?? null,
     apiKey: fields.api_key,
     webhookSecrets: fields.webhook_secret ?? [],
     rate: fields.rate,

@@ -11,7 +11,8 @@ export type ProjectConfig = {
   readonly projectId: string
   /** Without a trailing slash; may have a path. */
   readonly baseUrl: URL
-  readonly widgetUrl: URL
+  /** Null: nobody has said, and the likely ones are asked. */
+  readonly widgetUrl: URL | null
   readonly apiKey: Secret
   /** What a webhook delivery may be signed with; none = no receiver. Several while one takes the place of another. */
   readonly webhookSecrets: readonly Secret[]

@@ -1,5 +1,9 @@
 /** `deskmirror token` against a service double: the token on standard output, and nowhere else. */
+
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -44,10 +48,15 @@ function token(args: readonly string[], env: Record<string, string> = {}, at = s
 describe.concurrent('a token', () => {
   test('is a line of its own on standard output; nothing else is said, and nothing is written', async () => {
     const cwd = folder()
-    const env = { DESKMIRROR_BASE_URL: service.widgetUrl, DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: service.key }
+    const env = { DESKMIRROR_BASE_URL: service.baseUrl, DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: service.key }
     const ended = await deskmirror(['token', '--email', 'ada@example.com'], { cwd, env })
     expect(ended).toEqual({ exit: 0, out: expect.stringMatching(/^wgt_\w+\n$/), err: '' })
     expect(readdirSync(cwd)).toEqual([])
+  })
+
+  test('is looked for at the root of the host, too, where the base URL has a path', async () => {
+    const deep = { DESKMIRROR_BASE_URL: `${service.origin}/gateway/v3`, DESKMIRROR_WIDGET_URL: '' }
+    expect(await token([], deep)).toMatchObject({ exit: 0, out: expect.stringMatching(/^wgt_/), err: '' })
   })
 
   test('with --json comes with its project, when it expires, and the answer as it came', async () => {
@@ -132,9 +141,14 @@ describe.concurrent('where none is to be had, one message says why and what to d
       'a wrong key',
       { DESKMIRROR_API_KEY: 'svc_live_unknown' },
       2,
-      /denies the key of the project default.*\n {2}→ which scope/,
+      /127\.0\.0\.1:\d+\/v1\/widget\/token does not take the key of the project default.*\n {2}→ `deskmirror check` says/,
     ],
-    ['another address', { DESKMIRROR_WIDGET_URL: 'BASE/elsewhere' }, 2, /404.*\n {2}→ DESKMIRROR_WIDGET_URL/],
+    [
+      'another address',
+      { DESKMIRROR_WIDGET_URL: 'BASE/elsewhere' },
+      2,
+      /from \S+\/elsewhere\/v1\/widget\/token \(.*404.*\n {2}→ DESKMIRROR_WIDGET_URL/,
+    ],
     [
       'nobody there',
       { DESKMIRROR_WIDGET_URL: 'http://127.0.0.1:9' },
@@ -155,6 +169,21 @@ describe.concurrent('where none is to be had, one message says why and what to d
     expect([exit, out]).toEqual([code, ''])
     expect(err).toMatch(says)
     expect(err).not.toMatch(/svc_live|^ {4}at /m)
+  })
+
+  test('nothing at any address that is likely without DESKMIRROR_WIDGET_URL: all of them are told', async () => {
+    const asked: unknown[] = []
+    const server = createServer(({ url }, response) => {
+      asked.push(url)
+      response.writeHead(404).end()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { exit, err } = await token([], { DESKMIRROR_BASE_URL: `${origin}/v3`, DESKMIRROR_WIDGET_URL: '' })
+    server.close()
+    expect(asked).toEqual(['/v1/widget/token', '/v3/v1/widget/token'])
+    const told = `from ${origin}/v1/widget/token, nor from ${origin}/v3/v1/widget/token (project default)`
+    expect([exit, err]).toEqual([2, expect.stringContaining(told)])
   })
 
   test('a key that is over its rate', async () => {

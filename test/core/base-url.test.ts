@@ -1,6 +1,6 @@
 /** Which addresses a key may be sent to. */
 import { expect, test } from 'vitest'
-import { baseUrl } from '../../src/core/base-url.ts'
+import { baseUrl, likelyWidgetUrls } from '../../src/core/base-url.ts'
 
 test.for<[string, string]>([
   ['https://api.example.com', 'https://api.example.com/'],
@@ -14,6 +14,18 @@ test.for<[string, string]>([
   const result = baseUrl(text)
   expect(result.ok && result.url.href).toBe(url)
 })
+
+test.for([
+  ['https://h', 'https://h/'],
+  ['https://h/v1', 'https://h/', 'https://h/v1'],
+  ['https://h/api', 'https://h/api', 'https://h/'],
+  ['https://h/api/v2/', 'https://h/api', 'https://h/', 'https://h/api/v2'],
+])(
+  'for %s the widget is looked for without the version first, then at the root, then below it all',
+  ([base = '', ...likely]) => {
+    expect(likelyWidgetUrls(new URL(base)).map(({ href }) => href)).toEqual(likely)
+  },
+)
 
 test.for([
   'http://example.com',
