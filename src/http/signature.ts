@@ -2,8 +2,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../core/secret.ts'
 
-/** For whom there is no secret: so much work as where there is one, and nobody can know it. */
+/** In place of secrets that are not there: as much work, and nobody can know it. */
 const nobodys = randomBytes(32).toString('hex')
+
+/** How many secrets every delivery is compared with at the least, so that its time does not tell how many there are. */
+const fewest = 4
 
 /** `signature`: upper case and a `sha256=` before it are accepted. The time that it takes does not tell what was wrong. */
 export function isSigned(body: Buffer, signature: string | undefined, secrets: readonly Secret[]): boolean {
@@ -11,7 +14,8 @@ export function isSigned(body: Buffer, signature: string | undefined, secrets: r
   const given = Buffer.from(digits ?? '0'.repeat(64), 'hex')
   // An empty key would let everybody sign.
   const keys = secrets.map((secret) => secret.reveal()).filter((key) => key !== '')
-  const matches = (keys.length === 0 ? [nobodys] : keys).map((key) =>
+  const others = Array.from({ length: Math.max(0, fewest - keys.length) }, () => nobodys)
+  const matches = [...keys, ...others].map((key) =>
     timingSafeEqual(createHmac('sha256', key).update(body).digest(), given),
   )
   return matches.includes(true) && digits !== undefined
