@@ -43,6 +43,7 @@ async function run(shell: Shell): Promise<void> {
   // Whoever runs a worker reads its log: it is the display.
   const log = shell.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
   warn(config, log)
+  log.info({ event: 'worker.starting', ...placesOf(config) })
   const { stopped, onReload, onMistake, leave } = shell.daemon()
   const failed = Promise.withResolvers<Error>()
   onMistake((error) => failed.resolve(error instanceof Error ? error : new Error(String(error))))
@@ -84,14 +85,24 @@ function told(signal: AbortSignal): Promise<'stop'> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve('stop'), { once: true }))
 }
 
+/** What is opened before it works: the first time that takes a while, and a server that is away is waited for. */
+function placesOf({ databaseUrl, queueUrl }: Pick<Config, 'databaseUrl' | 'queueUrl'>) {
+  const embedded = queueUrl === 'embedded'
+  return {
+    warehouse: nameOfPlace(parseDatabaseUrl(databaseUrl)),
+    queue: embedded ? 'embedded' : queueUrl.replace(/:.*/s, ''),
+    ...(embedded ? { note: 'the embedded queue takes some seconds to open, and longer the first time' } : {}),
+  }
+}
+
 const listed = 10
 
-function lines({ projects, databaseUrl }: Config, { queue, address }: RunningWorker): string[] {
+function lines({ projects, ...config }: Config, { queue, address }: RunningWorker): string[] {
   const names = projects.slice(0, listed).map(({ name }) => name)
   const more = projects.length > listed ? ', …' : ''
   return [
     `deskmirror works: ${plural(projects.length, 'project')} (${names.join(', ')}${more})`,
-    `  warehouse  ${nameOfPlace(parseDatabaseUrl(databaseUrl))}`,
+    `  warehouse  ${placesOf(config).warehouse}`,
     `  queue      ${queue}`,
     `  http       ${address ?? 'off'}`,
   ]

@@ -44,6 +44,8 @@ for (const { kind, make } of offices) {
     try {
       const first = startProcess(office, sandbox)
       await equal(first, warehouse, sandbox)
+      // Said before anything is opened: that can take a while.
+      expect(first.log[0]).toMatchObject({ event: 'worker.starting', queue: kind })
 
       // The first round after a change sees all of it.
       const changedAt = Date.now()
