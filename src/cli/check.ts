@@ -71,7 +71,7 @@ function readOrMistakes(shell: Shell): Config | ConfigurationError {
 
 async function checkProjects(shell: Shell, config: Config, projects: readonly ProjectConfig[]): Promise<Checked[]> {
   const display = shell.display(true)
-  const signal = shell.interruptible(display)
+  const signal = shell.interruptible(display, 'the question in hand')
   const log = shell.openLog(config, display)
   const { checkProject } = await shell.work()
   const answers = await eachProject(projects, signal, (project) => checkProject(config, project, { signal, log }))

@@ -1,4 +1,4 @@
-/** Ctrl-C, once: finish the page in hand. Twice: at once. */
+/** Ctrl-C, once: finish what is in hand. Twice: at once. */
 import type { EpochMs } from '../core/time.ts'
 
 /** npm passes a terminal's Ctrl-C on to a program that has already got it: two so close together are one. */
@@ -11,8 +11,8 @@ export function press(firstAt: EpochMs | null, now: EpochMs): Press {
   return now - firstAt < echoMs ? 'echo' : 'again'
 }
 
-/** A signal that SIGINT, SIGTERM and SIGHUP abort. `say` tells the person what happens now. */
-export function interruptible(say: (line: string) => void): AbortSignal {
+/** A signal that SIGINT, SIGTERM and SIGHUP abort. `say` tells the person that it stops after what is `inHand`. */
+export function interruptible(say: (line: string) => void, inHand: string): AbortSignal {
   const controller = new AbortController()
   let firstAt: EpochMs | null = null
   const stop = () => {
@@ -21,7 +21,7 @@ export function interruptible(say: (line: string) => void): AbortSignal {
     if (pressed === 'again') process.exit(1)
     if (pressed === 'echo') return
     firstAt = now
-    say('stopping after the page in hand; once more stops at once')
+    say(`stopping after ${inHand}; once more stops at once`)
     controller.abort()
   }
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop)

@@ -25,8 +25,8 @@ export type Shell = {
   /** The log of a command, at the chosen level, else at one that suits the display. Says what is doubtful in the configuration. */
   readonly openLog: (config: Config, display: Display) => Logger
   readonly stackTraces: () => boolean
-  /** From this call on, Ctrl-C aborts the signal instead of ending the process. */
-  readonly interruptible: (display: Display) => AbortSignal
+  /** From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is finished first. */
+  readonly interruptible: (display: Display, inHand?: string) => AbortSignal
   /** Loaded only when a command really works, so that help and mistakes are answered at once. */
   readonly work: () => Promise<Work>
   readonly queue: () => Promise<QueueRoom>
@@ -52,7 +52,7 @@ export function openShell(): Shell {
     loadConfig,
     openLog: logTo,
     stackTraces: () => wantsStackTraces(),
-    interruptible: (display) => interruptible(display.say),
+    interruptible: (display, inHand = 'the page in hand') => interruptible(display.say, inHand),
     work: () => import('../compose.ts'),
     queue: async () => ({ ...(await import('../compose/queue.ts')), ...(await import('../compose/import.ts')) }),
     input: () => process.stdin,

@@ -47,7 +47,7 @@ async function token(shell: Shell, options: Options): Promise<Answer> {
   const project = theOne(config.projects, options.project, 'no token was minted')
   const display = shell.display(true)
   const log = shell.openLog(config, display)
-  const signal = shell.interruptible(display)
+  const signal = shell.interruptible(display, 'the request in hand')
   const { email, name, company, metadata, ttl } = options
   const visitor = {
     ...(email === undefined ? {} : { email }),

@@ -108,7 +108,7 @@ async function look(
 ): Promise<Answer> {
   const { previewImport } = await shell.queue()
   const log = shell.openLog(config, display)
-  const signal = shell.interruptible(display)
+  const signal = shell.interruptible(display, 'the lines in hand')
   let looked = 0
   let budget: BudgetView | null = null
   const tell = () =>
