@@ -1,7 +1,7 @@
 /** `deskmirror push`: sends the queued write-backs, in this process, until none can be sent. */
 import { Command } from 'commander'
 import type { ProjectConfig } from '../config.ts'
-import { type Status, statuses } from '../core/outbox-state.ts'
+import { type Status, type StatusCounts, statuses } from '../core/outbox-state.ts'
 import { writesLast } from '../core/outlook.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
 import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
@@ -136,7 +136,7 @@ function exitOf({ outcome, heldLanes }: PushReport, amiss: boolean): ExitCode {
 }
 
 /** `1,204 succeeded, 3 failed` */
-export function countsOf(counts: Readonly<Partial<Record<Status, number>>>): string {
+export function countsOf(counts: StatusCounts): string {
   const present = statuses.filter((status) => (counts[status] ?? 0) > 0)
   return present.map((status) => `${count(counts[status] ?? 0)} ${status}`).join(', ')
 }

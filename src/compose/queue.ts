@@ -1,6 +1,6 @@
 /** The queue of write-backs with real parts: what people put in, look up and decide. */
 import type { Config, ProjectConfig } from '../config.ts'
-import { holding } from '../core/outbox-state.ts'
+import { type Decision, holding } from '../core/outbox-state.ts'
 import { writesLast } from '../core/outlook.ts'
 import type { Filter, QueueDesk, QueueEntry } from '../core/queue-desk.ts'
 import type { AddReport, ListReport, MoveReport, Outlook, ShowReport } from '../core/queue-report.ts'
@@ -8,7 +8,7 @@ import type { Ms } from '../core/time.ts'
 import type { Wish } from '../core/wish.ts'
 import { isOver } from '../imports/import.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { type Decision, decide, meantIds } from '../writeback/decide.ts'
+import { decide, meantIds } from '../writeback/decide.ts'
 import { withWarehouse } from './opened.ts'
 
 /** Queues one. `createdBy`: who wants it. */

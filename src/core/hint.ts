@@ -2,7 +2,7 @@
  * What a webhook delivery may be about: the ids in it. Kinds of event and shapes of payload are documented nowhere, so
  * names are only taken for what they suggest, and nothing else of the payload is used.
  */
-import { parseJson } from './json.ts'
+import { readJson } from './json.ts'
 import type { Json } from './row.ts'
 
 /** The tables whose rows can be read by their ids. */
@@ -19,19 +19,11 @@ export const mostIds = 20
 
 /** Never throws. `body`: the delivery as text. */
 export function readHint(body: string): Hint {
-  const payload = parsed(body)
+  const payload = readJson(body)
   if (payload === undefined) return { ids: [], why: 'it is no JSON' }
   const ids = idsIn(payload)
   if (ids.length > mostIds) return { ids: [], why: `it holds more than ${mostIds} ids` }
   return { ids, why: ids.length === 0 ? 'it holds no id' : null }
-}
-
-function parsed(body: string): Json | undefined {
-  try {
-    return parseJson(body)
-  } catch {
-    return undefined
-  }
 }
 
 type Kind = HintedKind | 'projects' | null
@@ -84,26 +76,14 @@ function kindOf({ name, around }: Place): Kind {
   return neutral.has(plain) || uuid.test(name) ? around : null
 }
 
+/** The empty one: an item of a list, or the payload itself. */
 const neutral = new Set([
-  ...[
-    '',
-    'id',
-    'ids',
-    'uuid',
-    'data',
-    'object',
-    'attributes',
-    'item',
-    'items',
-    'payload',
-    'resource',
-    'record',
-    'entity',
-  ],
-  ...['current', 'previous', 'new', 'old', 'before', 'after', 'body', 'event', 'result', 'results', 'row', 'rows'],
+  '',
+  ...'id ids uuid data object attributes item items payload resource record entity current previous'.split(' '),
+  ...'new old before after body event result results row rows'.split(' '),
 ])
 
-const topics = new Set(['type', 'event', 'eventtype', 'eventname', 'topic', 'kind', 'object', 'resource', 'objecttype'])
+const topics = new Set('type event eventtype eventname topic kind object resource objecttype'.split(' '))
 
 /** `conversation.updated`, as the type of an event. */
 function topicOf(fields: readonly (readonly [string, Json])[]): Kind {

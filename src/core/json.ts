@@ -20,6 +20,15 @@ export function parseJson(text: string): Json {
   ) as Json
 }
 
+/** undefined: it is no JSON. */
+export function readJson(text: string): Json | undefined {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** The JSON text of a value that may hold bigints; `parseJson` gives the same value back. */
 export function stringifyJson(value: Json): string {
   try {

@@ -18,6 +18,9 @@ export const statuses = [
 ] as const
 export type Status = (typeof statuses)[number]
 
+/** How many are in each state; a state that none is in may be missing. */
+export type StatusCounts = Readonly<Partial<Record<Status, number>>>
+
 export const happenings = [
   'approved',
   'cancelled',
@@ -48,8 +51,11 @@ export const happenings = [
 ] as const
 export type Happening = (typeof happenings)[number]
 
+/** What people do to them. */
+export type Decision = Extract<Happening, 'approved' | 'cancelled' | 'retried' | 'arrived' | 'lost'>
+
 const nexts: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>>>> = {
-  draft: { approved: 'queued', cancelled: 'cancelled', expired: 'expired' },
+  draft: { approved: 'queued', cancelled: 'cancelled' },
   queued: {
     cancelled: 'cancelled',
     expired: 'expired',

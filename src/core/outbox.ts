@@ -88,8 +88,6 @@ export type Outbox = {
   readonly ready: (now: EpochMs, limit: number, of?: Part) => Promise<readonly Ready[]>
   /** Whether anything is left to do, now or later, that no person has to decide first. */
   readonly isPending: (of?: Part) => Promise<boolean>
-  /** How many write-backs are in each state. */
-  readonly counts: () => Promise<Readonly<Partial<Record<Status, number>>>>
   /** Takes it for this process; null: somebody else has it, or it is not first in its lane any more. */
   readonly claim: (id: string, now: EpochMs) => Promise<Writeback | null>
   /** Writes down that it leaves, before it does; false: it must not. `dueAt`: when to look for it, if nobody tells its end. */

@@ -1,5 +1,5 @@
 /** The queue of write-backs as people use it: what they put in, look up and decide. */
-import type { Status } from './outbox-state.ts'
+import type { Decision, Status, StatusCounts } from './outbox-state.ts'
 import type { Operation, Wish } from './wish.ts'
 
 /** Which write-backs are meant; all that is given must fit. */
@@ -76,13 +76,12 @@ export type QueueDesk = {
   readonly list: (filter: Filter, limit: number, afterSeq?: number) => Promise<readonly QueueEntry[]>
   readonly events: (id: string) => Promise<readonly QueueEvent[]>
   /** How many are in each state. */
-  readonly summary: (filter: Filter) => Promise<Readonly<Partial<Record<Status, number>>>>
-  /** Ids of what moved. What cannot move from where it is stays. */
-  readonly approve: (filter: Filter, by: string) => Promise<readonly string[]>
-  readonly cancel: (filter: Filter, by: string) => Promise<readonly string[]>
-  /** The person has looked at the mirror as it is now: what was seen before does not count any more, nor an expiry that has passed. */
-  readonly retry: (filter: Filter, by: string) => Promise<readonly string[]>
-  readonly resolve: (filter: Filter, as: 'arrived' | 'lost', by: string) => Promise<readonly string[]>
+  readonly summary: (filter: Filter) => Promise<StatusCounts>
+  /**
+   * Ids of what moved. What cannot move from where it is stays. Whoever decides `retried` has looked at the mirror as it is
+   * now: what was seen before does not count any more, nor an expiry that has passed.
+   */
+  readonly decide: (decision: Decision, filter: Filter, by: string) => Promise<readonly string[]>
   /** Lanes whose first write-back is uncertain, and how many wait behind it. */
   readonly heldLanes: () => Promise<readonly HeldLane[]>
   /**

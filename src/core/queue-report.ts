@@ -1,10 +1,8 @@
 /** What the commands of the queue of write-backs answer: the shapes behind `--json`, and behind the lines for people. */
-import type { Status } from './outbox-state.ts'
+import type { Status, StatusCounts } from './outbox-state.ts'
 import type { QueueEntry, QueueEvent } from './queue-desk.ts'
 import type { Ms } from './time.ts'
 import type { Operation } from './wish.ts'
-
-export type Counts = Readonly<Partial<Record<Status, number>>>
 
 /** How things go on from here. */
 export type Outlook = {
@@ -75,7 +73,7 @@ export type ListReport = {
   readonly project: string
   readonly writebacks: readonly QueueEntry[]
   /** How many there are in all that fit, by status. */
-  readonly counts: Counts
+  readonly counts: StatusCounts
 }
 
 export type ShowReport = {

@@ -1,6 +1,6 @@
 /** What the commands answer: the shapes behind `--json`, and behind the lines for people. Times are RFC 3339 text. */
 import type { RunMode, RunOutcome, StreamReport } from './mirror.ts'
-import type { Status } from './outbox-state.ts'
+import type { StatusCounts } from './outbox-state.ts'
 import type { StreamName } from './row.ts'
 import type { Ms } from './time.ts'
 
@@ -108,9 +108,9 @@ export type StatusReport = {
 export type PushReport = {
   readonly project: string
   /** Write-backs that this process settled, by what they became. */
-  readonly settled: Readonly<Partial<Record<Status, number>>>
+  readonly settled: StatusCounts
   /** All of the queue, by state, at the end. */
-  readonly queue: Readonly<Partial<Record<Status, number>>>
+  readonly queue: StatusCounts
   readonly tookMs: Ms
   readonly requests: number
   readonly outcome: 'done' | 'held' | 'interrupted'

@@ -5,6 +5,19 @@ import { moment, rfc3339 } from './time.ts'
 export const operations = ['message', 'handled', 'visitor', 'note'] as const
 export type Operation = (typeof operations)[number]
 
+/** What each of them is about. */
+export const aboutWhat = {
+  message: 'conversation',
+  handled: 'conversation',
+  visitor: 'visitor',
+  note: 'visitor',
+} as const satisfies Record<Operation, 'conversation' | 'visitor'>
+
+/** Those that are about the same conversation or visitor go one after the other: the name of their lane. */
+export function laneOf(about: 'conversation' | 'visitor', id: string): string {
+  return `${about}/${id.toLowerCase()}`
+}
+
 /** As the column `payload` holds it. In `visitor` a field left out is kept, and null clears it. */
 export type Payload = {
   readonly message: { readonly content: string; readonly sender_name: string }

@@ -1,9 +1,8 @@
 /** The first pass over an import: every line is checked before one is queued. */
+import type { Mistake } from '../core/queue-report.ts'
 import type { Operation } from '../core/wish.ts'
 import type { Line } from './line.ts'
 import { createRefLines, type RefLines } from './ref-lines.ts'
-
-export type Mistake = { readonly line: number; readonly why: readonly string[] }
 
 export type Checked = {
   /** Lines without a mistake. */

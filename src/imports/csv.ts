@@ -1,5 +1,5 @@
 /** Write-backs as CSV: an import read, and the same columns written beside what became of each wish. */
-import { readWish, type Wish } from '../core/wish.ts'
+import { aboutWhat, readWish, type Wish } from '../core/wish.ts'
 import { csvLine, toCell } from './csv-cells.ts'
 import {
   fieldsOf,
@@ -66,6 +66,13 @@ export function csvRow(outcome: Outcome, wish: Wish): string {
 type Fields = { readonly [C in WishColumn]?: string | boolean | null }
 
 function toFields({ operation, target, payload, ref, expect, expiresAt }: Wish): Fields {
-  const about = operation === 'message' || operation === 'handled' ? 'conversation_id' : 'visitor_id'
-  return { operation, [about]: target, ...payload, ref: ref ?? '', expect: expect ?? '', expires_at: expiresAt ?? '' }
+  const about = aboutWhat[operation]
+  return {
+    operation,
+    [`${about}_id`]: target,
+    ...payload,
+    ref: ref ?? '',
+    expect: expect ?? '',
+    expires_at: expiresAt ?? '',
+  }
 }

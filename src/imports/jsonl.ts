@@ -1,6 +1,5 @@
 /** JSON Lines: one wish a line. Blank lines are skipped. */
-import { parseJson } from '../core/json.ts'
-import type { Json } from '../core/row.ts'
+import { readJson } from '../core/json.ts'
 import { readWish } from '../core/wish.ts'
 import { type Line, type LineReader, mistaken } from './line.ts'
 import type { TextLine } from './text-lines.ts'
@@ -10,14 +9,6 @@ export const jsonLines: LineReader = { take: fromJson, end: () => null }
 function fromJson({ line, text, flaw }: TextLine): Line | null {
   if (flaw !== null) return mistaken(line, flaw)
   if (text.trim() === '') return null
-  const value = parsed(text)
+  const value = readJson(text)
   return value === undefined ? mistaken(line, 'is not JSON') : { line, read: readWish(value) }
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return parseJson(text)
-  } catch {
-    return undefined
-  }
 }

@@ -32,7 +32,7 @@ export async function moveCursors(
   }
 }
 
-export async function readBehaviours(c: Context): Promise<Map<string, string>> {
+export async function readBehaviours(c: Pick<Context, 'db' | 'project'>): Promise<Map<string, string>> {
   const rows = await c.db
     .selectFrom('service_behaviours')
     .select(['name', 'value'])
@@ -42,7 +42,11 @@ export async function readBehaviours(c: Context): Promise<Map<string, string>> {
 }
 
 /** `learned_at` moves only when the value does. */
-export async function learn(c: Context, trx: Db, learned: readonly Behaviour[]): Promise<void> {
+export async function learn(
+  c: Pick<Context, 'project' | 'clock'>,
+  trx: Db,
+  learned: readonly Behaviour[],
+): Promise<void> {
   for (const { name, value, evidence } of learned) {
     const fact = { value, evidence, learned_at: rfc3339(Math.floor(c.clock() / 1000)) }
     await trx

@@ -1,9 +1,9 @@
 /** What people do with the queue of write-backs, over SQL. Each decision is durable and becomes a row of the log. */
 import { type RawBuilder, sql } from 'kysely'
-import { type Happening, next, type Status, statuses } from '../core/outbox-state.ts'
+import { type Decision, next, type Status, type StatusCounts, statuses } from '../core/outbox-state.ts'
 import type { Enqueue, Enqueued, Filter, HeldLane, QueueDesk, QueueEntry, QueueEvent } from '../core/queue-desk.ts'
 import { rfc3339 } from '../core/time.ts'
-import type { Wish } from '../core/wish.ts'
+import { aboutWhat, laneOf, type Wish } from '../core/wish.ts'
 import type { Context } from './context.ts'
 import { bound } from './dialect.ts'
 import { durably } from './durable.ts'
@@ -22,10 +22,7 @@ export function queueDeskOf(c: C): QueueDesk {
     list: (filter, limit, afterSeq) => list(c, filter, limit, afterSeq),
     events: (id) => events(c, id),
     summary: (filter) => summary(c, filter),
-    approve: (filter, by) => move(c, 'approved', filter, `approved by ${by}`),
-    cancel: (filter, by) => move(c, 'cancelled', filter, `cancelled by ${by}`),
-    retry: (filter, by) => move(c, 'retried', filter, `to be sent again, says ${by}`),
-    resolve: (filter, as, by) => move(c, as, filter, `it ${as === 'lost' ? 'did not arrive' : 'arrived'}, says ${by}`),
+    decide: (decision, filter, by) => decide(c, decision, filter, by),
     heldLanes: () => heldLanes(c),
     adopt: () => adopt(c),
   }
@@ -80,10 +77,10 @@ async function insert(c: C, trx: Db, wishes: readonly Wish[], how: Enqueue): Pro
   const now = c.clock()
   const value = (text: string | null) => bound(c.kind, 'text', text === null ? null : encodeText(c.kind, text))
   const rows = wishes.map((wish) => {
-    const about = wish.operation === 'message' || wish.operation === 'handled'
+    const about = aboutWhat[wish.operation]
     const payload = encodeJson(c.kind, JSON.stringify(wish.payload))
-    return sql`(${c.project}, ${newId(now)}, ${wish.operation}, ${value(about ? wish.target : null)},
-      ${value(about ? null : wish.target)}, ${bound(c.kind, 'json', payload)}, ${how.status}, ${value(how.batchId)},
+    return sql`(${c.project}, ${newId(now)}, ${wish.operation}, ${value(about === 'conversation' ? wish.target : null)},
+      ${value(about === 'visitor' ? wish.target : null)}, ${bound(c.kind, 'json', payload)}, ${how.status}, ${value(how.batchId)},
       ${value(wish.ref)}, ${value(wish.expect)}, ${bound(c.kind, 'time', wish.expiresAt ?? how.expiresAt)},
       ${value(how.createdBy)})`
   })
@@ -124,9 +121,7 @@ function fits({ ids, batch, statuses: wanted, operations, target }: Filter): Raw
     ...(batch === undefined ? [] : [sql`batch_id = ${batch}`]),
     ...(wanted === undefined ? [] : [sql`status in (${sql.join(wanted)})`]),
     ...(operations === undefined ? [] : [sql`operation in (${sql.join(operations)})`]),
-    ...(target === undefined
-      ? []
-      : [sql`lane in (${`conversation/${target.toLowerCase()}`}, ${`visitor/${target.toLowerCase()}`})`]),
+    ...(target === undefined ? [] : [sql`lane in (${laneOf('conversation', target)}, ${laneOf('visitor', target)})`]),
   ]
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 }
@@ -148,7 +143,7 @@ async function events(c: C, id: string): Promise<QueueEvent[]> {
   return [...rows]
 }
 
-async function summary(c: C, filter: Filter): Promise<Partial<Record<Status, number>>> {
+async function summary(c: C, filter: Filter): Promise<StatusCounts> {
   const { rows } = await sql<{ status: Status; count: number }>`
     select status, count(*) as count from writebacks where project_id = ${c.project} and ${fits(filter)} group by status`.execute(
     c.db,
@@ -161,22 +156,32 @@ function isToBeDecided({ ids }: Filter): RawBuilder<unknown> {
   return ids === undefined ? sql`false` : sql`owner is null`
 }
 
+/** What the log says of it. */
+const reasons: Readonly<Record<Decision, (by: string) => string>> = {
+  approved: (by) => `approved by ${by}`,
+  cancelled: (by) => `cancelled by ${by}`,
+  retried: (by) => `to be sent again, says ${by}`,
+  arrived: (by) => `it arrived, says ${by}`,
+  lost: (by) => `it did not arrive, says ${by}`,
+}
+
 /** Whoever works on one just now loses it: the claim's number grows, and nothing may leave under the old one. */
-async function move(c: C, happening: Happening, filter: Filter, why: string): Promise<readonly string[]> {
+async function decide(c: C, decision: Decision, filter: Filter, by: string): Promise<readonly string[]> {
   const moves = statuses.flatMap((from) => {
-    const to = next(from, happening)
+    const to = next(from, decision)
     return to === null ? [] : [{ from, to }]
   })
   const now = bound(c.kind, 'time', rfc3339(Math.floor(c.clock() / 1000)))
   const again = sql`, evidence = null, expect = null, seen = ${seenNow(c, 'writebacks')},
     expires_at = case when expires_at > ${now} then expires_at end`
+  const why = reasons[decision](by)
   return durably(c.db, c.kind, async (trx) => {
     const moved: string[] = []
     for (const { from, to } of moves) {
       const { rows } = await sql<{ id: string }>`
         update writebacks set status = ${to}, step = ${why}, error = ${to === 'failed' ? why : null}, epoch = epoch + 1,
           owner = null, lease_until = null, due_at = null,
-          finished_at = ${to === 'queued' ? sql`null` : now} ${happening === 'retried' ? again : sql``}
+          finished_at = ${to === 'queued' ? sql`null` : now} ${decision === 'retried' ? again : sql``}
         where project_id = ${c.project} and status = ${from} and ${fits(filter)}
           and ${from === 'sending' ? isToBeDecided(filter) : sql`true`} returning id`.execute(trx)
       moved.push(...rows.map(({ id }) => id))

@@ -1,10 +1,8 @@
 /** What people decide about write-backs that are queued: which are meant, what moves, and why the rest stays. */
-import { type Happening, next, type Status, statuses } from '../core/outbox-state.ts'
+import { type Decision, next, type Status, type StatusCounts, statuses } from '../core/outbox-state.ts'
 import type { Filter, QueueDesk } from '../core/queue-desk.ts'
-import type { Counts, MoveReport } from '../core/queue-report.ts'
+import type { MoveReport } from '../core/queue-report.ts'
 import { UserError } from '../core/user-error.ts'
-
-export type Decision = Extract<Happening, 'approved' | 'cancelled' | 'retried' | 'arrived' | 'lost'>
 
 /** `ids` may be beginnings of ids. Nothing moves where one means nothing, or several: then it throws UserError. */
 export async function decide(
@@ -17,20 +15,12 @@ export async function decide(
   if (meant.batch !== undefined && (await desk.list({ batch: meant.batch }, 1)).length === 0)
     throw noSuch(`of the batch ${meant.batch}`)
   const before = await desk.summary(filter)
-  const moved = await moves[decision](desk, filter, by)
+  const moved = await desk.decide(decision, filter, by)
   const stayed =
     filter.ids === undefined
       ? staying(before, await desk.summary(filter), decision)
       : await stayingOf(desk, filter.ids, new Set(moved), decision)
   return { moved: moved.length, ids: moved.slice(0, 1000), stayed }
-}
-
-const moves: Readonly<Record<Decision, (desk: QueueDesk, filter: Filter, by: string) => Promise<readonly string[]>>> = {
-  approved: (desk, filter, by) => desk.approve(filter, by),
-  cancelled: (desk, filter, by) => desk.cancel(filter, by),
-  retried: (desk, filter, by) => desk.retry(filter, by),
-  arrived: (desk, filter, by) => desk.resolve(filter, 'arrived', by),
-  lost: (desk, filter, by) => desk.resolve(filter, 'lost', by),
 }
 
 export async function meantIds(desk: QueueDesk, beginnings: readonly string[]): Promise<readonly string[]> {
@@ -45,7 +35,7 @@ export async function meantIds(desk: QueueDesk, beginnings: readonly string[]): 
 }
 
 /** What was sent while this was decided counts as it is after; but what moved is not to be counted where it moved to. */
-function staying(before: Counts, after: Counts, decision: Decision): MoveReport['stayed'] {
+function staying(before: StatusCounts, after: StatusCounts, decision: Decision): MoveReport['stayed'] {
   const targets = new Set(statuses.map((status) => next(status, decision)))
   return statuses.flatMap((status) => {
     const count = (targets.has(status) ? before : after)[status] ?? 0
@@ -69,13 +59,13 @@ async function stayingOf(
 /** Why it cannot move from where it is, and what can be done instead. */
 function whyStays(status: Status, decision: Decision): string {
   if (status === 'sending') return 'it may have left already; what became of it is found out by itself'
-  if (status === 'uncertain') return 'say first what became of it: deskmirror writeback resolve ID --arrived, or --lost'
+  if (status === 'uncertain') return 'say first what became of it, by `writeback resolve`'
   if (decision === 'arrived' || decision === 'lost') return 'its fate is no question'
   if (status === 'succeeded') return 'it has arrived, and cannot be taken back'
-  if (status === 'draft') return 'it waits for approval: deskmirror writeback approve'
+  if (status === 'draft') return 'it waits for approval, by `writeback approve`'
   if (status === 'queued') return 'it is queued already'
   if (decision === 'cancelled') return 'it is not going to be sent'
-  return 'deskmirror writeback retry sends it again'
+  return '`writeback retry` sends it again'
 }
 
 function noSuch(what: string): UserError {
@@ -83,7 +73,7 @@ function noSuch(what: string): UserError {
   return new UserError({
     what: 'nothing was changed',
     why,
-    next: '`deskmirror writeback list` shows them',
+    next: '`writeback list` shows them',
     exitCode: 2,
   })
 }

@@ -2,6 +2,7 @@
 import type { Answer } from '../core/call.ts'
 import type { Writeback } from '../core/outbox.ts'
 import { moment, rfc3339, type Seconds } from '../core/time.ts'
+import { laneOf } from '../core/wish.ts'
 import { fieldsOf } from '../streams/row.ts'
 import type { WritebackDeps } from './deps.ts'
 import { readTalk, type Said, sideOf } from './talk.ts'
@@ -38,16 +39,12 @@ export async function newsSince(
   const { said, whole } = await readTalk(deps, id, 'at' in seen ? seen.at : null)
   const from = 'at' in seen ? said.filter(({ at }) => (at ?? Number.POSITIVE_INFINITY) > seen.at) : after(said, seen.id)
   if (from === null) return `the message ${'id' in seen ? seen.id : ''} is not in the conversation`
-  const own = await deps.outbox.provenMessages(laneOf(id))
+  const own = await deps.outbox.provenMessages(laneOf('conversation', id))
   // Whoever is not known to be on our side is taken for a visitor: that is the safe mistake.
   const news = from.find((it) => it.by !== 'ours' && !own.has(it.id))
   if (news !== undefined)
     return `a visitor wrote ${news.at === null ? 'since' : `at ${rfc3339(news.at)}`} (message ${news.id})`
   return whole ? null : 'the service does not show all messages, so a visitor may have written since'
-}
-
-function laneOf(conversation: string): string {
-  return `conversation/${conversation.toLowerCase()}`
 }
 
 function after(said: readonly Said[], id: string): readonly Said[] | null {

@@ -10,7 +10,7 @@ import { never } from '../core/never.ts'
 import type { Seen, Writeback } from '../core/outbox.ts'
 import type { Preview } from '../core/queue-report.ts'
 import { type EpochMs, moment, rfc3339 } from '../core/time.ts'
-import type { Wish } from '../core/wish.ts'
+import { aboutWhat, laneOf, type Wish } from '../core/wish.ts'
 import { fieldsOf } from '../streams/row.ts'
 import { visitors } from '../streams/visitors.ts'
 import type { Guarded, WritebackDeps } from './deps.ts'
@@ -69,23 +69,18 @@ function withoutTrace({ outbox }: PreviewDeps): WritebackDeps['outbox'] {
 }
 
 async function whatIsSeen(deps: PreviewDeps, wished: readonly Wished[]): Promise<ReadonlyMap<string, Seen>> {
-  const [about, rest] = [
-    wished.filter(({ wish }) => isOfConversation(wish)),
-    wished.filter(({ wish }) => !isOfConversation(wish)),
+  const idsOf = (about: 'conversation' | 'visitor') => [
+    ...new Set(wished.flatMap(({ wish }) => (aboutWhat[wish.operation] === about ? wish.target : []))),
   ]
-  const idsOf = (some: readonly Wished[]) => [...new Set(some.map(({ wish }) => wish.target))]
-  const raws = [...(await deps.rawOf('conversations', idsOf(about))), ...(await deps.rawOf('visitors', idsOf(rest)))]
-  return new Map(raws.map(([id, raw]) => [id, seenIn(raw)]))
+  const conversations = await deps.rawOf('conversations', idsOf('conversation'))
+  const known = [...conversations, ...(await deps.rawOf('visitors', idsOf('visitor')))]
+  return new Map(known.map(([id, raw]) => [id, seenIn(raw)]))
 }
 
 function seenIn(raw: string): Seen {
   const fields = fieldsOf(parseJson(raw))
   const text = (value: unknown) => (typeof value === 'string' ? value : null)
   return { last_message_at: text(fields?.lastMessageAt), name: text(fields?.name), email: text(fields?.email) }
-}
-
-function isOfConversation({ operation }: Pick<Wish, 'operation'>): boolean {
-  return operation === 'message' || operation === 'handled'
 }
 
 type Told = Pick<Preview, 'would' | 'detail'>
@@ -107,7 +102,8 @@ async function told(deps: PreviewDeps, wish: Wish, seen: Seen | null, known: Rea
   if (expiry !== undefined && expiry * 1000 <= deps.now())
     return { would: 'fail', detail: `expires: not to be sent after ${rfc3339(expiry)}` }
   try {
-    const path = isOfConversation(wish) ? conversationPath(target) : visitors.one(deps.project, target)
+    const isConversation = aboutWhat[wish.operation] === 'conversation'
+    const path = isConversation ? conversationPath(target) : visitors.one(deps.project, target)
     const live = await deps.get(path, {}, 'fresh')
     return describeGuarded(wish, live, await guarded(deps, wish, seen))
   } catch (error) {
@@ -185,14 +181,14 @@ function whyNot(wish: Wish, error: unknown): Told {
     return { would: 'unknown', detail: `cannot be looked at: the key lacks the scope ${failure.scope}` }
   if (failure.kind !== 'refused' || !isRefusedByService(failure)) throw error
   if (failure.status !== 404) return { would: 'fail', detail: describe(failure) }
-  return { would: 'fail', detail: `no such ${isOfConversation(wish) ? 'conversation' : 'visitor'}` }
+  return { would: 'fail', detail: `no such ${aboutWhat[wish.operation]}` }
 }
 
 /** Lines are compared with the record as it is now, and not with what the lines above them do to it: so they are named. */
 function inOrder(previews: readonly Preview[]): readonly Preview[] {
   const last = new Map<string, number>()
   return previews.map((it) => {
-    const lane = `${isOfConversation(it) ? 'conversation' : 'visitor'}/${it.target.toLowerCase()}`
+    const lane = laneOf(aboutWhat[it.operation], it.target)
     const after = last.get(lane) ?? null
     last.set(lane, it.line)
     return { ...it, after }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CallFailed, type Failure } from '../core/failure.ts'
 import type { Ready } from '../core/outbox.ts'
-import type { Status } from '../core/outbox-state.ts'
+import type { Status, StatusCounts } from '../core/outbox-state.ts'
 import type { Ms } from '../core/time.ts'
 import type { Operation } from '../core/wish.ts'
 import { type Held, heldBack, isHeldBack, nothingHeld, partWithout } from './breaker.ts'
@@ -21,7 +21,7 @@ export type PushProgress = { readonly settled: number; readonly working: number 
 
 export type Pushed = {
   /** By what they have become. */
-  readonly settled: Readonly<Partial<Record<Status, number>>>
+  readonly settled: StatusCounts
   /** What ended it before its end: the service does not answer, or denies the key. */
   readonly stopped: Failure | null
   /** What the key lacks the scope for. */

@@ -1,18 +1,13 @@
 /** What a key that lacks a scope cannot do. */
 import type { CallFailed, Failure } from '../core/failure.ts'
-import type { Operation } from '../core/wish.ts'
+import { aboutWhat, type Operation, operations } from '../core/wish.ts'
 
-/** Those that are about the same kind of thing need the same scopes: one to write, one to look before. */
-const kindred: Readonly<Record<Operation, readonly Operation[]>> = {
-  message: ['message', 'handled'],
-  handled: ['message', 'handled'],
-  visitor: ['visitor', 'note'],
-  note: ['visitor', 'note'],
-}
-
-/** The operations that are out of reach after this; empty: it is about something else than a scope. */
+/**
+ * The operations that are out of reach after this; empty: it is about something else than a scope. Those that are about the
+ * same kind of thing need the same scopes: one to write, one to look before.
+ */
 export function outOfReach(operation: Operation, { failure }: CallFailed): readonly Operation[] {
-  return isScope(failure) ? kindred[operation] : []
+  return isScope(failure) ? operations.filter((other) => aboutWhat[other] === aboutWhat[operation]) : []
 }
 
 function isScope(failure: Failure): boolean {

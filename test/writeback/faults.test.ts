@@ -93,7 +93,7 @@ test('an uncertain one holds its lane, and no other', async () => {
   )
   expect(await o.push()).toMatchObject({ heldLanes: 1 })
   expect(await o.statuses()).toEqual(['uncertain', 'queued', 'succeeded'])
-  await o.warehouse.queueDesk(o.sandbox.projectId).resolve({ ids: [first!] }, 'arrived', 'a test')
+  await o.warehouse.queueDesk(o.sandbox.projectId).decide('arrived', { ids: [first!] }, 'a test')
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
 })

@@ -7,7 +7,7 @@ const cells = {
   draft: {
     approved: 'queued',
     cancelled: 'cancelled',
-    expired: 'expired',
+    expired: '–',
     overtaken: '–',
     unfit: '–',
     leaving: '–',

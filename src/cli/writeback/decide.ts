@@ -1,10 +1,9 @@
 /** `deskmirror writeback approve`, `cancel`, `retry`, `resolve`: what people decide about what is queued. */
 import { Command, Option } from 'commander'
-import type { Status } from '../../core/outbox-state.ts'
+import type { Decision, Status } from '../../core/outbox-state.ts'
 import type { Filter } from '../../core/queue-desk.ts'
 import type { MoveReport } from '../../core/queue-report.ts'
 import { UserError } from '../../core/user-error.ts'
-import type { Decision } from '../../writeback/decide.ts'
 import { type Answer, give, theOne } from '../answer.ts'
 import type { ExitCode } from '../exit.ts'
 import { jsonOption, projectOption } from '../options.ts'

@@ -4,7 +4,7 @@ import { type Status, statuses } from '../../core/outbox-state.ts'
 import type { Filter, QueueEntry } from '../../core/queue-desk.ts'
 import type { ListReport } from '../../core/queue-report.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { type Operation, operations, type Wish } from '../../core/wish.ts'
+import { aboutWhat, type Operation, operations, type Wish } from '../../core/wish.ts'
 import { csvHead, csvRow } from '../../imports/csv.ts'
 import { type Answer, give, theOne } from '../answer.ts'
 import { jsonOption, projectOption, wholeNumber } from '../options.ts'
@@ -113,7 +113,7 @@ function cells(it: QueueEntry, now: EpochMs): string[] {
 }
 
 export function targetOf({ operation, conversationId, visitorId }: QueueEntry): string {
-  return (operation === 'message' || operation === 'handled' ? conversationId : visitorId) ?? ''
+  return (aboutWhat[operation] === 'conversation' ? conversationId : visitorId) ?? ''
 }
 
 function toCsv(it: QueueEntry, projectId: string): string {
