@@ -20,6 +20,7 @@ import type {
   VerifyReport,
 } from './core/report.ts'
 import type { StreamName } from './core/row.ts'
+import { typedIn } from './core/typed.ts'
 import { UserError } from './core/user-error.ts'
 import type { Logger } from './log.ts'
 import { verify } from './verify/verify.ts'
@@ -148,7 +149,10 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         })
         if (pushed.stopped !== null) throw stoppedError(project, pushed.stopped)
         const heldLanes = (await desk.heldLanes()).length
-        const notices = [...pushNotices(pushed), ...namelessNotices(await warehouse.fleet.countNameless())]
+        const notices = [
+          ...pushNotices(pushed, typedIn(config.projects, project.name)),
+          ...namelessNotices(await warehouse.fleet.countNameless()),
+        ]
         return {
           project: project.name,
           settled: pushed.settled,

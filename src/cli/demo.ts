@@ -8,6 +8,7 @@ import type { PushReport, SyncReport } from '../core/report.ts'
 import { streamNames } from '../core/row.ts'
 import { defaultSchedules } from '../core/schedule.ts'
 import { secret } from '../core/secret.ts'
+import { typedFor } from '../core/typed.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { type Answer, give } from './answer.ts'
@@ -92,7 +93,8 @@ async function told(shell: Shell, options: Options, service: Sandbox, path: stri
     'and sent. One connection breaks just when its answer should come; so that reply is looked for, and not repeated:',
   )
   const pushed = await push()
-  tell(...showPush(pushed).lines)
+  const sent = showPush(pushed, typedFor(null))
+  tell(...sent.lines)
   if (pushed.outcome === 'interrupted') return { document: { passes: [first, second], pushed }, lines: [], exit: 1 }
 
   const [counts, ...asked] = await ask(path, [rowCounts, fates, ...questions])
@@ -101,7 +103,7 @@ async function told(shell: Shell, options: Options, service: Sandbox, path: stri
   return {
     document: { passes: [first, second], pushed, tables: counts?.rows ?? [], questions: asked },
     lines: ['', ...nextSteps(options.keep)],
-    exit: worst([showSync(second).exit, showPush(pushed).exit]),
+    exit: worst([showSync(second).exit, sent.exit]),
   }
 }
 

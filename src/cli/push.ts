@@ -4,6 +4,7 @@ import type { ProjectConfig } from '../config.ts'
 import { type Status, type StatusCounts, statuses } from '../core/outbox-state.ts'
 import { writesLast } from '../core/outlook.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
+import { type Typed, typedIn } from '../core/typed.ts'
 import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
 import type { Display } from './display.ts'
 import type { ExitCode } from './exit.ts'
@@ -21,7 +22,8 @@ type Options = {
 
 const examples = `
 Looks at each target before it writes, and waits for what must be verified. Beside a worker it takes part in the same work.
-Ctrl-C begins nothing new and sees to its end what has begun; the next push, or the worker, goes on from there.
+Ctrl-C begins nothing new and sees those under way to their end; the next push, or the worker, goes on from there. Twice
+ends at once: what became of those under way is found out by the next push.
 
 Examples:
   $ deskmirror push
@@ -43,19 +45,22 @@ export function pushCommand(shell: Shell): Command {
     .action((options: Options) => give(shell, options.json === true, () => push(shell, options)))
 }
 
+/** What Ctrl-C waits for. Cut off, the next push would have to find out what became of them. */
+const inHand = 'those under way, which are seen to their end'
+
 async function push(shell: Shell, options: Options): Promise<Answer> {
   const config = shell.loadConfig('service')
   const projects = chosen(config.projects, options.project)
   const display = shell.display(options.quiet === true)
   const log = shell.openLog(config, display)
-  const signal = shell.interruptible(display)
+  const signal = shell.interruptible(display, inHand)
   const { pushProject } = await shell.work()
   const despiteFailures = options.despiteFailures === true
   const answers = await eachProject(projects, signal, (project) => {
     const heard = following(project, display, shell.now)
     return pushProject(config, project, { ...heard, signal, log, despiteFailures }).finally(display.end)
   })
-  return joined(answers, showPush)
+  return joined(answers, (report) => showPush(report, typedIn(config.projects, report.project)))
 }
 
 /** Puts what is heard of a push together to the line of its progress. */
@@ -100,7 +105,10 @@ const unhappy = ['failed', 'conflict', 'uncertain', 'expired'] as const satisfie
 /** What is in the queue and can still go, by itself or after somebody's word. */
 const unsettled = ['queued', 'sending', 'draft'] as const satisfies readonly Status[]
 
-export function showPush(report: PushReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
+export function showPush(
+  report: PushReport,
+  typed: Typed,
+): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const { settled, queue, outcome } = report
   const total = statuses.reduce((sum, status) => sum + (settled[status] ?? 0), 0)
   const became = countsOf(settled)
@@ -116,15 +124,15 @@ export function showPush(report: PushReport): { readonly lines: readonly string[
   return {
     lines: [
       head.join('   '),
-      ...(amiss.length === 0 ? [] : [`why not: deskmirror writeback list --status ${amiss.join(',')}`]),
+      ...(amiss.length === 0 ? [] : [`why not: ${typed(`writeback list --status ${amiss.join(',')}`)}`]),
       ...(left.length === 0
         ? []
         : [`left: ${left.map((status) => `${count(queue[status] ?? 0)} ${status}`).join(', ')}`]),
       ...(queue.draft === undefined
         ? []
-        : ['drafts wait for approval: deskmirror writeback approve --all, or --batch NAME']),
+        : [`drafts wait for approval: ${typed('writeback approve --all')}, or --batch NAME`]),
       ...report.notices.map((notice) => `note: ${printable(notice)}`),
-      ...heldLines(report.heldLanes),
+      ...heldLines(report.heldLanes, typed),
     ],
     exit: exitOf(report, amiss.length > 0),
   }
@@ -142,8 +150,8 @@ export function countsOf(counts: StatusCounts): string {
 }
 
 /** Nothing where no lane rests. */
-export function heldLines(lanes: number): string[] {
+export function heldLines(lanes: number, typed: Typed): string[] {
   if (lanes === 0) return []
   const rest = lanes === 1 ? '1 lane rests' : `${count(lanes)} lanes rest`
-  return [`${rest} behind an uncertain write-back: deskmirror writeback list --status uncertain`]
+  return [`${rest} behind an uncertain write-back: ${typed('writeback list --status uncertain')}`]
 }

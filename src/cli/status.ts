@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { describe } from '../core/failure.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { EpochMs } from '../core/time.ts'
+import { type Typed, typedIn } from '../core/typed.ts'
 import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
 import { jsonOption, projectOption } from './options.ts'
 import { heldLines } from './push.ts'
@@ -40,13 +41,18 @@ async function status(shell: Shell, options: Options): Promise<Answer> {
   const projects = chosen(config.projects, options.project)
   const { statusOf } = await shell.work()
   const answers = await eachProject(projects, null, (project) => statusOf(config, project))
-  return joined(answers, (report) => ({ lines: showStatus(report, options.verbose === true, shell.now()), exit: 0 }))
+  return joined(answers, (report) => {
+    const typed = typedIn(config.projects, report.project)
+    return { lines: showStatus(report, { verbose: options.verbose === true, now: shell.now(), typed }), exit: 0 }
+  })
 }
 
 /** What is stored of a stream that somebody stopped: it has not failed. */
 const stopped = describe({ kind: 'aborted' })
 
-export function showStatus(report: StatusReport, verbose: boolean, now: EpochMs): readonly string[] {
+type Showing = { readonly verbose: boolean; readonly now: EpochMs; readonly typed: Typed }
+
+export function showStatus(report: StatusReport, { verbose, now, typed }: Showing): readonly string[] {
   const header = ['', 'rows', 'deleted', 'due', 'newest', 'read to the end', '']
   const rows = report.streams.map((it) => [
     it.stream,
@@ -65,6 +71,7 @@ export function showStatus(report: StatusReport, verbose: boolean, now: EpochMs)
       ...workerRows(report, now),
       ...pausedRow(report, now),
       ...budgetRows(report, now),
+      ...queueRows(report, typed),
     ]),
     ...aligned([header, ...rows]),
     ...reasonLines(report.streams.filter((it) => it.failed !== stopped)),
@@ -109,16 +116,16 @@ function lostRow({ lost }: StatusReport['budget'], now: EpochMs): string[][] {
   return [['', `nothing was sent for a while, ${ago(lost.at, now)}: ${lost.why}`]]
 }
 
-function budgetRows({ budget, writebacks, heldLanes }: StatusReport, now: EpochMs): string[][] {
+function budgetRows({ budget }: StatusReport, now: EpochMs): string[][] {
   const used = `${count(budget.usedInWindow)} of ${count(budget.limit)} in the last ${duration(budget.windowMs)}`
   const forecast = budget.forecastMs === 0 ? '' : `; what is due takes about ${duration(budget.forecastMs)}`
+  return [['budget', used + forecast], ...lostRow(budget, now)]
+}
+
+function queueRows({ writebacks, heldLanes }: StatusReport, typed: Typed): string[][] {
   const queue = Object.entries(writebacks).map(([state, rows]) => `${count(rows)} ${state}`)
-  return [
-    ['budget', used + forecast],
-    ...lostRow(budget, now),
-    ...(queue.length === 0 ? [] : [['write-backs', queue.join(', ')]]),
-    ...heldLines(heldLanes).map((line) => ['', line]),
-  ]
+  const lines = [...(queue.length === 0 ? [] : [queue.join(', ')]), ...heldLines(heldLanes, typed)]
+  return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
 }
 
 function learned({ behaviours }: StatusReport, verbose: boolean): string[] {

@@ -3,6 +3,7 @@ import type { ProjectConfig } from '../config.ts'
 import { CallFailed, describe } from '../core/failure.ts'
 import type { Ready } from '../core/outbox.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
+import { typedFor } from '../core/typed.ts'
 import type { Operation } from '../core/wish.ts'
 import { type Held, heldBack, isHeldBack, partWithout } from '../writeback/breaker.ts'
 import { workLane } from '../writeback/lane.ts'
@@ -56,7 +57,7 @@ export function openLanes(means: Means, options: WorkplaceOptions): Lanes {
   /** What is not to be sent just now; said once, until it is something else. */
   const heldOf = async (project: ProjectConfig): Promise<Held> => {
     const held = heldBack(await warehouse.outbox(project.projectId).lastFates(60), Date.now())
-    const why = pushNotices({ held, denied: new Map() }).join(' ')
+    const why = pushNotices({ held, denied: new Map() }, typedFor(project.name)).join(' ')
     if (why !== '' && told.get(project.projectId) !== why)
       options.log.warn({ event: 'writebacks.held', project: project.name, why })
     told.set(project.projectId, why)

@@ -3,6 +3,7 @@ import pRetry from 'p-retry'
 import type { ProjectConfig } from '../config.ts'
 import { describe } from '../core/failure.ts'
 import type { Outbox } from '../core/outbox.ts'
+import type { Typed } from '../core/typed.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -56,8 +57,9 @@ export function refuseReadOnly({ name, readOnly }: ProjectConfig): void {
 }
 
 /** Why some were left in the queue, for a person. */
-export function pushNotices({ held, denied }: Pick<Pushed, 'held' | 'denied'>): string[] {
-  const next = '; look at them with `deskmirror writeback list`, and go on with `deskmirror push --despite-failures`'
+export function pushNotices({ held, denied }: Pick<Pushed, 'held' | 'denied'>, typed: Typed): string[] {
+  const [list, push] = [typed('writeback list'), typed('push --despite-failures')]
+  const next = `; look at them with \`${list}\`, and go on with \`${push}\``
   const batches = [...held.batches].map(
     ([batch, why]) => `no more of ${batch ?? 'those without an import'} is sent: ${why}${next}`,
   )

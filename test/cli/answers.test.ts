@@ -248,7 +248,7 @@ describe('status', () => {
       'running       host (process 12), since 1 min ago',
       'budget        120 of 600 in the last 1 min; what is due takes about 2.0 s',
       'write-backs   3 queued',
-      '              2 lanes rest behind an uncertain write-back: deskmirror writeback list --status uncertain',
+      '              2 lanes rest behind an uncertain write-back: deskmirror writeback list --status uncertain --project shop',
       'messages   93,540         2    14   2026-06-01T11:57:31Z   2 min ago',
       'gap: messages: the list ends at 50',
       '1 behaviour of the service learned (--verbose shows the evidence)',

@@ -38,11 +38,11 @@ describe('what a push answers', () => {
     expect([exit, ...out.split('\n')]).toEqual([
       3,
       'shop   12 settled: 9 succeeded, 1 failed, 2 conflict   2,500 requests   10 min 32 s   held',
-      'why not: deskmirror writeback list --status failed,conflict',
+      'why not: deskmirror writeback list --status failed,conflict --project shop',
       'left: 4 queued, 3 draft',
-      'drafts wait for approval: deskmirror writeback approve --all, or --batch NAME',
+      'drafts wait for approval: deskmirror writeback approve --all --project shop, or --batch NAME',
       'note: message, handled stay queued: the key lacks conversations:write',
-      '2 lanes rest behind an uncertain write-back: deskmirror writeback list --status uncertain',
+      '2 lanes rest behind an uncertain write-back: deskmirror writeback list --status uncertain --project shop',
       '',
     ])
   })

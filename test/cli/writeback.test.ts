@@ -34,7 +34,7 @@ describe('writeback add', () => {
       ...['message', '--conversation', c, '--sender-name', 'Ann', '--content', 'Hi'],
       ...['--ref', 'r1', '--expect', '12', '--expires', '24h'],
     )
-    expect([exit, out, err]).toEqual([0, 'the-id\n', 'next: deskmirror push\n'])
+    expect([exit, out, err]).toEqual([0, 'the-id\n', 'next: deskmirror push --project shop\n'])
     const payload = { content: 'Hi', sender_name: 'Ann' }
     const optional = { ref: 'r1', expect: '12', expiresAt: '2026-06-02T12:00:00Z' }
     expect([wish, by]).toEqual([{ operation: 'message', target: c, payload, ...optional }, { createdBy: 'ada' }])
@@ -150,7 +150,7 @@ describe('what is decided', () => {
 
   test('one that is lost is not sent again by itself', async () => {
     expect((await decided(['resolve', 'id-1', '--lost'])).out).toContain(
-      'deskmirror writeback retry id-1 sends it again',
+      'deskmirror writeback retry id-1 --project shop sends it again',
     )
   })
 })
@@ -350,7 +350,7 @@ describe.concurrent('with a real queue', () => {
       waitsFor: { id: first, status: 'uncertain' },
     })
     const retried = await d.run(['writeback', 'retry', first])
-    expect(retried).toMatchObject({ exit: 3, out: expect.stringContaining('resolve ID --arrived, or --lost') })
+    expect(retried).toMatchObject({ exit: 3, out: expect.stringContaining('by `writeback resolve`') })
     expect((await d.run(['writeback', 'resolve', first, '--arrived'])).exit).toBe(0)
     expect((await d.run(['push', '--quiet'])).exit).toBe(0)
     expect(d.service.ledger().map(({ body }) => body)).toEqual([{ content: 'First.' }, { content: 'Second.' }])

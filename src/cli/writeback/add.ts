@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../../config.ts'
 import type { AddReport } from '../../core/queue-report.ts'
 import type { Ms } from '../../core/time.ts'
+import { type Typed, typedIn } from '../../core/typed.ts'
 import { UserError } from '../../core/user-error.ts'
 import { readWish, type Wish } from '../../core/wish.ts'
 import { type Answer, give, theOne } from '../answer.ts'
@@ -109,7 +110,8 @@ async function add(shell: Shell, operation: Wish['operation'], options: Options)
   const wish = checked(operation, await lineOf(shell, operation, options))
   const { addWriteback } = await shell.queue()
   const report = await addWriteback(config, project, wish, { createdBy: shell.person() })
-  if (options.quiet !== true) for (const line of hints(report, project, wish)) shell.err(`${line}\n`)
+  if (options.quiet !== true)
+    for (const line of hints(report, project, wish, typedIn(config.projects, project.name))) shell.err(`${line}\n`)
   return { document: report, lines: report.id === null ? [] : [report.id], exit: 0 }
 }
 
@@ -161,8 +163,8 @@ function refused(why: string, next: string): UserError {
   return new UserError({ what: 'nothing was queued', why, next, exitCode: 2 })
 }
 
-function hints({ id, status, ...outlook }: AddReport, project: ProjectConfig, { ref }: Wish): string[] {
+function hints({ id, status, ...outlook }: AddReport, project: ProjectConfig, { ref }: Wish, typed: Typed): string[] {
   if (id === null) return [`nothing was queued: the ref ${ref} was queued before`]
-  if (status === 'draft') return [`it waits for approval: deskmirror writeback approve ${id}`]
-  return outlookLines(outlook, project).slice(1)
+  if (status === 'draft') return [`it waits for approval: ${typed(`writeback approve ${id}`)}`]
+  return outlookLines(outlook, project, typed).slice(1)
 }

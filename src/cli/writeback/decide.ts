@@ -3,6 +3,7 @@ import { Command, Option } from 'commander'
 import type { Decision, Status } from '../../core/outbox-state.ts'
 import type { Filter } from '../../core/queue-desk.ts'
 import type { MoveReport } from '../../core/queue-report.ts'
+import { type Typed, typedIn } from '../../core/typed.ts'
 import { UserError } from '../../core/user-error.ts'
 import { type Answer, give, theOne } from '../answer.ts'
 import type { ExitCode } from '../exit.ts'
@@ -120,7 +121,11 @@ async function decide(
   const project = theOne(config.projects, options.project, 'nothing was changed')
   const { decideWritebacks } = await shell.queue()
   const report = await decideWritebacks(config, project, decision, { meant, by: shell.person() })
-  return { document: report, lines: showMoved(report, decision), exit: exitOf(report, decision, ids.length > 0) }
+  return {
+    document: report,
+    lines: showMoved(report, decision, typedIn(config.projects, project.name)),
+    exit: exitOf(report, decision, ids.length > 0),
+  }
 }
 
 /** Both, or neither, say nothing. */
@@ -162,21 +167,25 @@ const became: Readonly<Record<Decision, string>> = {
   lost: 'failed',
 }
 
-export function showMoved({ moved, ids, stayed }: MoveReport, decision: Decision): string[] {
+export function showMoved({ moved, ids, stayed }: MoveReport, decision: Decision, typed: Typed): string[] {
   const stay = ({ id, status, count: rows, why }: MoveReport['stayed'][number]) =>
     `${id ?? count(rows)} ${id === null && rows !== 1 ? 'stay' : 'stays'} ${status}: ${why}`
-  return [`${count(moved)} ${became[decision]}`, ...stayed.map(stay), ...(moved === 0 ? [] : nextLines(decision, ids))]
+  return [
+    `${count(moved)} ${became[decision]}`,
+    ...stayed.map(stay),
+    ...(moved === 0 ? [] : nextLines(decision, ids, typed)),
+  ]
 }
 
-function nextLines(decision: Decision, ids: readonly string[]): string[] {
+function nextLines(decision: Decision, ids: readonly string[], typed: Typed): string[] {
   switch (decision) {
     case 'approved':
     case 'retried':
-      return ['next: deskmirror push, unless a worker runs']
+      return [`next: ${typed('push')}, unless a worker runs`]
     case 'lost':
-      return [
-        `next: deskmirror writeback retry ${ids.slice(0, 3).join(' ')}${ids.length > 3 ? ' …' : ''} sends it again`,
-      ]
+      return ids.length > 3
+        ? [`next: ${typed('writeback retry')} and their ids sends them again`]
+        : [`next: ${typed(`writeback retry ${ids.join(' ')}`)} sends ${ids.length === 1 ? 'it' : 'them'} again`]
     default:
       return []
   }

@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Config, ProjectConfig } from '../../config.ts'
 import type { BudgetView } from '../../core/report.ts'
 import type { Ms } from '../../core/time.ts'
+import { typedIn } from '../../core/typed.ts'
 import type { Format } from '../../imports/lines.ts'
 import { type Answer, give, theOne } from '../answer.ts'
 import type { Display } from '../display.ts'
@@ -97,7 +98,7 @@ async function queue(shell: Shell, config: Config, project: ProjectConfig, { dis
     expiresAt: given.expiresAt,
     onProgress: (doing, lines) => display.onLine(`${plural(lines, 'line')} ${doing}`),
   })
-  return showImport(report, project)
+  return showImport(report, project, typedIn(config.projects, project.name))
 }
 
 async function look(
@@ -127,5 +128,5 @@ async function look(
       tell()
     },
   })
-  return showPreview(report, project)
+  return showPreview(report, project, typedIn(config.projects, project.name))
 }

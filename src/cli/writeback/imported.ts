@@ -1,13 +1,14 @@
 /** What `import` answers: what was queued, or which lines have mistakes. */
 import type { ProjectConfig } from '../../config.ts'
 import type { ImportReport, Mistake } from '../../core/queue-report.ts'
+import type { Typed } from '../../core/typed.ts'
 import type { Answer } from '../answer.ts'
 import { count, plural } from '../readable.ts'
 import { outlookLines } from './outlook.ts'
 
-export function showImport(report: ImportReport, project: ProjectConfig): Answer {
+export function showImport(report: ImportReport, project: ProjectConfig, typed: Typed): Answer {
   if (report.outcome === 'mistaken') return mistaken(report)
-  if (report.outcome === 'imported before') return importedBefore(report)
+  if (report.outcome === 'imported before') return importedBefore(report, typed)
   const { batch, queued, known, outcome } = report
   const before = known === 0 ? [] : [`${count(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]
   if (batch === null) {
@@ -17,18 +18,18 @@ export function showImport(report: ImportReport, project: ProjectConfig): Answer
       exit: 0,
     }
   }
-  const approve = `${queued === 1 ? 'it waits' : 'they wait'} for approval: deskmirror writeback approve --batch ${batch}`
-  const [takes = '', next = ''] = outlookLines(report, project)
+  const approve = `${queued === 1 ? 'it waits' : 'they wait'} for approval: ${typed(`writeback approve --batch ${batch}`)}`
+  const [takes = '', next = ''] = outlookLines(report, project, typed)
   const head = `queued ${count(queued)} as ${batch}`
   return { document: report, lines: [head, ...before, takes, outcome === 'draft' ? approve : next], exit: 0 }
 }
 
-export function importedBefore(report: { readonly batch: string }): Answer {
+export function importedBefore(report: { readonly batch: string }, typed: Typed): Answer {
   const { batch } = report
   const lines = [
     `queued nothing: this file was imported as ${batch}`,
-    `see: deskmirror writeback list --batch ${batch}`,
-    `what failed or was cancelled goes again by: deskmirror writeback retry --batch ${batch} --status failed,cancelled`,
+    `see: ${typed(`writeback list --batch ${batch}`)}`,
+    `what failed or was cancelled goes again by: ${typed(`writeback retry --batch ${batch} --status failed,cancelled`)}`,
   ]
   return { document: report, lines, exit: 0 }
 }

@@ -1,6 +1,7 @@
 /** What `import --dry-run` answers: a line for each line of the file, and totals. */
 import type { ProjectConfig } from '../../config.ts'
 import type { Preview, PreviewReport } from '../../core/queue-report.ts'
+import type { Typed } from '../../core/typed.ts'
 import type { Answer } from '../answer.ts'
 import { count, plural, printable } from '../readable.ts'
 import { aligned } from '../table.ts'
@@ -17,9 +18,9 @@ const marks: Readonly<Record<Preview['would'], string>> = {
   unknown: '',
 }
 
-export function showPreview(report: PreviewReport, project: ProjectConfig): Answer {
+export function showPreview(report: PreviewReport, project: ProjectConfig, typed: Typed): Answer {
   if (report.outcome === 'mistaken') return mistaken(report)
-  if (report.outcome === 'imported before') return importedBefore(report)
+  if (report.outcome === 'imported before') return importedBefore(report, typed)
   const { lines, beyond, draft } = report
   const rows = lines.map(({ line, operation, target, would, detail, after }) => [
     `line ${line}`,
@@ -27,7 +28,7 @@ export function showPreview(report: PreviewReport, project: ProjectConfig): Answ
     target,
     `${marks[would]}${detail}${after === null ? '' : ` (after line ${after})`}`,
   ])
-  const [takes = ''] = outlookLines(report, project)
+  const [takes = ''] = outlookLines(report, project, typed)
   return {
     document: report,
     lines: [

@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import type { QueueEvent } from '../../core/queue-desk.ts'
 import type { ShowReport } from '../../core/queue-report.ts'
+import { type Typed, typedIn } from '../../core/typed.ts'
 import { type Answer, give, theOne } from '../answer.ts'
 import { jsonOption, projectOption } from '../options.ts'
 import { plural, printable } from '../readable.ts'
@@ -36,10 +37,10 @@ async function show(shell: Shell, id: string, options: Options): Promise<Answer>
   const project = theOne(config.projects, options.project, 'nothing was shown')
   const { showWriteback } = await shell.queue()
   const report = await showWriteback(config, project, id)
-  return { document: report, lines: showLines(report), exit: 0 }
+  return { document: report, lines: showLines(report, typedIn(config.projects, project.name)), exit: 0 }
 }
 
-export function showLines({ writeback: it, events, waitsFor, holds }: ShowReport): string[] {
+export function showLines({ writeback: it, events, waitsFor, holds }: ShowReport, typed: Typed): string[] {
   const known: readonly (readonly [string, string | number | null])[] = [
     ['id', it.id],
     ['operation', it.operation],
@@ -62,7 +63,7 @@ export function showLines({ writeback: it, events, waitsFor, holds }: ShowReport
   return [
     ...aligned(known.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]))),
     ...aligned(events.map(eventCells), '  '),
-    ...nextLines(it),
+    ...nextLines(it, typed),
   ].map(printable)
 }
 
@@ -71,20 +72,20 @@ function eventCells({ at, from, to, detail, requestId }: QueueEvent): string[] {
   return [at, from === null || from === to ? to : `${from} → ${to}`, detail ?? '', request]
 }
 
-function nextLines(it: ShowReport['writeback']): string[] {
+function nextLines(it: ShowReport['writeback'], typed: Typed): string[] {
   const { id } = it
   switch (it.status) {
     case 'draft':
-      return [`next: deskmirror writeback approve ${id}`]
+      return [`next: ${typed(`writeback approve ${id}`)}`]
     case 'uncertain':
-      return [`next: look whether it is there, then deskmirror writeback resolve ${id} --arrived, or --lost`]
+      return [`next: look whether it is there, then ${typed(`writeback resolve ${id} --arrived`)}, or --lost`]
     case 'failed':
       return [
-        `next: deskmirror writeback retry ${id} sends it again as it is`,
-        `or, to correct it: deskmirror writeback list --status failed --target ${targetOf(it)} --csv`,
+        `next: ${typed(`writeback retry ${id}`)} sends it again as it is`,
+        `or, to correct it: ${typed(`writeback list --status failed --target ${targetOf(it)} --csv`)}`,
       ]
     case 'conflict':
-      return [`next: deskmirror writeback retry ${id} sends it again`]
+      return [`next: ${typed(`writeback retry ${id}`)} sends it again`]
     default:
       return []
   }
