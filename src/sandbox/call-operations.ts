@@ -4,7 +4,7 @@ import { lowest, upTo } from './bounds.ts'
 import type { Json } from './json.ts'
 import type { PhoneCall } from './model.ts'
 import type { Asked, Operation } from './operation.ts'
-import { onWire, pageOf } from './paging.ts'
+import { endsOf, onWire, pageOf } from './paging.ts'
 import { notFound } from './problem.ts'
 
 export const callOperations: readonly Operation[] = [
@@ -51,8 +51,7 @@ function listCalls({ project, query, switches: s }: Asked): Json {
     from: from === undefined ? undefined : lowest(from, { inclusive: s['calls.from'] === 'inclusive', hidden }),
     to: to === undefined ? undefined : upTo(to, { inclusive: s['calls.to'] === 'inclusive', hidden }),
     limit,
-    take: s['calls.order'],
-    first: s['calls.order'],
+    ...endsOf(s['calls.order'], from !== undefined || to !== undefined),
     hasMore: s.hasMore,
   })
   const wire = project.wire()

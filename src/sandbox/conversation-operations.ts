@@ -4,7 +4,7 @@ import { lowest, upTo } from './bounds.ts'
 import type { Json } from './json.ts'
 import type { Conversation, Message } from './model.ts'
 import type { Asked, Operation } from './operation.ts'
-import { onWire, type Page, pageOf } from './paging.ts'
+import { endsOf, onWire, type Page, pageOf } from './paging.ts'
 import { notFound } from './problem.ts'
 import type { Switches } from './switches.ts'
 
@@ -66,8 +66,7 @@ function listConversations({ project, query, switches: s }: Asked): Json {
   const page = pageOf(conversations.by(s['conversations.since']), {
     from: since === undefined ? undefined : lowest(since, bound),
     limit,
-    take: 'oldest',
-    first: 'oldest',
+    ...endsOf(s['conversations.order'], since !== undefined),
     keep: handled === undefined ? undefined : (row) => (row.handledAt !== null) === handled,
     hasMore: s.hasMore,
   })
@@ -95,13 +94,11 @@ function messagePage({ project, query, switches: s }: Asked, conversation: Conve
   const moment = paging === 'since' || paging === 'before' ? read.time(paging, 'optional') : undefined
   read.done()
   const bound = { inclusive: s['messages.bound'] === 'inclusive', hidden: s['time.hidden'] }
-  const take = s['messages.order'] === 'oldest' ? 'oldest' : 'newest'
   return pageOf(project.state.messages(conversation), {
     from: paging === 'since' && moment !== undefined ? lowest(moment, bound) : undefined,
     to: paging === 'before' && moment !== undefined ? upTo(moment, bound) : undefined,
     limit: paging === 'all' ? Number.MAX_SAFE_INTEGER : limit,
-    take,
-    first: s['messages.order'] === 'newest' ? 'newest' : 'oldest',
+    ...endsOf(s['messages.order'], moment !== undefined),
     hasMore: s.hasMore,
   })
 }

@@ -65,7 +65,7 @@ export async function serveApi(
   if (fault === 'slow') await pause(service.switches()['fault.slowMs'])
   if (fault === 'reset-after') return cut(incoming)
   entry.status = answer.status
-  response.setHeader('date', new Date(service.clock()).toUTCString())
+  dated(response, service, number)
   response.setHeader('x-request-id', requestId)
   await send(incoming, response, answer, fault, service.switches())
 }
@@ -120,6 +120,19 @@ function answerOf(
     if (error instanceof Problem) return failure(error, requestId, s, service.clock())
     throw error
   }
+}
+
+function dated(response: ServerResponse, service: Service, number: number): void {
+  const header = service.switches()['date.header']
+  const off: Ms = {
+    right: 0,
+    ahead: 300_000,
+    behind: -300_000,
+    jumping: number % 2 === 0 ? 300_000 : -300_000,
+    absent: 0,
+  }[header]
+  if (header === 'absent') response.sendDate = false
+  else response.setHeader('date', new Date(service.clock() + off).toUTCString())
 }
 
 function cut(incoming: IncomingMessage): void {

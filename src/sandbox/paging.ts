@@ -3,6 +3,7 @@ import type { EpochMs } from '../core/time.ts'
 import type { Json } from './json.ts'
 import type { Sequence } from './model.ts'
 import { firstWhere } from './order.ts'
+import type { pageOrders } from './switches.ts'
 
 export type PageAsk<T> = {
   /** Rows from this moment on; undefined = from the beginning. */
@@ -17,6 +18,13 @@ export type PageAsk<T> = {
   readonly keep?: ((row: T) => boolean) | undefined
   /** `full`: a full page claims that more follows, whether it does or not. */
   readonly hasMore: 'exact' | 'full' | 'always'
+}
+
+/** Which end a page is taken from, and how it is shown. `bounded`: a bound was given. */
+export function endsOf(order: (typeof pageOrders)[number], bounded: boolean): Pick<PageAsk<never>, 'take' | 'first'> {
+  if (order === 'newest-ascending') return { take: 'newest', first: 'oldest' }
+  const end = order === 'oldest' || order === (bounded ? 'oldest-bounded' : 'newest-bounded') ? 'oldest' : 'newest'
+  return { take: end, first: end }
 }
 
 export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean }

@@ -10,6 +10,11 @@ const amount = (about: string, byDefault: number): Amount => ({ kind: 'number', 
 const flag = (about: string, byDefault: boolean): Flag => ({ kind: 'boolean', default: byDefault, about })
 const text = (about: string, byDefault: string): Text => ({ kind: 'text', default: byDefault, about })
 
+const whichRows =
+  'which rows a page holds, and shows first; `…-bounded`: of what a bound leaves, and the other end where none is given'
+
+export const pageOrders = ['oldest', 'newest', 'newest-ascending', 'oldest-bounded', 'newest-bounded'] as const
+
 /** Every switch by name. */
 export const switchTable = {
   'conversations.since': choice(
@@ -19,6 +24,7 @@ export const switchTable = {
     'updatedAt',
   ),
   'conversations.bound': choice('whether `since` includes the moment itself', 'inclusive', 'exclusive'),
+  'conversations.order': choice(whichRows, ...pageOrders),
   'conversations.updatedAt': flag('whether conversations show `updatedAt`', false),
   'visitors.since': choice(
     'time that `since` compares and the list is ordered by',
@@ -27,9 +33,10 @@ export const switchTable = {
     'updatedAt',
   ),
   'visitors.bound': choice('whether `since` includes the moment itself', 'inclusive', 'exclusive'),
+  'visitors.order': choice(whichRows, ...pageOrders),
   'visitors.fields': choice('names and shape of the profile', 'plain', 'nested', 'snake'),
   'visitors.updatedAt': flag('whether visitors show a time of their last change', true),
-  'calls.order': choice('which calls a page shows first', 'oldest', 'newest'),
+  'calls.order': choice(whichRows, ...pageOrders),
   'calls.by': choice('time that `from` and `to` compare and the list is ordered by', 'startedAt', 'endedAt'),
   'calls.from': choice('whether `from` includes the moment itself', 'inclusive', 'exclusive'),
   'calls.to': choice('whether `to` includes the moment itself', 'exclusive', 'inclusive'),
@@ -39,7 +46,7 @@ export const switchTable = {
   'activity.before': choice('whether `before` includes the moment itself', 'exclusive', 'inclusive'),
   'activity.fields': choice('names and shape of an entry', 'plain', 'nested', 'snake'),
   'messages.paging': choice('how to reach more than a page of messages', 'since', 'before', 'limit', 'all'),
-  'messages.order': choice('which messages a page holds and how it shows them', 'oldest', 'newest', 'newest-ascending'),
+  'messages.order': choice(whichRows, ...pageOrders),
   'messages.bound': choice('whether the paging parameter includes the moment itself', 'inclusive', 'exclusive'),
   'messages.limit': choice('whether the messages list honours `limit`', 'honoured', 'ignored'),
   'messages.page': amount('messages in a page where `limit` is absent or ignored', 50),
@@ -54,6 +61,14 @@ export const switchTable = {
   'storm.activity': amount('activity entries of each visitor that share one second', 0),
   'move.every': amount('a seeded change happens before every n-th list request; 0 = never', 0),
   'move.kinds': text('comma-separated kinds of that change; empty = all that delete nothing', ''),
+  'date.header': choice(
+    'what the `Date` header says: the time of the rows, five minutes more or less, by turns, or nothing',
+    'right',
+    'ahead',
+    'behind',
+    'jumping',
+    'absent',
+  ),
   'stale.ms': amount('how long a list shows the old copy of a changed row', 0),
   'reopen.byVisitor': flag("whether a visitor's message clears `handledAt`", true),
   'recordings.none': choice('what a call without a recording answers', '200', '404'),

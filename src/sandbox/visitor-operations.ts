@@ -4,7 +4,7 @@ import { lowest, upTo } from './bounds.ts'
 import type { Json } from './json.ts'
 import type { Visitor } from './model.ts'
 import type { Asked, Operation } from './operation.ts'
-import { onWire, pageOf } from './paging.ts'
+import { endsOf, onWire, pageOf } from './paging.ts'
 import { notFound } from './problem.ts'
 
 export const visitorOperations: readonly Operation[] = [
@@ -65,8 +65,7 @@ function listVisitors({ project, query, switches: s }: Asked): Json {
   const page = pageOf(visitors.by(s['visitors.since']), {
     from: since === undefined ? undefined : lowest(since, bound),
     limit,
-    take: 'oldest',
-    first: 'oldest',
+    ...endsOf(s['visitors.order'], since !== undefined),
     hasMore: s.hasMore,
   })
   const wire = project.wire()
