@@ -50,6 +50,21 @@ describe('a reply whose answer was lost goes out once', () => {
   })
 })
 
+for (const [how, sent, quirks] of [
+  ['without its tags', 'Hello<br>World', { kept: () => 'HelloWorld', named: () => 'Support' }],
+  ['cut off within a word', '您的订单已发货', { kept: () => '您的订单…', named: () => 'Support' }],
+  ['in quite other words', 'Call 555-0199.', { kept: () => '[removed]' }],
+] as const) {
+  test(`a reply whose answer was lost, and which is shown ${how}, does not go again by itself`, async () => {
+    const service = await startStranger({ ...quirks, write: firstAnswerLost })
+    const o = await queueTo(service)
+    await o.queue(reply(sent))
+    await o.push()
+    expect(service.done()).toHaveLength(1)
+    expect(await o.statuses()).toEqual(['uncertain'])
+  })
+}
+
 test('a reply that did not arrive is not taken for its equal before it, which shows late', async () => {
   const service = await startStranger({
     lagMs: 700,

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
-import { pushProject } from '../../src/compose.ts'
+import { pushProject } from '../../src/compose/push.ts'
 import type { ProjectConfig } from '../../src/config.ts'
 import { secret } from '../../src/core/secret.ts'
 import { configOf, projectOf } from '../mirror/mirroring.ts'
@@ -30,6 +30,8 @@ export type Quirks = {
   readonly visitorSenderType: string
   /** How it keeps the text of a reply. */
   readonly kept: (content: string) => string
+  /** Under which name it shows it. */
+  readonly named: (senderName: string) => string
   readonly replyKind: string
   /** Messages show only so long after they were written. */
   readonly lagMs: number
@@ -47,6 +49,7 @@ const usual: Quirks = {
   replySenderType: 'agent',
   visitorSenderType: 'visitor',
   kept: (content) => content,
+  named: (senderName) => senderName,
   replyKind: 'utterance',
   lagMs: 0,
   listMs: 0,
@@ -103,7 +106,7 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
       say({
         senderType: q.replySenderType,
         content: q.kept(String(body.content)),
-        name: String(body.senderName),
+        name: q.named(String(body.senderName)),
         kind: q.replyKind,
       })
       handledAt = null

@@ -44,7 +44,7 @@ export const message: Craft<'message'> = {
       return { kind: 'found', how: `it is in the conversation (message ${same.id})`, messageId: same.id }
     }
     if (!whole) return { kind: 'unknowable', why: 'the service does not show all messages of the conversation' }
-    const other = news.find((said) => said.by !== 'visitor' && resembles(said.content, payload.content))
+    const other = news.find((said) => said.by !== 'visitor' && mayBe(said, payload))
     if (other === undefined) return { kind: 'absent' }
     const why = `message ${other.id} is new there and much like it: it may be this one, as the service shows it`
     return { kind: 'unknowable', why }
@@ -72,15 +72,24 @@ function plain(text: string | null): string {
   return (text ?? '').normalize('NFC').replace(/\s+/g, ' ').trim()
 }
 
-/** A service may show a text otherwise than it was sent: escaped, shortened, with a signature. */
-function resembles(shown: string | null, sent: string): boolean {
-  const words = (text: string) => {
-    const bare = text.normalize('NFKC').replace(/<[^>]*>|&#?\w+;/g, ' ')
-    return [...new Set(bare.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu))]
-  }
-  const [there, ours] = [words(shown ?? ''), words(sent)]
-  const fewer = Math.min(there.length, ours.length)
-  return fewer === 0 || there.filter((word) => ours.includes(word)).length >= fewer * 0.6
+/** A service may show a text otherwise than it was sent: escaped, shortened, without its tags, with a signature. */
+function mayBe({ content, senderName }: Said, payload: Payload['message']): boolean {
+  return plain(senderName) === plain(payload.sender_name) || resembles(content ?? '', payload.content)
+}
+
+/** By three letters at a time, as not every language puts blanks between its words, and tags may be all that does. */
+function resembles(shown: string, sent: string): boolean {
+  const [there, ours] = [trigrams(shown), trigrams(sent)]
+  const shared = [...there].filter((three) => ours.has(three)).length
+  return shared >= Math.min(there.size, ours.size) * 0.6
+}
+
+function trigrams(text: string): ReadonlySet<string> {
+  const letters = text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/<[^>]*>|&#?\w+;|[^\p{L}\p{N}]/gu, '')
+  return new Set(Array.from(letters, (_, at) => letters.slice(at, at + 3)).filter((three) => three.length === 3))
 }
 
 const documented = ['id', 'conversationId', 'senderType', 'kind', 'content', 'senderDisplayName', 'createdAt']
