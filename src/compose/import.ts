@@ -82,7 +82,7 @@ export function previewImport(
     withQueue(config, project, async (desk, warehouse): Promise<PreviewReport> => {
       const batch = await desk.importedAs(digestOf(file))
       if (batch !== null) return { outcome: 'imported before', project: name, batch }
-      const checked = await checkLines(linesOf(file))
+      const checked = await checkLines(linesOf(file), Date.now())
       const { mistaken, mistakes } = checked
       if (mistaken > 0) return { outcome: 'mistaken', project: name, mistaken, mistakes }
       const rows = rowsOf(checked)

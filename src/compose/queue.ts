@@ -31,11 +31,11 @@ export function listWritebacks(
   config: Config,
   project: ProjectConfig,
   filter: Filter,
-  limit: number,
+  { limit, newest }: { readonly limit: number; readonly newest: boolean },
 ): Promise<ListReport> {
   return withQueue(config, project, async (desk) => ({
     project: project.name,
-    writebacks: await desk.list(filter, limit),
+    writebacks: await (newest ? desk.newest(filter, limit) : desk.list(filter, limit)),
     counts: await desk.summary(filter),
   }))
 }

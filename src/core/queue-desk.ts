@@ -73,7 +73,10 @@ export type QueueDesk = {
   readonly knownRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>
   /** The id of that name, else some of those that begin with it. */
   readonly named: (beginning: string) => Promise<readonly string[]>
+  /** In the order of the queue. */
   readonly list: (filter: Filter, limit: number, afterSeq?: number) => Promise<readonly QueueEntry[]>
+  /** The last ones of the queue, the newest first. */
+  readonly newest: (filter: Filter, limit: number) => Promise<readonly QueueEntry[]>
   readonly events: (id: string) => Promise<readonly QueueEvent[]>
   /** How many are in each state. */
   readonly summary: (filter: Filter) => Promise<StatusCounts>

@@ -1,6 +1,6 @@
 /** One wish of a person, before it is queued: an operation, whom it is about, and what to send. Pure: text in, values or reasons out. */
 import { z } from 'zod'
-import { moment, rfc3339 } from './time.ts'
+import { type EpochMs, moment, rfc3339 } from './time.ts'
 
 export const operations = ['message', 'handled', 'visitor', 'note'] as const
 export type Operation = (typeof operations)[number]
@@ -156,6 +156,12 @@ export function readWish(line: unknown): ReadWish {
   const read = shapes[operation].safeParse(line)
   if (!read.success) return refused(...new Set(read.error.issues.flatMap(reasons)))
   return toWish(read.data)
+}
+
+/** Why it would never be sent if it were queued now. */
+export function tooLate({ expiresAt }: Wish, now: EpochMs): readonly string[] {
+  if (expiresAt === null || Date.parse(expiresAt) > now) return []
+  return [`expires_at: ${expiresAt} has passed; leave it out, or name a time to come`]
 }
 
 function isOperation(value: unknown): value is Operation {

@@ -1,6 +1,7 @@
 /** The first pass over an import: every line is checked before one is queued. */
 import type { Mistake } from '../core/queue-report.ts'
-import type { Operation } from '../core/wish.ts'
+import type { EpochMs } from '../core/time.ts'
+import { type Operation, tooLate } from '../core/wish.ts'
 import type { Line } from './line.ts'
 import { createRefLines, type RefLines } from './ref-lines.ts'
 
@@ -16,13 +17,13 @@ export type Checked = {
 /** A file with the wrong columns has a mistake in every line; nobody reads more of them. */
 const mostShown = 100
 
-export async function checkLines(lines: AsyncIterable<Line>): Promise<Checked> {
+export async function checkLines(lines: AsyncIterable<Line>, now: EpochMs): Promise<Checked> {
   const good = { message: 0, handled: 0, visitor: 0, note: 0 }
   const mistakes: Mistake[] = []
   const refs = createRefLines()
   let mistaken = 0
   for await (const { line, read } of lines) {
-    const why = read.ok ? repeatedRef(line, read.wish.ref, refs) : read.why
+    const why = read.ok ? [...repeatedRef(line, read.wish.ref, refs), ...tooLate(read.wish, now)] : read.why
     if (read.ok && why.length === 0) good[read.wish.operation] += 1
     if (why.length === 0) continue
     mistaken += 1

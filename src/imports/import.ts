@@ -1,5 +1,6 @@
 /** An import, told as a story: every line is checked, then all are queued, or none. */
 import type { Enqueue, QueueDesk } from '../core/queue-desk.ts'
+import type { EpochMs } from '../core/time.ts'
 import type { Operation, Wish } from '../core/wish.ts'
 import { type Checked, checkLines } from './check.ts'
 import type { Line } from './line.ts'
@@ -27,20 +28,27 @@ export type Imported =
 export type ImportOptions = Pick<Enqueue, 'createdBy' | 'expiresAt'> & {
   /** More rows than that wait for approval; null = none do. */
   readonly approveOver: number | null
+  readonly now: EpochMs
   /** Told now and then. */
   readonly onProgress: (doing: 'checked' | 'queued', lines: number) => void
+  /** All lines are good, and so many rows are queued now, in one transaction. */
+  readonly onQueueing: (rows: number) => void
 }
 
 const portion = 200
 
 export async function importWishes(desk: QueueDesk, given: Import, options: ImportOptions): Promise<Imported> {
-  const { onProgress, approveOver, createdBy, expiresAt } = options
+  const { onProgress, onQueueing, approveOver, now, createdBy, expiresAt } = options
   const before = await desk.importedAs(digestOf(given))
   if (before !== null) return { kind: 'imported before', batch: before }
-  const checked = await checkLines(counted(linesOf(given), (lines) => onProgress('checked', lines)))
+  const checked = await checkLines(
+    counted(linesOf(given), (lines) => onProgress('checked', lines)),
+    now,
+  )
   if (checked.mistaken > 0) return { kind: 'mistaken', checked }
   const status = isOver(rowsOf(checked), approveOver) ? 'draft' : 'queued'
   const batch = batchOf(given)
+  onQueueing(rowsOf(checked))
   const wishes = counted(wishesOf(given), (lines) => onProgress('queued', lines))
   const done = await desk.enqueue(portions(wishes), { status, batchId: batch, createdBy, expiresAt }, digestOf(given))
   if ('importedAs' in done) return { kind: 'imported before', batch: done.importedAs }

@@ -19,7 +19,9 @@ export function queueDeskOf(c: C): QueueDesk {
     importedAs: (digest) => importedBefore(c, c.db, digest),
     knownRefs: (refs) => knownRefs(c, refs),
     named: (beginning) => named(c, beginning),
-    list: (filter, limit, afterSeq) => list(c, filter, limit, afterSeq),
+    list: (filter, limit, afterSeq = 0) =>
+      list(c, sql`seq > ${afterSeq} and ${fits(filter)} order by seq limit ${limit}`),
+    newest: (filter, limit) => list(c, sql`${fits(filter)} order by seq desc limit ${limit}`),
     events: (id) => events(c, id),
     summary: (filter) => summary(c, filter),
     decide: (decision, filter, by) => decide(c, decision, filter, by),
@@ -102,10 +104,9 @@ const columns = sql`id, seq, operation, conversation_id as "conversationId", vis
   created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
   message_id as "messageId", error, step`
 
-async function list(c: C, filter: Filter, limit: number, afterSeq = 0): Promise<QueueEntry[]> {
+async function list(c: C, which: RawBuilder<unknown>): Promise<QueueEntry[]> {
   const { rows } = await sql<Omit<QueueEntry, 'payload'> & { payload: string }>`
-    select ${columns} from writebacks where project_id = ${c.project} and seq > ${afterSeq} and ${fits(filter)}
-    order by seq limit ${limit}`.execute(c.db)
+    select ${columns} from writebacks where project_id = ${c.project} and ${which}`.execute(c.db)
   const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   return rows.map((row) => ({
     ...row,

@@ -61,6 +61,15 @@ describe('writeback add', () => {
     ])
   })
 
+  test('refuses an expiry that has passed, and says what to do', async () => {
+    const { exit, err, wish } = await added('handled', '--conversation', c, '--expires-at', '2026-06-01T11:59:59Z')
+    expect([exit, wish, err]).toEqual([
+      2,
+      undefined,
+      expect.stringMatching(/--expires-at: 2026-06-01T11:59:59Z has passed; leave it out, or name a time to come/),
+    ])
+  })
+
   test('takes a long text from standard input, and refuses one whose characters are broken', async () => {
     const texts: unknown[] = []
     const note = (input: Buffer) =>
@@ -157,20 +166,37 @@ describe('what is decided', () => {
 
 test('a list says what there is, why, and how much more', async () => {
   const entry = { id: 'id-1', operation: 'handled', conversationId: c, status: 'conflict' } as unknown as QueueEntry
-  const { out } = await writeback(['list', '--limit', '1', '--status', 'conflict,queued', '--project', 'shop'], {
-    listWritebacks: async (_, { name }, filter, limit) => {
-      expect([filter, limit]).toEqual([{ statuses: ['queued', 'conflict'] }, 1])
-      const finishedAt = '2026-06-01T11:58:00Z'
-      const one = { ...entry, finishedAt, error: 'a visitor wrote', step: 'x' }
-      return { project: name, writebacks: [one], counts: { conflict: 3, queued: 1200 } }
+  const { out } = await writeback(
+    ['list', '--limit', '1', '--newest', '--status', 'conflict,queued', '--project', 'shop'],
+    {
+      listWritebacks: async (_, { name }, filter, part) => {
+        expect([filter, part]).toEqual([{ statuses: ['queued', 'conflict'] }, { limit: 1, newest: true }])
+        const finishedAt = '2026-06-01T11:58:00Z'
+        const one = { ...entry, finishedAt, error: 'a visitor wrote', step: 'x' }
+        return { project: name, writebacks: [one], counts: { conflict: 3, queued: 1200 } }
+      },
     },
-  })
+  )
   expect(out.split('\n')).toEqual([
     `id-1   handled   ${c}   conflict   2 min ago   a visitor wrote`,
     '… and 1,202 more; --limit lists more of them, --csv all',
     '1,200 queued, 3 conflict',
     '',
   ])
+})
+
+test('an import that keeps all others from writing to SQLite for long says so beforehand', async () => {
+  const imported = async (rows: number) => {
+    const { err } = await writeback(['import', 'replies.csv', '--project', 'shop'], {
+      importWritebacks: async (_, { name }, __, { onQueueing }) => {
+        onQueueing(rows)
+        return { outcome: 'queued', project: name, batch: 'replies-1', queued: rows, known: 0, ...outlook }
+      },
+    })
+    return err
+  }
+  expect(await imported(300_000)).toMatch(/300,000 rows.*waits meanwhile.*split the file/)
+  expect(await imported(3000)).toBe('')
 })
 
 test('an id that fits nothing is one clear message', async () => {
@@ -271,14 +297,13 @@ describe.concurrent('with a real queue', () => {
         { operation: 'visitor', visitor_id: visitor.id, name: `${name}!` },
         { operation: 'visitor', visitor_id: visitor.id, name },
         { operation: 'note', visitor_id: '00000000-0000-4000-8000-000000000000', content: 'n' },
-        { operation: 'note', visitor_id: visitor.id, content: 'n', expires_at: '2020-01-01T00:00:00Z' },
         { operation: 'note', visitor_id: visitor.id, content: 'too far down' },
       ]
         .map((line) => JSON.stringify(line))
         .join('\n'),
     )
     const before = d.service.log().length
-    const { exit, document } = await d.ask('writeback', 'import', file, '--dry-run', '--limit', '8', '--quiet')
+    const { exit, document } = await d.ask('writeback', 'import', file, '--dry-run', '--limit', '7', '--quiet')
     const told = document.lines.map(({ would, detail, after }: Record<string, unknown>) => [would, detail, after])
     expect([exit, told, document.beyond]).toEqual([
       3,
@@ -290,7 +315,6 @@ describe.concurrent('with a real queue', () => {
         ['change', `name ${JSON.stringify(name)} → ${JSON.stringify(`${name}!`)}, email kept`, null],
         ['nothing', `name already ${JSON.stringify(name)}, email kept`, 5],
         ['fail', 'no such visitor', null],
-        ['fail', 'expires: not to be sent after 2020-01-01T00:00:00Z', 6],
       ],
       1,
     ])
@@ -301,7 +325,7 @@ describe.concurrent('with a real queue', () => {
     const lines = await d.run(['writeback', 'import', file, '--dry-run', '--limit', '1', '--quiet'])
     expect(lines.out.split('\n')).toEqual([
       `line 1   handled   ${open}   open → handled`,
-      '… and 8 lines more, not looked at; --limit looks at more',
+      '… and 7 lines more, not looked at; --limit looks at more',
       '1 to change',
       'takes about 1.0 s at 60,000 writes in 1.0 s',
       'nothing was queued',

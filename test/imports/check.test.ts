@@ -6,7 +6,10 @@ import { createRefLines } from '../../src/imports/ref-lines.ts'
 import { chunks, conversation, visitor } from './wishes.ts'
 
 const check = (...lines: readonly object[]) =>
-  checkLines(readLines(chunks(lines.map((line) => JSON.stringify(line)).join('\n'))))
+  checkLines(
+    readLines(chunks(lines.map((line) => JSON.stringify(line)).join('\n'))),
+    Date.parse('2026-06-01T12:00:00Z'),
+  )
 
 const note = { operation: 'note', visitor_id: visitor, content: 'Paid twice' }
 const handled = { operation: 'handled', conversation_id: conversation, handled: true }
@@ -45,6 +48,15 @@ test('a ref that is there twice is a mistake that names the first line', async (
   ])
   expect(mistaken).toBe(2)
   expect(good.note).toBe(5)
+})
+
+test('an expiry that has passed is a mistake: what is queued with it would never be sent', async () => {
+  const until = (expires_at: string) => ({ ...note, expires_at })
+  const { mistakes, good } = await check(until('2026-06-01T12:00:01Z'), until('2026-06-01T14:00:00+02:00'), note)
+  expect(mistakes).toEqual([
+    { line: 2, why: ['expires_at: 2026-06-01T12:00:00Z has passed; leave it out, or name a time to come'] },
+  ])
+  expect(good.note).toBe(2)
 })
 
 test('of any number of refs the first line is known, and none is taken for another', () => {

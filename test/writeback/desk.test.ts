@@ -63,6 +63,7 @@ for (const database of databases.filter(({ name }) => name !== 'pglite')) {
         { id: 'b', status: 'cancelled', ref: null, error: 'its ref was queued before' },
         { id: 'c', status: 'queued', ref: 'order-3' },
       ])
+      expect(await q.desk.newest({}, 2)).toMatchObject([{ id: 'c' }, { id: 'b' }])
       expect((await q.desk.events('b')).map(({ to }) => to)).toEqual(['queued', 'cancelled'])
     })
 

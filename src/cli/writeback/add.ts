@@ -3,10 +3,10 @@ import { isUtf8 } from 'node:buffer'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../../config.ts'
 import type { AddReport } from '../../core/queue-report.ts'
-import type { Ms } from '../../core/time.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
 import { type Typed, typedIn } from '../../core/typed.ts'
 import { UserError } from '../../core/user-error.ts'
-import { readWish, type Wish } from '../../core/wish.ts'
+import { readWish, tooLate, type Wish } from '../../core/wish.ts'
 import { type Answer, give, theOne } from '../answer.ts'
 import { jsonOption, projectOption, quietOption } from '../options.ts'
 import type { Shell } from '../shell.ts'
@@ -107,7 +107,7 @@ function truth(text: string): boolean {
 async function add(shell: Shell, operation: Wish['operation'], options: Options): Promise<Answer> {
   const config = shell.loadConfig('mirror')
   const project = theOne(config.projects, options.project, 'nothing was queued')
-  const wish = checked(operation, await lineOf(shell, operation, options))
+  const wish = checked(operation, await lineOf(shell, operation, options), shell.now())
   const { addWriteback } = await shell.queue()
   const report = await addWriteback(config, project, wish, { createdBy: shell.person() })
   if (options.quiet !== true)
@@ -147,10 +147,11 @@ async function textOf(input: AsyncIterable<Uint8Array>): Promise<string> {
 const optionOf: Readonly<Record<string, string>> = { conversation_id: '--conversation', visitor_id: '--visitor' }
 
 /** Mistakes are told by the names of the options. */
-function checked(operation: Wish['operation'], line: Readonly<Record<string, unknown>>): Wish {
+function checked(operation: Wish['operation'], line: Readonly<Record<string, unknown>>, now: EpochMs): Wish {
   const read = readWish(line)
-  if (read.ok) return read.wish
-  const named = read.why.map((why) =>
+  const mistakes = read.ok ? tooLate(read.wish, now) : read.why
+  if (read.ok && mistakes.length === 0) return read.wish
+  const named = mistakes.map((why) =>
     why.replace(/^[\w, ]+(?=:)/, (fields) =>
       fields.replace(/\w+/g, (field) => optionOf[field] ?? `--${field.replaceAll('_', '-')}`),
     ),

@@ -96,9 +96,24 @@ async function queue(shell: Shell, config: Config, project: ProjectConfig, { dis
   const report = await importWritebacks(config, project, given, {
     createdBy: shell.person(),
     expiresAt: given.expiresAt,
+    now: shell.now(),
+    onQueueing: (rows) => {
+      if (rows >= many && config.databaseUrl.startsWith('sqlite:')) display.say(othersWait(rows))
+    },
     onProgress: (doing, lines) => display.onLine(`${plural(lines, 'line')} ${doing}`),
   })
   return showImport(report, project, typedIn(config.projects, project.name))
+}
+
+/** In SQLite one writes at a time, and waits for half a minute at the most: so many rows can take longer. */
+const many = 200_000
+
+function othersWait(rows: number): string {
+  return (
+    `${plural(rows, 'row')} go into SQLite as one piece, all or none of them. Whoever else writes there waits meanwhile, and ` +
+    'a worker or a push that runs may give up. To avoid that, press Ctrl-C now (nothing is queued then), and stop them ' +
+    'first, or split the file'
+  )
 }
 
 async function look(

@@ -19,6 +19,7 @@ type Options = {
   readonly batch?: string
   readonly target?: string
   readonly limit: number
+  readonly newest?: true
   readonly csv?: true
   readonly project?: string
   readonly json?: true
@@ -30,6 +31,7 @@ sent) · uncertain (may or may not have arrived: a person decides) · cancelled 
 
 Examples:
   $ deskmirror writeback list
+  $ deskmirror writeback list --newest --limit 20
   $ deskmirror writeback list --status uncertain
   $ deskmirror writeback list --batch replies-0123456789ab
   $ deskmirror writeback list --status failed --csv > failed.csv     to be corrected and imported again
@@ -45,7 +47,8 @@ export function listCommand(shell: Shell): Command {
     .option('--batch <name>', 'only those of this import')
     .option('--target <id>', 'only those about this conversation or visitor')
     .option('--limit <n>', 'how many to list (all are counted)', wholeNumber, 100)
-    .addOption(new Option('--csv', 'all that fit, as CSV that can be imported again').conflicts('json'))
+    .option('--newest', 'the newest first, instead of the order of the queue')
+    .addOption(new Option('--csv', 'all that fit, as CSV that can be imported again').conflicts(['json', 'newest']))
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
@@ -76,7 +79,10 @@ async function list(shell: Shell, options: Options): Promise<Answer> {
     )
     return { document: null, lines: [], exit: 0 }
   }
-  const report = await room.listWritebacks(config, project, filter, options.limit)
+  const report = await room.listWritebacks(config, project, filter, {
+    limit: options.limit,
+    newest: options.newest === true,
+  })
   return { document: report, lines: showList(report, shell.now()), exit: 0 }
 }
 
