@@ -1,5 +1,5 @@
 /** What the schedules fire, as jobs: a round announces its passes, and once a day the house is kept. */
-import type { Workplace } from '../src/compose/workplace.ts'
+import type { Workplace } from '../src/compose/worker/workplace.ts'
 import type { ProjectConfig } from '../src/config.ts'
 import type { Ms } from '../src/core/time.ts'
 import type { Logger } from '../src/log.ts'

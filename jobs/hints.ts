@@ -1,6 +1,6 @@
 /** What webhooks have brought for a project, as a job: what is due is looked after, and what follows from it announced. */
-import type { HintsEnd } from '../src/compose/deliveries.ts'
-import type { Workplace } from '../src/compose/workplace.ts'
+import type { HintsEnd } from '../src/compose/worker/deliveries.ts'
+import type { Workplace } from '../src/compose/worker/workplace.ts'
 import type { ProjectConfig } from '../src/config.ts'
 import { never } from '../src/core/never.ts'
 import type { Metrics } from '../src/http/metrics.ts'

@@ -1,6 +1,6 @@
 /** A lane of write-backs, as a job: worked on for a while, in its order. What there is to send stands in the warehouse. */
-import type { LaneEnd } from '../src/compose/lanes.ts'
-import type { Workplace } from '../src/compose/workplace.ts'
+import type { LaneEnd } from '../src/compose/worker/lanes.ts'
+import type { Workplace } from '../src/compose/worker/workplace.ts'
 import type { ProjectConfig } from '../src/config.ts'
 import { never } from '../src/core/never.ts'
 import type { Ms } from '../src/core/time.ts'

@@ -1,5 +1,6 @@
 /** One portion of a pass, as a job: what became of it, and what is to be done next. */
-import type { PassEnd, Workplace } from '../src/compose/workplace.ts'
+import type { PassEnd } from '../src/compose/worker/pass.ts'
+import type { Workplace } from '../src/compose/worker/workplace.ts'
 import type { ProjectConfig } from '../src/config.ts'
 import { never } from '../src/core/never.ts'
 import type { Ms } from '../src/core/time.ts'

@@ -1,5 +1,5 @@
 /** From a webhook's delivery to the job that looks after it; and which deliveries no job has been announced for. */
-import type { Workplace } from '../src/compose/workplace.ts'
+import type { Workplace } from '../src/compose/worker/workplace.ts'
 import type { ProjectConfig } from '../src/config.ts'
 import type { Metrics } from '../src/http/metrics.ts'
 import type { Receiver } from '../src/http/webhooks.ts'

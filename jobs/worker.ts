@@ -1,6 +1,6 @@
 /** The worker: schedules, jobs and HTTP over one warehouse and one queue, until somebody stops it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openWorkplace, type Workplace } from '../src/compose/workplace.ts'
+import { openWorkplace, type Workplace } from '../src/compose/worker/workplace.ts'
 import type { Config } from '../src/config.ts'
 import type { Ms } from '../src/core/time.ts'
 import { createMetrics, type Metrics } from '../src/http/metrics.ts'

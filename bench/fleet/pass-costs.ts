@@ -1,6 +1,6 @@
 /** What passes cost a worker, measured with the real parts: the first mirror of a project, and then nothing new. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openWorkplace, type Workplace } from '../../src/compose/workplace.ts'
+import { openWorkplace, type Workplace } from '../../src/compose/worker/workplace.ts'
 import { loadConfig, type ProjectConfig } from '../../src/config.ts'
 import { type StreamName, streamNames } from '../../src/core/row.ts'
 import { createLog } from '../../src/log.ts'

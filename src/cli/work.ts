@@ -1,13 +1,20 @@
 /** What the commands ask of the rest of the program. They know nothing else of it, so a test can hand in literals. */
 import type * as worker from '../../jobs/worker.ts'
+import type * as check from '../compose/check.ts'
 import type * as imports from '../compose/import.ts'
+import type * as push from '../compose/push.ts'
 import type * as queue from '../compose/queue.ts'
-import type * as compose from '../compose.ts'
+import type * as status from '../compose/status.ts'
+import type * as sync from '../compose/sync.ts'
+import type * as token from '../compose/token.ts'
+import type * as verify from '../compose/verify.ts'
 
-export type Work = Pick<
-  typeof compose,
-  'syncProject' | 'pushProject' | 'checkProject' | 'verifyProject' | 'mintWidgetToken' | 'statusOf' | 'migrateWarehouse'
->
+export type Work = Pick<typeof check, 'checkProject'> &
+  Pick<typeof push, 'pushProject'> &
+  Pick<typeof status, 'statusOf' | 'migrateWarehouse'> &
+  Pick<typeof sync, 'syncProject'> &
+  Pick<typeof token, 'mintWidgetToken'> &
+  Pick<typeof verify, 'verifyProject'>
 
 /** What is done with the queue of write-backs. */
 export type QueueRoom = Pick<

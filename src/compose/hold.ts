@@ -5,7 +5,7 @@ import type { StreamName } from '../core/row.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import type { Held } from './run.ts'
+import type { HeldLock } from './run.ts'
 
 export type HoldOptions = {
   readonly streams: readonly StreamName[]
@@ -16,13 +16,13 @@ export type HoldOptions = {
 }
 
 /** Throws UserError where others hold a stream, and it is not waited for or the signal ends the wait. */
-export async function hold(warehouse: Warehouse, project: ProjectConfig, options: HoldOptions): Promise<Held> {
+export async function hold(warehouse: Warehouse, project: ProjectConfig, options: HoldOptions): Promise<HeldLock> {
   const all = await warehouse.lock(project.projectId, options.streams, Date.now())
   if (all.held) return all
   if (!options.wait) throw heldBy(project, all)
   const { holder, since } = all
   options.log.info({ event: 'lock.awaited', project: project.name, holder, since })
-  const held: Held[] = []
+  const held: HeldLock[] = []
   try {
     // All who wait go by the same order, so no two wait for each other.
     for (const stream of options.streams.toSorted()) held.push(await one(warehouse, project, stream, held, options))
@@ -37,9 +37,9 @@ async function one(
   warehouse: Warehouse,
   project: ProjectConfig,
   stream: StreamName,
-  held: readonly Held[],
+  held: readonly HeldLock[],
   { signal }: HoldOptions,
-): Promise<Held> {
+): Promise<HeldLock> {
   for (;;) {
     const lock = await warehouse.lock(project.projectId, [stream], Date.now())
     if (lock.held) return lock
@@ -49,7 +49,7 @@ async function one(
   }
 }
 
-function together(held: readonly Held[]): Held {
+function together(held: readonly HeldLock[]): HeldLock {
   return {
     held: true,
     token: held[0]?.token ?? '',

@@ -13,7 +13,7 @@ import type { Warehouse } from '../warehouse/open.ts'
 import { type PreviewDeps, preview, type Wished } from '../writeback/preview.ts'
 import { withBudgets } from './opened.ts'
 import { outlook, unsettled, withQueue } from './queue.ts'
-import { connect, stoppedError } from './service.ts'
+import { stoppedError, tellBudget, withService } from './service.ts'
 import { writebackDeps } from './writebacks.ts'
 
 export type ImportSource = Pick<Import, 'name' | 'format'> & {
@@ -99,35 +99,33 @@ export function previewImport(
   )
 }
 
-type Room = { readonly desk: QueueDesk; readonly warehouse: Warehouse }
-
 function looked(
   config: Config,
   project: ProjectConfig,
-  { desk, warehouse }: Room,
+  { desk, warehouse }: { readonly desk: QueueDesk; readonly warehouse: Warehouse },
   wished: readonly Wished[],
   { signal, log, expiresAt, onProgress, onBudget }: PreviewOptions,
 ) {
-  return withBudgets(config, warehouse, log, async (budgets) => {
-    const service = connect({ ...project, readOnly: true }, budgets.of(project), { signal, log })
-    const { mirror: _, ...deps } = writebackDeps(warehouse, project, service, log)
-    const mirror = warehouse.mirror(project.projectId)
-    const told = (count: number) => {
-      onProgress(count)
-      service.budget.view().then(onBudget, () => {})
-    }
-    const { rawOf } = mirror
-    const { knownRefs } = desk
-    try {
-      const lines = await preview({ ...deps, mirror, rawOf, knownRefs, expiresAt, onProgress: told }, wished)
-      return { lines, requests: service.client.requests() }
-    } catch (error) {
-      if (!(error instanceof CallFailed) || error.failure.kind === 'aborted') throw error
-      throw stoppedError(project, error.failure)
-    } finally {
-      await service.client.close()
-    }
-  })
+  return withBudgets(config, warehouse, log, (budgets) =>
+    withService({ ...project, readOnly: true }, budgets.of(project), { signal, log }, async (service) => {
+      const deps: PreviewDeps = {
+        ...writebackDeps(warehouse, project, service, log),
+        rawOf: warehouse.mirror(project.projectId).rawOf,
+        knownRefs: desk.knownRefs,
+        expiresAt,
+        onProgress: (count) => {
+          onProgress(count)
+          tellBudget(service, onBudget)
+        },
+      }
+      try {
+        return { lines: await preview(deps, wished), requests: service.client.requests() }
+      } catch (error) {
+        if (!(error instanceof CallFailed) || error.failure.kind === 'aborted') throw error
+        throw stoppedError(project, error.failure)
+      }
+    }),
+  )
 }
 
 /** Nothing behind the last one is read, as nothing depends on it. */

@@ -1,16 +1,25 @@
 /** What a command works with, open for as long as its work takes, and closed whatever becomes of it. */
 import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
-import { openWarehouse, type Warehouse } from '../warehouse/open.ts'
+import { type OpenOptions, openWarehouse, type Warehouse } from '../warehouse/open.ts'
 import { type Budgets, openBudgets } from './budgets.ts'
 
-export async function withWarehouse<T>(config: Config, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-  const warehouse = await openWarehouse(config.databaseUrl)
+export async function withWarehouse<T>(
+  { databaseUrl }: Config,
+  work: (warehouse: Warehouse) => Promise<T>,
+  options: OpenOptions = {},
+): Promise<T> {
+  const warehouse = await openWarehouse(databaseUrl, options)
   try {
     return await work(warehouse)
   } finally {
     await warehouse.close()
   }
+}
+
+/** For who changes nothing in it. Throws UserError where nothing was ever mirrored. */
+export function withMirror<T>(config: Config, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+  return withWarehouse(config, work, { use: 'read' })
 }
 
 /** For who needs no mirror: there may be none yet. */

@@ -5,6 +5,7 @@ import type { Connections } from '../api/connections.ts'
 import type { ProjectConfig } from '../config.ts'
 import { describe, type Failure } from '../core/failure.ts'
 import type { Lane } from '../core/lane.ts'
+import type { BudgetView } from '../core/report.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 
@@ -45,6 +46,26 @@ export function connect(project: ProjectConfig, budget: Budget, options: Service
     ...(connections === undefined ? {} : { connections }),
   })
   return { client, budget, signal: soft, stop: () => own.abort() }
+}
+
+/** The same, closed whatever becomes of the work. */
+export async function withService<T>(
+  project: ProjectConfig,
+  budget: Budget,
+  options: ServiceOptions,
+  work: (service: Service) => Promise<T>,
+): Promise<T> {
+  const service = connect(project, budget, options)
+  try {
+    return await work(service)
+  } finally {
+    await service.client.close()
+  }
+}
+
+/** A budget that cannot be read just now is not told of. */
+export function tellBudget({ budget }: Service, tell: (budget: BudgetView) => void): void {
+  budget.view().then(tell, () => {})
 }
 
 /** What stopped a whole run, for a person. */

@@ -1,19 +1,30 @@
 /** A widget token for one project: asked for at the widget's address, out of the budget of the project's key. */
 import type { Budget } from '../api/budget.ts'
 import { mintToken, type WidgetSession, type WidgetToken, widgetTokenPath } from '../api/widget-token.ts'
-import type { ProjectConfig } from '../config.ts'
+import type { Config, ProjectConfig } from '../config.ts'
 import { likelyWidgetUrls } from '../core/base-url.ts'
 import { CallFailed, describe, type Failure } from '../core/failure.ts'
 import { UserError } from '../core/user-error.ts'
-import { connect, type ServiceOptions } from './service.ts'
+import { withBudgetsAlone } from './opened.ts'
+import { type ServiceOptions, withService } from './service.ts'
 
 type Refusal = Exclude<Failure, { kind: 'aborted' }>
+
+/** Mints a token for the widget in a browser. Throws UserError. */
+export function mintWidgetToken(
+  config: Config,
+  project: ProjectConfig,
+  session: WidgetSession,
+  options: Pick<ServiceOptions, 'signal' | 'log'>,
+): Promise<WidgetToken> {
+  return withBudgetsAlone(config, options.log, (budgets) => askForToken(project, budgets.of(project), session, options))
+}
 
 /**
  * Asks at the next likely address only where the one before has no such operation: nothing was minted there. Throws
  * UserError: what stood against it, and what to do. CallFailed only where somebody asked to stop.
  */
-export async function askForToken(
+async function askForToken(
   project: ProjectConfig,
   budget: Budget,
   session: WidgetSession,
@@ -30,7 +41,7 @@ export async function askForToken(
   throw new Error('a project has no address to ask for a widget token')
 }
 
-async function askAt(
+function askAt(
   baseUrl: URL,
   project: ProjectConfig,
   budget: Budget,
@@ -38,15 +49,12 @@ async function askAt(
   options: ServiceOptions,
 ): Promise<WidgetToken | Refusal> {
   // Nothing of the project changes by a token, so it is minted where writing is switched off, too.
-  const { client } = connect({ ...project, baseUrl, readOnly: false }, budget, options)
-  try {
-    return await mintToken(client, session)
-  } catch (error) {
-    if (!(error instanceof CallFailed) || error.failure.kind === 'aborted') throw error
-    return error.failure
-  } finally {
-    await client.close()
-  }
+  return withService({ ...project, baseUrl, readOnly: false }, budget, options, ({ client }) =>
+    mintToken(client, session).catch((error: unknown) => {
+      if (!(error instanceof CallFailed) || error.failure.kind === 'aborted') throw error
+      return error.failure
+    }),
+  )
 }
 
 /** No such path, or nothing to be posted there. */

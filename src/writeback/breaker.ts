@@ -9,6 +9,9 @@ import type { Operation } from '../core/wish.ts'
 /** So many in a row that got no answer stop all; so many in a row that were refused stop the import that they came with. */
 const inARow = { uncertain: 5, refused: 10 } as const
 
+/** Newest first; enough to see a row of them also where several imports go side by side. */
+export const fatesLookedAt = 60
+
 /** After this rest one may try whether it is better. */
 const restMs: Ms = 15 * 60_000
 
@@ -34,15 +37,19 @@ export function heldBack(fates: readonly Fate[], now: EpochMs): Held {
 }
 
 /** What may be worked on. `lacking`: operations that the key has no scope for. */
-export function partWithout({ all, batches }: Held, lacking: Iterable<Operation>): Part {
-  return { withoutOperations: [...lacking], withoutSending: all === null ? [...batches.keys()] : 'all' }
+export function partWithout({ all, batches }: Held, lacking: readonly Operation[]): Part {
+  return { withoutOperations: lacking, withoutSending: all === null ? [...batches.keys()] : 'all' }
 }
 
-/** Whether this one stays in the queue. One that was sent is looked for all the same. */
-export function isHeldBack({ all, batches }: Held, { operation, status, batchId }: Ready): boolean {
-  return (
-    status === 'queued' && (operation === 'message' || operation === 'note') && (all !== null || batches.has(batchId))
-  )
+/** Whether `partWithout` leaves this one out. One that was sent is looked for all the same. */
+export function staysQueued(
+  { all, batches }: Held,
+  lacking: readonly Operation[],
+  { operation, status, batchId }: Ready,
+): boolean {
+  if (lacking.includes(operation)) return true
+  const wouldGo = status === 'queued' && (operation === 'message' || operation === 'note')
+  return wouldGo && (all !== null || batches.has(batchId))
 }
 
 function streak(fates: readonly Fate[], status: Fate['status'], length: number, now: EpochMs): string | null {

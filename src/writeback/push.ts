@@ -5,7 +5,7 @@ import type { Ready } from '../core/outbox.ts'
 import type { Status, StatusCounts } from '../core/outbox-state.ts'
 import type { Ms } from '../core/time.ts'
 import type { Operation } from '../core/wish.ts'
-import { type Held, heldBack, isHeldBack, nothingHeld, partWithout } from './breaker.ts'
+import { fatesLookedAt, type Held, heldBack, nothingHeld, partWithout, staysQueued } from './breaker.ts'
 import type { WritebackDeps } from './deps.ts'
 import { workLane } from './lane.ts'
 import { outOfReach } from './scopes.ts'
@@ -39,59 +39,71 @@ const pollMs: Ms = 250
 export async function push(deps: WritebackDeps, options: PushOptions): Promise<Pushed> {
   const { outbox, signal, now } = deps
   const running = new Map<string, Promise<void>>()
-  const denied = new Map<Operation, Failure>()
+  const tell = () => options.onProgress({ settled: course.count(), working: running.size })
+  const course = createCourse(tell)
   let held = nothingHeld
-  const settled: Partial<Record<Status, number>> = {}
-  let troubles = 0
-  let stopped: Failure | null = null
-  let bug: unknown
+  const mayGoOn = (next: Ready) => course.goesOn() && !signal.aborted && !staysQueued(held, course.lacking(), next)
 
-  const part = () => partWithout(held, denied.keys())
-  const stays = (next: Ready) => denied.has(next.operation) || isHeldBack(held, next)
-  const goesOn = () => stopped === null && bug === undefined && !signal.aborted
-
-  const tell = () => {
-    const sum = Object.values(settled).reduce((total, count) => total + count, 0)
-    options.onProgress({ settled: sum, working: running.size })
-  }
-  const onSettled = (status: Status) => {
-    settled[status] = (settled[status] ?? 0) + 1
-    troubles = 0
-    tell()
-  }
-  const start = async (head: Ready) => {
-    try {
-      const trouble = await workLane(deps, head, { mayGoOn: (next) => goesOn() && !stays(next), onSettled })
-      if (trouble !== null && trouble.kind !== 'throttled') troubles += 1
-      if (troubles >= troubleInARow) stopped ??= trouble
-    } catch (error) {
-      if (!(error instanceof CallFailed)) bug ??= error
-      else {
-        const lacking = outOfReach(head.operation, error)
-        for (const operation of lacking) denied.set(operation, error.failure)
-        if (lacking.length === 0) stopped ??= error.failure
-      }
-    } finally {
-      running.delete(head.lane)
-      tell()
-    }
-  }
+  const work = (head: Ready) =>
+    workLane(deps, head, { mayGoOn, onSettled: course.onSettled })
+      .then(course.onTrouble, (error: unknown) => course.onError(head.operation, error))
+      .finally(() => {
+        running.delete(head.lane)
+        tell()
+      })
 
   try {
-    while (goesOn()) {
-      if (!options.despiteFailures) held = heldBack(await outbox.lastFates(60), now())
-      const ready = await outbox.ready(now(), options.lanesAtOnce * 2, part())
-      for (const head of ready) {
-        if (running.size < options.lanesAtOnce && !running.has(head.lane)) running.set(head.lane, start(head))
+    while (course.goesOn() && !signal.aborted) {
+      if (!options.despiteFailures) held = heldBack(await outbox.lastFates(fatesLookedAt), now())
+      const part = partWithout(held, course.lacking())
+      for (const head of await outbox.ready(now(), options.lanesAtOnce * 2, part)) {
+        if (running.size < options.lanesAtOnce && !running.has(head.lane)) running.set(head.lane, work(head))
       }
-      if (running.size === 0 && !(await outbox.isPending(part()))) break
+      if (running.size === 0 && !(await outbox.isPending(partWithout(held, course.lacking())))) break
       await Promise.race([...running.values(), sleep(pollMs, undefined, { signal }).catch(() => {})])
     }
   } catch (error) {
-    // Those that are under way are seen to their end: cut off, nobody would know what became of them.
-    bug ??= error
+    course.onBug(error)
   }
+  // Those that are under way are seen to their end: cut off, nobody would know what became of them.
   await Promise.all(running.values())
-  if (bug !== undefined) throw bug
-  return { settled, stopped, denied, held }
+  return { ...course.end(), held }
+}
+
+/** What has happened so far, and whether that lets it go on. */
+function createCourse(onChange: () => void) {
+  const settled: Partial<Record<Status, number>> = {}
+  const denied = new Map<Operation, Failure>()
+  let troubles = 0
+  let stopped: Failure | null = null
+  let bug: { readonly error: unknown } | null = null
+  const onBug = (error: unknown) => {
+    bug ??= { error }
+  }
+  return {
+    count: () => Object.values(settled).reduce((sum, count) => sum + count, 0),
+    goesOn: () => stopped === null && bug === null,
+    lacking: () => [...denied.keys()],
+    onSettled: (status: Status) => {
+      settled[status] = (settled[status] ?? 0) + 1
+      troubles = 0
+      onChange()
+    },
+    onTrouble: (trouble: Failure | null) => {
+      if (trouble === null || trouble.kind === 'throttled') return
+      troubles += 1
+      if (troubles >= troubleInARow) stopped ??= trouble
+    },
+    onError: (operation: Operation, error: unknown) => {
+      if (!(error instanceof CallFailed)) return onBug(error)
+      const lacking = outOfReach(operation, error)
+      for (const each of lacking) denied.set(each, error.failure)
+      if (lacking.length === 0) stopped ??= error.failure
+    },
+    onBug,
+    end: () => {
+      if (bug !== null) throw bug.error
+      return { settled, stopped, denied }
+    },
+  }
 }

@@ -65,7 +65,7 @@ function roomOf(file: string): string {
   if (first !== 'src') return first
   if (third !== undefined) return stories.includes(second) ? 'story' : second
   const name = second.replace(/\.ts$/, '')
-  return ['config', 'log', 'compose'].includes(name) ? name : 'story'
+  return ['config', 'log'].includes(name) ? name : 'story'
 }
 
 function wrongRoom({ from, what, target }: Import): string[] {

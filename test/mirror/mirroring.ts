@@ -1,6 +1,6 @@
 /** A sync of a sandbox into a warehouse, with real parts, and the comparison of the mirror with the truth. */
 import { pino } from 'pino'
-import { type SyncOptions, syncProject } from '../../src/compose.ts'
+import { type SyncOptions, syncProject } from '../../src/compose/sync.ts'
 import type { Config, ProjectConfig } from '../../src/config.ts'
 import { parseJson, stringifyJson } from '../../src/core/json.ts'
 import { childStreams } from '../../src/core/mirror.ts'

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { unheard } from '../../jobs/receiver.ts'
-import { openWorkplace } from '../../src/compose/workplace.ts'
+import { openWorkplace } from '../../src/compose/worker/workplace.ts'
 import type { ProjectConfig } from '../../src/config.ts'
 import { secret } from '../../src/core/secret.ts'
 import { createLog } from '../../src/log.ts'

@@ -1,6 +1,6 @@
 /** A worker carries write-backs as they come, on each kind of queue, beside its fellows and a `push`. */
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { pushProject } from '../../src/compose.ts'
+import { pushProject } from '../../src/compose/push.ts'
 import { createLog } from '../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'

@@ -1,7 +1,7 @@
 /** A sandbox, a mirror of it, and a queue of write-backs to carry to it, with real parts. */
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
-import { pushProject } from '../../src/compose.ts'
+import { pushProject } from '../../src/compose/push.ts'
 import type { ProjectConfig } from '../../src/config.ts'
 import type { QueueEntry } from '../../src/core/queue-desk.ts'
 import type { PushReport } from '../../src/core/report.ts'

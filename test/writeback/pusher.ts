@@ -1,6 +1,6 @@
 /** One `push` as a process of its own, to be killed. Arguments: one JSON text; answers its report as a line. */
 import { pino } from 'pino'
-import { pushProject } from '../../src/compose.ts'
+import { pushProject } from '../../src/compose/push.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { configOf, projectOf } from '../mirror/mirroring.ts'
 

@@ -1,15 +1,15 @@
 /** Webhook deliveries: stored as they come, and looked after in portions by whoever is told to. */
 import { createHash } from 'node:crypto'
-import type { ProjectConfig } from '../config.ts'
-import { CallFailed, describe, type Failure } from '../core/failure.ts'
-import type { Ms } from '../core/time.ts'
-import { type HintDeps, takeHint } from '../sync/hint.ts'
-import { createTally } from '../sync/tally.ts'
-import type { Delivery } from '../warehouse/deliveries.ts'
-import type { Warehouse } from '../warehouse/open.ts'
-import type { Means, WorkplaceOptions } from './means.ts'
+import type { ProjectConfig } from '../../config.ts'
+import { CallFailed, describe, type Failure } from '../../core/failure.ts'
+import type { Ms } from '../../core/time.ts'
+import { type HintDeps, takeHint } from '../../sync/hint.ts'
+import { createTally } from '../../sync/tally.ts'
+import type { Delivery } from '../../warehouse/deliveries.ts'
+import type { Warehouse } from '../../warehouse/open.ts'
+import { type Service, withService } from '../service.ts'
+import { type Means, serviceOptions } from './means.ts'
 import { type Paused, rest, restOf } from './rest.ts'
-import { connect, type Service } from './service.ts'
 
 /** `isNew` false: the same bytes were here a moment ago. */
 export type Stored = { readonly id: string; readonly isNew: boolean }
@@ -38,39 +38,25 @@ export type HintsAsk = {
 const atOnce = 10
 
 /** Looks after what is due of the project. */
-export async function takeDeliveries(
-  means: Means,
-  project: ProjectConfig,
-  ask: HintsAsk,
-  options: WorkplaceOptions,
-): Promise<HintsEnd> {
-  const { warehouse, budgets, connections } = means
-  const { paused } = await restOf(warehouse.fleet, project)
+export async function takeDeliveries(means: Means, project: ProjectConfig, ask: HintsAsk): Promise<HintsEnd> {
+  const { warehouse, budgets } = means
+  const { paused } = await restOf(means, project)
   if (paused !== null) return paused
   const claimed = await warehouse.deliveries.claim(project.projectId, Date.now(), atOnce)
   if (claimed.length === 0) return { kind: 'done', deliveries: 0, lists: false }
-  const service = connect(project, budgets.of(project), {
-    signal: ask.signal,
-    connections,
-    log: options.log,
-    onOutcome: (lane, outcome) => options.onOutcome(project.name, lane, outcome),
-  })
-  try {
-    return await takeAll(warehouse, project, service, claimed, ask, options)
-  } finally {
-    await service.client.close()
-  }
+  return withService(project, budgets.of(project), serviceOptions(means, project, ask.signal), (service) =>
+    takeAll(means, project, service, claimed, ask),
+  )
 }
 
 async function takeAll(
-  warehouse: Warehouse,
+  means: Means,
   project: ProjectConfig,
   service: Service,
   claimed: readonly Delivery[],
   { announce }: HintsAsk,
-  { log, onLoaded }: WorkplaceOptions,
 ): Promise<HintsEnd> {
-  const { deliveries } = warehouse
+  const { warehouse, onLoaded } = means
   const deps = depsOf(warehouse, project, service)
   const done: { readonly id: string; readonly found: string; readonly lists: boolean }[] = []
   let failure: Failure | null = null
@@ -86,18 +72,15 @@ async function takeAll(
   for (const { stream, rows, changed } of deps.tally.reports()) onLoaded(project.name, stream, rows, changed)
   const lists = done.some((it) => it.lists)
   if (done.length > 0) await announce({ lists })
-  for (const { id, found } of done) await deliveries.settle(project.projectId, id, found, Date.now())
+  for (const { id, found } of done) await warehouse.deliveries.settle(project.projectId, id, found, Date.now())
   if (failure === null) return { kind: 'done', deliveries: done.length, lists }
 
   const left = claimed.slice(done.length)
   const waitMs = failure.kind === 'aborted' ? 0 : backOff(left[0]?.attempts ?? 1)
-  await deliveries.postpone(
-    project.projectId,
-    left.map(({ id }) => id),
-    Date.now() + waitMs,
-  )
+  const ids = left.map(({ id }) => id)
+  await warehouse.deliveries.postpone(project.projectId, ids, Date.now() + waitMs)
   if (failure.kind === 'aborted') return { kind: 'interrupted' }
-  if (failure.kind === 'denied') return rest(warehouse.fleet, project, failure, log)
+  if (failure.kind === 'denied') return rest(means, project, failure)
   return { kind: 'failed', why: describe(failure) }
 }
 

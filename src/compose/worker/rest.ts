@@ -1,10 +1,9 @@
 /** A project whose key the service denies rests, alone, until some time has passed or its key is another. */
-import type { ProjectConfig } from '../config.ts'
-import { describe, type Failure } from '../core/failure.ts'
-import type { Ms } from '../core/time.ts'
-import type { Logger } from '../log.ts'
-import type { Fleet } from '../warehouse/fleet.ts'
-import { fingerprint } from './budgets.ts'
+import type { ProjectConfig } from '../../config.ts'
+import { describe, type Failure } from '../../core/failure.ts'
+import type { Ms } from '../../core/time.ts'
+import { fingerprint } from '../budgets.ts'
+import type { Means } from './means.ts'
 
 export type Paused = { readonly kind: 'paused'; readonly why: string; readonly forMs: Ms }
 
@@ -13,10 +12,10 @@ const restMs = 15 * 60_000
 
 /** `noted`: a rest is written down, be it over or not. */
 export async function restOf(
-  fleet: Fleet,
+  { warehouse }: Pick<Means, 'warehouse'>,
   project: ProjectConfig,
 ): Promise<{ readonly paused: Paused | null; readonly noted: boolean }> {
-  const pause = await fleet.pauseOf(project.projectId)
+  const pause = await warehouse.fleet.pauseOf(project.projectId)
   const forMs = pause === null || pause.key !== fingerprint(project) ? 0 : pause.until - Date.now()
   return {
     paused: pause === null || forMs <= 0 ? null : { kind: 'paused', why: pause.why, forMs },
@@ -24,9 +23,9 @@ export async function restOf(
   }
 }
 
-export async function rest(fleet: Fleet, project: ProjectConfig, denied: Failure, log: Logger): Promise<Paused> {
+export async function rest({ warehouse, log }: Means, project: ProjectConfig, denied: Failure): Promise<Paused> {
   const why = describe(denied)
   log.error({ event: 'project.paused', project: project.name, why, for_ms: restMs })
-  await fleet.pause(project.projectId, { until: Date.now() + restMs, key: fingerprint(project), why })
+  await warehouse.fleet.pause(project.projectId, { until: Date.now() + restMs, key: fingerprint(project), why })
   return { kind: 'paused', why, forMs: restMs }
 }

@@ -1,0 +1,37 @@
+/** `check` with real parts: questions whose answers tell whether a sync can work. Changes nothing, here or there. */
+import { checkService } from '../check.ts'
+import type { Config, ProjectConfig } from '../config.ts'
+import type { CheckItem } from '../core/report.ts'
+import { UserError } from '../core/user-error.ts'
+import { UnusedWarehouse } from '../warehouse/unused.ts'
+import { withBudgetsAlone } from './opened.ts'
+import { type ServiceOptions, withService } from './service.ts'
+import { statusOf } from './status.ts'
+
+export async function checkProject(
+  config: Config,
+  project: ProjectConfig,
+  options: Pick<ServiceOptions, 'signal' | 'log'>,
+): Promise<readonly CheckItem[]> {
+  return withBudgetsAlone(config, options.log, (budgets) =>
+    withService(project, budgets.of(project), options, async ({ client }) => {
+      const service = await checkService(client.get, project.projectId, Math.floor(Date.now() / 1000))
+      return [...service, await checkWarehouse(config, project)]
+    }),
+  )
+}
+
+async function checkWarehouse(config: Config, project: ProjectConfig): Promise<CheckItem> {
+  try {
+    const report = await statusOf(config, project)
+    const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
+    const detail = `${rows} rows mirrored, ${report.behaviours.length} facts learned about the service`
+    return { name: 'warehouse', state: 'ok', detail, hint: null }
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    if (error instanceof UnusedWarehouse) {
+      return { name: 'warehouse', state: 'ok', detail: 'empty; the first `deskmirror sync` fills it', hint: null }
+    }
+    return { name: 'warehouse', state: 'error', detail: `${error.what}: ${error.why}`, hint: error.next }
+  }
+}

@@ -1,0 +1,57 @@
+/** `push` with real parts: sends one project's queued write-backs until none can be sent. */
+import type { Config, ProjectConfig } from '../config.ts'
+import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
+import { typedIn } from '../core/typed.ts'
+import type { Logger } from '../log.ts'
+import { push } from '../writeback/push.ts'
+import { withBudgets } from './opened.ts'
+import { unsettled, withQueue } from './queue.ts'
+import { stoppedError, tellBudget, withService } from './service.ts'
+import { lanesAtOnce, namelessNotices, pushNotices, refuseReadOnly, writebackDeps } from './writebacks.ts'
+
+export type PushOptions = {
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: PushProgress) => void
+  readonly onBudget: (budget: BudgetView) => void
+  /** Goes on although the last write-backs went wrong. */
+  readonly despiteFailures: boolean
+  readonly log: Logger
+}
+
+/** Throws UserError: denied, nobody answers, read-only. */
+export async function pushProject(config: Config, project: ProjectConfig, options: PushOptions): Promise<PushReport> {
+  const { signal, log, despiteFailures } = options
+  refuseReadOnly(project)
+  const startedAt = Date.now()
+  return withQueue(config, project, (desk, warehouse) =>
+    withBudgets(config, warehouse, log, (budgets) =>
+      withService(project, budgets.of(project), { signal, log }, async (service): Promise<PushReport> => {
+        const all = await unsettled(desk)
+        const pushed = await push(writebackDeps(warehouse, project, service, log), {
+          lanesAtOnce,
+          despiteFailures,
+          onProgress: ({ settled, working }) => {
+            options.onProgress({ settled, working, left: Math.max(0, all - settled) })
+            tellBudget(service, options.onBudget)
+          },
+        })
+        if (pushed.stopped !== null) throw stoppedError(project, pushed.stopped)
+        const heldLanes = (await desk.heldLanes()).length
+        const notices = [
+          ...pushNotices(pushed, typedIn(config.projects, project.name)),
+          ...namelessNotices(await warehouse.fleet.countNameless()),
+        ]
+        return {
+          project: project.name,
+          settled: pushed.settled,
+          queue: await desk.summary({}),
+          tookMs: Date.now() - startedAt,
+          requests: service.client.requests(),
+          outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
+          notices,
+          heldLanes,
+        }
+      }),
+    ),
+  )
+}

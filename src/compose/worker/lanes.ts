@@ -1,0 +1,135 @@
+/** Write-backs in a worker: which lanes can be worked on, and one of them for a while. */
+import type { ProjectConfig } from '../../config.ts'
+import { CallFailed, describe } from '../../core/failure.ts'
+import type { Ready } from '../../core/outbox.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
+import { typedFor } from '../../core/typed.ts'
+import type { Operation } from '../../core/wish.ts'
+import { fatesLookedAt, type Held, heldBack, partWithout, staysQueued } from '../../writeback/breaker.ts'
+import { workLane } from '../../writeback/lane.ts'
+import { outOfReach } from '../../writeback/scopes.ts'
+import { fingerprint } from '../budgets.ts'
+import { withService } from '../service.ts'
+import { lanesAtOnce, pushNotices, writebackDeps } from '../writebacks.ts'
+import { type Means, serviceOptions } from './means.ts'
+import { type Paused, rest, restOf } from './rest.ts'
+
+export type LaneAsk = { readonly lane: string; readonly portionMs: Ms; readonly signal: AbortSignal }
+
+export type LaneEnd =
+  /** Nothing in it can be worked on now. */
+  | { readonly kind: 'done' }
+  /** The portion is over and there is more. */
+  | { readonly kind: 'more' }
+  /** This process works on as many of the project's lanes as it should. */
+  | { readonly kind: 'busy' }
+  | Paused
+  /** It is due again later. */
+  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'interrupted' }
+
+export type Lanes = {
+  /** Some lanes of each of these projects that can be worked on now, oldest first. */
+  readonly ready: (
+    projects: readonly ProjectConfig[],
+  ) => Promise<readonly { readonly project: string; readonly lane: string }[]>
+  readonly work: (project: ProjectConfig, ask: LaneAsk) => Promise<LaneEnd>
+}
+
+/** Announced at a time, of one project: the next ones are found when these are done. */
+const announcedAtOnce = 2 * lanesAtOnce
+
+/** A scope that the key lacks is asked for again after so long, or with another key. */
+const deniedForMs: Ms = 15 * 60_000
+
+type Denied = { readonly operations: readonly Operation[]; readonly key: string; readonly until: EpochMs }
+
+export function openLanes(means: Means): Lanes {
+  const { warehouse, log } = means
+  const denied = new Map<string, Denied>()
+  const working = new Map<string, number>()
+  const told = new Map<string, string>()
+
+  const lackingOf = (project: ProjectConfig): readonly Operation[] => {
+    const known = denied.get(project.projectId)
+    return known === undefined || known.key !== fingerprint(project) || known.until < Date.now() ? [] : known.operations
+  }
+  /** What is not to be sent just now; said once, until it is something else. */
+  const heldOf = async (project: ProjectConfig): Promise<Held> => {
+    const held = heldBack(await warehouse.outbox(project.projectId).lastFates(fatesLookedAt), Date.now())
+    const why = pushNotices({ held, denied: new Map() }, typedFor(project.name)).join(' ')
+    if (why !== '' && told.get(project.projectId) !== why)
+      log.warn({ event: 'writebacks.held', project: project.name, why })
+    told.set(project.projectId, why)
+    return held
+  }
+  const readyOf = async (project: ProjectConfig) => {
+    if ((await restOf(means, project)).paused !== null) return []
+    const part = partWithout(await heldOf(project), lackingOf(project))
+    const lanes = await warehouse.outbox(project.projectId).ready(Date.now(), announcedAtOnce, part)
+    return lanes.map(({ lane }) => ({ project: project.name, lane }))
+  }
+  const workOne = async (project: ProjectConfig, ask: LaneAsk): Promise<LaneEnd> => {
+    const { paused } = await restOf(means, project)
+    if (paused !== null) return paused
+    const held = await heldOf(project)
+    const lacking = lackingOf(project)
+    return workFor(means, project, ask, {
+      stays: (next) => staysQueued(held, lacking, next),
+      onLacking: (operations) => {
+        denied.set(project.projectId, { operations, key: fingerprint(project), until: Date.now() + deniedForMs })
+      },
+    })
+  }
+
+  return {
+    ready: async (projects) => {
+      const own = projects.filter(({ readOnly }) => !readOnly)
+      const [only] = own
+      if (only !== undefined && projects.length === 1) await warehouse.queueDesk(only.projectId).adopt()
+      const waiting = await warehouse.fleet.withWritebacks()
+      return (await Promise.all(own.filter(({ projectId }) => waiting.has(projectId)).map(readyOf))).flat()
+    },
+    work: async (project, ask) => {
+      const { projectId } = project
+      const count = working.get(projectId) ?? 0
+      if (count >= lanesAtOnce) return { kind: 'busy' }
+      working.set(projectId, count + 1)
+      return workOne(project, ask).finally(() => working.set(projectId, (working.get(projectId) ?? 1) - 1))
+    },
+  }
+}
+
+type LaneHooks = {
+  readonly stays: (next: Ready) => boolean
+  readonly onLacking: (operations: readonly Operation[]) => void
+}
+
+async function workFor(
+  means: Means,
+  project: ProjectConfig,
+  { lane, portionMs, signal }: LaneAsk,
+  { stays, onLacking }: LaneHooks,
+): Promise<LaneEnd> {
+  const { warehouse, budgets, log, onSettled } = means
+  const [head] = await warehouse.outbox(project.projectId).ready(Date.now(), 1, { lane })
+  if (head === undefined || stays(head)) return { kind: 'done' }
+  const endsAt = performance.now() + portionMs
+  return withService(project, budgets.of(project), serviceOptions(means, project, signal), async (service) => {
+    try {
+      const trouble = await workLane(writebackDeps(warehouse, project, service, log), head, {
+        mayGoOn: (next) => performance.now() < endsAt && !stays(next),
+        onSettled: (status) => onSettled(project.name, status),
+      })
+      if (signal.aborted) return { kind: 'interrupted' }
+      if (trouble !== null) return { kind: 'failed', why: describe(trouble) }
+      return { kind: performance.now() < endsAt ? 'done' : 'more' }
+    } catch (error) {
+      if (!(error instanceof CallFailed)) throw error
+      const lacking = outOfReach(head.operation, error)
+      if (lacking.length > 0) onLacking(lacking)
+      else if (error.failure.kind === 'denied') return rest(means, project, error.failure)
+      return { kind: 'failed', why: describe(error.failure) }
+    }
+  })
+}
