@@ -232,6 +232,23 @@ test('a correction that goes once more yields to an edit that came between', asy
   expect(service.visitor.name).toBe('Augusta')
 })
 
+test('our own correction is known as such, where the service trims it and writes it in small letters', async () => {
+  const service = await startStranger({
+    keptField: (text) => text.trim().toLowerCase(),
+    write: (_path, _body, does, nth) => {
+      if (nth !== 2) return null
+      does()
+      return { cut: true }
+    },
+  })
+  const o = await queueTo(service)
+  const correction = (fields: object) => ({ operation: 'visitor', visitor_id: ids.visitor, ...fields })
+  await o.queue(correction({ name: 'Ada ' }), correction({ name: 'Bea' }), correction({ email: 'Bea@example.com' }))
+  await o.push()
+  expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
+  expect(service.done()).toHaveLength(3)
+})
+
 test('an id in capitals is the same conversation', async () => {
   const service = await startStranger({ write: firstAnswerLost })
   const o = await queueTo(service)

@@ -33,6 +33,8 @@ export type Quirks = {
   /** Under which name it shows it. */
   readonly named: (senderName: string) => string
   readonly replyKind: string
+  /** How it keeps a visitor's name or address. */
+  readonly keptField: (text: string) => string
   /** Messages show only so long after they were written. */
   readonly lagMs: number
   /** Every list of messages is answered so late. */
@@ -50,6 +52,7 @@ const usual: Quirks = {
   visitorSenderType: 'visitor',
   kept: (content) => content,
   named: (senderName) => senderName,
+  keptField: (text) => text,
   replyKind: 'utterance',
   lagMs: 0,
   listMs: 0,
@@ -111,7 +114,9 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
       })
       handledAt = null
     } else if (path.endsWith('/handled')) handledAt = body.handled === true ? rfc(Date.now()) : null
-    else if (!path.endsWith('/notes')) Object.assign(visitor, body)
+    else if (!path.endsWith('/notes'))
+      for (const field of ['name', 'email'] as const)
+        visitor[field] = body[field] === null ? null : q.keptField(String(body[field]))
   }
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const path = new URL(request.url ?? '', 'http://x').pathname.toLowerCase()

@@ -3,16 +3,17 @@ import type { Answer } from '../../core/call.ts'
 import type { Json } from '../../core/row.ts'
 import { fieldsOf } from '../../streams/row.ts'
 import { visitors } from '../../streams/visitors.ts'
-import type { Craft, WritebackDeps } from '../deps.ts'
+import type { WritebackDeps } from '../deps.ts'
+import type { Procedure } from './procedure.ts'
 import { expectedElsewhere } from './visitor-conversation.ts'
 
 const editable = ['name', 'email'] as const
 
-export const visitor: Craft<'visitor'> = {
+export const visitor: Procedure<'visitor'> = {
   method: 'PATCH',
   path: visitors.one,
   idempotent: true,
-  restMs: (verifyAfterMs) => verifyAfterMs / 10,
+  rest: 0.1,
   guard: async (deps, one, { payload, expect }) => {
     const why = await expectedElsewhere(deps, one, expect)
     if (why !== null) return { go: false, happening: 'overtaken', why }
@@ -30,7 +31,9 @@ export const visitor: Craft<'visitor'> = {
       // Sent before, and not there: somebody may have edited it since.
       const known = one.evidence.before?.[field]
       const was = own === undefined ? (known ?? one.seen?.[field]) : own
-      if (wanted !== undefined && is !== undefined && was !== undefined && is !== was && is !== wanted)
+      // What the service made of what we sent.
+      const isOurs = (known !== undefined && isSame(is, wanted)) || (own !== undefined && isSame(is, own))
+      if (wanted !== undefined && is !== undefined && was !== undefined && is !== was && is !== wanted && !isOurs)
         return { go: false, happening: 'overtaken', why: `somebody changed the ${field} since it was queued` }
       body[field] = wanted === undefined ? (is ?? null) : wanted
     }
@@ -40,8 +43,8 @@ export const visitor: Craft<'visitor'> = {
     const live = profileOf(await readVisitor(deps, one.target))
     const before = one.evidence.before
     const meant = editable.filter((field) => payload[field] !== undefined)
-    const isDone = meant.every((field) => live[field] === payload[field])
-    const wasDone = meant.every((field) => before?.[field] === payload[field])
+    const isDone = meant.every((field) => isSame(live[field], payload[field]))
+    const wasDone = meant.every((field) => isSame(before?.[field], payload[field]))
     // Where it had been so before, that it is so proves nothing; once more does no harm.
     if (!isDone || wasDone) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${meant.join(' and ')} is as it was sent` }
@@ -58,6 +61,12 @@ function readVisitor(deps: WritebackDeps, id: string): Promise<Answer> {
 }
 
 type Profile = { readonly name?: string | null; readonly email?: string | null }
+
+/** A service may trim what it is given, and write addresses in small letters. */
+function isSame(one: string | null | undefined, other: string | null | undefined): boolean {
+  const plain = (text: typeof one) => text?.normalize('NFC').trim().toLowerCase() ?? text
+  return plain(one) === plain(other)
+}
 
 /** undefined: the service does not show it. */
 function profileOf(answer: Answer): Profile {
