@@ -74,7 +74,10 @@ async function checkProjects(shell: Shell, config: Config, projects: readonly Pr
   const signal = shell.interruptible(display, 'the question in hand')
   const log = shell.openLog(config, display)
   const { checkProject } = await shell.work()
-  const answers = await eachProject(projects, signal, (project) => checkProject(config, project, { signal, log }))
+  const answers = await eachProject(projects, signal, async (project) => [
+    ...(await checkProject(config, project, { signal, log })),
+    ...(project.readOnly ? [readOnlyItem] : []),
+  ])
   return answers.map((answer): Checked => {
     if ('report' in answer) {
       return { project: answer.project, items: answer.report, exit: worst(answer.report.map(exitOf)) }
@@ -82,6 +85,13 @@ async function checkProjects(shell: Shell, config: Config, projects: readonly Pr
     const { what, why, next, exitCode } = answer.trouble
     return { project: answer.project, items: [{ name: what, state: 'error', detail: why, hint: next }], exit: exitCode }
   })
+}
+
+const readOnlyItem: CheckItem = {
+  name: 'writing',
+  state: 'ok',
+  detail: 'switched off (DESKMIRROR_READ_ONLY): write-backs stay in the queue',
+  hint: null,
 }
 
 /** A scope that the key lacks leaves streams out; any other warning is only worth knowing. */

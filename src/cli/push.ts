@@ -149,6 +149,16 @@ export function countsOf(counts: StatusCounts): string {
   return present.map((status) => `${count(counts[status] ?? 0)} ${status}`).join(', ')
 }
 
+/** Nothing where every row says whose it is. `taken`: the next command that writes makes them those of the only project. */
+export function namelessLines(rows: number, taken = false): string[] {
+  if (rows === 0) return []
+  const [who, them] = rows === 1 ? ['1 row names', 'it'] : [`${count(rows)} rows name`, 'them']
+  const then = taken
+    ? `the next push takes ${them} for yours`
+    : `nobody sends ${them} until project_id is set, in writebacks and in writeback_events`
+  return [`${who} no project: ${then}`]
+}
+
 /** Nothing where no lane rests. */
 export function heldLines(lanes: number, typed: Typed): string[] {
   if (lanes === 0) return []

@@ -6,7 +6,7 @@ import type { EpochMs } from '../core/time.ts'
 import { type Typed, typedIn } from '../core/typed.ts'
 import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
 import { jsonOption, projectOption } from './options.ts'
-import { heldLines } from './push.ts'
+import { heldLines, namelessLines } from './push.ts'
 import { ago, count, duration, plural } from './readable.ts'
 import { reasonLines } from './reasons.ts'
 import type { Shell } from './shell.ts'
@@ -40,19 +40,26 @@ async function status(shell: Shell, options: Options): Promise<Answer> {
   const config = shell.loadConfig('mirror')
   const projects = chosen(config.projects, options.project)
   const { statusOf } = await shell.work()
-  const answers = await eachProject(projects, null, (project) => statusOf(config, project))
+  const answers = await eachProject(projects, null, async (project) => {
+    return { ...(await statusOf(config, project)), readOnly: project.readOnly }
+  })
   return joined(answers, (report) => {
+    const alone = config.projects.length === 1
     const typed = typedIn(config.projects, report.project)
-    return { lines: showStatus(report, { verbose: options.verbose === true, now: shell.now(), typed }), exit: 0 }
+    const showing = { verbose: options.verbose === true, now: shell.now(), typed, alone }
+    return { lines: showStatus(report, showing), exit: 0 }
   })
 }
 
 /** What is stored of a stream that somebody stopped: it has not failed. */
 const stopped = describe({ kind: 'aborted' })
 
-type Showing = { readonly verbose: boolean; readonly now: EpochMs; readonly typed: Typed }
+/** `readOnly`: writing to the service is switched off. */
+type Status = StatusReport & { readonly readOnly: boolean }
+/** `alone`: the configuration has no other project. */
+type Showing = { readonly verbose: boolean; readonly now: EpochMs; readonly typed: Typed; readonly alone: boolean }
 
-export function showStatus(report: StatusReport, { verbose, now, typed }: Showing): readonly string[] {
+export function showStatus(report: Status, { verbose, now, typed, alone }: Showing): readonly string[] {
   const header = ['', 'rows', 'deleted', 'due', 'newest', 'read to the end', '']
   const rows = report.streams.map((it) => [
     it.stream,
@@ -71,7 +78,7 @@ export function showStatus(report: StatusReport, { verbose, now, typed }: Showin
       ...workerRows(report, now),
       ...pausedRow(report, now),
       ...budgetRows(report, now),
-      ...queueRows(report, typed),
+      ...queueRows(report, typed, alone),
     ]),
     ...aligned([header, ...rows]),
     ...reasonLines(report.streams.filter((it) => it.failed !== stopped)),
@@ -122,9 +129,14 @@ function budgetRows({ budget }: StatusReport, now: EpochMs): string[][] {
   return [['budget', used + forecast], ...lostRow(budget, now)]
 }
 
-function queueRows({ writebacks, heldLanes }: StatusReport, typed: Typed): string[][] {
+function queueRows({ writebacks, nameless, heldLanes, readOnly }: Status, typed: Typed, alone: boolean): string[][] {
   const queue = Object.entries(writebacks).map(([state, rows]) => `${count(rows)} ${state}`)
-  const lines = [...(queue.length === 0 ? [] : [queue.join(', ')]), ...heldLines(heldLanes, typed)]
+  const lines = [
+    ...(queue.length === 0 ? [] : [queue.join(', ')]),
+    ...(readOnly ? ['nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)'] : []),
+    ...namelessLines(nameless, alone),
+    ...heldLines(heldLanes, typed),
+  ]
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
 }
 

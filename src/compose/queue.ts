@@ -33,10 +33,11 @@ export function listWritebacks(
   filter: Filter,
   { limit, newest }: { readonly limit: number; readonly newest: boolean },
 ): Promise<ListReport> {
-  return withQueue(config, project, async (desk) => ({
+  return withQueue(config, project, async (desk, warehouse) => ({
     project: project.name,
     writebacks: await (newest ? desk.newest(filter, limit) : desk.list(filter, limit)),
     counts: await desk.summary(filter),
+    nameless: await warehouse.fleet.countNameless(),
   }))
 }
 

@@ -74,6 +74,8 @@ export type ListReport = {
   readonly writebacks: readonly QueueEntry[]
   /** How many there are in all that fit, by status. */
   readonly counts: StatusCounts
+  /** In the warehouse are so many that name no project. Nobody sends them. */
+  readonly nameless: number
 }
 
 export type ShowReport = {

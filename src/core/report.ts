@@ -85,6 +85,8 @@ export type StatusReport = {
   readonly paused: { readonly until: string; readonly why: string } | null
   readonly gaps: readonly GapReport[]
   readonly writebacks: Readonly<Record<string, number>>
+  /** Write-backs in the warehouse that name no project: those of plain SQL. */
+  readonly nameless: number
   /** Lanes that rest behind an uncertain write-back, which a person has to resolve. */
   readonly heldLanes: number
   readonly behaviours: readonly {

@@ -58,11 +58,7 @@ export function fleetOf(db: Db) {
       return new Set(rows.map((row) => row.project))
     },
     /** Write-backs that came by plain SQL and say of no project, so that nobody sends them. */
-    countNameless: async () => {
-      const { rows } = await sql<{ count: number }>`
-        select count(*) as count from writebacks where project_id = '' and status in ('draft','queued')`.execute(db)
-      return rows[0]?.count ?? 0
-    },
+    countNameless: () => countNameless(db),
     /** A sign of life of this process; `id` is its own. */
     beatWorker: (id: string, queue: string, now: EpochMs) => beatWorker(db, id, queue, now),
     forgetWorker: async (id: string) => {
@@ -73,6 +69,12 @@ export function fleetOf(db: Db) {
       await sql`select 1`.execute(db)
     },
   }
+}
+
+export async function countNameless(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from writebacks where project_id = '' and status in ('draft','queued')`.execute(db)
+  return rows[0]?.count ?? 0
 }
 
 async function setPause(db: Db, project: string, pause: Pause | null): Promise<void> {

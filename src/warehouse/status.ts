@@ -5,7 +5,7 @@ import type { Rate } from '../core/rate.ts'
 import type { GapReport, StatusReport } from '../core/report.ts'
 import { type StreamName, streamNames } from '../core/row.ts'
 import { dueClasses } from './children.ts'
-import { liveWorkers, troubleOf } from './fleet.ts'
+import { countNameless, liveWorkers, troubleOf } from './fleet.ts'
 import { lockHolder } from './lock.ts'
 import { recentRequests } from './runs.ts'
 import type { Db } from './session.ts'
@@ -53,6 +53,7 @@ export async function readStatus(
     paused,
     gaps: await readGaps(db, project),
     writebacks: await countWritebacks(db, project),
+    nameless: await countNameless(db),
     heldLanes: await countHeldLanes(db, project),
     behaviours: await readBehaviours(db, project),
     budget: {

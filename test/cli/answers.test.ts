@@ -227,6 +227,7 @@ describe('status', () => {
       { stream: 'messages', from: null, to: null, reason: 'the list ends at 50', foundAt: '2026-06-01T11:58:00Z' },
     ],
     writebacks: { queued: 3 },
+    nameless: 1,
     heldLanes: 2,
     behaviours: [
       { name: 'calls.order', value: 'oldest', evidence: 'a page of \u001b[31m200', learnedAt: '2026-06-01T11:58:00Z' },
@@ -248,6 +249,7 @@ describe('status', () => {
       'running       host (process 12), since 1 min ago',
       'budget        120 of 600 in the last 1 min; what is due takes about 2.0 s',
       'write-backs   3 queued',
+      '              1 row names no project: nobody sends it until project_id is set, in writebacks and in writeback_events',
       '              2 lanes rest behind an uncertain write-back: deskmirror writeback list --status uncertain --project shop',
       'messages   93,540         2    14   2026-06-01T11:57:31Z   2 min ago',
       'gap: messages: the list ends at 50',
@@ -274,6 +276,16 @@ describe('status', () => {
     }
     const later = { now: now + 25 * 3_600_000 }
     expect((await runCommand(statusCommand, [], { statusOf: async () => troubled }, later)).out).not.toContain('record')
+  })
+  test('says in a line that writing is switched off, and so does check', async () => {
+    const readOnly = { DESKMIRROR_READ_ONLY: '1' }
+    const work = { statusOf: async () => report, checkProject: async () => [] }
+    const status = await runCommand(statusCommand, [], work, { now, variables: readOnly })
+    expect(status.out).toContain('nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)\n')
+    const json = await runCommand(statusCommand, ['--json'], work, { now, variables: readOnly })
+    expect(JSON.parse(json.out).projects[0].readOnly).toBe(true)
+    const check = await runCommand(checkCommand, ['--project', 'shop'], work, { variables: readOnly })
+    expect(check).toMatchObject({ exit: 0, out: expect.stringMatching(/^✓ writing {3}switched off/) })
   })
   test('a stream that somebody stopped has not failed', async () => {
     const streams = report.streams.map((it) => ({ ...it, failed: 'stopped on request' }))

@@ -34,8 +34,13 @@ const emptyDesk: QueueRoom = {
 }
 
 /** Two projects, `shop` and `school`. */
-export function twoProjects(): Config {
-  const env = { DESKMIRROR_BASE_URL: 'https://h', DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: 'key-of-shop' }
+export function twoProjects(variables: Readonly<Record<string, string>> = {}): Config {
+  const env = {
+    ...variables,
+    DESKMIRROR_BASE_URL: 'https://h',
+    DESKMIRROR_PROJECT_ID: 'p',
+    DESKMIRROR_API_KEY: 'key-of-shop',
+  }
   const config = loadConfig('service', '/nowhere', env)
   return {
     ...config,
@@ -50,7 +55,12 @@ export async function runCommand(
   command: (shell: Shell) => Command,
   args: readonly string[],
   work: Partial<Work & QueueRoom>,
-  options: { readonly signal?: AbortSignal; readonly now?: number; readonly input?: Buffer } = {},
+  options: {
+    readonly signal?: AbortSignal
+    readonly now?: number
+    readonly input?: Buffer
+    readonly variables?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<Said> {
   const said = { exit: -1, out: '', err: '' }
   const err = (text: string) => {
@@ -74,7 +84,7 @@ export async function runCommand(
       said.exit = code
     },
     display: () => display,
-    loadConfig: twoProjects,
+    loadConfig: () => twoProjects(options.variables),
     openLog: () => createLog({ level: 'silent', pretty: false, secrets: [], write: err }),
     stackTraces: () => false,
     interruptible: () => options.signal ?? new AbortController().signal,

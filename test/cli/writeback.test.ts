@@ -173,7 +173,7 @@ test('a list says what there is, why, and how much more', async () => {
         expect([filter, part]).toEqual([{ statuses: ['queued', 'conflict'] }, { limit: 1, newest: true }])
         const finishedAt = '2026-06-01T11:58:00Z'
         const one = { ...entry, finishedAt, error: 'a visitor wrote', step: 'x' }
-        return { project: name, writebacks: [one], counts: { conflict: 3, queued: 1200 } }
+        return { project: name, writebacks: [one], counts: { conflict: 3, queued: 1200 }, nameless: 2 }
       },
     },
   )
@@ -181,6 +181,7 @@ test('a list says what there is, why, and how much more', async () => {
     `id-1   handled   ${c}   conflict   2 min ago   a visitor wrote`,
     '… and 1,202 more; --limit lists more of them, --csv all',
     '1,200 queued, 3 conflict',
+    '2 rows name no project: nobody sends them until project_id is set, in writebacks and in writeback_events',
     '',
   ])
 })

@@ -72,7 +72,7 @@ for (const { kind, make } of offices) {
   })
 }
 
-test('writes nothing where it must not, and goes on reading', async () => {
+test('writes nothing where it must not, tells of rows that name no project, and goes on reading', async () => {
   const office = await offices[0]!.make()
   onTestFinished(office.drop)
   const sandbox = await startSandbox({
@@ -88,10 +88,13 @@ test('writes nothing where it must not, and goes on reading', async () => {
   const [first] = [...sandbox.truth('conversations')]
   const id = first!.id
   await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
-    values ('${sandbox.projectId}', 'handled', '${id}', '{"handled":true}')`)
-  const worker = await startHere(configFor(office, [project]))
+    values ('${sandbox.projectId}', 'handled', '${id}', '{"handled":true}'), ('', 'handled', '${id}', '{"handled":true}')`)
+  const other = { ...project, ...quiet, name: 'other', projectId: '00000000-0000-4000-8000-000000000000' }
+  const worker = await startHere(configFor(office, [project, other]))
   for (const stream of ['conversations', 'visitors', 'conversations'])
     await worker.says((line) => line.event === 'pass.ended' && line.stream === stream)
-  expect(await warehouse.query('select status from writebacks')).toEqual([{ status: 'queued' }])
+  const told = worker.log.filter(({ event }) => event === 'writebacks.nameless')
+  expect(told).toMatchObject([{ level: 'warn', why: expect.stringContaining('1 in the queue name no project') }])
+  expect(await warehouse.query('select distinct status from writebacks')).toEqual([{ status: 'queued' }])
   expect(sandbox.ledger()).toEqual([])
 })

@@ -8,7 +8,7 @@ import { aboutWhat, type Operation, operations, type Wish } from '../../core/wis
 import { csvHead, csvRow } from '../../imports/csv.ts'
 import { type Answer, give, theOne } from '../answer.ts'
 import { jsonOption, projectOption, wholeNumber } from '../options.ts'
-import { countsOf } from '../push.ts'
+import { countsOf, namelessLines } from '../push.ts'
 import { ago, count } from '../readable.ts'
 import type { Shell } from '../shell.ts'
 import { aligned } from '../table.ts'
@@ -95,14 +95,15 @@ function filterOf({ status, operation, batch, target }: Options): Filter {
   }
 }
 
-export function showList({ writebacks, counts }: ListReport, now: EpochMs): string[] {
+export function showList({ writebacks, counts, nameless }: ListReport, now: EpochMs): string[] {
   const all = Object.values(counts).reduce((sum, rows) => sum + rows, 0)
-  if (all === 0) return ['no write-backs']
+  if (all === 0) return ['no write-backs', ...namelessLines(nameless)]
   const beyond = all - writebacks.length
   return [
     ...aligned(writebacks.map((it) => cells(it, now))),
     ...(beyond > 0 ? [`… and ${count(beyond)} more; --limit lists more of them, --csv all`] : []),
     countsOf(counts),
+    ...namelessLines(nameless),
   ]
 }
 

@@ -10,7 +10,7 @@ import { workLane } from '../../writeback/lane.ts'
 import { outOfReach } from '../../writeback/scopes.ts'
 import { fingerprint } from '../budgets.ts'
 import { withService } from '../service.ts'
-import { lanesAtOnce, pushNotices, writebackDeps } from '../writebacks.ts'
+import { lanesAtOnce, namelessNotices, pushNotices, writebackDeps } from '../writebacks.ts'
 import { type Means, serviceOptions } from './means.ts'
 import { type Paused, rest, restOf } from './rest.ts'
 
@@ -63,6 +63,13 @@ export function openLanes(means: Means): Lanes {
     told.set(project.projectId, why)
     return held
   }
+  let areNameless = false
+  /** Said once, until there are none. With a single project they may just have come, and are taken the next time. */
+  const tellNameless = async (are: boolean) => {
+    const [why] = are && !areNameless ? namelessNotices(await warehouse.fleet.countNameless()) : []
+    if (why !== undefined) log.warn({ event: 'writebacks.nameless', why })
+    areNameless = are
+  }
   const readyOf = async (project: ProjectConfig) => {
     if ((await restOf(means, project)).paused !== null) return []
     const part = partWithout(await heldOf(project), lackingOf(project))
@@ -88,6 +95,7 @@ export function openLanes(means: Means): Lanes {
       const [only] = own
       if (only !== undefined && projects.length === 1) await warehouse.queueDesk(only.projectId).adopt()
       const waiting = await warehouse.fleet.withWritebacks()
+      await tellNameless(projects.length > 1 && waiting.has(''))
       return (await Promise.all(own.filter(({ projectId }) => waiting.has(projectId)).map(readyOf))).flat()
     },
     work: async (project, ask) => {
