@@ -10,6 +10,7 @@ import { afterAll, inject } from 'vitest'
 import { type Backend, type BackendOptions, openBackend } from '../../jobs/backends/backend.ts'
 import type { BackendKind } from '../../jobs/backends/link.ts'
 import { createLog } from '../../src/log.ts'
+import { madeOnce } from '../support/made-once.ts'
 import { startOwnPostgres } from '../support/postgres-server.ts'
 import { type OwnRedis, startOwnRedis } from '../support/redis-server.ts'
 
@@ -102,20 +103,12 @@ async function inFolder(): Promise<Place> {
   return place('embedded', 'unused', folder, async () => rmSync(folder, { recursive: true }))
 }
 
-/** Making the first files takes seconds: once a process, and copied from then on. */
-let template: Promise<string> | undefined
-afterAll(async () => template && rmSync(await template, { recursive: true }))
-
 /** A folder where the embedded store was used before, with nothing in it. */
 export async function queueFolder(folder = emptyFolder()): Promise<string> {
-  template ??= makeTemplate()
-  cpSync(await template, folder, { recursive: true })
-  return folder
-}
-
-async function makeTemplate(): Promise<string> {
-  const folder = emptyFolder()
-  await (await openBackend('embedded', { folder, log: quiet })).close()
+  const used = await madeOnce('queue', async (path) =>
+    (await openBackend('embedded', { folder: path, log: quiet })).close(),
+  )
+  cpSync(used, folder, { recursive: true })
   return folder
 }
 

@@ -1,7 +1,9 @@
 /** PGlite (Postgres within this process) as connections of the warehouse: one session, handed out to one at a time. */
+import { readFileSync, writeFileSync } from 'node:fs'
 import { PGlite } from '@electric-sql/pglite'
 import { oids, readInteger, readTime } from '../../src/warehouse/postgres.ts'
 import type { Sessions } from '../../src/warehouse/session.ts'
+import { madeOnce } from './made-once.ts'
 
 const asText = (text: string) => text
 const parsers = {
@@ -12,12 +14,23 @@ const parsers = {
   [oids.timestamptz]: readTime,
 }
 
-/** Takes seconds to start: one a process. */
+/** One a process. */
 let shared: Promise<PGlite> | undefined
 
 export function pglite(): Promise<PGlite> {
-  shared ??= PGlite.create()
+  shared ??= fromImage()
   return shared
+}
+
+/** Making a cluster takes seconds, starting on a copy of one does not. */
+async function fromImage(): Promise<PGlite> {
+  const image = await madeOnce('pglite.tar', async (file) => {
+    const first = await PGlite.create()
+    const data = await first.dumpDataDir('none')
+    writeFileSync(file, new Uint8Array(await data.arrayBuffer()))
+    await first.close()
+  })
+  return PGlite.create({ loadDataDir: new Blob([readFileSync(image)]) })
 }
 
 /** An empty database. Sessions of the one before are not to be used any more. */

@@ -5,7 +5,7 @@ export type Words = {
   /** Every line of its log so far. */
   readonly log: readonly Line[]
   readonly hear: (text: string) => void
-  /** The next line, whatever it is. */
+  /** The next line that tells of more than a single request: whoever compares whole tables after each has nothing else to do. */
   readonly next: () => Promise<void>
   /** The first line that is like this: of the past, or else of the future. */
   readonly says: (like: (line: Line) => boolean) => Promise<Line>
@@ -26,8 +26,11 @@ export function words(ended: Promise<never>): Words {
     log,
     next,
     hear: (text) => {
-      log.push(text.startsWith('{') ? JSON.parse(text) : { event: 'said', text, time: new Date().toISOString() })
-      for (const listener of listeners) listener()
+      const line: Line = text.startsWith('{')
+        ? JSON.parse(text)
+        : { event: 'said', text, time: new Date().toISOString() }
+      log.push(line)
+      if (line.event !== 'call.ended') for (const listener of listeners) listener()
     },
     says: async (like) => {
       for (let at = 0; ; at += 1) {

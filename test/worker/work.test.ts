@@ -7,6 +7,7 @@ import { secret } from '../../src/core/secret.ts'
 import { createLog } from '../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
+import { queueFolder as unusedQueue } from '../jobs/places.ts'
 import { projectOf, syncOnce, unlike } from '../mirror/mirroring.ts'
 import { type Office, offices } from './offices.ts'
 import type { Words } from './words.ts'
@@ -127,6 +128,7 @@ for (const { kind, make } of offices) {
       if (kind === 'embedded') {
         await worker.stop()
         rmSync(queueFolder(office.databaseUrl), { recursive: true })
+        await unusedQueue(queueFolder(office.databaseUrl))
         sandbox.mutate.addConversation()
         return equal(await startHere(config), sandbox)
       }
