@@ -4,27 +4,29 @@ import { CallFailed, type Failure } from '../core/failure.ts'
 import { never } from '../core/never.ts'
 import type { Step } from '../core/outbox.ts'
 import type { Attempted } from './attempt.ts'
-import { came, type Delivered, type Errand, type Going } from './deps.ts'
+import type { Cleared } from './operations/procedure.ts'
 import { backOff } from './patience.ts'
 import { refresh } from './refresh.ts'
+import { type Outcome, outcomeOf, restMs, type Task } from './task.ts'
 
 /** Throws CallFailed where the key is denied: nothing was done, and it is queued again. */
-export async function conclude(errand: Errand, going: Going, sent: Exclude<Attempted, string>): Promise<Delivered> {
-  const { deps, one, craft } = errand
-  if ('answer' in sent) return accepted(errand, going, sent.answer)
+export async function conclude(task: Task, cleared: Cleared, sent: Exclude<Attempted, string>): Promise<Outcome> {
+  const { deps, one } = task
+  if ('answer' in sent) return accepted(task, cleared, sent.answer)
   const { failure } = sent
-  const step = await stepFor(errand, going, failure)
+  const step = await stepFor(task, cleared, failure)
   const status = await deps.outbox.sent(one, step)
   if (failure.kind === 'denied') throw new CallFailed(failure)
   // Where there is nothing to look for, there is nothing to wait for.
-  if (status === 'sending' && craft.restMs(deps.verifyAfterMs) === 0) {
-    return came(await deps.outbox.sent(one, { happening: 'unknowable', why: step.why }))
+  if (status === 'sending' && restMs(task) === 0) {
+    return outcomeOf(await deps.outbox.sent(one, { happening: 'unknowable', why: step.why }))
   }
   const isTrouble = failure.kind === 'throttled' || (failure.kind === 'transient' && !failure.left)
-  return came(status, isTrouble ? failure : null)
+  return outcomeOf(status, isTrouble ? failure : null)
 }
 
-async function stepFor({ deps, one, craft }: Errand, { body }: Going, failure: Failure): Promise<Step> {
+async function stepFor(task: Task, { body }: Cleared, failure: Failure): Promise<Step> {
+  const { deps, one, procedure } = task
   const now = deps.now()
   switch (failure.kind) {
     case 'aborted':
@@ -34,7 +36,7 @@ async function stepFor({ deps, one, craft }: Errand, { body }: Going, failure: F
       return { happening: 'undone', why: failure.why, requestId: failure.requestId }
     case 'refused': {
       const { why, requestId, status } = failure
-      const lesson = (await craft.lesson?.(deps, one, failure, body)) ?? null
+      const lesson = (await procedure.lesson?.(deps, one, failure, body)) ?? null
       return lesson ?? { happening: 'refused', why, requestId, evidence: { status } }
     }
     case 'transient': {
@@ -42,7 +44,7 @@ async function stepFor({ deps, one, craft }: Errand, { body }: Going, failure: F
       const tries = (one.evidence.tries ?? 0) + 1
       if (!left) return { happening: 'undone', why, evidence: { tries }, dueAt: now + backOff(tries, deps.random()) }
       const evidence = { sender: 'ended', tries: 0, ...(status === null ? {} : { status }) } as const
-      return { happening: 'unanswered', why, requestId, evidence, dueAt: now + craft.restMs(deps.verifyAfterMs) }
+      return { happening: 'unanswered', why, requestId, evidence, dueAt: now + restMs(task) }
     }
     default:
       return never(failure)
@@ -50,16 +52,13 @@ async function stepFor({ deps, one, craft }: Errand, { body }: Going, failure: F
 }
 
 /** Done. That the mirror cannot show it just now would change nothing about its fate. */
-async function accepted(
-  { deps, one, craft, wish }: Errand,
-  { body, before }: Going,
-  answer: Answer,
-): Promise<Delivered> {
+async function accepted(task: Task, { body, before }: Cleared, answer: Answer): Promise<Outcome> {
+  const { deps, one, procedure } = task
   const { status, requestId } = answer
-  const learned = craft.learned?.(body) ?? []
+  const learned = procedure.learned?.(body) ?? []
   const why = `the service answered ${status}`
   const now = await deps.outbox.sent(one, { happening: 'accepted', why, requestId, evidence: { status }, learned })
   const known = { ...one, evidence: { ...one.evidence, before } }
-  if (now !== null) await refresh({ deps, one: known, craft, wish }, answer)
-  return came(now)
+  if (now !== null) await refresh({ ...task, one: known }, answer)
+  return outcomeOf(now)
 }

@@ -9,60 +9,62 @@ import { readWish } from '../core/wish.ts'
 import { isRefused } from '../sync/stop.ts'
 import { attempt } from './attempt.ts'
 import { conclude } from './conclude.ts'
-import { came, type Delivered, type Errand, type Guarded, type WritebackDeps } from './deps.ts'
+import type { WritebackDeps } from './deps.ts'
 import { look, lookAgain } from './look.ts'
-import { crafts } from './operations/crafts.ts'
+import { procedures } from './operations/catalog.ts'
+import type { Guarded } from './operations/procedure.ts'
 import { backOff } from './patience.ts'
 import { refresh } from './refresh.ts'
+import { type Outcome, outcomeOf, settle, type Task } from './task.ts'
 
 /** Throws CallFailed where the key may not do this, or nobody serves this API: then it is as it was before. */
-export async function deliver(deps: WritebackDeps, one: Writeback): Promise<Delivered> {
+export async function deliver(deps: WritebackDeps, one: Writeback): Promise<Outcome> {
   const read = readWish(one.line)
-  if (!read.ok) return came(await deps.outbox.settle(one, { happening: 'unfit', why: read.why.join('; ') }))
-  const errand: Errand = { deps, one, wish: read.wish, craft: crafts[read.wish.operation] }
+  if (!read.ok) return settle({ deps, one }, { happening: 'unfit', why: read.why.join('; ') })
+  const task: Task = { deps, one, wish: read.wish, procedure: procedures[read.wish.operation] }
   try {
-    return one.status === 'sending' ? await look(errand) : await carry(errand)
+    return one.status === 'sending' ? await look(task) : await carry(task)
   } catch (error) {
     if (!(error instanceof CallFailed)) throw error
-    return giveBack(errand, error)
+    return giveBack(task, error)
   }
 }
 
-async function carry(errand: Errand): Promise<Delivered> {
-  const { deps, one, craft, wish } = errand
+async function carry(task: Task): Promise<Outcome> {
+  const { deps, one, procedure, wish } = task
   const expiry = moment(one.expiresAt)
   if (expiry !== undefined && expiry * 1000 <= deps.now()) {
-    return came(await deps.outbox.settle(one, { happening: 'expired', why: `not to be sent after ${one.expiresAt}` }))
+    return settle(task, { happening: 'expired', why: `not to be sent after ${one.expiresAt}` })
   }
-  const turnedUp = wasSent(errand) ? await lookAgain(errand) : null
+  const turnedUp = wasSent(task) ? await lookAgain(task) : null
   if (turnedUp !== null) return turnedUp
   for (;;) {
-    const guarded = await craft.guard(deps, one, wish).catch(aboutNobody)
-    if (!guarded.go) return heldBack(errand, guarded)
+    const guarded = await procedure.guard(deps, one, wish).catch(aboutNobody)
+    if (!guarded.go) return settleUnsent(task, guarded)
     // Behind it: a service so slow that looking takes longer than it is believed would never be sent anything.
     const lookedAt = deps.now()
-    const attempted = await attempt(errand, guarded, lookedAt)
-    if (attempted === 'lost') return letGo(errand)
-    if (attempted !== 'stale') return conclude(errand, guarded, attempted)
+    const attempted = await attempt(task, guarded, lookedAt)
+    if (attempted === 'lost') return letGo(task)
+    if (attempted !== 'stale') return conclude(task, guarded, attempted)
   }
 }
 
 /** It was sent before, got no answer and was not there: it may have been late. */
-function wasSent({ one, craft }: Errand): boolean {
-  return !craft.idempotent && one.attempts > 0 && one.evidence.before !== undefined
+function wasSent({ one, procedure }: Task): boolean {
+  return !procedure.idempotent && one.attempts > 0 && one.evidence.before !== undefined
 }
 
 /** Somebody decided otherwise, or put another one in front of it. */
-async function letGo({ deps, one }: Errand): Promise<Delivered> {
+async function letGo({ deps, one }: Task): Promise<Outcome> {
   await deps.outbox.release(one, null)
   return { kind: 'lost' }
 }
 
 /** Whoever looks at a conflict should see in the mirror what stands against it. */
-async function heldBack(errand: Errand, guarded: Exclude<Guarded, { go: true }>): Promise<Delivered> {
-  const status = await errand.deps.outbox.settle(errand.one, guarded)
-  if (status === 'conflict') await refresh(errand, null)
-  return came(status)
+async function settleUnsent(task: Task, guarded: Exclude<Guarded, { go: true }>): Promise<Outcome> {
+  const status = await task.deps.outbox.settle(task.one, guarded)
+  if (status === 'conflict') await refresh(task, null)
+  return outcomeOf(status)
 }
 
 /** Whom it is about does not exist, or the service will not speak of it. */
@@ -72,7 +74,7 @@ function aboutNobody(error: unknown): Guarded {
 }
 
 /** Something could not be read, or no slot was to be had: it stays as it was, for later. */
-async function giveBack({ deps, one }: Errand, error: CallFailed): Promise<Delivered> {
+async function giveBack({ deps, one }: Task, error: CallFailed): Promise<Outcome> {
   const { failure } = error
   const tries = (one.evidence.tries ?? 0) + 1
   const rests = failure.kind === 'transient' || failure.kind === 'throttled'

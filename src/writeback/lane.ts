@@ -19,17 +19,17 @@ export async function workLane(deps: WritebackDeps, first: Ready, hooks: LaneHoo
   for (let head: Ready | undefined = first; head !== undefined; ) {
     const one = await deps.outbox.claim(head.id, deps.now())
     if (one === null) return null
-    const delivered = await deliver(deps, one)
-    if (delivered.kind === 'lost') return null
-    if (delivered.kind === 'resting' && delivered.trouble !== null) return delivered.trouble
-    if (delivered.kind === 'settled') {
-      hooks.onSettled(delivered.status)
+    const outcome = await deliver(deps, one)
+    if (outcome.kind === 'lost') return null
+    if (outcome.kind === 'resting' && outcome.trouble !== null) return outcome.trouble
+    if (outcome.kind === 'settled') {
+      hooks.onSettled(outcome.status)
       deps.log.info({
         event: 'writeback.settled',
         project: deps.project,
         id: one.id,
         operation: one.operation,
-        status: delivered.status,
+        status: outcome.status,
       })
     }
     if (deps.signal.aborted) return null

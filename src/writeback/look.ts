@@ -1,26 +1,22 @@
 /** One that was sent and got no answer: looks what became of it. */
 import { CallFailed, describe, isRefusedByService } from '../core/failure.ts'
-import { came, type Delivered, type Errand, type Looked } from './deps.ts'
+import type { Looked } from './operations/procedure.ts'
 import { looksNeeded, mostSendings } from './patience.ts'
 import { refresh } from './refresh.ts'
+import { type Outcome, outcomeOf, restMs, settle, type Task } from './task.ts'
 
 /** Throws CallFailed where it cannot look now. */
-export async function look(errand: Errand): Promise<Delivered> {
-  const { deps, one, craft, wish } = errand
-  const looked = await craft.look(deps, one, wish).catch(nowhere)
-  return looked.kind === 'absent' ? absent(errand) : conclude(errand, looked)
-}
-
-async function conclude(errand: Errand, looked: Exclude<Looked, { kind: 'absent' }>): Promise<Delivered> {
-  if (looked.kind === 'found') return found(errand, looked)
-  return came(await errand.deps.outbox.settle(errand.one, { happening: 'unknowable', why: looked.why }))
+export async function look(task: Task): Promise<Outcome> {
+  const { deps, one, procedure, wish } = task
+  const looked = await procedure.look(deps, one, wish).catch(nowhere)
+  return looked.kind === 'absent' ? absent(task) : settleLooked(task, looked)
 }
 
 /** Once more, just before it goes again; null: it is still not there. */
-export async function lookAgain(errand: Errand): Promise<Delivered | null> {
-  const { deps, one, craft, wish } = errand
-  const looked = await craft.look(deps, one, wish)
-  return looked.kind === 'absent' ? null : conclude(errand, looked)
+export async function lookAgain(task: Task): Promise<Outcome | null> {
+  const { deps, one, procedure, wish } = task
+  const looked = await procedure.look(deps, one, wish)
+  return looked.kind === 'absent' ? null : settleLooked(task, looked)
 }
 
 /** Whom it was about is gone, and with it every trace. */
@@ -29,30 +25,31 @@ function nowhere(error: unknown): Looked {
   return { kind: 'unknowable', why: describe(error.failure) }
 }
 
-async function found(errand: Errand, { how, messageId }: Extract<Looked, { kind: 'found' }>): Promise<Delivered> {
+async function settleLooked(task: Task, looked: Exclude<Looked, { kind: 'absent' }>): Promise<Outcome> {
+  if (looked.kind === 'unknowable') return settle(task, { happening: 'unknowable', why: looked.why })
+  const { how, messageId } = looked
   const step = { happening: 'found', why: `no answer came, but ${how}`, evidence: { found: how } } as const
-  const status = await errand.deps.outbox.settle(errand.one, messageId === undefined ? step : { ...step, messageId })
-  if (status !== null) await refresh(errand, null)
-  return came(status)
+  const status = await task.deps.outbox.settle(task.one, messageId === undefined ? step : { ...step, messageId })
+  if (status !== null) await refresh(task, null)
+  return outcomeOf(status)
 }
 
-async function absent(errand: Errand): Promise<Delivered> {
-  const { deps, one, craft } = errand
+async function absent(task: Task): Promise<Outcome> {
+  const { deps, one, procedure } = task
   const looks = (one.evidence.looks ?? 0) + 1
-  if (!craft.idempotent && looks < looksNeeded) {
-    const dueAt = deps.now() + craft.restMs(deps.verifyAfterMs)
+  if (!procedure.idempotent && looks < looksNeeded) {
     const why = 'it is not there; it is looked for once more'
-    return came(await deps.outbox.settle(one, { happening: 'unanswered', why, evidence: { looks }, dueAt }))
+    return settle(task, { happening: 'unanswered', why, evidence: { looks }, dueAt: deps.now() + restMs(task) })
   }
-  const doubt = whyNotAgain(errand)
-  if (doubt !== null) return came(await deps.outbox.settle(one, { happening: 'unknowable', why: doubt }))
-  return came(await deps.outbox.settle(one, { happening: 'absent', why: 'it is not there: it goes once more' }))
+  const doubt = whyNotAgain(task)
+  if (doubt !== null) return settle(task, { happening: 'unknowable', why: doubt })
+  return settle(task, { happening: 'absent', why: 'it is not there: it goes once more' })
 }
 
 /** Null: it may go once more. */
-function whyNotAgain({ deps, one, craft }: Errand): string | null {
+function whyNotAgain({ deps, one, procedure }: Task): string | null {
   if (one.attempts >= mostSendings) return `it was sent ${one.attempts} times, and no readable answer came`
-  if (craft.idempotent) return null
+  if (procedure.idempotent) return null
   // A process that was only stopped goes on where it was: it might send after all.
   if (one.evidence.sender === 'silent') return 'it is not there, but the process that was to send it may still live'
   return deps.resendReplies ? null : 'it is not there, and replies are not sent again by themselves (resend_replies)'

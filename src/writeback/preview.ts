@@ -13,9 +13,10 @@ import { type EpochMs, moment, rfc3339 } from '../core/time.ts'
 import { aboutWhat, laneOf, type Wish } from '../core/wish.ts'
 import { fieldsOf } from '../streams/row.ts'
 import { visitors } from '../streams/visitors.ts'
-import type { Guarded, WritebackDeps } from './deps.ts'
+import type { WritebackDeps } from './deps.ts'
+import { procedures } from './operations/catalog.ts'
 import { conversationPath } from './operations/conversation.ts'
-import { crafts } from './operations/crafts.ts'
+import type { Cleared, Guarded } from './operations/procedure.ts'
 
 /** A line of an import that has no mistake. */
 export type Wished = { readonly line: number; readonly wish: Wish }
@@ -115,7 +116,7 @@ async function told(deps: PreviewDeps, wish: Wish, seen: Seen | null, known: Rea
 async function guarded(deps: PreviewDeps, wish: Wish, seen: Seen | null): Promise<Guarded> {
   const { operation, expect } = wish
   if (expect === null && (operation === 'message' || operation === 'note')) return { go: true, body: {}, before: {} }
-  return crafts[operation].guard(deps, asQueued(wish, seen, deps.now()), wish)
+  return procedures[operation].guard(deps, asQueued(wish, seen, deps.now()), wish)
 }
 
 function asQueued(wish: Wish, seen: Seen | null, now: EpochMs): Writeback {
@@ -151,10 +152,7 @@ function handledDetail(is: boolean, wanted: boolean): Told {
   return { would: 'change', detail: `${name(is)} → ${name(wanted)}` }
 }
 
-function visitorDetail(
-  wanted: Extract<Wish, { operation: 'visitor' }>['payload'],
-  before: Extract<Guarded, { go: true }>['before'],
-): Told {
+function visitorDetail(wanted: Extract<Wish, { operation: 'visitor' }>['payload'], before: Cleared['before']): Told {
   const of = (field: 'name' | 'email') => {
     const [will, is] = [wanted[field], before[field] ?? null]
     if (will === undefined) return { changes: false, text: `${field} kept` }

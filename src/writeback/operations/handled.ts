@@ -1,15 +1,15 @@
 /** Marks a conversation handled, or reopens it. */
 import type { Answer } from '../../core/call.ts'
 import { fieldsOf } from '../../streams/row.ts'
-import type { Craft } from '../deps.ts'
 import { newsSince, seenBy } from '../expectation.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
+import type { Procedure } from './procedure.ts'
 
-export const handled: Craft<'handled'> = {
+export const handled: Procedure<'handled'> = {
   method: 'POST',
   path: (_project, id) => `${conversationPath(id)}/handled`,
   idempotent: true,
-  restMs: (verifyAfterMs) => verifyAfterMs / 10,
+  rest: 0.1,
   guard: async (deps, one, wish) => {
     const wanted = wish.payload.handled
     // "Answer, then close": without the answer the customer would be left with nothing.

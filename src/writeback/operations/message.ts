@@ -8,19 +8,20 @@ import { moment, rfc3339, type Seconds } from '../../core/time.ts'
 import type { Payload } from '../../core/wish.ts'
 import { messages } from '../../streams/messages.ts'
 import { fieldsOf } from '../../streams/row.ts'
-import type { Craft, WritebackDeps } from '../deps.ts'
+import type { WritebackDeps } from '../deps.ts'
 import { newsSince, seenBy } from '../expectation.ts'
 import { readTalk, type Said } from '../talk.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
+import type { Procedure } from './procedure.ts'
 
 /** The clocks of a service's machines may differ by as much. */
 const slack: Seconds = 60
 
-export const message: Craft<'message'> = {
+export const message: Procedure<'message'> = {
   method: 'POST',
   path: (_project, id) => `${conversationPath(id)}/messages`,
   idempotent: false,
-  restMs: (verifyAfterMs) => verifyAfterMs,
+  rest: 1,
   guard: async (deps, one, { payload, expect }) => {
     const shown = moment(one.seen?.last_message_at)
     const conversation =

@@ -6,7 +6,8 @@ import type { Failure } from '../../core/failure.ts'
 import type { Step, Writeback } from '../../core/outbox.ts'
 import type { Json } from '../../core/row.ts'
 import { visitors } from '../../streams/visitors.ts'
-import type { Craft, WritebackDeps } from '../deps.ts'
+import type { WritebackDeps } from '../deps.ts'
+import type { Procedure } from './procedure.ts'
 import { expectedElsewhere } from './visitor-conversation.ts'
 
 /** What was accepted, and what a refusal asked for. */
@@ -16,12 +17,12 @@ const [accepted, asked] = ['writebacks.note_field', 'writebacks.note_field_asked
 const usual = ['content', 'note', 'text', 'body', 'message']
 const most = 8
 
-export const note: Craft<'note'> = {
+export const note: Procedure<'note'> = {
   method: 'POST',
   path: (project, id) => `${visitors.one(project, id)}/notes`,
   idempotent: false,
   // There is nothing to wait for.
-  restMs: () => 0,
+  rest: 0,
   guard: async (deps, one, { payload, expect }) => {
     const why = await expectedElsewhere(deps, one, expect)
     if (why !== null) return { go: false, happening: 'overtaken', why }
