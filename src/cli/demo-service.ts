@@ -1,6 +1,6 @@
 /** The service of the demo: a small world in a service double, and what happens in it between the two passes. */
 import { rfc3339 } from '../core/time.ts'
-import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 
 /** Few enough for the usual rate limit to let the first pass through in some seconds. */
 const size = {
@@ -12,7 +12,9 @@ const size = {
   days: 10,
 } as const
 
-export function startService(now: number): Promise<Sandbox> {
+export async function startService(now: number): Promise<Sandbox> {
+  // Loaded here, so that no other command waits for it.
+  const { startSandbox } = await import('../sandbox/sandbox.ts')
   return startSandbox({
     seed: 2,
     size,

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { rfc3339 } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { SandboxOptions } from '../sandbox/options.ts'
-import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import { allowed, switchesWith, switchNames, switchTable } from '../sandbox/switches.ts'
 import type { Range, Size } from '../sandbox/world.ts'
 
@@ -66,7 +66,10 @@ async function run(flags: Flags): Promise<void> {
 
 async function started(flags: Flags): Promise<Sandbox> {
   try {
-    return await startSandbox(optionsFrom(flags))
+    const options = optionsFrom(flags)
+    // Loaded here, so that no other command waits for it.
+    const { startSandbox } = await import('../sandbox/sandbox.ts')
+    return await startSandbox(options)
   } catch (error) {
     const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
     if (!taken && !(error instanceof RangeError)) throw error
