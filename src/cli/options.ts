@@ -6,6 +6,9 @@ import { streamNames } from '../core/row.ts'
 
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
 export const projectOption = () => new Option('--project <name>', 'only this project of deskmirror.yaml')
+/** Of a command that is about one project. */
+export const oneProjectOption = () =>
+  new Option('--project <name>', 'which project; needed where deskmirror.yaml has several')
 export const quietOption = () => new Option('--quiet', 'no progress and no log, only the answer and errors')
 export const streamsOption = () => new Option('--streams <a,b>', 'only these streams').argParser(streamList)
 

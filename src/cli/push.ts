@@ -21,7 +21,8 @@ type Options = {
 }
 
 const examples = `
-Looks at each target before it writes, and waits for what must be verified. Beside a worker it takes part in the same work.
+Looks at each target before it writes, and waits for replies that got no answer, to look whether they
+arrived. Beside a worker it takes part in the same work.
 Ctrl-C begins nothing new and sees those under way to their end; the next push, or the worker, goes on from there. Twice
 ends at once: what became of those under way is found out by the next push.
 

@@ -3,14 +3,14 @@ import { Command, InvalidArgumentError } from 'commander'
 import { stringifyJson } from '../core/json.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
 import { type Answer, give, theOne } from './answer.ts'
-import { jsonOption, projectOption, wholeNumber } from './options.ts'
+import { jsonOption, oneProjectOption, wholeNumber } from './options.ts'
 import type { Shell } from './shell.ts'
 
 type Options = {
   readonly email?: string
   readonly name?: string
   readonly company?: string
-  readonly metadata: readonly (readonly [string, string])[]
+  readonly metadata?: readonly (readonly [string, string])[]
   readonly ttl: Seconds
   readonly project?: string
   readonly json?: true
@@ -20,6 +20,8 @@ const examples = `
 For the server that renders a page with the widget: the key stays there, the browser gets the token. Standard output is
 the token, on a line by itself; it is written nowhere else. It expires by itself after --ttl seconds. Mint a fresh one when
 the visitor does something significant, or when the session runs beyond ten minutes.
+
+It is asked for at DESKMIRROR_WIDGET_URL; without that, where the API is (the base URL without its version).
 
 Examples:
   $ deskmirror token --email ada@example.com --name "Ada Lovelace" --company "Analytical Engines"
@@ -34,9 +36,9 @@ export function tokenCommand(shell: Shell): Command {
     .option('--email <email>', "the visitor's email address")
     .option('--name <name>', "the visitor's name")
     .option('--company <company>', "the visitor's company")
-    .option('--metadata <key=value>', 'something about the session; may be repeated', pair, [])
+    .option('--metadata <key=value>', 'something about the session; may be repeated', pair)
     .option('--ttl <seconds>', 'how long the token lives', lifetime, 600)
-    .addOption(projectOption())
+    .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
     .action((options: Options) => give(shell, options.json === true, () => token(shell, options)))
@@ -55,7 +57,7 @@ async function token(shell: Shell, options: Options): Promise<Answer> {
     ...(company === undefined ? {} : { company }),
   }
   const { mintWidgetToken } = await shell.work()
-  const session = { visitor, metadata: Object.fromEntries(metadata), ttl }
+  const session = { visitor, metadata: Object.fromEntries(metadata ?? []), ttl }
   const minted = await mintWidgetToken(config, project, session, { signal, log })
   const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)
   // Integers beyond 2^53 are none of a token's.
@@ -68,7 +70,7 @@ async function token(shell: Shell, options: Options): Promise<Answer> {
 }
 
 /** `k=` is an empty text; what comes after the first `=` is the value. */
-function pair(text: string, before: Options['metadata']): Options['metadata'] {
+function pair(text: string, before: Options['metadata'] = []): Options['metadata'] {
   const at = text.indexOf('=')
   if (at < 1) throw new InvalidArgumentError('Write key=value.')
   return [...before, [text.slice(0, at), text.slice(at + 1)]]

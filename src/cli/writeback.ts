@@ -9,7 +9,7 @@ import { showCommand } from './writeback/show.ts'
 
 const examples = `
 What is queued is sent by \`deskmirror push\`, or by a worker that runs: in order for each conversation and each visitor,
-within the rate, and never twice.
+within the rate, and once. docs/write-backs.md says what is promised, and what is not.
 
 Examples:
   $ deskmirror writeback add handled --conversation 7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f

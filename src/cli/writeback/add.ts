@@ -8,7 +8,7 @@ import { type Typed, typedIn } from '../../core/typed.ts'
 import { UserError } from '../../core/user-error.ts'
 import { readWish, tooLate, type Wish } from '../../core/wish.ts'
 import { type Answer, give, theOne } from '../answer.ts'
-import { jsonOption, projectOption, quietOption } from '../options.ts'
+import { jsonOption, oneProjectOption, quietOption } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { expiresOption, expiryAt } from './expiry.ts'
 import { outlookLines } from './outlook.ts'
@@ -32,15 +32,24 @@ type Options = {
   readonly json?: true
 }
 
-const help = `
-Examples:
-  $ deskmirror writeback add message --conversation ID --sender-name Ann --content "We have found it."
-  $ deskmirror writeback add message --conversation ID --sender-name Ann --content - < reply.txt
-  $ deskmirror writeback add handled --conversation ID                     marks it handled
-  $ deskmirror writeback add handled --conversation ID --handled false     reopens it
-  $ deskmirror writeback add note --visitor ID --content "Asked for an invoice."
-  $ deskmirror writeback add visitor --visitor ID --name "Ada Lovelace" --clear-email
+const examples: Readonly<Record<Wish['operation'], readonly string[]>> = {
+  message: [
+    'message --conversation ID --sender-name Ann --content "We have found it."',
+    'message --conversation ID --sender-name Ann --content - < reply.txt',
+  ],
+  handled: [
+    'handled --conversation ID                     marks it handled',
+    'handled --conversation ID --handled false     reopens it',
+  ],
+  note: ['note --visitor ID --content "Asked for an invoice."'],
+  visitor: ['visitor --visitor ID --name "Ada Lovelace" --clear-email'],
+}
 
+const help = (shown: readonly string[]) => `
+Examples:
+${shown.map((call) => `  $ deskmirror writeback add ${call}`).join('\n')}
+
+It is sent by \`deskmirror push\`, or by a worker that runs.
 Standard output is the id of what was queued, on a line by itself.
 Exit code: 0 queued, or its --ref was queued before · 1 failed, trying again may help · 2 a person must change something`
 
@@ -48,27 +57,27 @@ export function addCommand(shell: Shell): Command {
   const command = new Command('add')
     .summary('queue one write-back')
     .description('Queues one write-back. `deskmirror writeback add <operation> --help` shows its options.')
-    .addHelpText('after', help)
+    .addHelpText('after', help(Object.values(examples).flat()))
   for (const operation of operations(shell)) command.addCommand(operation)
   return command
 }
 
 function operations(shell: Shell): Command[] {
-  const conversation = () => new Option('--conversation <id>', 'the conversation that it is about')
-  const visitor = () => new Option('--visitor <id>', 'the visitor that it is about')
-  const content = () => new Option('--content <text>', 'what to say; - reads it from standard input')
+  const conversation = () => new Option('--conversation <id>', 'the conversation that it is about (required)')
+  const visitor = () => new Option('--visitor <id>', 'the visitor that it is about (required)')
+  const content = () => new Option('--content <text>', 'what to say; - reads it from standard input (required)')
   return [
     operation(shell, 'message', 'a reply to the visitor of a conversation; it reopens the conversation', [
       conversation(),
       content(),
-      new Option('--sender-name <name>', 'the name that the visitor sees'),
+      new Option('--sender-name <name>', 'the name that the visitor sees (required)'),
     ]),
     operation(shell, 'handled', 'mark a conversation handled, or reopen it', [
       conversation(),
       new Option('--handled <true|false>', 'false reopens it').argParser(truth).default(true),
     ]),
     operation(shell, 'note', 'an internal note to a visitor', [visitor(), content()]),
-    operation(shell, 'visitor', 'correct the name or the email of a visitor; what is left out is kept', [
+    operation(shell, 'visitor', 'correct the name of a visitor, the email, or both; what is left out is kept', [
       visitor(),
       new Option('--name <name>', 'the new name'),
       new Option('--clear-name', 'no name any more').conflicts('name'),
@@ -79,23 +88,27 @@ function operations(shell: Shell): Command[] {
 }
 
 function operation(shell: Shell, name: Wish['operation'], description: string, own: readonly Option[]): Command {
-  const command = new Command(name).description(description)
+  const command = new Command(name).summary(description).description(sentence(description))
   const common = [
     new Option('--ref <key>', 'your own key: the same one is never queued twice'),
     new Option(
       '--expect <message>',
       'the last message that you saw, its id or its time: not sent if a visitor wrote since',
     ),
-    new Option('--expires-at <time>', 'not to be sent after, for example 2026-01-31T18:00:00Z').conflicts('expires'),
+    new Option('--expires-at <time>', 'not to be sent after it, for example 2026-01-31T18:00:00Z').conflicts('expires'),
     expiresOption(),
-    projectOption(),
+    oneProjectOption(),
     quietOption(),
     jsonOption(),
   ]
   for (const option of [...own, ...common]) command.addOption(option)
   return command
-    .addHelpText('after', help)
+    .addHelpText('after', help(examples[name]))
     .action((options: Options) => give(shell, options.json === true, () => add(shell, name, options)))
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
 function truth(text: string): boolean {

@@ -7,7 +7,7 @@ import { type Typed, typedIn } from '../../core/typed.ts'
 import { UserError } from '../../core/user-error.ts'
 import { type Answer, give, theOne } from '../answer.ts'
 import type { ExitCode } from '../exit.ts'
-import { jsonOption, projectOption } from '../options.ts'
+import { jsonOption, oneProjectOption } from '../options.ts'
 import { count } from '../readable.ts'
 import type { Shell } from '../shell.ts'
 import { statusOption } from './list.ts'
@@ -32,7 +32,9 @@ Exit code: 0 done · 1 failed, trying again may help · 2 a person must change s
 export function approveCommand(shell: Shell): Command {
   return command(shell, 'approve', 'approved')
     .summary('queue drafts for sending')
-    .description('Queues drafts for sending: imports over the size that the configuration allows wait for it.')
+    .description(
+      'Queues drafts for sending. Imports of more rows than approve_over in the configuration begin as drafts.',
+    )
     .option('--batch <name>', 'all drafts of this import')
     .option('--all', 'all drafts')
     .addHelpText(
@@ -53,7 +55,8 @@ export function cancelCommand(shell: Shell): Command {
     .option('--all', 'everything that is queued, or waits for approval')
     .addHelpText(
       'after',
-      `${about}
+      `${about}One that is sending may have left already, and is not stopped.
+
 Examples:
   $ deskmirror writeback cancel 0199a3f2-51c4
   $ deskmirror writeback cancel --batch replies-0123456789ab
@@ -89,7 +92,7 @@ export function resolveCommand(shell: Shell): Command {
     .addOption(new Option('--lost', 'it is not there: it becomes failed').conflicts('arrived'))
     .addHelpText(
       'after',
-      `${about}A lost one is not sent again by itself: \`deskmirror writeback retry ID\` does that.
+      `${about}Look in the app whether the reply or the note is there. A lost one is not sent again by itself: \`deskmirror writeback retry ID\` does that.
 
 Examples:
   $ deskmirror writeback list --status uncertain
@@ -102,7 +105,7 @@ ${exits}`,
 function command(shell: Shell, name: string, decision: Decision | 'resolved'): Command {
   return new Command(name)
     .argument('[ids...]', 'their ids, or how those begin')
-    .addOption(projectOption())
+    .addOption(oneProjectOption())
     .addOption(jsonOption())
     .action((ids: readonly string[], options: Options) =>
       give(shell, options.json === true, () => decide(shell, decision, ids, options)),

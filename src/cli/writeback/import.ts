@@ -7,7 +7,7 @@ import { typedIn } from '../../core/typed.ts'
 import type { Format } from '../../imports/lines.ts'
 import { type Answer, give, theOne } from '../answer.ts'
 import type { Display } from '../display.ts'
-import { jsonOption, projectOption, quietOption, wholeNumber } from '../options.ts'
+import { jsonOption, oneProjectOption, quietOption, wholeNumber } from '../options.ts'
 import { budgetText } from '../progress.ts'
 import { plural } from '../readable.ts'
 import type { Shell } from '../shell.ts'
@@ -31,9 +31,11 @@ A line is one write-back, as JSON or as CSV with a header:
   {"operation":"handled","conversation_id":"…","handled":true}
   {"operation":"note","visitor_id":"…","content":"…"}
   {"operation":"visitor","visitor_id":"…","name":"…","email":"…"}     a field left out is kept, null clears it
-Optional in each: ref (your own key, never queued twice), expect (the last message that you saw), expires_at.
+Optional in each: ref (your own key, never queued twice), expect (the last message that you saw), expires_at (--expires is
+for lines without one). In CSV the first line names these fields, in any order.
 
-All lines are checked before one is queued. The same file twice queues nothing twice.
+All lines are checked before one is queued. The same file twice queues nothing twice; Ctrl-C before the end
+queues nothing. What is queued is sent by \`deskmirror push\`, or by a worker that runs.
 
 Examples:
   $ deskmirror writeback import replies.csv --dry-run
@@ -56,7 +58,7 @@ export function importCommand(shell: Shell): Command {
     .addOption(expiresOption())
     .option('--dry-run', 'queue nothing, and show what would change in the records as they are now')
     .option('--limit <n>', 'of a dry run: how many lines to look at in the service', atMost, 200)
-    .addOption(projectOption())
+    .addOption(oneProjectOption())
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)

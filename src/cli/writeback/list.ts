@@ -7,7 +7,7 @@ import type { EpochMs } from '../../core/time.ts'
 import { aboutWhat, type Operation, operations, type Wish } from '../../core/wish.ts'
 import { csvHead, csvRow } from '../../imports/csv.ts'
 import { type Answer, give, theOne } from '../answer.ts'
-import { jsonOption, projectOption, wholeNumber } from '../options.ts'
+import { jsonOption, oneProjectOption, wholeNumber } from '../options.ts'
 import { countsOf, namelessLines } from '../push.ts'
 import { ago, count } from '../readable.ts'
 import type { Shell } from '../shell.ts'
@@ -43,13 +43,15 @@ export function listCommand(shell: Shell): Command {
     .summary('list write-backs, in the order of the queue')
     .description('Lists write-backs in the order of the queue, and counts those that fit by status.')
     .addOption(statusOption())
-    .addOption(new Option('--operation <a,b>', 'only these operations').argParser(listOf(operations)))
+    .addOption(
+      new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(listOf(operations)),
+    )
     .option('--batch <name>', 'only those of this import')
     .option('--target <id>', 'only those about this conversation or visitor')
     .option('--limit <n>', 'how many to list (all are counted)', wholeNumber, 100)
-    .option('--newest', 'the newest first, instead of the order of the queue')
+    .option('--newest', 'the newest first, instead of the order of the queue (not with --csv)')
     .addOption(new Option('--csv', 'all that fit, as CSV that can be imported again').conflicts(['json', 'newest']))
-    .addOption(projectOption())
+    .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
     .action((options: Options) => give(shell, options.json === true, () => list(shell, options)))

@@ -4,7 +4,7 @@ import type { QueueEvent } from '../../core/queue-desk.ts'
 import type { ShowReport } from '../../core/queue-report.ts'
 import { type Typed, typedIn } from '../../core/typed.ts'
 import { type Answer, give, theOne } from '../answer.ts'
-import { jsonOption, projectOption } from '../options.ts'
+import { jsonOption, oneProjectOption } from '../options.ts'
 import { plural, printable } from '../readable.ts'
 import type { Shell } from '../shell.ts'
 import { aligned } from '../table.ts'
@@ -26,7 +26,7 @@ export function showCommand(shell: Shell): Command {
     .summary('show one write-back, and what happened to it')
     .description('Shows all that is known of one write-back, what happened to it, and what it waits for.')
     .argument('<id>', 'its id, or how that begins')
-    .addOption(projectOption())
+    .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
     .action((id: string, options: Options) => give(shell, options.json === true, () => show(shell, id, options)))
