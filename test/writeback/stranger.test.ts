@@ -33,6 +33,15 @@ describe('a reply whose answer was lost goes out once', () => {
     expect(service.done()).toHaveLength(1)
   })
 
+  test('where conversations go by another clock than messages', async () => {
+    const service = await startStranger({ aheadMs: 3_600_000, write: firstAnswerLost })
+    const o = await queueTo(service)
+    await o.queue(reply('Once.'))
+    await o.push()
+    expect(service.done()).toHaveLength(1)
+    expect(await o.statuses()).toEqual(['succeeded'])
+  })
+
   test('where some texts are shown as they were sent, and others are not', async () => {
     const service = await startStranger({
       kept: (content) => content.replaceAll('&', '&amp;'),

@@ -35,6 +35,8 @@ export type Quirks = {
   readonly replyKind: string
   /** How it keeps a visitor's name or address. */
   readonly keptField: (text: string) => string
+  /** So far is the clock of the conversations ahead of that of the messages. */
+  readonly aheadMs: number
   /** Messages show only so long after they were written. */
   readonly lagMs: number
   /** Every list of messages is answered so late. */
@@ -54,6 +56,7 @@ const usual: Quirks = {
   named: (senderName) => senderName,
   keptField: (text) => text,
   replyKind: 'utterance',
+  aheadMs: 0,
   lagMs: 0,
   listMs: 0,
   writeMs: 0,
@@ -97,7 +100,7 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
       },
       ...{
         createdAt: rfc(Date.now() - 600_000),
-        lastMessageAt: rfc(last?.ms ?? 0),
+        lastMessageAt: rfc((last?.ms ?? 0) + q.aheadMs),
         lastMessageSenderType: last?.senderType,
       },
       ...{ handledAt, waitingSince: null, assignedAgentId: null },

@@ -31,8 +31,7 @@ export const message: Procedure<'message'> = {
       if (why !== null) return { go: false, happening: 'overtaken', why }
     }
     const last = conversation === null ? shown : moment(fieldsOf(conversation.data)?.lastMessageAt)
-    const since = last === undefined ? null : last - slack
-    const { shown: there } = await readTalk(deps, one.target, since)
+    const { there, since } = await readRecent(deps, one.target, last === undefined ? null : last - slack)
     const before = { ids: there.map(({ id }) => id), ...(since === null ? {} : { since: rfc3339(since) }) }
     return { go: true, body: { content: payload.content, senderName: payload.sender_name }, before }
   },
@@ -53,6 +52,13 @@ export const message: Procedure<'message'> = {
   refresh: (deps, one) => refreshConversation(deps, one.target),
   recognize: async (deps, one, { payload }, answer) =>
     (await storeAnswer(deps, one, answer)) ?? (await findAnswered(deps, one, payload)),
+}
+
+/** Where nothing shows from its last message on, that time is not by the clock of the messages: then all are read. */
+async function readRecent(deps: WritebackDeps, conversation: string, since: Seconds | null) {
+  const { shown } = await readTalk(deps, conversation, since)
+  if (shown.length > 0 || since === null) return { there: shown, since }
+  return { there: (await readTalk(deps, conversation, null)).shown, since: null }
 }
 
 /** What is in the conversation that was not there before it left, and is no proof of another one. */
