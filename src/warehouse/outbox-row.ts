@@ -1,5 +1,6 @@
 /** A row of `writebacks` as the database holds it, and the values in it. */
 import type { RawBuilder } from 'kysely'
+import { z } from 'zod'
 import type { DatabaseKind } from '../../schema/portable.ts'
 import { stringifyJson } from '../core/json.ts'
 import type { Evidence, Seen, Writeback } from '../core/outbox.ts'
@@ -73,6 +74,34 @@ export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuild
   return bound(kind, 'json', encodeJson(kind, stringifyJson(evidence as Json)))
 }
 
-export function decodeEvidence(kind: DatabaseKind, text: string | null): Evidence {
-  return text === null ? {} : JSON.parse(decodeJson(kind, text))
+const text = z.string()
+const shape = z
+  .looseObject({
+    before: z
+      .looseObject({
+        since: text,
+        ids: z.array(text),
+        handledAt: text.nullable(),
+        name: text.nullable(),
+        email: text.nullable(),
+      })
+      .partial(),
+    sender: z.enum(['ended', 'dead', 'silent']),
+    looks: z.number(),
+    tries: z.number(),
+    refusedFields: z.array(text),
+    firstRefusal: text,
+    status: z.number(),
+    found: text,
+  })
+  .partial()
+
+/** Somebody may have put anything there by SQL: that is as good as nothing. */
+export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evidence {
+  if (stored === null) return {}
+  try {
+    return shape.parse(JSON.parse(decodeJson(kind, stored))) as Evidence
+  } catch {
+    return {}
+  }
 }

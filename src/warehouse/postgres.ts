@@ -9,10 +9,12 @@ export const oids = { int8: 20, jsonb: 3802, json: 114, timestamptz: 1184, numer
 
 /** `2026-08-21 10:02:11.5+00`, as Postgres writes it, to `2026-08-21T10:02:11Z`. */
 export function readTime(text: string): string {
-  if (text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
+  if (text[4] === '-' && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
   // The session is set to UTC, but a pooler in between may not care: an offset of hours, or of hours and minutes.
   const at = Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
-  return rfc3339(Math.floor(at / 1000))
+  if (!Number.isNaN(at)) return rfc3339(Math.floor(at / 1000))
+  // `infinity`, and years that RFC 3339 cannot write.
+  return /^-|BC$/.test(text) ? '0001-01-01T00:00:00Z' : '9999-12-31T23:59:59Z'
 }
 
 /** Integers as numbers, beyond 2^53 as bigints. */

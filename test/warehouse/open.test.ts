@@ -182,6 +182,9 @@ test('times are read as UTC, whatever the server and the URL say', () => {
   expect(readTime('2026-08-21 10:02:11.5+00')).toBe('2026-08-21T10:02:11Z')
   expect(readTime('2026-08-21 10:02:11+02')).toBe('2026-08-21T08:02:11Z')
   expect(readTime('2026-08-21 10:02:11+05:30')).toBe('2026-08-21T04:32:11Z')
+  expect(readTime('infinity')).toBe('9999-12-31T23:59:59Z')
+  expect(readTime('10000-01-01 00:00:00+00')).toBe('9999-12-31T23:59:59Z')
+  expect(readTime('0044-03-15 00:00:00+00 BC')).toBe('0001-01-01T00:00:00Z')
   expect(splitUrl('postgres://h/d?schema=My%20desk&options=-c%20timezone%3DAsia/Tokyo')).toEqual({
     connectionString: 'postgres://h/d',
     options: '-c timezone=Asia/Tokyo -c timezone=UTC -c datestyle=ISO -c search_path="My\\ desk"',

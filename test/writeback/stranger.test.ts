@@ -167,11 +167,14 @@ for (const database of ['sqlite', 'postgres'] as const) {
         values ('note', '${ids.visitor}', '{"content":"x"}', ${values})`)
     await insert('owner', `'ann'`)
     await insert('ref', `'crm-1'`)
+    await insert('evidence', `'{"refusedFields":5}'`)
+    await insert('evidence', `'[]'`)
+    await insert('expires_at', database === 'postgres' ? `'infinity'` : `'9999-12-31T23:59:59Z'`)
     await o.push()
     await o.push()
     const statuses = (await o.all()).map(({ payload, status }) => `${payload.content} ${status}`)
     expect(statuses.filter((it) => it.endsWith('queued'))).toEqual([])
-    expect(service.done()).toHaveLength(2)
+    expect(service.done()).toHaveLength(5)
   })
 
   test(`a clock that was set back keeps nothing waiting for as long (${database})`, async () => {
