@@ -2,6 +2,7 @@
  * A process that spends as much of a shared budget as it gets, for the tests to start, stop and kill. Its one argument is
  * a `Task` as JSON. Each loss of the record is a line on standard output, and so is its first answer.
  */
+import { flushCompileCache } from 'node:module'
 import { createBudget } from '../../src/api/budget.ts'
 import { createClient } from '../../src/api/client.ts'
 import { openRedis } from '../../src/api/redis-cell.ts'
@@ -19,6 +20,9 @@ export type Task = {
   /** Whether the first process may begin at once. */
   readonly quiet: boolean
 }
+
+// The cache is written at the end of a process, and this one is killed before.
+flushCompileCache()
 
 const task: Task = JSON.parse(process.argv[2] ?? '')
 const budget = createBudget(

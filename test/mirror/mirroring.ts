@@ -11,7 +11,8 @@ import { secret } from '../../src/core/secret.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 
-export const unlimited = { requests: 1e9, windowMs: 60_000 }
+/** The window is short because a budget remembers what was asked within one, and hands it from request to request. */
+export const unlimited = { requests: 1e9, windowMs: 100 }
 
 export function projectOf(
   sandbox: Pick<Sandbox, 'projectId' | 'baseUrl' | 'widgetUrl' | 'key'>,
