@@ -1,21 +1,12 @@
 /** What the schedules fire, as jobs: a round announces its passes, and once a day the house is kept. */
-import type { Workplace } from '../src/compose/worker/workplace.ts'
-import type { ProjectConfig } from '../src/config.ts'
 import type { Ms } from '../src/core/time.ts'
-import type { Logger } from '../src/log.ts'
 import type { RunningJob } from './backends/backend.ts'
+import type { JobDeps } from './deps.ts'
 import { readTick, type Tick } from './queues.ts'
-import { type Announced, announcedBy } from './rounds.ts'
+import { announcedBy } from './rounds.ts'
 import type { Verdict } from './verdict.ts'
 
-export type ClockDeps = {
-  readonly workplace: Pick<Workplace, 'keepHouse'>
-  readonly project: (name: string) => ProjectConfig | undefined
-  readonly announce: (all: readonly Announced[]) => Promise<void>
-  readonly log: Logger
-}
-
-export async function workTick(job: RunningJob<unknown>, deps: ClockDeps): Promise<Verdict> {
+export async function workTick(job: RunningJob<unknown>, deps: JobDeps): Promise<Verdict> {
   const tick = readTick(job.data)
   if (tick === null) return { do: 'give up', why: 'the job does not say which round it is' }
   try {
@@ -38,7 +29,7 @@ export function afterFailure({ round }: Tick, why: string, sinceMs: Ms): Verdict
   return { do: 'again', afterMs: retryMs }
 }
 
-async function carryOut(tick: Tick, { workplace, project: find, announce, log }: ClockDeps): Promise<void> {
+async function carryOut(tick: Tick, { workplace, project: find, announce, log }: JobDeps): Promise<void> {
   if (tick.round === 'housekeeping') {
     const { runsForgotten, deliveriesForgotten } = await workplace.keepHouse()
     log.info({ event: 'house.kept', runs_forgotten: runsForgotten, deliveries_forgotten: deliveriesForgotten })

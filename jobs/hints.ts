@@ -1,30 +1,18 @@
 /** What webhooks have brought for a project, as a job: what is due is looked after, and what follows from it announced. */
 import type { HintsEnd } from '../src/compose/worker/deliveries.ts'
-import type { Workplace } from '../src/compose/worker/workplace.ts'
-import type { ProjectConfig } from '../src/config.ts'
 import { never } from '../src/core/never.ts'
-import type { Metrics } from '../src/http/metrics.ts'
 import type { Logger } from '../src/log.ts'
 import type { RunningJob } from './backends/backend.ts'
-import { type Hint, readHint } from './queues.ts'
-import { type Announced, announced, announcedBy } from './rounds.ts'
+import { dropped, type JobDeps } from './deps.ts'
+import { type Hint, hintQueue, readHint } from './queues.ts'
+import { announced, announcedBy } from './rounds.ts'
 import type { Verdict } from './verdict.ts'
 
-export type HintDeps = {
-  readonly workplace: Pick<Workplace, 'takeDeliveries' | 'children'>
-  readonly project: (name: string) => ProjectConfig | undefined
-  readonly announce: (all: readonly Announced[]) => Promise<void>
-  readonly metrics: Pick<Metrics, 'worked'>
-  readonly log: Logger
-  readonly stopping: AbortSignal
-}
-
-export async function workHint(job: RunningJob<unknown>, deps: HintDeps): Promise<Verdict> {
+export async function workHint(job: RunningJob<unknown>, deps: JobDeps): Promise<Verdict> {
   const hint = readHint(job.data)
   const project = hint === null ? undefined : deps.project(hint.project)
   if (hint === null || project === undefined) {
-    deps.log.info({ event: 'job.dropped', queue: 'hints', id: job.id, why: 'the configuration has no such project' })
-    return { do: 'done' }
+    return dropped(hintQueue, job, deps, 'project')
   }
   const startedAt = performance.now()
   const announce = async ({ lists }: { lists: boolean }) => {
@@ -34,7 +22,7 @@ export async function workHint(job: RunningJob<unknown>, deps: HintDeps): Promis
   const end = await deps.workplace.takeDeliveries(project, { signal: deps.stopping, announce })
   tell(deps.log, hint, end, Math.round(performance.now() - startedAt))
   const verdict = verdictOf(end)
-  deps.metrics.worked({ queue: 'hints', verdict: verdict.do })
+  deps.metrics.worked({ queue: hintQueue, verdict: verdict.do })
   return verdict
 }
 

@@ -1,39 +1,22 @@
 /** One portion of a pass, as a job: what became of it, and what is to be done next. */
 import type { PassEnd } from '../src/compose/worker/pass.ts'
-import type { Workplace } from '../src/compose/worker/workplace.ts'
 import type { ProjectConfig } from '../src/config.ts'
 import { never } from '../src/core/never.ts'
 import type { Ms } from '../src/core/time.ts'
-import type { Metrics } from '../src/http/metrics.ts'
-import type { Logger } from '../src/log.ts'
 import type { RunningJob } from './backends/backend.ts'
+import { dropped, type JobDeps } from './deps.ts'
 import { type Pass, type PassQueue, readPass } from './queues.ts'
-import { type Announced, announced, lists } from './rounds.ts'
+import { announced, lists } from './rounds.ts'
 import type { Verdict } from './verdict.ts'
-
-export type PassDeps = {
-  readonly workplace: Pick<Workplace, 'pass' | 'children'>
-  /** By its name; undefined: the configuration knows it no more. */
-  readonly project: (name: string) => ProjectConfig | undefined
-  readonly announce: (all: readonly Announced[]) => Promise<void>
-  readonly metrics: Pick<Metrics, 'passed' | 'worked'>
-  readonly log: Logger
-  readonly portionMs: Ms
-  /** The worker stops: the page in hand is the last one. */
-  readonly stopping: AbortSignal
-  /** 0 to below 1. */
-  readonly random: () => number
-}
 
 /** A stream that somebody else reads is asked for again for so long; then the next round is soon enough. */
 const busyForMs = 15 * 60_000
 
-export async function workPass(queue: PassQueue, job: RunningJob<unknown>, deps: PassDeps): Promise<Verdict> {
+export async function workPass(queue: PassQueue, job: RunningJob<unknown>, deps: JobDeps): Promise<Verdict> {
   const pass = readPass(job.data)
   const project = pass === null ? undefined : deps.project(pass.project)
   if (pass === null || project === undefined || !project.streams.includes(pass.stream)) {
-    deps.log.info({ event: 'job.dropped', queue, id: job.id, why: 'the configuration has no such project or stream' })
-    return { do: 'done' }
+    return dropped(queue, job, deps, 'project or stream')
   }
   const startedAt = performance.now()
   const end = await deps.workplace.pass(project, { ...pass, portionMs: deps.portionMs, signal: deps.stopping })
@@ -50,7 +33,7 @@ async function verdictOf(
   pass: Pass,
   project: ProjectConfig,
   end: PassEnd,
-  deps: PassDeps,
+  deps: JobDeps,
 ): Promise<Verdict> {
   switch (end.kind) {
     case 'done':
@@ -79,12 +62,12 @@ async function verdictOf(
 }
 
 /** What a list has found is read at once, also if the list itself has years to go. */
-async function announceChildren({ stream }: Pass, project: ProjectConfig, deps: PassDeps): Promise<void> {
+async function announceChildren({ stream }: Pass, project: ProjectConfig, deps: JobDeps): Promise<void> {
   if (!lists.includes(stream)) return
   await deps.announce(announced('passes', project, await deps.workplace.children(project)))
 }
 
-function tell({ metrics, log }: PassDeps, { project, stream, mode }: Pass, end: PassEnd, tookMs: Ms): void {
+function tell({ metrics, log }: JobDeps, { project, stream, mode }: Pass, end: PassEnd, tookMs: Ms): void {
   const what = { project, stream, mode, took_ms: tookMs }
   if (end.kind === 'done') {
     metrics.passed({ stream, mode, outcome: end.outcome, tookMs })

@@ -13,6 +13,7 @@ import type { JobQueue } from './backends/schedule.ts'
 import { boardOf } from './board.ts'
 import { type Caretaker, startCaretaker } from './caretaker.ts'
 import { workTick } from './clock.ts'
+import type { JobDeps } from './deps.ts'
 import { queueFolder } from './folder.ts'
 import { workHint } from './hints.ts'
 import { keeperOf } from './keeper.ts'
@@ -134,7 +135,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     })
     if (http !== null) opened.push(http.close)
 
-    const deps = {
+    const deps: JobDeps = {
       workplace,
       project,
       announce,

@@ -5,7 +5,7 @@ import type { QueueDesk } from '../core/queue-desk.ts'
 import type { ImportReport, PreviewReport } from '../core/queue-report.ts'
 import type { BudgetView } from '../core/report.ts'
 import { checkLines } from '../imports/check.ts'
-import { digestOf, type Import, type ImportOptions, importWishes, isOver, linesOf, rowsOf } from '../imports/import.ts'
+import { digestOf, type Import, type ImportOptions, importWishes, isOver, linesOf } from '../imports/import.ts'
 import type { Line } from '../imports/line.ts'
 import { spooled } from '../imports/spool.ts'
 import type { Logger } from '../log.ts'
@@ -82,10 +82,8 @@ export function previewImport(
     withQueue(config, project, async (desk, warehouse): Promise<PreviewReport> => {
       const batch = await desk.importedAs(digestOf(file))
       if (batch !== null) return { outcome: 'imported before', project: name, batch }
-      const checked = await checkLines(linesOf(file), Date.now())
-      const { mistaken, mistakes } = checked
+      const { good: rows, mistaken, mistakes } = await checkLines(linesOf(file), Date.now())
       if (mistaken > 0) return { outcome: 'mistaken', project: name, mistaken, mistakes }
-      const rows = rowsOf(checked)
       const wished = await firstOf(linesOf(file), options.limit)
       return {
         outcome: 'looked',

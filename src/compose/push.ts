@@ -4,10 +4,11 @@ import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
 import { typedIn } from '../core/typed.ts'
 import type { Logger } from '../log.ts'
 import { push } from '../writeback/push.ts'
+import { deniedNotices, heldNotices, namelessNotices } from './notices.ts'
 import { withBudgets } from './opened.ts'
 import { unsettled, withQueue } from './queue.ts'
 import { stoppedError, tellBudget, withService } from './service.ts'
-import { lanesAtOnce, namelessNotices, pushNotices, refuseReadOnly, writebackDeps } from './writebacks.ts'
+import { lanesAtOnce, refuseReadOnly, writebackDeps } from './writebacks.ts'
 
 export type PushOptions = {
   readonly signal: AbortSignal
@@ -38,7 +39,8 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         if (pushed.stopped !== null) throw stoppedError(project, pushed.stopped)
         const heldLanes = (await desk.heldLanes()).length
         const notices = [
-          ...pushNotices(pushed, typedIn(config.projects, project.name)),
+          ...heldNotices(pushed.held, typedIn(config.projects, project.name)),
+          ...deniedNotices(pushed.denied),
           ...namelessNotices(await warehouse.fleet.countNameless()),
         ]
         return {

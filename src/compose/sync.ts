@@ -26,9 +26,8 @@ export async function syncProject(config: Config, project: ProjectConfig, option
   const { mode, streams, signal, log } = options
   const startedAt = Date.now()
   return withWarehouse(config, async (warehouse) => {
-    const lock = await hold(warehouse, project, options)
-    const { synced, requests } = await withBudgets(config, warehouse, log, (budgets) =>
-      runUnder(lock, warehouse, budgets, project, {
+    const { synced, requests } = await withBudgets(config, warehouse, log, async (budgets) =>
+      runUnder(await hold(warehouse, project, options), warehouse, budgets, project, {
         mode,
         streams,
         signal,

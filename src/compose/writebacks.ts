@@ -1,14 +1,11 @@
 /** Write-backs with real parts: the queue in the warehouse, the service behind its budget. */
 import pRetry from 'p-retry'
 import type { ProjectConfig } from '../config.ts'
-import { describe } from '../core/failure.ts'
 import type { Outbox } from '../core/outbox.ts'
-import type { Typed } from '../core/typed.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { WritebackDeps } from '../writeback/deps.ts'
-import type { Pushed } from '../writeback/push.ts'
 import type { Service } from './service.ts'
 
 /** How many lanes one process works on side by side: enough to use up the writes of a key, answers of a second included. */
@@ -54,26 +51,4 @@ export function refuseReadOnly({ name, readOnly }: ProjectConfig): void {
     next: 'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or leave it out, where writing is meant',
     exitCode: 2,
   })
-}
-
-/** Why some were left in the queue, for a person. */
-export function pushNotices({ held, denied }: Pick<Pushed, 'held' | 'denied'>, typed: Typed): string[] {
-  const [list, push] = [typed('writeback list'), typed('push --despite-failures')]
-  const next = `; look at them with \`${list}\`, and go on with \`${push}\``
-  const batches = [...held.batches].map(
-    ([batch, why]) => `no more of ${batch ?? 'those without an import'} is sent: ${why}${next}`,
-  )
-  const lacking = new Set([...denied.values()].map((failure) => describe(failure)))
-  return [
-    ...(held.all === null ? [] : [`no more replies and notes are sent: ${held.all}${next}`]),
-    ...batches,
-    ...[...lacking].map((why) => `${[...denied.keys()].join(', ')} stay queued: ${why}`),
-  ]
-}
-
-/** With several projects nobody can tell whose they are. */
-export function namelessNotices(count: number): string[] {
-  if (count === 0) return []
-  const next = 'set their project_id, in writebacks and in writeback_events'
-  return [`${count} in the queue name no project (project_id is empty), and are sent by nobody: ${next}`]
 }

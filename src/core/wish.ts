@@ -78,7 +78,7 @@ const expect = z
   .unknown()
   .optional()
   .transform((value, context): string | null => {
-    const found = value == null ? null : seen(value)
+    const found = value == null ? null : toExpect(value)
     if (found !== undefined) return found
     context.addIssue({
       code: 'custom',
@@ -87,14 +87,14 @@ const expect = z
     return z.NEVER
   })
 
-function seen(value: unknown): string | undefined {
+function toExpect(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string') {
     return timeOf(value) ?? (isMessageId(String(value)) ? String(BigInt(value)) : undefined)
   }
   if (typeof value !== 'object' || value === null) return undefined
   const fields: Readonly<Record<string, unknown>> = { ...value }
   const named = fields.id ?? fields.created_at ?? fields.createdAt ?? fields.last_message_at ?? fields.lastMessageAt
-  return typeof named === 'object' ? undefined : seen(named)
+  return typeof named === 'object' ? undefined : toExpect(named)
 }
 
 /** As large as a database can hold it. */

@@ -1,13 +1,13 @@
 /** The first pass over an import: every line is checked before one is queued. */
 import type { Mistake } from '../core/queue-report.ts'
 import type { EpochMs } from '../core/time.ts'
-import { type Operation, tooLate } from '../core/wish.ts'
+import { tooLate } from '../core/wish.ts'
 import type { Line } from './line.ts'
 import { createRefLines, type RefLines } from './ref-lines.ts'
 
 export type Checked = {
   /** Lines without a mistake. */
-  readonly good: Readonly<Record<Operation, number>>
+  readonly good: number
   /** The first of them, in the file's order. */
   readonly mistakes: readonly Mistake[]
   /** How many lines have a mistake, those that are not in `mistakes` too. */
@@ -18,16 +18,14 @@ export type Checked = {
 const mostShown = 100
 
 export async function checkLines(lines: AsyncIterable<Line>, now: EpochMs): Promise<Checked> {
-  const good = { message: 0, handled: 0, visitor: 0, note: 0 }
-  const mistakes: Mistake[] = []
   const refs = createRefLines()
-  let mistaken = 0
+  const mistakes: Mistake[] = []
+  let [good, mistaken] = [0, 0]
   for await (const { line, read } of lines) {
     const why = read.ok ? [...repeatedRef(line, read.wish.ref, refs), ...tooLate(read.wish, now)] : read.why
-    if (read.ok && why.length === 0) good[read.wish.operation] += 1
-    if (why.length === 0) continue
-    mistaken += 1
-    if (mistakes.length < mostShown) mistakes.push({ line, why })
+    if (why.length === 0) good += 1
+    else mistaken += 1
+    if (why.length > 0 && mistakes.length < mostShown) mistakes.push({ line, why })
   }
   return { good, mistakes, mistaken }
 }

@@ -1,7 +1,7 @@
 /** An import, told as a story: every line is checked, then all are queued, or none. */
 import type { Enqueue, QueueDesk } from '../core/queue-desk.ts'
 import type { EpochMs } from '../core/time.ts'
-import type { Operation, Wish } from '../core/wish.ts'
+import type { Wish } from '../core/wish.ts'
 import { type Checked, checkLines } from './check.ts'
 import type { Line } from './line.ts'
 import { type Format, readLines } from './lines.ts'
@@ -46,9 +46,9 @@ export async function importWishes(desk: QueueDesk, given: Import, options: Impo
     now,
   )
   if (checked.mistaken > 0) return { kind: 'mistaken', checked }
-  const status = isOver(rowsOf(checked), approveOver) ? 'draft' : 'queued'
+  const status = isOver(checked.good, approveOver) ? 'draft' : 'queued'
   const batch = batchOf(given)
-  onQueueing(rowsOf(checked))
+  onQueueing(checked.good)
   const wishes = counted(wishesOf(given), (lines) => onProgress('queued', lines))
   const done = await desk.enqueue(portions(wishes), { status, batchId: batch, createdBy, expiresAt }, digestOf(given))
   if ('importedAs' in done) return { kind: 'imported before', batch: done.importedAs }
@@ -62,10 +62,6 @@ export function linesOf({ spooled, format }: Import): AsyncGenerator<Line> {
 /** Of a file that was checked. Where a line has a mistake all the same the file has changed, and its reading ends so. */
 async function* wishesOf(given: Import): AsyncGenerator<Wish> {
   for await (const { read } of linesOf(given)) if (read.ok) yield read.wish
-}
-
-export function rowsOf({ good }: Checked): number {
-  return Object.values<number>(good satisfies Record<Operation, number>).reduce((sum, count) => sum + count, 0)
 }
 
 export function isOver(rows: number, approveOver: number | null): boolean {

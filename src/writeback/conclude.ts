@@ -11,14 +11,14 @@ import { type Outcome, outcomeOf, restMs, type Task } from './task.ts'
 
 /** Throws CallFailed where the key is denied: nothing was done, and it is queued again. */
 export async function conclude(task: Task, cleared: Cleared, sent: Exclude<Attempted, string>): Promise<Outcome> {
-  const { deps, one } = task
+  const { deps, one, procedure } = task
   if ('answer' in sent) return accepted(task, cleared, sent.answer)
   const { failure } = sent
   const step = await stepFor(task, cleared, failure)
   const status = await deps.outbox.sent(one, step)
   if (failure.kind === 'denied') throw new CallFailed(failure)
   // Where there is nothing to look for, there is nothing to wait for.
-  if (status === 'sending' && restMs(task) === 0) {
+  if (status === 'sending' && procedure.rest === 0) {
     return outcomeOf(await deps.outbox.sent(one, { happening: 'unknowable', why: step.why }))
   }
   const isTrouble = failure.kind === 'throttled' || (failure.kind === 'transient' && !failure.left)

@@ -41,9 +41,7 @@ async function carry(task: Task): Promise<Outcome> {
   for (;;) {
     const guarded = await procedure.guard(deps, one, wish).catch(aboutNobody)
     if (!guarded.go) return settleUnsent(task, guarded)
-    // Behind it: a service so slow that looking takes longer than it is believed would never be sent anything.
-    const lookedAt = deps.now()
-    const attempted = await attempt(task, guarded, lookedAt)
+    const attempted = await attempt(task, guarded)
     if (attempted === 'lost') return letGo(task)
     if (attempted !== 'stale') return conclude(task, guarded, attempted)
   }

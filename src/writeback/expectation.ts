@@ -8,10 +8,10 @@ import type { WritebackDeps } from './deps.ts'
 import { readTalk, type Said, sideOf } from './talk.ts'
 
 /** What the person saw: the conversation up to this second, or up to this message. */
-export type Seen = { readonly at: Seconds } | { readonly id: string }
+export type SeenUpTo = { readonly at: Seconds } | { readonly id: string }
 
 /** What was said to be seen, else what the mirror showed, else all there was when it was queued. */
-export function seenBy(one: Writeback, expect: string | null, conversation: Answer): Seen {
+export function seenBy(one: Writeback, expect: string | null, conversation: Answer): SeenUpTo {
   const said = moment(expect)
   if (said !== undefined) return { at: said }
   if (expect !== null) return { id: expect }
@@ -27,7 +27,7 @@ export async function newsSince(
   deps: WritebackDeps,
   id: string,
   conversation: Answer,
-  seen: Seen,
+  seen: SeenUpTo,
 ): Promise<string | null> {
   const fields = fieldsOf(conversation.data)
   const last = moment(fields?.lastMessageAt)

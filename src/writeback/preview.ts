@@ -4,9 +4,7 @@
  */
 import pMap from 'p-map'
 import type { Answer, Get } from '../core/call.ts'
-import { CallFailed, describe, isRefusedByService } from '../core/failure.ts'
 import { parseJson } from '../core/json.ts'
-import { never } from '../core/never.ts'
 import type { Seen, Writeback } from '../core/outbox.ts'
 import type { Preview } from '../core/queue-report.ts'
 import { type EpochMs, moment, rfc3339 } from '../core/time.ts'
@@ -16,7 +14,8 @@ import { visitors } from '../streams/visitors.ts'
 import type { WritebackDeps } from './deps.ts'
 import { procedures } from './operations/catalog.ts'
 import { conversationPath } from './operations/conversation.ts'
-import type { Cleared, Guarded } from './operations/procedure.ts'
+import type { Guarded } from './operations/procedure.ts'
+import { type Told, tellFailure, tellGuarded } from './preview-told.ts'
 
 /** A line of an import that has no mistake. */
 export type Wished = { readonly line: number; readonly wish: Wish }
@@ -84,8 +83,6 @@ function seenIn(raw: string): Seen {
   return { last_message_at: text(fields?.lastMessageAt), name: text(fields?.name), email: text(fields?.email) }
 }
 
-type Told = Pick<Preview, 'would' | 'detail'>
-
 async function previewOf(
   deps: PreviewDeps,
   { line, wish }: Wished,
@@ -106,9 +103,9 @@ async function told(deps: PreviewDeps, wish: Wish, seen: Seen | null, known: Rea
     const isConversation = aboutWhat[wish.operation] === 'conversation'
     const path = isConversation ? conversationPath(target) : visitors.one(deps.project, target)
     const live = await deps.get(path, {}, 'fresh')
-    return describeGuarded(wish, live, await guarded(deps, wish, seen))
+    return tellGuarded(wish, live, await guarded(deps, wish, seen))
   } catch (error) {
-    return whyNot(wish, error)
+    return tellFailure(wish, error)
   }
 }
 
@@ -124,62 +121,6 @@ function asQueued(wish: Wish, seen: Seen | null, now: EpochMs): Writeback {
   const createdAt = rfc3339(Math.floor(now / 1000))
   const fresh = { status: 'queued', attempts: 0, batchId: null, evidence: {}, epoch: 0 } as const
   return { id: '', lane: '', operation, target, line: null, createdAt, expiresAt, seen, ...fresh }
-}
-
-function describeGuarded(wish: Wish, live: Answer, guard: Guarded): Told {
-  if (!guard.go) return { would: guard.happening === 'unfit' ? 'fail' : 'conflict', detail: guard.why }
-  const isHandled = typeof fieldsOf(live.data)?.handledAt === 'string'
-  switch (wish.operation) {
-    case 'handled':
-      return handledDetail(isHandled, wish.payload.handled)
-    case 'message': {
-      const { content, sender_name } = wish.payload
-      const detail = `a reply of ${characters(content)} as ${JSON.stringify(sender_name)}`
-      return { would: 'send', detail: isHandled ? `${detail}; handled → open` : detail }
-    }
-    case 'note':
-      return { would: 'send', detail: `a note of ${characters(wish.payload.content)}` }
-    case 'visitor':
-      return visitorDetail(wish.payload, guard.before)
-    default:
-      return never(wish)
-  }
-}
-
-function handledDetail(is: boolean, wanted: boolean): Told {
-  const name = (handled: boolean) => (handled ? 'handled' : 'open')
-  if (is === wanted) return { would: 'nothing', detail: `already ${name(is)}` }
-  return { would: 'change', detail: `${name(is)} → ${name(wanted)}` }
-}
-
-function visitorDetail(wanted: Extract<Wish, { operation: 'visitor' }>['payload'], before: Cleared['before']): Told {
-  const of = (field: 'name' | 'email') => {
-    const [will, is] = [wanted[field], before[field] ?? null]
-    if (will === undefined) return { changes: false, text: `${field} kept` }
-    const changes = will !== is
-    return { changes, text: changes ? `${field} ${quoted(is)} → ${quoted(will)}` : `${field} already ${quoted(is)}` }
-  }
-  const fields = [of('name'), of('email')]
-  const would = fields.some(({ changes }) => changes) ? 'change' : 'nothing'
-  return { would, detail: fields.map(({ text }) => text).join(', ') }
-}
-
-function quoted(value: string | null): string {
-  return value === null ? 'none' : JSON.stringify(value)
-}
-
-function characters(text: string): string {
-  return text.length === 1 ? '1 character' : `${text.length} characters`
-}
-
-function whyNot(wish: Wish, error: unknown): Told {
-  if (!(error instanceof CallFailed)) throw error
-  const { failure } = error
-  if (failure.kind === 'denied' && failure.scope !== null)
-    return { would: 'unknown', detail: `cannot be looked at: the key lacks the scope ${failure.scope}` }
-  if (failure.kind !== 'refused' || !isRefusedByService(failure)) throw error
-  if (failure.status !== 404) return { would: 'fail', detail: describe(failure) }
-  return { would: 'fail', detail: `no such ${aboutWhat[wish.operation]}` }
 }
 
 /** Lines are compared with the record as it is now, and not with what the lines above them do to it: so they are named. */

@@ -33,5 +33,5 @@ export async function settle({ deps, one }: Pick<Task, 'deps' | 'one'>, step: St
 
 /** How long it rests before it is looked for, where no answer comes. */
 export function restMs({ deps, procedure }: Task): Ms {
-  return Math.round(deps.verifyAfterMs * procedure.rest)
+  return Math.ceil(deps.verifyAfterMs * procedure.rest)
 }

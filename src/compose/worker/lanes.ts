@@ -2,15 +2,15 @@
 import type { ProjectConfig } from '../../config.ts'
 import { CallFailed, describe } from '../../core/failure.ts'
 import type { Ready } from '../../core/outbox.ts'
-import type { EpochMs, Ms } from '../../core/time.ts'
-import { typedFor } from '../../core/typed.ts'
+import type { Ms } from '../../core/time.ts'
 import type { Operation } from '../../core/wish.ts'
-import { fatesLookedAt, type Held, heldBack, partWithout, staysQueued } from '../../writeback/breaker.ts'
+import { partWithout, staysQueued } from '../../writeback/breaker.ts'
 import { workLane } from '../../writeback/lane.ts'
 import { outOfReach } from '../../writeback/scopes.ts'
-import { fingerprint } from '../budgets.ts'
+import { namelessNotices } from '../notices.ts'
 import { withService } from '../service.ts'
-import { lanesAtOnce, namelessNotices, pushNotices, writebackDeps } from '../writebacks.ts'
+import { lanesAtOnce, writebackDeps } from '../writebacks.ts'
+import { createBrakes } from './brakes.ts'
 import { type Means, serviceOptions } from './means.ts'
 import { type Paused, rest, restOf } from './rest.ts'
 
@@ -39,53 +39,26 @@ export type Lanes = {
 /** Announced at a time, of one project: the next ones are found when these are done. */
 const announcedAtOnce = 2 * lanesAtOnce
 
-/** A scope that the key lacks is asked for again after so long, or with another key. */
-const deniedForMs: Ms = 15 * 60_000
-
-type Denied = { readonly operations: readonly Operation[]; readonly key: string; readonly until: EpochMs }
-
 export function openLanes(means: Means): Lanes {
-  const { warehouse, log } = means
-  const denied = new Map<string, Denied>()
+  const { warehouse } = means
+  const brakes = createBrakes(means)
   const working = new Map<string, number>()
-  const told = new Map<string, string>()
+  const tellNameless = namelessTeller(means)
 
-  const lackingOf = (project: ProjectConfig): readonly Operation[] => {
-    const known = denied.get(project.projectId)
-    return known === undefined || known.key !== fingerprint(project) || known.until < Date.now() ? [] : known.operations
-  }
-  /** What is not to be sent just now; said once, until it is something else. */
-  const heldOf = async (project: ProjectConfig): Promise<Held> => {
-    const held = heldBack(await warehouse.outbox(project.projectId).lastFates(fatesLookedAt), Date.now())
-    const why = pushNotices({ held, denied: new Map() }, typedFor(project.name)).join(' ')
-    if (why !== '' && told.get(project.projectId) !== why)
-      log.warn({ event: 'writebacks.held', project: project.name, why })
-    told.set(project.projectId, why)
-    return held
-  }
-  let areNameless = false
-  /** Said once, until there are none. With a single project they may just have come, and are taken the next time. */
-  const tellNameless = async (are: boolean) => {
-    const [why] = are && !areNameless ? namelessNotices(await warehouse.fleet.countNameless()) : []
-    if (why !== undefined) log.warn({ event: 'writebacks.nameless', why })
-    areNameless = are
-  }
   const readyOf = async (project: ProjectConfig) => {
     if ((await restOf(means, project)).paused !== null) return []
-    const part = partWithout(await heldOf(project), lackingOf(project))
+    const { held, lacking } = await brakes.of(project)
+    const part = partWithout(held, lacking)
     const lanes = await warehouse.outbox(project.projectId).ready(Date.now(), announcedAtOnce, part)
     return lanes.map(({ lane }) => ({ project: project.name, lane }))
   }
   const workOne = async (project: ProjectConfig, ask: LaneAsk): Promise<LaneEnd> => {
     const { paused } = await restOf(means, project)
     if (paused !== null) return paused
-    const held = await heldOf(project)
-    const lacking = lackingOf(project)
+    const { held, lacking } = await brakes.of(project)
     return workFor(means, project, ask, {
       stays: (next) => staysQueued(held, lacking, next),
-      onLacking: (operations) => {
-        denied.set(project.projectId, { operations, key: fingerprint(project), until: Date.now() + deniedForMs })
-      },
+      onLacking: (operations) => brakes.noteLacking(project, operations),
     })
   }
 
@@ -105,6 +78,16 @@ export function openLanes(means: Means): Lanes {
       working.set(projectId, count + 1)
       return workOne(project, ask).finally(() => working.set(projectId, (working.get(projectId) ?? 1) - 1))
     },
+  }
+}
+
+/** Said once, until there are none. With a single project they may just have come, and are taken the next time. */
+function namelessTeller({ warehouse, log }: Means): (are: boolean) => Promise<void> {
+  let were = false
+  return async (are) => {
+    const [why] = are && !were ? namelessNotices(await warehouse.fleet.countNameless()) : []
+    if (why !== undefined) log.warn({ event: 'writebacks.nameless', why })
+    were = are
   }
 }
 

@@ -1,0 +1,29 @@
+/** What the worker hands to its jobs. */
+import type { Workplace } from '../src/compose/worker/workplace.ts'
+import type { ProjectConfig } from '../src/config.ts'
+import type { Ms } from '../src/core/time.ts'
+import type { Metrics } from '../src/http/metrics.ts'
+import type { Logger } from '../src/log.ts'
+import type { RunningJob } from './backends/backend.ts'
+import type { Announced } from './rounds.ts'
+import type { Verdict } from './verdict.ts'
+
+export type JobDeps = {
+  readonly workplace: Workplace
+  /** By its name; undefined: the configuration knows it no more. */
+  readonly project: (name: string) => ProjectConfig | undefined
+  readonly announce: (all: readonly Announced[]) => Promise<void>
+  readonly metrics: Metrics
+  readonly log: Logger
+  readonly portionMs: Ms
+  /** The worker stops: the page in hand is the last one. */
+  readonly stopping: AbortSignal
+  /** 0 to below 1. */
+  readonly random: () => number
+}
+
+/** A job about what the configuration has no more. */
+export function dropped(queue: string, { id }: RunningJob<unknown>, { log }: JobDeps, what: string): Verdict {
+  log.info({ event: 'job.dropped', queue, id, why: `the configuration has no such ${what}` })
+  return { do: 'done' }
+}

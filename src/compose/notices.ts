@@ -1,0 +1,27 @@
+/** Why write-backs were left in the queue: sentences for a person. */
+import { describe, type Failure } from '../core/failure.ts'
+import type { Typed } from '../core/typed.ts'
+import type { Operation } from '../core/wish.ts'
+import type { Held } from '../writeback/breaker.ts'
+
+export function heldNotices({ all, batches }: Held, typed: Typed): string[] {
+  const [list, push] = [typed('writeback list'), typed('push --despite-failures')]
+  const next = `; look at them with \`${list}\`, and go on with \`${push}\``
+  return [
+    ...(all === null ? [] : [`no more replies and notes are sent: ${all}${next}`]),
+    ...[...batches].map(([batch, why]) => `no more of ${batch ?? 'those without an import'} is sent: ${why}${next}`),
+  ]
+}
+
+/** What the key lacks the scopes for. */
+export function deniedNotices(denied: ReadonlyMap<Operation, Failure>): string[] {
+  const lacking = new Set([...denied.values()].map((failure) => describe(failure)))
+  return [...lacking].map((why) => `${[...denied.keys()].join(', ')} stay queued: ${why}`)
+}
+
+/** With several projects nobody can tell whose they are. */
+export function namelessNotices(count: number): string[] {
+  if (count === 0) return []
+  const next = 'set their project_id, in writebacks and in writeback_events'
+  return [`${count} in the queue name no project (project_id is empty), and are sent by nobody: ${next}`]
+}
