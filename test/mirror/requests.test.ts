@@ -25,7 +25,7 @@ async function mirrored(
 const open = (sandbox: Sandbox) =>
   [...sandbox.truth('conversations')].filter(({ row }) => (row as { handledAt: unknown }).handledAt === null).length
 
-const larger = { conversations: 900, visitors: 700, calls: 450, days: 12 }
+const larger = { conversations: 620, visitors: 410, calls: 250, days: 12 }
 
 test('a first sync uses at most 1.03 times the least requests there can be', async () => {
   await mirrored(larger, {}, async (place, sandbox) => {
