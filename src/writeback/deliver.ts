@@ -20,7 +20,11 @@ import { type Outcome, outcomeOf, settle, type Task } from './task.ts'
 /** Throws CallFailed where the key may not do this, or nobody serves this API: then it is as it was before. */
 export async function deliver(deps: WritebackDeps, one: Writeback): Promise<Outcome> {
   const read = readWish(one.line)
-  if (!read.ok) return settle({ deps, one }, { happening: 'unfit', why: read.why.join('; ') })
+  if (!read.ok) {
+    // Sent as what it was, and changed by hand since: nobody can tell what to look for.
+    const happening = one.status === 'sending' ? 'unknowable' : 'unfit'
+    return settle({ deps, one }, { happening, why: read.why.join('; ') })
+  }
   const task: Task = { deps, one, wish: read.wish, procedure: procedures[read.wish.operation] }
   try {
     return one.status === 'sending' ? await look(task) : await carry(task)

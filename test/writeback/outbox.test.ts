@@ -86,6 +86,18 @@ for (const database of ['sqlite', 'postgres'] as const) {
       expect(await o.statuses()).toEqual(['succeeded'])
       expect(done(o.sandbox)).toEqual([])
     })
+
+    test('leaves one to a person that was sent, and changed by hand into something that cannot be read', async () => {
+      const o = await outgoing({ database, mirrored: false })
+      const [id] = await o.queue(reply(o.conversation(0), 'Clear.'))
+      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const one = (await outbox.claim(id!, Date.now()))!
+      await outbox.leave(one, { before: {} }, Date.now(), Date.now())
+      await outbox.sent(one, { happening: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
+      await o.warehouse.query(`update writebacks set payload = '{"content": "x", "sender_name": "A\\nn"}'`)
+      await o.push()
+      expect(await o.statuses()).toEqual(['uncertain'])
+    })
   })
 }
 
