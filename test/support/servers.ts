@@ -21,7 +21,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('postgresUrl', server.url)
   project.provide('sharedFolder', folder)
   return async () => {
-    rmSync(folder, { recursive: true })
     await server.stop()
+    rmSync(folder, { recursive: true, force: true })
   }
 }
