@@ -12,8 +12,8 @@ import {
   take,
   throttle,
 } from '../core/budget.ts'
+import { forecast, view } from '../core/budget-outlook.ts'
 import type { BudgetStore } from '../core/budget-store.ts'
-import { forecast, view } from '../core/outlook.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 
 type Step<T> = (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly result: T }

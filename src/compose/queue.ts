@@ -1,7 +1,7 @@
 /** The queue of write-backs with real parts: what people put in, look up and decide. */
 import type { Config, ProjectConfig } from '../config.ts'
+import { writesLast } from '../core/budget-outlook.ts'
 import { type Decision, holding } from '../core/outbox-state.ts'
-import { writesLast } from '../core/outlook.ts'
 import type { Filter, QueueDesk, QueueEntry } from '../core/queue-desk.ts'
 import type { AddReport, ListReport, MoveReport, Outlook, ShowReport } from '../core/queue-report.ts'
 import type { Ms } from '../core/time.ts'

@@ -11,7 +11,7 @@ import {
   take,
   throttle,
 } from '../../src/core/budget.ts'
-import { forecast, view } from '../../src/core/outlook.ts'
+import { forecast, view } from '../../src/core/budget-outlook.ts'
 import { createDice, deadlineMs, run } from './world.ts'
 
 const windowMs = 60_000

@@ -10,9 +10,9 @@ import {
   take,
   throttle,
 } from '../../src/core/budget.ts'
+import { forecast, view } from '../../src/core/budget-outlook.ts'
 import { fromText, toText } from '../../src/core/budget-text.ts'
 import { close, doubt, open } from '../../src/core/closing.ts'
-import { forecast, view } from '../../src/core/outlook.ts'
 import { everyServer, limit, slidingLog, windowMs } from './servers.ts'
 import { type Burst, createDice, deadlineMs, most, run } from './world.ts'
 

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type BudgetPolicy, freshBudget, seed } from '../../src/core/budget.ts'
+import { view } from '../../src/core/budget-outlook.ts'
 import type { Lane } from '../../src/core/lane.ts'
-import { view } from '../../src/core/outlook.ts'
 import { everyServer, fixedWindow, limit, refusals, slidingLog, windowMs } from './servers.ts'
 import { type Burst, createDice, type Latency, most, run, within } from './world.ts'
 

@@ -14,9 +14,9 @@ import {
   throttle,
 } from '../../src/core/budget.ts'
 import type { BudgetCell } from '../../src/core/budget-cell.ts'
+import { view } from '../../src/core/budget-outlook.ts'
 import type { BudgetStore } from '../../src/core/budget-store.ts'
 import { lanes } from '../../src/core/lane.ts'
-import { view } from '../../src/core/outlook.ts'
 import { inVariable, keepers, neverUsed, overwrite, policy, storeOver } from './keepers.ts'
 
 const deadlineMs = 31_000
