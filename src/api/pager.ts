@@ -1,5 +1,6 @@
 /** Reads a list page by page: asks what the walk wants to know, and hands over what came. The walk is the only memory. */
 import type { Answer, Get, Query } from '../core/call.ts'
+import { doubtOf, settled } from '../core/doubt.ts'
 import type { Page } from '../core/evidence.ts'
 import { CallFailed } from '../core/failure.ts'
 import { type Knowledge, lessons } from '../core/knowledge.ts'
@@ -42,6 +43,7 @@ export async function* readList(get: Get, { list, known, ranges, lane }: Reading
   while (walk.now !== null) {
     const asked = ask(walk)
     const reply = await request(get, walk, asked, {}, lane)
+    if (reply.kind === 'page') walk = await withoutDoubt(get, walk, asked, reply.page, lane)
     const next = reply.kind === 'page' ? step(walk, asked, reply.page) : refused(walk, reply.parameter)
     const read = tell(list, told, next, reply, asked)
     if (next.crowded.length === 0) {
@@ -59,6 +61,14 @@ export async function* readList(get: Get, { list, known, ranges, lane }: Reading
     told = next.walk.known
     walk = next.walk
   }
+}
+
+/** Asks again, for one row, where the page alone does not tell. */
+async function withoutDoubt(get: Get, walk: Walk, asked: Asked, page: Page, lane: Lane): Promise<Walk> {
+  const doubt = doubtOf(walk, asked, page)
+  if (doubt === null) return walk
+  const again = await request(get, walk, doubt, {}, lane, 1)
+  return settled(walk, asked, page, again.kind === 'page' ? again.page : null)
 }
 
 /** Asks for each part of the list at a crowded second. True if the parts showed the second whole. */
@@ -91,12 +101,12 @@ type Reply =
   | { readonly kind: 'page'; readonly page: Page; readonly items: readonly Json[]; readonly answer: Answer }
   | { readonly kind: 'refused'; readonly parameter: Refused }
 
-async function request(get: Get, walk: Walk, asked: Asked, part: Query, lane: Lane): Promise<Reply> {
+async function request(get: Get, walk: Walk, asked: Asked, part: Query, lane: Lane, limit = pageLimit): Promise<Reply> {
   const { list, known } = walk
   const bounds: Record<string, string> = {}
   if (list.lower !== null && asked.lower !== undefined) bounds[list.lower] = rfc3339(asked.lower)
   if (list.upper !== null && asked.upper !== undefined) bounds[list.upper] = rfc3339(asked.upper)
-  const sent = { ...bounds, limit: known.trust.limit === 'refused' ? undefined : pageLimit }
+  const sent = { ...bounds, limit: known.trust.limit === 'refused' ? undefined : limit }
   try {
     const answer = await get(list.path, { ...list.query, ...part, ...sent }, lane)
     return { kind: 'page', ...readPage(list, answer), answer }
@@ -131,7 +141,7 @@ function readPage(list: List, answer: Answer): { page: Page; items: readonly Jso
     throw new CallFailed({ kind: 'transient', why, left: true, status: answer.status, requestId: answer.requestId })
   }
   const seen = { ids: items.map(list.identify), times: items.map(list.times) }
-  const page = { ...seen, hasMore: body.hasMore === true, servedAt: answer.servedAt }
+  const page = { ...seen, hasMore: body.hasMore === true }
   return { page, items }
 }
 

@@ -20,6 +20,16 @@ export function edgeOf(
   return { order, range: side === 'up' ? { lo: edge, hi: now.hi } : { lo: now.lo, hi: edge } }
 }
 
+/** The same range with half of the page in it again. */
+export function backOf(side: Side, range: Range, { fields }: Order, times: readonly Times[]): Range {
+  const middles = fields.flatMap((field) => {
+    const sorted = times.flatMap((row) => row.get(field) ?? []).sort((a, b) => a - b)
+    return sorted[sorted.length >> 1] ?? []
+  })
+  if (side === 'up') return { lo: Math.min(range.lo, ...middles), hi: range.hi }
+  return { lo: range.lo, hi: range.hi === null ? null : Math.max(range.hi, ...middles) }
+}
+
 /** The second where the walk stands. */
 export function secondOf(side: Side, now: Range): Seconds {
   return side === 'up' ? now.lo : (now.hi ?? now.lo)

@@ -2,37 +2,37 @@
 import type { Knowledge, Side } from './knowledge.ts'
 import { defaultPage } from './list.ts'
 import type { Asked, Lesson, Order, Times } from './order.ts'
-import type { Seconds } from './time.ts'
 
 export type Page = {
   readonly ids: readonly string[]
   readonly times: readonly Times[]
   readonly hasMore: boolean
-  /** The service's clock; null where it does not tell. */
-  readonly servedAt: Seconds | null
 }
 
-/** Rows that the last two pages did not have, those of them that were there before, and rows that are repeated. */
-export type News = { readonly fresh: boolean; readonly telling: boolean; readonly familiar: boolean }
+/**
+ * Rows that the last two pages did not have, whether some are older than all that the first page showed, and whether rows
+ * are repeated. An older row was there before the walk began; of a newer one nobody can say when it was written, as no
+ * clock but that of the rows is known to agree with them.
+ */
+export type News = { readonly fresh: readonly string[]; readonly older: boolean; readonly familiar: boolean }
 
-/** `recent`: the ids of the last pages. `since`: the service's clock at the first one; null where it does not tell. */
+/** `recent`: the ids of the last pages. `first`: the first page of the range, if this is a later one. */
 export function newsOf(
   recent: readonly ReadonlySet<string>[],
-  since: Seconds | null,
+  first: Page | null,
   page: Page,
   order: Order | null,
 ): News {
   const isKnown = (id: string) => recent.some((ids) => ids.has(id))
-  const fresh = page.times.filter((_, i) => !isKnown(page.ids[i] ?? ''))
-  return {
-    fresh: fresh.length > 0,
-    telling: fresh.some((row) => isOld(row, order, since)),
-    familiar: page.ids.some(isKnown),
-  }
+  const isFresh = (_: unknown, i: number) => !isKnown(page.ids[i] ?? '')
+  const older = first !== null && order !== null && page.times.filter(isFresh).some(olderThan(first, order))
+  return { fresh: page.ids.filter(isFresh), older, familiar: page.ids.some(isKnown) }
 }
 
-function isOld(row: Times, order: Order | null, since: Seconds | null): boolean {
-  return since === null || (order?.fields ?? []).every((field) => (row.get(field) ?? 0) < since)
+/** Under every candidate for the order. */
+function olderThan({ times }: Page, { fields }: Order): (row: Times) => boolean {
+  const least = fields.map((field) => [field, Math.min(...times.map((row) => row.get(field) ?? 0))] as const)
+  return (row) => least.every(([field, at]) => (row.get(field) ?? at) < at)
 }
 
 /** Whether the service says that more follows a page so small that it cannot have been cut off. */
@@ -40,13 +40,20 @@ export function isShort({ ids, hasMore }: Page): boolean {
   return hasMore && ids.length < defaultPage
 }
 
+type Going = {
+  readonly side: Side | null
+  readonly proven: boolean
+  readonly tight: boolean
+  readonly short: boolean
+}
+
 /**
- * What is known after a page. `side`: the way the walk goes, null before it is known; `tight`: asked without overlap;
- * `short`: the page before was.
+ * What is known after a page. `side`: the way the walk goes, null before it is known; `proven`: this page proves it;
+ * `tight`: asked without overlap; `short`: the page before was.
  */
 export function learn(
   known: Knowledge,
-  { side, tight, short }: { readonly side: Side | null; readonly tight: boolean; readonly short: boolean },
+  { side, proven, tight, short }: Going,
   lesson: Lesson,
   asked: Asked,
   page: Page,
@@ -63,16 +70,18 @@ export function learn(
     const asking = tight && side === way && known.includes[way] === null
     return asking ? news.familiar || page.times.some((row) => row.get(field) === at) : known.includes[way]
   }
-  const proven = news.telling ? side : null
+  const shown = proven ? side : null
   const { limit } = known.trust
   const heard = page.ids.length > defaultPage ? 'honoured' : page.hasMore ? 'ignored' : 'try'
-  const bounds = proven !== null && known.trust[proven] === 'try' ? { [proven]: 'honoured' as const } : {}
+  const bounds = shown !== null && known.trust[shown] === 'try' ? { [shown]: 'honoured' as const } : {}
+  const more = page.hasMore ? known.exact : true
   return {
     ...known,
     order,
     includes: { up: included('up'), down: included('down') },
-    side: lesson.changed ? null : (proven ?? known.side),
-    exact: !short || known.exact ? known.exact : news.telling ? true : news.fresh ? known.exact : false,
+    side: lesson.changed ? null : (shown ?? known.side),
+    // Who always says that there is more never says that there is not.
+    exact: !short || known.exact ? known.exact : news.fresh.length > 0 ? more : false,
     trust: { ...known.trust, ...bounds, limit: limit === 'try' ? heard : limit },
     largest: page.hasMore ? Math.max(known.largest, page.ids.length) : known.largest,
   }

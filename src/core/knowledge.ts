@@ -127,7 +127,7 @@ export function contradicts(before: string, now: string): boolean {
 
 /** What is known, but for what does not work: that is tried again. */
 export function forgiving(list: List, known: Knowledge): Knowledge {
-  return { ...known, trust: ignorance(list).trust, closed: false, exact: known.exact || null }
+  return { ...known, side: null, trust: ignorance(list).trust, closed: false, exact: known.exact || null }
 }
 
 /** What two readers of one list know together; where both know, the later one (`mine`) is believed. */

@@ -10,12 +10,12 @@
  *    │      edge did not move ──▶ ask without overlap ──▶ still not: a crowded second; name it, go on behind it
  *    └────────────────────────────────────────────────┘
  */
-import { beyond, edgeOf, pretend, secondOf } from './edge.ts'
-import { isShort, learn, newsOf, type Page } from './evidence.ts'
+import { backOf, beyond, edgeOf, pretend, secondOf } from './edge.ts'
+import { isShort, learn, type News, newsOf, type Page } from './evidence.ts'
 import { ignorance, type Knowledge, type Side } from './knowledge.ts'
 import { type List, pageLimit } from './list.ts'
 import { type Asked, highest, learnOrder, type Order } from './order.ts'
-import type { Range } from './position.ts'
+import { everything, type Range } from './position.ts'
 import type { Seconds } from './time.ts'
 
 export type Walk = {
@@ -42,7 +42,14 @@ export type Walk = {
   readonly loose: { readonly last: string; readonly range: Range } | null
   /** Pages did not join; said once. */
   readonly unordered: boolean
+  /** The last page's rows where they stood: the next one joins it that shows one of them there again. */
+  readonly last: ReadonlySet<string>
+  /** What to go back to if the next page joins nothing: from the middle of the last page; null = that has been tried. */
+  readonly back: Range | null
 }
+
+/** A page, and the question that it answers. */
+export type Opening = { readonly page: Page; readonly asked: Asked }
 
 type Leg = {
   readonly side: Side
@@ -53,8 +60,14 @@ type Leg = {
   readonly claimed: boolean
   /** It was so small that saying so may be no more than a habit. */
   readonly small: boolean
-  /** The service's clock at the first page: a row that is younger proves nothing, it has just been written. */
-  readonly since: Seconds | null
+  /** The first page of the range, and the range that it was asked for. */
+  readonly begun: Opening
+  readonly range: Range
+  /** The page that this side goes on from: the first one, or its own first where it has to begin with the whole range. */
+  readonly origin: Opening
+  /** The end that `origin` was taken from, once that has been asked for; null = not told. */
+  readonly end: Side | null
+  readonly tried: boolean
   /** What is missing if nothing more comes on any side; null = then nothing is. */
   readonly doubt: Range | null
 }
@@ -86,6 +99,8 @@ export function startWalk(list: List, known: Knowledge | null, ranges: readonly 
     short: false,
     loose: null,
     unordered: false,
+    last: new Set(),
+    back: null,
   }
 }
 
@@ -98,7 +113,8 @@ export function ask(walk: Walk): Asked {
   if (now === null) return {}
   const sent = (side: Side) => known.trust[side] === 'honoured' || (known.trust[side] === 'try' && leg?.side === side)
   const exact = (side: Side) => tight && known.includes[side] !== false && (leg === null || leg.side === side)
-  const bounded = list.documented || now.lo > 0
+  const begins = leg === null && !(known.side === 'up' && known.trust.up === 'honoured')
+  const bounded = list.documented || now.lo > 0 || !begins
   const end = now.hi === null ? (known.closed ? forever : undefined) : exact('down') ? now.hi : now.hi + 1
   return {
     lower: sent('up') && bounded ? Math.max(0, exact('up') ? now.lo : now.lo - 1) : undefined,
@@ -115,35 +131,38 @@ export function position(walk: Walk): readonly Range[] {
 export function step(before: Walk, asked: Asked, page: Page): Step {
   const { now, loose } = before
   const lesson = learnOrder(before.known.order, page.times, asked)
-  const news = newsOf(before.recent, before.leg?.since ?? null, page, lesson.order)
-  const going = { side: before.leg?.side ?? null, tight: before.tight, short: before.short }
+  const news = newsOf(before.recent, before.leg?.begun.page ?? null, page, lesson.order)
+  const apart = isApart(before, page, lesson.order)
+  const proven = !apart && before.leg !== null && proves(before.leg, news)
+  const going = { side: before.leg?.side ?? null, proven, tight: before.tight, short: before.short }
   const known = learn(before.known, going, lesson, asked, page, news)
-  // More rows than a page can have, and no word of others: the service does not page at all.
-  const more = page.hasMore && (known.exact !== false || !isShort(page))
-  const full = page.ids.length > 0 && (more || page.ids.length === pageLimit)
-  const leg = before.leg && {
-    ...before.leg,
-    claimed: before.leg.claimed && (known.exact !== false || !before.leg.small),
-  }
+  const full = isFull(known, page)
   const walk: Walk = {
     ...before,
     known,
     joints: [],
     recent: [new Set(page.ids), ...before.recent.slice(0, 1)],
-    barren: before.barren && !news.fresh,
+    last: placesOf(page),
+    back: null,
+    barren: before.barren && news.fresh.length === 0,
     loose: full && lesson.unordered && now !== null ? { last: page.ids.at(-1) ?? '', range: now } : null,
     short: isShort(page),
-    leg: leg && news.telling ? { ...leg, proven: true } : leg,
+    leg: before.leg && afterPage(before.leg, before, known, proven, { page, asked }),
   }
   const trying = walk.leg !== null && before.known.trust[walk.leg.side] === 'try'
   if (trying && lesson.unordered) return { ...distrust(before, 'ignored'), changed: false }
-  const next = cuts(before, page) ? behind(walk, asked, page, full) : proceed(walk, asked, page, full)
-  const torn = loose !== null && !page.ids.includes(loose.last) ? loose : next.walk.leg === null ? walk.loose : null
-  if (torn === null || before.unordered) return { ...next, changed: lesson.changed }
+  if (apart && before.back !== null) return { ...goBack(before, walk, before.back), changed: lesson.changed }
+  const next = torn(
+    before,
+    apart,
+    cuts(before, page) ? behind(walk, asked, page, full) : proceed(walk, asked, page, full),
+  )
+  const lost = loose !== null && !page.ids.includes(loose.last) ? loose : next.walk.leg === null ? walk.loose : null
+  if (lost === null || before.unordered) return { ...next, changed: lesson.changed }
   return {
     walk: { ...next.walk, unordered: true },
     crowded: next.crowded,
-    missed: [{ range: torn.range, reason: reasons.unordered }, ...next.missed],
+    missed: [{ range: lost.range, reason: reasons.unordered }, ...next.missed],
     changed: lesson.changed,
   }
 }
@@ -163,9 +182,57 @@ export const reasons = {
   crowded: 'more rows share this second than one page holds',
   unreachable: 'the service says that there is more, and no parameter leads there',
   unordered: 'the rows follow no time that they show, so that pages may not join',
+  apart: 'a page shows no row of the one before it, so that rows between them may be missing',
 } as const
 
 type Next = Omit<Step, 'changed'>
+
+/** More rows than a page can have, and no word of others: the service does not page at all. */
+function isFull({ exact }: Knowledge, page: Page): boolean {
+  const more = page.hasMore && (exact !== false || !isShort(page))
+  return page.ids.length > 0 && (more || page.ids.length === pageLimit)
+}
+
+/** Whether the pages before have left some of the range behind, so that the next one has to join them. */
+export function isNarrowed({ now, leg }: Walk): boolean {
+  if (now === null || leg === null) return false
+  return leg.side === 'up' ? now.lo > leg.range.lo : now.hi !== leg.range.hi
+}
+
+/** Whether a page, asked with a second of overlap, shows nothing of the page before: it may begin anywhere. */
+function isApart(walk: Walk, page: Page, order: Order | null): boolean {
+  if (walk.tight || order === null || !isNarrowed(walk) || !isFull(walk.known, page)) return false
+  return ![...placesOf(page)].some((place) => walk.last.has(place))
+}
+
+/** A row that has moved stands elsewhere, and joins nothing. */
+function placesOf({ ids, times }: Page): ReadonlySet<string> {
+  return new Set(ids.map((id, i) => `${id} ${[...(times[i] ?? [])].join()}`))
+}
+
+/** The row at the edge has moved, or the edge was taken from a time that orders nothing: once more, with half a page of overlap. */
+function goBack(before: Walk, walk: Walk, range: Range): Next {
+  return { walk: { ...walk, now: range, leg: before.leg, last: before.last }, crowded: [], missed: [] }
+}
+
+function torn({ now }: Walk, apart: boolean, next: Next): Next {
+  return apart && now !== null ? { ...next, missed: [{ range: now, reason: reasons.apart }, ...next.missed] } : next
+}
+
+/** Older rows were there before the walk began; newer ones may have been written since, if not the oldest came first. */
+function proves({ side, end }: Leg, news: News): boolean {
+  return news.older || (side === 'up' && end === 'up' && news.fresh.length > 0)
+}
+
+function afterPage(leg: Leg, before: Walk, known: Knowledge, proven: boolean, page: Opening): Leg {
+  return {
+    ...leg,
+    claimed: leg.claimed && (known.exact !== false || !leg.small),
+    proven: leg.proven || proven || (leg.end === leg.side && known.trust[leg.side] === 'honoured'),
+    doubt: leg.doubt ?? (leg.end === null || leg.end === leg.side ? null : leg.range),
+    origin: isNarrowed(before) ? leg.origin : page,
+  }
+}
 
 function proceed(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
   return full ? onward(walk, asked, page) : covered(walk, page)
@@ -198,25 +265,29 @@ function onward(walk: Walk, asked: Asked, page: Page): Next {
   const now = walk.now as Range
   const order = walk.known.order ?? pretend(page.times)
   if (order === null) return lose(walk, page, now)
-  if (walk.leg === null) return begin(walk, page, order)
+  if (walk.leg === null) return begin(walk, asked, page, order)
   const edge = edgeOf(walk.leg.side, now, order, page.times)
   if (edge === null) return stuck(walk, asked, page)
-  const known = walk.known.order === null ? walk.known : { ...walk.known, order: edge.order }
-  return still({ ...walk, known, tight: false }, edge.range, page)
+  // At the end of a list all times stand still.
+  const known = walk.known.order === null || isShort(page) ? walk.known : { ...walk.known, order: edge.order }
+  const back = backOf(walk.leg.side, edge.range, order, page.times)
+  return still({ ...walk, known, back, tight: false }, edge.range, page)
 }
 
 /** The first full page of a range: it shows which way the pages lead. */
-function begin(walk: Walk, page: Page, order: Order): Next {
+function begin(walk: Walk, asked: Asked, page: Page, order: Order): Next {
   const now = walk.now as Range
   const up = edgeOf('up', now, order, page.times)?.range ?? now
   const down = edgeOf('down', now, order, page.times)?.range ?? now
   // Newest rows first without a bound: with one, the service may well begin at the old end, so all of it is still to come.
-  const leg = firstLeg(walk, page, { up: order.way === 'descending' ? now : up, down })
+  const whole = order.way === 'descending' && asked.lower === undefined
+  const leg = firstLeg(walk, { page, asked }, { up: whole ? now : up, down })
   if (!usable(walk, leg.side)) return covered({ ...walk, leg }, page)
-  return still({ ...walk, leg }, leg.side === 'up' ? up : down, page)
+  const range = leg.side === 'up' ? (whole ? now : up) : down
+  return still({ ...walk, leg, back: backOf(leg.side, range, order, page.times) }, range, page)
 }
 
-function firstLeg(walk: Walk, page: Page, edges: Readonly<Record<Side, Range>>): Leg {
+function firstLeg(walk: Walk, begun: Opening, edges: Readonly<Record<Side, Range>>): Leg {
   const { side, trust, order } = walk.known
   const upwards = order?.way == null ? usable(walk, 'up') || !usable(walk, 'down') : order.way === 'ascending'
   const suggested: Side = upwards ? 'up' : 'down'
@@ -228,9 +299,13 @@ function firstLeg(walk: Walk, page: Page, edges: Readonly<Record<Side, Range>>):
     side: pick,
     other: side === null && usable(walk, spare) ? edges[spare] : null,
     proven: side !== null && usable(walk, side),
-    claimed: page.hasMore,
-    small: isShort(page),
-    since: page.servedAt,
+    claimed: begun.page.hasMore,
+    small: isShort(begun.page),
+    begun,
+    range: walk.now ?? everything,
+    origin: begun,
+    end: null,
+    tried: false,
     doubt: silent || pick !== suggested || !usable(walk, pick) ? walk.now : null,
   }
 }
@@ -285,7 +360,13 @@ function covered(walk: Walk, page: Page | null): Next {
   const unproven = leg?.claimed === true && !leg.proven
   if (unproven && leg.other !== null) {
     const side: Side = leg.side === 'up' ? 'down' : 'up'
-    return still({ ...walk, tight: false, barren: false, leg: { ...leg, side, other: null } }, leg.other, page)
+    const recent = [new Set(leg.begun.page.ids)]
+    const last = placesOf(leg.begun.page)
+    return still(
+      { ...walk, recent, last, tight: false, barren: false, leg: { ...leg, side, other: null } },
+      leg.other,
+      page,
+    )
   }
   const tail = now?.hi === null ? { lo: Math.max(now.lo, newest(walk, page)), hi: null } : walk.tail
   const [first = null, ...others] = rest

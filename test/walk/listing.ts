@@ -12,6 +12,8 @@ export type Manners = {
   readonly upper: 'inclusive' | 'exclusive' | 'ignored' | 'refused'
   /** Which end a page is taken from where the bounds leave more than a page. */
   readonly from: 'oldest' | 'newest'
+  /** The same where no bound is given, if that is another end. */
+  readonly unbounded?: 'oldest' | 'newest'
   /** How the rows of a page are shown. */
   readonly shown: 'as taken' | 'reversed'
   readonly hasMore: 'exact' | 'page is full' | 'always'
@@ -58,13 +60,20 @@ export const list = (bounds: {
   },
 })
 
-/** The list as a function of a request, and the number of requests so far. */
-export function serve(items: readonly Item[], manners: Manners, of: List): { get: Get; requests: () => number } {
+/** The list as a function of a request, and the number of requests so far. `meanwhile`: what happens after each of them. */
+export function serve(
+  items: readonly Item[],
+  manners: Manners,
+  of: List,
+  meanwhile: (request: number) => void = () => {},
+): { get: Get; requests: () => number } {
   let requests = 0
   const get: Get = async (_path, query) => {
     requests++
     if (requests > 2000) throw new Error('the walk does not end')
-    return answer(page(items, manners, of, query))
+    const data = page(items, manners, of, query)
+    meanwhile(requests)
+    return answer(data)
   }
   return { get, requests: () => requests }
 }
@@ -82,7 +91,8 @@ function page(items: readonly Item[], manners: Manners, of: List, query: Query):
       (query.part === undefined || item.part === query.part),
   )
   fits.sort((a, b) => time(a) - time(b) || a.id.localeCompare(b.id))
-  if (manners.from === 'newest') fits.reverse()
+  const end = lower === null && upper === null ? (manners.unbounded ?? manners.from) : manners.from
+  if (end === 'newest') fits.reverse()
   const size = manners.everything ? fits.length : manners.limit === 'honoured' ? Number(query.limit ?? 50) : 50
   const taken = fits.slice(0, size)
   if (manners.shown === 'reversed') taken.reverse()
