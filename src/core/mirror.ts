@@ -47,6 +47,8 @@ export type DueChild = {
   /** What the last complete read left for the next one (a stream's own words), null before it. */
   readonly position: string | null
   readonly attempts: number
+  /** When it was last read, by this machine's clock; null = never. */
+  readonly checkedAt: EpochMs | null
   /** Read before, and to be read again from its beginning, to prove it. */
   readonly whole: boolean
   /** When the parent happened (`occurred_at`, `created_at`), as far as its row says. */

@@ -6,6 +6,7 @@ import type { Seconds } from '../core/time.ts'
 import type { BranchStream } from '../streams/stream.ts'
 import { type ReadChild, syncChildren } from './children.ts'
 import type { Run } from './deps.ts'
+import { latestOf } from './latest.ts'
 import { pagesOf } from './pages.ts'
 import { earlier, isEarlier, keepStart, startOf } from './start-date.ts'
 
@@ -14,11 +15,11 @@ export async function syncBranches(run: Run, stream: BranchStream): Promise<void
   const further = (await earlier(run, stream.name)).length > 0
   if (further) await run.mirror.makeDue(stream.name, 'all', run.now())
   await keepStart(run, stream.name)
-  await syncChildren(run, stream.name, branchReader(run, stream))
+  await syncChildren(run, stream.name, branchReader(run, stream, await latestOf(run)))
 }
 
-/** Reads what is new under one parent, or all of it, page by page. */
-function branchReader(run: Run, stream: BranchStream): ReadChild {
+/** Reads what is new under one parent, or all of it, page by page. `latest`: how late it is at least. */
+function branchReader(run: Run, stream: BranchStream, latest: Seconds): ReadChild {
   return async (child, lane) => {
     const start = startOf(run, stream.name)
     const whole = child.whole || child.position === null
@@ -30,7 +31,7 @@ function branchReader(run: Run, stream: BranchStream): ReadChild {
       const rows = all.filter((row) => !isEarlier(run, row))
       for (const { reason } of read.missed) missing.add(reason)
       if (unreadable > 0) missing.add('rows without a key that could not be stored')
-      const end = read.done ? { child: { ...endOf(run, stream, child, read), ...verdict(whole, missing) } } : {}
+      const end = read.done ? { child: { ...endOf(run, stream, child, read, latest), ...verdict(whole, missing) } } : {}
       const askedAt = read.answer?.askedAt ?? run.now()
       const { changed } = await run.mirror.commit({ stream: stream.name, rows, askedAt, learned: read.learned, ...end })
       run.tally.stored(stream.name, rows.length, changed)
@@ -38,21 +39,22 @@ function branchReader(run: Run, stream: BranchStream): ReadChild {
   }
 }
 
-function endOf(run: Run, stream: BranchStream, { parentId, wanted }: DueChild, read: PageRead) {
-  const readAt = read.answer?.servedAt ?? run.serviceNow()
-  const againAt = isSettled(read.position, readAt) ? null : run.now() + soon
-  return { stream: stream.name, parentId, wanted, position: writePosition(read.position), againAt }
+function endOf(run: Run, stream: BranchStream, child: DueChild, read: PageRead, latest: Seconds) {
+  const position = writePosition(read.position)
+  const stood = position === child.position && child.checkedAt !== null && run.now() - child.checkedAt > enough
+  const againAt = stood || isOver(read.position, latest) ? null : run.now() + soon
+  return { stream: stream.name, parentId: child.parentId, wanted: child.wanted, position, againAt }
 }
 
-/** Milliseconds until a list is read again whose last second was not over. */
-const soon = 5000
+/** Milliseconds until a list is read again whose last second may not have been over, and that a second surely takes. */
+const [soon, enough] = [5000, 2000] as const
 
 /**
- * Whether the list's last second was over when it was read. What still comes within it leaves the parent's times, of whole
- * seconds, as they are: nothing would show that there is more.
+ * Whether the list's last second was over when it was read: something later had been seen. What still comes within it
+ * leaves the parent's times, of whole seconds, as they are: nothing would show that there is more.
  */
-function isSettled(position: readonly Range[], readAt: Seconds): boolean {
-  return position.every(({ lo, hi }) => hi !== null || Math.abs(readAt - lo) > 1)
+function isOver(position: readonly Range[], latest: Seconds): boolean {
+  return position.every(({ lo, hi }) => hi !== null || lo < latest - 1)
 }
 
 /** What is missing, if anything; only a list that was read from its beginning can tell that nothing is. */

@@ -102,7 +102,7 @@ async function dueOf(
 ): Promise<DueChild[]> {
   const happened = stream === 'call_recordings' ? calledAt : sql`null`
   const { rows } = await sql<Omit<DueChild, 'parentAt' | 'whole'> & { at: string | null; whole: number | null }>`
-    select parent_id as "parentId", wanted, fetched, position, attempts, whole, ${happened} as at from sync_children
+    select parent_id as "parentId", wanted, fetched, position, attempts, checked_at as "checkedAt", whole, ${happened} as at from sync_children
     where project_id = ${c.project} and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(which)}
     order by due_at ${sql.raw(order)} limit ${limit}`.execute(c.db)
   return rows.map(({ at, whole, ...child }) => ({ ...child, whole: whole !== null, parentAt: moment(at) ?? null }))
@@ -124,13 +124,17 @@ export async function countDue(c: Context, stream: ChildStream, now: number): Pr
   return due
 }
 
-/** Makes children due that are not yet, to be read whole; those longest not read come first. Returns how many. */
+/**
+ * Makes children due that are not yet, to be read whole; those longest not read come first. `all`: whatever is due already
+ * as well, as what it has of them may be wrong. Returns how many.
+ */
 export async function makeDue(
   c: Context,
   stream: ChildStream,
   which: 'all' | { readonly atLeast: number; readonly oneIn: number },
   now: number,
 ): Promise<number> {
+  const idle = which === 'all' ? sql`true` : sql`(due_at is null or due_at > ${now})`
   const all = c.db.selectFrom('sync_children').where('project_id', '=', c.project).where('stream', '=', stream)
   const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
@@ -138,7 +142,7 @@ export async function makeDue(
     update sync_children set due_at = ${bound(c.kind, 'integer', now)}, whole = 1
     where project_id = ${c.project} and stream = ${stream} and parent_id in (
       select parent_id from sync_children
-      where project_id = ${c.project} and stream = ${stream} and (due_at is null or due_at > ${now})
+      where project_id = ${c.project} and stream = ${stream} and ${idle}
       order by checked_at limit ${limit})`.execute(c.db)
   return Number(result.numAffectedRows ?? 0n)
 }
