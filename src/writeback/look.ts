@@ -3,7 +3,7 @@ import { CallFailed, describe, isRefusedByService } from '../core/failure.ts'
 import type { Looked } from './operations/procedure.ts'
 import { looksNeeded, mostSendings } from './patience.ts'
 import { refresh } from './refresh.ts'
-import { type Outcome, outcomeOf, restMs, settle, type Task } from './task.ts'
+import { type Outcome, outcomeOf, settle, type Task } from './task.ts'
 
 /** Throws CallFailed where it cannot look now. */
 export async function look(task: Task): Promise<Outcome> {
@@ -35,11 +35,11 @@ async function settleLooked(task: Task, looked: Exclude<Looked, { kind: 'absent'
 }
 
 async function absent(task: Task): Promise<Outcome> {
-  const { deps, one, procedure } = task
+  const { deps, one } = task
   const looks = (one.evidence.looks ?? 0) + 1
-  if (!procedure.idempotent && looks < looksNeeded) {
+  if (looks < looksNeeded) {
     const why = 'it is not there; it is looked for once more'
-    return settle(task, { happening: 'unanswered', why, evidence: { looks }, dueAt: deps.now() + restMs(task) })
+    return settle(task, { happening: 'unanswered', why, evidence: { looks }, dueAt: deps.now() + deps.verifyAfterMs })
   }
   const doubt = whyNotAgain(task)
   if (doubt !== null) return settle(task, { happening: 'unknowable', why: doubt })

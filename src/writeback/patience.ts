@@ -12,5 +12,8 @@ export function backOff(tries: number, chance: number): Ms {
   return Math.min(60_000, 500 * 2 ** Math.min(tries, 10)) * (0.5 + chance / 2)
 }
 
-/** What cannot be taken back must have been looked for in vain as often before it goes once more, with a rest between. */
+/**
+ * It must have been looked for in vain as often before it goes once more, with a rest between. That twice does no harm is
+ * not enough: done late, the first one would undo what came behind it.
+ */
 export const looksNeeded = 2

@@ -128,12 +128,13 @@ test('every step stands in the log, with the request ids to quote', async () => 
     'null → queued',
     'queued → sending',
     'sending → sending',
+    'sending → sending',
     'sending → queued',
     'queued → sending',
     'sending → succeeded',
   ])
   const asked = new Set(o.sandbox.log().map(({ requestId }) => requestId))
-  expect(asked.has(log[2]!.requestId!) && asked.has(log[5]!.requestId!)).toBe(true)
+  expect(asked.has(log[2]!.requestId!) && asked.has(log[6]!.requestId!)).toBe(true)
 })
 
 test('a reply that shows in another guise is not sent again: a person looks', async () => {

@@ -244,6 +244,22 @@ test('a correction that goes once more yields to an edit that came between', asy
   expect(service.visitor.name).toBe('Augusta')
 })
 
+test('a correction that is done late does not undo the one behind it', async () => {
+  const service = await startStranger({
+    write: (_path, _body, does, nth) => {
+      if (nth > 1) return null
+      setTimeout(does, 400)
+      return { cut: true }
+    },
+  })
+  const o = await queueTo(service)
+  const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
+  await o.queue(name('One'), name('Two'))
+  await o.push({ verifyAfterMs: 1000 })
+  expect(service.done().map(({ body }) => body.name)).toEqual(['One', 'Two'])
+  expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+})
+
 test('our own correction is known as such, where the service trims it and writes it in small letters', async () => {
   const service = await startStranger({
     keptField: (text) => text.trim().toLowerCase(),
