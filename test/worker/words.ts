@@ -5,7 +5,10 @@ export type Words = {
   /** Every line of its log so far. */
   readonly log: readonly Line[]
   readonly hear: (text: string) => void
-  /** The next line that tells of more than a single request: whoever compares whole tables after each has nothing else to do. */
+  /**
+   * A line since this was asked last, now or to come: what is said while tables are compared is not missed. Lines about a
+   * single request do not count: whoever compares whole tables after each has nothing else to do.
+   */
   readonly next: () => Promise<void>
   /** The first line that is like this: of the past, or else of the future. */
   readonly says: (like: (line: Line) => boolean) => Promise<Line>
@@ -17,26 +20,32 @@ export type Words = {
 export function words(ended: Promise<never>): Words {
   const log: Line[] = []
   const listeners = new Set<() => void>()
-  const next = () => {
+  let unheeded = false
+  const line = () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     listeners.add(resolve)
     return Promise.race([promise, ended]).finally(() => listeners.delete(resolve))
   }
   return {
     log,
-    next,
+    next: async () => {
+      if (!unheeded) await line()
+      unheeded = false
+    },
     hear: (text) => {
-      const line: Line = text.startsWith('{')
+      const said: Line = text.startsWith('{')
         ? JSON.parse(text)
         : { event: 'said', text, time: new Date().toISOString() }
-      log.push(line)
-      if (line.event !== 'call.ended') for (const listener of listeners) listener()
+      log.push(said)
+      if (said.event === 'call.ended') return
+      unheeded = true
+      for (const listener of listeners) listener()
     },
     says: async (like) => {
       for (let at = 0; ; at += 1) {
-        while (at >= log.length) await next()
-        const line = log[at]!
-        if (like(line)) return line
+        while (at >= log.length) await line()
+        const said = log[at]!
+        if (like(said)) return said
       }
     },
     last: () =>
