@@ -61,6 +61,6 @@ export function randomWorlds(count: number): void {
         { numRuns: count, seed },
       )
     },
-    count * 2000,
+    count * 6000,
   )
 }
