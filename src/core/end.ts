@@ -8,31 +8,31 @@ import type { Order, Times, Way } from './order.ts'
  * end, it would show them now. Null: the answer does not tell.
  */
 export function endOf(page: Page, order: Order | null, again: Page, later: readonly string[]): Side | null {
-  if (again.ids.some((id) => later.includes(id)) || again.times.some(newerThan(page, order))) return 'down'
+  if (again.ids.some((id) => later.includes(id))) return 'down'
   const place = page.ids.findIndex((id) => again.ids.includes(id))
-  if (place === -1) return null
   // A service that does not hear `limit` shows the page again.
-  if (again.ids.length > 1) return later.length > 0 ? 'up' : null
-  const way = wayShown(page, order)
-  // A row that has moved stood elsewhere when the page was cut.
-  const moved = order?.fields.some((field) => page.times[place]?.get(field) !== again.times[0]?.get(field))
-  if (way === null || moved !== false) return null
+  if (again.ids.length > 1) return place !== -1 && later.length > 0 ? 'up' : null
+  const fields = order?.fields ?? []
+  const stands = fields.every((field) => page.times[place]?.get(field) === again.times[0]?.get(field))
+  // One row that has just come, or moved, to the new end: nobody would show it as the oldest.
+  if (!stands) return again.times.some(isLast(page, fields)) ? 'down' : null
+  const way = wayShown(page, fields)
   // Rows vanish while we ask: near an end is enough.
   const early = place < page.ids.length / 2
-  return early === (way === 'ascending') ? 'up' : 'down'
+  return way === null || place === -1 ? null : early === (way === 'ascending') ? 'up' : 'down'
 }
 
-function newerThan({ times }: Page, order: Order | null): (row: Times) => boolean {
-  const most = (order?.fields ?? []).map(
-    (field) => [field, Math.max(...times.map((row) => row.get(field) ?? 0))] as const,
-  )
-  return (row) => most.length > 0 && most.every(([field, at]) => (row.get(field) ?? at) > at)
+/** Whether a row is as new as the newest of a page, by some time by which the page's rows differ. */
+function isLast({ times }: Page, fields: readonly string[]): (row: Times) => boolean {
+  const spans = fields.map((field) => [field, times.map((row) => row.get(field) ?? 0)] as const)
+  const ends = spans.map(([field, all]) => [field, Math.min(...all), Math.max(...all)] as const)
+  return (row) => ends.some(([field, least, most]) => least < most && (row.get(field) ?? least) >= most)
 }
 
 /** Which half of a page is the newer one, if all candidates for the order agree: a belief from other pages may be wrong. */
-function wayShown({ times }: Page, order: Order | null): Way | null {
+function wayShown({ times }: Page, fields: readonly string[]): Way | null {
   const half = Math.floor(times.length / 2)
-  const ways = (order?.fields ?? []).map((field) => {
+  const ways = fields.map((field) => {
     const sum = (rows: Page['times']) => rows.reduce((total, row) => total + (row.get(field) ?? 0), 0)
     return Math.sign(sum(times.slice(-half)) - sum(times.slice(0, half)))
   })

@@ -59,19 +59,84 @@ test('a conversation whose messages can all be read again is no gap any more aft
   })
 })
 
-test('a message that comes within the second in which its conversation was read is not missed', async () => {
-  await hiding({ 'messages.limit': 'honoured' }, async (url, sandbox, warehouse, conversation) => {
-    const due = async () => Number((await warehouse.query('select count(due_at) as n from sync_children'))[0]!.n)
-    sandbox.mutate.visitorWrites(conversation, 'Hello?')
-    await syncOnce(url, sandbox, { streams: ['conversations', 'messages'] })
-    sandbox.mutate.visitorWrites(conversation, 'Is anybody there?')
-    expect(await due()).toBe(1)
-    await warehouse.query(
-      'update sync_children set due_at = 0, checked_at = checked_at - 5000 where due_at is not null',
+for (const header of ['ahead', 'jumping', 'absent'] as const) {
+  test(`rows that are written while one reads prove nothing of the others, whatever the clock of the answers: ${header}`, async () => {
+    const busy = { 'move.every': 1, 'move.kinds': 'visitorWrites', 'messages.order': 'newest-ascending' } as const
+    await hiding({ ...busy, 'date.header': header }, async (url, sandbox, warehouse) => {
+      expect(await syncOnce(url, sandbox)).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'messages' }] })
+      sandbox.set({ 'move.every': 0 })
+      sandbox.advance(60_000)
+      await syncOnce(url, sandbox)
+      expect(await unexplained(warehouse, sandbox)).toEqual([])
+    })
+  })
+}
+
+test('messages that come newest first, and oldest first where a bound is given, are mirrored whole', async () => {
+  await hiding({ 'messages.order': 'oldest-bounded' }, async (url, sandbox, warehouse) => {
+    expect(await syncOnce(url, sandbox)).toMatchObject({ outcome: 'complete' })
+    sandbox.advance(60_000)
+    sandbox.churn(5, 1, ['visitorWrites', 'addConversation'])
+    for (const mode of ['incremental', 'reconcile'] as const) {
+      expect(await syncOnce(url, sandbox, { mode })).toMatchObject({ outcome: 'complete', gaps: [] })
+      expect((await unlike(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
+    }
+  })
+})
+
+for (const order of ['newest', 'newest-ascending', 'newest-bounded'] as const) {
+  test(`a list whose pages \`since\` does not lead through is a gap, not the newest page: ${order}`, async () => {
+    const size = { conversations: 230, visitors: 230, calls: 0, days: 1, messagesPerConversation: 1 } as const
+    const place = await sqlite!.make()
+    const switches = { 'rate.kind': 'off', 'conversations.order': order, 'visitors.order': order } as const
+    const sandbox = await startSandbox({
+      seed: 1,
+      size,
+      switches: { ...switches, 'date.header': 'ahead', 'move.every': 1 },
+    })
+    try {
+      for (const mode of ['incremental', 'reconcile'] as const) {
+        const { gaps } = await syncOnce(place.url!, sandbox, { mode, streams: ['conversations', 'visitors'] })
+        expect(gaps.map(({ stream }) => stream).sort()).toEqual(['conversations', 'visitors'])
+      }
+    } finally {
+      await sandbox.stop()
+      await place.drop()
+    }
+  })
+}
+
+for (const header of ['right', 'ahead', 'absent'] as const) {
+  test(`a message that comes within the second in which its conversation was read is not missed, whatever the clock of the answers: ${header}`, async () => {
+    await hiding(
+      { 'messages.limit': 'honoured', 'date.header': header },
+      async (url, sandbox, warehouse, conversation) => {
+        const due = async () => Number((await warehouse.query('select count(due_at) as n from sync_children'))[0]!.n)
+        sandbox.mutate.visitorWrites(conversation, 'Hello?')
+        await syncOnce(url, sandbox, { streams: ['conversations', 'messages'] })
+        sandbox.mutate.visitorWrites(conversation, 'Is anybody there?')
+        expect(await due()).toBe(1)
+        await warehouse.query(
+          'update sync_children set due_at = 0, checked_at = checked_at - 5000 where due_at is not null',
+        )
+        sandbox.advance(5000)
+        await syncOnce(url, sandbox, { streams: ['conversations', 'messages'] })
+        expect((await unlike(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
+        expect(await due()).toBe(0)
+      },
     )
-    sandbox.advance(5000)
-    await syncOnce(url, sandbox, { streams: ['conversations', 'messages'] })
-    expect((await unlike(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
-    expect(await due()).toBe(0)
+  })
+}
+
+test('a full sync reads whole what waits already, and what was put off', async () => {
+  await hiding({ 'messages.limit': 'honoured' }, async (url, sandbox, warehouse, conversation) => {
+    await syncOnce(url, sandbox)
+    for (const due of [0, Date.now() + 3_600_000]) {
+      await warehouse.query(`update sync_children set due_at = ${due}, attempts = 5 where stream = 'messages'`)
+      // Nothing but a whole reading can show it.
+      sandbox.mutate.editMessage(conversation, 0, `As of ${due}`)
+      await syncOnce(url, sandbox, { mode: 'full' })
+      expect((await unlike(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
+    }
   })
 })

@@ -14,7 +14,16 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1')]))
       expect(await count('conversation_changes')).toBe(0)
       expect(await mirror.dueChildren('messages', later, 10)).toEqual([
-        { parentId: 'c1', wanted: 1, fetched: 0, position: null, attempts: 0, whole: false, parentAt: null },
+        {
+          parentId: 'c1',
+          wanted: 1,
+          fetched: 0,
+          position: null,
+          attempts: 0,
+          checkedAt: null,
+          whole: false,
+          parentAt: null,
+        },
       ])
     })
 
@@ -94,7 +103,7 @@ for (const db of databases) {
       await mirror.commit(
         commit('messages', [], { child: { stream: 'messages', parentId: 'c1', wanted: 2, ...read, position: 'to 2' } }),
       )
-      expect(await mirror.dueChildren('messages', later, 10)).toEqual([
+      expect(await mirror.dueChildren('messages', later, 10)).toMatchObject([
         { parentId: 'c1', wanted: 3, fetched: 2, position: 'to 2', attempts: 0, whole: false, parentAt: null },
       ])
     })
