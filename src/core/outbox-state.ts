@@ -67,6 +67,7 @@ const nexts: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>
     unknowable: 'uncertain',
     // Put back by hand while it was on its way.
     accepted: 'succeeded',
+    unanswered: 'sending',
   },
   sending: {
     undone: 'queued',
@@ -92,7 +93,8 @@ const nexts: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>
   succeeded: {},
   failed: { retried: 'queued' },
   conflict: { retried: 'queued' },
-  cancelled: { retried: 'queued', accepted: 'succeeded' },
+  // By hand, while it was on its way.
+  cancelled: { retried: 'queued', accepted: 'succeeded', unanswered: 'uncertain' },
   expired: { retried: 'queued' },
 }
 

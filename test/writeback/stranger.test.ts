@@ -286,16 +286,23 @@ test('an id in capitals is the same conversation', async () => {
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
 })
 
-test('while it is on its way, no one can say by SQL that it should go again', async () => {
-  const service = await startStranger()
-  const o = await queueTo(service)
-  const [id] = await o.queue(reply('Once.'))
-  const outbox = o.warehouse.outbox(ids.project)
-  const one = await outbox.claim(id!, Date.now())
-  await outbox.leave(one!, {}, Date.now(), Date.now())
-  await o.warehouse.query(`update writebacks set status = 'queued' where id = '${id}'`)
-  expect(await outbox.sent(one!, { happening: 'accepted', why: 'the service answered 200' })).toBe('succeeded')
-})
+for (const [said, happening, becomes] of [
+  ['queued', 'accepted', 'succeeded'],
+  ['queued', 'unanswered', 'sending'],
+  ['cancelled', 'accepted', 'succeeded'],
+  ['cancelled', 'unanswered', 'uncertain'],
+] as const) {
+  test(`that it is ${said}, said by SQL while it is on its way, does not hide that it was ${happening}`, async () => {
+    const service = await startStranger()
+    const o = await queueTo(service)
+    const [id] = await o.queue(reply('Once.'))
+    const outbox = o.warehouse.outbox(ids.project)
+    const one = await outbox.claim(id!, Date.now())
+    await outbox.leave(one!, {}, Date.now(), Date.now())
+    await o.warehouse.query(`update writebacks set status = '${said}' where id = '${id}'`)
+    expect(await outbox.sent(one!, { happening, why: 'as it came' })).toBe(becomes)
+  })
+}
 
 for (const database of ['sqlite', 'postgres'] as const) {
   test(`a correction goes out once a person has looked again, our own before it or not (${database})`, async () => {
