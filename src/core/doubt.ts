@@ -22,7 +22,7 @@ export function doubtOf(walk: Walk, asked: Asked, page: Page): Asked | null {
 export function settled(walk: Walk, asked: Asked, page: Page, again: Page | null): Walk {
   const { leg, known, recent } = walk
   if (leg === null) return walk
-  const { order } = learnOrder(known.order, page.times, asked)
+  const order = learnOrder(known.order, page.times, asked).order ?? known.order
   const later = newsOf(recent, null, page, order).fresh
   return { ...walk, leg: { ...leg, tried: true, end: again && endOf(leg.origin.page, order, again, later) } }
 }

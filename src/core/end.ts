@@ -33,8 +33,9 @@ function isLast({ times }: Page, fields: readonly string[]): (row: Times) => boo
 function wayShown({ times }: Page, fields: readonly string[]): Way | null {
   const half = Math.floor(times.length / 2)
   const ways = fields.map((field) => {
-    const sum = (rows: Page['times']) => rows.reduce((total, row) => total + (row.get(field) ?? 0), 0)
-    return Math.sign(sum(times.slice(-half)) - sum(times.slice(0, half)))
+    // Of the middle row, as a few may be out of order.
+    const middle = (rows: Page['times']) => rows.map((row) => row.get(field) ?? 0).sort((a, b) => a - b)[half >> 1] ?? 0
+    return Math.sign(middle(times.slice(-half)) - middle(times.slice(0, half)))
   })
   if (half === 0 || ways.length === 0) return null
   return ways.every((sign) => sign > 0) ? 'ascending' : ways.every((sign) => sign < 0) ? 'descending' : null
