@@ -29,14 +29,15 @@ function isLast({ times }: Page, fields: readonly string[]): (row: Times) => boo
   return (row) => ends.some(([field, least, most]) => least < most && (row.get(field) ?? least) >= most)
 }
 
-/** Which half of a page is the newer one, if all candidates for the order agree: a belief from other pages may be wrong. */
+/**
+ * How a page itself runs, if no two candidates for the order contradict each other: a belief from other pages may be wrong.
+ * By its steps, as a few rows may be out of order by much.
+ */
 function wayShown({ times }: Page, fields: readonly string[]): Way | null {
-  const half = Math.floor(times.length / 2)
   const ways = fields.map((field) => {
-    // Of the middle row, as a few may be out of order.
-    const middle = (rows: Page['times']) => rows.map((row) => row.get(field) ?? 0).sort((a, b) => a - b)[half >> 1] ?? 0
-    return Math.sign(middle(times.slice(-half)) - middle(times.slice(0, half)))
+    const steps = times.slice(1).map((row, i) => Math.sign((row.get(field) ?? 0) - (times[i]?.get(field) ?? 0)))
+    return Math.sign(steps.reduce<number>((sum, step) => sum + step, 0))
   })
-  if (half === 0 || ways.length === 0) return null
-  return ways.every((sign) => sign > 0) ? 'ascending' : ways.every((sign) => sign < 0) ? 'descending' : null
+  const [up, down] = [ways.includes(1), ways.includes(-1)]
+  return up === down ? null : up ? 'ascending' : 'descending'
 }
