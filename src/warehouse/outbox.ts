@@ -8,7 +8,7 @@ import { next, type Status } from '../core/outbox-state.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../core/time.ts'
 import type { Context } from './context.ts'
 import { bound } from './dialect.ts'
-import { durably } from './durable.ts'
+import { durably, untangled } from './durable.ts'
 import { learn, readBehaviours } from './knowledge.ts'
 import { lanePastOf } from './lane-past.ts'
 import { decodeEvidence, encodeEvidence, type Row, senderOf, toWriteback } from './outbox-row.ts'
@@ -124,19 +124,19 @@ function at(c: C, ms: EpochMs): RawBuilder<string> {
 
 async function release(c: C, one: Writeback, dueAt: EpochMs | null, evidence: Evidence = {}): Promise<void> {
   const known = encodeEvidence(c.kind, { ...one.evidence, ...evidence })
-  await sql`
+  const released = sql`
     update writebacks set owner = null, lease_until = null, due_at = ${bound(c.kind, 'integer', dueAt)}, evidence = ${known}
-    where project_id = ${c.project} and id = ${one.id} and epoch = ${one.epoch} and status = ${one.status}`.execute(
-    c.db,
-  )
+    where project_id = ${c.project} and id = ${one.id} and epoch = ${one.epoch} and status = ${one.status}`
+  await untangled(() => released.execute(c.db))
 }
 
 /** Another write-back of the lane may have it as its proof already: the database keeps it that way. */
 async function noteMessage(c: C, one: Writeback, messageId: string): Promise<void> {
-  await sql`
+  const noted = sql`
     update writebacks set message_id = ${messageId} where project_id = ${c.project} and id = ${one.id} and message_id is null
       and not exists (select 1 from writebacks other where other.project_id = ${c.project} and other.lane = ${one.lane}
-        and other.message_id = ${messageId})`.execute(c.db)
+        and other.message_id = ${messageId})`
+  await untangled(() => noted.execute(c.db))
 }
 
 async function lastFates(c: C, limit: number): Promise<Fate[]> {

@@ -6,7 +6,7 @@ import { rfc3339 } from '../core/time.ts'
 import { aboutWhat, laneOf, type Wish } from '../core/wish.ts'
 import type { Context } from './context.ts'
 import { bound } from './dialect.ts'
-import { durably } from './durable.ts'
+import { durably, durablyOnce } from './durable.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from './escape.ts'
 import { newId } from './identity.ts'
 import type { Db } from './session.ts'
@@ -36,7 +36,7 @@ async function enqueue(
   how: Enqueue,
   digest?: string,
 ): Promise<Enqueued | { readonly importedAs: string }> {
-  return durably(c.db, c.kind, async (trx) => {
+  return durablyOnce(c.db, c.kind, async (trx) => {
     if (c.kind === 'postgres')
       await sql`select pg_advisory_xact_lock(hashtext(${`deskmirror.import ${c.project}`}))`.execute(trx)
     const before = digest === undefined ? null : await importedBefore(c, trx, digest)

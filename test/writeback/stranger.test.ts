@@ -1,5 +1,6 @@
 /** Services that differ from the sandbox in what the documentation leaves open: nothing arrives twice, nothing stands still. */
-import { describe, expect, test, vi } from 'vitest'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CallFailed } from '../../src/core/failure.ts'
 import type { Json } from '../../src/core/row.ts'
 import { heldBack } from '../../src/writeback/breaker.ts'
@@ -405,4 +406,27 @@ test('what the service answered is not forgotten where the database is away at t
       where datname = current_database() and pid <> pg_backend_pid()`)
   await pushed
   expect(await o.statuses()).toEqual(['succeeded'])
+})
+
+test('the kill switch works where somebody’s SQL holds the same rows the other way round', async () => {
+  const o = await queueTo(await startStranger(), 'postgres')
+  const [first, second] = await o.queue(reply('One.'), reply('Two.'))
+  const url = new URL(o.url)
+  const schema = url.searchParams.get('schema')
+  url.searchParams.delete('schema')
+  const client = new pg.Client({ connectionString: url.href })
+  await client.connect()
+  onTestFinished(() => client.end())
+  const touch = (id: string | undefined) =>
+    client.query(`update ${schema}.writebacks set created_by = 'bi' where id = $1`, [id])
+  // Whoever looks first for what ties them up is ended.
+  await client.query(`begin; set local deadlock_timeout = '1min'`)
+  await touch(second)
+  const cancelled = o.desk.decide('cancelled', {}, 'a person')
+  const { rows } = await client.query('select pg_backend_pid() as pid')
+  const waiting = `select 1 from pg_stat_activity where ${rows[0].pid} = any(pg_blocking_pids(pid))`
+  await vi.waitFor(async () => expect(await o.warehouse.query(waiting)).toHaveLength(1), { timeout: 5000 })
+  await touch(first)
+  await client.query('commit')
+  expect(await cancelled).toHaveLength(2)
 })

@@ -180,6 +180,7 @@ export async function queueTo(stranger: Stranger, database: 'sqlite' | 'postgres
   const project = (over: Partial<ProjectConfig>) => projectOf(base as never, { verifyAfterMs: 60, ...over })
   const desk = warehouse.queueDesk(ids.project)
   return {
+    url: place.url!,
     warehouse,
     desk,
     queue: async (...lines: readonly Line[]) => {
