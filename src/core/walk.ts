@@ -46,6 +46,8 @@ export type Walk = {
   readonly last: ReadonlySet<string>
   /** What to go back to if the next page joins nothing: from the middle of the last page; null = that has been tried. */
   readonly back: Range | null
+  /** Where it was gone back from: not twice from there, nor from anywhere before, so that every walk ends. */
+  readonly turned: Seconds | null
 }
 
 /** A page, and the question that it answers. */
@@ -101,6 +103,7 @@ export function startWalk(list: List, known: Knowledge | null, ranges: readonly 
     unordered: false,
     last: new Set(),
     back: null,
+    turned: null,
   }
 }
 
@@ -133,7 +136,8 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
   const lesson = learnOrder(before.known.order, page.times, asked)
   const news = newsOf(before.recent, before.leg?.begun.page ?? null, page, lesson.order)
   const apart = isApart(before, page, lesson.order)
-  const proven = !apart && before.leg !== null && proves(before.leg, news)
+  const from = before.leg && originOf(before, before.leg, { page, asked })
+  const proven = !apart && from !== null && proves(from, news)
   const going = { side: before.leg?.side ?? null, proven, tight: before.tight, short: before.short }
   const known = learn(before.known, going, lesson, asked, page, news)
   const full = isFull(known, page)
@@ -147,11 +151,11 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
     barren: before.barren && news.fresh.length === 0,
     loose: full && lesson.unordered && now !== null ? { last: page.ids.at(-1) ?? '', range: now } : null,
     short: isShort(page),
-    leg: before.leg && afterPage(before.leg, before, known, proven, { page, asked }),
+    leg: from && afterPage(from, known, proven),
   }
   const trying = walk.leg !== null && before.known.trust[walk.leg.side] === 'try'
   if (trying && lesson.unordered) return { ...distrust(before, 'ignored'), changed: false }
-  if (apart && before.back !== null) return { ...goBack(before, walk, before.back), changed: lesson.changed }
+  if (apart && mayGoBack(before)) return { ...goBack(before, walk), changed: lesson.changed }
   const next = torn(
     before,
     apart,
@@ -211,8 +215,15 @@ function placesOf({ ids, times }: Page): ReadonlySet<string> {
 }
 
 /** The row at the edge has moved, or the edge was taken from a time that orders nothing: once more, with half a page of overlap. */
-function goBack(before: Walk, walk: Walk, range: Range): Next {
-  return { walk: { ...walk, now: range, leg: before.leg, last: before.last }, crowded: [], missed: [] }
+function goBack({ leg, last, now, back }: Walk, walk: Walk): Next {
+  const turned = leg === null || now === null ? null : secondOf(leg.side, now)
+  return { walk: { ...walk, now: back, leg, last, turned }, crowded: [], missed: [] }
+}
+
+function mayGoBack({ leg, now, back, turned }: Walk): boolean {
+  if (leg === null || now === null || back === null) return false
+  const second = secondOf(leg.side, now)
+  return turned === null || (leg.side === 'up' ? second > turned : second < turned)
 }
 
 function torn({ now }: Walk, apart: boolean, next: Next): Next {
@@ -224,13 +235,17 @@ function proves({ side, end }: Leg, news: News): boolean {
   return news.older || (side === 'up' && end === 'up' && news.fresh.length > 0)
 }
 
-function afterPage(leg: Leg, before: Walk, known: Knowledge, proven: boolean, page: Opening): Leg {
+/** What is known of the page that a side goes on from is nothing about one with which it begins anew. */
+function originOf(before: Walk, leg: Leg, origin: Opening): Leg {
+  return isNarrowed(before) ? leg : { ...leg, origin, end: null, tried: false }
+}
+
+function afterPage(leg: Leg, known: Knowledge, proven: boolean): Leg {
   return {
     ...leg,
     claimed: leg.claimed && (known.exact !== false || !leg.small),
     proven: leg.proven || proven || (leg.end === leg.side && known.trust[leg.side] === 'honoured'),
     doubt: leg.doubt ?? (leg.end === null || leg.end === leg.side ? null : leg.range),
-    origin: isNarrowed(before) ? leg.origin : page,
   }
 }
 
@@ -363,7 +378,7 @@ function covered(walk: Walk, page: Page | null): Next {
     const recent = [new Set(leg.begun.page.ids)]
     const last = placesOf(leg.begun.page)
     return still(
-      { ...walk, recent, last, tight: false, barren: false, leg: { ...leg, side, other: null } },
+      { ...walk, recent, last, turned: null, tight: false, barren: false, leg: { ...leg, side, other: null } },
       leg.other,
       page,
     )
@@ -378,6 +393,7 @@ function covered(walk: Walk, page: Page | null): Next {
     leg: null,
     tight: false,
     recent: [],
+    turned: null,
     barren: false,
     short: false,
   }
