@@ -205,7 +205,7 @@ export function isNarrowed({ now, leg }: Walk): boolean {
 
 /** Whether a page, asked with a second of overlap, shows nothing of the page before: it may begin anywhere. */
 function isApart(walk: Walk, page: Page, order: Order | null): boolean {
-  if (walk.tight || order === null || !isNarrowed(walk) || !isFull(walk.known, page)) return false
+  if (walk.tight || order === null || !isNarrowed(walk)) return false
   return ![...placesOf(page)].some((place) => walk.last.has(place))
 }
 
@@ -226,8 +226,9 @@ function mayGoBack({ leg, now, back, turned }: Walk): boolean {
   return turned === null || (leg.side === 'up' ? second > turned : second < turned)
 }
 
-function torn({ now }: Walk, apart: boolean, next: Next): Next {
-  return apart && now !== null ? { ...next, missed: [{ range: now, reason: reasons.apart }, ...next.missed] } : next
+function torn({ now, back }: Walk, apart: boolean, next: Next): Next {
+  const range = back ?? now
+  return apart && range !== null ? { ...next, missed: [{ range, reason: reasons.apart }, ...next.missed] } : next
 }
 
 /** Older rows were there before the walk began; newer ones may have been written since, if not the oldest came first. */
