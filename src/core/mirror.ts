@@ -134,6 +134,8 @@ export type Mirror = {
   readonly callBefore: (newest: number) => Promise<Seconds | null>
   /** The earliest moment that any mirrored row speaks of; null for an empty mirror. */
   readonly earliest: () => Promise<Seconds | null>
+  /** When the latest message was written that any row tells of. */
+  readonly latestMessage: () => Promise<Seconds | null>
   /** The rollup windows at or after `from` (their start), with the moment they were last read (the service's clock). */
   readonly rollups: (from: Seconds) => Promise<ReadonlyMap<Seconds, Seconds>>
   /** A list has been read whole since this moment: closes its gaps that were not met with again. */

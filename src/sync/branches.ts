@@ -6,7 +6,6 @@ import type { Seconds } from '../core/time.ts'
 import type { BranchStream } from '../streams/stream.ts'
 import { type ReadChild, syncChildren } from './children.ts'
 import type { Run } from './deps.ts'
-import { latestOf } from './latest.ts'
 import { pagesOf } from './pages.ts'
 import { earlier, isEarlier, keepStart, startOf } from './start-date.ts'
 
@@ -15,12 +14,12 @@ export async function syncBranches(run: Run, stream: BranchStream): Promise<void
   const further = (await earlier(run, stream.name)).length > 0
   if (further) await run.mirror.makeDue(stream.name, 'all', run.now())
   await keepStart(run, stream.name)
-  await syncChildren(run, stream.name, branchReader(run, stream, await latestOf(run)))
+  await syncChildren(run, stream.name, branchReader(run, stream))
 }
 
-/** Reads what is new under one parent, or all of it, page by page. `latest`: how late it is at least. */
-function branchReader(run: Run, stream: BranchStream, latest: Seconds): ReadChild {
-  return async (child, lane) => {
+/** Reads what is new under one parent, or all of it, page by page. */
+function branchReader(run: Run, stream: BranchStream): ReadChild {
+  return async (child, lane, latest) => {
     const start = startOf(run, stream.name)
     const whole = child.whole || child.position === null
     const ranges = whole ? [start] : readPosition(child.position, start)

@@ -5,14 +5,16 @@
 import { CallFailed, describe } from '../core/failure.ts'
 import type { Lane } from '../core/lane.ts'
 import { type ChildStream, childStreams, type DueChild } from '../core/mirror.ts'
-import type { Ms } from '../core/time.ts'
+import type { Ms, Seconds } from '../core/time.ts'
 import { lists } from '../streams/catalog.ts'
 import type { Run } from './deps.ts'
+import { latestOf } from './latest.ts'
 import { sideBySide } from './side-by-side.ts'
 import { isGone, isRefused, stopIfEnough } from './stop.ts'
 import { markGone } from './vanished.ts'
 
-export type ReadChild = (child: DueChild, lane: Lane) => Promise<void>
+/** `latest`: how late it was at least, before the child is asked for. */
+export type ReadChild = (child: DueChild, lane: Lane, latest: Seconds) => Promise<void>
 
 const portion = 400
 const atOnce = 16
@@ -40,10 +42,11 @@ export async function syncChildren(run: Run, stream: ChildStream, read: ReadChil
 
 /** Reads the children of these parents; gives back those that failed and may not fail another time. */
 async function readAll(run: Run, stream: ChildStream, due: readonly DueChild[], read: ReadChild): Promise<DueChild[]> {
+  const latest = await latestOf(run)
   const attempt = async (child: DueChild) => {
     stopIfEnough(run)
     try {
-      await read(child, laneOf(child))
+      await read(child, laneOf(child), latest)
       return []
     } catch (error) {
       await settle(run, stream, child, error)

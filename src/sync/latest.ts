@@ -3,9 +3,12 @@ import { everything, readPosition } from '../core/position.ts'
 import type { Seconds } from '../core/time.ts'
 import type { Run } from './deps.ts'
 
-/** The latest moment that the lists have shown; 0 = none. Whatever happens from now on does not happen before. */
-export async function latestOf(run: Pick<Run, 'mirror'>): Promise<Seconds> {
-  const cursors = await Promise.all(['conversations', 'visitors'].map(run.mirror.cursor))
+/**
+ * The latest moment that anything read so far has shown; 0 = none. Whatever happens from now on does not happen before.
+ * What visitors do is not asked: its times may be their browsers'.
+ */
+export async function latestOf({ mirror }: Pick<Run, 'mirror'>): Promise<Seconds> {
+  const cursors = await Promise.all(['conversations', 'visitors'].map(mirror.cursor))
   const ends = cursors.flatMap((cursor) => readPosition(cursor, everything)).filter(({ hi }) => hi === null)
-  return Math.max(0, ...ends.map(({ lo }) => lo))
+  return Math.max(0, (await mirror.latestMessage()) ?? 0, ...ends.map(({ lo }) => lo))
 }

@@ -11,7 +11,7 @@ import { fillColumns } from './fill.ts'
 import { openGaps, resolveGaps } from './gaps.ts'
 import { readBehaviours, readCursor } from './knowledge.ts'
 import { createCommit } from './load.ts'
-import { callBefore, earliest, type RowKey, rawOf, readRows, rollups } from './reader.ts'
+import { callBefore, earliest, latestMessage, type RowKey, rawOf, readRows, rollups } from './reader.ts'
 import { beatRun, finishRun, startRun } from './runs.ts'
 import type { Db, Sessions } from './session.ts'
 import { createUpsert } from './upsert.ts'
@@ -69,6 +69,7 @@ export function createMirror(db: Db, { kind }: Sessions, project: string, option
     markDeleted: (stream, id, at) => c.inTurn(() => markDeleted(c, stream, id, at)),
     callBefore: (newest) => callBefore(c, newest),
     earliest: () => earliest(c),
+    latestMessage: () => latestMessage(c),
     rollups: (from) => rollups(c, from),
     resolveGaps: (stream, since) => c.inTurn(() => resolveGaps(c, stream, since)),
     openGaps: (stream) => openGaps(c, stream),

@@ -1,5 +1,5 @@
 /** Reading the mirror back: rows as they came, in the order of their keys, and what the walks need to know of it. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { tables } from '../../schema/tables.ts'
 import type { StreamName } from '../core/row.ts'
 import { moment, rfc3339, type Seconds } from '../core/time.ts'
@@ -79,13 +79,31 @@ export async function callBefore(c: Context, newest: number): Promise<Seconds | 
 
 /** The earliest moment that a mirrored row speaks of, of the times that are indexed. */
 export async function earliest(c: Context): Promise<Seconds | null> {
-  const { rows } = await sql<{ at: string | null }>`
+  const moments = await momentsOf(
+    c,
+    sql`
     select min(created_at) as at from conversations where project_id = ${c.project}
     union all select min(created_at) from messages where project_id = ${c.project}
     union all select min(occurred_at) from calls where project_id = ${c.project}
-    union all select min(occurred_at) from visitor_activity where project_id = ${c.project}`.execute(c.db)
-  const moments = rows.map(({ at }) => moment(at)).filter((at) => at !== undefined)
+    union all select min(occurred_at) from visitor_activity where project_id = ${c.project}`,
+  )
   return moments.length === 0 ? null : Math.min(...moments)
+}
+
+/** When the latest message was written that any row tells of, likewise; a handled conversation does not tell of its own. */
+export async function latestMessage(c: Context): Promise<Seconds | null> {
+  const moments = await momentsOf(
+    c,
+    sql`
+    select max(created_at) as at from messages where project_id = ${c.project}
+    union all select max(last_message_at) from conversations where project_id = ${c.project} and handled_at is null`,
+  )
+  return moments.length === 0 ? null : Math.max(...moments)
+}
+
+async function momentsOf(c: Context, query: RawBuilder<unknown>): Promise<Seconds[]> {
+  const { rows } = await sql<{ at: string | null }>`${query}`.execute(c.db)
+  return rows.map(({ at }) => moment(at)).filter((at) => at !== undefined)
 }
 
 /** Windows that start at `from` or later, by their start, with the moment that they were read. */

@@ -20,6 +20,14 @@ const size = {
 /** What shows in the lists at once, unless it is a second change within one second: that one shows two minutes later. */
 const visible: readonly ChangeKind[] = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall']
 
+/** Changes one after the other: of those that share the last second, none would be known to be over. */
+function change(sandbox: Sandbox, count: number): void {
+  for (let nth = 0; nth < count; nth += 1) {
+    sandbox.advance(2000)
+    sandbox.churn(1, nth, visible)
+  }
+}
+
 /** Resolves when the mirror equals the service. */
 async function equal(worker: Words, warehouse: Warehouse, sandbox: Sandbox): Promise<void> {
   let differences = await unlike(warehouse, sandbox)
@@ -49,22 +57,19 @@ for (const { kind, make } of offices) {
 
       // The first round after a change sees all of it.
       const changedAt = Date.now()
-      sandbox.advance(2000)
-      sandbox.churn(40, 7, visible)
-      // Else what is read within its own last second would be read again by right.
-      sandbox.advance(2000)
+      change(sandbox, 40)
       await equal(first, warehouse, sandbox)
       const seen = first.log.filter((it) => it.stream === 'conversations' && began(it) > changedAt && it.changed !== 0)
       expect(seen.length).toBeLessThanOrEqual(1)
 
       // Told to stop in the middle of its work, it ends well, and soon.
-      sandbox.set({ 'latency.after': 100 })
-      sandbox.advance(2000)
-      sandbox.churn(60, 8, visible)
-      sandbox.advance(2000)
+      sandbox.set({ 'latency.after': 150 })
+      const changedAgainAt = Date.now()
+      change(sandbox, 60)
+      const { id: newest } = sandbox.mutate.addConversation()
       await first.says(
-        ({ event, stream, time }) =>
-          event === 'pass.ended' && stream === 'conversations' && Date.parse(time) > changedAt + 2000,
+        ({ event, stream, changed, time }) =>
+          event === 'pass.ended' && stream === 'conversations' && changed !== 0 && Date.parse(time) > changedAgainAt,
       )
       first.child.kill('SIGTERM')
       const toldAt = performance.now()
@@ -73,14 +78,20 @@ for (const { kind, make } of offices) {
       expect(first.log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([])
       expect(await warehouse.query('select 1 from sync_runs where finished_at is null')).toEqual([])
 
-      // The next one reads what is missing, and nothing that was read.
+      // The next one reads what is missing, and nothing that was read: but for what showed nothing after itself, as its last
+      // second may not have been over.
       const behind = new Set((await unlike(warehouse, sandbox)).map(({ key }) => key.split('/')[0]!))
       expect(behind.size).toBeGreaterThan(0)
+      const doubted = await warehouse.query(
+        "select parent_id from sync_children where stream = 'messages' and due_at is not null and fetched = wanted",
+      )
+      expect(doubted.length).toBeLessThan(5)
+      for (const { parent_id } of doubted) behind.add(String(parent_id))
       sandbox.set({ 'latency.after': 1 })
       sandbox.resetLog()
       const second = startProcess(office, sandbox)
       await equal(second, warehouse, sandbox)
-      const read = reread(sandbox)
+      const read = reread(sandbox).filter((id) => id !== newest)
       expect(read.filter((id) => !behind.has(id))).toEqual([])
       expect(new Set(read).size).toBe(read.length)
       second.child.kill('SIGTERM')
