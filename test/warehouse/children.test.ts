@@ -276,9 +276,13 @@ for (const db of databases) {
       )
     })
 
-    test('the walks can ask for the newest calls, the earliest moment and the rollups read', async () => {
+    test('the walks can ask for the newest calls, the earliest moment and the latest message', async () => {
       const { mirror } = await world(db)
-      expect([await mirror.earliest(), await mirror.callBefore(1)]).toEqual([null, null])
+      expect([await mirror.earliest(), await mirror.callBefore(1), await mirror.latestMessage()]).toEqual([
+        null,
+        null,
+        null,
+      ])
       await mirror.commit(
         commit('calls', [
           call('a', { occurred_at: at(10) }),
@@ -293,6 +297,10 @@ for (const db of databases) {
         null,
       ])
       expect(await mirror.earliest()).toBe(start + 10)
+      await mirror.commit(commit('messages', [message('m', 1)]))
+      expect(await mirror.latestMessage()).toBe(start + 2)
+      await mirror.commit(commit('conversations', [conversation('c', { last_message_at: at(3) })]))
+      expect(await mirror.latestMessage()).toBe(start + 3)
     })
 
     test('rows are read back in the order of their keys', async () => {

@@ -163,7 +163,8 @@ for (const { kind, make } of offices.filter((it) => it.kind !== 'embedded')) {
       ] as const
       while ((await unlike(warehouse, sandbox)).length > 0) await Promise.race(workers.map((it) => it.next()))
       const read = sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
-      expect(new Set(read).size).toBe(read.length)
+      // The newest one is read once more, by right: nothing shows that its last second was over.
+      expect(read.length - new Set(read).size).toBeLessThanOrEqual(1)
       expect((await warehouse.status(sandbox.projectId, Date.now(), config.projects[0]!.rate)).workers).toHaveLength(2)
 
       await workers[0].stop()
