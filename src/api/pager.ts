@@ -10,7 +10,8 @@ import type { Asked } from '../core/order.ts'
 import type { Range } from '../core/position.ts'
 import type { Behaviour, Json } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
-import { ask, position, type Refused, reasons, refused, type Step, startWalk, step, type Walk } from '../core/walk.ts'
+import { ask, position, type Refused, refused, startWalk, step } from '../core/walk.ts'
+import { reasons, type Step, type Walk } from '../core/walk-state.ts'
 
 export type Missed = { readonly range: Range; readonly reason: string }
 

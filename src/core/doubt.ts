@@ -4,8 +4,9 @@
  */
 import { endOf } from './end.ts'
 import { newsOf, type Page } from './evidence.ts'
+import { isNarrowed } from './join.ts'
 import { type Asked, learnOrder } from './order.ts'
-import { isNarrowed, type Walk } from './walk.ts'
+import type { Walk } from './walk-state.ts'
 
 /** What to ask once more before `page` is taken for what it seems; null: it is clear enough. */
 export function doubtOf(walk: Walk, asked: Asked, page: Page): Asked | null {
