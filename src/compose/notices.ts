@@ -15,13 +15,13 @@ export function heldNotices({ all, batches }: Held, typed: Typed): string[] {
 
 /** What the key lacks the scopes for. */
 export function deniedNotices(denied: ReadonlyMap<Operation, Failure>): string[] {
-  const lacking = new Set([...denied.values()].map((failure) => describe(failure)))
-  return [...lacking].map((why) => `${[...denied.keys()].join(', ')} stay queued: ${why}`)
+  const lacking = Map.groupBy(denied, ([, failure]) => describe(failure))
+  return [...lacking].map(([why, those]) => `${those.map(([operation]) => operation).join(', ')} stay queued: ${why}`)
 }
 
 /** With several projects nobody can tell whose they are. */
 export function namelessNotices(count: number): string[] {
   if (count === 0) return []
-  const next = 'set their project_id, in writebacks and in writeback_events'
-  return [`${count} in the queue name no project (project_id is empty), and are sent by nobody: ${next}`]
+  const [who, them] = count === 1 ? ['1 row names', 'it'] : [`${count} rows name`, 'them']
+  return [`${who} no project: nobody sends ${them} until project_id is set, in writebacks and in writeback_events`]
 }

@@ -94,7 +94,7 @@ test('writes nothing where it must not, tells of rows that name no project, and 
   for (const stream of ['conversations', 'visitors', 'conversations'])
     await worker.says((line) => line.event === 'pass.ended' && line.stream === stream)
   const told = worker.log.filter(({ event }) => event === 'writebacks.nameless')
-  expect(told).toMatchObject([{ level: 'warn', why: expect.stringContaining('1 in the queue name no project') }])
+  expect(told).toMatchObject([{ level: 'warn', why: expect.stringContaining('1 row names no project') }])
   expect(await warehouse.query('select distinct status from writebacks')).toEqual([{ status: 'queued' }])
   expect(sandbox.ledger()).toEqual([])
 })

@@ -205,7 +205,7 @@ test('rows that name no project are told of, where a warehouse holds several', a
   )
   expect(await o.push()).toMatchObject({
     outcome: 'held',
-    notices: [expect.stringMatching(/1 in the queue name no project/)],
+    notices: [expect.stringMatching(/1 row names no project/)],
   })
   expect(done(o.sandbox)).toEqual([])
 })
