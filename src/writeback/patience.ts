@@ -7,9 +7,9 @@ export const freshForMs: Ms = 20_000
 /** Sent so often without a readable answer, it is for a person to look at. */
 export const mostSendings = 5
 
-/** After the n-th try in a row that came to nothing; `chance`: 0 to below 1. */
+/** After the n-th try in a row that came to nothing, in whole milliseconds; `chance`: 0 to below 1. */
 export function backOff(tries: number, chance: number): Ms {
-  return Math.min(60_000, 500 * 2 ** Math.min(tries, 10)) * (0.5 + chance / 2)
+  return Math.round(Math.min(60_000, 500 * 2 ** Math.min(tries, 10)) * (0.5 + chance / 2))
 }
 
 /**

@@ -33,4 +33,14 @@ for (const database of ['sqlite', 'postgres'] as const) {
     )
     expect(said).toHaveLength(1)
   })
+
+  test(`where nobody answers, all stays queued, and arrives later (${database})`, async () => {
+    const { queue, push, visitors, statuses, sandbox } = await outgoing({ database, mirrored: false })
+    await queue(...visitors().map((id) => ({ operation: 'note', visitor_id: id, content: 'Called.' })))
+    const nobody = new URL('http://127.0.0.1:1/v1')
+    await expect(push({ baseUrl: nobody })).rejects.toThrow(/the service does not answer/)
+    expect(new Set(await statuses())).toEqual(new Set(['queued']))
+    expect(await push()).toMatchObject({ outcome: 'done', settled: { succeeded: 12 } })
+    expect(done(sandbox)).toHaveLength(12)
+  })
 }
