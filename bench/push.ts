@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readWish, type Wish } from '../src/core/wish.ts'
+import { readWish, type Wish } from '../src/core/outbox/wish.ts'
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'

@@ -1,5 +1,5 @@
 /** Where the embedded queue keeps its files. */
-import { parseDatabaseUrl } from '../src/warehouse/place.ts'
+import { parseDatabaseUrl } from '../src/warehouse/database/place.ts'
 
 /** Next to the SQLite file, so that both are kept and moved together; else in the working folder. */
 export function queueFolder(databaseUrl: string): string {

@@ -4,8 +4,8 @@ import pMap from 'p-map'
 import { createBudget } from '../../src/api/budget.ts'
 import { openRedis } from '../../src/api/redis-cell.ts'
 import { createSharedStore } from '../../src/api/shared-store.ts'
-import { usualDeadlineMs } from '../../src/core/budget.ts'
-import type { BudgetCell } from '../../src/core/budget-cell.ts'
+import { usualDeadlineMs } from '../../src/core/budget/budget.ts'
+import type { BudgetCell } from '../../src/core/budget/cell.ts'
 import { redisUse, spentSince } from './redis-use.ts'
 
 /** Of one request, from asking to giving back. `serverMs`: CPU of Redis. */

@@ -1,6 +1,6 @@
 /** What a key lets through: a few requests at once, the rest evenly, and no more than its slots in any window. */
-import { burst } from '../../src/core/pool.ts'
-import type { Rate } from '../../src/core/rate.ts'
+import { burst } from '../../src/core/budget/pool.ts'
+import type { Rate } from '../../src/core/budget/rate.ts'
 import type { EpochMs } from '../../src/core/time.ts'
 
 /** Of the documented limit, as the budget does. */

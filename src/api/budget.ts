@@ -1,8 +1,8 @@
 /** The budget as the calls of one process see it: they queue by lane, the first of each queue asks the store, and waits as told. */
 import { randomUUID } from 'node:crypto'
 import { uptime } from 'node:os'
-import { type Ask, grantLastsMs, type Lease, type Spent } from '../core/budget.ts'
-import type { BudgetStore } from '../core/budget-store.ts'
+import { type Ask, grantLastsMs, type Lease, type Spent } from '../core/budget/budget.ts'
+import type { BudgetStore } from '../core/budget/store.ts'
 import { CallFailed } from '../core/failure.ts'
 import { type Lane, lanes } from '../core/lane.ts'
 import type { BudgetView } from '../core/report.ts'

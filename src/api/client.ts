@@ -1,6 +1,6 @@
 /** The client: a call → a slot of the budget → one HTTP exchange → an answer, or CallFailed and nothing else. */
 import { baseUrl as checkBaseUrl } from '../core/base-url.ts'
-import { grantLastsMs, usualDeadlineMs } from '../core/budget.ts'
+import { grantLastsMs, usualDeadlineMs } from '../core/budget/budget.ts'
 import type { Answer, Call, Get, Query } from '../core/call.ts'
 import { CallFailed, describe, type Failure } from '../core/failure.ts'
 import { stringifyJson } from '../core/json.ts'

@@ -1,17 +1,17 @@
 /** Reads a list page by page: asks what the walk wants to know, and hands over what came. The walk is the only memory. */
 import type { Answer, Get, Query } from '../core/call.ts'
-import { doubtOf, settled } from '../core/doubt.ts'
-import type { Page } from '../core/evidence.ts'
 import { CallFailed } from '../core/failure.ts'
-import { type Knowledge, lessons } from '../core/knowledge.ts'
 import type { Lane } from '../core/lane.ts'
-import { type List, pageLimit } from '../core/list.ts'
-import type { Asked } from '../core/order.ts'
-import type { Range } from '../core/position.ts'
 import type { Behaviour, Json } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
-import { ask, position, type Refused, refused, startWalk, step } from '../core/walk.ts'
-import { reasons, type Step, type Walk } from '../core/walk-state.ts'
+import { doubtOf, settled } from '../core/walk/doubt.ts'
+import type { Page } from '../core/walk/evidence.ts'
+import { type Knowledge, lessons } from '../core/walk/knowledge.ts'
+import { type List, pageLimit } from '../core/walk/list.ts'
+import type { Asked } from '../core/walk/order.ts'
+import type { Range } from '../core/walk/position.ts'
+import { reasons, type Step, type Walk } from '../core/walk/state.ts'
+import { ask, position, type Refused, refused, startWalk, step } from '../core/walk/walk.ts'
 
 export type Missed = { readonly range: Range; readonly reason: string }
 

@@ -1,7 +1,7 @@
 /** Budgets kept in Redis: one hash each, one script, and Redis's own clock. */
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
-import { type BudgetCell, type Reading, swapWithinMs } from '../core/budget-cell.ts'
+import { type BudgetCell, type Reading, swapWithinMs } from '../core/budget/cell.ts'
 import { UserError } from '../core/user-error.ts'
 
 /**

@@ -5,12 +5,12 @@
  */
 import { uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type BudgetPolicy, type BudgetState, freshBudget, usualDeadlineMs } from '../core/budget.ts'
-import type { BudgetCell, Reading } from '../core/budget-cell.ts'
-import type { BudgetStore } from '../core/budget-store.ts'
-import { fromText, toText } from '../core/budget-text.ts'
-import { close, doubt, open } from '../core/closing.ts'
-import { type KeyUse, noteEveryMs } from '../core/key-use.ts'
+import { type BudgetPolicy, type BudgetState, freshBudget, usualDeadlineMs } from '../core/budget/budget.ts'
+import type { BudgetCell, Reading } from '../core/budget/cell.ts'
+import { close, doubt, open } from '../core/budget/closing.ts'
+import { type KeyUse, noteEveryMs } from '../core/budget/key-use.ts'
+import type { BudgetStore } from '../core/budget/store.ts'
+import { fromText, toText } from '../core/budget/text.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import { createStateStore, type Update } from './state-store.ts'
 

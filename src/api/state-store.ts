@@ -11,9 +11,9 @@ import {
   settle,
   take,
   throttle,
-} from '../core/budget.ts'
-import { forecast, view } from '../core/budget-outlook.ts'
-import type { BudgetStore } from '../core/budget-store.ts'
+} from '../core/budget/budget.ts'
+import { forecast, view } from '../core/budget/outlook.ts'
+import type { BudgetStore } from '../core/budget/store.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 
 type Step<T> = (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly result: T }

@@ -1,6 +1,6 @@
 /** `deskmirror migrate`: brings the warehouse to this version's schema. */
 import { Command } from 'commander'
-import type { Migrated } from '../warehouse/migrate.ts'
+import type { Migrated } from '../warehouse/database/migrate.ts'
 import { type Answer, give } from './answer.ts'
 import { jsonOption } from './options.ts'
 import type { Shell } from './shell.ts'

@@ -1,5 +1,5 @@
 /** Progress as values: what each stream has done, how fast, and how long it still takes. Pure: no clock, no I/O. */
-import { burst } from '../core/pool.ts'
+import { burst } from '../core/budget/pool.ts'
 import type { BudgetView, SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs, Ms } from '../core/time.ts'

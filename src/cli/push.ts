@@ -1,8 +1,8 @@
 /** `deskmirror push`: sends the queued write-backs, in this process, until none can be sent. */
 import { Command } from 'commander'
 import type { ProjectConfig } from '../config.ts'
-import { writesLast } from '../core/budget-outlook.ts'
-import { type Status, type StatusCounts, statuses } from '../core/outbox-state.ts'
+import { writesLast } from '../core/budget/outlook.ts'
+import { type Status, type StatusCounts, statuses } from '../core/outbox/state.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
 import { type Typed, typedIn } from '../core/typed.ts'
 import { type Answer, chosen, eachProject, give, joined } from './answer.ts'

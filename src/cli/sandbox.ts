@@ -3,9 +3,9 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { rfc3339 } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { SandboxOptions } from '../sandbox/options.ts'
+import type { Range, Size } from '../sandbox/past/world.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { allowed, switchesWith, switchNames, switchTable } from '../sandbox/switches.ts'
-import type { Range, Size } from '../sandbox/world.ts'
 
 type Flags = {
   readonly port: number

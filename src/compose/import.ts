@@ -1,8 +1,8 @@
 /** Imports of write-backs with real parts: all of a file or none, and what it would change. */
 import type { Config, ProjectConfig } from '../config.ts'
 import { CallFailed } from '../core/failure.ts'
-import type { QueueDesk } from '../core/queue-desk.ts'
-import type { ImportReport, PreviewReport } from '../core/queue-report.ts'
+import type { QueueDesk } from '../core/outbox/desk.ts'
+import type { ImportReport, PreviewReport } from '../core/outbox/report.ts'
 import type { BudgetView } from '../core/report.ts'
 import { checkLines } from '../imports/check.ts'
 import { digestOf, type Import, type ImportOptions, importWishes, isOver, linesOf } from '../imports/import.ts'

@@ -1,7 +1,7 @@
 /** Why write-backs were left in the queue: sentences for a person. */
 import { describe, type Failure } from '../core/failure.ts'
+import type { Operation } from '../core/outbox/wish.ts'
 import type { Typed } from '../core/typed.ts'
-import type { Operation } from '../core/wish.ts'
 import type { Held } from '../writeback/breaker.ts'
 
 export function heldNotices({ all, batches }: Held, typed: Typed): string[] {

@@ -1,7 +1,7 @@
 /** `status` and `migrate` with real parts: what needs the warehouse only. */
 import type { Config, ProjectConfig } from '../config.ts'
 import type { StatusReport } from '../core/report.ts'
-import type { Migrated } from '../warehouse/migrate.ts'
+import type { Migrated } from '../warehouse/database/migrate.ts'
 import { withMirror, withWarehouse } from './opened.ts'
 
 /** How the mirror stands. */

@@ -1,7 +1,7 @@
 /** Write-backs with real parts: the queue in the warehouse, the service behind its budget. */
 import pRetry from 'p-retry'
 import type { ProjectConfig } from '../config.ts'
-import type { Outbox } from '../core/outbox.ts'
+import type { Outbox } from '../core/outbox/outbox.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'

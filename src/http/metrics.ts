@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Failure } from '../core/failure.ts'
 import type { Lane } from '../core/lane.ts'
 import type { RunMode, RunOutcome } from '../core/mirror.ts'
-import type { Status } from '../core/outbox-state.ts'
+import type { Status } from '../core/outbox/state.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Vitals } from '../core/vitals.ts'

@@ -1,7 +1,7 @@
 /** The first pass over an import: every line is checked before one is queued. */
-import type { Mistake } from '../core/queue-report.ts'
+import type { Mistake } from '../core/outbox/report.ts'
+import { tooLate } from '../core/outbox/wish.ts'
 import type { EpochMs } from '../core/time.ts'
-import { tooLate } from '../core/wish.ts'
 import type { Line } from './line.ts'
 import { createRefLines, type RefLines } from './ref-lines.ts'
 

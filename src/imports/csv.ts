@@ -1,5 +1,5 @@
 /** Write-backs as CSV: an import read, and the same columns written beside what became of each wish. */
-import { aboutWhat, readWish, type Wish } from '../core/wish.ts'
+import { aboutWhat, readWish, type Wish } from '../core/outbox/wish.ts'
 import { csvLine, toCell } from './csv-cells.ts'
 import {
   fieldsOf,

@@ -1,7 +1,7 @@
 /** An import, told as a story: every line is checked, then all are queued, or none. */
-import type { Enqueue, QueueDesk } from '../core/queue-desk.ts'
+import type { Enqueue, QueueDesk } from '../core/outbox/desk.ts'
+import type { Wish } from '../core/outbox/wish.ts'
 import type { EpochMs } from '../core/time.ts'
-import type { Wish } from '../core/wish.ts'
 import { type Checked, checkLines } from './check.ts'
 import type { Line } from './line.ts'
 import { type Format, readLines } from './lines.ts'

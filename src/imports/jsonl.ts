@@ -1,6 +1,6 @@
 /** JSON Lines: one wish a line. Blank lines are skipped. */
 import { readJson } from '../core/json.ts'
-import { readWish } from '../core/wish.ts'
+import { readWish } from '../core/outbox/wish.ts'
 import { type Line, type LineReader, mistaken } from './line.ts'
 import type { TextLine } from './text-lines.ts'
 

@@ -1,5 +1,5 @@
 /** One line of an import, read: where it stands, and what it wishes for. */
-import type { ReadWish } from '../core/wish.ts'
+import type { ReadWish } from '../core/outbox/wish.ts'
 import type { TextLine } from './text-lines.ts'
 
 /** `line`: the physical line where it begins, from 1. */

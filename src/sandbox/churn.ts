@@ -1,6 +1,7 @@
 /** Life goes on: seeded random changes of a project, the same for the same seed and state. */
-import { between, type Dice, diceFor, pick, purposes } from './dice.ts'
+
 import type { Mutations } from './mutations.ts'
+import { between, type Dice, diceFor, pick, purposes } from './past/dice.ts'
 import type { State } from './state.ts'
 
 const kindsOfChange = [

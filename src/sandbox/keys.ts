@@ -1,6 +1,6 @@
 /** API keys: which project each belongs to and what it may do. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { Problem } from './problem.ts'
+import { Problem } from './api/problem.ts'
 
 export const scopes = [
   'conversations:read',

@@ -1,6 +1,7 @@
 /** What can happen to a project, by the API's own writes and by everybody else: each is one change of its state. */
-import { purposes } from './dice.ts'
+
 import type { Conversation, Message, Note, PhoneCall, Visitor } from './model.ts'
+import { purposes } from './past/dice.ts'
 import type { State } from './state.ts'
 import type { Switches } from './switches.ts'
 

@@ -1,7 +1,7 @@
 /** What a sandbox can be told when it starts. Everything has a default. */
 import type { Scope } from './keys.ts'
+import type { Size } from './past/world.ts'
 import type { Switches } from './switches.ts'
-import type { Size } from './world.ts'
 
 export type KeyOptions = {
   readonly key: string

@@ -1,13 +1,13 @@
 /** One project of the service: its rows, its writes, and what can happen to it. */
 import type { EpochMs } from '../core/time.ts'
-import { diceFor, purposes } from './dice.ts'
-import { identity } from './identity.ts'
-import type { Json } from './json.ts'
+import type { Json } from './api/json.ts'
+import { type Wire, wireOf } from './api/wire.ts'
 import { type Mutations, mutationsOf } from './mutations.ts'
+import { diceFor, purposes } from './past/dice.ts'
+import { identity } from './past/identity.ts'
+import { type Past, worldOf } from './past/world.ts'
 import { type State, stateOf } from './state.ts'
 import type { Switches } from './switches.ts'
-import { type Wire, wireOf } from './wire.ts'
-import { type Past, worldOf } from './world.ts'
 
 export type Project = {
   readonly id: string

@@ -1,17 +1,17 @@
 /** The service without its network: projects, keys, clock, limits, and the answer to one request. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { EpochMs } from '../core/time.ts'
-import { type Allowance, allowanceOf } from './allowance.ts'
-import { checkQuery } from './ask.ts'
+import { checkQuery } from './api/ask.ts'
+import type { Json } from './api/json.ts'
+import { isList, isWrite, type Match } from './api/operation.ts'
+import { invalid, Problem } from './api/problem.ts'
+import { mintToken } from './api/widget.ts'
 import { changeKinds, churn } from './churn.ts'
-import { type Dice, diceFor } from './dice.ts'
-import type { Json } from './json.ts'
 import { bearer, type Key, type KeyRing, keyOf, keyRing, requireProject, requireScope } from './keys.ts'
-import { isList, isWrite, type Match } from './operation.ts'
-import { invalid, Problem } from './problem.ts'
+import { type Dice, diceFor } from './past/dice.ts'
 import type { Project } from './project.ts'
+import { type Allowance, allowanceOf } from './server/allowance.ts'
 import type { Switches } from './switches.ts'
-import { mintToken } from './widget.ts'
 
 export type Service = {
   readonly projects: ReadonlyMap<string, Project>

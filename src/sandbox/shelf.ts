@@ -1,8 +1,8 @@
 /** All rows of one kind: those of the seeded world, made on demand, under what has happened to them since. */
 import type { EpochMs } from '../core/time.ts'
-import type { Identity } from './identity.ts'
 import type { Sequence } from './model.ts'
 import { type Order, orderOf } from './order.ts'
+import type { Identity } from './past/identity.ts'
 
 type Row = { readonly index: number; readonly id: string }
 

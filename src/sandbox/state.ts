@@ -1,13 +1,13 @@
 /** What one project holds now: its seeded past, and all that has happened since. */
 import type { EpochMs } from '../core/time.ts'
-import type { CallTime } from './calls.ts'
-import type { ConversationTime } from './conversations.ts'
-import { purposes } from './dice.ts'
-import { type Identity, identity } from './identity.ts'
 import type { Activity, Conversation, Message, Note, PhoneCall, Sequence, Visitor } from './model.ts'
+import type { CallTime } from './past/calls.ts'
+import type { ConversationTime } from './past/conversations.ts'
+import { purposes } from './past/dice.ts'
+import { type Identity, identity } from './past/identity.ts'
+import type { VisitorTime } from './past/visitors.ts'
+import type { World } from './past/world.ts'
 import { type Shelf, shelf } from './shelf.ts'
-import type { VisitorTime } from './visitors.ts'
-import type { World } from './world.ts'
 
 export type State = {
   readonly world: World

@@ -1,7 +1,7 @@
 /** The switches as they are now, and who has to know when one is moved. */
 
 import { changeKinds } from './churn.ts'
-import { chosenKinds } from './faults.ts'
+import { chosenKinds } from './server/faults.ts'
 import { type Switches, type SwitchName, switchesWith } from './switches.ts'
 
 export type Switchboard = {

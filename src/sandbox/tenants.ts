@@ -2,9 +2,9 @@
 import type { ServiceClock } from './clock.ts'
 import { type KeyRing, scopes } from './keys.ts'
 import type { KeyOptions, ProjectOptions, SandboxOptions } from './options.ts'
+import { usualSize } from './past/world.ts'
 import { type Project, projectIdOf, projectOf } from './project.ts'
 import type { Switches } from './switches.ts'
-import { usualSize } from './world.ts'
 
 export const usualKey = 'svc_live_sandbox'
 

@@ -1,7 +1,7 @@
 /** All that a project holds now, as the service would answer it: what a true mirror must equal. */
-import type { Json } from './json.ts'
+import type { Json } from './api/json.ts'
+import { availabilityOf } from './api/overview-operations.ts'
 import type { Sequence } from './model.ts'
-import { availabilityOf } from './overview-operations.ts'
 import type { Project } from './project.ts'
 import type { Switches } from './switches.ts'
 

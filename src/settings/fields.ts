@@ -1,7 +1,7 @@
 /** The settings one by one: what is allowed, and the value that it becomes. */
 import { z } from 'zod'
 import { baseUrl } from '../core/base-url.ts'
-import { parseDuration, parseRate } from '../core/rate.ts'
+import { parseDuration, parseRate } from '../core/budget/rate.ts'
 import { streamNames } from '../core/row.ts'
 import type { Seconds } from '../core/time.ts'
 import { moment } from '../core/time.ts'

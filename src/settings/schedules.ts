@@ -1,7 +1,7 @@
 /** Schedules as people write them: how often, a cron pattern, `nightly`, `off`. */
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
-import { parseDuration } from '../core/rate.ts'
+import { parseDuration } from '../core/budget/rate.ts'
 import { defaultSchedules, type RoundName, type Schedule, type Schedules } from '../core/schedule.ts'
 import type { Ms } from '../core/time.ts'
 import { parsed } from './fields.ts'

@@ -1,5 +1,5 @@
 /** The configuration as values: what the rest of the program is told. */
-import type { Rate } from '../core/rate.ts'
+import type { Rate } from '../core/budget/rate.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Schedules } from '../core/schedule.ts'
 import type { Secret } from '../core/secret.ts'

@@ -1,7 +1,7 @@
 /** Conversations: the list of a project. It carries no message text. */
 import type { Query } from '../core/call.ts'
 import { stringifyJson } from '../core/json.ts'
-import type { List } from '../core/list.ts'
+import type { List } from '../core/walk/list.ts'
 import { type Documented, fieldsOf, keyOf, timesOf, toRow } from './row.ts'
 import { type ListStream, readRows } from './stream.ts'
 

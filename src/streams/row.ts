@@ -1,8 +1,8 @@
 /** Wire rows → mirror rows. What a stream documents becomes its columns; every other field is handed on by its path. */
 import { stringifyJson } from '../core/json.ts'
-import type { Times } from '../core/order.ts'
 import type { Extra, Json, MirrorRow, Scalar } from '../core/row.ts'
 import { isNormal, moment, rfc3339 } from '../core/time.ts'
+import type { Times } from '../core/walk/order.ts'
 
 export type Fields = { readonly [field: string]: Json }
 

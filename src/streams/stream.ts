@@ -1,9 +1,9 @@
 /** What a stream is: data and pure functions, told apart by how the service lets it be read. */
 import type { Day } from '../core/days.ts'
-import type { List } from '../core/list.ts'
 import type { ChildStream } from '../core/mirror.ts'
 import type { Json, MirrorRow, StreamName } from '../core/row.ts'
 import type { Seconds } from '../core/time.ts'
+import type { List } from '../core/walk/list.ts'
 import type { Fields } from './row.ts'
 
 export type Scope = 'conversations:read' | 'visitors:read' | 'calls:read' | 'analytics:read' | 'availability:read'

@@ -1,8 +1,8 @@
 /** One parent's list: its messages, its activity. */
 import type { PageRead } from '../api/pager.ts'
 import type { ChildRead, DueChild } from '../core/mirror.ts'
-import { type Range, readPosition, writePosition } from '../core/position.ts'
 import type { Seconds } from '../core/time.ts'
+import { type Range, readPosition, writePosition } from '../core/walk/position.ts'
 import type { BranchStream } from '../streams/stream.ts'
 import { type ReadChild, syncChildren } from './children.ts'
 import type { Run } from './deps.ts'

@@ -1,12 +1,12 @@
 /** What a sync run is told and may use: values and functions, so that the story knows no HTTP and no SQL. */
 import type { Get } from '../core/call.ts'
 import type { Failure } from '../core/failure.ts'
-import type { Knowledge } from '../core/knowledge.ts'
 import type { Lane } from '../core/lane.ts'
 import type { Mirror, RunMode } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs, Seconds } from '../core/time.ts'
+import type { Knowledge } from '../core/walk/knowledge.ts'
 import type { Tally } from './tally.ts'
 
 export type SyncDeps = {

@@ -1,6 +1,7 @@
 /** How late it is by the service's own rows: no clock says so as surely, neither ours nor that of its answers. */
-import { everything, readPosition } from '../core/position.ts'
+
 import type { Seconds } from '../core/time.ts'
+import { everything, readPosition } from '../core/walk/position.ts'
 import type { Run } from './deps.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** The lists of a project: what is new since the cursor, or all of it. */
 import type { Lane } from '../core/lane.ts'
-import { type Range, readPosition, writePosition } from '../core/position.ts'
 import { day } from '../core/time.ts'
+import { type Range, readPosition, writePosition } from '../core/walk/position.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { laneFor, type Run } from './deps.ts'
 import { readOpenWork } from './open-work.ts'

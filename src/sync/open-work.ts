@@ -3,7 +3,7 @@
  * mirror holds open and the list does not show has been handled, or is gone: it is asked for by id.
  */
 
-import { everything } from '../core/position.ts'
+import { everything } from '../core/walk/position.ts'
 import { openConversations } from '../streams/conversations.ts'
 import type { ListStream } from '../streams/stream.ts'
 import type { Run } from './deps.ts'

@@ -2,11 +2,11 @@
 
 import type { PageRead } from '../api/pager.ts'
 import { readList } from '../api/pager.ts'
-import { contradicts, forgiving, type Knowledge, recall, unite } from '../core/knowledge.ts'
 import type { Lane } from '../core/lane.ts'
-import type { List } from '../core/list.ts'
-import type { Range } from '../core/position.ts'
 import type { Behaviour, Gap, StreamName } from '../core/row.ts'
+import { contradicts, forgiving, type Knowledge, recall, unite } from '../core/walk/knowledge.ts'
+import type { List } from '../core/walk/list.ts'
+import type { Range } from '../core/walk/position.ts'
 import type { Run } from './deps.ts'
 import { stopIfAsked } from './stop.ts'
 

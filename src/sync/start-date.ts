@@ -1,7 +1,8 @@
 /** How far back a stream goes, and what is left to read when somebody moves that further back. */
-import { everything, type Range } from '../core/position.ts'
+
 import type { MirrorRow, StreamName } from '../core/row.ts'
 import { moment, rfc3339 } from '../core/time.ts'
+import { everything, type Range } from '../core/walk/position.ts'
 import type { Run } from './deps.ts'
 
 /** The streams that can be large and old. Rollups are read by days that are missing, and need no note. */

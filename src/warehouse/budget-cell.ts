@@ -1,12 +1,12 @@
 /** Request budgets kept in the warehouse: a row each, for processes that share nothing else. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { type BudgetCell, type Reading, swapWithinMs } from '../core/budget-cell.ts'
-import type { KeyUse } from '../core/key-use.ts'
-import { databaseClock } from './dialect.ts'
+import { type BudgetCell, type Reading, swapWithinMs } from '../core/budget/cell.ts'
+import type { KeyUse } from '../core/budget/key-use.ts'
+import { databaseClock } from './database/dialect.ts'
+import { bootId } from './database/process.ts'
+import { type Db, openKysely, type Sessions } from './database/session.ts'
 import { keyUse } from './key-use.ts'
-import { bootId } from './process.ts'
-import { type Db, openKysely, type Sessions } from './session.ts'
 
 export type Budgets = {
   readonly cell: (name: string) => BudgetCell

@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/portable.ts'
 import type { HintedKind } from '../core/hint.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../core/time.ts'
-import { each } from './dialect.ts'
-import { decodeText, encodeText } from './escape.ts'
-import type { Db } from './session.ts'
+import { each } from './database/dialect.ts'
+import { decodeText, encodeText } from './database/escape.ts'
+import type { Db } from './database/session.ts'
 
 /** `id` names the bytes of the body. `body`: as text. `attempts`: this one included. */
 export type Delivery = { readonly id: string; readonly body: string; readonly attempts: number }

@@ -3,11 +3,11 @@ import { sql } from 'kysely'
 import type { ChildStream } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
 import { type EpochMs, moment, rfc3339 } from '../core/time.ts'
-import { dueClasses } from './children.ts'
-import { nameOf, silenceMs } from './lock.ts'
-import { isAlive, thisProcess } from './process.ts'
-import { forgetIdleRuns } from './runs.ts'
-import type { Db } from './session.ts'
+import { isAlive, thisProcess } from './database/process.ts'
+import type { Db } from './database/session.ts'
+import { dueClasses } from './mirror/children.ts'
+import { nameOf, silenceMs } from './mirror/lock.ts'
+import { forgetIdleRuns } from './mirror/runs.ts'
 
 /** `key`: fingerprint of the key that was denied. */
 export type Pause = { readonly until: EpochMs; readonly key: string; readonly why: string }

@@ -1,9 +1,9 @@
 /** When each key was last used, by the clock of the database: a row each, which outlives a budget that is kept elsewhere. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/portable.ts'
-import type { KeyUse } from '../core/key-use.ts'
-import { databaseClock } from './dialect.ts'
-import type { Db } from './session.ts'
+import type { KeyUse } from '../core/budget/key-use.ts'
+import { databaseClock } from './database/dialect.ts'
+import type { Db } from './database/session.ts'
 
 export function keyUse(database: () => Db, kind: DatabaseKind, name: string): KeyUse {
   const now = sql`cast(${databaseClock(kind)} as bigint)`

@@ -1,15 +1,15 @@
 /** How the mirror of a project stands, read from the warehouse alone. */
 import { type RawBuilder, sql } from 'kysely'
+import type { Rate } from '../core/budget/rate.ts'
 import { childStreams } from '../core/mirror.ts'
-import type { Rate } from '../core/rate.ts'
 import type { GapReport, StatusReport } from '../core/report.ts'
 import { type StreamName, streamNames } from '../core/row.ts'
-import { dueClasses } from './children.ts'
+import type { Db } from './database/session.ts'
 import { countNameless, liveWorkers, troubleOf } from './fleet.ts'
-import { lockHolder } from './lock.ts'
-import { recentRequests } from './runs.ts'
-import type { Db } from './session.ts'
-import { tableOf } from './streamtables.ts'
+import { dueClasses } from './mirror/children.ts'
+import { lockHolder } from './mirror/lock.ts'
+import { recentRequests } from './mirror/runs.ts'
+import { tableOf } from './mirror/stream-tables.ts'
 
 /** Where a stream's rows say what moment they speak of; null = nowhere but in undocumented fields. */
 const momentOf: Readonly<Record<StreamName, string | null>> = {

@@ -2,9 +2,9 @@
  * Stops replies and notes while something is wrong with all of them: better late than wrong a thousand times. Pure; what
  * has happened stands in the queue itself, so every process sees the same, and whoever mends the rows lets them go.
  */
-import type { Fate, Part, Ready } from '../core/outbox.ts'
+import type { Fate, Part, Ready } from '../core/outbox/outbox.ts'
+import type { Operation } from '../core/outbox/wish.ts'
 import { type EpochMs, type Ms, moment } from '../core/time.ts'
-import type { Operation } from '../core/wish.ts'
 
 /** So many in a row that got no answer stop all; so many in a row that were refused stop the import that they came with. */
 const inARow = { uncertain: 5, refused: 10 } as const

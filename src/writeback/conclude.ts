@@ -2,7 +2,7 @@
 import type { Answer } from '../core/call.ts'
 import { CallFailed, type Failure } from '../core/failure.ts'
 import { never } from '../core/never.ts'
-import type { Step } from '../core/outbox.ts'
+import type { Step } from '../core/outbox/outbox.ts'
 import type { Attempted } from './attempt.ts'
 import type { Cleared } from './operations/procedure.ts'
 import { backOff } from './patience.ts'

@@ -1,7 +1,8 @@
 /** What people decide about write-backs that are queued: which are meant, what moves, and why the rest stays. */
-import { type Decision, next, type Status, type StatusCounts, statuses } from '../core/outbox-state.ts'
-import type { Filter, QueueDesk } from '../core/queue-desk.ts'
-import type { MoveReport } from '../core/queue-report.ts'
+
+import type { Filter, QueueDesk } from '../core/outbox/desk.ts'
+import type { MoveReport } from '../core/outbox/report.ts'
+import { type Decision, next, type Status, type StatusCounts, statuses } from '../core/outbox/state.ts'
 import { UserError } from '../core/user-error.ts'
 
 /** `ids` may be beginnings of ids. Nothing moves where one means nothing, or several: then it throws UserError. */

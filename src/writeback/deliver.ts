@@ -3,9 +3,9 @@
  * from evidence only: nothing left, an answer, or neither.
  */
 import { CallFailed, describe, isRefusedByService } from '../core/failure.ts'
-import type { Writeback } from '../core/outbox.ts'
+import type { Writeback } from '../core/outbox/outbox.ts'
+import { readWish } from '../core/outbox/wish.ts'
 import { moment } from '../core/time.ts'
-import { readWish } from '../core/wish.ts'
 import { isRefused } from '../sync/stop.ts'
 import { attempt } from './attempt.ts'
 import { conclude } from './conclude.ts'

@@ -1,7 +1,7 @@
 /** What carrying out write-backs is told and may use: values and functions, so that the story knows no HTTP and no SQL. */
 import type { Answer, Call, Get } from '../core/call.ts'
 import type { Mirror } from '../core/mirror.ts'
-import type { Outbox } from '../core/outbox.ts'
+import type { Outbox } from '../core/outbox/outbox.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 

@@ -1,8 +1,8 @@
 /** Whether a visitor has written since the moment that a person saw: then what that person wanted may be wrong by now. */
 import type { Answer } from '../core/call.ts'
-import type { Writeback } from '../core/outbox.ts'
+import type { Writeback } from '../core/outbox/outbox.ts'
+import { laneOf } from '../core/outbox/wish.ts'
 import { moment, rfc3339, type Seconds } from '../core/time.ts'
-import { laneOf } from '../core/wish.ts'
 import { fieldsOf } from '../streams/row.ts'
 import type { WritebackDeps } from './deps.ts'
 import { readTalk, type Said, sideOf } from './talk.ts'

@@ -1,7 +1,7 @@
 /** One lane: its write-backs strictly one after the other, for as long as there is one that can be worked on. */
 import type { Failure } from '../core/failure.ts'
-import type { Ready } from '../core/outbox.ts'
-import type { Status } from '../core/outbox-state.ts'
+import type { Ready } from '../core/outbox/outbox.ts'
+import type { Status } from '../core/outbox/state.ts'
 import { deliver } from './deliver.ts'
 import type { WritebackDeps } from './deps.ts'
 

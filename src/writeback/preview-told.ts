@@ -2,8 +2,8 @@
 import type { Answer } from '../core/call.ts'
 import { CallFailed, describe, isRefusedByService } from '../core/failure.ts'
 import { never } from '../core/never.ts'
-import type { Preview } from '../core/queue-report.ts'
-import { aboutWhat, type Wish } from '../core/wish.ts'
+import type { Preview } from '../core/outbox/report.ts'
+import { aboutWhat, type Wish } from '../core/outbox/wish.ts'
 import { fieldsOf } from '../streams/row.ts'
 import type { Cleared, Guarded, WishOf } from './operations/procedure.ts'
 

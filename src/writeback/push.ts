@@ -1,10 +1,10 @@
 /** Carries out what is queued, lanes side by side, until nothing more can be done. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CallFailed, type Failure } from '../core/failure.ts'
-import type { Ready } from '../core/outbox.ts'
-import type { Status, StatusCounts } from '../core/outbox-state.ts'
+import type { Ready } from '../core/outbox/outbox.ts'
+import type { Status, StatusCounts } from '../core/outbox/state.ts'
+import type { Operation } from '../core/outbox/wish.ts'
 import type { Ms } from '../core/time.ts'
-import type { Operation } from '../core/wish.ts'
 import { fatesLookedAt, type Held, heldBack, nothingHeld, partWithout, staysQueued } from './breaker.ts'
 import type { WritebackDeps } from './deps.ts'
 import { workLane } from './lane.ts'

@@ -1,6 +1,6 @@
 /** What a key that lacks a scope cannot do. */
 import type { CallFailed, Failure } from '../core/failure.ts'
-import { aboutWhat, type Operation, operations } from '../core/wish.ts'
+import { aboutWhat, type Operation, operations } from '../core/outbox/wish.ts'
 
 /**
  * The operations that are out of reach after this; empty: it is about something else than a scope. Those that are about the

@@ -1,9 +1,9 @@
 /** What was said in a conversation, as the service shows it now. */
 import { readList } from '../api/pager.ts'
-import { recall } from '../core/knowledge.ts'
-import { everything } from '../core/position.ts'
 import type { MirrorRow } from '../core/row.ts'
 import { type EpochMs, moment, type Seconds } from '../core/time.ts'
+import { recall } from '../core/walk/knowledge.ts'
+import { everything } from '../core/walk/position.ts'
 import { messages } from '../streams/messages.ts'
 import type { WritebackDeps } from './deps.ts'
 

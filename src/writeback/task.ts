@@ -1,9 +1,9 @@
 /** One write-back that is being worked on, and what came of it. */
 import type { Failure } from '../core/failure.ts'
-import type { Step, Writeback } from '../core/outbox.ts'
-import type { Status } from '../core/outbox-state.ts'
+import type { Step, Writeback } from '../core/outbox/outbox.ts'
+import type { Status } from '../core/outbox/state.ts'
+import type { Wish } from '../core/outbox/wish.ts'
 import type { Ms } from '../core/time.ts'
-import type { Wish } from '../core/wish.ts'
 import type { WritebackDeps } from './deps.ts'
 import type { Procedure } from './operations/procedure.ts'
 

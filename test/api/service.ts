@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { type Budget, createBudget } from '../../src/api/budget.ts'
 import { type Client, type ClientOptions, createClient } from '../../src/api/client.ts'
 import { createMemoryStore } from '../../src/api/state-store.ts'
-import type { BudgetPolicy } from '../../src/core/budget.ts'
+import type { BudgetPolicy } from '../../src/core/budget/budget.ts'
 import type { Call } from '../../src/core/call.ts'
 import { CallFailed, type Failure } from '../../src/core/failure.ts'
 

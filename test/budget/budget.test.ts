@@ -10,8 +10,8 @@ import {
   settle,
   take,
   throttle,
-} from '../../src/core/budget.ts'
-import { forecast, view } from '../../src/core/budget-outlook.ts'
+} from '../../src/core/budget/budget.ts'
+import { forecast, view } from '../../src/core/budget/outlook.ts'
 import { createDice, deadlineMs, run } from './world.ts'
 
 const windowMs = 60_000

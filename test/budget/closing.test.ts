@@ -9,10 +9,10 @@ import {
   settle,
   take,
   throttle,
-} from '../../src/core/budget.ts'
-import { forecast, view } from '../../src/core/budget-outlook.ts'
-import { fromText, toText } from '../../src/core/budget-text.ts'
-import { close, doubt, open } from '../../src/core/closing.ts'
+} from '../../src/core/budget/budget.ts'
+import { close, doubt, open } from '../../src/core/budget/closing.ts'
+import { forecast, view } from '../../src/core/budget/outlook.ts'
+import { fromText, toText } from '../../src/core/budget/text.ts'
 import { everyServer, limit, slidingLog, windowMs } from './servers.ts'
 import { type Burst, createDice, deadlineMs, most, run } from './world.ts'
 

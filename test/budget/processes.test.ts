@@ -1,6 +1,6 @@
 /** Four real processes on each shared store never pass the budget, whoever dies and whatever is lost. */
 import { describe, expect, test } from 'vitest'
-import type { BudgetPolicy } from '../../src/core/budget.ts'
+import type { BudgetPolicy } from '../../src/core/budget/budget.ts'
 import { startCounter, startFleet } from './fleet.ts'
 import { places, trouble } from './ordeal.ts'
 import { createDice, most } from './world.ts'

@@ -1,8 +1,8 @@
 /** What the budget promises against services that count in different ways, proven on the real decisions in simulated time. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type BudgetPolicy, freshBudget, seed } from '../../src/core/budget.ts'
-import { view } from '../../src/core/budget-outlook.ts'
+import { type BudgetPolicy, freshBudget, seed } from '../../src/core/budget/budget.ts'
+import { view } from '../../src/core/budget/outlook.ts'
 import type { Lane } from '../../src/core/lane.ts'
 import { everyServer, fixedWindow, limit, refusals, slidingLog, windowMs } from './servers.ts'
 import { type Burst, createDice, type Latency, most, run, within } from './world.ts'

@@ -7,8 +7,8 @@ import { createBudget } from '../../src/api/budget.ts'
 import { createClient } from '../../src/api/client.ts'
 import { openRedis } from '../../src/api/redis-cell.ts'
 import { createSharedStore } from '../../src/api/shared-store.ts'
-import type { BudgetPolicy } from '../../src/core/budget.ts'
-import type { BudgetCell } from '../../src/core/budget-cell.ts'
+import type { BudgetPolicy } from '../../src/core/budget/budget.ts'
+import type { BudgetCell } from '../../src/core/budget/cell.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 
 export type Task = {

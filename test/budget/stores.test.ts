@@ -12,10 +12,10 @@ import {
   settle,
   take,
   throttle,
-} from '../../src/core/budget.ts'
-import type { BudgetCell } from '../../src/core/budget-cell.ts'
-import { view } from '../../src/core/budget-outlook.ts'
-import type { BudgetStore } from '../../src/core/budget-store.ts'
+} from '../../src/core/budget/budget.ts'
+import type { BudgetCell } from '../../src/core/budget/cell.ts'
+import { view } from '../../src/core/budget/outlook.ts'
+import type { BudgetStore } from '../../src/core/budget/store.ts'
 import { lanes } from '../../src/core/lane.ts'
 import { inVariable, keepers, neverUsed, overwrite, policy, storeOver } from './keepers.ts'
 

@@ -8,8 +8,8 @@ import {
   settle,
   take,
   throttle,
-} from '../../src/core/budget.ts'
-import { close } from '../../src/core/closing.ts'
+} from '../../src/core/budget/budget.ts'
+import { close } from '../../src/core/budget/closing.ts'
 import type { Lane } from '../../src/core/lane.ts'
 import type { LimitedServer } from './servers.ts'
 

@@ -1,7 +1,7 @@
 /** What a person may wish for, and what is said about a wish that cannot be carried. */
 import { describe, expect, test } from 'vitest'
 import { parseJson } from '../../src/core/json.ts'
-import { longest, operations, readWish } from '../../src/core/wish.ts'
+import { longest, operations, readWish } from '../../src/core/outbox/wish.ts'
 import { conversation, visitor } from './wishes.ts'
 
 const lines = {

@@ -1,6 +1,6 @@
 /** Wishes as a test needs them: any that a person could have, and the lines that say them. */
 import fc from 'fast-check'
-import { longest, type Wish } from '../../src/core/wish.ts'
+import { longest, type Wish } from '../../src/core/outbox/wish.ts'
 import type { Line } from '../../src/imports/line.ts'
 import { type Format, readLines } from '../../src/imports/lines.ts'
 

@@ -1,6 +1,6 @@
 /** What a moment includes, for a clock that is finer than the times shown. */
 import { expect, test } from 'vitest'
-import { lowest, upTo } from '../../src/sandbox/bounds.ts'
+import { lowest, upTo } from '../../src/sandbox/api/bounds.ts'
 
 const rows = [9_400, 10_000, 10_600, 11_000]
 const at = 10_000

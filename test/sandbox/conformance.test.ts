@@ -1,6 +1,6 @@
 /** Every answer of every operation is as the service's description says, whatever the switches. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { operations } from '../../src/sandbox/operations.ts'
+import { operations } from '../../src/sandbox/api/operations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { type Answered, type Asking, ask, askAs, described, landmarks } from './asking.ts'
 

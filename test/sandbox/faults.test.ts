@@ -1,7 +1,7 @@
 /** What can go wrong on the way, and what the sandbox remembers of it. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type FaultKind, faultKinds } from '../../src/sandbox/faults.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { type FaultKind, faultKinds } from '../../src/sandbox/server/faults.ts'
 import { ask, landmarks } from './asking.ts'
 
 let sandbox: Sandbox

@@ -1,11 +1,11 @@
 /** The guide to the sandbox names every fault, every stream and every control that there is. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { faultKinds } from '../../src/sandbox/faults.ts'
+import { faultKinds } from '../../src/sandbox/server/faults.ts'
 import { truthStreams } from '../../src/sandbox/truth.ts'
 
 const guide = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
-const control = readFileSync(new URL('../../src/sandbox/control.ts', import.meta.url), 'utf8')
+const control = readFileSync(new URL('../../src/sandbox/server/control.ts', import.meta.url), 'utf8')
 
 test('faults, streams and controls are in the guide', () => {
   const controls = [...control.matchAll(/'(?:GET|POST) ([a-z-]+)'/g)].map(([, name]) => name!)

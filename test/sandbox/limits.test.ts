@@ -1,8 +1,8 @@
 /** The rate limit, drawn in each way that a service may draw it. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { countsOf, type JournalEntry } from '../../src/sandbox/journal.ts'
-import { limiters } from '../../src/sandbox/rate-limit.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { countsOf, type JournalEntry } from '../../src/sandbox/server/journal.ts'
+import { limiters } from '../../src/sandbox/server/rate-limit.ts'
 import { ask, landmarks } from './asking.ts'
 
 let sandbox: Sandbox | undefined

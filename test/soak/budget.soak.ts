@@ -1,6 +1,6 @@
 /** Minutes of what `npm test` has seconds for: the whole budget is used while nobody is harmed, and never passed at all. */
 import { describe, expect, test } from 'vitest'
-import type { BudgetPolicy } from '../../src/core/budget.ts'
+import type { BudgetPolicy } from '../../src/core/budget/budget.ts'
 import { startCounter, startFleet } from '../budget/fleet.ts'
 import { places, trouble } from '../budget/ordeal.ts'
 import { createDice, most, within } from '../budget/world.ts'

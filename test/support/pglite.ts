@@ -1,8 +1,8 @@
 /** PGlite (Postgres within this process) as connections of the warehouse: one session, handed out to one at a time. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { PGlite } from '@electric-sql/pglite'
-import { oids, readInteger, readTime } from '../../src/warehouse/postgres.ts'
-import type { Sessions } from '../../src/warehouse/session.ts'
+import { oids, readInteger, readTime } from '../../src/warehouse/database/postgres.ts'
+import type { Sessions } from '../../src/warehouse/database/session.ts'
 import { madeOnce } from './made-once.ts'
 
 const asText = (text: string) => text

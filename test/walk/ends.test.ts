@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readList } from '../../src/api/pager.ts'
 import type { Get } from '../../src/core/call.ts'
-import { forgiving, type Knowledge } from '../../src/core/knowledge.ts'
-import type { List } from '../../src/core/list.ts'
-import { everything, type Range } from '../../src/core/position.ts'
+import { forgiving, type Knowledge } from '../../src/core/walk/knowledge.ts'
+import type { List } from '../../src/core/walk/list.ts'
+import { everything, type Range } from '../../src/core/walk/position.ts'
 import { type Item, list, type Manners, plain, serve } from './listing.ts'
 
 const lists = {

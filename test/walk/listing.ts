@@ -1,9 +1,9 @@
 /** A list of a service, reduced to what paging can see: every way in which the documentation leaves it open. */
 import type { Answer, Get, Query } from '../../src/core/call.ts'
 import { CallFailed } from '../../src/core/failure.ts'
-import type { List } from '../../src/core/list.ts'
 import type { Json } from '../../src/core/row.ts'
 import { moment, rfc3339 } from '../../src/core/time.ts'
+import type { List } from '../../src/core/walk/list.ts'
 
 export type Item = { readonly id: string; readonly at: number; readonly other: number; readonly part: boolean }
 

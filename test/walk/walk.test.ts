@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type PageRead, readList } from '../../src/api/pager.ts'
 import type { Get } from '../../src/core/call.ts'
-import { forgiving, ignorance, type Knowledge } from '../../src/core/knowledge.ts'
-import type { List } from '../../src/core/list.ts'
-import { everything, type Range } from '../../src/core/position.ts'
 import type { Json } from '../../src/core/row.ts'
+import { forgiving, ignorance, type Knowledge } from '../../src/core/walk/knowledge.ts'
+import type { List } from '../../src/core/walk/list.ts'
+import { everything, type Range } from '../../src/core/walk/position.ts'
 import { type Item, list, type Manners, plain, serve } from './listing.ts'
 
 type Outcome = {

@@ -1,7 +1,7 @@
 /** What a database cannot hold is stored reversibly. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeJson, decodeText, encodeJson, encodeText, fits } from '../../src/warehouse/escape.ts'
+import { decodeJson, decodeText, encodeJson, encodeText, fits } from '../../src/warehouse/database/escape.ts'
 
 /** Any UTF-16, with what is difficult made likely. */
 const nasty = fc

@@ -1,6 +1,6 @@
 /** The queue as people use it, over each database: which are meant, what comes again, and what came by plain SQL. */
 import { describe, expect, test } from 'vitest'
-import type { QueueDesk } from '../../src/core/queue-desk.ts'
+import type { QueueDesk } from '../../src/core/outbox/desk.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { decide } from '../../src/writeback/decide.ts'
 import { databases, type Place } from '../support/databases.ts'

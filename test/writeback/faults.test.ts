@@ -1,6 +1,6 @@
 /** Whatever happens between the request and its answer: what is concluded is true, and nothing arrives twice. */
 import { expect, test, vi } from 'vitest'
-import type { FaultKind } from '../../src/sandbox/faults.ts'
+import type { FaultKind } from '../../src/sandbox/server/faults.ts'
 import { done, type Line, type Outgoing, outgoing } from './outgoing.ts'
 
 type Case = {

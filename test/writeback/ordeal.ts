@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
-import type { QueueEntry } from '../../src/core/queue-desk.ts'
+import type { QueueEntry } from '../../src/core/outbox/desk.ts'
 import { type Line, type Outgoing, outgoing } from './outgoing.ts'
 import type { PusherTask } from './pusher.ts'
 

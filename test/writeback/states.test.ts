@@ -1,6 +1,6 @@
 /** The life of a write-back: every state meets everything that can happen. */
 import { describe, expect, test } from 'vitest'
-import { type Happening, happenings, next, type Status, statuses } from '../../src/core/outbox-state.ts'
+import { type Happening, happenings, next, type Status, statuses } from '../../src/core/outbox/state.ts'
 
 /** `–`: it cannot happen. Forget a cell, or name a state that there is not, and this does not compile. */
 const cells = {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { rfc3339 } from '../../../src/core/time.ts'
 import { UserError } from '../../../src/core/user-error.ts'
-import { type ProcessIdentity, thisProcess } from '../../../src/warehouse/process.ts'
+import { type ProcessIdentity, thisProcess } from '../../../src/warehouse/database/process.ts'
 
 export type Held = {
   readonly dataFolder: string

@@ -1,8 +1,8 @@
 /** `deskmirror writeback approve`, `cancel`, `retry`, `resolve`: what people decide about what is queued. */
 import { Command, Option } from 'commander'
-import type { Decision, Status } from '../../core/outbox-state.ts'
-import type { Filter } from '../../core/queue-desk.ts'
-import type { MoveReport } from '../../core/queue-report.ts'
+import type { Filter } from '../../core/outbox/desk.ts'
+import type { MoveReport } from '../../core/outbox/report.ts'
+import type { Decision, Status } from '../../core/outbox/state.ts'
 import { type Typed, typedIn } from '../../core/typed.ts'
 import { UserError } from '../../core/user-error.ts'
 import { type Answer, give, theOne } from '../answer.ts'

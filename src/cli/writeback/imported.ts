@@ -1,6 +1,6 @@
 /** What `import` answers: what was queued, or which lines have mistakes. */
 import type { ProjectConfig } from '../../config.ts'
-import type { ImportReport, Mistake } from '../../core/queue-report.ts'
+import type { ImportReport, Mistake } from '../../core/outbox/report.ts'
 import type { Typed } from '../../core/typed.ts'
 import type { Answer } from '../answer.ts'
 import { count, plural } from '../readable.ts'

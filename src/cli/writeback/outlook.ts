@@ -1,6 +1,6 @@
 /** How things go on with what is queued, in lines for a person. */
 import type { ProjectConfig } from '../../config.ts'
-import type { Outlook } from '../../core/queue-report.ts'
+import type { Outlook } from '../../core/outbox/report.ts'
 import type { Typed } from '../../core/typed.ts'
 import { count, duration } from '../readable.ts'
 

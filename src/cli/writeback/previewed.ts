@@ -1,6 +1,6 @@
 /** What `import --dry-run` answers: a line for each line of the file, and totals. */
 import type { ProjectConfig } from '../../config.ts'
-import type { Preview, PreviewReport } from '../../core/queue-report.ts'
+import type { Preview, PreviewReport } from '../../core/outbox/report.ts'
 import type { Typed } from '../../core/typed.ts'
 import type { Answer } from '../answer.ts'
 import { count, plural, printable } from '../readable.ts'

@@ -1,7 +1,7 @@
 /** `deskmirror writeback show`: everything that is known of one write-back. */
 import { Command } from 'commander'
-import type { QueueEvent } from '../../core/queue-desk.ts'
-import type { ShowReport } from '../../core/queue-report.ts'
+import type { QueueEvent } from '../../core/outbox/desk.ts'
+import type { ShowReport } from '../../core/outbox/report.ts'
 import { type Typed, typedIn } from '../../core/typed.ts'
 import { type Answer, give, theOne } from '../answer.ts'
 import { jsonOption, oneProjectOption } from '../options.ts'

@@ -1,8 +1,8 @@
 /** What stays queued of each project for now: while much goes wrong, or the key lacks a scope. */
 import type { ProjectConfig } from '../../config.ts'
+import type { Operation } from '../../core/outbox/wish.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { typedFor } from '../../core/typed.ts'
-import type { Operation } from '../../core/wish.ts'
 import { fatesLookedAt, type Held, heldBack } from '../../writeback/breaker.ts'
 import { fingerprint } from '../budgets.ts'
 import { heldNotices } from '../notices.ts'

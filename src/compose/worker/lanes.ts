@@ -1,9 +1,9 @@
 /** Write-backs in a worker: which lanes can be worked on, and one of them for a while. */
 import type { ProjectConfig } from '../../config.ts'
 import { CallFailed, describe } from '../../core/failure.ts'
-import type { Ready } from '../../core/outbox.ts'
+import type { Ready } from '../../core/outbox/outbox.ts'
+import type { Operation } from '../../core/outbox/wish.ts'
 import type { Ms } from '../../core/time.ts'
-import type { Operation } from '../../core/wish.ts'
 import { partWithout, staysQueued } from '../../writeback/breaker.ts'
 import { workLane } from '../../writeback/lane.ts'
 import { outOfReach } from '../../writeback/scopes.ts'

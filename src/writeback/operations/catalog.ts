@@ -1,5 +1,5 @@
 /** Every operation, by its name. */
-import type { Operation } from '../../core/wish.ts'
+import type { Operation } from '../../core/outbox/wish.ts'
 import { handled } from './handled.ts'
 import { message } from './message.ts'
 import { note } from './note.ts'

@@ -3,9 +3,9 @@
  * messages that are there are noted before it leaves; where no answer comes it is looked for among those that are new.
  */
 import type { Answer } from '../../core/call.ts'
-import type { Writeback } from '../../core/outbox.ts'
+import type { Writeback } from '../../core/outbox/outbox.ts'
+import type { Payload } from '../../core/outbox/wish.ts'
 import { moment, rfc3339, type Seconds } from '../../core/time.ts'
-import type { Payload } from '../../core/wish.ts'
 import { messages } from '../../streams/messages.ts'
 import { fieldsOf } from '../../streams/row.ts'
 import type { WritebackDeps } from '../deps.ts'

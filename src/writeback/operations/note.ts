@@ -3,7 +3,7 @@
  * its text field is not documented either: a 400 changes nothing, and names the field that it wants.
  */
 import type { Failure } from '../../core/failure.ts'
-import type { Step, Writeback } from '../../core/outbox.ts'
+import type { Step, Writeback } from '../../core/outbox/outbox.ts'
 import type { Json } from '../../core/row.ts'
 import { visitors } from '../../streams/visitors.ts'
 import type { WritebackDeps } from '../deps.ts'

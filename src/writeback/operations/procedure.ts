@@ -1,9 +1,9 @@
 /** What an operation has to say about itself, to be carried out. */
 import type { Answer } from '../../core/call.ts'
 import type { Failure } from '../../core/failure.ts'
-import type { Evidence, Step, Writeback } from '../../core/outbox.ts'
+import type { Evidence, Step, Writeback } from '../../core/outbox/outbox.ts'
+import type { Operation, Wish } from '../../core/outbox/wish.ts'
 import type { Json } from '../../core/row.ts'
-import type { Operation, Wish } from '../../core/wish.ts'
 import type { WritebackDeps } from '../deps.ts'
 
 export type WishOf<O extends Operation> = Extract<Wish, { operation: O }>

@@ -1,5 +1,5 @@
 /** What a person saw before correcting a visitor or adding a note was said in a conversation of that visitor. */
-import type { Writeback } from '../../core/outbox.ts'
+import type { Writeback } from '../../core/outbox/outbox.ts'
 import { moment } from '../../core/time.ts'
 import type { WritebackDeps } from '../deps.ts'
 import { newsSince, seenBy } from '../expectation.ts'

@@ -1,0 +1,102 @@
+/** The queue of write-backs as people use it: what they put in, look up and decide. */
+import type { Decision, Status, StatusCounts } from './state.ts'
+import type { Operation, Wish } from './wish.ts'
+
+/** Which write-backs are meant; all that is given must fit. */
+export type Filter = {
+  readonly ids?: readonly string[]
+  readonly batch?: string
+  readonly statuses?: readonly Status[]
+  readonly operations?: readonly Operation[]
+  /** The conversation or the visitor that they are about. */
+  readonly target?: string
+}
+
+/** One write-back as it stands. Times are RFC 3339. */
+export type QueueEntry = {
+  readonly id: string
+  readonly seq: number
+  readonly operation: Operation
+  readonly conversationId: string | null
+  readonly visitorId: string | null
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly status: Status
+  readonly attempts: number
+  readonly batchId: string | null
+  readonly ref: string | null
+  readonly expect: string | null
+  readonly expiresAt: string | null
+  readonly createdAt: string
+  readonly createdBy: string | null
+  readonly sentAt: string | null
+  readonly finishedAt: string | null
+  readonly requestId: string | null
+  readonly messageId: string | null
+  readonly error: string | null
+  /** Why it is in this status. */
+  readonly step: string | null
+}
+
+export type QueueEvent = {
+  readonly at: string
+  readonly from: Status | null
+  readonly to: Status
+  readonly detail: string | null
+  readonly requestId: string | null
+}
+
+/** `draft`: they wait for approval. */
+export type Enqueue = {
+  readonly status: 'queued' | 'draft'
+  readonly batchId: string | null
+  readonly createdBy: string | null
+  /** For those that name no expiry of their own. */
+  readonly expiresAt: string | null
+}
+
+/** `known`: their refs were queued before. */
+export type Enqueued = { readonly ids: readonly string[]; readonly queued: number; readonly known: number }
+
+export type QueueDesk = {
+  /**
+   * All of them, or none: in one transaction. `digest` of the file that they come from: where one of the same bytes was
+   * imported before, nothing is queued, and that import's name is given back.
+   */
+  readonly enqueue: (
+    wishes: AsyncIterable<readonly Wish[]>,
+    how: Enqueue,
+    digest?: string,
+  ) => Promise<Enqueued | { readonly importedAs: string }>
+  /** The name of the import of the same bytes; null: there was none. */
+  readonly importedAs: (digest: string) => Promise<string | null>
+  /** Those of these refs that would not be queued once more. */
+  readonly knownRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>
+  /** The id of that name, else some of those that begin with it. */
+  readonly named: (beginning: string) => Promise<readonly string[]>
+  /** In the order of the queue. */
+  readonly list: (filter: Filter, limit: number, afterSeq?: number) => Promise<readonly QueueEntry[]>
+  /** The last ones of the queue, the newest first. */
+  readonly newest: (filter: Filter, limit: number) => Promise<readonly QueueEntry[]>
+  readonly events: (id: string) => Promise<readonly QueueEvent[]>
+  /** How many are in each state. */
+  readonly summary: (filter: Filter) => Promise<StatusCounts>
+  /**
+   * Ids of what moved. What cannot move from where it is stays. Whoever decides `retried` has looked at the mirror as it is
+   * now: what was seen before does not count any more, nor an expiry that has passed.
+   */
+  readonly decide: (decision: Decision, filter: Filter, by: string) => Promise<readonly string[]>
+  /** Lanes whose first write-back is uncertain, and how many wait behind it. */
+  readonly heldLanes: () => Promise<readonly HeldLane[]>
+  /**
+   * Rows that came by plain SQL without a project belong to this one, if the warehouse holds no other. How many did. One
+   * whose ref was queued before is cancelled.
+   */
+  readonly adopt: () => Promise<number>
+}
+
+export type HeldLane = {
+  readonly id: string
+  readonly operation: Operation
+  readonly target: string
+  readonly waiting: number
+}

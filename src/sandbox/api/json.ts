@@ -1,0 +1,22 @@
+/** JSON on the wire: times in whole seconds, integers beyond 2^53 as they are. */
+import type { Json } from '../../core/row.ts'
+import { type EpochMs, rfc3339 } from '../../core/time.ts'
+
+export type { Json } from '../../core/row.ts'
+
+// In V8 since Node 21; the compiler's library does not know it yet.
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown }
+
+/** `exact`: the value may hold bigints. It costs a call for each value, so only where there are some. */
+export function toText(value: Json, exact: boolean): string {
+  if (!exact) return JSON.stringify(value)
+  return JSON.stringify(value, (_, cell: unknown) => (typeof cell === 'bigint' ? rawJSON(String(cell)) : cell))
+}
+
+export function stamp(at: EpochMs): string {
+  return rfc3339(Math.floor(at / 1000))
+}
+
+export function rfc3339OrNull(at: EpochMs | null): string | null {
+  return at === null ? null : stamp(at)
+}

@@ -1,0 +1,79 @@
+/** A request that the service will not do, and how it says so. */
+
+import type { Switches } from '../switches.ts'
+import type { Json } from './json.ts'
+
+/** The documented codes and their statuses, and one for paths that are not the API's. */
+export const problemStatus = {
+  api_key_missing: 401,
+  api_key_invalid: 401,
+  api_key_wrong_project: 403,
+  api_key_scope_missing: 403,
+  VALIDATION_ERROR: 400,
+  NOT_FOUND: 404,
+  rate_limited: 429,
+  INTERNAL_ERROR: 500,
+  SERVICE_UNAVAILABLE: 503,
+} as const
+export type ProblemCode = keyof typeof problemStatus
+
+export type Issue = { readonly field: string; readonly message: string }
+
+export class Problem extends Error {
+  readonly code: ProblemCode
+  readonly issues: readonly Issue[]
+  readonly retryAfterMs: number | null
+  constructor(
+    code: ProblemCode,
+    message: string,
+    more: { readonly issues?: readonly Issue[]; readonly retryAfterMs?: number } = {},
+  ) {
+    super(message)
+    this.name = 'Problem'
+    this.code = code
+    this.issues = more.issues ?? []
+    this.retryAfterMs = more.retryAfterMs ?? null
+  }
+}
+
+export function invalid(...issues: Issue[]): Problem {
+  return new Problem('VALIDATION_ERROR', issues.map(({ field, message }) => `${field}: ${message}`).join('; '), {
+    issues,
+  })
+}
+
+export function notFound(what: string): Problem {
+  return new Problem('NOT_FOUND', `No such ${what} in this key's project`)
+}
+
+/** The answer's envelope. */
+export function problemBody(problem: Problem, requestId: string, s: Switches): Json {
+  const status = problemStatus[problem.code]
+  const context = problem.code === 'VALIDATION_ERROR' ? { context: { issues: problem.issues.map(issueForm(s)) } } : {}
+  const inside = s['errors.context'] === 'error'
+  return {
+    error: {
+      code: problem.code,
+      message: problem.message,
+      status,
+      ...retryable(status, s),
+      ...(inside ? context : {}),
+    },
+    ...(inside ? {} : context),
+    requestId,
+  }
+}
+
+function issueForm(s: Switches): (issue: Issue) => Json {
+  const shape = s['errors.issues']
+  return ({ field, message }) => {
+    if (shape === 'path') return { path: [field], message, code: 'invalid' }
+    return shape === 'field' ? { field, message } : `${field}: ${message}`
+  }
+}
+
+function retryable(status: number, s: Switches): { retryable?: boolean } {
+  const how = s['errors.retryable']
+  if (how === 'absent') return {}
+  return { retryable: how === 'sensible' ? status === 429 || status >= 500 : how === 'always' }
+}

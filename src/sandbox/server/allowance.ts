@@ -1,0 +1,33 @@
+/** What each key may still do: all requests under one limit, writes under a second one. */
+import type { EpochMs } from '../../core/time.ts'
+import { Problem } from '../api/problem.ts'
+import type { Switches } from '../switches.ts'
+import { type Limiter, limiters } from './rate-limit.ts'
+
+export type Allowance = {
+  /** Counts a request that arrives now. Throws Problem where it is one too many; such a one is not counted. */
+  readonly spend: (keyId: string, write: boolean, now: EpochMs) => void
+  /** Begins anew, with the limits that the switches give now. */
+  readonly restart: () => void
+}
+
+export function allowanceOf(switches: () => Switches): Allowance {
+  const keys = new Map<string, { readonly all: Limiter; readonly writes: Limiter }>()
+  const open = () => {
+    const s = switches()
+    const make = (limit: number) =>
+      limiters[s['rate.kind']](Math.max(0, limit - s['rate.foreign']), s['rate.window'] * 1000)
+    return { all: make(s['rate.limit']), writes: make(s['rate.writes']) }
+  }
+  return {
+    spend(keyId, write, now) {
+      const limits = keys.get(keyId) ?? open()
+      keys.set(keyId, limits)
+      const waitMs = Math.max(limits.all.wait(now), write ? limits.writes.wait(now) : 0)
+      if (waitMs > 0) throw new Problem('rate_limited', 'Too many requests; back off', { retryAfterMs: waitMs })
+      limits.all.count(now)
+      if (write) limits.writes.count(now)
+    },
+    restart: () => keys.clear(),
+  }
+}

@@ -1,0 +1,98 @@
+/** From a service's answer to bytes on a connection, and what a fault makes of it. */
+
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import type { EpochMs } from '../../core/time.ts'
+import { type Json, toText } from '../api/json.ts'
+import { type Problem, problemBody, problemStatus } from '../api/problem.ts'
+import type { Switches } from '../switches.ts'
+import type { FaultKind } from './faults.ts'
+
+export type Answer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+const json = 'application/json; charset=utf-8'
+const page = 'text/html; charset=utf-8'
+
+export function success(data: Json, requestId: string, write: boolean, s: Switches): Answer {
+  const status = write ? Number(s['writes.answer']) : 200
+  if (status === 204) return { status, headers: {}, body: '' }
+  return { status, headers: { 'content-type': json }, body: toText({ data, requestId }, s['ids.big']) }
+}
+
+/** As a service answers that knows of no envelope. */
+export function withoutEnvelope(data: Json, s: Switches): Answer {
+  return { status: 200, headers: { 'content-type': json }, body: toText(data, s['ids.big']) }
+}
+
+export function failure(problem: Problem, requestId: string, s: Switches, now: EpochMs): Answer {
+  const headers: Record<string, string> = { 'content-type': json }
+  if (problem.retryAfterMs !== null) Object.assign(headers, retryAfter(problem.retryAfterMs, s, now))
+  const status = problemStatus[problem.code]
+  if (status === 401) headers['www-authenticate'] = 'Bearer'
+  return { status, headers, body: JSON.stringify(problemBody(problem, requestId, s)) }
+}
+
+function retryAfter(waitMs: number, s: Switches, now: EpochMs): Record<string, string> {
+  const form = s['rate.retryAfter']
+  if (form === 'absent') return {}
+  // Rounded up: a client that obeys is never too early.
+  if (form === 'seconds') return { 'retry-after': String(Math.ceil(waitMs / 1000)) }
+  return { 'retry-after': new Date(Math.ceil((now + waitMs) / 1000) * 1000).toUTCString() }
+}
+
+/** The answer that stands in for one that a fault swallowed; undefined where the fault leaves it as it is. */
+export function faultAnswer(kind: FaultKind, requestId: string): Answer | undefined {
+  const gateway = (status: number, title: string): Answer => ({
+    status,
+    headers: { 'content-type': page },
+    body: `<html><head><title>${status} ${title}</title></head><body><h1>${title}</h1></body></html>`,
+  })
+  const envelope = (status: number, code: string, headers: Record<string, string> = {}): Answer => ({
+    status,
+    headers: { 'content-type': json, ...headers },
+    body: JSON.stringify({ error: { code, message: 'Something went wrong', status, retryable: true }, requestId }),
+  })
+  if (kind === 'error-500' || kind === 'error-500-after') return envelope(500, 'INTERNAL_ERROR')
+  if (kind === 'html-502' || kind === 'html-502-after') return gateway(502, 'Bad Gateway')
+  if (kind === 'busy-503') return envelope(503, 'SERVICE_UNAVAILABLE')
+  if (kind === 'busy-503-retry-after') return envelope(503, 'SERVICE_UNAVAILABLE', { 'retry-after': '1' })
+  if (kind === 'foreign-429') return envelope(429, 'rate_limited', { 'retry-after': '1' })
+  if (kind === 'not-json') return { ...gateway(200, 'Please log in'), status: 200 }
+  if (kind === 'redirect') return { status: 302, headers: { location: '/elsewhere' }, body: '' }
+  return undefined
+}
+
+/** Sends the answer, whole or as the fault has it. Resolves when it is handed over or the connection is gone. */
+export async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Answer,
+  fault: FaultKind | null,
+  s: Switches,
+): Promise<void> {
+  const zipped = s.gzip && /\bgzip\b/.test(String(request.headers['accept-encoding'])) && answer.body !== ''
+  const plain = Buffer.from(answer.body)
+  const bytes = zipped ? gzipSync(plain) : plain
+  const headers: Record<string, string> = { ...answer.headers, ...(zipped ? { 'content-encoding': 'gzip' } : {}) }
+  if (fault === 'huge') return sendHuge(response, answer, s['fault.hugeMb'])
+  if (answer.status !== 204) headers['content-length'] = String(bytes.length)
+  response.writeHead(answer.status, headers)
+  if (fault !== 'truncated') return void response.end(bytes)
+  response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy())
+}
+
+async function sendHuge(response: ServerResponse, answer: Answer, megabytes: number): Promise<void> {
+  response.writeHead(200, answer.headers)
+  response.write('{"data":{"items":[')
+  const chunk = Buffer.alloc(1 << 20, ' ')
+  const closed = once(response, 'close')
+  for (let sent = 0; sent < megabytes && !response.destroyed; sent += 1) {
+    if (!response.write(chunk)) await Promise.race([once(response, 'drain'), closed])
+  }
+  response.end('],"hasMore":false}}')
+}

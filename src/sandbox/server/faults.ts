@@ -1,0 +1,89 @@
+/** What can go wrong between a client and the service, by chance or as written down beforehand. */
+
+import { isWrite, type Operation } from '../api/operation.ts'
+import { type Dice, pick, purposes, unit } from '../past/dice.ts'
+import type { Switches } from '../switches.ts'
+
+/** Each kind, and whether the service did what was asked before it happened. */
+export const faultKinds = {
+  'reset-before': { done: false, about: 'the connection is cut before the service sees the request' },
+  'reset-after': { done: true, about: 'the connection is cut instead of the answer' },
+  'error-500': { done: false, about: 'a 500 in the envelope' },
+  'error-500-after': { done: true, about: 'a 500 in the envelope, but it was done' },
+  'html-502': { done: false, about: 'a 502 as an HTML page of a gateway' },
+  'html-502-after': { done: true, about: 'a 502 as an HTML page, but it was done' },
+  'busy-503': { done: false, about: 'a 503' },
+  'busy-503-retry-after': { done: false, about: 'a 503 with Retry-After: 1' },
+  truncated: { done: true, about: 'half of the body, then the connection is cut' },
+  'not-json': { done: true, about: 'a 200 that is an HTML page' },
+  huge: { done: true, about: 'a body that does not end for a long time' },
+  slow: { done: true, about: 'the right answer, late' },
+  'foreign-429': { done: false, about: 'a 429, because somebody else used the key' },
+  redirect: { done: false, about: 'a redirect elsewhere' },
+} as const satisfies Record<string, { done: boolean; about: string }>
+export type FaultKind = keyof typeof faultKinds
+
+/** A fault for the next requests that it fits. */
+export type ScriptedFault = {
+  readonly kind: FaultKind
+  /** Only for this operation. */
+  readonly operation?: string
+  readonly method?: 'GET' | 'POST' | 'PATCH'
+  /** How many fitting requests pass before; default 0. */
+  readonly skip?: number
+  /** How many meet it; default 1. */
+  readonly times?: number
+}
+
+export type Faults = {
+  readonly script: (fault: ScriptedFault) => void
+  readonly forget: () => void
+  /** The fault that this request meets. Called once for each request, in order of arrival. */
+  readonly next: (operation: Operation, requestNumber: number) => FaultKind | null
+}
+
+const usualKinds = (Object.keys(faultKinds) as FaultKind[]).filter((kind) => kind !== 'huge' && kind !== 'slow')
+
+export function faultsOf(dice: Dice, switches: () => Switches): Faults {
+  let scripted: { readonly fault: ScriptedFault; skip: number; left: number }[] = []
+  return {
+    script(fault) {
+      if (!Object.hasOwn(faultKinds, fault.kind)) throw new RangeError(`there is no fault ${fault.kind}`)
+      scripted.push({ fault, skip: fault.skip ?? 0, left: fault.times ?? 1 })
+    },
+    forget() {
+      scripted = []
+    },
+    next(operation, requestNumber) {
+      const entry = scripted.find(({ fault, left }) => left > 0 && fits(fault, operation))
+      if (entry === undefined) return byChance(dice, switches(), operation, requestNumber)
+      if (entry.skip > 0) {
+        entry.skip -= 1
+        return null
+      }
+      entry.left -= 1
+      return entry.fault.kind
+    },
+  }
+}
+
+function fits(fault: ScriptedFault, operation: Operation): boolean {
+  return (
+    (fault.operation === undefined || fault.operation === operation.id) &&
+    (fault.method === undefined || fault.method === operation.method)
+  )
+}
+
+function byChance(dice: Dice, s: Switches, operation: Operation, requestNumber: number): FaultKind | null {
+  if (s['fault.rate'] === 0 || unit(dice(purposes.fault, requestNumber)) >= s['fault.rate']) return null
+  if (s['fault.on'] !== 'all' && isWrite(operation) !== (s['fault.on'] === 'writes')) return null
+  return pick(chosenKinds(s['fault.kinds']), dice(purposes.fault, requestNumber, 1))
+}
+
+/** Throws a RangeError for a kind that does not exist. */
+export function chosenKinds(list: string): readonly FaultKind[] {
+  const names = list.split(',').map((name) => name.trim())
+  const chosen = names.filter((name) => name !== '')
+  for (const name of chosen) if (!Object.hasOwn(faultKinds, name)) throw new RangeError(`there is no fault ${name}`)
+  return chosen.length === 0 ? usualKinds : (chosen as FaultKind[])
+}

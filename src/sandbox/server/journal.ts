@@ -1,0 +1,73 @@
+/** What was asked of the sandbox, when, and what it answered: the judge of every budget. */
+import type { EpochMs, Ms } from '../../core/time.ts'
+
+/** Times are this machine's, not the service clock's. No key and no body is ever in here. */
+export type JournalEntry = {
+  readonly number: number
+  readonly requestId: string
+  readonly arrivedAt: EpochMs
+  /** When the last byte was handed over, or the connection was cut; null = still being answered. */
+  answeredAt: EpochMs | null
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  /** The operation's id in the service's description; null = no such path. */
+  readonly operation: string | null
+  readonly write: boolean
+  keyId: string | null
+  /** Null: never answered. */
+  status: number | null
+  readonly fault: string | null
+}
+
+export type Counts = {
+  readonly total: number
+  readonly byOperation: Readonly<Record<string, number>>
+  readonly byStatus: Readonly<Record<string, number>>
+  readonly byFault: Readonly<Record<string, number>>
+  /** The most that arrived with one key in any 60 seconds, wherever they start. */
+  readonly maxInWindow: { readonly requests: number; readonly writes: number }
+  readonly firstAt: EpochMs | null
+  readonly lastAt: EpochMs | null
+}
+
+export function countsOf(entries: readonly JournalEntry[], windowMs: Ms = 60_000): Counts {
+  return {
+    total: entries.length,
+    byOperation: tally(entries, (entry) => entry.operation ?? 'none'),
+    byStatus: tally(entries, (entry) => String(entry.status ?? 'none')),
+    byFault: tally(entries, (entry) => entry.fault),
+    maxInWindow: {
+      requests: densest(entries, windowMs),
+      writes: densest(
+        entries.filter((entry) => entry.write),
+        windowMs,
+      ),
+    },
+    firstAt: entries[0]?.arrivedAt ?? null,
+    lastAt: entries.at(-1)?.arrivedAt ?? null,
+  }
+}
+
+function tally(entries: readonly JournalEntry[], nameOf: (entry: JournalEntry) => string | null) {
+  const counts: Record<string, number> = {}
+  for (const entry of entries) {
+    const name = nameOf(entry)
+    if (name !== null) counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
+
+function densest(entries: readonly JournalEntry[], windowMs: Ms): number {
+  const arrivals = new Map<string, { readonly times: EpochMs[]; oldest: number }>()
+  let most = 0
+  for (const { keyId, arrivedAt } of entries) {
+    if (keyId === null) continue
+    const key = arrivals.get(keyId) ?? { times: [], oldest: 0 }
+    arrivals.set(keyId, key)
+    key.times.push(arrivedAt)
+    while ((key.times[key.oldest] ?? 0) <= arrivedAt - windowMs) key.oldest += 1
+    most = Math.max(most, key.times.length - key.oldest)
+  }
+  return most
+}

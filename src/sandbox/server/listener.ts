@@ -1,0 +1,43 @@
+/** Sends each request to the room that it is for: the API, its description, or the sandbox's own controls. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { widgetPath } from '../api/widget.ts'
+import { type Control, controlPrefix } from './control.ts'
+import { descriptionPage, descriptionText } from './description.ts'
+import { type Gateway, serveApi } from './gateway.ts'
+
+export function listenerOf(gateway: Gateway, prefix: string, control: Control) {
+  return (incoming: IncomingMessage, response: ServerResponse): void => {
+    response.sendDate = false
+    // A client that goes away in the middle is its own affair.
+    for (const side of [incoming, response]) side.on('error', () => undefined)
+    route(gateway, prefix, control, incoming, response).catch((error: unknown) => {
+      if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
+      response.end(`the sandbox has a bug: ${error instanceof Error ? error.stack : String(error)}\n`)
+    })
+  }
+}
+
+async function route(
+  gateway: Gateway,
+  prefix: string,
+  control: Control,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = incoming.url ?? '/'
+  const mark = url.indexOf('?')
+  const [full, search] = mark < 0 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)]
+  if (full.startsWith(controlPrefix)) return control(full.slice(controlPrefix.length), search, incoming, response)
+  const path = prefix !== '' && full.startsWith(`${prefix}/`) && full !== widgetPath ? full.slice(prefix.length) : full
+  if (incoming.method === 'GET' && path === '/openapi.yaml')
+    return text(response, 'application/yaml', descriptionText())
+  if (incoming.method === 'GET' && path === '/public/docs') return text(response, 'text/html', descriptionPage())
+  // Below a prefix there is nothing but what begins with it; the widget's address has its own version segment.
+  const outside = prefix !== '' && path === full && full !== widgetPath
+  return serveApi(gateway, outside ? `/outside${full}` : path, search, incoming, response)
+}
+
+function text(response: ServerResponse, type: string, body: string): void {
+  response.writeHead(200, { 'content-type': `${type}; charset=utf-8` })
+  response.end(body)
+}

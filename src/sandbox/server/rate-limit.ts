@@ -1,0 +1,103 @@
+/** The ways a service may count "so many in a window". Each answers how long to wait, and counts what it lets through. */
+import type { EpochMs, Ms } from '../../core/time.ts'
+
+export type Limiter = {
+  /** Milliseconds until one more request is allowed; 0 = now. */
+  readonly wait: (now: EpochMs) => Ms
+  readonly count: (now: EpochMs) => void
+}
+
+export type LimiterKind = 'fixed' | 'sliding' | 'bucket' | 'estimated' | 'off'
+
+export const limiters: Record<LimiterKind, (limit: number, windowMs: Ms) => Limiter> = {
+  off: () => ({ wait: () => 0, count: () => undefined }),
+  fixed,
+  sliding,
+  bucket,
+  estimated,
+}
+
+/** Windows on the clock: the count starts anew with each. */
+function fixed(limit: number, windowMs: Ms): Limiter {
+  let [start, counted] = [0, 0]
+  const turn = (now: EpochMs) => {
+    const current = Math.floor(now / windowMs) * windowMs
+    if (current !== start) [start, counted] = [current, 0]
+  }
+  return {
+    wait(now) {
+      turn(now)
+      return counted < limit ? 0 : start + windowMs - now
+    },
+    count(now) {
+      turn(now)
+      counted += 1
+    },
+  }
+}
+
+/** Exact: no stretch of a window's length, wherever it starts, holds more. */
+function sliding(limit: number, windowMs: Ms): Limiter {
+  let times: EpochMs[] = []
+  let oldest = 0
+  const drop = (now: EpochMs) => {
+    while (oldest < times.length && (times[oldest] ?? 0) <= now - windowMs) oldest += 1
+    if (oldest > 4096) [times, oldest] = [times.slice(oldest), 0]
+  }
+  return {
+    wait(now) {
+      drop(now)
+      if (times.length - oldest < limit) return 0
+      return limit < 1 ? windowMs : (times[times.length - limit] ?? now) + windowMs - now
+    },
+    count: (now) => {
+      times.push(now)
+    },
+  }
+}
+
+/** A bucket that holds a window's worth and refills evenly. */
+function bucket(limit: number, windowMs: Ms): Limiter {
+  let [level, at] = [limit, 0]
+  const perMs = limit / windowMs
+  const refill = (now: EpochMs) => {
+    level = Math.min(limit, level + Math.max(0, now - at) * perMs)
+    at = now
+  }
+  return {
+    wait(now) {
+      refill(now)
+      return level >= 1 ? 0 : Math.ceil((1 - level) / perMs)
+    },
+    count(now) {
+      refill(now)
+      level -= 1
+    },
+  }
+}
+
+/** Two counters: the window before counts for the share of it that a sliding window would still cover. */
+function estimated(limit: number, windowMs: Ms): Limiter {
+  let [start, before, current] = [0, 0, 0]
+  const turn = (now: EpochMs) => {
+    const window = Math.floor(now / windowMs) * windowMs
+    if (window === start) return
+    before = window === start + windowMs ? current : 0
+    current = 0
+    start = window
+  }
+  return {
+    wait(now) {
+      turn(now)
+      const rest = 1 - (now - start) / windowMs
+      if (before * rest + current < limit) return 0
+      // The moment at which the share still in sight has become small enough, in this window or in the next.
+      const fits = (from: EpochMs, seen: number, room: number) => Math.floor(from + windowMs * (1 - room / seen)) + 1
+      return (current < limit ? fits(start, before, limit - current) : fits(start + windowMs, current, limit)) - now
+    },
+    count(now) {
+      turn(now)
+      current += 1
+    },
+  }
+}

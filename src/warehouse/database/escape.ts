@@ -1,0 +1,53 @@
+/**
+ * Characters that a database cannot hold, stored reversibly: `␛` and four hexadecimal digits of the UTF-16 unit, so that
+ * a NUL is `␛0000`. A `␛` (U+241B) of the service is `␛241b`. Postgres cannot hold NUL; neither database can hold half
+ * of a surrogate pair.
+ */
+import type { DatabaseKind } from '../../../schema/portable.ts'
+
+const mark = '\u241b'
+
+const unfit: Readonly<Record<DatabaseKind, RegExp>> = {
+  sqlite: /\u241b|\p{Surrogate}/gu,
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what this is about.
+  postgres: /\u0000|\u241b|\p{Surrogate}/gu,
+}
+
+/** Whether `text` can be stored as it is. */
+export function fits(kind: DatabaseKind, text: string): boolean {
+  return text.isWellFormed() && !text.includes(mark) && (kind === 'sqlite' || !text.includes('\0'))
+}
+
+export function encodeText(kind: DatabaseKind, text: string): string {
+  return text.replace(unfit[kind], (unit) => mark + hex(unit))
+}
+
+/** What was stored by `encodeText`, as the service sent it. */
+export function decodeText(stored: string): string {
+  return stored.replace(/\u241b([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))
+}
+
+/** JSON text for a column: what cannot be held within its strings is escaped. SQLite holds JSON's own escapes as they are. */
+export function encodeJson(kind: DatabaseKind, json: string): string {
+  if (kind === 'sqlite')
+    return json.isWellFormed() ? json : json.replace(/\p{Surrogate}/gu, (unit) => `\\u${hex(unit)}`)
+  if (!json.includes('\\u') && !json.includes(mark) && json.isWellFormed()) return json
+  return json.replace(jsonParts, (part, pair?: string, unit?: string) => {
+    if (pair !== undefined || (part.startsWith('\\') && unit === undefined)) return part
+    if (unit === undefined) return mark + hex(part)
+    return unit === '0000' || /^(d[89a-f]|241b)/i.test(unit) ? mark + unit.toLowerCase() : part
+  })
+}
+
+/** What `encodeJson` stored, as JSON text of the same value that the service sent. */
+export function decodeJson(kind: DatabaseKind, stored: string): string {
+  return kind === 'sqlite' || !stored.includes(mark) ? stored : stored.replace(/\u241b([0-9a-f]{4})/g, '\\u$1')
+}
+
+/** A pair of surrogates (kept), one `\uXXXX`, another escape (kept), or a character that stands for itself and must not. */
+const jsonParts =
+  /(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|\\u([\da-fA-F]{4})|\\[^u]|\u241b|\p{Surrogate}/gu
+
+function hex(unit: string): string {
+  return unit.charCodeAt(0).toString(16).padStart(4, '0')
+}

@@ -1,0 +1,85 @@
+/**
+ * What goes into a cell: values of the service as a database binds them. A value of another type than the column's is
+ * made to fit, or is null; `raw` keeps what came.
+ */
+import type { ColumnType, DatabaseKind } from '../../../schema/portable.ts'
+import type { Scalar } from '../../core/row.ts'
+import { isNormal, moment, rfc3339 } from '../../core/time.ts'
+import { encodeJson, encodeText, fits } from '../database/escape.ts'
+
+export type Bound = string | number | bigint | null | boolean
+
+/** How many strings had to be escaped; grows. */
+export type Tally = { escaped: number }
+
+export type Encode = (value: Scalar | undefined) => Bound
+
+export function encoder(type: ColumnType, kind: DatabaseKind, tally: Tally): Encode {
+  const encode = encoders[type](kind, tally)
+  return (value) => (value === null || value === undefined ? null : encode(value))
+}
+
+type Encoder = (kind: DatabaseKind, tally: Tally) => (value: string | number | bigint | boolean) => Bound
+
+const encoders: Readonly<Record<ColumnType, Encoder>> = {
+  key: toText,
+  text: toText,
+  integer: () => toInteger,
+  number: () => toNumber,
+  boolean: (kind) => (value) => toBoolean(value, kind),
+  time: () => toTime,
+  json: (kind, tally) => (value) => {
+    const json = typeof value === 'string' ? value : String(value)
+    const stored = encodeJson(kind, json)
+    if (stored !== json) tally.escaped++
+    return stored
+  },
+}
+
+function toText(kind: DatabaseKind, tally: Tally) {
+  return (value: string | number | bigint | boolean): Bound => {
+    const text = typeof value === 'string' ? value : String(value)
+    if (fits(kind, text)) return text
+    tally.escaped++
+    return encodeText(kind, text)
+  }
+}
+
+/** Whether both databases can hold it: 64 bits. */
+export function isInt64(value: bigint): boolean {
+  return BigInt.asIntN(64, value) === value
+}
+
+function toInteger(value: string | number | bigint | boolean): Bound {
+  if (typeof value === 'number') {
+    if (Number.isSafeInteger(value)) return value
+    return Number.isInteger(value) && isInt64(BigInt(value)) ? BigInt(value) : null
+  }
+  if (typeof value === 'boolean' || (typeof value === 'string' && !/^-?\d{1,19}$/.test(value))) return null
+  const integer = BigInt(value)
+  return isInt64(integer) ? integer : null
+}
+
+function toNumber(value: string | number | bigint | boolean): Bound {
+  if (typeof value === 'boolean' || (typeof value === 'string' && value.trim() === '')) return null
+  const number = Number(value)
+  return Number.isFinite(number) ? number : null
+}
+
+function toBoolean(value: string | number | bigint | boolean, kind: DatabaseKind): Bound {
+  const known = value === true || value === false ? value : truths[String(value)]
+  if (known === undefined) return null
+  return kind === 'sqlite' ? Number(known) : known
+}
+
+const truths: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false }
+
+/** The years that both databases can hold and RFC 3339 can write. */
+const [firstMoment, lastMoment] = [moment('0001-01-01T00:00:00Z') ?? 0, moment('9999-12-31T23:59:59Z') ?? 0]
+
+function toTime(value: string | number | bigint | boolean): Bound {
+  if (typeof value !== 'string') return null
+  if (isNormal(value)) return value
+  const at = moment(value)
+  return at === undefined || at < firstMoment || at > lastMoment ? null : rfc3339(at)
+}

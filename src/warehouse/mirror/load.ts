@@ -1,0 +1,109 @@
+/** One answered request's worth of news goes in: rows, cursors and all that follows from them, in one transaction. */
+import { sql } from 'kysely'
+import type { Commit, Committed } from '../../core/mirror.ts'
+import type { StreamName } from '../../core/row.ts'
+import { bound } from '../database/dialect.ts'
+import type { Db } from '../database/session.ts'
+import type { Bound } from './cell.ts'
+import { noteSeen } from './census.ts'
+import { settleChild, wantChildren } from './children.ts'
+import type { Context } from './context.ts'
+import { afterStore, readBefore } from './conversations.ts'
+import { openGap } from './gaps.ts'
+import { learn, moveCursors } from './knowledge.ts'
+import { replaceMetrics } from './metrics.ts'
+import { bindAll, createPlans, type Plan } from './plan.ts'
+import { write } from './write.ts'
+
+/** Keeps what it compiles. */
+export function createCommit(c: Context): (commit: Commit) => Promise<Committed> {
+  const planFor = createPlans(c)
+  const store = async (commit: Commit): Promise<Committed> => {
+    const fields = await c.fields.admit(commit.stream, commit.rows, commit.askedAt)
+    const plan = planFor(commit.stream, fields, commit.authoritative ?? false)
+    const escaped = c.tally.escaped
+    const { rows, keyless } = bindAll(plan, commit.rows, commit.askedAt)
+    return write(c, async (trx) => {
+      const changed = rows.length === 0 ? 0 : await storeRows(c, trx, plan, rows, commit)
+      await storeNews(c, trx, commit, keyless)
+      if (c.tally.escaped > escaped) await countEscaped(c, trx, c.tally.escaped - escaped)
+      return { changed }
+    })
+  }
+  return (commit) => c.inTurn(() => store(commit))
+}
+
+async function storeRows(c: Context, trx: Db, plan: Plan, rows: Bound[][], commit: Commit): Promise<number> {
+  const { stream, askedAt: now } = commit
+  const before = stream === 'conversations' ? await readBefore(c, trx, plan, rows) : null
+  const { changed, returned } = await c.upsert(trx, plan.shape, rows)
+  const stored = new Set(returned)
+  if (before !== null) await afterStore(c, trx, { plan, rows, before, stored, now })
+  if (stream === 'visitors') await wantChildren(c, trx, 'visitor_activity', returned, now)
+  if (stream === 'calls') await wantChildren(c, trx, 'call_recordings', returned, now)
+  const seen = looked[stream]
+  if (seen !== undefined) await touch(c, trx, plan, rows, seen, now)
+  if (stream === 'analytics') await refreshMetrics(c, trx, plan, rows, stored)
+  if (commit.census !== undefined) await noteSeen(c, trx, commit.census, keysOf(plan, rows))
+  return changed
+}
+
+async function storeNews(c: Context, trx: Db, commit: Commit, keyless: number): Promise<void> {
+  const { stream } = commit
+  if (commit.child !== undefined) await settleChild(c, trx, commit.child, commit.askedAt)
+  for (const gap of commit.gaps ?? []) await openGap(c, trx, gap)
+  if (keyless > 0) {
+    const reason = 'rows without a readable identity could not be stored'
+    await openGap(c, trx, { stream, from: null, to: null, reason })
+  }
+  await learn(c, trx, commit.learned ?? [])
+  await moveCursors(c, trx, commit.cursors ?? {})
+}
+
+function keysOf(plan: Plan, rows: readonly Bound[][]): string[] {
+  const [key = 0] = plan.key
+  return rows.map((row) => String(row[key]))
+}
+
+/** Columns that say when we last looked, by stream. */
+const looked: Partial<Record<StreamName, string>> = { call_recordings: 'checked_at', analytics: 'read_at' }
+
+/** That we looked again is written even where nothing changed, and counts as no change. */
+async function touch(c: Context, trx: Db, plan: Plan, rows: readonly Bound[][], column: string, now: number) {
+  const { table, columns } = plan.shape
+  const at = columns.findIndex(({ name }) => name === column)
+  for (const row of rows) {
+    const key = sql.join(
+      plan.key.map((i) => sql`${sql.ref(columns[i]?.name ?? '')} = ${row[i]}`),
+      sql` and `,
+    )
+    await sql`
+      update ${sql.table(table)} set ${sql.ref(column)} = ${row[at]}
+      where project_id = ${c.project} and ${key} and asked_at <= ${now}
+        and ${sql.ref(column)} is distinct from ${bound(c.kind, 'time', row[at])}`.execute(trx)
+  }
+}
+
+async function refreshMetrics(
+  c: Context,
+  trx: Db,
+  plan: Plan,
+  rows: readonly Bound[][],
+  stored: ReadonlySet<string>,
+): Promise<void> {
+  const at = (name: string) => plan.shape.columns.findIndex((column) => column.name === name)
+  const [from, raw] = [at('window_from'), at('raw')]
+  for (const row of rows) {
+    if (stored.has(String(row[from]))) await replaceMetrics(c, trx, plan, row, String(row[raw]))
+  }
+}
+
+/** The run keeps the count of strings that the database could not hold as they were. */
+async function countEscaped(c: Context, trx: Db, count: number): Promise<void> {
+  await trx
+    .updateTable('sync_runs')
+    .set((eb) => ({ strings_escaped: eb('strings_escaped', '+', count) }))
+    .where('project_id', '=', c.project)
+    .where('id', '=', c.run() ?? '')
+    .execute()
+}

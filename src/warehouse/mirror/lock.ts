@@ -1,0 +1,98 @@
+/** One pass over a stream at a time. The lock of a process that died is taken over: at once on its machine, else when it fell silent. */
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/portable.ts'
+import { rfc3339 } from '../../core/time.ts'
+import { isAlive, type ProcessIdentity, thisProcess } from '../database/process.ts'
+import type { Db } from '../database/session.ts'
+import { closeDeadRuns } from './runs.ts'
+
+/** How long a holder that cannot be looked at may be silent. It should call `beat` several times within. */
+export const silenceMs = 60_000
+
+export type Lock =
+  | {
+      readonly held: true
+      /** Names the holding in `sync_runs`. */
+      readonly token: string
+      /** A sign of life; false: a stream was lost to another process, and this one must stop. */
+      readonly beat: (now: number) => Promise<boolean>
+      readonly release: () => Promise<void>
+    }
+  /** `holder`: `process 4711 on desk-1`. `since`: RFC 3339. */
+  | { readonly held: false; readonly stream: string; readonly holder: string; readonly since: string }
+
+/** All of the streams, or none. Runs left unfinished by the dead are closed. `own`: this process, unless a test says otherwise. */
+export async function takeLock(
+  db: Db,
+  kind: DatabaseKind,
+  project: string,
+  streams: readonly string[],
+  now: number,
+  own: ProcessIdentity = thisProcess(),
+): Promise<Lock> {
+  return db.transaction().execute(async (trx) => {
+    if (kind === 'postgres')
+      await sql`select pg_advisory_xact_lock(hashtext(${`deskmirror.lock ${project}`}))`.execute(trx)
+    const rows = await trx
+      .selectFrom('sync_locks')
+      .selectAll()
+      .where('project_id', '=', project)
+      .where('stream', 'in', streams)
+      .execute()
+    const other = rows.find((row) => isHeld(row, own, now))
+    if (other !== undefined) return { held: false, stream: other.stream, holder: nameOf(other), since: other.since }
+    const token = randomUUID()
+    const mine = { token, ...own, since: rfc3339(Math.floor(now / 1000)), beat_at: now }
+    await trx
+      .insertInto('sync_locks')
+      .values(streams.map((stream) => ({ project_id: project, stream, ...mine })))
+      .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet(mine))
+      .execute()
+    await closeDeadRuns(trx, project)
+    return { held: true, ...holding(db, project, token, streams.length) }
+  })
+}
+
+function isHeld(row: ProcessIdentity & { beat_at: number }, own: ProcessIdentity, now: number): boolean {
+  // A beat from the future is a clock that was put back: better to wait for a person than to sync twice.
+  return isAlive(row, own) ?? now - row.beat_at < silenceMs
+}
+
+export function nameOf({ host, pid }: { host: string; pid: number }): string {
+  return `process ${pid} on ${host}`
+}
+
+function holding(db: Db, project: string, token: string, streams: number) {
+  const own = { project_id: project, token }
+  return {
+    token,
+    beat: async (now: number) => {
+      const { numUpdatedRows } = await db
+        .updateTable('sync_locks')
+        .set({ beat_at: now })
+        .where((eb) => eb.and(own))
+        .executeTakeFirst()
+      return numUpdatedRows === BigInt(streams)
+    },
+    release: async () => {
+      await db
+        .deleteFrom('sync_locks')
+        .where((eb) => eb.and(own))
+        .execute()
+    },
+  }
+}
+
+/** Who has been syncing the project for longest, if anybody does. */
+export async function lockHolder(db: Db, project: string, now: number) {
+  const rows = await db
+    .selectFrom('sync_locks')
+    .selectAll()
+    .where('project_id', '=', project)
+    .orderBy('since')
+    .orderBy('stream')
+    .execute()
+  const row = rows.find((it) => isHeld(it, thisProcess(), now))
+  return row === undefined ? null : { holder: nameOf(row), since: row.since }
+}

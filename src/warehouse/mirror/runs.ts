@@ -1,0 +1,133 @@
+/** Runs: when they began, what they spent, how they ended. */
+import { sql } from 'kysely'
+import { stringifyJson } from '../../core/json.ts'
+import type { RunMode, RunOutcome, StreamReport } from '../../core/mirror.ts'
+import { rfc3339 } from '../../core/time.ts'
+import { newId } from '../database/identity.ts'
+import type { Db } from '../database/session.ts'
+import type { Context } from './context.ts'
+import { addSample, type Sample, sentSince } from './request-log.ts'
+
+type Own = Pick<Context, 'db' | 'project'>
+
+/** `holder`: the lock that it runs under; null = none, so that whoever takes the next lock takes it for dead. */
+export async function startRun(
+  { db, project }: Own,
+  mode: RunMode,
+  now: number,
+  holder: string | null = null,
+): Promise<string> {
+  const id = newId(now)
+  await db
+    .insertInto('sync_runs')
+    .values({
+      project_id: project,
+      id,
+      mode,
+      started_at: rfc3339(Math.floor(now / 1000)),
+      requests: 0,
+      rows_read: 0,
+      rows_changed: 0,
+      strings_escaped: 0,
+      beat_at: now,
+      request_log: stringifyJson([[now, 0]]),
+      holder,
+    })
+    .execute()
+  return id
+}
+
+/** A sign of life. `requests`: how many the run has sent so far. */
+export async function beatRun({ db, project }: Own, run: string, requests: number, now: number): Promise<void> {
+  const own = db.selectFrom('sync_runs').where('project_id', '=', project).where('id', '=', run)
+  const row = await own.select('request_log').executeTakeFirst()
+  await db
+    .updateTable('sync_runs')
+    .set({ requests, beat_at: now, request_log: stringifyJson(addSample(readLog(row?.request_log), [now, requests])) })
+    .where('project_id', '=', project)
+    .where('id', '=', run)
+    .execute()
+}
+
+export async function finishRun(
+  own: Own,
+  run: string,
+  outcome: RunOutcome,
+  reports: readonly StreamReport[],
+  now: number,
+): Promise<void> {
+  const sum = (of: (report: StreamReport) => number) => reports.reduce((total, report) => total + of(report), 0)
+  const at = rfc3339(Math.floor(now / 1000))
+  for (const report of reports) await noteStream(own, report, at)
+  await own.db
+    .updateTable('sync_runs')
+    .set({
+      finished_at: at,
+      outcome,
+      rows_read: sum((report) => report.rows),
+      rows_changed: sum((report) => report.changed),
+      streams: JSON.stringify(reports),
+    })
+    .where('project_id', '=', own.project)
+    .where('id', '=', run)
+    .execute()
+}
+
+/** How the stream stands now; one that failed or was left out keeps the moment of its last good end. */
+async function noteStream({ db, project }: Own, { stream, skipped, failed }: StreamReport, at: string): Promise<void> {
+  const ended = skipped === null && failed === null ? { synced_at: at } : {}
+  const state = { skipped, failed, ...ended }
+  await db
+    .insertInto('sync_streams')
+    .values({ project_id: project, stream, synced_at: null, ...state })
+    .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet(state))
+    .execute()
+}
+
+/** Runs that a process left behind when it died end now as failed, at the moment of their last sign of life. */
+export async function closeDeadRuns(trx: Db, project: string): Promise<void> {
+  const dead = await trx
+    .selectFrom('sync_runs')
+    .select(['id', 'beat_at'])
+    .where('project_id', '=', project)
+    .where('finished_at', 'is', null)
+    .where((eb) =>
+      eb.or([
+        eb('holder', 'is', null),
+        eb('holder', 'not in', eb.selectFrom('sync_locks').select('token').where('project_id', '=', project)),
+      ]),
+    )
+    .execute()
+  for (const { id, beat_at } of dead) {
+    await trx
+      .updateTable('sync_runs')
+      .set({ outcome: 'failed', finished_at: rfc3339(Math.floor(beat_at / 1000)) })
+      .where('project_id', '=', project)
+      .where('id', '=', id)
+      .execute()
+  }
+}
+
+/** Requests that runs sent within the last `withinMs`, as far as they said so, and the last moment they did. */
+export async function recentRequests({ db, project }: Own, withinMs: number, now: number) {
+  const { rows } = await sql<{ beat_at: number; request_log: string | null }>`
+    select beat_at, request_log from sync_runs
+    where project_id = ${project} and beat_at > ${now - withinMs}`.execute(db)
+  const count = rows.reduce((total, row) => total + sentSince(readLog(row.request_log), now - withinMs), 0)
+  return { count, lastAt: rows.reduce((last, row) => Math.max(last, row.beat_at), 0) }
+}
+
+/** Forgets runs that changed nothing, once they are older than `olderThan` (RFC 3339). Rows name only runs that did. */
+export async function forgetIdleRuns(db: Db, olderThan: string): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('sync_runs')
+    .where('finished_at', '<', olderThan)
+    .where('rows_changed', '=', 0)
+    .where('strings_escaped', '=', 0)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+function readLog(text: string | null | undefined): Sample[] {
+  return text == null ? [] : JSON.parse(text)
+}

@@ -1,0 +1,31 @@
+/** Which table holds a stream's rows, and what a row's identity is within a project. */
+import type { ColumnType } from '../../../schema/portable.ts'
+import { tables } from '../../../schema/tables.ts'
+import type { StreamName } from '../../core/row.ts'
+import type { MirroredTable } from './upsert.ts'
+
+export const tableOf: Readonly<Record<StreamName, MirroredTable>> = {
+  conversations: 'conversations',
+  messages: 'messages',
+  visitors: 'visitors',
+  visitor_activity: 'visitor_activity',
+  calls: 'calls',
+  call_recordings: 'call_recordings',
+  analytics: 'analytics_rollups',
+  availability: 'availability_snapshots',
+}
+
+/** Set by the warehouse alone, at another moment than the row's. */
+const ours = ['deleted_at', 'messages_complete']
+
+/** The columns of a row as a load writes them, the common ones first. */
+export function loadedColumns(table: MirroredTable): readonly { readonly name: string; readonly type: ColumnType }[] {
+  return Object.entries(tables[table].columns)
+    .filter(([name]) => !ours.includes(name))
+    .map(([name, [type]]) => ({ name, type: bare(type) }))
+}
+
+/** A column's type, whether it may be null or not. */
+export function bare(type: ColumnType | `${ColumnType}?`): ColumnType {
+  return type.replace('?', '') as ColumnType
+}
