@@ -50,12 +50,15 @@ export async function openRedis(url: string, { prefix, patienceMs, answerMs, log
   }
 }
 
-/** BullMQ makes a connection for each worker out of this one, and leaves it open where it cannot close it in order. */
+/**
+ * BullMQ makes a connection for each worker out of this one, and leaves it open where it cannot close it in order. Not a
+ * lazy one: BullMQ would call `connect` once, remember for ever that it failed, and never wait for jobs again.
+ */
 function trackDuplicates(client: Redis): ReadonlySet<Redis> {
   const made = new Set<Redis>()
   const duplicate = client.duplicate.bind(client)
   client.duplicate = (options) => {
-    const copy = duplicate(options)
+    const copy = duplicate({ ...options, lazyConnect: false })
     made.add(copy.on('error', () => {}).once('end', () => made.delete(copy)))
     return copy
   }

@@ -347,9 +347,10 @@ for (const { kind, make, makeFrail } of places) {
       for (const name of ['a', 'b', 'c']) await other.add('job', { name })
 
       // A worker that begins just then, too.
-      const rest = counting(3)
+      const rest = counting(4)
+      const { promise: idle, resolve: onIdle } = Promise.withResolvers<void>()
       await own.crash(async () => {
-        opened.worker('other', rest.work)
+        opened.worker('other', rest.work).once('drained', onIdle)
         await opened.ping().catch(() => {})
       })
       await vi.waitUntil(
@@ -360,7 +361,9 @@ for (const { kind, make, makeFrail } of places) {
           ),
         patience,
       )
-      expect((await rest.all).toSorted()).toEqual(['a', 'b', 'c'])
+      await idle
+      await other.add('job', { name: 'd' })
+      expect((await rest.all).toSorted()).toEqual(['a', 'b', 'c', 'd'])
       // The worker that was waiting all along, too.
       await queue.add('job', { name: 'after' })
       expect(await both).toEqual(['before', 'after'])

@@ -50,6 +50,8 @@ async function start(program: string, durable: boolean): Promise<Server> {
     dir: folder,
     save: '',
     appendonly: durable ? 'yes' : 'no',
+    // While the disk is busy, Redis answers before it writes: a crash would lose what the tests say is kept.
+    appendfsync: 'always',
     'maxmemory-policy': 'noeviction',
     'enable-debug-command': 'yes',
   }
