@@ -8,6 +8,7 @@ import { type Http, openHttp, type Readiness } from '../src/http/server.ts'
 import { type Receiver, webhooksOf } from '../src/http/webhooks.ts'
 import type { Logger } from '../src/log.ts'
 import { exposureOf } from '../src/settings/exposure.ts'
+import { announcerOf, openQueues, type Queues } from './announcer.ts'
 import { type Backend, openBackend } from './backends/backend.ts'
 import type { JobQueue } from './backends/schedule.ts'
 import { boardOf } from './board.ts'
@@ -19,22 +20,10 @@ import { workHint } from './hints.ts'
 import { keeperOf } from './keeper.ts'
 import { workLaneJob } from './lanes.ts'
 import { workPass } from './passes.ts'
-import {
-  type Hint,
-  hintQueue,
-  idOf,
-  idOfHint,
-  idOfLane,
-  type LaneJob,
-  laneQueue,
-  type Pass,
-  type PassQueue,
-  passQueues,
-  type Tick,
-} from './queues.ts'
+import { type Hint, hintQueue, type LaneJob, laneQueue, type Pass, type Tick } from './queues.ts'
 import { receiverOf, unheard } from './receiver.ts'
 import { restartsFor } from './restarts.ts'
-import { type Announced, overdue } from './rounds.ts'
+import { overdue } from './rounds.ts'
 import { startWatch } from './watch.ts'
 
 export type WorkerOptions = {
@@ -59,12 +48,6 @@ export type RunningWorker = {
   /** Finishes the pages in hand and closes everything; takes ten seconds at most. */
   readonly stop: () => Promise<void>
 }
-
-type Queues = {
-  readonly clock: JobQueue<Tick>
-  readonly hints: JobQueue<Hint>
-  readonly writebacks: JobQueue<LaneJob>
-} & Readonly<Record<PassQueue, JobQueue<Pass>>>
 
 /** Throws UserError: a warehouse, queue or address that cannot be used. */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
@@ -96,15 +79,8 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     const named = prefix === undefined ? {} : { prefix }
     const backend = await openBackend(config.queueUrl, { folder, log, onFatal, ...named })
     opened.push(backend.close)
-    const queues: Queues = {
-      clock: backend.queue<Tick>('clock'),
-      passes: backend.queue<Pass>('passes'),
-      backfill: backend.queue<Pass>('backfill'),
-      hints: backend.queue<Hint>(hintQueue),
-      writebacks: backend.queue<LaneJob>(laneQueue),
-    }
-    const announce = (all: readonly Announced[]) => add(queues, all)
-    const announceHints = (all: readonly Hint[]) => addHints(queues, all)
+    const queues = openQueues(backend)
+    const { announce, announceHints, announceLanes } = announcerOf(queues)
 
     const keep = keeperOf(backend, queues.clock)
     const caretaker = startCaretaker({
@@ -119,7 +95,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       log,
     })
     opened.push(caretaker.stop)
-    const watch = startWatch(watchEveryMs, async () => addLanes(queues, await workplace.lanes.ready(projects)), log)
+    const watch = startWatch(watchEveryMs, async () => announceLanes(await workplace.lanes.ready(projects)), log)
     opened.push(watch.stop)
 
     const http = await openDoor(config, {
@@ -145,17 +121,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       stopping: stopping.signal,
       random: Math.random,
     }
-    const settings = { lockDuration: lockMs, stalledInterval: lockMs / 2 }
-    backend.worker<Tick>('clock', (job) => workTick(job, deps), { ...settings, concurrency: 4 })
-    const handful = { ...settings, concurrency: Math.ceil(config.concurrency / 4) }
-    backend.worker<Hint>(hintQueue, (job) => workHint(job, deps), handful)
-    backend.worker<LaneJob>(laneQueue, (job) => workLaneJob(job, deps), {
-      ...settings,
-      concurrency: config.concurrency,
-    })
-    const shares = { passes: config.concurrency, backfill: Math.ceil(config.concurrency / 2) }
-    for (const name of passQueues)
-      backend.worker<Pass>(name, (job) => workPass(name, job, deps), { ...settings, concurrency: shares[name] })
+    startWork(backend, deps, config.concurrency, lockMs)
 
     return {
       queue: backend.kind,
@@ -176,35 +142,21 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   }
 }
 
+/** `concurrency`: of passes and of lanes. The rest takes moments, or waits behind them. */
+function startWork(backend: Backend, deps: JobDeps, concurrency: number, lockMs: Ms): void {
+  const take = (share: number) => ({ lockDuration: lockMs, stalledInterval: lockMs / 2, concurrency: Math.ceil(share) })
+  backend.worker<Tick>('clock', (job) => workTick(job, deps), take(4))
+  backend.worker<Hint>(hintQueue, (job) => workHint(job, deps), take(concurrency / 4))
+  backend.worker<LaneJob>(laneQueue, (job) => workLaneJob(job, deps), take(concurrency))
+  backend.worker<Pass>('passes', (job) => workPass('passes', job, deps), take(concurrency))
+  backend.worker<Pass>('backfill', (job) => workPass('backfill', job, deps), take(concurrency / 2))
+}
+
 /** How soon a write-back is seen. */
 const watchEveryMs: Ms = 2000
 
 /** Less than the ten seconds that supervisors usually wait. */
 const patienceMs: Ms = 9000
-
-/** One that waits or works already is not added again. */
-async function add(queues: Queues, all: readonly Announced[]): Promise<void> {
-  for (const name of passQueues) {
-    const jobs = all
-      .filter(({ queue }) => queue === name)
-      .map(({ pass }) => ({ name: pass.stream, data: pass, opts: { ...repeats, deduplication: { id: idOf(pass) } } }))
-    if (jobs.length > 0) await queues[name].addBulk(jobs)
-  }
-}
-
-async function addHints({ hints }: Queues, all: readonly Hint[]): Promise<void> {
-  const job = (data: Hint) => ({ name: 'hint', data, opts: { ...repeats, deduplication: { id: idOfHint(data) } } })
-  if (all.length > 0) await hints.addBulk(all.map(job))
-}
-
-/** Announced again while it waits or works, it is not added again. */
-async function addLanes({ writebacks }: Queues, all: readonly LaneJob[]): Promise<void> {
-  const jobs = all.map((data) => ({ name: 'lane', data, opts: { deduplication: { id: idOfLane(data) } } }))
-  if (jobs.length > 0) await writebacks.addBulk(jobs)
-}
-
-/** After that the next round is soon enough. */
-const repeats = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } }
 
 type Door = {
   readonly caretaker: Caretaker
