@@ -8,11 +8,14 @@ import { identity } from './past/identity.ts'
 import { type Past, worldOf } from './past/world.ts'
 import { type State, stateOf } from './state.ts'
 import type { Switches } from './switches.ts'
+import { type View, viewOf } from './view.ts'
 
 export type Project = {
   readonly id: string
   readonly state: State
   readonly mutate: Mutations
+  /** Which of its rows show, and with what times, under the switches of now. */
+  readonly view: () => View
   /** How its rows look under the switches of now. */
   readonly wire: () => Wire
   readonly ledger: LedgerEntry[]
@@ -43,7 +46,13 @@ export function projectOf(id: string, past: Past, clock: () => EpochMs, switches
     }
     return made
   }
-  let dressed: { readonly for: Switches; readonly wire: Wire } | undefined
+  let dressed: { readonly for: Switches; readonly wire: Wire; readonly view: View } | undefined
+  const dress = () => {
+    const s = switches()
+    const { state } = contents()
+    if (dressed?.for !== s) dressed = { for: s, wire: wireOf(id, state.world.dice, s), view: viewOf(state, s) }
+    return dressed
+  }
   return {
     id,
     ledger: [],
@@ -57,10 +66,7 @@ export function projectOf(id: string, past: Past, clock: () => EpochMs, switches
     get mutate() {
       return contents().mutate
     },
-    wire() {
-      const s = switches()
-      if (dressed?.for !== s) dressed = { for: s, wire: wireOf(id, contents().state.world.dice, s) }
-      return dressed.wire
-    },
+    view: () => dress().view,
+    wire: () => dress().wire,
   }
 }

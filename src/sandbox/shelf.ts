@@ -4,7 +4,7 @@ import type { Sequence } from './model.ts'
 import { type Order, orderOf } from './order.ts'
 import type { Identity } from './past/identity.ts'
 
-type Row = { readonly index: number; readonly id: string }
+export type Row = { readonly index: number; readonly id: string }
 
 export type Shelf<T extends Row, Field extends string> = {
   /** Rows that exist now. */
@@ -23,6 +23,8 @@ export type Shelf<T extends Row, Field extends string> = {
   readonly by: (field: Field) => Sequence<T>
   /** The row as it was before its last change, if that is less than `withinMs` ago; else as it is. */
   readonly lagging: (row: T, withinMs: number) => T
+  /** The row as it was so many milliseconds ago; undefined if it was not there yet. */
+  readonly asOf: (row: T, agoMs: number) => T | undefined
 }
 
 export type Source<T, Field> = {
@@ -32,13 +34,19 @@ export type Source<T, Field> = {
   /** One time of a row of the world, without making the row. */
   readonly baseTime: (field: Field, index: number) => EpochMs
   readonly timeOf: (field: Field, row: T) => EpochMs
+  /** When a row of the world became what it is. */
+  readonly baseSince: (index: number) => EpochMs
   readonly clock: () => EpochMs
 }
+
+/** So many earlier copies of a row are kept. */
+const history = 20
 
 export function shelf<T extends Row, Field extends string>(source: Source<T, Field>): Shelf<T, Field> {
   const changed = new Map<number, T>()
   const removed = new Set<number>()
-  const former = new Map<number, { readonly row: T; readonly at: EpochMs }>()
+  /** What each row was before its changes, oldest first, and until when; undefined = not there yet. */
+  const former = new Map<number, { readonly row: T | undefined; readonly until: EpochMs }[]>()
   const orders = new Map<Field, Order>()
   let next = source.count
 
@@ -57,6 +65,9 @@ export function shelf<T extends Row, Field extends string>(source: Source<T, Fie
     const order = orders.get(field) ?? orderOf(indexes(), next, (index) => timeOf(field, index))
     orders.set(field, order)
     return order
+  }
+  const remember = (index: number, row: T | undefined) => {
+    former.set(index, [...(former.get(index) ?? []), { row, until: source.clock() }].slice(-history))
   }
   const existing = (index: number) => {
     const row = at(index)
@@ -81,13 +92,14 @@ export function shelf<T extends Row, Field extends string>(source: Source<T, Fie
     },
     add(row) {
       next = row.index + 1
+      remember(row.index, undefined)
       changed.set(row.index, row)
       for (const [field, order] of orders) order.insert(source.timeOf(field, row), row.index)
     },
     change(index, patch) {
       const before = existing(index)
       const after = { ...before, ...patch }
-      former.set(index, { row: before, at: source.clock() })
+      remember(index, before)
       changed.set(index, after)
       for (const [field, order] of orders) {
         const [was, is] = [source.timeOf(field, before), source.timeOf(field, after)]
@@ -110,8 +122,15 @@ export function shelf<T extends Row, Field extends string>(source: Source<T, Fie
       return { length: order.size(), timeAt: order.timeAt, rowAt: (p) => existing(order.indexAt(p)) }
     },
     lagging(row, withinMs) {
-      const was = former.get(row.index)
-      return was !== undefined && source.clock() - was.at < withinMs ? was.row : row
+      const was = former.get(row.index)?.at(-1)
+      return was?.row !== undefined && source.clock() - was.until < withinMs ? was.row : row
+    },
+    asOf(row, agoMs) {
+      if (agoMs === 0) return row
+      const then = source.clock() - agoMs
+      const was = former.get(row.index)?.find(({ until }) => until > then)
+      const there = row.index >= source.count || source.baseSince(row.index) <= then
+      return there ? (was === undefined ? row : was.row) : undefined
     },
   }
 }

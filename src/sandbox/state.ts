@@ -30,14 +30,21 @@ export function stateOf(world: World, clock: () => EpochMs): State {
   const conversations = shelf<Conversation, ConversationTime>({
     ...sourceOf(world.conversations),
     timeOf: (field, row) => row[field],
+    baseSince: (index) => world.conversations.timeOf('updatedAt', index),
     clock,
   })
   const visitors = shelf<Visitor, VisitorTime>({
     ...sourceOf(world.visitors),
     timeOf: (field, row) => row[field],
+    baseSince: (index) => world.visitors.timeOf('updatedAt', index),
     clock,
   })
-  const calls = shelf<PhoneCall, CallTime>({ ...sourceOf(world.calls), timeOf: (field, row) => row[field], clock })
+  const calls = shelf<PhoneCall, CallTime>({
+    ...sourceOf(world.calls),
+    timeOf: (field, row) => row[field],
+    baseSince: (index) => world.calls.timeOf('endedAt', index),
+    clock,
+  })
   return {
     world,
     clock,

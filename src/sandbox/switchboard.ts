@@ -3,6 +3,7 @@
 import { changeKinds } from './churn.ts'
 import { chosenKinds } from './server/faults.ts'
 import { type Switches, type SwitchName, switchesWith } from './switches.ts'
+import { chosenRows } from './view.ts'
 
 export type Switchboard = {
   readonly now: () => Switches
@@ -26,9 +27,11 @@ export function switchboard(given: Partial<Switches>): Switchboard {
   }
 }
 
-/** Throws a RangeError where a switch names a fault or a change that does not exist. */
+/** Throws a RangeError where a switch names a fault, a change or a kind of row that does not exist. */
 function checked(switches: Switches): Switches {
   chosenKinds(switches['fault.kinds'])
   changeKinds(switches['move.kinds'])
+  chosenRows(switches['misdated.of'])
+  chosenRows(switches['late.of'])
   return switches
 }

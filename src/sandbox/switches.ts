@@ -1,12 +1,14 @@
 /** Everything that the service's documentation leaves open, as one value: each switch, what it can be, and its default (first). */
 
 type Choice<T extends string> = { readonly kind: 'choice'; readonly of: readonly T[]; readonly about: string }
-type Amount = { readonly kind: 'number'; readonly default: number; readonly about: string }
+type Amount = { readonly kind: 'number'; readonly default: number; readonly about: string; readonly signed?: true }
 type Flag = { readonly kind: 'boolean'; readonly default: boolean; readonly about: string }
 type Text = { readonly kind: 'text'; readonly default: string; readonly about: string }
 
 const choice = <const T extends string>(about: string, ...of: T[]): Choice<T> => ({ kind: 'choice', of, about })
 const amount = (about: string, byDefault: number): Amount => ({ kind: 'number', default: byDefault, about })
+/** An amount that may be negative. */
+const signed = (about: string, byDefault: number): Amount => ({ ...amount(about, byDefault), signed: true })
 const flag = (about: string, byDefault: boolean): Flag => ({ kind: 'boolean', default: byDefault, about })
 const text = (about: string, byDefault: string): Text => ({ kind: 'text', default: byDefault, about })
 
@@ -69,6 +71,27 @@ export const switchTable = {
     'jumping',
     'absent',
   ),
+  'date.offset': signed('seconds added to the `Date` header, beside what `date.header` says', 0),
+  'rows.offset': signed('seconds by which all times of rows are off; filters compare the shown times', 0),
+  'rows.zone': signed(
+    'hours: times of rows are shown in the local time of such a zone, with a `Z`; filters compare the right times',
+    0,
+  ),
+  'misdated.share': amount('0..1: share of rows whose times are off by `misdated.seconds`', 0),
+  'misdated.seconds': signed('how far ahead those rows are dated; negative: back', 3600),
+  'misdated.of': text(
+    'comma-separated kinds of those rows: `conversations` (with their messages), `visitors`, `calls`, `messages`, `activity`',
+    'conversations,visitors,calls',
+  ),
+  'misdated.last': choice(
+    'what `lastMessageAt` says where messages are misdated: the time of the message that came last, or the greatest time',
+    'latest',
+    'greatest',
+  ),
+  'late.share': amount('0..1: share of rows that are shown late, as they are and as they change', 0),
+  'late.seconds': amount('how late: until then the row is shown as it was before, or not at all', 60),
+  'late.of': text('comma-separated kinds of those rows, as `misdated.of`', 'conversations,visitors,calls'),
+  'late.byId': flag('whether reads by id are late, too', false),
   'stale.ms': amount('how long a list shows the old copy of a changed row', 0),
   'reopen.byVisitor': flag("whether a visitor's message clears `handledAt`", true),
   'recordings.none': choice('what a call without a recording answers', '200', '404'),
@@ -140,15 +163,20 @@ function checked(name: string, value: unknown): unknown {
   }
   const entry: Choice<string> | Amount | Flag | Text = switchTable[name as SwitchName]
   if (entry.kind === 'choice' && entry.of.includes(String(value))) return String(value)
-  if (entry.kind === 'number' && String(value).trim() !== '' && Number(value) >= 0) return Number(value)
+  if (entry.kind === 'number' && String(value).trim() !== '' && isAmount(entry, Number(value))) return Number(value)
   if (entry.kind === 'boolean' && ['true', 'false'].includes(String(value))) return String(value) === 'true'
   if (entry.kind === 'text') return String(value)
   throw new RangeError(`the switch ${name} cannot be ${String(value)}; it can be ${allowed(entry)}`)
+}
+
+function isAmount({ signed }: Amount, value: number): boolean {
+  return signed ? Number.isFinite(value) : value >= 0
 }
 
 /** One line for a person: what the values can be. */
 export function allowed(entry: Choice<string> | Amount | Flag | Text): string {
   if (entry.kind === 'choice') return entry.of.join(' | ')
   if (entry.kind === 'boolean') return 'true | false'
-  return entry.kind === 'number' ? 'a number from 0' : 'text'
+  if (entry.kind === 'text') return 'text'
+  return entry.signed ? 'a number' : 'a number from 0'
 }

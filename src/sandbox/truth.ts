@@ -1,9 +1,9 @@
 /** All that a project holds now, as the service would answer it: what a true mirror must equal. */
 import type { Json } from './api/json.ts'
 import { availabilityOf } from './api/overview-operations.ts'
-import type { Sequence } from './model.ts'
 import type { Project } from './project.ts'
 import type { Switches } from './switches.ts'
+import { each } from './view.ts'
 
 export const truthStreams = [
   'conversations',
@@ -29,32 +29,33 @@ export function truthOf(project: Project, stream: TruthStream, s: Switches): Gen
 }
 
 const rowsOf: Record<TruthStream, (project: Project, s: Switches) => Generator<TruthRow>> = {
-  *conversations({ state, wire }) {
-    for (const row of state.conversations.all()) yield top(row.id, wire().conversation(row))
+  *conversations({ state, view, wire }) {
+    for (const row of state.conversations.all()) yield top(row.id, wire().conversation(view().as.conversation(row)))
   },
-  *visitors({ state, wire }) {
-    for (const row of state.visitors.all()) yield top(row.id, wire().visitor(row))
+  *visitors({ state, view, wire }) {
+    for (const row of state.visitors.all()) yield top(row.id, wire().visitor(view().as.visitor(row)))
   },
-  *calls({ state, wire }) {
-    for (const row of state.calls.all()) yield top(row.id, wire().call(row))
+  *calls({ state, view, wire }) {
+    for (const row of state.calls.all()) yield top(row.id, wire().call(view().as.call(row)))
   },
-  *messages({ state, wire }) {
+  *messages({ state, view, wire }) {
     for (const parent of state.conversations.all()) {
       for (const row of each(state.messages(parent))) {
-        const shown = wire().message(parent.id, row)
+        const shown = wire().message(parent.id, view().as.message(parent, row))
         yield { id: String(shown.id), parentId: parent.id, row: shown }
       }
     }
   },
-  *visitor_activity({ state, wire }) {
+  *visitor_activity({ state, view, wire }) {
     for (const parent of state.visitors.all()) {
-      for (const row of each(state.activity(parent))) yield { id: null, parentId: parent.id, row: wire().activity(row) }
+      const shown = [...each(state.activity(parent))].map((row, k) => view().as.activity(parent, row, k))
+      for (const row of shown) yield { id: null, parentId: parent.id, row: wire().activity(row) }
     }
   },
-  *call_recordings({ state, wire }, s) {
+  *call_recordings({ state, view, wire }, s) {
     for (const parent of state.calls.all()) {
       if (parent.recordedAt === null && s['recordings.none'] === '404') continue
-      yield { id: null, parentId: parent.id, row: wire().recording(parent) }
+      yield { id: null, parentId: parent.id, row: wire().recording(view().as.call(parent)) }
     }
   },
   *availability(project) {
@@ -63,10 +64,6 @@ const rowsOf: Record<TruthStream, (project: Project, s: Switches) => Generator<T
   *notes({ state, wire }) {
     for (const note of state.notes()) yield { id: note.id, parentId: note.visitorId, row: wire().note(note) }
   },
-}
-
-function* each<T>(rows: Sequence<T>): Generator<T> {
-  for (let position = 0; position < rows.length; position += 1) yield rows.rowAt(position)
 }
 
 function top(id: string, row: Json): TruthRow {

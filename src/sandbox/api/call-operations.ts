@@ -36,7 +36,7 @@ export const callOperations: readonly Operation[] = [
 ]
 
 function callOf({ project, params }: Asked): PhoneCall {
-  const found = project.state.calls.find(params.callId ?? '')
+  const found = project.view().find.call(params.callId ?? '')
   if (found === undefined) throw notFound('call')
   return found
 }
@@ -47,16 +47,15 @@ function listCalls({ project, query, switches: s }: Asked): Json {
   const [from, to, limit] = [read.time('from', need), read.time('to', need), read.limit(usualPage)]
   read.done()
   const hidden = s['time.hidden']
-  const { calls } = project.state
-  const page = pageOf(calls.by(s['calls.by']), {
+  const [view, wire] = [project.view(), project.wire()]
+  const page = pageOf(view.calls(s['calls.by']), {
     from: from === undefined ? undefined : lowest(from, { inclusive: s['calls.from'] === 'inclusive', hidden }),
     to: to === undefined ? undefined : upTo(to, { inclusive: s['calls.to'] === 'inclusive', hidden }),
     limit,
     ...endsOf(s['calls.order'], from !== undefined || to !== undefined),
     hasMore: s.hasMore,
   })
-  const wire = project.wire()
-  return onWire(page, (row) => wire.call(calls.lagging(row, s['stale.ms'])))
+  return onWire(page, (row) => wire.call(view.copy.call(row)))
 }
 
 function getRecording(asked: Asked): Json {

@@ -53,7 +53,7 @@ export const conversationOperations: readonly Operation[] = [
 ]
 
 function conversationOf({ project, params }: Asked): Conversation {
-  const found = project.state.conversations.find(params.conversationId ?? '')
+  const found = project.view().find.conversation(params.conversationId ?? '')
   if (found === undefined) throw notFound('conversation')
   return found
 }
@@ -63,16 +63,15 @@ function listConversations({ project, query, switches: s }: Asked): Json {
   const [handled, since, limit] = [read.flag('handled'), read.time('since', 'optional'), read.limit(usualPage)]
   read.done()
   const bound = { inclusive: s['conversations.bound'] === 'inclusive', hidden: s['time.hidden'] }
-  const { conversations } = project.state
-  const page = pageOf(conversations.by(s['conversations.since']), {
+  const [view, wire] = [project.view(), project.wire()]
+  const page = pageOf(view.conversations(s['conversations.since']), {
     from: since === undefined ? undefined : lowest(since, bound),
     limit,
     ...endsOf(s['conversations.order'], since !== undefined),
     keep: handled === undefined ? undefined : (row) => (row.handledAt !== null) === handled,
     hasMore: s.hasMore,
   })
-  const wire = project.wire()
-  return onWire(page, (row) => wire.conversation(conversations.lagging(row, s['stale.ms'])))
+  return onWire(page, (row) => wire.conversation(view.copy.conversation(row)))
 }
 
 function messageParameters(s: Switches): readonly string[] {
@@ -95,7 +94,7 @@ function messagePage({ project, query, switches: s }: Asked, conversation: Conve
   const moment = paging === 'since' || paging === 'before' ? read.time(paging, 'optional') : undefined
   read.done()
   const bound = { inclusive: s['messages.bound'] === 'inclusive', hidden: s['time.hidden'] }
-  return pageOf(project.state.messages(conversation), {
+  return pageOf(project.view().messages(conversation), {
     from: paging === 'since' && moment !== undefined ? lowest(moment, bound) : undefined,
     to: paging === 'before' && moment !== undefined ? upTo(moment, bound) : undefined,
     limit: paging === 'all' ? Number.MAX_SAFE_INTEGER : limit,
@@ -108,13 +107,15 @@ const messageBody: Readonly<Record<string, FieldKind>> = { content: 'text', send
 
 function sendMessage(asked: Asked): Json {
   const body = readBody(asked.body, messageBody)
-  const { id } = conversationOf(asked)
-  const { mutate, wire } = asked.project
-  return wire().message(id, mutate.agentReplies(id, String(body.content), String(body.senderName)))
+  const conversation = conversationOf(asked)
+  const { mutate, view, wire } = asked.project
+  const sent = mutate.agentReplies(conversation.id, String(body.content), String(body.senderName))
+  return wire().message(conversation.id, view().as.message(conversation, sent))
 }
 
 function setHandled(asked: Asked): Json {
   const body = readBody(asked.body, { handled: 'boolean' })
   const { id } = conversationOf(asked)
-  return asked.project.wire().conversation(asked.project.mutate.setHandled(id, body.handled === true))
+  const { mutate, view, wire } = asked.project
+  return wire().conversation(view().as.conversation(mutate.setHandled(id, body.handled === true)))
 }

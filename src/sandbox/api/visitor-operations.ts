@@ -52,7 +52,7 @@ export const visitorOperations: readonly Operation[] = [
 ]
 
 function visitorOf({ project, params }: Asked): Visitor {
-  const found = project.state.visitors.find(params.visitorId ?? '')
+  const found = project.view().find.visitor(params.visitorId ?? '')
   if (found === undefined) throw notFound('visitor')
   return found
 }
@@ -62,21 +62,21 @@ function listVisitors({ project, query, switches: s }: Asked): Json {
   const [since, limit] = [read.time('since', 'optional'), read.limit(usualPage)]
   read.done()
   const bound = { inclusive: s['visitors.bound'] === 'inclusive', hidden: s['time.hidden'] }
-  const { visitors } = project.state
-  const page = pageOf(visitors.by(s['visitors.since']), {
+  const [view, wire] = [project.view(), project.wire()]
+  const page = pageOf(view.visitors(s['visitors.since']), {
     from: since === undefined ? undefined : lowest(since, bound),
     limit,
     ...endsOf(s['visitors.order'], since !== undefined),
     hasMore: s.hasMore,
   })
-  const wire = project.wire()
-  return onWire(page, (row) => wire.visitor(visitors.lagging(row, s['stale.ms'])))
+  return onWire(page, (row) => wire.visitor(view.copy.visitor(row)))
 }
 
 function updateVisitor(asked: Asked): Json {
   const { name, email } = readBody(asked.body, { name: 'text or null', email: 'text or null' })
   const { id } = visitorOf(asked)
-  return asked.project.wire().visitor(asked.project.mutate.renameVisitor(id, textOrNull(name), textOrNull(email)))
+  const { mutate, view, wire } = asked.project
+  return wire().visitor(view().as.visitor(mutate.renameVisitor(id, textOrNull(name), textOrNull(email))))
 }
 
 function textOrNull(value: unknown): string | null {
@@ -89,7 +89,7 @@ function listActivity(asked: Asked): Json {
   const [before, limit] = [read.time('before', 'optional'), read.limit(usualPage)]
   read.done()
   const bound = { inclusive: s['activity.before'] === 'inclusive', hidden: s['time.hidden'] }
-  const page = pageOf(project.state.activity(visitorOf(asked)), {
+  const page = pageOf(project.view().activity(visitorOf(asked)), {
     to: before === undefined ? undefined : upTo(before, bound),
     limit,
     take: 'newest',

@@ -30,6 +30,8 @@ export const purposes = {
   phrase: 22,
   token: 23,
   extra: 24,
+  misdated: 25,
+  late: 26,
 } as const
 export type Purpose = (typeof purposes)[keyof typeof purposes]
 

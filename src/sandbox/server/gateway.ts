@@ -123,7 +123,7 @@ function answerOf(
 }
 
 function dated(response: ServerResponse, service: Service, number: number): void {
-  const header = service.switches()['date.header']
+  const { 'date.header': header, 'date.offset': offset } = service.switches()
   const off: Ms = {
     right: 0,
     ahead: 300_000,
@@ -132,7 +132,7 @@ function dated(response: ServerResponse, service: Service, number: number): void
     absent: 0,
   }[header]
   if (header === 'absent') response.sendDate = false
-  else response.setHeader('date', new Date(service.clock() + off).toUTCString())
+  else response.setHeader('date', new Date(service.clock() + off + offset * 1000).toUTCString())
 }
 
 function cut(incoming: IncomingMessage): void {

@@ -1,0 +1,167 @@
+/** Clocks that do not agree, rows dated wrongly, and rows that appear late. */
+import { afterEach, expect, test } from 'vitest'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { ask, askAs, landmarks } from './asking.ts'
+
+let sandbox: Sandbox
+afterEach(() => sandbox.stop())
+
+type Row = Record<string, string>
+const size = { conversations: 30, visitors: 20, calls: 20, messagesPerConversation: 8, activityPerVisitor: 8 }
+const [hour, year] = [3600, 31_536_000]
+const seconds = (text: string) => Date.parse(text) / 1000
+
+async function start(switches: SandboxOptions['switches'] = {}) {
+  sandbox = await startSandbox({ seed: 3, speed: 0, size, switches: { 'rate.kind': 'off', ...switches } })
+  return landmarks(sandbox)
+}
+
+async function items(path: string): Promise<Row[]> {
+  return (await ask(sandbox, path)).body.data.items
+}
+
+test.for([-3600, 600])(
+  'all times of rows are off by %i seconds, and what filters compare with them; `Date` is not',
+  async (off) => {
+    const { base, conversation, visitor } = await start()
+    const paths = {
+      listConversations: `${base}/conversations?limit=200`,
+      listCalls: `${base}/calls`,
+      listMessages: `${conversation}/messages`,
+      listActivity: `${visitor}/activity`,
+    }
+    const read = async () => {
+      const times = []
+      for (const [id, path] of Object.entries(paths)) {
+        const { data } = (await askAs(sandbox, id, path)).body
+        times.push(...data.items.map((row: Row) => seconds(row.createdAt ?? row.startedAt ?? row.occurredAt!)))
+      }
+      return times
+    }
+    const before = await read()
+    sandbox.set({ 'rows.offset': off })
+    expect(await read()).toEqual(before.map((at) => at + off))
+    const all = await items(`${base}/conversations?limit=200`)
+    expect(
+      (await items(`${base}/conversations?limit=200&since=${all[20]!.lastMessageAt}`)).map(({ id }) => id),
+    ).toEqual(all.slice(20).map(({ id }) => id))
+    expect(Date.parse((await ask(sandbox, paths.listCalls)).headers.get('date')!)).toBe(
+      Math.floor(sandbox.now() / 1000) * 1000,
+    )
+  },
+)
+
+test('local time with a Z: rows show it, filters compare the right time', async () => {
+  const { base } = await start()
+  const right = await items(`${base}/conversations?limit=200`)
+  sandbox.set({ 'rows.zone': 2 })
+  const local = await items(`${base}/conversations?limit=200`)
+  expect(local.map((row) => seconds(row.lastMessageAt!))).toEqual(
+    right.map((row) => seconds(row.lastMessageAt!) + 2 * hour),
+  )
+  expect((await items(`${base}/conversations?limit=200&since=${right[20]!.lastMessageAt}`)).length).toBe(10)
+})
+
+test('the `Date` header can be off by any time', async () => {
+  const { base } = await start({ 'date.offset': -year })
+  const { headers } = await ask(sandbox, `${base}/availability`)
+  expect(seconds(headers.get('date')!)).toBe(Math.floor(sandbox.now() / 1000) - year)
+})
+
+test.for([hour, -hour, year])(
+  'some rows of each list are dated off by %i seconds, and stand where their times say',
+  async (off) => {
+    const { base, visitor } = await start({
+      'misdated.share': 0.3,
+      'misdated.seconds': off,
+      'misdated.of': 'conversations,visitors,calls,activity',
+    })
+    const lists = { conversations: 'lastMessageAt', visitors: 'lastSeenAt', calls: 'startedAt' }
+    for (const [list, field] of Object.entries(lists)) {
+      const shown = await items(`${base}/${list}?limit=200`)
+      sandbox.set({ 'misdated.share': 0 })
+      const right = new Map((await items(`${base}/${list}?limit=200`)).map((row) => [row.id, seconds(row[field]!)]))
+      sandbox.set({ 'misdated.share': 0.3 })
+      const differences = shown.map((row) => seconds(row[field]!) - right.get(row.id)!)
+      expect(new Set(differences)).toEqual(new Set([0, off]))
+      expect(shown.map((row) => row[field])).toEqual(shown.map((row) => row[field]).sort())
+    }
+    const entries = (await items(`${visitor}/activity`)).map((row) => row.occurredAt!)
+    expect(entries).toEqual([...entries].sort().reverse())
+  },
+)
+
+test.for(['latest', 'greatest'] as const)(
+  'a message dated ahead: its conversation shows the %s time of all',
+  async (last) => {
+    const { base } = await start({
+      'misdated.share': 0.2,
+      'misdated.seconds': hour,
+      'misdated.of': 'messages',
+      'misdated.last': last,
+    })
+    let back = 0
+    for (const { id, lastMessageAt } of await items(`${base}/conversations?limit=200`)) {
+      const times = (await items(`/public/conversations/${id}/messages`)).map((row) => row.createdAt!)
+      expect(times).toEqual([...times].sort())
+      if (last === 'greatest') expect(lastMessageAt).toBe(times.at(-1))
+      else if (lastMessageAt !== times.at(-1)) back += 1
+    }
+    expect(back > 0).toBe(last === 'latest')
+  },
+)
+
+test('a conversation that is shown late is not there, then as it was before, then as it is; by id at once', async () => {
+  const { base } = await start({ 'late.share': 1, 'late.seconds': 60 })
+  sandbox.advance(hour * 1000)
+  const { id } = sandbox.mutate.addConversation()
+  const listed = async () => (await items(`${base}/conversations?limit=200`)).find((row) => row.id === id)
+  expect(await listed()).toBeUndefined()
+  expect((await ask(sandbox, `/public/conversations/${id}`)).status).toBe(200)
+  sandbox.set({ 'late.byId': true })
+  expect((await ask(sandbox, `/public/conversations/${id}`)).status).toBe(404)
+  sandbox.advance(60_000)
+  const was = await listed()
+  sandbox.mutate.visitorWrites(id)
+  expect(was).toBeDefined()
+  expect(await listed()).toEqual(was)
+  sandbox.advance(60_000)
+  expect((await listed())!.lastMessageAt! > was!.lastMessageAt!).toBe(true)
+})
+
+test('messages that are shown late: the conversation speaks of them before they are listed', async () => {
+  const { conversation, conversationId } = await start({
+    'late.share': 1,
+    'late.seconds': 90,
+    'late.of': 'messages,activity',
+  })
+  sandbox.advance(hour * 1000)
+  const before = await items(`${conversation}/messages`)
+  const { createdAt } = sandbox.mutate.visitorWrites(conversationId)
+  expect(await items(`${conversation}/messages`)).toEqual(before)
+  expect(seconds((await ask(sandbox, conversation)).body.data.lastMessageAt)).toBe(Math.floor(createdAt / 1000))
+  sandbox.advance(90_000)
+  expect((await items(`${conversation}/messages`)).length).toBe(before.length + 1)
+})
+
+test('the truth has the times that rows show, and what is late', async () => {
+  const { base } = await start({
+    'rows.offset': 600,
+    'misdated.share': 0.5,
+    'misdated.of': 'conversations,messages',
+    'late.share': 1,
+    'late.seconds': 2 * hour,
+  })
+  sandbox.mutate.addConversation()
+  sandbox.set({ 'late.share': 0 })
+  const shown = new Map((await items(`${base}/conversations?limit=200`)).map((row) => [row.id, row]))
+  sandbox.set({ 'late.share': 1 })
+  expect(new Map([...sandbox.truth('conversations')].map(({ id, row }) => [id, row]))).toEqual(shown)
+})
+
+test('a kind of row that there is not is refused', async () => {
+  await start()
+  expect(() => sandbox.set({ 'late.of': 'messages,notes' })).toThrow(/there are no rows notes/)
+  expect(() => sandbox.set({ 'late.seconds': -1 })).toThrow(RangeError)
+  sandbox.set({ 'misdated.seconds': -60 })
+})
