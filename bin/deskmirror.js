@@ -14,6 +14,7 @@ var isCheckout = fs.existsSync(source)
 var program = isCheckout ? source : compiled
 
 if (isNewEnough() && (!isCheckout || canStripTypes())) {
+  require('./parent.js')()
   require('./heap.js')()
   require('./import.js')(program)
 } else if (fs.existsSync(bundled) && fs.realpathSync(bundled) !== fs.realpathSync(process.execPath)) {

@@ -5,7 +5,9 @@ var os = require('os')
 var spawn = require('child_process').spawn
 
 module.exports = function handover(node, args) {
-  var child = spawn(node, args, { stdio: 'inherit' })
+  // The fourth stream is a channel that carries nothing: its end tells the child that this process is gone (parent.js).
+  var env = Object.assign({}, process.env, { DESKMIRROR_LAUNCHER: '1' })
+  var child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: env })
   var onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
   process.on('SIGINT', () => {
     // A terminal sends Ctrl-C to both of us; passed on, it would count as the second one.

@@ -61,6 +61,16 @@ describe('a newer Node.js takes over', () => {
     expect(await end).toEqual({ code: 1, out: 'ready\nstopped\n' })
   })
 
+  test('a launcher that is killed takes it along', async () => {
+    const call = `require(${JSON.stringify(join(launcher, '..', 'handover.js'))})(process.execPath, [${JSON.stringify(launcher)}, 'sandbox'])`
+    const child = spawn(process.execPath, ['--eval', call], { env: environment() })
+    // Their output ends when both are gone.
+    const end = ended(child)
+    await new Promise((resolve) => child.stdout.once('data', resolve))
+    child.kill('SIGKILL')
+    expect((await end).out).toContain('export DESKMIRROR_BASE_URL=')
+  })
+
   test('one that a signal ended is reported the way a shell does it', async () => {
     const { end } = await handedOver("console.log('ready'); process.kill(process.pid, 'SIGKILL')")
     expect(await end).toEqual({ code: 137, out: 'ready\n' })
