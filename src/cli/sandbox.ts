@@ -5,7 +5,7 @@ import { UserError } from '../core/user-error.ts'
 import type { SandboxOptions } from '../sandbox/options.ts'
 import type { Range, Size } from '../sandbox/past/world.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { allowed, switchesWith, switchNames, switchTable } from '../sandbox/switches.ts'
+import { allowed, type Switches, switchesWith, switchNames, switchTable } from '../sandbox/switches.ts'
 
 type Flags = {
   readonly port: number
@@ -49,11 +49,12 @@ export function sandboxCommand(): Command {
 async function run(flags: Flags): Promise<void> {
   // Listening for signals comes first: whoever reads the lines below may send one at once.
   const stopping = told()
-  const sandbox = await started(flags)
+  const { sandbox, rates } = await started(flags)
   const environment = {
     DESKMIRROR_BASE_URL: sandbox.baseUrl,
     DESKMIRROR_PROJECT_ID: sandbox.projectId,
     DESKMIRROR_API_KEY: sandbox.key,
+    ...rates,
   }
   const lines = Object.entries(environment).map(([name, value]) => `export ${name}=${value}`)
   process.stdout.write(flags.json ? `${JSON.stringify(environment)}\n` : `${lines.join('\n')}\n`)
@@ -64,12 +65,12 @@ async function run(flags: Flags): Promise<void> {
   await sandbox.stop()
 }
 
-async function started(flags: Flags): Promise<Sandbox> {
+async function started(flags: Flags): Promise<{ readonly sandbox: Sandbox; readonly rates: Rates }> {
   try {
     const options = optionsFrom(flags)
     // Loaded here, so that no other command waits for it.
     const { startSandbox } = await import('../sandbox/sandbox.ts')
-    return await startSandbox(options)
+    return { sandbox: await startSandbox(options), rates: ratesOf(options.switches) }
   } catch (error) {
     const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
     if (!taken && !(error instanceof RangeError)) throw error
@@ -85,7 +86,24 @@ function told(): Promise<void> {
   })
 }
 
-function optionsFrom(flags: Flags): SandboxOptions {
+type Rates = { readonly DESKMIRROR_RATE: string; readonly DESKMIRROR_WRITE_RATE: string }
+
+/** A rate that is never reached: the variables have no word for "no limit". */
+const unlimited = { requests: 1_000_000_000, writes: 1_000_000_000, window: 60 }
+
+/** What a mirror of this sandbox is to stay inside of. */
+function ratesOf(switches: Switches): Rates {
+  const limits = { requests: switches['rate.limit'], writes: switches['rate.writes'], window: switches['rate.window'] }
+  const { requests, writes, window } = switches['rate.kind'] === 'off' ? unlimited : limits
+  const rate = (count: number) => `${Math.max(1, Math.floor(count))}/${Math.max(1, Math.ceil(window * 1000))}ms`
+  const inSeconds = (text: string) => text.replace(/000ms$/, 's')
+  return {
+    DESKMIRROR_RATE: inSeconds(rate(requests)),
+    DESKMIRROR_WRITE_RATE: inSeconds(rate(Math.min(requests, writes))),
+  }
+}
+
+function optionsFrom(flags: Flags): SandboxOptions & { readonly switches: Switches } {
   return {
     port: flags.port,
     prefix: prefixed(flags.prefix),

@@ -51,6 +51,7 @@ test('it says what a sync needs, obeys over HTTP, and ends on request', async ()
   const settings = await start(...flags, '--switch', 'messages.paging=before', '--switch', 'ids.big=true')
   const { origin, pathname } = new URL(settings.DESKMIRROR_BASE_URL!)
   expect([pathname, settings.DESKMIRROR_API_KEY]).toEqual(['/v1', 'svc_live_mine'])
+  expect([settings.DESKMIRROR_RATE, settings.DESKMIRROR_WRITE_RATE]).toEqual(['50/10s', '50/10s'])
   const list = await fetch(
     `${settings.DESKMIRROR_BASE_URL}/public/projects/${settings.DESKMIRROR_PROJECT_ID}/conversations`,
     {
@@ -93,8 +94,15 @@ test('it says what a sync needs, obeys over HTTP, and ends on request', async ()
   expect((await once(child, 'exit'))[0]).toBe(0)
 })
 
+test('without a limit it names a rate that a mirror never reaches', async () => {
+  expect(await start('--rate', 'off')).toMatchObject({
+    DESKMIRROR_RATE: '1000000000/60s',
+    DESKMIRROR_WRITE_RATE: '1000000000/60s',
+  })
+})
+
 test('it ends on SIGTERM', async () => {
-  await start()
+  expect(await start()).toMatchObject({ DESKMIRROR_RATE: '600/60s', DESKMIRROR_WRITE_RATE: '120/60s' })
   child.kill('SIGTERM')
   expect((await once(child, 'exit'))[0]).toBe(0)
 })
