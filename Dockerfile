@@ -1,7 +1,8 @@
 # deskmirror as a container: what runs, and nothing else. How to run it: docs/operations.md.
 # Debian and not Alpine: it is what the tests run on; musl gives threads small stacks, and the embedded queue is a
 # Postgres in a thread.
-ARG NODE=node:24.19.0-bookworm-slim
+# The digest is what is pulled; the tag says what it was when it was pinned. How to renew it: docs/operations.md.
+ARG NODE=node:24.19.0-bookworm-slim@sha256:3638d9a6fe4030bd716be989438248074489337ba3275657f93595428be4fc03
 
 FROM ${NODE} AS build
 WORKDIR /build

@@ -55,6 +55,10 @@ test('the example of variables is a whole configuration, but for the key', () =>
   expect(loadConfig('service', folder, variables).warnings).toEqual([])
 })
 
+test('what the systemd unit writes is for its user alone: it holds what customers wrote', () => {
+  expect(read('deploy/deskmirror.service')).toMatch(/^StateDirectoryMode=0700$[\s\S]*^UMask=0077$/m)
+})
+
 describe('the container', () => {
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) => paths.split(' '))
 
@@ -83,9 +87,17 @@ describe('the container', () => {
 })
 
 describe('the fleet', () => {
+  const images = [/^ARG NODE=(.+)$/m.exec(dockerfile)?.[1] ?? '', ...services.map(([, { image }]) => image)]
+
   test('is pinned to exact versions', () => {
-    const images = [/^ARG NODE=(.+)$/m.exec(dockerfile)?.[1], ...services.map(([, { image }]) => image)]
-    expect(images.filter((image) => !/:v?\d+\.\d+/.test(image ?? ''))).toEqual([])
+    expect(images.filter((image) => !/:v?\d+\.\d+\.\d+|:\d+\.\d+-/.test(image))).toEqual([])
+  })
+
+  test('pulls no image by a tag alone, which could be moved to another one; docs/operations.md names the exception', () => {
+    const pulled = images.filter((image) => !image.startsWith('deskmirror:'))
+    const floating = pulled.filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image))
+    expect(floating).toEqual(['metabase/metabase:v0.64.2.2'])
+    expect(read('docs/operations.md')).toContain(floating[0])
   })
 
   test('mounts what exists, or what make-secrets.sh makes', () => {
