@@ -6,6 +6,7 @@ import { ConfigurationError } from './settings/mistakes.ts'
 import { readConfig } from './settings/read.ts'
 import { type ReadSecret, secretsFrom } from './settings/secret-fields.ts'
 import type { Config } from './settings/settings.ts'
+import { isPath, isVariableName } from './settings/shown.ts'
 import type { Needs } from './settings/sources.ts'
 import type { Variables } from './settings/variables.ts'
 import { strangers } from './settings/variables.ts'
@@ -23,7 +24,7 @@ const defaultFile = 'deskmirror.yaml'
 export function loadConfig(needs: Needs, folder = process.cwd(), environment: Variables = process.env): Config {
   const variables = variablesIn(folder, environment)
   const path = resolve(folder, variables.DESKMIRROR_CONFIG ?? defaultFile)
-  const yaml = yamlAt(path, variables.DESKMIRROR_CONFIG !== undefined)
+  const yaml = yamlAt(path, variables.DESKMIRROR_CONFIG)
   const referenced = new Set<string>()
   const readSecret: ReadSecret = (reference, many) => {
     if (!('env' in reference)) return fromFile(yaml === null ? folder : dirname(path), reference.file)
@@ -48,12 +49,15 @@ function variablesIn(folder: string, environment: Variables): Variables {
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined && value !== ''))
 }
 
-function yamlAt(path: string, required: boolean): YamlFile | null {
+/** `given`: what the variable says, which has to be there. */
+function yamlAt(path: string, given: string | undefined): YamlFile | null {
+  const required = given !== undefined
   const text = textOf(path)
   if (text instanceof Error || (text === null && required)) {
     const why = text === null ? 'there is no such file' : text.message
+    const named = isPath(given ?? path) ? ` (${path})` : ''
     throw new ConfigurationError([
-      { where: required ? 'DESKMIRROR_CONFIG' : path, why: `cannot be read: ${why} (${path})` },
+      { where: required ? 'DESKMIRROR_CONFIG' : path, why: `cannot be read: ${why}${named}` },
     ])
   }
   if (text === null) return null
@@ -73,16 +77,19 @@ function textOf(path: string): string | null | Error {
 }
 
 function fromVariable(variables: Variables, env: string, many?: 'several'): ReturnType<ReadSecret> {
-  return found(variables[env] ?? null, `the variable ${env}`, many)
+  const text = variables[env]
+  const named = isVariableName(env) ? `the variable ${env}` : 'a variable'
+  if (text === undefined) return { why: `is to come from ${named}, which does not exist` }
+  return secretsFrom(text, named, many)
 }
 
-/** A file holds one secret. */
+/** A file holds one secret. Its path is named where it is a path beyond doubt: it may be the secret itself. */
 function fromFile(folder: string, file: string): ReturnType<ReadSecret> {
   const path = resolve(folder, file)
   const text = textOf(path)
-  return text instanceof Error ? { why: `cannot be read from ${path} (${text.message})` } : found(text, path)
-}
-
-function found(text: string | null, source: string, many?: 'several'): ReturnType<ReadSecret> {
-  return text === null ? { why: `is to come from ${source}, which does not exist` } : secretsFrom(text, source, many)
+  if (typeof text === 'string') return secretsFrom(text, path)
+  const named = isPath(file) ? path : 'a file'
+  if (text !== null) return { why: `cannot be read from ${named} (${text.message})` }
+  const instead = isPath(file) ? '' : ' (a path belongs here, and not the secret itself)'
+  return { why: `is to come from ${named}, which does not exist${instead}` }
 }

@@ -17,8 +17,10 @@ const redacted = ['key', 'apiKey', 'api_key', 'authorization', 'token', 'passwor
 
 export function createLog(options: LogOptions): Logger {
   const paths = redacted.flatMap((name) => [name, `*.${name}`])
+  // A line is JSON: there a secret's quotes and backslashes are escaped.
+  const secrets = options.secrets.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
   const write = (line: string) => {
-    const safe = withoutSecrets(line, options.secrets)
+    const safe = withoutSecrets(line, secrets)
     options.write(options.pretty ? short(safe) : safe)
   }
   const settings = {

@@ -1,5 +1,6 @@
 /** Waiting for a server that is just starting, and the sentences for a person when it does not come. */
 import pRetry from 'p-retry'
+import { nameOfServer } from '../../src/core/server-url.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { isAway } from './trouble.ts'
 
@@ -27,7 +28,4 @@ function asUserError(url: string, error: Error, hint: string): UserError {
 }
 
 /** The address without user, password and settings. */
-export function named(url: string): string {
-  const { protocol, host, pathname } = new URL(url)
-  return `${protocol}//${host}${pathname}`
-}
+export const named = nameOfServer

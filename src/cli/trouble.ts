@@ -1,6 +1,7 @@
 /** From whatever was thrown to what a person is told, and to the exit code. */
 import { CallFailed, describe } from '../core/failure.ts'
 import { UserError } from '../core/user-error.ts'
+import { withoutSecrets } from '../log.ts'
 import type { ExitCode } from './exit.ts'
 import { printable } from './readable.ts'
 
@@ -14,6 +15,21 @@ export type Trouble = {
 }
 
 export function troubleOf(error: unknown): Trouble {
+  return withoutKeys(explain(error))
+}
+
+/** Whoever wrote the words: what looks like a key, or like the credentials of an address, is not printed. */
+function withoutKeys(trouble: Trouble): Trouble {
+  const { what, why, next, stack } = trouble
+  const safe = { ...trouble, what: safely(what), why: safely(why), next: safely(next) }
+  return stack === undefined ? safe : { ...safe, stack: safely(stack) }
+}
+
+function safely(text: string): string {
+  return withoutSecrets(text, []).replace(/:\/\/[^\s"]{0,300}@/g, '://…@')
+}
+
+function explain(error: unknown): Trouble {
   if (error instanceof UserError) {
     const { what, why, next, exitCode } = error
     return { what, why, next, exitCode }

@@ -8,16 +8,15 @@ export type BaseUrl = { readonly ok: true; readonly url: URL } | { readonly ok: 
 export function baseUrl(text: string): BaseUrl {
   if (!URL.canParse(text)) return refused('is not an absolute URL; write it as https://host/path')
   const url = new URL(text)
-  if (url.username !== '' || url.password !== '')
+  // Where a password holds a `/`, the `@` behind it stands in what is read as the path.
+  if (url.username !== '' || url.password !== '' || text.includes('@'))
     return refused('carries a user name or password; the key goes elsewhere')
+  if (/svc_[a-z]+_/i.test(text)) return refused('carries an API key; the key goes elsewhere')
   if (url.search !== '' || text.includes('?')) return refused('carries a query; only a host and a path are allowed')
   if (url.hash !== '' || text.includes('#')) return refused('carries a fragment; only a host and a path are allowed')
-  if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    return refused(`starts with ${url.protocol}// instead of https://`)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused('does not start with https://')
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return refused(
-      `would send the key unencrypted to ${url.hostname}; http:// is only for loopback addresses, use https://`,
-    )
+    return refused('would send the key unencrypted; http:// is only for loopback addresses, use https://')
   }
   url.pathname = url.pathname.replace(/\/+$/, '')
   return { ok: true, url }

@@ -3,8 +3,10 @@ import { z } from 'zod'
 import { baseUrl } from '../core/base-url.ts'
 import { parseDuration, parseRate } from '../core/budget/rate.ts'
 import { streamNames } from '../core/row.ts'
+import { serverUrl } from '../core/server-url.ts'
 import type { Seconds } from '../core/time.ts'
 import { moment } from '../core/time.ts'
+import { holdsKey } from './shown.ts'
 
 /** Text that `parse` understands; `allowed` is the message where it does not (undefined). */
 export function parsed<T>(allowed: string, parse: (text: string) => T | undefined) {
@@ -17,7 +19,7 @@ export function parsed<T>(allowed: string, parse: (text: string) => T | undefine
 }
 
 export const url = z
-  .string({ error: 'the address of the service, like https://api.example.com/v1' })
+  .string({ error: 'must be the address of the service, like https://api.example.com/v1' })
   .transform((text, context): URL => {
     const read = baseUrl(text.trim())
     if (read.ok) return read.url
@@ -26,7 +28,7 @@ export const url = z
   })
 
 export const projectId = parsed("the project's id, a UUID (in YAML: in quotes)", (text) =>
-  /^[^\s/?#%]+$/.test(text) && text !== '.' && text !== '..' ? text : undefined,
+  /^[^\s/?#%]+$/.test(text) && text !== '.' && text !== '..' && !holdsKey(text) ? text : undefined,
 )
 export const rate = parsed('write requests per window, like 600/60s', parseRate)
 export const duration = parsed('write a duration, like 120s or 5m', parseDuration)
@@ -34,12 +36,14 @@ export const timeZone = parsed('write an IANA time zone, like UTC or Europe/Berl
   isTimeZone(text) ? text : undefined,
 )
 export const startDate = parsed('write a date, like 2024-01-01 or 2024-01-01T00:00:00Z', dateStart)
-export const databaseUrl = parsed('write sqlite:PATH or postgres://user@host/database', (text) =>
-  /^sqlite:.+$/.test(text) || (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text)) ? text : undefined,
-)
-export const queueUrl = parsed('write redis://host, postgres://host/database or embedded', (text) =>
-  text === 'embedded' || (/^(rediss?|postgres(ql)?):\/\/./.test(text) && URL.canParse(text)) ? text : undefined,
-)
+export const databaseUrl = address('must be sqlite:PATH or postgres://user:password@host/database', {
+  isOwn: (text) => /^sqlite:(?!\/\/[^/])./.test(text) && !holdsKey(text),
+  schemes: ['postgres', 'postgresql'],
+})
+export const queueUrl = address('must be redis://host, postgres://host/database or embedded', {
+  isOwn: (text) => text === 'embedded',
+  schemes: ['redis', 'rediss', 'postgres', 'postgresql'],
+})
 /** Null: no HTTP at all. */
 export const httpAddress = parsed('write host:port, like 127.0.0.1:8484, or off', (text) =>
   text === 'off' ? null : hostAndPort(text),
@@ -71,6 +75,22 @@ function toFlag(value: boolean | number | string, context: z.RefinementCtx): boo
   if (['false', 'no', 'off', '0'].includes(word)) return false
   context.addIssue({ code: 'custom', message: 'write true or false' })
   return z.NEVER
+}
+
+/** An address with one of the schemes, or something of our own. Its value is never repeated: see `shown.ts`. */
+function address(
+  allowed: string,
+  of: { readonly isOwn: (text: string) => boolean; readonly schemes: readonly string[] },
+) {
+  return z.string({ error: allowed }).transform((given, context): string => {
+    const text = given.trim()
+    if (of.isOwn(text)) return text
+    const read = serverUrl(text, of.schemes)
+    if (read.ok) return read.href
+    const isKnown = of.schemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`))
+    context.addIssue({ code: 'custom', message: isKnown ? `${read.why} (it ${allowed})` : allowed })
+    return z.NEVER
+  })
 }
 
 /** A number in the file, digits in a variable. */

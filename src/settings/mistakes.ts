@@ -18,13 +18,3 @@ export class ConfigurationError extends UserError {
     this.mistakes = mistakes
   }
 }
-
-/** A value as it may be shown: shortened, without passwords of URLs and without anything that looks like a key. */
-export function shown(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
-  const safe = text
-    .replace(/\bsvc_[a-z]+_\S*/g, 'svc_…')
-    .replace(/\/\/[^/\s]*@/g, '//…@')
-    .replace(/([?&][^=&\s]*=)[^&\s]*/g, '$1…')
-  return `"${safe.length > 60 ? `${safe.slice(0, 59)}…` : safe}"`
-}

@@ -5,6 +5,7 @@ import type { Mistake } from './mistakes.ts'
 import { type ProjectSettings, projectFields, toProject } from './project.ts'
 import { onDemand } from './secret-fields.ts'
 import type { Config } from './settings.ts'
+import { holdsKey } from './shown.ts'
 import type { Part, Settings, Sources } from './sources.ts'
 import { mistakesOf, placeIn, record } from './sources.ts'
 import { projectDefaultsOf, secretsOf, variableOf } from './variables.ts'
@@ -61,7 +62,8 @@ function readNamed(sources: Sources, defaults: Settings, name: string, settings:
   const place = (key = '') => placeIn(sources, ['projects', name, ...key.split('.').filter((part) => part !== '')])
   const own = record(settings)
   if (own === null) return wrong(place(), 'must be a map of settings')
-  if (!projectName.test(name)) return wrong(place(), 'is no name for a project: use letters, digits, dots and dashes')
+  if (!projectName.test(name) || holdsKey(name))
+    return wrong(place(), 'is no name for a project: use letters, digits, dots and dashes')
   return readProject(sources, name, defaults, own, place)
 }
 

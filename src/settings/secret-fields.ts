@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { type Secret, secret } from '../core/secret.ts'
 import { UserError } from '../core/user-error.ts'
+import { holdsKey } from './shown.ts'
 
 export const secretReference = z.union([
   z.strictObject({ env: z.string().min(1) }),
@@ -64,8 +65,11 @@ function separate(text: string): string[] {
 
 function resolve(value: unknown, read: ReadSecret, many?: 'several'): Secrets | Unread {
   const reference = secretReference.safeParse(value)
-  return reference.success ? read(reference.data, many) : { why: wrongReference(value) }
+  if (!reference.success) return { why: wrongReference(value) }
+  return holdsKey(JSON.stringify(reference.data)) ? { why: keyItself } : read(reference.data, many)
 }
+
+const keyItself = 'holds an API key itself, where the name of a variable or the path of a file belongs'
 
 function refuse({ why }: Unread, context: z.RefinementCtx): never {
   context.addIssue({ code: 'custom', message: why })

@@ -1,11 +1,22 @@
 /** Every secret that the configuration holds, for whoever has to keep them out of what is printed. */
 import type { Secret } from '../core/secret.ts'
+import { passwordsIn } from '../core/server-url.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Config } from './settings.ts'
 
-export function secretsIn({ projects, httpToken }: Pick<Config, 'projects' | 'httpToken'>): readonly string[] {
+export function secretsIn(
+  config: Pick<Config, 'projects' | 'httpToken' | 'databaseUrl' | 'queueUrl'>,
+): readonly string[] {
+  const { projects, httpToken, databaseUrl, queueUrl } = config
   const all = [httpToken, ...projects.flatMap(({ apiKey, webhookSecrets }) => [apiKey, ...webhookSecrets])]
-  return all.flatMap((secret) => (secret === null ? [] : revealed(secret)))
+  const addresses = [databaseUrl, queueUrl].filter((text) => text.includes('://'))
+  const passwords = [...addresses, ...addresses.flatMap(passwordsIn).filter(isNoWord)]
+  return [...all.flatMap((secret) => (secret === null ? [] : revealed(secret))), ...passwords]
+}
+
+/** Whoever takes `postgres` for a password would lose the word in every line of the log. */
+function isNoWord(password: string): boolean {
+  return !/^[a-z]*$/.test(password)
 }
 
 /** A secret that could not be read is known to nobody here, so nobody can print it. */

@@ -1,8 +1,8 @@
 /** Where settings come from, and how a place in them is named to a person. */
 import type { z } from 'zod'
 import type { Mistake } from './mistakes.ts'
-import { shown } from './mistakes.ts'
 import type { ReadSecret } from './secret-fields.ts'
+import { sentence, shownName } from './shown.ts'
 import type { Variables } from './variables.ts'
 import type { YamlFile } from './yaml-file.ts'
 
@@ -28,7 +28,7 @@ export function record(value: unknown): Settings | null {
 
 /** `deskmirror.yaml:7 projects.shop.rate`. */
 export function placeIn({ yaml }: Sources, path: readonly string[]): string {
-  return [yaml?.at(path) ?? 'deskmirror.yaml', path.join('.')].filter((part) => part !== '').join(' ')
+  return [yaml?.at(path) ?? 'deskmirror.yaml', path.map(shownName).join('.')].filter((part) => part !== '').join(' ')
 }
 
 /** What zod found wrong, as mistakes. `where` names the place of a setting by its key. */
@@ -41,13 +41,6 @@ export function mistakesOf(error: z.ZodError, values: Settings, where: (key: str
     const found = deeper.reduce((value, step) => Object(value)[step], values[key])
     return [{ where: where(key), why: sentence(key, found, issue.message) }]
   })
-}
-
-const secretKeys = new Set(['api_key', 'webhook_secret', 'http_token'])
-
-function sentence(key: string, found: unknown, allowed: string): string {
-  if (found === undefined) return `is missing: ${allowed}`
-  return secretKeys.has(key) ? allowed : `is ${shown(found)}: ${allowed}`
 }
 
 function isRecord(value: unknown): value is Settings {

@@ -1,5 +1,6 @@
 /** The environment variables, by the setting that each one fills. */
 import { roundNames } from '../core/schedule.ts'
+import { shownName } from './shown.ts'
 
 export type Variables = Readonly<Record<string, string | undefined>>
 
@@ -47,7 +48,7 @@ export function strangers(variables: Variables, referenced: ReadonlySet<string>)
   return Object.keys(variables)
     .filter((name) => name.startsWith(prefix) && !name.startsWith(`${prefix}TEST_`))
     .filter((name) => !known.has(name) && !referenced.has(name))
-    .map((name) => `the variable ${name} is set, but deskmirror knows no such variable`)
+    .map((name) => `the variable ${shownName(name)} is set, but deskmirror knows no such variable`)
 }
 
 function referencesTo(variables: Variables, names: readonly string[]): Record<string, unknown> {

@@ -118,7 +118,7 @@ describe('a project is read by schedule', () => {
   test('what is no schedule is named with its line', () => {
     yaml(projects('schedules: { weekly: 1h, reconcile: soon }', 'schedules: [1h]', 'schedules: { analytics: 12 }'))
     expect(mistakes()).toEqual([
-      'deskmirror.yaml:4 projects.p0.schedules is "["1h"]": write a map, like { incremental: 5m, reconcile: nightly }',
+      'deskmirror.yaml:4 projects.p0.schedules is a list: write a map, like { incremental: 5m, reconcile: nightly }',
       expect.stringMatching(/^deskmirror\.yaml:2 schedules\.reconcile is "soon": write a duration/),
       'deskmirror.yaml:2 schedules.weekly is no setting that deskmirror knows',
       expect.stringMatching(/^deskmirror\.yaml:5 projects\.p1\.schedules\.analytics is "12": write a duration/),

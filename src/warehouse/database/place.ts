@@ -1,4 +1,5 @@
 /** Where a warehouse is. No password is ever printed. */
+import { nameOfServer, serverUrl } from '../../core/server-url.ts'
 import { UserError } from '../../core/user-error.ts'
 
 export type Place =
@@ -7,7 +8,8 @@ export type Place =
 
 export function parseDatabaseUrl(url: string): Place {
   if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length) return { kind: 'sqlite', path: sqlitePath(url) }
-  if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return { kind: 'postgres', url }
+  const read = serverUrl(url, ['postgres', 'postgresql'])
+  if (read.ok) return { kind: 'postgres', url: read.href }
   throw new UserError({
     what: 'cannot tell where the warehouse is',
     why: 'DESKMIRROR_DATABASE_URL is neither sqlite:PATH nor a readable postgres:// URL',
@@ -23,7 +25,5 @@ function sqlitePath(url: string): string {
 
 /** For a person: what could not be opened, without credentials. */
 export function nameOfPlace(place: Place): string {
-  if (place.kind === 'sqlite') return `sqlite:${place.path}`
-  const { hostname, port, pathname } = new URL(place.url)
-  return `postgres://${hostname}${port === '' ? '' : `:${port}`}${pathname}`
+  return place.kind === 'sqlite' ? `sqlite:${place.path}` : nameOfServer(place.url)
 }

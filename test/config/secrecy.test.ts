@@ -1,0 +1,211 @@
+/** What somebody may have taken for the right place of a secret: nothing that is printed repeats it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { troubleLines, troubleOf } from '../../src/cli/trouble.ts'
+import { loadConfig } from '../../src/config.ts'
+import { createLog } from '../../src/log.ts'
+import { secretsIn } from '../../src/settings/secrets.ts'
+import { nameOfPlace, parseDatabaseUrl } from '../../src/warehouse/database/place.ts'
+import { openTrouble } from '../../src/warehouse/database/trouble.ts'
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'deskmirror-secrecy-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const needed = {
+  DESKMIRROR_BASE_URL: 'https://api.example.com/v1',
+  DESKMIRROR_PROJECT_ID: '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f',
+  DESKMIRROR_API_KEY: 'svc_live_0123456789abcdef',
+}
+
+/** Everything that a command could print about a configuration: its error, or what it says when the server does not answer. */
+function printedOf(environment: Record<string, string>): string {
+  try {
+    const config = loadConfig('service', folder, environment)
+    const lines: string[] = [inspect(config.warnings)]
+    const place = parseDatabaseUrl(config.databaseUrl)
+    const error = openTrouble(place, Object.assign(new Error(`no ${config.databaseUrl}`), { code: 'ECONNREFUSED' }))
+    const log = createLog({
+      level: 'info',
+      pretty: false,
+      secrets: secretsIn(config),
+      write: (line) => lines.push(line),
+    })
+    log.error({ event: 'test', why: `no route to ${config.databaseUrl} nor ${config.queueUrl}` })
+    return [...lines, nameOfPlace(place), ...troubleLines(troubleOf(error), true)].join('\n')
+  } catch (error) {
+    return `${troubleLines(troubleOf(error), true).join('\n')}${inspect(error, { depth: 5 })}`
+  }
+}
+
+/** Long enough to be told from the words around it, and with everything in it that means something in a URL. */
+const password = fc
+  .tuple(
+    fc.string({ unit: fc.constantFrom(...'/@#?%: \\[]&=+0123456789aß\t'), maxLength: 8 }),
+    fc.constantFrom('hunter2X', 'Tr0ub4dor'),
+    fc.string({ unit: fc.constantFrom(...'/@#?%: \\[]&=+0123456789bü\n'), maxLength: 8 }),
+  )
+  .map((parts) => parts.join(''))
+
+/** Pieces of it as long as a person would recognize. */
+function isToldIn(printed: string): boolean {
+  return /hunter2X|Tr0ub4dor/i.test(printed)
+}
+
+describe('no part of a password in an address is ever printed', () => {
+  const written = fc.constantFrom<(secret: string) => string>(
+    (it) => `postgres://user:${it}@db.internal:5432/desk`,
+    (it) => `postgresql://user:${it}@db.internal/desk?sslmode=require`,
+    (it) => `postgres://:${it}@/desk`,
+    // Without a host, a password with a / or an @ in it reads like one with a host behind it.
+    (it) => `postgres://user:${it.replace(/[/@]/g, '')}`,
+    (it) => `postgres:user:${it}@host/desk`,
+    (it) => `postgres://db.internal/desk?user=me&password=${it}`,
+    (it) => `redis://:${it}@cache:6379/0`,
+    (it) => `rediss://default:${it}@cache`,
+    (it) => `sqlite://user:${it}@host/desk`,
+    (it) => `mysql://user:${it}@host/desk`,
+    (it) => `https://user:${it}@api.example.com/v1`,
+    (it) => `http://${it}@api.example.com/v1`,
+    (it) => `user:${it}@host`,
+  )
+
+  test('whatever the password is made of, whichever variable the address is in', () => {
+    const variables = ['DATABASE_URL', 'QUEUE_URL', 'BASE_URL', 'WIDGET_URL', 'HTTP', 'RATE', 'PROJECT_ID', 'CONFIG']
+    const places = fc.constantFrom(...variables, 'API_KEY_FILE', 'TIME_ZONE', 'START_DATE', 'LOG_LEVEL')
+    fc.assert(
+      fc.property(written, password, places, (write, secret, place) => {
+        const { DESKMIRROR_API_KEY, ...rest } = needed
+        const key = place === 'API_KEY_FILE' ? {} : { DESKMIRROR_API_KEY }
+        const printed = printedOf({ ...rest, ...key, [`DESKMIRROR_${place}`]: write(secret) })
+        expect(isToldIn(printed), printed).toBe(false)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('one that a URL cannot hold as it is is refused with the way to write it', () => {
+    const printed = printedOf({ ...needed, DESKMIRROR_DATABASE_URL: 'postgres://user:12/ab@db.internal/desk' })
+    expect(printed).toMatch(/DESKMIRROR_DATABASE_URL is not a URL that can be read: in a password write \/ as %2F/)
+    expect(parseDatabaseUrl('postgres://user:12%2Fab@db.internal/desk')).toMatchObject({ kind: 'postgres' })
+  })
+
+  test('in the file, an address with a password is refused however the password is made', () => {
+    fc.assert(
+      fc.property(password, (secret) => {
+        const url = JSON.stringify(`postgres://user:${secret}@db/desk`)
+        writeFileSync(join(folder, 'deskmirror.yaml'), `database_url: ${url}\n`)
+        const printed = printedOf(needed)
+        expect(isToldIn(printed), printed).toBe(false)
+        expect(printed).toMatch(/deskmirror\.yaml:1 database_url carries a password/)
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+describe('a key in the wrong place is refused and not repeated', () => {
+  const secrets = ['svc_live_0a1b2c3d4e5f', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'c29tZSBzZWNyZXQgdGV4dA==']
+  const places = ['API_KEY_FILE', 'CONFIG', 'PROJECT_ID', 'RATE', 'TIME_ZONE', 'HTTP', 'DATABASE_URL', 'QUEUE_URL']
+
+  test.each([...places, 'BASE_URL', 'WIDGET_URL', 'SCHEDULE_INCREMENTAL', 'LOG_LEVEL'])('in DESKMIRROR_%s', (place) => {
+    const { DESKMIRROR_API_KEY, ...rest } = needed
+    const key = place === 'API_KEY_FILE' ? {} : { DESKMIRROR_API_KEY }
+    for (const secret of secrets) {
+      // Only the service's own keys can be told from the id of a project, which may be anything.
+      if (place === 'PROJECT_ID' && !secret.startsWith('svc_')) continue
+      for (const text of [secret, `./${secret}`, `https://${secret}`, `https://api.example.com/${secret}`]) {
+        const printed = printedOf({ ...rest, ...key, [`DESKMIRROR_${place}`]: text })
+        expect(printed.toLowerCase(), `${place}=${text}`).not.toContain(secret.toLowerCase())
+      }
+    }
+  })
+
+  test('DESKMIRROR_API_KEY_FILE with the key itself says so', () => {
+    const { DESKMIRROR_API_KEY: _, ...rest } = needed
+    const printed = printedOf({ ...rest, DESKMIRROR_API_KEY_FILE: 'svc_live_0a1b2c3d4e5f' })
+    expect(printed).toContain('DESKMIRROR_API_KEY_FILE holds an API key itself, where')
+  })
+
+  test.each([
+    'api_key: SECRET',
+    'api_key: { env: SECRET }',
+    'api_key: { file: SECRET }',
+    'api_key: { file: ./SECRET }',
+    'api_key: { SECRET }',
+    'api_key: { env: X, SECRET: 1 }',
+    'api_key: [SECRET]',
+    'api_key: *SECRET',
+    'api_key: &SECRET',
+    'api_key: !SECRET x',
+    'api_key: !!binary SECRET',
+    'api_key: &a SECRET\n    webhook_secret: *a',
+    'api_key: |\n      SECRET\n      SECRET',
+    'api_key: >-\n      SECRET\n',
+    'api_key: "SECRET',
+    "api_key: 'SECRET\n  ",
+    'api_key:SECRET',
+    'api_key SECRET',
+    '? SECRET\n    : 1',
+    '? { SECRET: 1 }\n    : 1',
+    'SECRET: 1',
+    'SECRET',
+    '<<: { SECRET: 1 }',
+    '<<: *SECRET',
+    'api_key: { env: K }\n    api_key: SECRET',
+    'webhook_secret: [{ env: SECRET }, *SECRET]',
+    'rate: SECRET',
+    'rate: { of: SECRET }',
+    'project_id: [SECRET]',
+    'base_url: SECRET',
+    'schedules: { incremental: SECRET }',
+    'schedules: { SECRET: 5m }',
+    'streams: [SECRET]',
+  ])('in the file: %j', (line) => {
+    for (const secret of secrets) {
+      for (const [top, indent] of [
+        ['projects:\n  shop:\n', '    '],
+        [`projects:\n  ${secret}:\n`, '    '],
+        ['', ''],
+      ]) {
+        const lines = `${indent}${line}`.replaceAll('SECRET', secret)
+        writeFileSync(
+          join(folder, 'deskmirror.yaml'),
+          `${top}${indent === '' ? lines.replace(/^ {4}/gm, '') : lines}\n`,
+        )
+        const { DESKMIRROR_PROJECT_ID, ...rest } = needed
+        const printed = printedOf(indent === '' ? { ...rest, DESKMIRROR_PROJECT_ID } : rest)
+        expect(printed).not.toContain(secret)
+        expect(printed).not.toMatch(/mistake in deskmirror(?!\.yaml)/)
+      }
+    }
+  })
+})
+
+describe('a file that makes the reader give up is a sentence', () => {
+  const laughs = ['a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]']
+  for (let n = 1; n < 12; n++)
+    laughs.push(
+      `a${n}: &a${n} [${Array(10)
+        .fill(`*a${n - 1}`)
+        .join(', ')}]`,
+    )
+
+  test.each([
+    ['aliases of aliases', laughs.join('\n')],
+    ['nesting', '['.repeat(20_000)],
+    ['an alias of itself', 'a: &a [*a]\nb: *a'],
+    ['a merge of itself', 'a: &a { <<: *a }'],
+  ])('%s', (_, text) => {
+    writeFileSync(join(folder, 'deskmirror.yaml'), text)
+    const printed = printedOf(needed)
+    expect(printed).toMatch(/the configuration has (a mistake|\d+ mistakes)/)
+    expect(printed.length).toBeLessThan(20_000)
+  })
+})
