@@ -1,10 +1,12 @@
 /**
  * An import of 100,000 write-backs, JSON Lines and CSV, on SQLite and Postgres: lines a second and the peak of the process;
- * the same of ten times as many. Beside it a bare loop: parse each line, insert it, one transaction, no check, no log.
+ * the same of ten times as many. Beside it a bare loop: parse each line, insert it, one transaction, no check, no log. And
+ * 10,000 flags into warehouses that mirror 125,000 conversations, which the database looks up for each of them.
  */
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { openWarehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { run } from './command.ts'
 import { median, print } from './figures.ts'
@@ -48,6 +50,16 @@ await inFolder(async (folder) => {
       const again = await run(['writeback', 'import', file, '--quiet'], service, url)
       print('  the same file once more', again.tookMs / 1000, 's', 'queues nothing')
     }
+    for (const [name, url] of [
+      ['SQLite', `sqlite:${folder}/mirrored.db`],
+      ['Postgres', await ownSchema(postgres.url, 'mirrored')],
+    ] as const) {
+      const file = `${folder}/flags-${name}.jsonl`
+      writeFileSync(file, asFlags(await mirrorConversations(url)))
+      const idle = await run(['migrate'], service, url)
+      const { tookMs } = await run(['writeback', 'import', file, '--quiet'], service, url)
+      print(`${name}: 10,000 flags beside 125,000 conversations`, (tookMs - idle.tookMs) / 1000, 's')
+    }
     const bare = median([0, 1, 2].map((n) => bareLoop(jsonl, `${folder}/bare${n}.db`)))
     print('a bare loop into SQLite: lines a second', (lines / bare) * 1000, 'lines/s')
   } finally {
@@ -63,6 +75,31 @@ function asJsonLines(count: number): string {
     sender_name: 'Ann',
   })
   return Array.from({ length: count }, (_, n) => `${JSON.stringify(line(n))}\n`).join('')
+}
+
+/** Gives back the ids. */
+async function mirrorConversations(url: string): Promise<readonly string[]> {
+  const warehouse = await openWarehouse(url)
+  const ids = Array.from({ length: 125_000 }, () => randomUUID())
+  const raw = JSON.stringify({ padding: 'as wide as a conversation is'.repeat(15) })
+  for (let from = 0; from < ids.length; from += 5000) {
+    const rows = ids.slice(from, from + 5000).map(
+      (id) => `('${service.environment.DESKMIRROR_PROJECT_ID}', '${id}', '${raw}',
+      '2026-01-01T00:00:00Z', 1, '2026-01-01T00:00:00Z')`,
+    )
+    await warehouse.query(`insert into conversations (project_id, id, raw, synced_at, asked_at, last_message_at)
+      values ${rows.join(', ')}`)
+  }
+  await warehouse.close()
+  return ids
+}
+
+function asFlags(ids: readonly string[]): string {
+  const flag = (conversation_id: string) => ({ operation: 'handled', conversation_id, handled: true })
+  return ids
+    .slice(0, 10_000)
+    .map((id) => `${JSON.stringify(flag(id))}\n`)
+    .join('')
 }
 
 function asCsv(count: number): string {

@@ -5,6 +5,7 @@ import { firstTables } from './0001_first_tables.ts'
 import { workers } from './0002_workers.ts'
 import { outbox } from './0003_outbox.ts'
 import { webhooks } from './0004_webhooks.ts'
+import { triggerRights } from './0005_trigger_rights.ts'
 
 /** Runs in one transaction with the note that it has run. */
 export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
@@ -14,4 +15,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0002_workers': workers,
   '0003_outbox': outbox,
   '0004_webhooks': webhooks,
+  '0005_trigger_rights': triggerRights,
 }
