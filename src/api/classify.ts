@@ -27,22 +27,37 @@ export function classify(exchange: Exchange, about: Circumstances): Outcome {
   if (exchange.kind === 'broken') {
     const { head, left } = exchange
     // A write that was refused was not done, even if the words broke off. What a read lacks, it reads again.
-    if (about.call.method !== 'GET' && head !== null && isRefusal(head.status))
+    if (isWrite(about.call) && head !== null && isRefusal(head.status))
       return failed(ofStatus(head.status, head, null, about))
+    const claim = head !== null && isWrite(about.call) ? claimOf(head.status, null)?.claim : undefined
     return failed({
       kind: 'transient',
       why: `${name(about.call)}: ${clean(exchange.why, about)}`,
       left,
       status: head?.status ?? null,
       requestId: head === null ? null : requestIdOf(null, head, about),
+      ...(claim === undefined ? {} : { claim }),
     })
   }
   return ofAnswer(exchange.head, exchange.body, about)
 }
 
+/**
+ * What says of a write that nothing was done. Any other status below 500 may come after the deed: a redirect, a 409 that
+ * means "this is there already", a 406 about the answer, a 423, a 499 of something in between.
+ */
+const refusals: readonly number[] = [
+  400, 401, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 429, 431, 451,
+]
+
 /** 401 and 403 stop more than one write: they are believed only whole. */
 function isRefusal(status: number): boolean {
-  return status >= 300 && status < 500 && ![303, 401, 403].includes(status)
+  return refusals.includes(status) && status !== 401 && status !== 403
+}
+
+/** A token is nothing that the service keeps: for it a success is one, and a redirect a wrong address. */
+function isWrite(call: Call): boolean {
+  return call.method !== 'GET' && call.envelope !== 'optional'
 }
 
 function ofAnswer(head: Head, body: Buffer, about: Circumstances): Outcome {
@@ -50,6 +65,9 @@ function ofAnswer(head: Head, body: Buffer, about: Circumstances): Outcome {
   const envelope = decoded.ok ? readEnvelope(decoded.text) : null
   const requestId = requestIdOf(envelope, head, about)
   if (head.status >= 300) return failed(ofStatus(head.status, head, envelope, about))
+  const unproven = isWrite(about.call) ? claimOf(head.status, envelope) : null
+  if (unproven !== null)
+    return failed({ ...unproven, why: `${name(about.call)}: ${clean(unproven.why, about)}`, requestId })
   // An error under a 2xx: believe the error.
   const error = envelope?.error ?? null
   if (error !== null && error.status !== null && error.status >= 400)
@@ -63,6 +81,29 @@ function ofAnswer(head: Head, body: Buffer, about: Circumstances): Outcome {
   const bare = about.call.envelope === 'optional' && decoded.ok ? readBare(decoded.text) : null
   const data = envelope?.data ?? bare
   return { ok: true, answer: { data, status: head.status, requestId, servedAt, askedAt: about.askedAt } }
+}
+
+type Transient = Extract<Failure, { kind: 'transient' }>
+
+/** These mean that it was done, where the body does not say otherwise. 202 and 207 mean "later" and "in part". */
+const successes: readonly number[] = [200, 201, 203, 204, 205]
+
+/** A 2xx that does not prove that a write was done; null: it does. */
+function claimOf(status: number, envelope: Envelope | null): Transient | null {
+  const unknown = { kind: 'transient', left: true, status, requestId: null } as const
+  const failure = envelope?.failed ?? null
+  if (failure !== null) {
+    const why = `${status}, but it says that it failed: ${failure}`
+    return { ...unknown, why, ...(mayPass(envelope?.error ?? null) ? {} : { claim: 'refused' }) }
+  }
+  if (status >= 300 || successes.includes(status)) return null
+  return { ...unknown, why: `${status}: it is to be done, and need not have been`, claim: 'accepted' }
+}
+
+/** Whether the same write may be taken another time. */
+function mayPass(error: ErrorBody | null): boolean {
+  const status = error?.status ?? 400
+  return error?.code === 'rate_limited' || !refusals.includes(status) || [401, 403, 429].includes(status)
 }
 
 /** A read needs `data`. The bodies of write answers are not documented: none at all will do, and any JSON object. */
@@ -85,7 +126,8 @@ function ofStatus(status: number, head: Head, envelope: Envelope | null, about: 
   if (status === 429 || error?.code === 'rate_limited') {
     return { kind: 'throttled', waitMs: retryAfter(head) ?? about.windowMs, why, requestId }
   }
-  if (status >= 500 || status === 408 || status === 425 || isDoneElsewhere(status, about.call)) {
+  const unknown = status === 408 || status === 425 || (isWrite(about.call) && !refusals.includes(status))
+  if (status >= 500 || unknown) {
     const waitMs = retryAfter(head)
     return { kind: 'transient', why, left: true, status, requestId, ...(waitMs === null ? {} : { waitMs }) }
   }
@@ -95,11 +137,6 @@ function ofStatus(status: number, head: Head, envelope: Envelope | null, about: 
   }
   const fields = (error?.fields ?? []).map((field) => clean(field, about))
   return { kind: 'refused', status, code, why, fields, requestId }
-}
-
-/** RFC 9110, 15.4.4: what answers a write with 303 may have done it, and shows the result elsewhere. */
-function isDoneElsewhere(status: number, call: Call): boolean {
-  return status === 303 && call.method !== 'GET'
 }
 
 /**

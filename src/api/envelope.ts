@@ -8,6 +8,8 @@ export type Envelope = {
   /** undefined where there is none. */
   readonly data: Json | undefined
   readonly error: ErrorBody | null
+  /** Where the body says that it failed, beside or inside of `data`: in which words; null = it does not. */
+  readonly failed: string | null
   readonly requestId: string | null
 }
 
@@ -23,7 +25,33 @@ export type ErrorBody = {
 export function readEnvelope(text: string): Envelope | null {
   const body = asObject(parsed(text))
   if (body === null) return null
-  return { data: body.data, error: toError(body), requestId: asName(body.requestId) }
+  const failed = failureIn(body) ?? failureIn(asObject(body.data))
+  return { data: body.data, error: toError(body), failed, requestId: asName(body.requestId) }
+}
+
+/** Yes and no, under the names that answers give them. */
+const yes = ['ok', 'success', 'succeeded', 'successful'] as const
+const no = ['error', 'errors', 'failed', 'failure'] as const
+
+function failureIn(body: JsonObject | null): string | null {
+  if (body === null) return null
+  const denied = yes.find((name) => body[name] === false || body[name] === 'false' || body[name] === 0)
+  const told = no.find((name) => saysSomething(body[name]))
+  const word = typeof body.status === 'string' && /^(?:error|fail|failed|failure|rejected)$/i.test(body.status)
+  if (denied === undefined && told === undefined && !word) return null
+  const what = denied === undefined ? (told ?? `status ${body.status}`) : `${denied} is false`
+  return wordsOf(told === undefined ? undefined : body[told]) ?? asName(body.message) ?? what
+}
+
+/** Of an error, whether it is a text, an object or a list of them. */
+function wordsOf(error: Json | undefined): string | null {
+  const first = Array.isArray(error) ? error[0] : error
+  return asName(first) ?? asName(asObject(first)?.message) ?? asName(asObject(first)?.code)
+}
+
+function saysSomething(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === false || value === '' || value === 0) return false
+  return typeof value !== 'object' || !Array.isArray(value) || value.length > 0
 }
 
 /** The whole body, whatever it is: JSON, or else its text. */

@@ -14,6 +14,8 @@ export type Failure =
       /** Whether any byte of the request may have reached the service. */
       readonly left: boolean
       readonly status: number | null
+      /** What a 2xx says of a write that it does not prove: it will be done (202), or it was not (`ok` false, `errors`). */
+      readonly claim?: 'accepted' | 'refused'
       /** How long the service asked us to leave it alone (a 503's Retry-After). */
       readonly waitMs?: Ms
       readonly requestId: string | null

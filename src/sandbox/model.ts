@@ -22,6 +22,8 @@ export type Message = {
   readonly content: string
   readonly senderDisplayName: string
   readonly createdAt: EpochMs
+  /** It came over the API. */
+  readonly reply?: true
 }
 
 export type Visitor = {

@@ -12,6 +12,8 @@ export type Mutations = {
   readonly addConversation: (visitorId?: string, content?: string) => Conversation
   readonly visitorWrites: (conversationId: string, content?: string) => Message
   readonly agentReplies: (conversationId: string, content?: string, senderName?: string) => Message
+  /** As a reply over the API arrives. */
+  readonly replyArrives: (conversationId: string, content: string, senderName: string) => Message
   readonly setHandled: (conversationId: string, handled: boolean) => Conversation
   /** Null clears a value. */
   readonly renameVisitor: (visitorId: string, name: string | null, email: string | null) => Visitor
@@ -59,6 +61,12 @@ function conversationMutations(state: State, switches: () => Switches) {
     visitorWrites: (id: string, content = 'Any news?') => visitorWrites(known(id), content),
     agentReplies: (id: string, content = 'We are on it.', senderDisplayName = 'Support') =>
       say(known(id), { senderType: 'agent', senderDisplayName, content }, { handledAt: null, waitingSince: null }),
+    replyArrives: (id: string, content: string, senderDisplayName: string) =>
+      say(
+        known(id),
+        { senderType: 'agent', senderDisplayName, content, reply: true },
+        { handledAt: null, waitingSince: null },
+      ),
     setHandled(id: string, handled: boolean) {
       const { index } = known(id)
       const patch = handled ? { handledAt: clock(), waitingSince: null } : { handledAt: null }

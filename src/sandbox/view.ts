@@ -5,6 +5,7 @@ import type { CallTime } from './past/calls.ts'
 import type { ConversationTime } from './past/conversations.ts'
 import { purposes, unit } from './past/dice.ts'
 import type { VisitorTime } from './past/visitors.ts'
+import { changesReplies, replyLateness, replyOffset, shownReply } from './reply.ts'
 import type { Row, Shelf } from './shelf.ts'
 import type { State } from './state.ts'
 import type { Switches } from './switches.ts'
@@ -95,8 +96,9 @@ export function viewOf(state: State, s: Switches): View {
     calls: (by) => listed('calls', calls, by, (row) => row[by], as.call),
     messages(conversation) {
       const all = state.messages(conversation)
-      if (!off.any && !late.any('messages') && zone === 0) return all
-      const told = [...each(all)].filter((row) => state.clock() - row.createdAt >= late.of('messages', row.id))
+      if (!off.any && !late.any('messages') && zone === 0 && !changesReplies(s)) return all
+      const lateness = (row: Message) => late.of('messages', row.id) + replyLateness(row, s)
+      const told = [...each(all)].filter((row) => state.clock() - row.createdAt >= lateness(row))
       const rows = told.map((row) => as.message(conversation, row))
       return inOrder(
         rows.map((row) => ({ row, at: row.createdAt - zone })),
@@ -128,14 +130,14 @@ export function viewOf(state: State, s: Switches): View {
 
 function shownBy(state: State, s: Switches, off: ReturnType<typeof offBy>): View['as'] {
   const zone = s['rows.zone'] * 3_600_000
-  const [same, strays] = [!off.any && zone === 0, off.strays('messages')]
+  const [same, strays] = [!off.any && zone === 0, off.strays('messages') || s['reply.seconds'] !== 0]
   const move = (by: Ms) => ({
     time: (at: EpochMs) => at + by + zone,
     timeOrNull: (at: EpochMs | null) => (at === null ? null : at + by + zone),
   })
   const message = (conversation: Conversation, row: Message): Message => {
-    const by = off.of('conversations', conversation.index) + off.stray('messages', row.id)
-    return same ? row : { ...row, createdAt: move(by).time(row.createdAt) }
+    const by = off.of('conversations', conversation.index) + off.stray('messages', row.id) + replyOffset(row, s)
+    return same ? shownReply(row, s) : { ...shownReply(row, s), createdAt: move(by).time(row.createdAt) }
   }
   const lastMessageAt = (row: Conversation): EpochMs => {
     const times = [...each(state.messages(row))].map((one) => message(row, one).createdAt)
@@ -193,7 +195,7 @@ function offBy({ world }: State, s: Switches) {
     return is ? seconds * 1000 : 0
   }
   return {
-    any: offset !== 0 || (share > 0 && of.length > 0),
+    any: offset !== 0 || s['reply.seconds'] !== 0 || (share > 0 && of.length > 0),
     strays: (kind: RowKind) => share > 0 && of.includes(kind),
     stray,
     of: (kind: RowKind, index: number): Ms => offset * 1000 + stray(kind, index),

@@ -40,10 +40,11 @@ async function stepFor(task: Task, { body }: Cleared, failure: Failure): Promise
       return lesson ?? { happening: 'refused', why, requestId, evidence: { status } }
     }
     case 'transient': {
-      const { why, requestId, status, left } = failure
+      const { why, requestId, status, left, claim } = failure
       const tries = (one.evidence.tries ?? 0) + 1
       if (!left) return { happening: 'undone', why, evidence: { tries }, dueAt: now + backOff(tries, deps.random()) }
-      const evidence = { sender: 'ended', tries: 0, ...(status === null ? {} : { status }) } as const
+      const said = claim === undefined ? {} : { claim: { says: claim, why } }
+      const evidence = { sender: 'ended', tries: 0, ...(status === null ? {} : { status }), ...said } as const
       return { happening: 'unanswered', why, requestId, evidence, dueAt: now + restMs(task) }
     }
     default:

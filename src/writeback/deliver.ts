@@ -15,7 +15,7 @@ import { procedures } from './operations/catalog.ts'
 import type { Guarded } from './operations/procedure.ts'
 import { backOff } from './patience.ts'
 import { refresh } from './refresh.ts'
-import { type Outcome, outcomeOf, settle, type Task } from './task.ts'
+import { type Outcome, outcomeOf, settle, type Task, wasSent } from './task.ts'
 
 /** Throws CallFailed where the key may not do this, or nobody serves this API: then it is as it was before. */
 export async function deliver(deps: WritebackDeps, one: Writeback): Promise<Outcome> {
@@ -40,20 +40,16 @@ async function carry(task: Task): Promise<Outcome> {
   if (expiry !== undefined && expiry * 1000 <= deps.now()) {
     return settle(task, { happening: 'expired', why: `not to be sent after ${one.expiresAt}` })
   }
-  const turnedUp = wasSent(task) ? await lookAgain(task) : null
-  if (turnedUp !== null) return turnedUp
   for (;;) {
+    // It may have been late: looked for each time, as a wait for its turn may have been long.
+    const turnedUp = !procedure.idempotent && wasSent(one) ? await lookAgain(task) : null
+    if (turnedUp !== null) return turnedUp
     const guarded = await procedure.guard(deps, one, wish).catch(aboutNobody)
     if (!guarded.go) return settleUnsent(task, guarded)
     const attempted = await attempt(task, guarded)
     if (attempted === 'lost') return letGo(task)
     if (attempted !== 'stale') return conclude(task, guarded, attempted)
   }
-}
-
-/** It was sent before, got no answer and was not there: it may have been late. */
-function wasSent({ one, procedure }: Task): boolean {
-  return !procedure.idempotent && one.attempts > 0 && one.evidence.before !== undefined
 }
 
 /** Somebody decided otherwise, or put another one in front of it. */

@@ -36,7 +36,7 @@ export async function newsSince(
     if (last !== undefined && sideOf(fields?.lastMessageSenderType) === 'visitor')
       return `a visitor wrote at ${rfc3339(last)}, after ${rfc3339(seen.at)}`
   }
-  const { said, whole } = await readTalk(deps, id, 'at' in seen ? seen.at : null)
+  const { said, whole } = await readTalk(deps, id)
   const from = 'at' in seen ? said.filter(({ at }) => (at ?? Number.POSITIVE_INFINITY) > seen.at) : after(said, seen.id)
   if (from === null) return `the message ${'id' in seen ? seen.id : ''} is not in the conversation`
   const own = await deps.outbox.provenMessages(laneOf('conversation', id))

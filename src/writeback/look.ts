@@ -28,7 +28,9 @@ function nowhere(error: unknown): Looked {
 async function settleLooked(task: Task, looked: Exclude<Looked, { kind: 'absent' }>): Promise<Outcome> {
   if (looked.kind === 'unknowable') return settle(task, { happening: 'unknowable', why: looked.why })
   const { how, messageId } = looked
-  const step = { happening: 'found', why: `no answer came, but ${how}`, evidence: { found: how } } as const
+  const answered = task.one.evidence.status
+  const answer = answered === undefined ? 'no answer came' : `the answer was no proof (${answered})`
+  const step = { happening: 'found', why: `${answer}, but ${how}`, evidence: { found: how } } as const
   const status = await task.deps.outbox.settle(task.one, messageId === undefined ? step : { ...step, messageId })
   if (status !== null) await refresh(task, null)
   return outcomeOf(status)
@@ -41,6 +43,8 @@ async function absent(task: Task): Promise<Outcome> {
     const why = 'it is not there; it is looked for once more'
     return settle(task, { happening: 'unanswered', why, evidence: { looks }, dueAt: deps.now() + deps.verifyAfterMs })
   }
+  const claim = one.evidence.claim
+  if (claim?.says === 'refused') return settle(task, { happening: 'refused', why: claim.why })
   const doubt = whyNotAgain(task)
   if (doubt !== null) return settle(task, { happening: 'unknowable', why: doubt })
   return settle(task, { happening: 'absent', why: 'it is not there: it goes once more' })
@@ -50,6 +54,9 @@ async function absent(task: Task): Promise<Outcome> {
 function whyNotAgain({ deps, one, procedure }: Task): string | null {
   if (one.attempts >= mostSendings) return `it was sent ${one.attempts} times, and no readable answer came`
   if (procedure.idempotent) return null
+  // Who has taken it may do it still.
+  if (one.evidence.claim?.says === 'accepted')
+    return `it is not there, but the service has taken it: ${one.evidence.claim.why}`
   // A process that was only stopped goes on where it was: it might send after all.
   if (one.evidence.sender === 'silent') return 'it is not there, but the process that was to send it may still live'
   return deps.resendReplies ? null : 'it is not there, and replies are not sent again by themselves (resend_replies)'

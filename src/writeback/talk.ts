@@ -23,31 +23,47 @@ export type Talk = {
   readonly said: readonly Said[]
   /** With system events: what a service takes for one is not documented. */
   readonly shown: readonly Said[]
-  /** The same and what else came, as rows for the mirror, with the moment they were asked for. */
+  /** The same as rows for the mirror, with the moment they were asked for. */
   readonly rows: readonly MirrorRow[]
   readonly askedAt: EpochMs
-  /** False: the service would not show all that was asked for. */
+  /** False: there may be messages that did not show. */
   readonly whole: boolean
 }
 
-/** Everything from this second on; null = from the beginning. Throws CallFailed. */
-export async function readTalk(deps: WritebackDeps, conversation: string, since: Seconds | null): Promise<Talk> {
+/** A conversation with more pages is not read to its end: what became of a reply in it, nobody can tell. */
+const mostPages = 50
+
+/**
+ * Every message, from the first one on: any bound of time could leave out just the one that is looked for, as the clocks of
+ * a service may be wrong. Throws CallFailed.
+ */
+export async function readTalk(deps: WritebackDeps, conversation: string): Promise<Talk> {
   const list = messages.list(deps.project, conversation)
   const known = recall(list, await deps.outbox.behaviours())
-  const range = since === null ? everything : { ...everything, lo: since }
   const rows = new Map<string, MirrorRow>()
   const askedAt = deps.now()
-  let whole = true
-  for await (const read of readList(deps.get, { list, known, ranges: [range], lane: 'write' })) {
+  let [pages, whole, sorted] = [0, true, true]
+  for await (const read of readList(deps.get, { list, known, ranges: [everything], lane: 'write' })) {
     const { rows: found, unreadable } = messages.rows(read.items, conversation)
     for (const row of found) rows.set(String(row.columns.id), row)
+    if (read.items.length > 0) pages += 1
     whole &&= unreadable === 0 && read.missed.length === 0
+    sorted &&= isSorted(found.map(toSaid))
     if (read.learned.length > 0) await deps.outbox.learn(read.learned)
+    if (pages === mostPages && !read.done) whole = false
+    if (!whole && pages >= mostPages) break
   }
-  const recent = ({ at }: Said) => since === null || at === null || at >= since
-  const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSaid).filter(recent).sort(byTime)
+  const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSaid).sort(byTime)
   const all = [...rows.values()]
-  return { said: oldestFirst(all.filter(isSaid)), shown: oldestFirst(all), rows: all, askedAt, whole }
+  // Where rows are not in the order of their times, the step from one page to the next may pass some by.
+  const joined = sorted || pages <= 1
+  return { said: oldestFirst(all.filter(isSaid)), shown: oldestFirst(all), rows: all, askedAt, whole: whole && joined }
+}
+
+/** One way or the other. */
+function isSorted(page: readonly Said[]): boolean {
+  const steps = page.slice(1).map(({ at }, n) => Math.sign((at ?? Number.NaN) - (page[n]?.at ?? Number.NaN)))
+  return !steps.some(Number.isNaN) && !(steps.includes(1) && steps.includes(-1))
 }
 
 /** The documentation calls every other kind a system event. */

@@ -31,6 +31,11 @@ export async function settle({ deps, one }: Pick<Task, 'deps' | 'one'>, step: St
   return outcomeOf(await deps.outbox.settle(one, step))
 }
 
+/** It left before, no answer came, and no person has brought it back since. */
+export function wasSent({ attempts, evidence }: Writeback): boolean {
+  return attempts > 0 && evidence.before !== undefined
+}
+
 /** How long it rests before it is looked for, where no answer comes. */
 export function restMs({ deps, procedure }: Task): Ms {
   return Math.ceil(deps.verifyAfterMs * procedure.rest)

@@ -34,6 +34,10 @@ const seen: Record<FaultKind, number | 'nothing'> = {
   slow: 200,
   'foreign-429': 429,
   redirect: 302,
+  status: 409,
+  'status-after': 409,
+  'says-failed': 200,
+  'says-failed-after': 200,
 }
 
 test.for(Object.entries(seen) as [FaultKind, number | 'nothing'][])(

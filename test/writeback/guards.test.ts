@@ -68,8 +68,8 @@ describe('a conversation is marked handled', () => {
 })
 
 test('a conversation is not closed where the reply that was queued with it did not go out', async () => {
-  const o = await outgoing()
-  o.sandbox.fail({ kind: 'redirect', operation: 'sendMessage' })
+  const o = await outgoing({ switches: { 'fault.status': 422 } })
+  o.sandbox.fail({ kind: 'status', operation: 'sendMessage' })
   const [c, d] = [o.conversation(0), o.conversation(1)]
   await o.queue(
     { operation: 'message', conversation_id: c, content: 'Solved.', sender_name: 'Ann' },

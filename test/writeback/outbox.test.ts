@@ -77,7 +77,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const [id] = await o.queue(reply(o.conversation(0), 'Late.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const one = (await outbox.claim(id!, Date.now()))!
-      await outbox.leave(one, { before: {} }, Date.now(), Date.now())
+      const messages = [...o.sandbox.truth('messages')].filter(({ parentId }) => parentId === o.conversation(0))
+      await outbox.leave(one, { before: { ids: messages.map((row) => row.id!) } }, Date.now(), Date.now())
       await outbox.sent(one, { happening: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
       const looking = (await outbox.claim(id!, Date.now()))!
       expect(await outbox.settle(looking, { happening: 'absent', why: 'a test' })).toBe('queued')

@@ -42,10 +42,10 @@ export type Seen = {
 export type Evidence = {
   /** What was there just before it left. */
   readonly before?: {
-    /** Messages from this second on were looked at; RFC 3339. */
-    readonly since?: string
-    /** Their ids. */
+    /** Of all messages of the conversation; absent where they could not all be read. */
     readonly ids?: readonly string[]
+    /** As earlier versions wrote it: `ids` are those from this second on, and not all. */
+    readonly since?: string
     readonly handledAt?: string | null
     readonly name?: string | null
     readonly email?: string | null
@@ -55,6 +55,8 @@ export type Evidence = {
    * then it may still send.
    */
   readonly sender?: 'ended' | 'dead' | 'silent'
+  /** What the answer said and did not prove: that it will be done, or that it was not, in these words. */
+  readonly claim?: { readonly says: 'accepted' | 'refused'; readonly why: string }
   /** How often it was looked for without being there. */
   readonly looks?: number
   /** Tries in a row that came to nothing before anything left. */

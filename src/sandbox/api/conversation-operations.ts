@@ -109,7 +109,7 @@ function sendMessage(asked: Asked): Json {
   const body = readBody(asked.body, messageBody)
   const conversation = conversationOf(asked)
   const { mutate, view, wire } = asked.project
-  const sent = mutate.agentReplies(conversation.id, String(body.content), String(body.senderName))
+  const sent = mutate.replyArrives(conversation.id, String(body.content), String(body.senderName))
   return wire().message(conversation.id, view().as.message(conversation, sent))
 }
 

@@ -21,7 +21,13 @@ const page = 'text/html; charset=utf-8'
 export function success(data: Json, requestId: string, write: boolean, s: Switches): Answer {
   const status = write ? Number(s['writes.answer']) : 200
   if (status === 204) return { status, headers: {}, body: '' }
-  return { status, headers: { 'content-type': json }, body: toText({ data, requestId }, s['ids.big']) }
+  const told = write ? written(data, s) : data
+  return { status, headers: { 'content-type': json }, body: toText({ data: told, requestId }, s['ids.big']) }
+}
+
+function written(row: Json, s: Switches): Json {
+  const id = typeof row === 'object' && row !== null && 'id' in row ? (row.id ?? null) : null
+  return { row, id: { id }, nothing: null }[s['writes.body']]
 }
 
 /** As a service answers that knows of no envelope. */
@@ -46,7 +52,7 @@ function retryAfter(waitMs: number, s: Switches, now: EpochMs): Record<string, s
 }
 
 /** The answer that stands in for one that a fault swallowed; undefined where the fault leaves it as it is. */
-export function faultAnswer(kind: FaultKind, requestId: string): Answer | undefined {
+export function faultAnswer(kind: FaultKind, requestId: string, s: Switches): Answer | undefined {
   const gateway = (status: number, title: string): Answer => ({
     status,
     headers: { 'content-type': page },
@@ -63,8 +69,33 @@ export function faultAnswer(kind: FaultKind, requestId: string): Answer | undefi
   if (kind === 'busy-503-retry-after') return envelope(503, 'SERVICE_UNAVAILABLE', { 'retry-after': '1' })
   if (kind === 'foreign-429') return envelope(429, 'rate_limited', { 'retry-after': '1' })
   if (kind === 'not-json') return { ...gateway(200, 'Please log in'), status: 200 }
+  if (kind === 'status' || kind === 'status-after') return oddStatus(s['fault.status'], requestId)
+  if (kind === 'says-failed' || kind === 'says-failed-after') {
+    return {
+      status: 200,
+      headers: { 'content-type': json },
+      body: JSON.stringify({ ...denials[s['fault.says']], requestId }),
+    }
+  }
   if (kind === 'redirect') return { status: 302, headers: { location: '/elsewhere' }, body: '' }
   return undefined
+}
+
+function oddStatus(status: number, requestId: string): Answer {
+  const headers = { 'content-type': json, ...(status >= 300 && status < 400 ? { location: '/elsewhere' } : {}) }
+  const error = { code: 'ODD', message: 'Something is odd', status, retryable: false }
+  return { status, headers, body: JSON.stringify(status < 300 ? { data: null, requestId } : { error, requestId }) }
+}
+
+/** A no under a 200. */
+const denials: Record<Switches['fault.says'], Record<string, Json>> = {
+  ok: { ok: false, data: null },
+  success: { success: false, message: 'It could not be sent' },
+  errors: { data: null, errors: [{ message: 'It could not be sent' }] },
+  error: { error: 'It could not be sent' },
+  code: { error: { code: 'VALIDATION_ERROR', message: 'It could not be sent', status: 400, retryable: false } },
+  data: { data: { success: false } },
+  word: { status: 'error', message: 'It could not be sent' },
 }
 
 /** Sends the answer, whole or as the fault has it. Resolves when it is handed over or the connection is gone. */

@@ -20,6 +20,10 @@ export const faultKinds = {
   slow: { done: true, about: 'the right answer, late' },
   'foreign-429': { done: false, about: 'a 429, because somebody else used the key' },
   redirect: { done: false, about: 'a redirect elsewhere' },
+  status: { done: false, about: 'the status that `fault.status` names' },
+  'status-after': { done: true, about: 'the status that `fault.status` names, but it was done' },
+  'says-failed': { done: false, about: 'a 200 whose body says that it failed, as `fault.says` has it' },
+  'says-failed-after': { done: true, about: 'the same, but it was done' },
 } as const satisfies Record<string, { done: boolean; about: string }>
 export type FaultKind = keyof typeof faultKinds
 
@@ -42,7 +46,8 @@ export type Faults = {
   readonly next: (operation: Operation, requestNumber: number) => FaultKind | null
 }
 
-const usualKinds = (Object.keys(faultKinds) as FaultKind[]).filter((kind) => kind !== 'huge' && kind !== 'slow')
+const unusual: readonly FaultKind[] = ['huge', 'slow', 'status', 'status-after', 'says-failed', 'says-failed-after']
+const usualKinds = (Object.keys(faultKinds) as FaultKind[]).filter((kind) => !unusual.includes(kind))
 
 export function faultsOf(dice: Dice, switches: () => Switches): Faults {
   let scripted: { readonly fault: ScriptedFault; skip: number; left: number }[] = []

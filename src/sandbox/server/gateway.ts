@@ -101,7 +101,7 @@ function answerOf(
 ): Answer {
   const s = service.switches()
   const { requestId } = request
-  const swallowed = fault === null ? undefined : faultAnswer(fault, requestId)
+  const swallowed = fault === null ? undefined : faultAnswer(fault, requestId, s)
   const seen = (key: { readonly id: string }) => {
     entry.keyId = key.id
   }

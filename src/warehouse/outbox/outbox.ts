@@ -75,7 +75,7 @@ function leave(
   now: EpochMs,
   dueAt: EpochMs,
 ): Promise<boolean> {
-  const { sender: _, looks: __, ...rest } = { ...one.evidence, ...evidence }
+  const { sender: _, looks: __, claim: ___, ...rest } = { ...one.evidence, ...evidence }
   return durably(c.db, c.kind, async (trx) => {
     await lockLane(c, trx, bound(c.kind, 'text', one.lane))
     const { numAffectedRows } = await sql`

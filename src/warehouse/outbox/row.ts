@@ -87,6 +87,7 @@ const shape = z
       })
       .partial(),
     sender: z.enum(['ended', 'dead', 'silent']),
+    claim: z.object({ says: z.enum(['accepted', 'refused']), why: text }),
     looks: z.number(),
     tries: z.number(),
     refusedFields: z.array(text),

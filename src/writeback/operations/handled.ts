@@ -34,8 +34,9 @@ export const handled: Procedure<'handled'> = {
     const conversation = await deps.get(conversationPath(one.target), {}, 'write')
     const is = handledAtOf(conversation) !== null
     const was = (one.evidence.before?.handledAt ?? null) !== null
-    // Where it had been so before, that it is so proves nothing; once more does no harm.
-    if (is !== wish.payload.handled || was === wish.payload.handled) return { kind: 'absent' }
+    // Where it had been so before, that it is so proves nothing, unless the service has answered; once more does no harm.
+    const wasSo = was === wish.payload.handled && one.evidence.claim === undefined
+    if (is !== wish.payload.handled || wasSo) return { kind: 'absent' }
     return { kind: 'found', how: `the conversation is ${is ? 'handled' : 'open'}` }
   },
   refresh: (deps, one) => refreshConversation(deps, one.target),

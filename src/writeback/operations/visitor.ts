@@ -44,8 +44,9 @@ export const visitor: Procedure<'visitor'> = {
     const before = one.evidence.before
     const meant = editable.filter((field) => payload[field] !== undefined)
     const isDone = meant.every((field) => isSame(live[field], payload[field]))
-    const wasDone = meant.every((field) => isSame(before?.[field], payload[field]))
-    // Where it had been so before, that it is so proves nothing; once more does no harm.
+    const wasSo = meant.every((field) => isSame(before?.[field], payload[field]))
+    // Where it had been so before, that it is so proves nothing, unless the service has answered; once more does no harm.
+    const wasDone = wasSo && one.evidence.claim === undefined
     if (!isDone || wasDone) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${meant.join(' and ')} is as it was sent` }
   },
