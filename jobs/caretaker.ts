@@ -3,7 +3,8 @@
  * announces is found in the warehouse.
  */
 import type { Ms } from '../src/core/time.ts'
-import type { Logger } from '../src/log.ts'
+import { caughtHere } from './caught.ts'
+import type { JobDeps } from './deps.ts'
 
 export type CaretakerDeps = {
   readonly everyMs: Ms
@@ -15,8 +16,7 @@ export type CaretakerDeps = {
   readonly keepSchedules: () => Promise<void>
   /** Announces what is overdue. */
   readonly sweep: () => Promise<void>
-  readonly log: Logger
-}
+} & Pick<JobDeps, 'failures' | 'isQueueAway'>
 
 export type Caretaker = {
   /** Since the last round that came to its end, or since the start. */
@@ -27,25 +27,23 @@ export type Caretaker = {
   readonly stop: () => Promise<void>
 }
 
-/** The first round is at once. A round that fails is logged, and the next one comes all the same. */
+/** The first round is at once. A round that fails is told of, and the next one comes all the same. */
 export function startCaretaker(deps: CaretakerDeps): Caretaker {
   let lastAt = performance.now()
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   const round = async () => {
     clearTimeout(timer)
-    try {
+    const work = async () => {
       await deps.beat()
       if (await deps.lead()) {
         await deps.keepSchedules()
         await deps.sweep()
       }
-      lastAt = performance.now()
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      // What is closing may fail it, and nobody needs to know.
-      if (!stopped) deps.log.warn({ event: 'caretaker.failed', why })
     }
+    // What is closing may fail it, and nobody needs to know.
+    await caughtHere('maintenance', () => work().catch((error) => (stopped ? undefined : Promise.reject(error))), deps)
+    lastAt = performance.now()
     if (!stopped) timer = setTimeout(next, deps.everyMs)
   }
   let current = Promise.resolve()

@@ -1,6 +1,7 @@
 /** What the schedules fire, as jobs: a round announces its passes, and once a day the house is kept. */
 import type { Ms } from '../src/core/time.ts'
 import type { RunningJob } from './backends/backend.ts'
+import { tickSubject } from './caught.ts'
 import type { JobDeps } from './deps.ts'
 import { readTick, type Tick } from './queues.ts'
 import { announcedBy } from './rounds.ts'
@@ -9,14 +10,19 @@ import type { Verdict } from './verdict.ts'
 export async function workTick(job: RunningJob<unknown>, deps: JobDeps): Promise<Verdict> {
   const tick = readTick(job.data)
   if (tick === null) return { do: 'give up', why: 'the job does not say which round it is' }
-  try {
-    await carryOut(tick, deps)
-    return { do: 'done' }
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    deps.log.warn({ event: 'round.failed', ...tick, why })
-    return afterFailure(tick, why, Date.now() - job.timestamp)
-  }
+  const about = tickSubject(tick, deps)
+  const verdict = await carryOut(tick, deps).then(
+    async (): Promise<Verdict> => {
+      await deps.failures.succeeded(about)
+      return { do: 'done' }
+    },
+    async (error: unknown) => {
+      await deps.failures.failed(about, error, deps.isQueueAway(error))
+      return afterFailure(tick, error instanceof Error ? error.message : String(error), Date.now() - job.timestamp)
+    },
+  )
+  deps.metrics.worked({ queue: 'clock', verdict: verdict.do })
+  return verdict
 }
 
 const retryMs: Ms = 15_000

@@ -1,4 +1,5 @@
 /** What the worker hands to its jobs. */
+import type { JobFailures } from '../src/compose/worker/failures.ts'
 import type { Workplace } from '../src/compose/worker/workplace.ts'
 import type { ProjectConfig } from '../src/config.ts'
 import type { Ms } from '../src/core/time.ts'
@@ -14,6 +15,9 @@ export type JobDeps = {
   readonly project: (name: string) => ProjectConfig | undefined
   readonly announce: (all: readonly Announced[]) => Promise<void>
   readonly metrics: Metrics
+  readonly failures: JobFailures
+  /** The error means that the queue's store is away, which the log has been told. */
+  readonly isQueueAway: (error: unknown) => boolean
   readonly log: Logger
   readonly portionMs: Ms
   /** The worker stops: the page in hand is the last one. */

@@ -3,6 +3,7 @@ import type { HintsEnd } from '../src/compose/worker/deliveries.ts'
 import { never } from '../src/core/never.ts'
 import type { Logger } from '../src/log.ts'
 import type { RunningJob } from './backends/backend.ts'
+import { about } from './caught.ts'
 import { dropped, type JobDeps } from './deps.ts'
 import { type Hint, hintQueue, readHint } from './queues.ts'
 import { announced, announcedBy } from './rounds.ts'
@@ -20,6 +21,9 @@ export async function workHint(job: RunningJob<unknown>, deps: JobDeps): Promise
     await deps.announce([...passes, ...announced('passes', project, await deps.workplace.children(project))])
   }
   const end = await deps.workplace.takeDeliveries(project, { signal: deps.stopping, announce })
+  const subject = about('webhooks', deps, hint.project)
+  if (end.kind === 'done') await deps.failures.succeeded(subject)
+  if (end.kind === 'failed') await deps.failures.failed(subject, end.why, true)
   tell(deps.log, hint, end, Math.round(performance.now() - startedAt))
   const verdict = verdictOf(end)
   deps.metrics.worked({ queue: hintQueue, verdict: verdict.do })

@@ -2,6 +2,7 @@
 import type { LaneEnd } from '../src/compose/worker/lanes.ts'
 import { never } from '../src/core/never.ts'
 import type { RunningJob } from './backends/backend.ts'
+import { about } from './caught.ts'
 import { dropped, type JobDeps } from './deps.ts'
 import { laneQueue, readLane } from './queues.ts'
 import type { Verdict } from './verdict.ts'
@@ -13,7 +14,12 @@ export async function workLaneJob(job: RunningJob<unknown>, deps: JobDeps): Prom
     return dropped(laneQueue, job, deps, 'project to write to')
   }
   const end = await deps.workplace.lanes.work(project, { ...named, portionMs: deps.portionMs, signal: deps.stopping })
-  if (end.kind === 'failed') deps.log.warn({ event: 'lane.failed', ...named, why: end.why })
+  const subject = about('writebacks', deps, named.project, named.lane)
+  if (end.kind === 'done' || end.kind === 'more') await deps.failures.succeeded(subject)
+  if (end.kind === 'failed') {
+    deps.log.warn({ event: 'lane.failed', ...named, why: end.why })
+    await deps.failures.failed(subject, end.why, true)
+  }
   const verdict = verdictOf(end, deps.random())
   deps.metrics.worked({ queue: laneQueue, verdict: verdict.do })
   return verdict

@@ -4,6 +4,7 @@ import type { ProjectConfig } from '../src/config.ts'
 import { never } from '../src/core/never.ts'
 import type { Ms } from '../src/core/time.ts'
 import type { RunningJob } from './backends/backend.ts'
+import { passSubject } from './caught.ts'
 import { dropped, type JobDeps } from './deps.ts'
 import { type Pass, type PassQueue, readPass } from './queues.ts'
 import { announced, lists } from './rounds.ts'
@@ -21,6 +22,9 @@ export async function workPass(queue: PassQueue, job: RunningJob<unknown>, deps:
   const startedAt = performance.now()
   const end = await deps.workplace.pass(project, { ...pass, portionMs: deps.portionMs, signal: deps.stopping })
   const tookMs = Math.round(performance.now() - startedAt)
+  const subject = passSubject(pass, deps)
+  if (end.kind === 'done' || end.kind === 'more') await deps.failures.succeeded(subject)
+  if (end.kind === 'failed') await deps.failures.failed(subject, end.why, true)
   tell(deps, pass, end, tookMs)
   const verdict = await verdictOf(queue, job, pass, project, end, deps)
   deps.metrics.worked({ queue, verdict: verdict.do })

@@ -1,18 +1,22 @@
 /** The worker: schedules, jobs and HTTP over one warehouse and one queue, until somebody stops it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openWorkplace, type Workplace } from '../src/compose/worker/workplace.ts'
+import { createJobFailures } from '../src/compose/worker/failures.ts'
+import { openWorkplace } from '../src/compose/worker/workplace.ts'
 import type { Config } from '../src/config.ts'
+import type { FailingJob } from '../src/core/job-failure.ts'
 import type { Ms } from '../src/core/time.ts'
+import { withFailing } from '../src/core/vitals.ts'
 import { createMetrics, type Metrics } from '../src/http/metrics.ts'
-import { type Http, openHttp, type Readiness } from '../src/http/server.ts'
+import { type Http, openHttp } from '../src/http/server.ts'
 import { type Receiver, webhooksOf } from '../src/http/webhooks.ts'
 import type { Logger } from '../src/log.ts'
 import { exposureOf } from '../src/settings/exposure.ts'
 import { announcerOf, openQueues, type Queues } from './announcer.ts'
-import { type Backend, openBackend } from './backends/backend.ts'
+import { type Backend, openBackend, type RunningJob } from './backends/backend.ts'
 import type { JobQueue } from './backends/schedule.ts'
 import { boardOf } from './board.ts'
 import { type Caretaker, startCaretaker } from './caretaker.ts'
+import { caught } from './caught.ts'
 import { workTick } from './clock.ts'
 import type { JobDeps } from './deps.ts'
 import { queueFolder } from './folder.ts'
@@ -20,10 +24,12 @@ import { workHint } from './hints.ts'
 import { keeperOf } from './keeper.ts'
 import { workLaneJob } from './lanes.ts'
 import { workPass } from './passes.ts'
-import { type Hint, hintQueue, type LaneJob, laneQueue, type Pass, type Tick } from './queues.ts'
+import { hintQueue, laneQueue, readPass } from './queues.ts'
+import { type Parts, readiness } from './readiness.ts'
 import { receiverOf, unheard } from './receiver.ts'
 import { restartsFor } from './restarts.ts'
-import { overdue } from './rounds.ts'
+import { type Announced, overdue } from './rounds.ts'
+import type { Verdict } from './verdict.ts'
 import { startWatch } from './watch.ts'
 
 export type WorkerOptions = {
@@ -65,7 +71,12 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   }
 
   try {
-    const metrics: Metrics = createMetrics({ vitals: () => workplace.vitals(projects), log })
+    const metrics: Metrics = createMetrics({
+      vitals: async () => withFailing(await workplace.vitals(projects), failures.all()),
+      failing: () => failures.all(),
+      ready: () => readiness(parts()),
+      log,
+    })
     const workplace = await openWorkplace(config, {
       log,
       onOutcome: (name, lane, outcome) => metrics.requested({ project: name, lane, outcome }),
@@ -73,41 +84,51 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       onLoaded: (name, stream, rows, changed) => metrics.loaded({ project: name, stream, rows, changed }),
     })
     opened.push(workplace.close)
+    const failures = createJobFailures({
+      notes: workplace.failureLog,
+      projects: () => projects,
+      log,
+      onFailure: metrics.jobFailed,
+    })
 
     const { prefix, onFatal } = options
     const folder = queueFolder(config.databaseUrl)
     const named = prefix === undefined ? {} : { prefix }
-    const backend = await openBackend(config.queueUrl, { folder, log, onFatal, ...named })
+    const backend = await openBackend(config.queueUrl, { folder, log, onFatal, onError: metrics.queueFailed, ...named })
     opened.push(backend.close)
     const queues = openQueues(backend)
     const { announce, announceHints, announceLanes } = announcerOf(queues)
 
+    const parts = (): Parts => ({ workplace, backend, failures, stopping })
+    const hearing = { failures, isQueueAway: backend.isAway }
     const keep = keeperOf(backend, queues.clock)
     const caretaker = startCaretaker({
       everyMs: caretakeEveryMs,
-      beat: () => workplace.beat(backend.kind),
+      beat: async () => {
+        await workplace.beat(backend.kind)
+        await failures.refresh()
+        await announce(worthRetrying(failures.all()))
+      },
       lead: () => workplace.lead('caretaker'),
       keepSchedules: () => keep(projects, Date.now()),
       sweep: async () => {
         await announce(overdue(projects, await workplace.lastEnds(), await workplace.allDue(), Date.now()))
         await announceHints(unheard(projects, await workplace.dueDeliveries()))
       },
-      log,
+      ...hearing,
     })
     opened.push(caretaker.stop)
-    const watch = startWatch(watchEveryMs, async () => announceLanes(await workplace.lanes.ready(projects)), log)
+    const watch = startWatch(watchEveryMs, async () => announceLanes(await workplace.lanes.ready(projects)), hearing)
     opened.push(watch.stop)
 
     const http = await openDoor(config, {
       caretaker,
       caretakeEveryMs,
-      workplace,
-      backend,
+      parts,
       queues,
       metrics,
       receiver: receiverOf({ projects: () => projects, workplace, announceHints, metrics, log }),
       log,
-      stopping,
     })
     if (http !== null) opened.push(http.close)
 
@@ -116,6 +137,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       project,
       announce,
       metrics,
+      ...hearing,
       log,
       portionMs,
       stopping: stopping.signal,
@@ -145,11 +167,25 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
 /** `concurrency`: of passes and of lanes. The rest takes moments, or waits behind them. */
 function startWork(backend: Backend, deps: JobDeps, concurrency: number, lockMs: Ms): void {
   const take = (share: number) => ({ lockDuration: lockMs, stalledInterval: lockMs / 2, concurrency: Math.ceil(share) })
-  backend.worker<Tick>('clock', (job) => workTick(job, deps), take(4))
-  backend.worker<Hint>(hintQueue, (job) => workHint(job, deps), take(concurrency / 4))
-  backend.worker<LaneJob>(laneQueue, (job) => workLaneJob(job, deps), take(concurrency))
-  backend.worker<Pass>('passes', (job) => workPass('passes', job, deps), take(concurrency))
-  backend.worker<Pass>('backfill', (job) => workPass('backfill', job, deps), take(concurrency / 2))
+  const start = (
+    queue: Parameters<typeof caught>[0],
+    work: (job: RunningJob<unknown>) => Promise<Verdict>,
+    share: number,
+  ) => backend.worker<unknown>(queue, caught(queue, work, deps), take(share))
+  start('clock', (job) => workTick(job, deps), 4)
+  start(hintQueue, (job) => workHint(job, deps), concurrency / 4)
+  start(laneQueue, (job) => workLaneJob(job, deps), concurrency)
+  start('passes', (job) => workPass('passes', job, deps), concurrency)
+  start('backfill', (job) => workPass('backfill', job, deps), concurrency / 2)
+}
+
+/** Passes that the warehouse has failed: it may be back, and their schedule may be a night away. */
+function worthRetrying(failing: readonly FailingJob[]): Announced[] {
+  return failing.flatMap(({ about, failure, byWarehouse }): Announced[] => {
+    const [, mode] = failure.subject.split('/')
+    const pass = byWarehouse ? readPass({ project: about.project?.name, stream: about.stream, mode }) : null
+    return pass === null ? [] : [{ queue: 'passes', pass }]
+  })
 }
 
 /** How soon a write-back is seen. */
@@ -161,13 +197,11 @@ const patienceMs: Ms = 9000
 type Door = {
   readonly caretaker: Caretaker
   readonly caretakeEveryMs: Ms
-  readonly workplace: Workplace
-  readonly backend: Backend
+  readonly parts: () => Parts
   readonly queues: Queues
   readonly metrics: Metrics
   readonly receiver: Receiver
   readonly log: Logger
-  readonly stopping: AbortController
 }
 
 async function openDoor(config: Config, door: Door): Promise<Http | null> {
@@ -178,17 +212,7 @@ async function openDoor(config: Config, door: Door): Promise<Http | null> {
   const { clock, passes, backfill, hints, writebacks } = queues
   const board = boardOf([clock, passes, backfill, hints, writebacks] as unknown as JobQueue<never>[])
   const plugins = [board, webhooksOf(receiver)]
-  return openHttp({ ...exposure, health: { alive, ready: () => readiness(door) }, metrics, plugins, log })
-}
-
-async function readiness({ workplace, backend, stopping }: Door): Promise<readonly Readiness[]> {
-  const ask = (name: string, ping: () => Promise<void>): Promise<Readiness> =>
-    ping().then(
-      () => ({ name, ok: true, why: null }),
-      (error: unknown) => ({ name, ok: false, why: error instanceof Error ? error.message : String(error) }),
-    )
-  const stays: Readiness = { name: 'worker', ok: !stopping.signal.aborted, why: 'it is stopping' }
-  return [...(await Promise.all([ask('warehouse', workplace.ping), ask('queue', backend.ping)])), stays]
+  return openHttp({ ...exposure, health: { alive, ready: () => readiness(door.parts()) }, metrics, plugins, log })
 }
 
 function trouble(event: string, error: unknown) {

@@ -284,6 +284,31 @@ export const tables = {
       synced_at: ['time?', 'when it last came to its end without failure'],
       skipped: ['text?', 'the scope without which the last pass left it out'],
       failed: ['text?', 'what kept the last pass from its end'],
+      failed_since: ['time?', 'when the first of the passes in a row failed that failed; null = the last one did not'],
+    },
+  },
+  sync_failures: {
+    note: 'What fails in the workers just now. A row goes when the same job has succeeded.',
+    key: ['project_id', 'job', 'subject'],
+    columns: {
+      project_id: ['key', 'the project; empty where it is about all of them'],
+      job: ['key', 'pass, writebacks, webhooks, schedule, housekeeping, maintenance or outbox_poll'],
+      subject: ['key', 'the stream and the mode of a pass, the lane of write-backs, the schedule; else empty'],
+      since: ['time', 'when it first failed'],
+      last_at: ['time', 'when it last failed'],
+      failures: ['integer', 'how often it has failed since'],
+      reason: ['text', 'why it failed the last time'],
+    },
+  },
+  sync_requests: {
+    note: 'The latest requests of what is no run: pushes, dry runs of imports, write-backs and webhooks of workers.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...project,
+      id: ['key', 'UUID'],
+      purpose: ['text', 'push, dry_run, writebacks or webhooks'],
+      beat_at: ['integer', 'last sign of life, in milliseconds since 1970'],
+      request_log: ['json', 'moments of the last ten minutes, and the requests sent until then'],
     },
   },
   sync_projects: {

@@ -8,7 +8,7 @@ import type { BackendKind, Link, LinkOptions } from './link.ts'
 import { openPostgres } from './postgres.ts'
 import { openRedis } from './redis.ts'
 import { type JobQueue, keepSchedule, type Schedule } from './schedule.ts'
-import { watchErrors } from './trouble.ts'
+import { isStoreAway, watchErrors } from './trouble.ts'
 
 export type JobWorker<D> = Worker<D, void, string, IQueueBackend, JobProgress, BackendKind>
 export type RunningJob<D> = Job<D, void, string>
@@ -29,11 +29,14 @@ export type Backend = {
   readonly keepSchedules: <D>(queue: JobQueue<D>, schedules: readonly Schedule<D>[]) => Promise<void>
   /** Rejects within seconds when the store does not answer. */
   readonly ping: () => Promise<void>
+  /** True: it means that the store is away. Then the log has been told of that, and need not be told of what it led to. */
+  readonly isAway: (error: unknown) => boolean
   /** Waits for active jobs, without a limit. If the store is away then, timers of BullMQ may outlive it for a minute. */
   readonly close: () => Promise<void>
 }
 
-export type BackendOptions = Pick<LinkOptions, 'folder' | 'log'> & Partial<LinkOptions>
+export type BackendOptions = Pick<LinkOptions, 'folder' | 'log'> &
+  Partial<LinkOptions> & { readonly onError?: () => void }
 
 const defaults = { prefix: 'deskmirror', patienceMs: 30_000, answerMs: 15_000, onFatal: () => {} }
 
@@ -41,7 +44,7 @@ const defaults = { prefix: 'deskmirror', patienceMs: 30_000, answerMs: 15_000, o
 export async function openBackend(queueUrl: string, options: BackendOptions): Promise<Backend> {
   const link = await open(queueUrl, { ...defaults, ...options })
   for (const warning of link.warnings) options.log.warn({ event: 'queue.warned', backend: link.kind, why: warning })
-  return backendOver(link, options.log)
+  return backendOver(link, options.log, options.onError ?? noop)
 }
 
 function open(queueUrl: string, options: LinkOptions): Promise<Link> {
@@ -68,12 +71,12 @@ const closeMs = 3_000
 
 const noop = () => {}
 
-function backendOver(link: Link, log: Logger): Backend {
+function backendOver(link: Link, log: Logger, count: () => void): Backend {
   const queues: { close: () => Promise<void> }[] = []
   const workers: { close: () => Promise<void> }[] = []
   const active = new Set<Promise<void>>()
   const place = { connection: link.kind, ...(link.prefix === null ? {} : { prefix: link.prefix }) }
-  const onError = watchErrors(log, link.kind)
+  const { onError, stop } = watchErrors({ log, backend: link.kind, ping: link.ping, count })
 
   const queue = <D>(name: string): JobQueue<D> => {
     const options = { ...place, defaultJobOptions }
@@ -110,6 +113,7 @@ function backendOver(link: Link, log: Logger): Backend {
   }
 
   const close = async () => {
+    stop()
     const closed = Promise.allSettled(workers.map((it) => it.close()))
     while (active.size > 0) await Promise.race(active)
     const inOrder = closed.then(() => Promise.allSettled(queues.map((it) => it.close())))
@@ -120,5 +124,11 @@ function backendOver(link: Link, log: Logger): Backend {
     link.alone(async () => {
       for (const schedule of schedules) await keepSchedule(of, schedule, Date.now())
     })
-  return { kind: link.kind, warnings: link.warnings, queue, worker, keepSchedules, ping: link.ping, close }
+  const hear = (error: unknown) => {
+    const away = isStoreAway(error)
+    if (away && error instanceof Error) onError(error)
+    return away
+  }
+  const { kind, warnings, ping } = link
+  return { kind, warnings, queue, worker, keepSchedules, ping, isAway: hear, close }
 }

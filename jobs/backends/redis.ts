@@ -13,7 +13,7 @@ const common = {
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions
 
-export async function openRedis(url: string, { prefix, patienceMs, answerMs, log }: LinkOptions): Promise<Link> {
+export async function openRedis(url: string, { prefix, patienceMs, answerMs }: LinkOptions): Promise<Link> {
   const hint = 'check user, password and database in DESKMIRROR_QUEUE_URL'
   const server = await patiently(
     url,
@@ -25,9 +25,8 @@ export async function openRedis(url: string, { prefix, patienceMs, answerMs, log
   const adding = new Redis(url, { ...common, commandTimeout: answerMs, maxRetriesPerRequest: 20 })
   const running = new Redis(url, { ...common, maxRetriesPerRequest: null })
   const blocking = trackDuplicates(running)
-  const back = (name: string) => () => log.debug({ event: 'queue.connected', backend: 'redis', connection: name })
   // BullMQ hands errors on to those who listen there; here they are said again by every connection.
-  for (const [name, client] of Object.entries({ adding, running })) client.on('error', () => {}).on('ready', back(name))
+  for (const client of [adding, running]) client.on('error', () => {})
   await Promise.all([adding.connect(), running.connect()])
   return {
     kind: 'redis',

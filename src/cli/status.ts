@@ -1,13 +1,14 @@
 /** `deskmirror status`: how fresh and how complete the mirror is. Asks the warehouse only. */
 import { Command } from 'commander'
 import { describe } from '../core/failure.ts'
+import type { JobKind } from '../core/job-failure.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { EpochMs } from '../core/time.ts'
 import { type Typed, typedIn } from '../core/typed.ts'
 import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
 import { jsonOption, projectOption } from './options.ts'
 import { heldLines, namelessLines } from './push.ts'
-import { ago, count, duration, plural } from './readable.ts'
+import { ago, count, duration, plural, printable } from './readable.ts'
 import { reasonLines } from './reasons.ts'
 import type { Shell } from './shell.ts'
 import { gapLines } from './sync.ts'
@@ -68,7 +69,7 @@ export function showStatus(report: Status, { verbose, now, typed, alone }: Showi
     count(it.due),
     it.newest ?? '–',
     ago(it.syncedAt, now),
-    stateOf(it),
+    stateOf(it, now),
   ])
   return [
     ...aligned([
@@ -82,13 +83,15 @@ export function showStatus(report: Status, { verbose, now, typed, alone }: Showi
     ]),
     ...aligned([header, ...rows]),
     ...reasonLines(report.streams.filter((it) => it.failed !== stopped)),
+    ...failureLines(report, now),
     ...(report.gaps.length === 0 ? ['no gaps'] : gapLines(report.gaps)),
     ...learned(report, verbose),
   ]
 }
 
-function stateOf({ failed, skipped }: StatusReport['streams'][number]): string {
-  if (failed !== null) return failed === stopped ? 'stopped' : 'failed'
+function stateOf({ failed, failedSince, skipped }: StatusReport['streams'][number], now: EpochMs): string {
+  if (failed === stopped) return 'stopped'
+  if (failed !== null) return failedSince === null ? 'failed' : `failing for ${forHowLong(failedSince, now)}`
   return skipped === null ? '' : 'skipped'
 }
 
@@ -105,8 +108,46 @@ function runningRow({ running }: StatusReport, now: EpochMs): string[][] {
 function workerRows({ workers }: StatusReport, now: EpochMs): string[][] {
   return workers.map((it, n) => [
     n === 0 ? (workers.length === 1 ? 'worker' : 'workers') : '',
-    `${it.holder}, queue ${it.queue}, since ${ago(it.since, now)}`,
+    `${it.holder}, queue ${it.queue}, since ${ago(it.since, now)}${silence(it.heardAt, now)}`,
   ])
+}
+
+/** A worker gives a sign of life every half minute. One that lives and gives none cannot write it. */
+const silentMs = 3 * 60_000
+
+function silence(heardAt: string, now: EpochMs): string {
+  if (now - Date.parse(heardAt) < silentMs) return ''
+  return `; it has not written to the warehouse for ${forHowLong(heardAt, now)}: its log says why`
+}
+
+const jobNames: Readonly<Record<JobKind, string>> = {
+  pass: 'pass',
+  writebacks: 'write-backs',
+  webhooks: 'webhooks',
+  schedule: 'schedule',
+  housekeeping: 'housekeeping',
+  maintenance: 'maintenance of schedules and overdue work',
+  outbox_poll: 'search for write-backs that can be sent',
+}
+
+/** More than a person reads is in the table `sync_failures`. */
+const mostFailures = 10
+
+/** What else fails in the workers; streams have a line of their own. */
+function failureLines({ failures }: StatusReport, now: EpochMs): string[] {
+  const others = failures.filter(({ job }) => job !== 'pass')
+  const lines = others.slice(0, mostFailures).map(({ job, subject, since, failures: times, reason }) => {
+    const what = subject === '' ? jobNames[job] : `${jobNames[job]} ${subject}`
+    return printable(
+      `failing for ${forHowLong(since, now)}: ${what} (${times === 1 ? 'once' : `${times} times`}): ${reason}`,
+    )
+  })
+  const more = others.length - lines.length
+  return more > 0 ? [...lines, `… and ${more} more: select * from sync_failures`] : lines
+}
+
+function forHowLong(since: string, now: EpochMs): string {
+  return duration(Math.max(0, now - Date.parse(since)))
 }
 
 function pausedRow({ paused }: StatusReport, now: EpochMs): string[][] {

@@ -1,4 +1,5 @@
 /** What the commands answer: the shapes behind `--json`, and behind the lines for people. Times are RFC 3339 text. */
+import type { JobKind } from './job-failure.ts'
 import type { RunMode, RunOutcome, StreamReport } from './mirror.ts'
 import type { StatusCounts } from './outbox/state.ts'
 import type { StreamName } from './row.ts'
@@ -26,6 +27,17 @@ export type GapReport = {
   readonly to: string | null
   readonly reason: string
   readonly foundAt: string
+}
+
+/** A job of the workers that fails, and has not succeeded since. */
+export type FailureReport = {
+  readonly job: JobKind
+  /** The stream and the mode of a pass, the lane of write-backs, the schedule; else empty. */
+  readonly subject: string
+  readonly since: string
+  readonly lastAt: string
+  readonly failures: number
+  readonly reason: string
 }
 
 /** Where a running sync is, sent about as often as a page is stored. */
@@ -68,7 +80,11 @@ export type StatusReport = {
     readonly due: number
     readonly skipped: string | null
     readonly failed: string | null
+    /** When the first of the failures in a row was; null = it does not fail. */
+    readonly failedSince: string | null
   }[]
+  /** What else fails in the workers: of this project, and of all together. */
+  readonly failures: readonly FailureReport[]
   readonly lastRun: {
     readonly id: string
     readonly mode: RunMode
@@ -79,8 +95,13 @@ export type StatusReport = {
   } | null
   /** Who syncs right now, if anybody does. */
   readonly running: { readonly holder: string; readonly since: string } | null
-  /** The workers that live. `queue`: redis, postgres or embedded. */
-  readonly workers: readonly { readonly holder: string; readonly queue: string; readonly since: string }[]
+  /** The workers that live. `queue`: redis, postgres or embedded. `heardAt`: the last sign of life that it could write. */
+  readonly workers: readonly {
+    readonly holder: string
+    readonly queue: string
+    readonly since: string
+    readonly heardAt: string
+  }[]
   /** The worker asks nothing for this project until then: the service denied its key. */
   readonly paused: { readonly until: string; readonly why: string } | null
   readonly gaps: readonly GapReport[]
@@ -95,7 +116,7 @@ export type StatusReport = {
     readonly evidence: string
     readonly learnedAt: string
   }[]
-  /** Requests of runs in the last window, and how long the due work takes at the configured rate. */
+  /** Requests of runs, pushes, dry runs and workers in the last window, and how long the due work takes at the configured rate. */
   readonly budget: {
     readonly usedInWindow: number
     readonly limit: number

@@ -1,4 +1,5 @@
 /** How the mirror of one project stands, in numbers: what is measured again and again while the worker runs. */
+import { type FailingJob, streamOf } from './job-failure.ts'
 import type { BudgetView } from './report.ts'
 import type { StreamName } from './row.ts'
 import type { Ms } from './time.ts'
@@ -27,4 +28,14 @@ export type StreamVitals = {
   readonly failed: boolean
   /** Not read, as the key lacks its scope. */
   readonly skipped: boolean
+}
+
+/** A pass that threw did not live to note that its stream failed. */
+export function withFailing(all: readonly Vitals[], failing: readonly FailingJob[]): Vitals[] {
+  const fails = (project: string, stream: StreamName) =>
+    failing.some(({ about, failure }) => about.project?.name === project && streamOf(failure) === stream)
+  return all.map((vitals) => ({
+    ...vitals,
+    streams: vitals.streams.map((it) => (fails(vitals.project, it.stream) ? { ...it, failed: true } : it)),
+  }))
 }

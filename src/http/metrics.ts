@@ -1,6 +1,7 @@
 /** What the worker measures, in the text format of Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Failure } from '../core/failure.ts'
+import type { FailingJob, JobSubject } from '../core/job-failure.ts'
 import type { Lane } from '../core/lane.ts'
 import type { RunMode, RunOutcome } from '../core/mirror.ts'
 import type { Status } from '../core/outbox/state.ts'
@@ -9,7 +10,9 @@ import type { EpochMs, Ms } from '../core/time.ts'
 import type { Vitals } from '../core/vitals.ts'
 import type { Logger } from '../log.ts'
 import { remembered, within } from './remembered.ts'
+import type { Readiness } from './server.ts'
 import { createVitalGauges } from './vital-gauges.ts'
+import { createWorkerGauges } from './worker-gauges.ts'
 
 /** How a pass or a request went is counted as it ends; how the mirror stands is read when somebody asks. */
 export type Metrics = {
@@ -26,6 +29,10 @@ export type Metrics = {
   readonly settled: (writeback: { project: string; status: Status }) => void
   /** A job ended with this verdict. */
   readonly worked: (job: { queue: string; verdict: string }) => void
+  /** A job failed. */
+  readonly jobFailed: (about: JobSubject) => void
+  /** The queue's store gave an error. */
+  readonly queueFailed: () => void
 }
 
 export type Requested = {
@@ -36,6 +43,10 @@ export type Requested = {
 
 export type MetricsOptions = {
   readonly vitals: () => Promise<readonly Vitals[]>
+  /** The jobs that fail just now. */
+  readonly failing?: () => readonly FailingJob[]
+  /** What the worker cannot do without, and whether it is there. */
+  readonly ready?: () => Promise<readonly Readiness[]>
   /** Hears why the vitals could not be read. */
   readonly log: Logger
   readonly now?: () => EpochMs
@@ -45,7 +56,8 @@ const keepMs: Ms = 10_000
 /** Shorter than Prometheus waits for a scrape. */
 const patienceMs: Ms = 8000
 
-export function createMetrics({ vitals, log, now = Date.now }: MetricsOptions): Metrics {
+export function createMetrics(options: MetricsOptions): Metrics {
+  const { vitals, log, now = Date.now, failing = () => [], ready = async () => [] } = options
   const registry = new Registry()
   const counter = (name: string, help: string, labelNames: readonly string[]) =>
     new Counter({ name: `deskmirror_${name}_total`, help, labelNames, registers: [registry] })
@@ -56,6 +68,8 @@ export function createMetrics({ vitals, log, now = Date.now }: MetricsOptions): 
   const settled = counter('writebacks_settled', 'Write-backs by what became of them', ['project', 'status'])
   const jobs = counter('jobs', 'Jobs by how they ended', ['queue', 'verdict'])
   const deliveries = counter('webhooks', 'Deliveries of webhooks by what became of them', ['project', 'outcome'])
+  const jobFailures = counter('job_failures', 'Jobs that failed', ['job', 'project', 'stream'])
+  const queueErrors = counter('queue_errors', "Errors of the queue's store", [])
   const passes = new Histogram({
     name: 'deskmirror_pass_duration_seconds',
     help: 'Passes over a stream, and how long they took',
@@ -69,20 +83,26 @@ export function createMetrics({ vitals, log, now = Date.now }: MetricsOptions): 
     registers: [registry],
   })
   const gauges = createVitalGauges(registry)
+  const worker = createWorkerGauges(registry)
   collectDefaultMetrics({ register: registry })
 
   const recent = remembered(vitals, keepMs, now)
+  let wasUp = true
   const refresh = async () => {
+    worker.show(failing(), await within(patienceMs, ready()).catch(() => []), now())
     try {
       const all = await within(patienceMs, recent())
       gauges.show(all)
       // A counter that begins at 1 has not risen in the eyes of `increase()`: the first 429 would go unseen.
       for (const { project } of all) throttled.inc({ project }, 0)
       up.set(1)
+      if (!wasUp) log.info({ event: 'vitals.back' })
+      wasUp = true
     } catch (error) {
       up.set(0)
       gauges.hide()
-      log.warn({ event: 'vitals.failed', why: error instanceof Error ? error.message : String(error) })
+      if (wasUp) log.warn({ event: 'vitals.failed', why: error instanceof Error ? error.message : String(error) })
+      wasUp = false
     }
   }
   return {
@@ -103,5 +123,8 @@ export function createMetrics({ vitals, log, now = Date.now }: MetricsOptions): 
     delivered: (project, outcome) => deliveries.inc({ project: project ?? '', outcome }),
     settled: ({ project, status }) => settled.inc({ project, status }),
     worked: ({ queue, verdict }) => jobs.inc({ queue, verdict }),
+    jobFailed: ({ job, project, stream }) =>
+      jobFailures.inc({ job, project: project?.name ?? '', stream: stream ?? '' }),
+    queueFailed: () => queueErrors.inc(),
   }
 }

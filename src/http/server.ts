@@ -81,10 +81,15 @@ function addHealth(app: FastifyInstance, { health, log }: HttpOptions): void {
     const alive = health.alive()
     return reply.code(alive ? 200 : 503).send({ alive })
   })
+  let said = ''
   app.get('/readyz', async (_, reply) => {
     const missing = (await readiness().catch(unknown)).filter(({ ok }) => !ok)
-    if (missing.length > 0)
+    const names = missing.map(({ name }) => name).join()
+    // Whoever asks does so every few seconds: only a change is news.
+    if (names !== said && names === '') log.info({ event: 'http.ready' })
+    else if (names !== said)
       log.warn({ event: 'http.unready', missing: missing.map(({ name, why }) => ({ name, why })) })
+    said = names
     return reply
       .code(missing.length === 0 ? 200 : 503)
       .send({ ready: missing.length === 0, missing: missing.map(({ name }) => name) })

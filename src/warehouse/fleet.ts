@@ -130,11 +130,20 @@ async function noteEnd(db: Db, project: string, streams: readonly StreamName[], 
   const at = rfc3339(Math.floor(now / 1000))
   await db
     .insertInto('sync_streams')
-    .values(streams.map((stream) => ({ project_id: project, stream, synced_at: at, skipped: null, failed: null })))
+    .values(
+      streams.map((stream) => ({
+        project_id: project,
+        stream,
+        synced_at: at,
+        skipped: null,
+        failed: null,
+        failed_since: null,
+      })),
+    )
     .onConflict((conflict) =>
       conflict
         .columns(['project_id', 'stream'])
-        .doUpdateSet({ synced_at: at, failed: null })
+        .doUpdateSet({ synced_at: at, failed: null, failed_since: null })
         .where('sync_streams.skipped', 'is', null),
     )
     .execute()
@@ -204,7 +213,12 @@ async function beatWorker(db: Db, id: string, queue: string, now: EpochMs): Prom
 export async function liveWorkers(db: Db, now: EpochMs) {
   const rows = await db.selectFrom('sync_workers').selectAll().orderBy('since').execute()
   const alive = rows.filter((row) => isAlive(row, thisProcess()) ?? now - row.beat_at < 2 * silenceMs)
-  return alive.map((row) => ({ holder: nameOf(row), queue: row.queue, since: row.since }))
+  return alive.map((row) => ({
+    holder: nameOf(row),
+    queue: row.queue,
+    since: row.since,
+    heardAt: rfc3339(Math.floor(row.beat_at / 1000)),
+  }))
 }
 
 /** What befell the project: whether it rests, and when the record of its budget was last lost. */

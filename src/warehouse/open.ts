@@ -20,11 +20,13 @@ import { sqliteSessions } from './database/sqlite.ts'
 import { laterTrouble, openTrouble } from './database/trouble.ts'
 import { UnusedWarehouse } from './database/unused.ts'
 import { type Deliveries, deliveriesOf } from './deliveries.ts'
+import { type FailureLog, failureLogOf } from './failures.ts'
 import { type Fleet, fleetOf } from './fleet.ts'
 import { type Lock, takeLock } from './mirror/lock.ts'
 import { createMirror, type MirrorOptions, type Reader } from './mirror/mirror.ts'
 import { queueDeskOf } from './outbox/desk.ts'
 import { outboxOf } from './outbox/outbox.ts'
+import { noteRequests, type RequestNote } from './requests.ts'
 import { readStatus } from './status.ts'
 
 export type Warehouse = {
@@ -44,6 +46,10 @@ export type Warehouse = {
   readonly keyUse: (name: string) => KeyUse
   /** What workers tell each other. */
   readonly fleet: Fleet
+  /** What fails in the workers. */
+  readonly failures: FailureLog
+  /** Notes how many requests a use of the service has sent that is no run. */
+  readonly noteRequests: (note: RequestNote, requests: number, now: number) => Promise<void>
   /** What webhooks brought. */
   readonly deliveries: Deliveries
   /** One statement of SQL for a person to see; rows as they come. */
@@ -116,6 +122,8 @@ function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Wareho
     budgetCell: budgets.cell,
     keyUse: budgets.use,
     fleet: fleetOf(db),
+    failures: failureLogOf(db),
+    noteRequests: (note, requests, now) => noteRequests(db, note, requests, now),
     deliveries: deliveriesOf(db, sessions.kind),
     query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
     close: async () => {

@@ -1,15 +1,20 @@
 /** How the mirror of a project stands, read from the warehouse alone. */
 import { type RawBuilder, sql } from 'kysely'
 import type { Rate } from '../core/budget/rate.ts'
+import { type JobFailure, streamOf } from '../core/job-failure.ts'
 import { childStreams } from '../core/mirror.ts'
-import type { GapReport, StatusReport } from '../core/report.ts'
+import type { FailureReport, GapReport, StatusReport } from '../core/report.ts'
 import { type StreamName, streamNames } from '../core/row.ts'
+import { rfc3339 } from '../core/time.ts'
 import type { Db } from './database/session.ts'
+import { WarehouseError } from './database/trouble.ts'
+import { allFailures } from './failures.ts'
 import { countNameless, liveWorkers, troubleOf } from './fleet.ts'
 import { dueClasses } from './mirror/children.ts'
 import { lockHolder } from './mirror/lock.ts'
 import { recentRequests } from './mirror/runs.ts'
 import { tableOf } from './mirror/stream-tables.ts'
+import { countRequests } from './requests.ts'
 
 /** Where a stream's rows say what moment they speak of; null = nowhere but in undocumented fields. */
 const momentOf: Readonly<Record<StreamName, string | null>> = {
@@ -34,19 +39,23 @@ export async function readStatus(
   rate: Rate,
   selected: readonly StreamName[] = streamNames,
 ): Promise<StatusReport> {
-  const standing = await readStreams(db, project)
+  const failures = await allFailures(db, project)
+  const standing = await readStreams(db, project, failures)
   const streams = []
   for (const stream of streamNames) {
-    const counted = await countRows(db, project, stream)
+    const { unreadable, ...counted } = await countRows(db, project, stream).catch(cannotRead)
     const due = selected.includes(stream) ? await countAllDue(db, project, stream, now) : 0
-    streams.push({ stream, ...counted, ...standing(stream), due })
+    const stands = standing(stream)
+    streams.push({ stream, ...counted, ...stands, failed: stands.failed ?? unreadable, due })
   }
   const due = streams.reduce((total, { due }) => total + due, 0)
   const used = await recentRequests({ db, project }, rate.windowMs, now)
+  const others = await countRequests(db, project, rate.windowMs, now)
   const { paused, lost } = await troubleOf(db, project, now)
   return {
     project,
     streams,
+    failures: failures.map(toReport),
     lastRun: await readLastRun(db, project),
     running: await lockHolder(db, project, now),
     workers: await liveWorkers(db, now),
@@ -57,7 +66,7 @@ export async function readStatus(
     heldLanes: await countHeldLanes(db, project),
     behaviours: await readBehaviours(db, project),
     budget: {
-      usedInWindow: used.count,
+      usedInWindow: used.count + others,
       limit: rate.requests,
       windowMs: rate.windowMs,
       forecastMs: Math.ceil((due * rate.windowMs) / rate.requests),
@@ -78,7 +87,15 @@ async function countRows(db: Db, project: string, stream: StreamName) {
   const { rows } = await sql<{ total: number; deleted: number; newest: string | null }>`
     select ${count(sql``)} as total, ${gone} as deleted, ${newest} as newest`.execute(db)
   const { total = 0, deleted = 0, newest: at = null } = rows[0] ?? {}
-  return { rows: total - deleted, deleted, newest: at }
+  return { rows: total - deleted, deleted, newest: at, unreadable: null }
+}
+
+/** A table that is gone, or that may not be read, is no reason to say nothing of the others. */
+function cannotRead(error: unknown) {
+  if (error instanceof WarehouseError && error.kind === 'unusable') {
+    return { rows: 0, deleted: 0, newest: null, unreadable: error.message }
+  }
+  throw error
 }
 
 async function countAllDue(db: Db, project: string, stream: StreamName, now: number): Promise<number> {
@@ -91,16 +108,25 @@ async function countAllDue(db: Db, project: string, stream: StreamName, now: num
 }
 
 /** When each stream last came to its end, and what kept it from it the last time. */
-async function readStreams(db: Db, project: string) {
+async function readStreams(db: Db, project: string, failures: readonly JobFailure[]) {
   const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
   return (stream: StreamName) => {
     const {
       synced_at: syncedAt = null,
       skipped = null,
       failed = null,
+      failed_since: failedSince = null,
     } = rows.find((row) => row.stream === stream) ?? {}
-    return { syncedAt, skipped, failed }
+    // What a worker's pass threw is noted apart: its run did not live to say so itself.
+    const broken = failures.find((failure) => streamOf(failure) === stream)
+    if (broken === undefined) return { syncedAt, skipped, failed, failedSince }
+    return { syncedAt, skipped, failed: failed ?? broken.reason, failedSince: toReport(broken).since }
   }
+}
+
+function toReport({ job, subject, since, lastAt, failures, reason }: JobFailure): FailureReport {
+  const at = (ms: number) => rfc3339(Math.floor(ms / 1000))
+  return { job, subject, since: at(since), lastAt: at(lastAt), failures, reason }
 }
 
 async function readLastRun(db: Db, project: string): Promise<StatusReport['lastRun']> {

@@ -212,8 +212,10 @@ describe('status', () => {
         due: 14,
         skipped: null,
         failed: null,
+        failedSince: null,
       },
     ],
+    failures: [],
     lastRun: {
       id: 'r',
       mode: 'reconcile',
@@ -261,14 +263,19 @@ describe('status', () => {
   test('shows who works, a project that rests, and that the record of the budget was lost last night', async () => {
     const troubled: StatusReport = {
       ...report,
-      workers: ['desk-1', 'desk-2'].map((holder) => ({ holder, queue: 'redis', since: '2026-06-01T11:00:00Z' })),
+      workers: ['desk-1', 'desk-2'].map((holder) => ({
+        holder,
+        queue: 'redis',
+        since: '2026-06-01T11:00:00Z',
+        heardAt: holder === 'desk-1' ? '2026-06-01T11:59:40Z' : '2026-06-01T11:50:00Z',
+      })),
       paused: { until: '2026-06-01T12:10:00Z', why: '401 api_key_invalid' },
       budget: { ...report.budget, lost: { at: '2026-06-01T09:00:00Z', why: 'its record is gone' } },
     }
     const { out } = await runCommand(statusCommand, ['--project', 'shop'], { statusOf: async () => troubled }, { now })
     for (const line of [
-      'workers       desk-1, queue redis, since 1 h ago',
-      '              desk-2, queue redis, since 1 h ago',
+      'workers       desk-1, queue redis, since 1 h ago\n',
+      '              desk-2, queue redis, since 1 h ago; it has not written to the warehouse for 10 min: its log says why\n',
       'paused        the service denies the key; tried again in 10 min, or at once with another key: 401 api_key_invalid',
       '              nothing was sent for a while, 3 h ago: its record is gone',
     ]) {
@@ -276,6 +283,22 @@ describe('status', () => {
     }
     const later = { now: now + 25 * 3_600_000 }
     expect((await runCommand(statusCommand, [], { statusOf: async () => troubled }, later)).out).not.toContain('record')
+  })
+  test('shows what fails in the workers, since when and why', async () => {
+    const since = '2026-06-01T11:48:00Z'
+    const [messages] = report.streams
+    const failing: StatusReport = {
+      ...report,
+      streams: [{ ...messages!, failed: 'its disk is full', failedSince: since }],
+      failures: [
+        { job: 'pass', subject: 'messages/incremental', since, lastAt: since, failures: 3, reason: 'its disk is full' },
+        { job: 'writebacks', subject: 'visitor/1', since, lastAt: since, failures: 40, reason: 'x is not a function' },
+      ],
+    }
+    const { out } = await runCommand(statusCommand, [], { statusOf: async () => failing }, { now })
+    expect(out).toMatch(/^messages .* failing for 12 min$/m)
+    expect(out).toContain('failed: messages: its disk is full\n')
+    expect(out).toContain('failing for 12 min: write-backs visitor/1 (40 times): x is not a function\n')
   })
   test('says in a line that writing is switched off, and so does check', async () => {
     const readOnly = { DESKMIRROR_READ_ONLY: '1' }

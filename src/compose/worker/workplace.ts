@@ -6,6 +6,7 @@ import { type ChildStream, childStreams } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Vitals } from '../../core/vitals.ts'
+import type { FailureLog } from '../../warehouse/failures.ts'
 import { openWarehouse } from '../../warehouse/open.ts'
 import { openBudgets } from '../budgets.ts'
 import { type HintsAsk, type HintsEnd, type Stored, storeDelivery, takeDeliveries } from './deliveries.ts'
@@ -31,6 +32,8 @@ export type Workplace = {
   /** When each stream last came to its end, by the project's id. */
   readonly lastEnds: () => Promise<ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>>
   readonly vitals: (projects: readonly ProjectConfig[]) => Promise<readonly Vitals[]>
+  /** Where it is noted what fails. */
+  readonly failureLog: FailureLog
   readonly lead: Roles['lead']
   /** A sign of life, for `status`. `queue`: redis, postgres or embedded. */
   readonly beat: (queue: string) => Promise<void>
@@ -77,6 +80,7 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
       return new Map([...(await fleet.ends())].map(([project, of]) => [project, moments(of)]))
     },
     vitals: (projects) => vitalsOf(means, projects),
+    failureLog: warehouse.failures,
     lead: roles.lead,
     beat: (queue) => fleet.beatWorker(id, queue, Date.now()),
     keepHouse: async () => ({

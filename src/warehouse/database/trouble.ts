@@ -15,16 +15,70 @@ export function openTrouble(place: Place, error: unknown): UserError {
   return new UserError({ what, ...(advice ?? { ...unexpected, why: `${unexpected.why} (${code})` }) })
 }
 
-/** Likewise for what goes wrong later on, through no fault of ours; undefined for anything else. */
-export function laterTrouble(place: Place, error: unknown): UserError | undefined {
-  const code = codeOf(error)
-  const advice = lost.test(code)
-    ? place.kind === 'sqlite'
-      ? sqliteAdvice(place.path, code)
-      : postgresAdvice(code)
-    : undefined
-  return advice && new UserError({ what: `cannot use the warehouse ${nameOfPlace(place)}`, ...advice })
+/**
+ * The warehouse cannot be used just now. `away`: it does not answer, and whatever it answers next shows that it is back.
+ * `unusable`: it answers, but does not do what was asked (a full disk, a table that is gone): only the same thing done
+ * shows that it can be used again.
+ */
+export class WarehouseError extends UserError {
+  readonly kind: 'away' | 'unusable'
+  constructor(texts: ConstructorParameters<typeof UserError>[0], kind: WarehouseError['kind']) {
+    super(texts)
+    this.name = 'WarehouseError'
+    this.kind = kind
+  }
 }
+
+/** Likewise for what goes wrong later on, through no fault of ours; undefined for anything else. */
+export function laterTrouble(place: Place, error: unknown): WarehouseError | undefined {
+  const code = laterCodeOf(error)
+  if (!lost.test(code) && !unusable.test(code)) return undefined
+  const advice = missing.test(code)
+    ? { ...tableMissing, why: `${tableMissing.why} (${code})` }
+    : place.kind === 'sqlite'
+      ? sqliteAdvice(place.path, code)
+      : (laterPostgres.find(([pattern]) => pattern.test(code))?.[1] ?? postgresAdvice(code))
+  const what = `cannot use the warehouse ${nameOfPlace(place)}`
+  return advice && new WarehouseError({ what, ...advice }, unusable.test(code) ? 'unusable' : 'away')
+}
+
+/** SQLite has no code of its own for a table that is not there. */
+function laterCodeOf(error: unknown): string {
+  const code = codeOf(error)
+  const isMissing = code === 'SQLITE_ERROR' && error instanceof Error && /^no such table/.test(error.message)
+  return isMissing ? 'no such table' : code
+}
+
+const missing = /^(42P01|no such table)/
+
+/** It answers, and refuses. 42501: a right that was taken away; 25006: read-only; 53100: the disk is full. */
+const unusable = /^(42P01|no such table|42501|25006|53100|SQLITE_(FULL|IOERR|CORRUPT|READONLY|NOTADB))/
+
+const tableMissing: Advice = {
+  why: 'one of its tables is not there any more',
+  next: 'restore the warehouse from a backup, or move it away and sync anew',
+  exitCode: 2,
+}
+
+const laterPostgres: readonly (readonly [RegExp, Advice])[] = [
+  [
+    /^42501/,
+    {
+      why: 'the user may not read or write one of its tables',
+      next: 'grant it, or let the user own the tables: alter table NAME owner to USER',
+      exitCode: 2,
+    },
+  ],
+  [
+    /^25006/,
+    {
+      why: 'the server is read-only: a standby, or one that ran out of room',
+      next: 'name the primary server in DESKMIRROR_DATABASE_URL, or let the server write again',
+      exitCode: 1,
+    },
+  ],
+  [/^53100/, { why: 'its disk is full', next: 'make room on the disk of the server', exitCode: 1 }],
+]
 
 /** The disk, the connection, the server: not a statement. */
 const lost = /^SQLITE_(FULL|IOERR|CORRUPT|READONLY|BUSY|NOTADB)|^(57P|08|53)|^E[A-Z]{4,}$|Connection terminated/

@@ -31,7 +31,29 @@ export async function takeLock(
   now: number,
   own: ProcessIdentity = thisProcess(),
 ): Promise<Lock> {
-  return db.transaction().execute(async (trx) => {
+  const token = randomUUID()
+  // Before it is seen by others of this process.
+  held.add(token)
+  let taken = false
+  try {
+    const lock = await takeAs(token, db, kind, project, streams, now, own)
+    taken = lock.held
+    return lock
+  } finally {
+    if (!taken) held.delete(token)
+  }
+}
+
+function takeAs(
+  token: string,
+  db: Db,
+  kind: DatabaseKind,
+  project: string,
+  streams: readonly string[],
+  now: number,
+  own: ProcessIdentity,
+): Promise<Lock> {
+  return db.transaction().execute(async (trx): Promise<Lock> => {
     if (kind === 'postgres')
       await sql`select pg_advisory_xact_lock(hashtext(${`deskmirror.lock ${project}`}))`.execute(trx)
     const rows = await trx
@@ -42,7 +64,6 @@ export async function takeLock(
       .execute()
     const other = rows.find((row) => isHeld(row, own, now))
     if (other !== undefined) return { held: false, stream: other.stream, holder: nameOf(other), since: other.since }
-    const token = randomUUID()
     const mine = { token, ...own, since: rfc3339(Math.floor(now / 1000)), beat_at: now }
     await trx
       .insertInto('sync_locks')
@@ -54,9 +75,20 @@ export async function takeLock(
   })
 }
 
-function isHeld(row: ProcessIdentity & { beat_at: number }, own: ProcessIdentity, now: number): boolean {
+/**
+ * The holdings of this process. One that it could not give back, as the disk was full just then, is nobody's: the process
+ * lives, and would hold it for ever.
+ */
+const held = new Set<string>()
+
+function isHeld(row: ProcessIdentity & { token: string; beat_at: number }, own: ProcessIdentity, now: number): boolean {
+  if (isSame(row, own) && !held.has(row.token)) return false
   // A beat from the future is a clock that was put back: better to wait for a person than to sync twice.
   return isAlive(row, own) ?? now - row.beat_at < silenceMs
+}
+
+function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
+  return one.host === other.host && one.pid === other.pid && one.process === other.process
 }
 
 export function nameOf({ host, pid }: { host: string; pid: number }): string {
@@ -76,6 +108,7 @@ function holding(db: Db, project: string, token: string, streams: number) {
       return numUpdatedRows === BigInt(streams)
     },
     release: async () => {
+      held.delete(token)
       await db
         .deleteFrom('sync_locks')
         .where((eb) => eb.and(own))

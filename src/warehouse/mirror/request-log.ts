@@ -4,7 +4,7 @@
 export type Sample = readonly [at: number, requests: number]
 
 /** Rate windows are a minute; several windows may be asked about. */
-const keptMs = 10 * 60_000
+export const keptMs = 10 * 60_000
 const apartMs = 1000
 
 /** One sample a second at most, of the last ten minutes and the one before. */
@@ -21,4 +21,8 @@ export function sentSince(log: readonly Sample[], since: number): number {
   const last = log.at(-1)
   const before = log.findLast(([at]) => at <= since)
   return last === undefined ? 0 : last[1] - (before?.[1] ?? 0)
+}
+
+export function readLog(text: string | null | undefined): Sample[] {
+  return text == null ? [] : JSON.parse(text)
 }

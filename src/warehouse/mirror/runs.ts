@@ -6,7 +6,7 @@ import { rfc3339 } from '../../core/time.ts'
 import { newId } from '../database/identity.ts'
 import type { Db } from '../database/session.ts'
 import type { Context } from './context.ts'
-import { addSample, type Sample, sentSince } from './request-log.ts'
+import { addSample, readLog, sentSince } from './request-log.ts'
 
 type Own = Pick<Context, 'db' | 'project'>
 
@@ -77,10 +77,16 @@ export async function finishRun(
 async function noteStream({ db, project }: Own, { stream, skipped, failed }: StreamReport, at: string): Promise<void> {
   const ended = skipped === null && failed === null ? { synced_at: at } : {}
   const state = { skipped, failed, ...ended }
+  const since = failed === null ? null : at
   await db
     .insertInto('sync_streams')
-    .values({ project_id: project, stream, synced_at: null, ...state })
-    .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet(state))
+    .values({ project_id: project, stream, synced_at: null, ...state, failed_since: since })
+    .onConflict((conflict) =>
+      conflict.columns(['project_id', 'stream']).doUpdateSet((eb) => ({
+        ...state,
+        failed_since: failed === null ? null : eb.fn.coalesce('sync_streams.failed_since', eb.val(at)),
+      })),
+    )
     .execute()
 }
 
@@ -126,8 +132,4 @@ export async function forgetIdleRuns(db: Db, olderThan: string): Promise<number>
     .where('strings_escaped', '=', 0)
     .executeTakeFirst()
   return Number(numDeletedRows)
-}
-
-function readLog(text: string | null | undefined): Sample[] {
-  return text == null ? [] : JSON.parse(text)
 }
