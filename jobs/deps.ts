@@ -20,6 +20,8 @@ export type JobDeps = {
   readonly isQueueAway: (error: unknown) => boolean
   readonly log: Logger
   readonly portionMs: Ms
+  /** The projects, as they are configured now, whose rollups have been looked at since this worker knows them so. */
+  readonly lookedAt: WeakSet<ProjectConfig>
   /** The worker stops: the page in hand is the last one. */
   readonly stopping: AbortSignal
   /** 0 to below 1. */

@@ -42,6 +42,7 @@ async function verdictOf(
   switch (end.kind) {
     case 'done':
       await announceChildren(pass, project, deps)
+      await announceRollups(pass, project, end.changed > 0, deps)
       return { do: 'done' }
     case 'more': {
       const rest = { ...pass, mode: end.mode }
@@ -69,6 +70,18 @@ async function verdictOf(
 async function announceChildren({ stream }: Pass, project: ProjectConfig, deps: JobDeps): Promise<void> {
   if (!lists.includes(stream)) return
   await deps.announce(announced('passes', project, await deps.workplace.children(project)))
+}
+
+/** The first day of the rollups is known when the lists have been read, and moves when an earlier row or setting comes. */
+async function announceRollups(
+  { stream }: Pass,
+  project: ProjectConfig,
+  isNews: boolean,
+  deps: JobDeps,
+): Promise<void> {
+  if (stream === 'analytics' || (!isNews && deps.lookedAt.has(project))) return
+  if (await deps.workplace.rollupsBehind(project)) await deps.announce(announced('backfill', project, ['analytics']))
+  deps.lookedAt.add(project)
 }
 
 function tell({ metrics, log }: JobDeps, { project, stream, mode }: Pass, end: PassEnd, tookMs: Ms): void {

@@ -44,11 +44,11 @@ export function announced(
 export type Ends = ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>
 
 /**
- * The sweep: streams that have not come to their end for two of their periods; and children that are due, behind the
+ * The sweep: streams that have not come to their end for two of their periods, but for rollups that have to wait; and children that are due, behind the
  * others: whatever is new among them has been announced by the list that found it.
  */
 export function overdue(
-  projects: readonly Pick<ProjectConfig, 'name' | 'projectId' | 'streams' | 'schedules'>[],
+  projects: readonly Pick<ProjectConfig, 'name' | 'projectId' | 'streams' | 'schedules' | 'startDate'>[],
   ends: Ends,
   due: ReadonlyMap<string, readonly StreamName[]>,
   now: EpochMs,
@@ -58,13 +58,23 @@ export function overdue(
     const late = (['incremental', 'analytics', 'availability'] as const).flatMap((round) => {
       const period = periodOf(project.schedules[round])
       const isLate = (stream: StreamName) => period !== null && now - (own?.get(stream) ?? 0) > 2 * period
-      return streamsOf(round, project).filter(isLate)
+      return streamsOf(round, project).filter((stream) => isLate(stream) && !waits(stream, project, own))
     })
     const isRead = project.schedules.incremental.kind !== 'off'
     const waiting = isRead ? (due.get(project.projectId) ?? []) : []
     const mirrored = waiting.filter((stream) => project.streams.includes(stream))
     return [...announced('passes', project, late), ...announced('backfill', project, mirrored)]
   })
+}
+
+/** The rollups begin when it is known how far back they go: when the lists have been read once. */
+function waits(
+  stream: StreamName,
+  { streams, startDate }: Pick<ProjectConfig, 'streams' | 'startDate'>,
+  own: ReadonlyMap<StreamName, EpochMs> | undefined,
+): boolean {
+  if (stream !== 'analytics' || startDate !== null || own?.has(stream) === true) return false
+  return lists.some((list) => streams.includes(list) && own?.has(list) !== true)
 }
 
 const dayMs: Ms = 86_400_000

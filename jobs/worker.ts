@@ -140,6 +140,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       ...hearing,
       log,
       portionMs,
+      lookedAt: new WeakSet(),
       stopping: stopping.signal,
       random: Math.random,
     }

@@ -3,9 +3,10 @@ export type DatabaseKind = 'sqlite' | 'postgres'
 
 /**
  * `key`: text that takes part in a key, compared by bytes in both databases. `time`: a UTC moment; RFC 3339 text
- * (`YYYY-MM-DDThh:mm:ssZ`) in SQLite, `timestamptz` in Postgres. `json`: JSON text, `jsonb` in Postgres.
+ * (`YYYY-MM-DDThh:mm:ssZ`) in SQLite, `timestamptz` in Postgres. `date`: a calendar date, `YYYY-MM-DD`. `json`: JSON
+ * text, `jsonb` in Postgres.
  */
-export type ColumnType = 'key' | 'text' | 'integer' | 'number' | 'boolean' | 'time' | 'json'
+export type ColumnType = 'key' | 'text' | 'integer' | 'number' | 'boolean' | 'time' | 'date' | 'json'
 
 /** As a column is declared. */
 export const declared: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType, string>>>> = {
@@ -16,6 +17,7 @@ export const declared: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType,
     number: 'real',
     boolean: 'boolean',
     time: 'text',
+    date: 'text',
     json: 'text',
   },
   postgres: {
@@ -26,6 +28,7 @@ export const declared: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType,
     number: 'double precision',
     boolean: 'boolean',
     time: 'timestamptz',
+    date: 'date',
     json: 'jsonb',
   },
 }

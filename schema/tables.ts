@@ -21,6 +21,16 @@ const mirrored = {
   asked_at: ['integer', 'synced_at in milliseconds since 1970: an older copy never replaces a newer one'],
 } as const
 const vanishing = { deleted_at: ['time?', 'since when the service no longer has it; null while it exists'] } as const
+/** A day of the project's time zone. Windows of a project never overlap, and all are of one zone. */
+const dayColumns = {
+  window_from: ['time', 'start of the day'],
+  window_to: ['time', 'end of the day, which is the start of the next'],
+  day: ['date?', 'the local date; null = read by a version that did not note it, until the rollups are next read'],
+  time_zone: [
+    'text?',
+    'whose days these are (DESKMIRROR_TIME_ZONE): the same for all rows of a project; null = as day',
+  ],
+} as const
 
 export const tables = {
   conversations: {
@@ -102,22 +112,20 @@ export const tables = {
     },
   },
   analytics_rollups: {
-    note: 'The rollups of the service, one a window (a day), as they came.',
+    note: 'The rollups of the service, one a day, as they came. A past day can still change: read_at says how old each is.',
     key: ['project_id', 'window_from', 'window_to'],
     columns: {
       ...mirrored,
-      window_from: ['time', 'start of the window'],
-      window_to: ['time', 'end of the window'],
-      read_at: ['time?', 'when the service was last asked for it'],
+      ...dayColumns,
+      read_at: ['time?', 'when the service was last asked for it; what changed there since is not in it'],
     },
   },
   analytics_metrics: {
-    note: 'The numbers of the rollups, one a row.',
+    note: 'The numbers of the rollups, one a row. How old each is: read_at in analytics_rollups.',
     key: ['project_id', 'window_from', 'window_to', 'metric'],
     columns: {
       ...project,
-      window_from: ['time', 'start of the window'],
-      window_to: ['time', 'end of the window'],
+      ...dayColumns,
       metric: ['key', 'dotted path of the number within the rollup'],
       value: ['number', 'the number'],
     },
@@ -403,6 +411,7 @@ type Value = {
   number: number
   boolean: boolean
   time: string
+  date: string
   json: string
 }
 type Cell<T extends string> = T extends `${infer U extends ColumnType}?` ? Value[U] | null : Value[T & ColumnType]

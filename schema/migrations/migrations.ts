@@ -7,6 +7,7 @@ import { outbox } from './0003_outbox.ts'
 import { webhooks } from './0004_webhooks.ts'
 import { triggerRights } from './0005_trigger_rights.ts'
 import { failures } from './0011_failures.ts'
+import { rollupDays } from './0007_rollup_days.ts'
 
 /** Runs in one transaction with the note that it has run. */
 export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
@@ -18,4 +19,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0004_webhooks': webhooks,
   '0005_trigger_rights': triggerRights,
   '0011_failures': failures,
+  '0007_rollup_days': rollupDays,
 }

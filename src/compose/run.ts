@@ -37,6 +37,7 @@ export async function runUnder(
         project: project.projectId,
         mode: ask.mode,
         streams: new Set(ask.streams),
+        mirrored: new Set(project.streams),
         startDate: project.startDate,
         timeZone: project.timeZone,
         get: service.client.get,

@@ -1,17 +1,54 @@
 /** The days of a time zone, for rollups: a day there has 23 to 25 hours. */
 import { DateTime } from 'luxon'
-import type { Seconds } from './time.ts'
+import { day as fullDay, hour, type Seconds } from './time.ts'
 
-/** From a day's midnight to the next one's, that moment excluded. */
-export type Day = { readonly from: Seconds; readonly to: Seconds }
+/** From its first second to that of the next day, which is excluded. `to` and `from` do not depend on who asks when. */
+export type Day = {
+  /** The local date: `2026-03-29`. */
+  readonly date: string
+  readonly from: Seconds
+  readonly to: Seconds
+}
 
 /** Every day from the one that holds `first` to the one that holds `last`, both included, the newest first. */
 export function daysBetween(first: Seconds, last: Seconds, zone: string): Day[] {
   const days: Day[] = []
-  let start = DateTime.fromSeconds(last, { zone }).startOf('day')
-  const end = DateTime.fromSeconds(Math.min(first, last), { zone }).startOf('day')
-  for (; start >= end; start = start.minus({ days: 1 }).startOf('day')) {
-    days.push({ from: start.toUnixInteger(), to: start.plus({ days: 1 }).startOf('day').toUnixInteger() })
+  const earliest = Math.min(first, last)
+  let date = dateAt(last, zone)
+  for (let to = startOf(shifted(date, 1), zone); to > earliest; date = shifted(date, -1)) {
+    const from = startOf(date, zone)
+    // Pacific/Apia had no 2011-12-30.
+    if (from < to) days.push({ date, from, to })
+    to = from
   }
   return days
+}
+
+/** The local date, where the window is exactly a day of the zone; else null. */
+export function dateOfDay({ from, to }: Pick<Day, 'from' | 'to'>, zone: string): string | null {
+  const date = dateAt(from, zone)
+  return daysBetween(from, from, zone).some((day) => day.from === from && day.to === to) ? date : null
+}
+
+function dateAt(at: Seconds, zone: string): string {
+  return DateTime.fromSeconds(at, { zone }).toFormat('yyyy-MM-dd')
+}
+
+function shifted(date: string, days: number): string {
+  return new Date(Date.parse(`${date}T00:00:00Z`) + days * fullDay * 1000).toISOString().slice(0, 10)
+}
+
+/** The first second of a date. Luxon alone is an hour off where the clocks show midnight twice. */
+function startOf(date: string, zone: string): Seconds {
+  const midnight = DateTime.fromISO(date, { zone }).toUnixInteger()
+  if (dateAt(midnight, zone) === date && dateAt(midnight - 1, zone) < date) return midnight
+  const utc = Date.parse(`${date}T00:00:00Z`) / 1000
+  // No zone is further from UTC than 14 hours.
+  let [before, after] = [utc - 16 * hour, utc + 16 * hour]
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2)
+    if (dateAt(middle, zone) < date) before = middle
+    else after = middle
+  }
+  return after
 }

@@ -23,6 +23,8 @@ export type Commit = {
   readonly census?: string
   readonly child?: ChildRead
   readonly gaps?: readonly Gap[]
+  /** Subjects of the stream's gaps that are filled with this. */
+  readonly filled?: readonly string[]
   readonly learned?: readonly Behaviour[]
 }
 
@@ -71,6 +73,17 @@ export type ChildRead = {
   /** When to look again although the parent has not changed; null = only when it changes. */
   readonly againAt: EpochMs | null
 }
+
+/** A stored rollup's window, and when it was last read, by the service's clock. */
+export type Rollup = {
+  readonly from: Seconds
+  readonly to: Seconds
+  readonly timeZone: string | null
+  readonly readAt: Seconds
+}
+
+/** `ended`: it has come to its end once. `skipped`: it never has, and the key lacked its scope the last time. */
+export type Standing = 'ended' | 'skipped' | 'unfinished'
 
 export type RunMode = 'incremental' | 'reconcile' | 'full'
 
@@ -136,8 +149,10 @@ export type Mirror = {
   readonly earliest: () => Promise<Seconds | null>
   /** When the latest message was written that any row tells of. */
   readonly latestMessage: () => Promise<Seconds | null>
-  /** The rollup windows at or after `from` (their start), with the moment they were last read (the service's clock). */
-  readonly rollups: (from: Seconds) => Promise<ReadonlyMap<Seconds, Seconds>>
+  /** All stored rollups, the newest first. */
+  readonly rollups: () => Promise<readonly Rollup[]>
+  /** How each of these streams stands after earlier runs; one that no run has tried is missing. */
+  readonly standings: (streams: readonly StreamName[]) => Promise<ReadonlyMap<StreamName, Standing>>
   /** A list has been read whole since this moment: closes its gaps that were not met with again. */
   readonly resolveGaps: (stream: StreamName, since: EpochMs) => Promise<number>
   readonly openGaps: (stream: StreamName) => Promise<readonly Gap[]>

@@ -37,6 +37,8 @@ export type Gap = {
   readonly from: Seconds | null
   readonly to: Seconds | null
   readonly reason: string
+  /** What it is about, where its times and its reason do not tell: the same thing noticed twice is one gap. */
+  readonly subject?: string
 }
 
 /** What the service turned out to do, where its documentation is silent, and why we think so. */

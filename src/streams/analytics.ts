@@ -8,8 +8,14 @@ export const analytics: DailyStream = {
   name: 'analytics',
   scope: 'analytics:read',
   path: (project) => `/public/projects/${encodeURIComponent(project)}/analytics`,
-  row: (item, { from, to }, readAt) => ({
-    columns: { window_from: rfc3339(from), window_to: rfc3339(to), read_at: rfc3339(readAt) },
+  row: (item, { date, from, to }, timeZone, readAt) => ({
+    columns: {
+      window_from: rfc3339(from),
+      window_to: rfc3339(to),
+      day: date,
+      time_zone: timeZone,
+      read_at: rfc3339(readAt),
+    },
     extra: new Map(),
     raw: stringifyJson(item),
   }),

@@ -48,7 +48,7 @@ export type DailyStream = {
   readonly name: Extract<StreamName, 'analytics'>
   readonly scope: Scope
   readonly path: (project: string) => string
-  readonly row: (item: Json, day: Day, readAt: Seconds) => MirrorRow
+  readonly row: (item: Json, day: Day, timeZone: string, readAt: Seconds) => MirrorRow
 }
 
 /** A document that shows this moment only. */

@@ -14,6 +14,8 @@ export type SyncDeps = {
   readonly project: string
   readonly mode: RunMode
   readonly streams: ReadonlySet<StreamName>
+  /** The streams that the project mirrors, whichever this run reads. */
+  readonly mirrored: ReadonlySet<StreamName>
   /** How far back calls, analytics and activity go; null = all there is. */
   readonly startDate: Seconds | null
   readonly timeZone: string
@@ -45,6 +47,8 @@ export type Run = SyncDeps & {
   readonly tally: Tally
   readonly known: Map<string, Knowledge>
   readonly notices: Set<string>
+  /** Streams that could not begin, as others have to be read before. */
+  readonly waiting: Set<StreamName>
   /** What ended a stream before its end. */
   readonly failures: Map<StreamName, Failure>
   /** The service's clock as last heard; this machine's where the service sends no `Date`. */

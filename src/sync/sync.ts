@@ -53,7 +53,9 @@ export async function sync(deps: SyncDeps): Promise<Synced> {
   const reports = run.tally.reports()
   const outcome = await outcomeOf(run, deps.signal.aborted, stopped !== null, reports)
   await beat(run)
-  await run.mirror.finishRun(run.id, outcome, reports, run.now())
+  // A stream that waits has not come to its end.
+  const begun = reports.filter(({ stream }) => !run.waiting.has(stream))
+  await run.mirror.finishRun(run.id, outcome, begun, run.now())
   return { outcome, reports, notices: [...run.notices], stopped }
 }
 
@@ -67,6 +69,7 @@ async function begin(deps: SyncDeps): Promise<Run> {
     tally,
     known: new Map(),
     notices: new Set(),
+    waiting: new Set(),
     failures: new Map(),
     serviceNow: () => Math.floor(deps.now() / 1000) + ahead,
     get: async (path, query, lane) => {

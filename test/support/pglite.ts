@@ -11,6 +11,7 @@ const parsers = {
   [oids.numeric]: Number,
   [oids.jsonb]: asText,
   [oids.json]: asText,
+  [oids.date]: asText,
   [oids.timestamptz]: readTime,
 }
 
@@ -67,7 +68,7 @@ export function pgliteSessions(database: PGlite): Sessions {
 
 /** As text, whatever the type: so values reach the server as they do over the wire of a real one. */
 const serializers = Object.fromEntries(
-  [16, 20, 21, 23, 25, 114, 700, 701, 1043, 1184, 1700, 3802].map((oid) => [oid, asText]),
+  [16, 20, 21, 23, 25, 114, 700, 701, 1043, 1082, 1184, 1700, 3802].map((oid) => [oid, asText]),
 )
 
 function toText(value: unknown): string | null {

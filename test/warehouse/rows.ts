@@ -73,7 +73,7 @@ export const recording = (call_id: string, has_recording: boolean, checked_at: s
 })
 
 export const rollup = (window_from: string, window_to: string, figures: Json): MirrorRow => ({
-  columns: { window_from, window_to },
+  columns: { window_from, window_to, day: window_from.slice(0, 10), time_zone: 'UTC' },
   extra: new Map(),
   raw: stringifyJson(figures),
 })

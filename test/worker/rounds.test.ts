@@ -6,7 +6,7 @@ import { restartsFor } from '../../jobs/restarts.ts'
 import { announcedBy, type Ends, overdue } from '../../jobs/rounds.ts'
 import { schedulesOf } from '../../jobs/schedules.ts'
 import type { Config, ProjectConfig } from '../../src/config.ts'
-import { streamNames } from '../../src/core/row.ts'
+import { type StreamName, streamNames } from '../../src/core/row.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'
 import { configOf } from '../mirror/mirroring.ts'
@@ -137,8 +137,15 @@ describe('the sweep finds', () => {
     ])
   })
 
-  test('a project that was never read', () => {
-    expect(found(new Map())).toHaveLength(5)
+  test('a project that was never read, but for the rollups: how far back they go is not known before the lists are read', () => {
+    const waiting = ['passes: conversations', 'passes: visitors', 'passes: calls', 'passes: availability']
+    expect(found(new Map())).toEqual(waiting)
+    const ends = (lists: readonly StreamName[]) =>
+      new Map([[desk.projectId, new Map(lists.map((list) => [list, now] as const))]])
+    expect(found(ends(['conversations', 'visitors']))).toEqual(['passes: calls', 'passes: availability'])
+    expect(found(ends(['conversations', 'visitors', 'calls']))).toEqual(['passes: analytics', 'passes: availability'])
+    expect(found(new Map(), new Map(), { ...desk, startDate: 0 })).toHaveLength(5)
+    expect(found(new Map(), new Map(), { ...desk, streams: ['analytics'] })).toEqual(['passes: analytics'])
   })
 
   test('children that nobody announced, behind what is new', () => {

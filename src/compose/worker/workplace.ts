@@ -14,6 +14,7 @@ import { type Lanes, openLanes } from './lanes.ts'
 import type { Means, WorkplaceOptions } from './means.ts'
 import { type PassAsk, type PassEnd, pass } from './pass.ts'
 import { type Roles, rolesIn } from './roles.ts'
+import { rollupsBehind } from './rollups.ts'
 import { vitalsOf } from './vitals.ts'
 
 export type Workplace = {
@@ -29,7 +30,9 @@ export type Workplace = {
   readonly children: (project: ProjectConfig) => Promise<readonly ChildStream[]>
   /** The same of all projects, by their id, and without any note. */
   readonly allDue: () => Promise<ReadonlyMap<string, readonly ChildStream[]>>
-  /** When each stream last came to its end, by the project's id. */
+  /** Whether the rollups begin later than they should, or are days of another time zone than they should be. */
+  readonly rollupsBehind: (project: ProjectConfig) => Promise<boolean>
+  /** When each stream last came to its end, by the project's id; 0 = never, as the key lacks its scope. */
   readonly lastEnds: () => Promise<ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>>
   readonly vitals: (projects: readonly ProjectConfig[]) => Promise<readonly Vitals[]>
   /** Where it is noted what fails. */
@@ -73,10 +76,11 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
       await fleet.noteEnd(projectId, read, Date.now())
       return mirrored.filter((stream) => due.includes(stream))
     },
+    rollupsBehind: (project) => rollupsBehind(warehouse, project),
     allDue: () => fleet.allDue(Date.now()),
     lastEnds: async () => {
-      const moments = (of: ReadonlyMap<StreamName, { at: EpochMs | null }>) =>
-        new Map([...of].flatMap(([stream, { at }]) => (at === null ? [] : [[stream, at] as const])))
+      const moments = (of: ReadonlyMap<StreamName, { at: EpochMs | null; skipped: boolean }>) =>
+        new Map([...of].flatMap(([stream, { at, skipped }]) => ((at ?? skipped) ? [[stream, at ?? 0] as const] : [])))
       return new Map([...(await fleet.ends())].map(([project, of]) => [project, moments(of)]))
     },
     vitals: (projects) => vitalsOf(means, projects),

@@ -10,6 +10,7 @@ const casts: Readonly<Record<ColumnType, string>> = {
   number: 'double precision',
   boolean: 'boolean',
   time: 'timestamptz',
+  date: 'date',
   json: 'jsonb',
 }
 

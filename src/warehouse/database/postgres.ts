@@ -5,7 +5,7 @@ import { rfc3339 } from '../../core/time.ts'
 import type { Ran, Session, Sessions } from './session.ts'
 
 /** Postgres's numbers of the types that are not read as they come. Source: `select oid, typname from pg_type`. */
-export const oids = { int8: 20, jsonb: 3802, json: 114, timestamptz: 1184, numeric: 1700 } as const
+export const oids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
 
 /** `2026-08-21 10:02:11.5+00`, as Postgres writes it, to `2026-08-21T10:02:11Z`. */
 export function readTime(text: string): string {
@@ -28,6 +28,7 @@ const readers: Readonly<Record<number, (text: string) => unknown>> = {
   [oids.numeric]: Number,
   [oids.jsonb]: (text) => text,
   [oids.json]: (text) => text,
+  [oids.date]: (text) => text,
   [oids.timestamptz]: readTime,
 }
 

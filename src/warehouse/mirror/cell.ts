@@ -28,6 +28,7 @@ const encoders: Readonly<Record<ColumnType, Encoder>> = {
   number: () => toNumber,
   boolean: (kind) => (value) => toBoolean(value, kind),
   time: () => toTime,
+  date: () => toDate,
   json: (kind, tally) => (value) => {
     const json = typeof value === 'string' ? value : String(value)
     const stored = encodeJson(kind, json)
@@ -82,4 +83,8 @@ function toTime(value: string | number | bigint | boolean): Bound {
   if (isNormal(value)) return value
   const at = moment(value)
   return at === undefined || at < firstMoment || at > lastMoment ? null : rfc3339(at)
+}
+
+function toDate(value: string | number | bigint | boolean): Bound {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? value : null
 }

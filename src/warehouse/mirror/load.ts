@@ -9,10 +9,11 @@ import { noteSeen } from './census.ts'
 import { settleChild, wantChildren } from './children.ts'
 import type { Context } from './context.ts'
 import { afterStore, readBefore } from './conversations.ts'
-import { openGap } from './gaps.ts'
+import { closeGap, openGap } from './gaps.ts'
 import { learn, moveCursors } from './knowledge.ts'
 import { replaceMetrics } from './metrics.ts'
 import { bindAll, createPlans, type Plan } from './plan.ts'
+import { makeRoom } from './rollups.ts'
 import { write } from './write.ts'
 
 /** Keeps what it compiles. */
@@ -35,6 +36,7 @@ export function createCommit(c: Context): (commit: Commit) => Promise<Committed>
 
 async function storeRows(c: Context, trx: Db, plan: Plan, rows: Bound[][], commit: Commit): Promise<number> {
   const { stream, askedAt: now } = commit
+  if (stream === 'analytics') await makeRoomFor(c, trx, plan, rows)
   const before = stream === 'conversations' ? await readBefore(c, trx, plan, rows) : null
   const { changed, returned } = await c.upsert(trx, plan.shape, rows)
   const stored = new Set(returned)
@@ -52,6 +54,7 @@ async function storeNews(c: Context, trx: Db, commit: Commit, keyless: number): 
   const { stream } = commit
   if (commit.child !== undefined) await settleChild(c, trx, commit.child, commit.askedAt)
   for (const gap of commit.gaps ?? []) await openGap(c, trx, gap)
+  for (const subject of commit.filled ?? []) await closeGap(c, trx, stream, subject)
   if (keyless > 0) {
     const reason = 'rows without a readable identity could not be stored'
     await openGap(c, trx, { stream, from: null, to: null, reason })
@@ -81,6 +84,14 @@ async function touch(c: Context, trx: Db, plan: Plan, rows: readonly Bound[][], 
       update ${sql.table(table)} set ${sql.ref(column)} = ${row[at]}
       where project_id = ${c.project} and ${key} and asked_at <= ${now}
         and ${sql.ref(column)} is distinct from ${bound(c.kind, 'time', row[at])}`.execute(trx)
+  }
+}
+
+async function makeRoomFor(c: Context, trx: Db, plan: Plan, rows: readonly Bound[][]): Promise<void> {
+  for (const row of rows) {
+    const cell = (name: string) => String(row[plan.shape.columns.findIndex((column) => column.name === name)])
+    const [window_from, window_to] = [cell('window_from'), cell('window_to')]
+    await makeRoom(c, trx, { window_from, window_to, time_zone: cell('time_zone') })
   }
 }
 

@@ -29,7 +29,8 @@ export async function replaceMetrics(
     delete from analytics_metrics where project_id = ${c.project}
       and window_from = ${window.window_from} and window_to = ${window.window_to}`.execute(trx)
   const metrics = new Map(numbersOf(parseJson(raw)).map(([name, value]) => [encodeText(c.kind, name), value]))
-  const values = [...metrics].map(([metric, value]) => ({ ...window, metric, value }))
+  const place = { ...window, day: at('day'), time_zone: at('time_zone') }
+  const values = [...metrics].map(([metric, value]) => ({ ...place, metric, value }))
   for (let i = 0; i < values.length; i += 200) {
     await trx
       .insertInto('analytics_metrics')

@@ -12,8 +12,9 @@ import { markDeleted } from './deletion.ts'
 import { openGaps, resolveGaps } from './gaps.ts'
 import { readBehaviours, readCursor } from './knowledge.ts'
 import { createCommit } from './load.ts'
-import { callBefore, earliest, latestMessage, type RowKey, rawOf, readRows, rollups } from './reader.ts'
-import { beatRun, finishRun, startRun } from './runs.ts'
+import { callBefore, earliest, latestMessage, type RowKey, rawOf, readRows } from './reader.ts'
+import { readRollups } from './rollups.ts'
+import { beatRun, finishRun, standings, startRun } from './runs.ts'
 import { createUpsert } from './upsert.ts'
 import { write } from './write.ts'
 
@@ -70,7 +71,8 @@ export function createMirror(db: Db, { kind }: Sessions, project: string, option
     callBefore: (newest) => callBefore(c, newest),
     earliest: () => earliest(c),
     latestMessage: () => latestMessage(c),
-    rollups: (from) => rollups(c, from),
+    rollups: () => readRollups(c),
+    standings: (streams) => standings(c, streams),
     resolveGaps: (stream, since) => c.inTurn(() => resolveGaps(c, stream, since)),
     openGaps: (stream) => openGaps(c, stream),
     startRun: async (mode, now) => {

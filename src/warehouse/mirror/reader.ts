@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { tables } from '../../../schema/tables.ts'
 import type { StreamName } from '../../core/row.ts'
-import { moment, rfc3339, type Seconds } from '../../core/time.ts'
+import { moment, type Seconds } from '../../core/time.ts'
 import { bound, each } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { Context } from './context.ts'
@@ -77,15 +77,19 @@ export async function callBefore(c: Context, newest: number): Promise<Seconds | 
   return moment(row?.occurred_at) ?? null
 }
 
-/** The earliest moment that a mirrored row speaks of, of the times that are indexed. */
+/** Before the first service of this kind: a row that is dated earlier has a wrong clock or none. */
+const implausible = '2000-01-01T00:00:00Z'
+
+/** The earliest moment that a mirrored row speaks of, of the times that are indexed and can be right. */
 export async function earliest(c: Context): Promise<Seconds | null> {
   const moments = await momentsOf(
     c,
     sql`
-    select min(created_at) as at from conversations where project_id = ${c.project}
-    union all select min(created_at) from messages where project_id = ${c.project}
-    union all select min(occurred_at) from calls where project_id = ${c.project}
-    union all select min(occurred_at) from visitor_activity where project_id = ${c.project}`,
+    select min(created_at) as at from conversations where project_id = ${c.project} and created_at >= ${implausible}
+    union all select min(created_at) from messages where project_id = ${c.project} and created_at >= ${implausible}
+    union all select min(occurred_at) from calls where project_id = ${c.project} and occurred_at >= ${implausible}
+    union all select min(occurred_at) from visitor_activity
+      where project_id = ${c.project} and occurred_at >= ${implausible}`,
   )
   return moments.length === 0 ? null : Math.min(...moments)
 }
@@ -104,15 +108,4 @@ export async function latestMessage(c: Context): Promise<Seconds | null> {
 async function momentsOf(c: Context, query: RawBuilder<unknown>): Promise<Seconds[]> {
   const { rows } = await sql<{ at: string | null }>`${query}`.execute(c.db)
   return rows.map(({ at }) => moment(at)).filter((at) => at !== undefined)
-}
-
-/** Windows that start at `from` or later, by their start, with the moment that they were read. */
-export async function rollups(c: Context, from: Seconds): Promise<Map<Seconds, Seconds>> {
-  const rows = await c.db
-    .selectFrom('analytics_rollups')
-    .select(['window_from', 'read_at'])
-    .where('project_id', '=', c.project)
-    .where('window_from', '>=', rfc3339(from))
-    .execute()
-  return new Map(rows.map((row) => [moment(row.window_from) ?? 0, moment(row.read_at) ?? 0]))
 }

@@ -1,7 +1,8 @@
 /** Runs: when they began, what they spent, how they ended. */
 import { sql } from 'kysely'
 import { stringifyJson } from '../../core/json.ts'
-import type { RunMode, RunOutcome, StreamReport } from '../../core/mirror.ts'
+import type { RunMode, RunOutcome, Standing, StreamReport } from '../../core/mirror.ts'
+import type { StreamName } from '../../core/row.ts'
 import { rfc3339 } from '../../core/time.ts'
 import { newId } from '../database/identity.ts'
 import type { Db } from '../database/session.ts'
@@ -88,6 +89,18 @@ async function noteStream({ db, project }: Own, { stream, skipped, failed }: Str
       })),
     )
     .execute()
+}
+
+/** How streams stand after the runs that ended; one that none has tried is missing. */
+export async function standings(
+  { db, project }: Own,
+  streams: readonly StreamName[],
+): Promise<Map<StreamName, Standing>> {
+  const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
+  const standing = ({ synced_at, skipped }: (typeof rows)[number]): Standing =>
+    synced_at !== null ? 'ended' : skipped !== null ? 'skipped' : 'unfinished'
+  const known = new Map(rows.map((row) => [row.stream as StreamName, standing(row)]))
+  return new Map([...known].filter(([stream]) => streams.includes(stream)))
 }
 
 /** Runs that a process left behind when it died end now as failed, at the moment of their last sign of life. */
