@@ -41,6 +41,8 @@ export type Quirks = {
   readonly lagMs: number
   /** Every list of messages is answered so late. */
   readonly listMs: number
+  /** Called once a list of messages was made, before it is answered. */
+  readonly listed: (nth: number, say: Stranger['say']) => void
   /** Every write is answered so long after it was done. */
   readonly writeMs: number
   /** Answers a write; null = as usual. It is given what does the write. */
@@ -59,6 +61,7 @@ const usual: Quirks = {
   aheadMs: 0,
   lagMs: 0,
   listMs: 0,
+  listed: () => {},
   writeMs: 0,
   write: () => null,
 }
@@ -79,7 +82,7 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
   const done: { path: string; body: Line }[] = []
   const visitor: Stranger['visitor'] = { name: 'Vi', email: 'vi@example.com' }
   let handledAt: string | null = null
-  let nth = 0
+  let [nth, lists] = [0, 0]
   let afterwards = () => {}
   const say = (said: Said, ms = Date.now()) => void kept.push({ ...said, id: kept.length + 1, ms })
   // Long ago, so that there is something before what is queued.
@@ -127,6 +130,10 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
     const answer = (status: number, text: string) => void response.writeHead(status).end(text)
     if (request.method === 'GET') {
       const data = JSON.stringify({ data: reads(path), requestId: 'r' })
+      if (path.endsWith('/messages')) {
+        lists += 1
+        q.listed(lists, say)
+      }
       return void setTimeout(() => answer(200, data), path.endsWith('/messages') ? q.listMs : 0)
     }
     const does = write(path, JSON.parse(body))

@@ -102,7 +102,7 @@ function settle(c: C, one: Writeback, step: Step, mine: RawBuilder<unknown>): Pr
     const row = rows[0]
     const to = row === undefined ? null : next(row.status, step.happening)
     if (row === undefined || to === null) return null
-    const evidence = { ...decodeEvidence(c.kind, row.evidence), ...step.evidence }
+    const evidence = stillNeeded(to, { ...decodeEvidence(c.kind, row.evidence), ...step.evidence })
     const isFinished = finished.includes(to)
     const finishedAt = isFinished ? at(c, c.clock()) : sql`null`
     await sql`
@@ -116,6 +116,13 @@ function settle(c: C, one: Writeback, step: Step, mine: RawBuilder<unknown>): Pr
     await learn(c, trx, step.learned ?? [])
     return to
   })
+}
+
+/** Ids of thousands of messages are of no use to one that has come to its end; the breaker reads these again and again. */
+function stillNeeded(to: Status, evidence: Evidence): Evidence {
+  if (!finished.includes(to) || to === 'uncertain' || evidence.before?.ids === undefined) return evidence
+  const { ids: _, ...before } = evidence.before
+  return { ...evidence, before }
 }
 
 function at(c: C, ms: EpochMs): RawBuilder<string> {

@@ -69,12 +69,15 @@ async function findAnswered(
   const before = idsBefore(one)
   if (before === null) return null
   const news = newOnes(shown, before, await deps.outbox.provenMessages(one.lane))
-  const named = namedIn(answer)
-  return (news.find(({ id }) => named.includes(id)) ?? news.find((said) => isSame(said, payload)))?.id ?? null
+  return namedIn(answer, before) ?? news.find((said) => isSame(said, payload))?.id ?? null
 }
 
-/** Ids that may be the message's. */
-function namedIn({ data }: Answer): readonly (string | null)[] {
+/** The new id that an answer names, whether it shows already or not: written as the ids of messages are. */
+function namedIn({ data }: Answer, before: ReadonlySet<string>): string | null {
   const inner = fieldsOf(data)?.message
-  return [keyOf(data, ['messageId']), keyOf(data, ['id']), inner === undefined ? null : keyOf(inner, ['id'])]
+  const ids = [keyOf(data, ['messageId']), inner === undefined ? null : keyOf(inner, ['id']), keyOf(data, ['id'])]
+  const named = ids.find((id) => id !== null) ?? null
+  const isNumber = (id: string) => /^\d{1,19}$/.test(id)
+  const [usual = '0'] = before
+  return named === null || before.has(named) || isNumber(named) !== isNumber(usual) ? null : named
 }

@@ -1,0 +1,103 @@
+/** What proves that a reply arrived, what proves that it did not, and what proves nothing: ids, and never times. */
+import { expect, test } from 'vitest'
+import type { Writeback } from '../../src/core/outbox/outbox.ts'
+import { idsBefore, judge } from '../../src/writeback/operations/reply.ts'
+import type { Said } from '../../src/writeback/talk.ts'
+import { done, outgoing } from './outgoing.ts'
+import { queueTo, reply, startStranger } from './stranger.ts'
+
+const payload = { content: 'It is on its way.', sender_name: 'Ann' }
+const said = (id: string, content = 'Hello?', senderName = 'Vi'): Said => {
+  return { id, at: 0, content, senderName, by: 'unknown' }
+}
+const ours = (id: string) => said(id, payload.content, payload.sender_name)
+const known = { before: new Set(['1', '2']), others: new Set<string>(), payload, whole: true }
+
+test.for<[string, readonly Said[], Partial<typeof known> | { before: null }, object]>([
+  ['exactly what was there', [said('1'), said('2')], {}, { kind: 'absent' }],
+  ['in any order', [said('2'), said('1')], {}, { kind: 'absent' }],
+  ['a new one that matches', [said('1'), said('2'), ours('3')], {}, { kind: 'found', messageId: '3' }],
+  ['one that matches beside another new one', [said('1'), said('2'), said('3'), ours('4')], {}, { messageId: '4' }],
+  ['with other blanks', [said('1'), said('2'), said('3', ' It is\r\non its way.', 'Ann ')], {}, { kind: 'found' }],
+  ['an old one that matches', [said('1'), ours('2')], {}, { kind: 'absent' }],
+  [
+    'one that is another one’s proof',
+    [said('1'), said('2'), ours('3')],
+    { others: new Set(['3']) },
+    { kind: 'absent' },
+  ],
+  [
+    'the words under another name',
+    [said('1'), said('2'), said('3', payload.content, 'Bo')],
+    {},
+    { kind: 'unknowable' },
+  ],
+  ['any other new one', [said('1'), said('2'), said('3')], {}, { kind: 'unknowable', why: /message 3 is new/ }],
+  ['one that does not show any more', [said('1')], {}, { kind: 'unknowable', why: /message 2/ }],
+  ['not all of them', [said('1'), said('2')], { whole: false }, { kind: 'unknowable' }],
+  ['a match among a part of them', [said('2'), ours('3')], { whole: false }, { kind: 'found' }],
+  ['a match, but not known what was there', [said('1'), ours('2')], { before: null }, { why: /message 2 is like it/ }],
+  ['nothing, where nothing was', [], { before: new Set<string>() }, { kind: 'absent' }],
+])('the conversation shows %s', ([, shown, more, looked]) => {
+  const expected = Object.entries(looked).map(([key, value]) => [
+    key,
+    value instanceof RegExp ? expect.stringMatching(value) : value,
+  ])
+  expect(judge(shown, { ...known, ...more })).toMatchObject(Object.fromEntries(expected))
+})
+
+test('ids from a second on, as earlier versions noted them, are not all', () => {
+  const one = (before: object) => ({ evidence: { before } }) as Writeback
+  expect(idsBefore(one({ ids: ['1'], since: '2026-01-01T00:00:00Z' }))).toBeNull()
+  expect(idsBefore(one({}))).toBeNull()
+  expect(idsBefore(one({ ids: [] }))).toEqual(new Set())
+})
+
+test('a reply that shows just after the last look is known again, and not sent a third time', async () => {
+  const service = await startStranger({
+    write: (_path, _body, _does, nth) => (nth <= 2 ? { cut: true } : null),
+    // The guard, two looks, and one more just before it goes again.
+    listed: (nth, say) => nth === 4 && say({ senderType: 'agent', content: 'Once.', name: 'Ann' }),
+  })
+  const o = await queueTo(service)
+  await o.queue(reply('Once.'))
+  await o.push()
+  expect(await o.all()).toMatchObject([{ status: 'succeeded', attempts: 2 }])
+  expect(service.done()).toEqual([])
+})
+
+for (const body of ['row', 'id'] as const) {
+  test(`a reply whose id was answered (${body}) is no news to the next one, however late and changed it shows`, async () => {
+    const o = await outgoing({ switches: { 'writes.body': body, 'reply.text': 'redacted', 'reply.late': 250 } })
+    const line = { operation: 'message', conversation_id: o.conversation(0), sender_name: 'Ann' }
+    o.sandbox.fail({ kind: 'reset-before', operation: 'sendMessage', skip: 1 })
+    await o.queue({ ...line, content: 'One.' }, { ...line, content: 'Two.' })
+    await o.push({ verifyAfterMs: 300 })
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+    expect(done(o.sandbox)).toHaveLength(2)
+  })
+}
+
+for (const paging of ['since', 'before', 'limit'] as const) {
+  for (const fault of ['reset-after', 'reset-before'] as const) {
+    test(`of a long conversation every message counts (${paging}, ${fault})`, async () => {
+      const o = await outgoing({
+        size: { conversations: 1, visitors: 1, calls: 0, messagesPerConversation: [450, 450] },
+        switches: {
+          'messages.paging': paging,
+          'messages.order': paging === 'since' ? 'oldest' : 'newest',
+          'reply.seconds': -86_400,
+        },
+      })
+      o.sandbox.resetLog()
+      o.sandbox.fail({ kind: fault, operation: 'sendMessage' })
+      await o.queue({ ...reply('Once.'), conversation_id: o.conversation(0) })
+      await o.push({ verifyAfterMs: 50 })
+      // Where the service does not show all of them, nobody can tell.
+      expect((await o.statuses()).at(-1)).toBe(paging === 'limit' ? 'uncertain' : 'succeeded')
+      expect(done(o.sandbox)).toHaveLength(paging === 'limit' && fault === 'reset-before' ? 0 : 1)
+      const reads = o.sandbox.counts().byOperation.listMessages ?? 0
+      expect(reads).toBeLessThanOrEqual(5 * 3)
+    })
+  }
+}
