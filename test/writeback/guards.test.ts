@@ -1,5 +1,6 @@
 /** Before anything leaves, deskmirror looks: nobody's newer word is overridden. */
 import { describe, expect, test } from 'vitest'
+import { syncOnce } from '../mirror/mirroring.ts'
 import { done, outgoing } from './outgoing.ts'
 
 describe('a conversation is marked handled', () => {
@@ -54,6 +55,33 @@ describe('a conversation is marked handled', () => {
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded', 'conflict'])
   })
+
+  for (const [how, clock] of [
+    ['within the second that was seen', { speed: 0 }],
+    ['dated before what was seen', { switches: { 'rows.offset': 120 } }],
+  ] as const) {
+    for (const seen of ['whoever looked at the mirror', 'a person who named it'] as const) {
+      test(`not if a visitor wrote ${how}, which ${seen} had not seen`, async () => {
+        const o = await outgoing({ ...clock, mirrored: false })
+        const [c, d] = [o.conversation(0), o.conversation(1)]
+        const [first, second] = [c, d].map((id) => o.sandbox.mutate.visitorWrites(id, 'Hello?'))
+        await syncOnce(o.place.url!, o.sandbox)
+        const expected = (id: number) => (seen === 'a person who named it' ? { expect: id } : {})
+        await o.queue(
+          { operation: 'handled', conversation_id: c, handled: true, ...expected(first!.id) },
+          { operation: 'handled', conversation_id: d, handled: true, ...expected(second!.id) },
+        )
+        // The clock of the messages was two minutes ahead, and was set right.
+        o.sandbox.set({ 'rows.offset': 0 })
+        o.sandbox.mutate.visitorWrites(c, 'Wait!')
+        await o.push()
+        expect(await o.all()).toMatchObject([
+          { status: 'conflict', error: expect.stringMatching(/a visitor wrote/) },
+          { status: 'succeeded' },
+        ])
+      })
+    }
+  }
 
   test('after a reply of ours that was queued before it, in this order', async () => {
     const o = await outgoing()

@@ -111,6 +111,10 @@ export type Outbox = {
   readonly ownEdit: (one: Writeback, field: 'name' | 'email') => Promise<string | null | undefined>
   /** What became of the last reply that was queued before it and together with it (one import, or one moment); null: there is none. */
   readonly replyBefore: (one: Writeback) => Promise<Status | null>
+  /** The messages of a conversation that the mirror holds, and the greatest of their times (RFC 3339). */
+  readonly mirroredMessages: (
+    conversation: string,
+  ) => Promise<{ readonly ids: ReadonlySet<string>; readonly newest: string | null }>
   /** The visitor's conversation with that message, else the one with the newest; null: the mirror knows none. */
   readonly conversationOf: (visitor: string, messageId: string | null) => Promise<string | null>
   /** The last replies and notes that were settled, newest first, for the breaker. */

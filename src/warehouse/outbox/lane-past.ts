@@ -11,7 +11,10 @@ import type { Context } from '../mirror/context.ts'
 
 type C = Pick<Context, 'db' | 'kind' | 'project'>
 
-type LanePast = Pick<Outbox, 'provenMessages' | 'hasUnplacedEqual' | 'ownEdit' | 'replyBefore' | 'conversationOf'>
+type LanePast = Pick<
+  Outbox,
+  'provenMessages' | 'hasUnplacedEqual' | 'ownEdit' | 'replyBefore' | 'mirroredMessages' | 'conversationOf'
+>
 
 export function lanePastOf(c: C): LanePast {
   return {
@@ -19,6 +22,7 @@ export function lanePastOf(c: C): LanePast {
     hasUnplacedEqual: (one) => hasUnplacedEqual(c, one),
     ownEdit: (one, field) => ownEdit(c, one, field),
     replyBefore: (one) => replyBefore(c, one),
+    mirroredMessages: (conversation) => mirroredMessages(c, conversation),
     conversationOf: (visitor, messageId) => conversationOf(c, visitor, messageId),
   }
 }
@@ -90,6 +94,16 @@ async function broughtBackAt(c: C, { id }: Writeback): Promise<number> {
     c.db,
   )
   return rows[0]?.seq ?? 0
+}
+
+async function mirroredMessages(c: C, conversation: string) {
+  const { rows } = await sql<{ id: unknown; at: string | null }>`
+    select id, created_at as at from messages
+    where project_id = ${c.project} and conversation_id in (${conversation}, ${conversation.toLowerCase()})`.execute(
+    c.db,
+  )
+  const times = rows.flatMap(({ at }) => at ?? [])
+  return { ids: new Set(rows.map(({ id }) => String(id))), newest: times.reduce((a, b) => (a > b ? a : b), '') || null }
 }
 
 async function conversationOf(c: C, visitor: string, messageId: string | null): Promise<string | null> {
