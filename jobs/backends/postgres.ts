@@ -16,7 +16,8 @@ export async function openPostgres(url: string, { prefix, patienceMs, answerMs }
   const place = new URL(url)
   const schema = place.searchParams.get('schema') ?? `${prefix}_queue`
   place.searchParams.set('schema', schema)
-  const server = { ...splitUrl(place.href), application_name: 'deskmirror' }
+  const { connectionString, options } = splitUrl(place.href)
+  const server = { connectionString, options, application_name: 'deskmirror' }
   const pool = new pg.Pool({
     ...server,
     max: spare,

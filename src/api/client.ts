@@ -134,13 +134,13 @@ export function createClient(options: ClientOptions): Client {
     return may
   }
 
-  /** The store of the budget may be out of reach. Then nothing is sent. */
+  /** The store of the budget may be out of reach. Then nothing is sent. What only a person can change there is thrown as it is. */
   async function slotFor(call: Call, beforehandMs: Ms): Promise<Grant> {
     try {
       const deadlineMs = timeoutMs + grantLastsMs + beforehandMs
       return await budget.acquire({ lane: call.lane, write: call.method !== 'GET', deadlineMs, signal })
     } catch (error) {
-      if (error instanceof CallFailed) throw error
+      if (error instanceof CallFailed || (error instanceof UserError && error.exitCode === 2)) throw error
       const why = redact(
         `the request budget is out of reach: ${error instanceof Error ? error.message : 'unknown error'}`,
       )

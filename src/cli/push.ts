@@ -59,7 +59,9 @@ async function push(shell: Shell, options: Options): Promise<Answer> {
   const despiteFailures = options.despiteFailures === true
   const answers = await eachProject(projects, signal, (project) => {
     const heard = following(project, display, shell.now)
-    return pushProject(config, project, { ...heard, signal, log, despiteFailures }).finally(display.end)
+    return pushProject(config, project, { ...heard, tell: display.say, signal, log, despiteFailures }).finally(
+      display.end,
+    )
   })
   return joined(answers, (report) => showPush(report, typedIn(config.projects, report.project)))
 }

@@ -60,11 +60,11 @@ async function sync(shell: Shell, options: Options): Promise<Answer> {
   const display = shell.display(options.quiet === true)
   const log = shell.openLog(config, display)
   const signal = shell.interruptible(display)
-  const { onProgress, onBudget } = display
+  const { onProgress, onBudget, say: tell } = display
   const { syncProject } = await shell.work()
   const answers = await eachProject(projects, signal, (project) => {
     const streams = streamsFor(project, options.streams)
-    const all = { mode: options.mode, streams, wait: options.wait === true, signal, onProgress, onBudget, log }
+    const all = { mode: options.mode, streams, wait: options.wait === true, signal, onProgress, onBudget, tell, log }
     return syncProject(config, project, all).finally(display.end)
   })
   return joined(answers, showSync)

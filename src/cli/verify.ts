@@ -49,7 +49,7 @@ async function verify(shell: Shell, options: Options): Promise<Answer> {
   const { verifyProject } = await shell.work()
   const answers = await eachProject(projects, signal, (project) => {
     const streams = streamsFor(project, options.streams)
-    const all = { streams, signal, onProgress: display.onProgress, log, limit: options.limit }
+    const all = { streams, signal, onProgress: display.onProgress, tell: display.say, log, limit: options.limit }
     return verifyProject(config, project, all).finally(display.end)
   })
   return joined(answers, showVerify)

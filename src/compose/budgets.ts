@@ -5,9 +5,11 @@ import { openRedis } from '../api/redis-cell.ts'
 import { createSharedStore } from '../api/shared-store.ts'
 import { createMemoryStore } from '../api/state-store.ts'
 import type { ProjectConfig } from '../config.ts'
+import type { BudgetStore } from '../core/budget/store.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import type { Patience } from './patience.ts'
 
 export type Budgets = {
   readonly of: (project: ProjectConfig) => Budget
@@ -18,9 +20,14 @@ export type Budgets = {
 
 /**
  * `warehouse` null: there is none yet, so nobody to share with. Throws UserError where the URL of Redis is none, and where
- * a worker keeps its budgets elsewhere.
+ * a worker keeps its budgets elsewhere. `patience`: with a warehouse that keeps them.
  */
-export async function openBudgets(queueUrl: string, warehouse: Warehouse | null, log: Logger): Promise<Budgets> {
+export async function openBudgets(
+  queueUrl: string,
+  warehouse: Warehouse | null,
+  log: Logger,
+  patience?: Patience,
+): Promise<Budgets> {
   const inRedis = /^rediss?:/.test(queueUrl)
   if (warehouse !== null) await refuseToPart(inRedis, warehouse)
   const redis = inRedis ? openRedis(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why })) : null
@@ -36,7 +43,10 @@ export async function openBudgets(queueUrl: string, warehouse: Warehouse | null,
       log.warn({ event: 'budget.closed', project: project.name, why })
       warehouse?.fleet.noteLostBudget(projectId, why, Date.now()).catch(() => {})
     }
-    return createBudget(createSharedStore({ policy, cell, use, onLost }))
+    const store = createSharedStore({ policy, cell, use, onLost })
+    // A slot that was taken without our hearing of it comes back by itself.
+    const take: BudgetStore['take'] = (...asked) => patience?.keep(() => store.take(...asked)) ?? store.take(...asked)
+    return createBudget({ ...store, take })
   }
 
   return {

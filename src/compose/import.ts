@@ -5,14 +5,23 @@ import type { QueueDesk } from '../core/outbox/desk.ts'
 import type { ImportReport, PreviewReport } from '../core/outbox/report.ts'
 import type { BudgetView } from '../core/report.ts'
 import { checkLines } from '../imports/check.ts'
-import { digestOf, type Import, type ImportOptions, importWishes, isOver, linesOf } from '../imports/import.ts'
+import {
+  digestOf,
+  type Import,
+  type Imported,
+  type ImportOptions,
+  importWishes,
+  isOver,
+  linesOf,
+} from '../imports/import.ts'
 import type { Line } from '../imports/line.ts'
 import { spooled } from '../imports/spool.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { type PreviewDeps, preview, type Wished } from '../writeback/preview.ts'
 import { withBudgets } from './opened.ts'
-import { outlook, unsettled, withQueue } from './queue.ts'
+import type { Patience, PatienceOptions } from './patience.ts'
+import { outlook, unsettled, withPatientQueue, withQueue } from './queue.ts'
 import { stoppedError, tellBudget, withService } from './service.ts'
 import { writebackDeps } from './writebacks.ts'
 
@@ -26,13 +35,13 @@ export function importWritebacks(
   config: Config,
   project: ProjectConfig,
   given: ImportSource,
-  options: Omit<ImportOptions, 'approveOver'>,
+  options: Omit<ImportOptions, 'approveOver'> & Pick<PatienceOptions, 'tell'>,
 ): Promise<ImportReport> {
   const { name } = project
   return withSpooled(given, (file) =>
-    withQueue(config, project, async (desk, warehouse): Promise<ImportReport> => {
+    withPatientQueue(config, project, options, async (desk, warehouse, patience): Promise<ImportReport> => {
       const ahead = await unsettled(desk)
-      const done = await importWishes(desk, file, { ...options, approveOver: project.approveOver })
+      const done = await patiently(desk, file, { ...options, approveOver: project.approveOver }, patience)
       switch (done.kind) {
         case 'mistaken':
           return {
@@ -58,6 +67,25 @@ export function importWritebacks(
       }
     }),
   )
+}
+
+/** The same bytes are never queued twice, so all of it can be tried again, from the file. */
+async function patiently(desk: QueueDesk, file: Import, options: ImportOptions, { keep }: Patience): Promise<Imported> {
+  let [tries, rows] = [0, 0]
+  const onQueueing = (count: number) => {
+    rows = count
+    options.onQueueing(count)
+  }
+  const done = await keep(() => {
+    tries += 1
+    return importWishes(desk, file, { ...options, onQueueing })
+  })
+  if (tries === 1 || done.kind !== 'imported before') return done
+  // At the first try nobody had imported it: so it was this import, and only its answer was lost.
+  const counts = await desk.summary({ batch: done.batch })
+  const queued = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  const status = counts.draft === undefined ? 'queued' : 'draft'
+  return { kind: 'queued', batch: done.batch, status, queued, known: Math.max(0, rows - queued) }
 }
 
 export type PreviewOptions = {

@@ -3,6 +3,8 @@ import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
 import { type OpenOptions, openWarehouse, type Warehouse } from '../warehouse/open.ts'
 import { type Budgets, openBudgets } from './budgets.ts'
+import { createPatience, type Patience, type PatienceOptions } from './patience.ts'
+import { patientWarehouse } from './patient.ts'
 
 export async function withWarehouse<T>(
   { databaseUrl }: Config,
@@ -20,6 +22,16 @@ export async function withWarehouse<T>(
 /** For who changes nothing in it. Throws UserError where nothing was ever mirrored. */
 export function withMirror<T>(config: Config, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
   return withWarehouse(config, work, { use: 'read' })
+}
+
+/** For what takes long: once it is open, the warehouse may be away for a while. */
+export function withPatience<T>(
+  config: Config,
+  { use, ...options }: PatienceOptions & Pick<OpenOptions, 'use'>,
+  work: (warehouse: Warehouse, patience: Patience) => Promise<T>,
+): Promise<T> {
+  const patience = createPatience(options)
+  return withWarehouse(config, (warehouse) => work(patientWarehouse(warehouse, patience), patience), use ? { use } : {})
 }
 
 /** For who needs no mirror: there may be none yet. */
@@ -41,8 +53,9 @@ export async function withBudgets<T>(
   warehouse: Warehouse | null,
   log: Logger,
   work: (budgets: Budgets) => Promise<T>,
+  patience?: Patience,
 ): Promise<T> {
-  const budgets = await openBudgets(queueUrl, warehouse, log)
+  const budgets = await openBudgets(queueUrl, warehouse, log, patience)
   try {
     return await work(budgets)
   } finally {

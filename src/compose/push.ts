@@ -4,16 +4,19 @@ import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
 import { typedIn } from '../core/typed.ts'
 import type { Logger } from '../log.ts'
 import { push } from '../writeback/push.ts'
+import type { Budgets } from './budgets.ts'
 import { deniedNotices, heldNotices, namelessNotices } from './notices.ts'
 import { withBudgets } from './opened.ts'
-import { unsettled, withQueue } from './queue.ts'
-import { stoppedError, tellBudget, withService } from './service.ts'
+import { unsettled, withPatientQueue } from './queue.ts'
+import { type Service, stoppedError, tellBudget, withService } from './service.ts'
 import { lanesAtOnce, refuseReadOnly, writebackDeps } from './writebacks.ts'
 
 export type PushOptions = {
   readonly signal: AbortSignal
   readonly onProgress: (progress: PushProgress) => void
   readonly onBudget: (budget: BudgetView) => void
+  /** Tells a person that the warehouse is away, or back. */
+  readonly tell?: (line: string) => void
   /** Goes on although the last write-backs went wrong. */
   readonly despiteFailures: boolean
   readonly log: Logger
@@ -24,36 +27,36 @@ export async function pushProject(config: Config, project: ProjectConfig, option
   const { signal, log, despiteFailures } = options
   refuseReadOnly(project)
   const startedAt = Date.now()
-  return withQueue(config, project, (desk, warehouse) =>
-    withBudgets(config, warehouse, log, (budgets) =>
-      withService(project, budgets.of(project), { signal, log }, async (service): Promise<PushReport> => {
-        const all = await unsettled(desk)
-        const pushed = await push(writebackDeps(warehouse, project, service, log), {
-          lanesAtOnce,
-          despiteFailures,
-          onProgress: ({ settled, working }) => {
-            options.onProgress({ settled, working, left: Math.max(0, all - settled) })
-            tellBudget(service, options.onBudget)
-          },
-        })
-        if (pushed.stopped !== null) throw stoppedError(project, pushed.stopped)
-        const heldLanes = (await desk.heldLanes()).length
-        const notices = [
-          ...heldNotices(pushed.held, typedIn(config.projects, project.name)),
-          ...deniedNotices(pushed.denied),
-          ...namelessNotices(await warehouse.fleet.countNameless()),
-        ]
-        return {
-          project: project.name,
-          settled: pushed.settled,
-          queue: await desk.summary({}),
-          tookMs: Date.now() - startedAt,
-          requests: service.client.requests(),
-          outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
-          notices,
-          heldLanes,
-        }
-      }),
-    ),
-  )
+  return withPatientQueue(config, project, options, (desk, warehouse, patience) => {
+    const work = async (service: Service): Promise<PushReport> => {
+      const all = await unsettled(desk)
+      const pushed = await push(writebackDeps(warehouse, project, service, log, patience), {
+        lanesAtOnce,
+        despiteFailures,
+        onProgress: ({ settled, working }) => {
+          options.onProgress({ settled, working, left: Math.max(0, all - settled) })
+          tellBudget(service, options.onBudget)
+        },
+      })
+      if (pushed.stopped !== null) throw stoppedError(project, pushed.stopped)
+      const heldLanes = (await desk.heldLanes()).length
+      const notices = [
+        ...heldNotices(pushed.held, typedIn(config.projects, project.name)),
+        ...deniedNotices(pushed.denied),
+        ...namelessNotices(await warehouse.fleet.countNameless()),
+      ]
+      return {
+        project: project.name,
+        settled: pushed.settled,
+        queue: await desk.summary({}),
+        tookMs: Date.now() - startedAt,
+        requests: service.client.requests(),
+        outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
+        notices,
+        heldLanes,
+      }
+    }
+    const send = (budgets: Budgets) => withService(project, budgets.of(project), { signal, log }, work)
+    return withBudgets(config, warehouse, log, send, patience)
+  })
 }

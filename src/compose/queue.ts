@@ -6,10 +6,13 @@ import type { AddReport, ListReport, MoveReport, Outlook, ShowReport } from '../
 import { type Decision, holding } from '../core/outbox/state.ts'
 import type { Wish } from '../core/outbox/wish.ts'
 import type { Ms } from '../core/time.ts'
+import { UserError } from '../core/user-error.ts'
 import { isOver } from '../imports/import.ts'
+import { isAway } from '../warehouse/database/trouble.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { decide, meantIds } from '../writeback/decide.ts'
-import { withWarehouse } from './opened.ts'
+import { withPatience, withWarehouse } from './opened.ts'
+import type { Patience, PatienceOptions } from './patience.ts'
 
 /** Queues one. `createdBy`: who wants it. */
 export function addWriteback(
@@ -21,7 +24,8 @@ export function addWriteback(
   return withQueue(config, project, async (desk, warehouse) => {
     const status = isOver(1, project.approveOver) ? 'draft' : 'queued'
     const ahead = await unsettled(desk)
-    const done = await desk.enqueue(once([wish]), { status, batchId: null, createdBy, expiresAt: null })
+    const how = { status, batchId: null, createdBy, expiresAt: null } as const
+    const done = await desk.enqueue(once([wish]), how).catch(unknownWhetherQueued)
     const id = 'ids' in done ? (done.ids[0] ?? null) : null
     return { project: project.name, id, status, ...(await outlook(warehouse, project, ahead, id === null ? 0 : 1)) }
   })
@@ -96,14 +100,28 @@ export function decideWritebacks(
 /** Rows that came by plain SQL are the project's first. */
 export function withQueue<T>(
   config: Config,
-  { projectId }: ProjectConfig,
+  project: ProjectConfig,
   work: (desk: QueueDesk, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  return withWarehouse(config, async (warehouse) => {
-    const desk = warehouse.queueDesk(projectId)
-    if (config.projects.length === 1) await desk.adopt()
-    return work(desk, warehouse)
-  })
+  return withWarehouse(config, async (warehouse) => work(await adopted(config, project, warehouse), warehouse))
+}
+
+/** The same for what takes long. */
+export function withPatientQueue<T>(
+  config: Config,
+  project: ProjectConfig,
+  options: PatienceOptions,
+  work: (desk: QueueDesk, warehouse: Warehouse, patience: Patience) => Promise<T>,
+): Promise<T> {
+  return withPatience(config, options, async (warehouse, patience) =>
+    work(await adopted(config, project, warehouse), warehouse, patience),
+  )
+}
+
+async function adopted(config: Config, { projectId }: ProjectConfig, warehouse: Warehouse): Promise<QueueDesk> {
+  const desk = warehouse.queueDesk(projectId)
+  if (config.projects.length === 1) await desk.adopt()
+  return desk
 }
 
 /** How many are to be sent. */
@@ -121,6 +139,17 @@ export async function outlook(
 ): Promise<Outlook> {
   const takesMs: Ms = writesLast(project, ahead + rows)
   return { ahead, takesMs, worker: (await warehouse.fleet.workers(Date.now())).length > 0 }
+}
+
+/** Whoever adds it again would have it sent twice. */
+function unknownWhetherQueued(error: unknown): never {
+  if (!isAway(error)) throw error
+  throw new UserError({
+    what: 'it is not known whether the write-back was queued',
+    why: error.message,
+    next: 'look with `deskmirror writeback list --newest` before you add it again',
+    exitCode: 1,
+  })
 }
 
 async function* once<T>(value: T): AsyncGenerator<T> {

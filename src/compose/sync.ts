@@ -4,8 +4,9 @@ import type { RunMode } from '../core/mirror.ts'
 import type { BudgetView, SyncProgress, SyncReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Logger } from '../log.ts'
+import type { Budgets } from './budgets.ts'
 import { hold } from './hold.ts'
-import { withBudgets, withWarehouse } from './opened.ts'
+import { withBudgets, withPatience } from './opened.ts'
 import { runUnder } from './run.ts'
 import { stoppedError, tellBudget } from './service.ts'
 
@@ -18,6 +19,8 @@ export type SyncOptions = {
   readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
   readonly onBudget: (budget: BudgetView) => void
+  /** Tells a person that the warehouse is away, or back. */
+  readonly tell?: (line: string) => void
   readonly log: Logger
 }
 
@@ -25,8 +28,8 @@ export type SyncOptions = {
 export async function syncProject(config: Config, project: ProjectConfig, options: SyncOptions): Promise<SyncReport> {
   const { mode, streams, signal, log } = options
   const startedAt = Date.now()
-  return withWarehouse(config, async (warehouse) => {
-    const { synced, requests } = await withBudgets(config, warehouse, log, async (budgets) =>
+  return withPatience(config, options, async (warehouse, patience) => {
+    const run = async (budgets: Budgets) =>
       runUnder(await hold(warehouse, project, options), warehouse, budgets, project, {
         mode,
         streams,
@@ -36,8 +39,8 @@ export async function syncProject(config: Config, project: ProjectConfig, option
           tellBudget(service, options.onBudget)
         },
         log,
-      }),
-    )
+      })
+    const { synced, requests } = await withBudgets(config, warehouse, log, run, patience)
     if (synced.stopped !== null) throw stoppedError(project, synced.stopped)
     const { gaps } = await warehouse.status(project.projectId, Date.now(), project.rate)
     const sum = (of: 'rows' | 'changed') => synced.reports.reduce((total, report) => total + report[of], 0)

@@ -4,8 +4,9 @@ import type { SyncProgress, VerifyReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Logger } from '../log.ts'
 import { verify } from '../verify/verify.ts'
-import { withBudgets, withMirror } from './opened.ts'
-import { withService } from './service.ts'
+import type { Budgets } from './budgets.ts'
+import { withBudgets, withPatience } from './opened.ts'
+import { type Service, withService } from './service.ts'
 
 export type VerifyOptions = {
   readonly streams: readonly StreamName[]
@@ -13,26 +14,28 @@ export type VerifyOptions = {
   readonly limit: number
   readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
+  /** Tells a person that the warehouse is away, or back. */
+  readonly tell?: (line: string) => void
   readonly log: Logger
 }
 
 export function verifyProject(config: Config, project: ProjectConfig, options: VerifyOptions): Promise<VerifyReport> {
   const { streams, limit, signal, onProgress, log } = options
-  return withMirror(config, (warehouse) =>
-    withBudgets(config, warehouse, log, (budgets) =>
-      withService(project, budgets.of(project), { signal, log }, async ({ client }) => {
-        const found = await verify({
-          project: project.projectId,
-          streams: new Set(streams),
-          startDate: project.startDate,
-          get: client.get,
-          mirror: warehouse.mirror(project.projectId),
-          limit,
-          signal,
-          onProgress,
-        })
-        return { project: project.name, ...found, requests: client.requests() }
-      }),
-    ),
-  )
+  return withPatience(config, { ...options, use: 'read' }, (warehouse, patience) => {
+    const compare = async ({ client }: Service) => {
+      const found = await verify({
+        project: project.projectId,
+        streams: new Set(streams),
+        startDate: project.startDate,
+        get: client.get,
+        mirror: warehouse.mirror(project.projectId),
+        limit,
+        signal,
+        onProgress,
+      })
+      return { project: project.name, ...found, requests: client.requests() }
+    }
+    const ask = (budgets: Budgets) => withService(project, budgets.of(project), { signal, log }, compare)
+    return withBudgets(config, warehouse, log, ask, patience)
+  })
 }

@@ -6,6 +6,7 @@ import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { WritebackDeps } from '../writeback/deps.ts'
+import type { Patience } from './patience.ts'
 import type { Service } from './service.ts'
 
 /** How many lanes one process works on side by side: enough to use up the writes of a key, answers of a second included. */
@@ -16,13 +17,14 @@ export function writebackDeps(
   project: ProjectConfig,
   service: Service,
   log: Logger,
+  patience?: Patience,
 ): WritebackDeps {
   const { client, signal } = service
   return {
     project: project.projectId,
     get: client.get,
     send: client.send,
-    outbox: insistent(warehouse.outbox(project.projectId)),
+    outbox: insistent(warehouse.outbox(project.projectId), patience),
     mirror: warehouse.mirror(project.projectId, { schema: project.schema }),
     verifyAfterMs: project.verifyAfterMs,
     resendReplies: project.resendReplies,
@@ -35,9 +37,10 @@ export function writebackDeps(
 
 /**
  * What the service answered is known here only: a database that is just being restarted is told again and again, for half
- * a minute. Told twice, it takes the first time.
+ * a minute, or for as long as a command is patient anyway. Told twice, it takes the first time.
  */
-function insistent(outbox: Outbox): Outbox {
+function insistent(outbox: Outbox, patience: Patience | undefined): Outbox {
+  if (patience !== undefined) return outbox
   const often = { retries: 10, minTimeout: 100, maxTimeout: 5000 } as const
   return { ...outbox, sent: (one, step) => pRetry(() => outbox.sent(one, step), often) }
 }

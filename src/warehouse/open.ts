@@ -17,7 +17,7 @@ import { type Place, parseDatabaseUrl } from './database/place.ts'
 import { postgresSessions } from './database/postgres.ts'
 import { type Db, openKysely, type Sessions } from './database/session.ts'
 import { sqliteSessions } from './database/sqlite.ts'
-import { laterTrouble, openTrouble } from './database/trouble.ts'
+import { laterTrouble, openTrouble, WarehouseError } from './database/trouble.ts'
 import { UnusedWarehouse } from './database/unused.ts'
 import { type Deliveries, deliveriesOf } from './deliveries.ts'
 import { type FailureLog, failureLogOf } from './failures.ts'
@@ -75,10 +75,10 @@ export async function openWarehouse(url: string, options: OpenOptions = {}): Pro
     const sessions =
       place.kind === 'sqlite'
         ? sqliteSessions(place.path, { mustExist: !write, synchronous: options.synchronous ?? 'normal' })
-        : postgresSessions(place.url)
+        : await postgresSessions(place.url, write)
     return await warehouseOver(explained(sessions, place), write)
   } catch (error) {
-    throw error instanceof UserError ? error : openTrouble(place, error)
+    throw error instanceof UserError && !(error instanceof WarehouseError) ? error : openTrouble(place, error)
   }
 }
 

@@ -97,6 +97,18 @@ afterAll(async () => {
   await administer(inject('postgresUrl'), `drop database ${name} with (force)`)
 })
 
+/** A database of its own on the tests' Postgres. */
+export async function databaseOf(
+  encoding: string,
+): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  const how = encoding === 'UTF8' ? '' : `encoding '${encoding}' template template0 lc_collate 'C' lc_ctype 'C'`
+  await administer(inject('postgresUrl'), `create database ${name} ${how}`)
+  const url = new URL(inject('postgresUrl'))
+  url.pathname = `/${name}`
+  return { url: url.href, drop: () => administer(inject('postgresUrl'), `drop database ${name} with (force)`) }
+}
+
 async function administer(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -188,6 +188,7 @@ test('times are read as UTC, whatever the server and the URL say', () => {
   expect(splitUrl('postgres://h/d?schema=My%20desk&options=-c%20timezone%3DAsia/Tokyo')).toEqual({
     connectionString: 'postgres://h/d',
     options: '-c timezone=Asia/Tokyo -c timezone=UTC -c datestyle=ISO -c search_path="My\\ desk"',
+    schema: 'My desk',
   })
 })
 

@@ -39,7 +39,7 @@ async function toolOn(grants: (schema: string, role: string) => string): Promise
   ]
   await Promise.all([client.connect(), owner.connect()])
   await owner.query(`create schema ${schema}`)
-  const before = openKysely(postgresSessions(url.href))
+  const before = openKysely(await postgresSessions(url.href))
   await migrate(before, 'postgres', Object.fromEntries(Object.entries(migrations).slice(0, 4)))
   await before.destroy()
   const warehouse = await openWarehouse(url.href)

@@ -103,6 +103,7 @@ async function queue(shell: Shell, config: Config, project: ProjectConfig, { dis
       if (rows >= many && config.databaseUrl.startsWith('sqlite:')) display.say(othersWait(rows))
     },
     onProgress: (doing, lines) => display.onLine(`${plural(lines, 'line')} ${doing}`),
+    tell: display.say,
   })
   return showImport(report, project, typedIn(config.projects, project.name))
 }

@@ -1,0 +1,173 @@
+/**
+ * Stands before a Postgres and does what happens there: a pooler that gives each transaction another connection of the
+ * server, and a network that breaks just when the answer to a commit should come.
+ */
+import { connect, createServer, type Socket } from 'node:net'
+
+export type ProxyOptions = {
+  /** As PgBouncer with `pool_mode = transaction`. `options`: whether settings in the start of a connection are refused, or not kept. */
+  readonly pool?: { readonly options: 'refused' | 'ignored' }
+  /** Asked at each commit, with the statements of its transaction: whether its answer is lost, and the connection with it. */
+  readonly lose?: (statements: readonly string[]) => boolean
+}
+
+export type PostgresProxy = { readonly url: string; readonly stop: () => Promise<void> }
+
+type Backend = { readonly socket: Socket; take: (message: Buffer) => void }
+
+export async function startPostgresProxy(url: string, options: ProxyOptions): Promise<PostgresProxy> {
+  const [target, own] = [new URL(url), new URL(url)]
+  const open = new Set<Socket>()
+  const idle: Backend[] = []
+  const track = (socket: Socket) => {
+    open.add(socket)
+    // Otherwise each message waits for the other side's word that it has the one before.
+    return socket
+      .setNoDelay(true)
+      .on('error', () => {})
+      .once('close', () => open.delete(socket))
+  }
+  const reach = () => track(connect(Number(target.port), target.hostname))
+  const server = createServer((client) => serve(track(client), { ...options, reach, idle }))
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has no port')
+  Object.assign(own, { hostname: '127.0.0.1', port: String(address.port) })
+  return {
+    url: own.href,
+    stop: async () => {
+      for (const socket of open) socket.destroy()
+      await new Promise((closed) => server.close(closed))
+    },
+  }
+}
+
+type Means = ProxyOptions & { readonly reach: () => Socket; readonly idle: Backend[] }
+
+function serve(client: Socket, { pool, lose, reach, idle }: Means): void {
+  const transaction = statementsOf()
+  let backend: Backend | null = null
+  let started = false
+  let losing = false
+  const put = (data: Buffer) => {
+    backend ??= withTaker(idle.shift() ?? failed('no connection of the server is idle'))
+    backend.socket.write(data)
+  }
+  const withTaker = (one: Backend): Backend => {
+    one.take = (message) => {
+      const isReady = message[0] === code('Z')
+      if (losing && isReady) return breakDown(one)
+      if (!losing)
+        client.write(started || message[0] !== code('K') || pool === undefined ? message : otherNumber(message))
+      if (!isReady) return
+      started = true
+      // Nothing is open: the next transaction gets the one that has rested longest, never this one again.
+      if (pool !== undefined && message[5] === code('I')) {
+        backend = null
+        idle.push(one)
+      }
+    }
+    return one
+  }
+  const breakDown = (one: Backend) => {
+    client.destroy()
+    one.socket.destroy()
+  }
+  client.once('data', (startup) => {
+    if (pool?.options === 'refused' && startup.includes('options\0')) return client.end(refusal())
+    const socket = reach()
+    const one: Backend = { socket, take: () => {} }
+    backend = withTaker(one)
+    socket.on(
+      'data',
+      messages((message) => one.take(message)),
+    )
+    socket.once('close', () => {
+      const at = idle.indexOf(one)
+      if (at >= 0) idle.splice(at, 1)
+      else client.destroy()
+    })
+    socket.write(pool === undefined ? startup : withoutOptions(startup))
+    // Passwords are messages as well.
+    client.on(
+      'data',
+      messages((message) => {
+        if (message[0] === code('X')) return client.end()
+        const statements = transaction(message)
+        if (statements !== null && lose?.(statements)) losing = true
+        put(message)
+      }),
+    )
+    client.once('close', () => {
+      // Whatever it was in the middle of is rolled back.
+      backend?.socket.destroy()
+    })
+  })
+}
+
+/** Follows what a client asks; at a commit it gives back the statements since the beginning. */
+function statementsOf(): (message: Buffer) => readonly string[] | null {
+  const prepared = new Map<string, string>()
+  let statements: string[] = []
+  const note = (text: string) => {
+    if (/^begin/i.test(text)) statements = []
+    statements.push(text)
+    return /^commit/i.test(text) ? statements : null
+  }
+  return (message) => {
+    const texts = message.subarray(5).toString().split('\0')
+    const [first = '', second = ''] = texts
+    if (message[0] === code('Q')) return note(first)
+    if (message[0] === code('P')) prepared.set(first, second)
+    return message[0] === code('B') ? note(prepared.get(second) ?? '') : null
+  }
+}
+
+/** Cuts a stream of bytes into messages: a letter, a length that counts itself, and so many bytes. */
+function messages(take: (message: Buffer) => void): (data: Buffer) => void {
+  let rest = Buffer.alloc(0)
+  return (data) => {
+    rest = Buffer.concat([rest, data])
+    for (;;) {
+      const length = rest.length < 5 ? Number.POSITIVE_INFINITY : 1 + rest.readUInt32BE(1)
+      if (rest.length < length) return
+      const message = rest.subarray(0, length)
+      rest = rest.subarray(length)
+      take(message)
+    }
+  }
+}
+
+function withoutOptions(startup: Buffer): Buffer {
+  const pairs = startup.subarray(8).toString().split('\0')
+  const kept: string[] = []
+  for (let i = 0; i + 1 < pairs.length && pairs[i] !== ''; i += 2) {
+    if (pairs[i] !== 'options') kept.push(pairs[i] ?? '', pairs[i + 1] ?? '')
+  }
+  const body = Buffer.from(`${kept.join('\0')}\0\0`)
+  const head = Buffer.from(startup.subarray(0, 8))
+  head.writeUInt32BE(8 + body.length)
+  return Buffer.concat([head, body])
+}
+
+/** A pooler names itself to its clients by numbers of its own. */
+function otherNumber(message: Buffer): Buffer {
+  const changed = Buffer.from(message)
+  changed.writeUInt32BE(0x7f_00_00_00 + Math.floor(Math.random() * 1000), 5)
+  return changed
+}
+
+function refusal(): Buffer {
+  const fields = Buffer.from('SFATAL\0C08P01\0Munsupported startup parameter: options\0\0')
+  const head = Buffer.from('E\0\0\0\0')
+  head.writeUInt32BE(4 + fields.length, 1)
+  return Buffer.concat([head, fields])
+}
+
+function code(letter: string): number {
+  return letter.charCodeAt(0)
+}
+
+function failed(why: string): never {
+  throw new Error(why)
+}

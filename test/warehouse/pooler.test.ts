@@ -1,0 +1,57 @@
+/** A pooler (PgBouncer) that gives each transaction another connection of the server: works, or says what to change. */
+import { expect, onTestFinished, test } from 'vitest'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { syncOnce, unlike } from '../mirror/mirroring.ts'
+import { databaseOf } from '../support/databases.ts'
+import { type ProxyOptions, startPostgresProxy } from '../support/postgres-proxy.ts'
+
+async function pooled(options: NonNullable<ProxyOptions['pool']>['options'], encoding = 'UTF8'): Promise<string> {
+  const own = await databaseOf(encoding)
+  onTestFinished(own.drop)
+  const proxy = await startPostgresProxy(own.url, { pool: { options } })
+  onTestFinished(proxy.stop)
+  return proxy.url
+}
+
+for (const options of ['refused', 'ignored'] as const) {
+  test(`through one that has settings of a connection ${options}, two projects are mirrored side by side`, async () => {
+    const url = await pooled(options)
+    const size = { conversations: 40, visitors: 20, calls: 5, days: 2 }
+    const sandboxes = await Promise.all(
+      [1, 2].map((seed) => startSandbox({ seed, size, switches: { 'rate.kind': 'off' } })),
+    )
+    for (const sandbox of sandboxes) onTestFinished(() => sandbox.stop())
+    await (await openWarehouse(url)).close()
+    for (const mode of ['full', 'incremental'] as const) {
+      const reports = await Promise.all(sandboxes.map((sandbox) => syncOnce(url, sandbox, { mode })))
+      expect(reports.map(({ outcome }) => outcome)).toEqual(['complete', 'complete'])
+    }
+    const warehouse = await openWarehouse(url, { use: 'read' })
+    for (const sandbox of sandboxes) expect(await unlike(warehouse, sandbox)).toEqual([])
+    await warehouse.close()
+  })
+}
+
+test('a schema in the URL does not get through one: that is said, with what to do', async () => {
+  const url = new URL(await pooled('refused'))
+  url.searchParams.set('schema', 'desk')
+  await expect(openWarehouse(url.href)).rejects.toMatchObject({
+    why: expect.stringMatching(/a connection pooler \(PgBouncer\) stands before it .*\?schema=/),
+    next: expect.stringMatching(/alter role USER set search_path = desk/),
+    exitCode: 2,
+  })
+})
+
+test.each(['LATIN1', 'SQL_ASCII'])(
+  'a database whose encoding is %s is refused before anything is stored',
+  async (encoding) => {
+    const own = await databaseOf(encoding)
+    onTestFinished(own.drop)
+    await expect(openWarehouse(own.url)).rejects.toMatchObject({
+      why: `its encoding is ${encoding}, which cannot hold all characters`,
+      next: expect.stringMatching(/createdb --encoding=UTF8/),
+      exitCode: 2,
+    })
+  },
+)
