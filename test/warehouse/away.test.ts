@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-const size = { conversations: 60, visitors: 40, calls: 10, days: 3 }
+const size = { conversations: 30, visitors: 20, calls: 5, days: 2 }
 const log = pino({ level: 'silent' })
 const signal = new AbortController().signal
 
@@ -59,7 +59,7 @@ describe('a Postgres that loses its power and comes back', () => {
     const told: string[] = []
     let back = Promise.resolve()
     const away = Promise.withResolvers<void>()
-    const strike = atCall(40, () => {
+    const strike = atCall(30, () => {
       // It stays away until that has been noticed.
       back = server.crash(() => away.promise)
     })
@@ -95,7 +95,7 @@ describe('a Postgres that loses its power and comes back', () => {
     const report = await verifyProject(configOf(url, project), project, asked)
     await back
     expect(report.differences).toEqual([])
-    expect(report.streams.find(({ stream }) => stream === 'messages')?.compared).toBeGreaterThan(60)
+    expect(report.streams.find(({ stream }) => stream === 'messages')?.compared).toBeGreaterThan(30)
   })
 
   test('that does not come back ends the command when somebody stops it, with the reason', async () => {
@@ -121,7 +121,7 @@ describe('a connection that breaks just when a commit should be answered', () =>
     onTestFinished(proxy.stop)
     await (await warehouse()).close()
     expect(await syncOnce(proxy.url, sandbox)).toMatchObject({ outcome: 'complete' })
-    expect(commits).toBeGreaterThan(50)
+    expect(commits).toBeGreaterThan(30)
     const opened = await warehouse()
     expect(await unlike(opened, sandbox)).toEqual([])
     expect(await opened.query('select * from conversation_changes')).toEqual([])

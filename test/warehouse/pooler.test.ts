@@ -17,7 +17,7 @@ async function pooled(options: NonNullable<ProxyOptions['pool']>['options'], enc
 for (const options of ['refused', 'ignored'] as const) {
   test(`through one that has settings of a connection ${options}, two projects are mirrored side by side`, async () => {
     const url = await pooled(options)
-    const size = { conversations: 40, visitors: 20, calls: 5, days: 2 }
+    const size = { conversations: 20, visitors: 10, calls: 3, days: 1 }
     const sandboxes = await Promise.all(
       [1, 2].map((seed) => startSandbox({ seed, size, switches: { 'rate.kind': 'off' } })),
     )
