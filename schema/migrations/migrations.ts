@@ -6,8 +6,8 @@ import { workers } from './0002_workers.ts'
 import { outbox } from './0003_outbox.ts'
 import { webhooks } from './0004_webhooks.ts'
 import { triggerRights } from './0005_trigger_rights.ts'
-import { failures } from './0011_failures.ts'
 import { rollupDays } from './0007_rollup_days.ts'
+import { failures } from './0011_failures.ts'
 
 /** Runs in one transaction with the note that it has run. */
 export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>

@@ -51,7 +51,10 @@ async function until(change: string, back: string): Promise<void> {
 test.each([
   ['default_transaction_read_only = on', /^2 the database takes no writes: .* → name the primary server/],
   ['statement_timeout = 1', /^1 the server cancelled a statement: it took longer than statement_timeout.*alter role/],
-  ['idle_in_transaction_session_timeout = 1', /^1 .*idle_in_transaction_session_timeout\) → try again/],
+  [
+    'idle_in_transaction_session_timeout = 1',
+    /^1 .*(idle_in_transaction_session_timeout\)|the connection was lost) → try again/,
+  ],
 ])('with %s a sync says what ended it', async (setting, says) => {
   const reset = `alter role ${role} reset ${setting.split(' ')[0]}`
   await until(`alter role ${role} set ${setting}`, reset)
@@ -83,7 +86,7 @@ test('a user without a right is told so, in the middle too', async () => {
 
 test('a table that somebody dropped is missed, not taken for a mistake of deskmirror', async () => {
   await until('alter table visitors rename to visitors_old', 'alter table visitors_old rename to visitors')
-  expect(await sentenceOf(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(/^2 a table of the warehouse is not there/)
+  expect(await sentenceOf(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(/^2 one of its tables is not there/)
 })
 
 test('a mirror that may only be read can be looked at; what keeps its budget there says why it does not go on', async () => {

@@ -131,7 +131,14 @@ export const postgresAdvices: Advices = [
       exitCode: 1,
     },
   ],
-  [/^(57P|08)|^Connection |not queryable/, { why: 'the connection was lost', next: 'try again', exitCode: 1 }],
+  [
+    /^(57P|08)|^Connection |not queryable/,
+    {
+      why: 'the connection was lost',
+      next: "try again; if it happens each time, look at the server's log",
+      exitCode: 1,
+    },
+  ],
   [/^55P03|^40/, { why: 'another process holds what is needed', next: 'try again', exitCode: 1 }],
 ]
 
