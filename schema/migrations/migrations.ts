@@ -18,6 +18,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0003_outbox': outbox,
   '0004_webhooks': webhooks,
   '0005_trigger_rights': triggerRights,
-  '0011_failures': failures,
   '0007_rollup_days': rollupDays,
+  '0011_failures': failures,
 }
