@@ -3,8 +3,8 @@
  * into the same table with the same indexes. Goal: at least half as fast.
  */
 import Database from 'better-sqlite3'
-import { decodeBody } from '../src/api/decode.ts'
-import { readEnvelope } from '../src/api/envelope.ts'
+import { readBody } from '../src/api/body.ts'
+import { classify } from '../src/api/classify.ts'
 import type { Json } from '../src/core/row.ts'
 import { conversations } from '../src/streams/conversations.ts'
 import { messages } from '../src/streams/messages.ts'
@@ -16,6 +16,9 @@ import { messagesEach, startService } from './sandbox.ts'
 /** As many conversations as one page of their list holds. */
 const pages = 200
 const rounds = 9
+
+const call = { method: 'GET', path: '/', lane: 'backfill' } as const
+const about = { call, askedAt: 0, windowMs: 60_000, redact: (text: string) => text }
 
 type Page = { readonly parent: string; readonly body: Buffer }
 
@@ -44,7 +47,7 @@ async function readPages(): Promise<{ project: string; list: readonly Json[]; re
   const { DESKMIRROR_BASE_URL: base, DESKMIRROR_PROJECT_ID: project = '', DESKMIRROR_API_KEY: key = '' } = environment
   const get = async (path: string) =>
     Buffer.from(await (await fetch(base + path, { headers: { 'x-api-key': key } })).arrayBuffer())
-  const list = itemsOf(await get(`/public/projects/${project}/conversations?limit=200`))
+  const list = await itemsOf(await get(`/public/projects/${project}/conversations?limit=200`))
   const read: Page[] = []
   for (const item of list) {
     const parent = (item as { readonly id: string }).id
@@ -54,20 +57,24 @@ async function readPages(): Promise<{ project: string; list: readonly Json[]; re
   return { project, list, read }
 }
 
-function itemsOf(body: Buffer): readonly Json[] {
-  const decoded = decodeBody(body, null, body.length)
-  const data = decoded.ok ? readEnvelope(decoded.text)?.data : null
-  return (data as { readonly items: readonly Json[] }).items
+async function itemsOf(bytes: Buffer): Promise<readonly Json[]> {
+  const reader = readBody(null, bytes.length)
+  reader.write(bytes)
+  const body = await reader.end()
+  if (!body.ok) throw new Error(body.why)
+  const outcome = classify({ kind: 'answered', head: { status: 200, headers: {} }, body: body.scanned }, about)
+  if (!outcome.ok) throw new Error('the page is not readable')
+  return (outcome.answer.data as { readonly items: readonly Json[] }).items
 }
 
 /** Seconds for all pages, each of them one commit. */
 async function mirror(file: string, project: string, list: readonly Json[], read: readonly Page[]): Promise<number> {
   const warehouse = await openWarehouse(`sqlite:${file}`)
   const { commit } = warehouse.mirror(project)
-  await commit({ stream: 'conversations', rows: conversations.rows(list).rows, askedAt: Date.now() })
+  await commit({ stream: 'conversations', rows: conversations.rows(list, project).rows, askedAt: Date.now() })
   const began = performance.now()
   for (const { parent, body } of read) {
-    const { rows } = messages.rows(itemsOf(body), parent)
+    const { rows } = messages.rows(await itemsOf(body), parent)
     const end = { parentId: parent, wanted: 1, position: null, complete: true, againAt: null } as const
     await commit({ stream: 'messages', rows, askedAt: Date.now(), child: { stream: 'messages', ...end } })
   }

@@ -2,6 +2,7 @@
 import type { Answer, Get, Query } from './core/call.ts'
 import { CallFailed, describe } from './core/failure.ts'
 import type { CheckItem } from './core/report.ts'
+import { segment } from './core/segment.ts'
 import { day, rfc3339, type Seconds } from './core/time.ts'
 import { catalog } from './streams/catalog.ts'
 import type { Scope } from './streams/stream.ts'
@@ -32,7 +33,7 @@ export async function checkService(get: Get, project: string, now: Seconds): Pro
 }
 
 function probes(project: string, now: Seconds): (readonly [Scope, string, Query])[] {
-  const base = `/public/projects/${encodeURIComponent(project)}`
+  const base = `/public/projects/${segment(project)}`
   return [
     ['availability:read', `${base}/availability`, {}],
     ['conversations:read', `${base}/conversations`, { limit: 1 }],

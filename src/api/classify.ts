@@ -3,9 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Answer, Call } from '../core/call.ts'
 import type { Failure } from '../core/failure.ts'
 import type { EpochMs, Ms, Seconds } from '../core/time.ts'
-import { decodeBody } from './decode.ts'
+import { toText } from './decode.ts'
 import { type Envelope, type ErrorBody, readBare, readEnvelope } from './envelope.ts'
 import type { Exchange, Head } from './exchange.ts'
+import { fill } from './items.ts'
+import type { Scanned } from './scan.ts'
 
 /** What an outcome depends on beside the exchange. `redact` takes the key out of a text. */
 export type Circumstances = {
@@ -13,7 +15,6 @@ export type Circumstances = {
   readonly askedAt: EpochMs
   /** The length of the service's rate window: how long to rest after a 429 that does not say. */
   readonly windowMs: Ms
-  readonly maxBodyBytes: number
   readonly redact: (text: string) => string
 }
 
@@ -29,15 +30,12 @@ export function classify(exchange: Exchange, about: Circumstances): Outcome {
     // A write that was refused was not done, even if the words broke off. What a read lacks, it reads again.
     if (isWrite(about.call) && head !== null && isRefusal(head.status))
       return failed(ofStatus(head.status, head, null, about))
-    const claim = head !== null && isWrite(about.call) ? claimOf(head.status, null)?.claim : undefined
-    return failed({
-      kind: 'transient',
-      why: `${name(about.call)}: ${clean(exchange.why, about)}`,
-      left,
-      status: head?.status ?? null,
-      requestId: head === null ? null : requestIdOf(null, head, about),
-      ...(claim === undefined ? {} : { claim }),
-    })
+    const why = `${name(about.call)}: ${clean(exchange.why, about)}`
+    const [status, requestId] = head === null ? [null, null] : [head.status, requestIdOf(null, head, about)]
+    if (!exchange.again && status !== null && about.call.method === 'GET' && status < 300)
+      return failed({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
+    const claim = status !== null && isWrite(about.call) ? claimOf(status, null)?.claim : undefined
+    return failed({ kind: 'transient', why, left, status, requestId, ...(claim === undefined ? {} : { claim }) })
   }
   return ofAnswer(exchange.head, exchange.body, about)
 }
@@ -60,9 +58,9 @@ function isWrite(call: Call): boolean {
   return call.method !== 'GET' && call.envelope !== 'optional'
 }
 
-function ofAnswer(head: Head, body: Buffer, about: Circumstances): Outcome {
-  const decoded = decodeBody(body, header(head.headers, 'content-encoding'), about.maxBodyBytes)
-  const envelope = decoded.ok ? readEnvelope(decoded.text) : null
+function ofAnswer(head: Head, { rest, portions }: Scanned, about: Circumstances): Outcome {
+  const text = toText(rest)
+  const envelope = text === null ? null : readEnvelope(text)
   const requestId = requestIdOf(envelope, head, about)
   if (head.status >= 300) return failed(ofStatus(head.status, head, envelope, about))
   const unproven = isWrite(about.call) ? claimOf(head.status, envelope) : null
@@ -72,15 +70,16 @@ function ofAnswer(head: Head, body: Buffer, about: Circumstances): Outcome {
   const error = envelope?.error ?? null
   if (error !== null && error.status !== null && error.status >= 400)
     return failed(ofStatus(error.status, head, envelope, about))
-  const unreadable = error === null ? whyUnreadable(about.call, decoded, envelope) : 'an error under a success status'
-  if (unreadable !== null) {
-    const why = `${name(about.call)}: ${head.status} with ${clean(unreadable, about)}`
+  const bare = about.call.envelope === 'optional' && text !== null ? readBare(text) : null
+  const filled = fill(envelope?.data ?? bare, portions)
+  const unreadable =
+    error === null ? whyUnreadable(about.call, text, envelope, filled !== null) : 'an error under a success status'
+  if (unreadable !== null || filled === null) {
+    const why = `${name(about.call)}: ${head.status} with ${clean(unreadable ?? '', about)}`
     return failed({ kind: 'transient', why, left: true, status: head.status, requestId })
   }
   const servedAt = toSeconds(header(head.headers, 'date'))
-  const bare = about.call.envelope === 'optional' && decoded.ok ? readBare(decoded.text) : null
-  const data = envelope?.data ?? bare
-  return { ok: true, answer: { data, status: head.status, requestId, servedAt, askedAt: about.askedAt } }
+  return { ok: true, answer: { ...filled, status: head.status, requestId, servedAt, askedAt: about.askedAt } }
 }
 
 type Transient = Extract<Failure, { kind: 'transient' }>
@@ -107,13 +106,14 @@ function mayPass(error: ErrorBody | null): boolean {
 }
 
 /** A read needs `data`. The bodies of write answers are not documented: none at all will do, and any JSON object. */
-function whyUnreadable(call: Call, decoded: ReturnType<typeof decodeBody>, envelope: Envelope | null): string | null {
-  if (!decoded.ok) return decoded.why
-  const empty = decoded.text.trim() === ''
+function whyUnreadable(call: Call, text: string | null, envelope: Envelope | null, whole: boolean): string | null {
+  if (text === null) return 'a body that is not UTF-8'
+  const empty = text.trim() === ''
   if (call.envelope === 'optional') return empty ? 'an empty body' : null
   if (call.method !== 'GET' && empty) return null
   if (empty) return 'an empty body'
   if (envelope === null) return 'a body that is not a JSON object'
+  if (!whole) return 'rows that are not JSON in UTF-8'
   if (call.method === 'GET' && (envelope.data === undefined || envelope.data === null)) return 'no data in its envelope'
   return null
 }

@@ -33,6 +33,8 @@ export type ClientOptions = {
   readonly connections?: Connections
   /** For one whole exchange, connecting included. */
   readonly timeoutMs?: Ms
+  /** An answer that brings next to nothing for so long is given up. */
+  readonly stallMs?: Ms
   readonly maxBodyBytes?: number
   /** How long the key rests after a 429 that does not say: the rate's window. */
   readonly windowMs?: Ms
@@ -97,6 +99,7 @@ export function createClient(options: ClientOptions): Client {
     const result = await exchange(call.method === 'GET' ? reads : writes, toRequest(baseUrl, headers, call), {
       // The slot is held until then; whoever was stopped on the way here has less time.
       timeoutMs: Math.min(timeoutMs, Math.max(1, lease.leftMs())),
+      stallMs: options.stallMs ?? 10_000,
       maxBodyBytes,
       signal: options.cutOff ?? signal,
       mayLeave: () => lease.leftMs() > 0,
@@ -110,7 +113,7 @@ export function createClient(options: ClientOptions): Client {
       },
     })
     if (!answered && result.kind !== 'answered' && !result.left) budget.unsent(lease)
-    const outcome = classify(result, { call, askedAt, windowMs, maxBodyBytes, redact })
+    const outcome = classify(result, { call, askedAt, windowMs, redact })
     log?.debug({
       event: 'call.ended',
       method: call.method,

@@ -6,7 +6,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Ms } from '../core/time.ts'
-import { tooLarge } from './decode.ts'
+import { type BodyReader, readBody } from './body.ts'
+import type { Scanned } from './scan.ts'
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'
@@ -15,16 +16,27 @@ export type HttpRequest = {
   readonly body: string | null
 }
 
-/** `left`: whether any byte of the request may have left this machine. `head`: the answer's, as far as it came. */
+/**
+ * `left`: whether any byte of the request may have left this machine. `head`: the answer's, as far as it came. `again`:
+ * whether the same request may be answered better.
+ */
 export type Exchange =
-  | { readonly kind: 'answered'; readonly head: Head; readonly body: Buffer }
-  | { readonly kind: 'broken'; readonly why: string; readonly left: boolean; readonly head: Head | null }
+  | { readonly kind: 'answered'; readonly head: Head; readonly body: Scanned }
+  | {
+      readonly kind: 'broken'
+      readonly why: string
+      readonly left: boolean
+      readonly head: Head | null
+      readonly again: boolean
+    }
   | { readonly kind: 'aborted'; readonly left: boolean }
 
 export type Head = { readonly status: number; readonly headers: IncomingHttpHeaders }
 
 export type Terms = {
   readonly timeoutMs: Ms
+  /** An answer of which less than `leastBytes` came in so long is given up. */
+  readonly stallMs: Ms
   readonly maxBodyBytes: number
   readonly signal: AbortSignal
   /** Asked in the very moment before it leaves. */
@@ -35,18 +47,22 @@ export type Terms = {
   readonly onHead: () => void
 }
 
+/** A connection that brings less than this in `stallMs` brings nothing of use. */
+const leastBytes = 4096
+
 export function exchange(pool: Dispatcher, request: HttpRequest, terms: Terms): Promise<Exchange> {
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | null = null
     let head: Head | null = null
     let done = false
-    const chunks: Buffer[] = []
+    let body: BodyReader | null = null
     let size = 0
 
     const end = (result: Exchange) => {
       if (done) return
       done = true
       clearTimeout(deadline)
+      clearInterval(stall)
       terms.signal.removeEventListener('abort', stop)
       resolve(result)
     }
@@ -54,9 +70,18 @@ export function exchange(pool: Dispatcher, request: HttpRequest, terms: Terms): 
       end(result)
       controller?.abort(new Error('given up'))
     }
-    const broken = (why: string): Exchange => ({ kind: 'broken', why, left: controller !== null, head })
+    const broken = (why: string, again = true): Exchange => {
+      return { kind: 'broken', why, left: controller !== null, head, again }
+    }
     const stop = () => give({ kind: 'aborted', left: controller !== null })
     const deadline = setTimeout(() => give(broken(`no whole answer within ${terms.timeoutMs} ms`)), terms.timeoutMs)
+    let before = 0
+    const watch = () => {
+      if (size - before < leastBytes)
+        give(broken(`the answer came too slowly: ${size - before} bytes in ${terms.stallMs} ms`))
+      before = size
+    }
+    let stall: NodeJS.Timeout | undefined
     terms.signal.addEventListener('abort', stop, { once: true })
     if (terms.signal.aborted) return stop()
 
@@ -76,15 +101,20 @@ export function exchange(pool: Dispatcher, request: HttpRequest, terms: Terms): 
       onResponseStart(_controller, status, headers) {
         if (status < 200 || done) return
         head = { status, headers }
+        body = readBody(String(headers['content-encoding'] ?? ''), terms.maxBodyBytes)
+        stall = setInterval(watch, terms.stallMs)
         terms.onHead()
       },
       onResponseData(_controller, chunk) {
         size += chunk.length
-        if (size > terms.maxBodyBytes) give(broken(tooLarge(terms.maxBodyBytes)))
-        else chunks.push(chunk)
+        const unreadable = done ? null : (body?.write(chunk) ?? null)
+        if (unreadable !== null) give(broken(unreadable.why, unreadable.again))
       },
-      onResponseEnd() {
-        end(head === null ? broken('no answer') : { kind: 'answered', head, body: Buffer.concat(chunks) })
+      async onResponseEnd() {
+        clearInterval(stall)
+        const read = await body?.end()
+        if (head === null || read === undefined) end(broken('no answer'))
+        else end(read.ok ? { kind: 'answered', head, body: read.scanned } : broken(read.why, read.again))
       },
       onResponseError(_controller, error) {
         end(broken(reason(error)))

@@ -1,23 +1,29 @@
 /** Reads a list page by page: asks what the walk wants to know, and hands over what came. The walk is the only memory. */
-import type { Answer, Get, Query } from '../core/call.ts'
+import type { Answer, Get, Items, Query } from '../core/call.ts'
 import { CallFailed } from '../core/failure.ts'
 import type { Lane } from '../core/lane.ts'
-import type { Behaviour, Json } from '../core/row.ts'
+import type { Behaviour, Json, Refused as RefusedRow } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
 import { doubtOf, settled } from '../core/walk/doubt.ts'
 import type { Page } from '../core/walk/evidence.ts'
 import { type Knowledge, lessons } from '../core/walk/knowledge.ts'
 import { type List, pageLimit } from '../core/walk/list.ts'
-import type { Asked } from '../core/walk/order.ts'
+import { besideNeighbours } from '../core/walk/neighbours.ts'
+import type { Asked, Times } from '../core/walk/order.ts'
 import type { Range } from '../core/walk/position.ts'
 import { reasons, type Step, type Walk } from '../core/walk/state.ts'
 import { ask, position, type Refused, refused, startWalk, step } from '../core/walk/walk.ts'
+import { builtItems } from './items.ts'
 
 export type Missed = { readonly range: Range; readonly reason: string }
 
-/** What one answer brought. To be stored whole: a walk that stops after it goes on from `position`. */
+/** What one answer brought, or a part of it. To be stored whole: a walk that stops after it goes on from `position`. */
 export type PageRead = {
   readonly items: readonly Json[]
+  /** Rows that came, and are too large to be built. */
+  readonly refused: readonly RefusedRow[]
+  /** Whether these are the last rows of their answer: a large one is handed over in parts. */
+  readonly ends: boolean
   /** Null where nothing came: the service refused the question, or its answer was handed over before. */
   readonly answer: Answer | null
   /** What is still to be covered, by this walk or the next. */
@@ -47,21 +53,33 @@ export async function* readList(get: Get, { list, known, ranges, lane }: Reading
     if (reply.kind === 'page') walk = await withoutDoubt(get, walk, asked, reply.page, lane)
     const next = reply.kind === 'page' ? step(walk, asked, reply.page) : refused(walk, reply.parameter)
     const read = tell(list, told, next, reply, asked)
+    const still = { position: position(walk), missed: [], done: false } as const
     if (next.crowded.length === 0) {
-      yield read
+      yield* inParts(reply, read, still)
     } else {
       // The position moves on only when the crowded second has been asked for in every other way.
-      yield { ...read, position: position(walk), missed: [], done: false }
+      yield* inParts(reply, { ...read, ...still }, still)
       const missed = [...next.missed]
       for (const second of next.crowded) {
         const whole = yield* readParts(get, walk, next.walk.known, second, lane)
         if (!whole) missed.push({ range: { lo: second, hi: second }, reason: reasons.crowded })
       }
-      yield { ...read, items: [], answer: null, learned: [], missed }
+      yield { ...read, answer: null, learned: [], missed }
     }
     told = next.walk.known
     walk = next.walk
   }
+}
+
+/** The rows of an answer as they are built; what it means comes with the last of them. */
+function* inParts(reply: Reply, read: PageRead, still: Partial<PageRead>): Generator<PageRead> {
+  if (reply.kind === 'refused') return yield read
+  let before: PageRead | null = null
+  for (const { items, refused } of reply.items.portions()) {
+    if (before !== null) yield { ...before, ...still, learned: [], ends: false }
+    before = { ...read, items, refused }
+  }
+  yield before ?? read
 }
 
 /** Asks again, for one row, where the page alone does not tell. */
@@ -90,16 +108,19 @@ async function* readParts(
   for (const part of walk.list.parts) {
     const reply = await request(get, walk, asked, part, lane)
     if (reply.kind === 'refused') return false
-    const { items, answer, page } = reply
+    const { answer, page } = reply
     const beyond = page.times.some((row) => (row.get(field) ?? second) !== second)
     whole &&= beyond || !(page.hasMore || page.ids.length >= pageLimit)
-    yield { items, answer, position: position(walk), missed: [], learned: [], known, done: false }
+    const still = { position: position(walk), missed: [], done: false } as const
+    yield* inParts(reply, { ...nothing, answer, learned: [], known, ...still }, still)
   }
   return whole
 }
 
+const nothing = { items: [], refused: [], ends: true } as const
+
 type Reply =
-  | { readonly kind: 'page'; readonly page: Page; readonly items: readonly Json[]; readonly answer: Answer }
+  | { readonly kind: 'page'; readonly page: Page; readonly items: Items; readonly answer: Answer }
   | { readonly kind: 'refused'; readonly parameter: Refused }
 
 async function request(get: Get, walk: Walk, asked: Asked, part: Query, lane: Lane, limit = pageLimit): Promise<Reply> {
@@ -133,26 +154,51 @@ function blamed(error: unknown, walk: Walk, sent: Readonly<Record<string, unknow
   return has('limit') && known.trust.limit === 'try' ? 'limit' : null
 }
 
-function readPage(list: List, answer: Answer): { page: Page; items: readonly Json[] } {
-  const data = answer.data
+/** A list whose `limit` is documented may hold so many times what was asked for; all beyond is no page. */
+const mostTimes = 5
+
+function readPage(list: List, answer: Answer): { page: Page; items: Items } {
+  const { data, status, requestId } = answer
   const body = typeof data === 'object' && data !== null && !Array.isArray(data) ? (data as Record<string, Json>) : {}
-  const items = Array.isArray(data) ? (data as readonly Json[]) : body.items
-  if (!Array.isArray(items)) {
+  const items = answer.items ?? builtItems(Array.isArray(data) ? (data as readonly Json[]) : body.items)
+  if (items === null) {
     const why = `${list.path} answered without a list of items`
-    throw new CallFailed({ kind: 'transient', why, left: true, status: answer.status, requestId: answer.requestId })
+    throw new CallFailed({ kind: 'transient', why, left: true, status, requestId })
   }
-  const seen = { ids: items.map(list.identify), times: items.map(list.times) }
-  const page = { ...seen, hasMore: body.hasMore === true }
-  return { page, items }
+  if (list.documented && items.count > mostTimes * pageLimit) {
+    const why = `${list.path} answered ${items.count} rows, where ${pageLimit} at most were asked for`
+    throw new CallFailed({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
+  }
+  return { page: pageOf(list, items, body.hasMore === true), items }
+}
+
+function pageOf(list: List, items: Items, hasMore: boolean): Page {
+  const page = { ids: [] as string[], times: [] as Times[], rows: [] as Json[] }
+  for (const portion of items.portions()) {
+    for (const item of portion.items) {
+      page.ids.push(list.identify(item))
+      page.times.push(list.times(item))
+      page.rows.push(items.count > mostTimes * pageLimit ? null : item)
+    }
+    // They were shown, and count for the size of the page.
+    for (const { id, why } of portion.refused) {
+      page.ids.push(id ?? `refused: ${why}`)
+      page.times.push(new Map())
+      page.rows.push(null)
+    }
+  }
+  const isOdd = (row: number, field: string) => (Object(page.rows[row]) as Record<string, Json>)[field] != null
+  return { ids: page.ids, times: besideNeighbours(page.times, isOdd), hasMore }
 }
 
 function tell(list: List, told: Knowledge, next: Step, reply: Reply, asked: Asked): PageRead {
   const since = asked.lower === undefined ? '' : ` from ${rfc3339(asked.lower)}`
   const until = asked.upper === undefined ? '' : ` to ${rfc3339(asked.upper)}`
-  const [items, answer] = reply.kind === 'page' ? [reply.items, reply.answer] : [[], null]
-  const what = answer === null ? 'a 400' : `a page of ${items.length} rows`
+  const answer = reply.kind === 'page' ? reply.answer : null
+  const what = reply.kind === 'page' ? `a page of ${reply.items.count} rows` : 'a 400'
   const evidence = `${what}${since}${until}, request ${answer?.requestId ?? 'without id'}`
   const learned = lessons(list, told, next.walk.known, evidence)
   const { walk, missed } = next
-  return { items, answer, position: position(walk), missed, learned, known: walk.known, done: walk.now === null }
+  const stand = { position: position(walk), known: walk.known, done: walk.now === null }
+  return { ...nothing, answer, missed, learned, ...stand }
 }

@@ -1,5 +1,5 @@
 import type { Lane } from './lane.ts'
-import type { Json } from './row.ts'
+import type { Json, Refused } from './row.ts'
 import type { EpochMs, Seconds } from './time.ts'
 
 /** One call of the service, before it is sent. `path` starts with a slash and is relative to the base URL. */
@@ -16,10 +16,17 @@ export type Call = {
 /** Query parameters; undefined ones are not sent. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
+/** The rows of a list. They are built a portion at a time, as often as asked: all of them may be more than fits. */
+export type Items = { readonly count: number; readonly portions: () => Iterable<ItemsPortion> }
+/** `refused`: rows that are too large to be built. */
+export type ItemsPortion = { readonly items: readonly Json[]; readonly refused: readonly Refused[] }
+
 /** A readable 2xx answer. */
 export type Answer = {
   /** The envelope's `data`; null where a write answers without a body. */
   readonly data: Json
+  /** Where the list in `data` is too large to be built at once: its rows. `data` then holds nothing but `hasMore`. */
+  readonly items?: Items
   readonly status: number
   readonly requestId: string | null
   /** The service's clock (its `Date` header); null where it sends none. */

@@ -2,7 +2,7 @@
  * The mirror as a sync run sees it: what may be asked of the warehouse, and what is told to it. The warehouse of one
  * project implements this over SQL; no SQL and no service shows here.
  */
-import type { Behaviour, Gap, MirrorRow, StreamName } from './row.ts'
+import type { Behaviour, Gap, MirrorRow, Refused, StreamName } from './row.ts'
 import type { EpochMs, Seconds } from './time.ts'
 
 /** One answered request's worth of news. All of it is stored in one transaction, or none. */
@@ -25,11 +25,16 @@ export type Commit = {
   readonly gaps?: readonly Gap[]
   /** Subjects of the stream's gaps that are filled with this. */
   readonly filled?: readonly string[]
+  /** Rows that came and could not be read: each is a gap, or makes its parent's list incomplete. */
+  readonly refused?: readonly Refused[]
   readonly learned?: readonly Behaviour[]
 }
 
-/** How many of the rows were new or different from what was stored; the rest was left untouched. */
-export type Committed = { readonly changed: number }
+/**
+ * How many of the rows were new or different from what was stored; the rest was left untouched. `refused`: those that were
+ * refused already, and those that the database cannot hold.
+ */
+export type Committed = { readonly changed: number; readonly refused?: readonly Refused[] }
 
 /** The streams that are read one parent at a time, and the table of the parent. */
 export const childStreams = {

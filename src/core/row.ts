@@ -31,6 +31,20 @@ export const streamNames = [
 ] as const
 export type StreamName = (typeof streamNames)[number]
 
+/** A row that came and cannot be stored. `id`: its own, null where it could not be read. */
+export type Refused = { readonly id: string | null; readonly why: string }
+
+/** One line for a person, whatever the id is. */
+export function whyRefused({ id, why }: Refused): string {
+  const name = id === null ? 'a row without a readable id' : `row ${shortId(id)}`
+  return `${name} could not be stored: ${why}`
+}
+
+function shortId(id: string): string {
+  const text = JSON.stringify(id.toWellFormed()).slice(1, -1)
+  return text.length > 80 ? `${text.slice(0, 60)}… (${id.length} characters)` : text
+}
+
 /** Something known to be missing: the seconds from `from` to `to`, both included; null where it is not known. */
 export type Gap = {
   readonly stream: StreamName

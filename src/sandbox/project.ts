@@ -1,5 +1,6 @@
 /** One project of the service: its rows, its writes, and what can happen to it. */
 import type { EpochMs } from '../core/time.ts'
+import { hostileWire } from './api/hostile.ts'
 import type { Json } from './api/json.ts'
 import { type Wire, wireOf } from './api/wire.ts'
 import { type Mutations, mutationsOf } from './mutations.ts'
@@ -50,7 +51,8 @@ export function projectOf(id: string, past: Past, clock: () => EpochMs, switches
   const dress = () => {
     const s = switches()
     const { state } = contents()
-    if (dressed?.for !== s) dressed = { for: s, wire: wireOf(id, state.world.dice, s), view: viewOf(state, s) }
+    if (dressed?.for !== s)
+      dressed = { for: s, wire: hostileWire(wireOf(id, state.world.dice, s), id, s), view: viewOf(state, s) }
     return dressed
   }
   return {

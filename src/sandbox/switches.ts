@@ -129,6 +129,12 @@ export const switchTable = {
     'plain',
     'hostile',
   ),
+  'rows.hostile': choice(
+    'one row in eleven: `odd` ones can be stored all the same; `unfit` ones are too deep, too large, of another project, no rows',
+    'none',
+    'odd',
+    'unfit',
+  ),
   'fields.drift': amount('0: as it was; 1: new fields appear; 2: they change type', 0),
   gzip: flag('whether answers are compressed for clients that accept it', false),
   'errors.retryable': choice('value of `retryable`', 'sensible', 'always', 'never', 'absent'),

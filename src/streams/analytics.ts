@@ -1,5 +1,6 @@
 /** The analytics rollup, a day at a time. Its fields are not documented. */
 import { stringifyJson } from '../core/json.ts'
+import { segment } from '../core/segment.ts'
 import { rfc3339 } from '../core/time.ts'
 import type { DailyStream } from './stream.ts'
 
@@ -7,7 +8,7 @@ export const analytics: DailyStream = {
   kind: 'daily',
   name: 'analytics',
   scope: 'analytics:read',
-  path: (project) => `/public/projects/${encodeURIComponent(project)}/analytics`,
+  path: (project) => `/public/projects/${segment(project)}/analytics`,
   row: (item, { date, from, to }, timeZone, readAt) => ({
     columns: {
       window_from: rfc3339(from),

@@ -1,4 +1,6 @@
 /** Recording metadata, one call at a time. A recording can come long after its call. */
+
+import { segment } from '../core/segment.ts'
 import { day, hour, minute, rfc3339, type Seconds } from '../core/time.ts'
 import { type Documented, toRow } from './row.ts'
 import type { LeafStream } from './stream.ts'
@@ -12,7 +14,7 @@ export const callRecordings: LeafStream = {
   kind: 'leaf',
   name: 'call_recordings',
   scope: 'calls:read',
-  path: (call) => `/public/calls/${encodeURIComponent(call)}/recording`,
+  path: (call) => `/public/calls/${segment(call)}/recording`,
   row: (item, call, readAt) => {
     const own = { call_id: call, checked_at: rfc3339(readAt) }
     return toRow(item ?? {}, documented, item === null ? { ...own, has_recording: false } : own)

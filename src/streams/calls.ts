@@ -1,8 +1,8 @@
 /** Calls: the list of a project. No field is documented. */
-import { stringifyJson } from '../core/json.ts'
 import type { Json } from '../core/row.ts'
+import { segment } from '../core/segment.ts'
 import { occurredAt, occurredFields } from './occurred.ts'
-import { fieldsOf, keyOf, timesOf, toRow } from './row.ts'
+import { identity, keyOf, timesOf, toRow } from './row.ts'
 import { type ListStream, readRows } from './stream.ts'
 
 const id = (item: Json) => keyOf(item, ['id', 'callid', 'uuid'])
@@ -13,20 +13,20 @@ export const calls: ListStream = {
   scope: 'calls:read',
   list: (project) => ({
     name: 'calls',
-    path: `/public/projects/${encodeURIComponent(project)}/calls`,
+    path: `/public/projects/${segment(project)}/calls`,
     query: {},
     lower: 'from',
     upper: 'to',
     documented: true,
     parts: [],
-    identify: (item) => id(item) ?? stringifyJson(item),
+    identify: (item) => identity(id(item), item),
     times: timesOf,
   }),
-  one: (_project, id) => `/public/calls/${encodeURIComponent(id)}`,
-  rows: (items) =>
-    readRows(items, (item) => {
-      const [fields, key] = [fieldsOf(item), id(item)]
-      if (fields === null || key === null) return null
-      return toRow(fields, { ...occurredFields, id: ['id', 'text'] }, { id: key, occurred_at: occurredAt(item) })
+  one: (_project, id) => `/public/calls/${segment(id)}`,
+  rows: (items, project = null) =>
+    readRows(items, project, (item) => {
+      const key = id(item)
+      const own = { id: key, occurred_at: occurredAt(item) }
+      return key === null ? null : toRow(item, { ...occurredFields, id: ['id', 'text'] }, own)
     }),
 }

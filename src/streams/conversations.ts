@@ -1,8 +1,8 @@
 /** Conversations: the list of a project. It carries no message text. */
 import type { Query } from '../core/call.ts'
-import { stringifyJson } from '../core/json.ts'
+import { segment } from '../core/segment.ts'
 import type { List } from '../core/walk/list.ts'
-import { type Documented, fieldsOf, keyOf, timesOf, toRow } from './row.ts'
+import { type Documented, identity, keyOf, timesOf, toRow } from './row.ts'
 import { type ListStream, readRows } from './stream.ts'
 
 const documented: Documented = {
@@ -22,13 +22,13 @@ const id = (item: Parameters<typeof keyOf>[0]) => keyOf(item, ['id', 'conversati
 
 const list = (project: string, query: Query = {}): List => ({
   name: 'conversations',
-  path: `/public/projects/${encodeURIComponent(project)}/conversations`,
+  path: `/public/projects/${segment(project)}/conversations`,
   query,
   lower: 'since',
   upper: null,
   documented: true,
   parts: query.handled === undefined ? [{ handled: true }, { handled: false }] : [],
-  identify: (item) => id(item) ?? stringifyJson(item),
+  identify: (item) => identity(id(item), item),
   times: timesOf,
 })
 
@@ -37,11 +37,11 @@ export const conversations: ListStream = {
   name: 'conversations',
   scope: 'conversations:read',
   list,
-  one: (_project, id) => `/public/conversations/${encodeURIComponent(id)}`,
-  rows: (items) =>
-    readRows(items, (item) => {
-      const [fields, key] = [fieldsOf(item), id(item)]
-      return fields === null || key === null ? null : toRow(fields, documented, { id: key })
+  one: (_project, id) => `/public/conversations/${segment(id)}`,
+  rows: (items, project = null) =>
+    readRows(items, project, (item) => {
+      const key = id(item)
+      return key === null ? null : toRow(item, documented, { id: key })
     }),
 }
 

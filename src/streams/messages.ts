@@ -1,7 +1,7 @@
 /** Messages: one conversation at a time. How the service pages them is not documented. */
-import { stringifyJson } from '../core/json.ts'
+import { segment } from '../core/segment.ts'
 import { moment } from '../core/time.ts'
-import { type Documented, fieldsOf, keyOf, toRow } from './row.ts'
+import { type Documented, fieldsOf, identity, keyOf, toRow } from './row.ts'
 import { type BranchStream, readRows } from './stream.ts'
 
 const documented: Documented = {
@@ -20,22 +20,20 @@ export const messages: BranchStream = {
   scope: 'conversations:read',
   list: (_project, conversation) => ({
     name: 'messages',
-    path: `/public/conversations/${encodeURIComponent(conversation)}/messages`,
+    path: `/public/conversations/${segment(conversation)}/messages`,
     query: {},
     lower: 'since',
     upper: 'before',
     documented: false,
     parts: [],
-    identify: (item) => keyOf(item, ['id']) ?? stringifyJson(item),
+    identify: (item) => identity(keyOf(item, ['id']), item),
     times: (item) => {
       const at = moment(fieldsOf(item)?.createdAt)
       return at === undefined ? new Map() : new Map([['createdAt', at]])
     },
   }),
-  rows: (items, conversation) =>
-    readRows(items, (item) => {
-      const fields = fieldsOf(item)
-      if (fields === null || keyOf(item, ['id']) === null) return null
-      return toRow(fields, documented, { conversation_id: conversation })
-    }),
+  rows: (items, conversation, { project = null } = {}) =>
+    readRows(items, project, (item) =>
+      keyOf(item, ['id']) === null ? null : toRow(item, documented, { conversation_id: conversation }),
+    ),
 }

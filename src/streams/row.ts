@@ -1,4 +1,5 @@
 /** Wire rows → mirror rows. What a stream documents becomes its columns; every other field is handed on by its path. */
+import { hash } from 'node:crypto'
 import { stringifyJson } from '../core/json.ts'
 import type { Extra, Json, MirrorRow, Scalar } from '../core/row.ts'
 import { isNormal, moment, rfc3339 } from '../core/time.ts'
@@ -14,6 +15,11 @@ export type Documented = Readonly<Record<string, readonly [column: string, kind:
 
 /** Nested objects are followed this deep; what lies deeper is one JSON value. */
 const deepest = 5
+
+/** Longer names of fields are nobody's keys and times. */
+const longestName = 200
+/** More times than that in one row order nothing. */
+const mostTimes = 100
 
 /** The fields of a wire row; null if it is no object. */
 export function fieldsOf(item: Json): Fields | null {
@@ -54,6 +60,24 @@ function flatten(path: string, value: Json, into: Map<string, Extra>, depth: num
   }
 }
 
+/** What makes an item known again: its key, else all that it says. */
+export function identity(key: string | null, item: Json): string {
+  return key !== null && key.length <= 200 ? key : hash('sha256', stringifyJson(item))
+}
+
+/** The project that a row says it belongs to, where that is not `project`; null where it says nothing else. */
+export function otherProject(item: Fields, project: string): string | null {
+  const named = keyOf(item, ['projectid'])
+  const nested = plainField(item, 'project')
+  const found = named ?? (typeof nested === 'object' ? keyOf(nested ?? null, ['id', 'projectid', 'uuid']) : null)
+  return found === null || found.toLowerCase() === project.toLowerCase() ? null : found.slice(0, 60)
+}
+
+function plainField(item: Fields, name: string): Json | undefined {
+  const field = Object.keys(item).find((key) => key.length <= longestName && plainName(key) === name)
+  return field === undefined ? undefined : item[field]
+}
+
 /** Every time in a row by its dotted path: the candidates for what a list is ordered by. */
 export function timesOf(item: Json): Times {
   const times = new Map<string, number>()
@@ -63,6 +87,8 @@ export function timesOf(item: Json): Times {
 
 function collect(fields: Fields | null, prefix: string, into: Map<string, number>, depth: number): void {
   for (const field in fields) {
+    if (into.size >= mostTimes) return
+    if (prefix.length + field.length > longestName) continue
     const value = fields[field] as Json
     const at = moment(value)
     if (at !== undefined) into.set(prefix + field, at)
@@ -79,7 +105,8 @@ export function keyOf(item: Json, names: readonly string[]): string | null {
   const row = fieldsOf(item)
   if (row === null) return null
   if (names[0] !== undefined && isKey(row[names[0]])) return String(row[names[0]])
-  const plain = new Map(Object.keys(row).map((field) => [plainName(field), row[field]]))
+  const short = Object.keys(row).filter((field) => field.length <= longestName)
+  const plain = new Map(short.map((field) => [plainName(field), row[field]]))
   const found = names.map((name) => plain.get(name)).find(isKey)
   return found === undefined ? null : String(found)
 }

@@ -1,15 +1,15 @@
 /** What a stream is: data and pure functions, told apart by how the service lets it be read. */
 import type { Day } from '../core/days.ts'
 import type { ChildStream } from '../core/mirror.ts'
-import type { Json, MirrorRow, StreamName } from '../core/row.ts'
+import type { Json, MirrorRow, Refused, StreamName } from '../core/row.ts'
 import type { Seconds } from '../core/time.ts'
 import type { List } from '../core/walk/list.ts'
-import type { Fields } from './row.ts'
+import { type Fields, fieldsOf, keyOf, otherProject } from './row.ts'
 
 export type Scope = 'conversations:read' | 'visitors:read' | 'calls:read' | 'analytics:read' | 'availability:read'
 
-/** Rows that could be read, and how many could not: no object, or no key. */
-export type Rows = { readonly rows: readonly MirrorRow[]; readonly unreadable: number }
+/** Rows that could be read, and those that could not: no object, no key, another project's. */
+export type Rows = { readonly rows: readonly MirrorRow[]; readonly refused: readonly Refused[] }
 
 /** A project's list, walked along its time line; its rows can also be read one by one. */
 export type ListStream = {
@@ -18,7 +18,15 @@ export type ListStream = {
   readonly scope: Scope
   readonly list: (project: string) => List
   readonly one: (project: string, id: string) => string
-  readonly rows: (items: readonly Json[]) => Rows
+  /** `project`: rows that say they belong to another one are refused. */
+  readonly rows: (items: readonly Json[], project?: string | null) => Rows
+}
+
+export type About = {
+  /** Rows that say they belong to another project are refused. */
+  readonly project?: string | null
+  /** Carried from part to part of one answer: rows that are alike are told apart by how many came before. Grows. */
+  readonly alike?: Map<string, number>
 }
 
 /** A list that belongs to one parent. */
@@ -27,7 +35,7 @@ export type BranchStream = {
   readonly name: Extract<ChildStream, 'messages' | 'visitor_activity'>
   readonly scope: Scope
   readonly list: (project: string, parentId: string) => List
-  readonly rows: (items: readonly Json[], parentId: string) => Rows
+  readonly rows: (items: readonly Json[], parentId: string, about?: About) => Rows
 }
 
 /** One document that belongs to one parent. */
@@ -62,8 +70,25 @@ export type MomentStream = {
 
 export type Stream = ListStream | BranchStream | LeafStream | DailyStream | MomentStream
 
-/** Reads what can be read; a reader answers null for a row without a key. */
-export function readRows(items: readonly Json[], read: (item: Json) => MirrorRow | null): Rows {
-  const rows = items.map(read).filter((row) => row !== null)
-  return { rows, unreadable: items.length - rows.length }
+/** What an item is; null: it has no key. */
+type Read = (item: Fields) => MirrorRow | null
+
+/** Reads what can be read. `project`: whose rows they have to be; null = the rows of this stream do not say. */
+export function readRows(items: readonly Json[], project: string | null, read: Read): Rows {
+  const rows: MirrorRow[] = []
+  const refused: Refused[] = []
+  for (const item of items) {
+    const row = readRow(item, project, read)
+    if ('why' in row) refused.push(row)
+    else rows.push(row)
+  }
+  return { rows, refused }
+}
+
+function readRow(item: Json, project: string | null, read: Read): MirrorRow | Refused {
+  const fields = fieldsOf(item)
+  if (fields === null) return { id: null, why: 'it is not a JSON object' }
+  const other = project === null ? null : otherProject(fields, project)
+  if (other !== null) return { id: keyOf(item, ['id', 'uuid']), why: `it belongs to another project (${other})` }
+  return read(fields) ?? { id: null, why: 'it has no key' }
 }

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { stringifyJson } from '../core/json.ts'
 import type { Json } from '../core/row.ts'
+import { segment } from '../core/segment.ts'
 import { occurredAt, occurredFields } from './occurred.ts'
 import { fieldsOf, keyOf, timesOf, toRow } from './row.ts'
 import { type BranchStream, readRows } from './stream.ts'
@@ -29,7 +30,7 @@ export const visitorActivity: BranchStream = {
   scope: 'visitors:read',
   list: (project, visitor) => ({
     name: 'visitor_activity',
-    path: `/public/projects/${encodeURIComponent(project)}/visitors/${encodeURIComponent(visitor)}/activity`,
+    path: `/public/projects/${segment(project)}/visitors/${segment(visitor)}/activity`,
     query: {},
     lower: null,
     upper: 'before',
@@ -38,17 +39,13 @@ export const visitorActivity: BranchStream = {
     identify: entryHash,
     times: timesOf,
   }),
-  // Two entries may be alike to the letter. Each page shows a second whole, so counting within the page tells them apart.
-  rows: (items, visitor) => {
-    const alike = new Map<string, number>()
-    return readRows(items, (item) => {
-      const fields = fieldsOf(item)
-      if (fields === null) return null
+  // Two entries may be alike to the letter. Each answer shows a second whole, so counting within it tells them apart.
+  rows: (items, visitor, { project = null, alike = new Map() } = {}) =>
+    readRows(items, project, (item) => {
       const entry = entryHash(item)
       const ordinal = alike.get(entry) ?? 0
       alike.set(entry, ordinal + 1)
       const own = { visitor_id: visitor, entry_hash: entry, ordinal, occurred_at: occurredAt(item) }
-      return toRow(fields, { ...occurredFields, visitorId: ['visitor_id', 'text'] }, own)
-    })
-  },
+      return toRow(item, { ...occurredFields, visitorId: ['visitor_id', 'text'] }, own)
+    }),
 }

@@ -1,7 +1,7 @@
 /** Visitors: the list of a project. Beyond name and email no field is documented. */
-import { stringifyJson } from '../core/json.ts'
 import type { Json } from '../core/row.ts'
-import { type Documented, fieldsOf, keyOf, timesOf, toRow } from './row.ts'
+import { segment } from '../core/segment.ts'
+import { type Documented, identity, keyOf, timesOf, toRow } from './row.ts'
 import { type ListStream, readRows } from './stream.ts'
 
 const documented: Documented = { name: ['name', 'text'], email: ['email', 'text'] }
@@ -14,19 +14,19 @@ export const visitors: ListStream = {
   scope: 'visitors:read',
   list: (project) => ({
     name: 'visitors',
-    path: `/public/projects/${encodeURIComponent(project)}/visitors`,
+    path: `/public/projects/${segment(project)}/visitors`,
     query: {},
     lower: 'since',
     upper: null,
     documented: true,
     parts: [],
-    identify: (item) => id(item) ?? stringifyJson(item),
+    identify: (item) => identity(id(item), item),
     times: timesOf,
   }),
-  one: (project, id) => `/public/projects/${encodeURIComponent(project)}/visitors/${encodeURIComponent(id)}`,
-  rows: (items) =>
-    readRows(items, (item) => {
-      const [fields, key] = [fieldsOf(item), id(item)]
-      return fields === null || key === null ? null : toRow(fields, { ...documented, id: ['id', 'text'] }, { id: key })
+  one: (project, id) => `/public/projects/${segment(project)}/visitors/${segment(id)}`,
+  rows: (items, project = null) =>
+    readRows(items, project, (item) => {
+      const key = id(item)
+      return key === null ? null : toRow(item, { ...documented, id: ['id', 'text'] }, { id: key })
     }),
 }

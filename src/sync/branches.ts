@@ -1,6 +1,7 @@
 /** One parent's list: its messages, its activity. */
 import type { PageRead } from '../api/pager.ts'
 import type { ChildRead, DueChild } from '../core/mirror.ts'
+import { whyRefused } from '../core/row.ts'
 import type { Seconds } from '../core/time.ts'
 import { type Range, readPosition, writePosition } from '../core/walk/position.ts'
 import type { BranchStream } from '../streams/stream.ts'
@@ -25,14 +26,17 @@ function branchReader(run: Run, stream: BranchStream): ReadChild {
     const ranges = whole ? [start] : readPosition(child.position, start)
     const list = stream.list(run.project, child.parentId)
     const missing = new Set<string>()
+    let alike = new Map<string, number>()
     for await (const read of pagesOf(run, { stream: stream.name, list, ranges, lane })) {
-      const { rows: all, unreadable } = stream.rows(read.items, child.parentId)
+      const { rows: all, refused } = stream.rows(read.items, child.parentId, { project: run.project, alike })
+      if (read.ends) alike = new Map()
       const rows = all.filter((row) => !isEarlier(run, row))
       for (const { reason } of read.missed) missing.add(reason)
-      if (unreadable > 0) missing.add('rows without a key that could not be stored')
       const end = read.done ? { child: { ...endOf(run, stream, child, read, latest), ...verdict(whole, missing) } } : {}
       const askedAt = read.answer?.askedAt ?? run.now()
-      const { changed } = await run.mirror.commit({ stream: stream.name, rows, askedAt, learned: read.learned, ...end })
+      const news = { stream: stream.name, rows, refused: [...read.refused, ...refused], askedAt, learned: read.learned }
+      const { changed, refused: lost = [] } = await run.mirror.commit({ ...news, ...end })
+      for (const row of lost) missing.add(whyRefused(row))
       run.tally.stored(stream.name, rows.length, changed)
     }
   }

@@ -61,8 +61,8 @@ type Reading = {
 
 async function readRanges(run: Run, stream: ListStream, { cursor, ranges, lane, census }: Reading): Promise<void> {
   for await (const read of pagesOf(run, { stream: stream.name, list: stream.list(run.project), ranges, lane })) {
-    const { rows, unreadable } = stream.rows(read.items)
-    const gaps = gapsOf(stream.name, read, unreadable)
+    const { rows, refused } = stream.rows(read.items, run.project)
+    const gaps = gapsOf(stream.name, read)
     const at = writePosition(read.position)
     const { changed } = await run.mirror.commit({
       stream: stream.name,
@@ -70,6 +70,7 @@ async function readRanges(run: Run, stream: ListStream, { cursor, ranges, lane, 
       askedAt: read.answer?.askedAt ?? run.now(),
       cursors: read.done ? { [cursor]: at, [stream.name]: at } : { [cursor]: at },
       gaps,
+      refused: [...read.refused, ...refused],
       learned: read.learned,
       ...(census === undefined ? {} : { census, authoritative: true }),
     })

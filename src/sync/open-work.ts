@@ -21,9 +21,17 @@ export async function readOpenWork(run: Run, stream: ListStream): Promise<void> 
   const list = openConversations(run.project)
   const pass = { stream: stream.name, list, ranges: [everything], lane: 'fresh' } as const
   for await (const read of pagesOf(run, pass)) {
-    const { rows } = stream.rows(read.items)
+    const { rows, refused: unreadable } = stream.rows(read.items, run.project)
+    const refused = [...read.refused, ...unreadable]
     const askedAt = read.answer?.askedAt ?? run.now()
-    const { changed } = await run.mirror.commit({ stream: stream.name, rows, askedAt, census, learned: read.learned })
+    const { changed } = await run.mirror.commit({
+      stream: stream.name,
+      rows,
+      refused,
+      askedAt,
+      census,
+      learned: read.learned,
+    })
     run.tally.stored(stream.name, rows.length, changed)
   }
   if ((await run.mirror.behaviours()).get(unreliable) === undefined) await readHandled(run, stream)

@@ -55,13 +55,11 @@ async function tell(run: Run, stream: StreamName, learned: readonly Behaviour[])
 }
 
 /** What a page could not show, as gaps of its stream. */
-export function gapsOf(stream: StreamName, read: PageRead, unreadable: number): Gap[] {
-  const missed = read.missed.map(({ range, reason }) => ({
+export function gapsOf(stream: StreamName, read: PageRead): Gap[] {
+  return read.missed.map(({ range, reason }) => ({
     stream,
     from: range.lo === 0 ? null : range.lo,
     to: range.hi,
     reason,
   }))
-  if (unreadable === 0) return missed
-  return [...missed, { stream, from: null, to: null, reason: 'rows without a key that could not be stored' }]
 }

@@ -71,8 +71,8 @@ export function readAgain(
       if (await markGone(run, stream.name, id)) run.tally.stored(stream.name, 0, 1)
       return { row: null }
     }
-    const { rows } = stream.rows([answer.data])
-    const commit = { stream: stream.name, rows, askedAt: answer.askedAt, authoritative: true }
+    const { rows, refused } = stream.rows([answer.data], run.project)
+    const commit = { stream: stream.name, rows, refused, askedAt: answer.askedAt, authoritative: true }
     run.tally.stored(stream.name, rows.length, (await run.mirror.commit(commit)).changed)
     return { row: rows[0] ?? null }
   }

@@ -139,7 +139,7 @@ async function compareList(deps: VerifyDeps, stream: ListStream, comparison: Com
   const seen = new Set<string>()
   const start = stream.name === 'calls' ? { ...everything, lo: deps.startDate ?? 0 } : everything
   for await (const items of pages(deps, stream.list(deps.project), start)) {
-    const rows = stream.rows(items).rows.map((row) => [String(row.columns.id), row.raw] as const)
+    const rows = stream.rows(items, deps.project).rows.map((row) => [String(row.columns.id), row.raw] as const)
     const fresh = new Map(rows.filter(([id]) => !seen.has(id)))
     const here = await deps.mirror.rawOf(stream.name, [...fresh.keys()])
     for (const [id, raw] of fresh) {
@@ -161,7 +161,7 @@ async function compareUnlisted(
   comparison: Comparison,
 ): Promise<void> {
   const answer = await orGone(deps.get(stream.one(deps.project, id), {}, 'verify'))
-  const there = answer === null ? undefined : stream.rows([answer.data]).rows[0]?.raw
+  const there = answer === null ? undefined : stream.rows([answer.data], deps.project).rows[0]?.raw
   if (there === undefined) comparison.gone(stream.name, id)
   else comparison.row(stream.name, id, raw, there)
 }

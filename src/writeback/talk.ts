@@ -44,10 +44,11 @@ export async function readTalk(deps: WritebackDeps, conversation: string): Promi
   const askedAt = deps.now()
   let [pages, whole, sorted] = [0, true, true]
   for await (const read of readList(deps.get, { list, known, ranges: [everything], lane: 'write' })) {
-    const { rows: found, unreadable } = messages.rows(read.items, conversation)
+    const { rows: found, refused } = messages.rows(read.items, conversation)
     for (const row of found) rows.set(String(row.columns.id), row)
-    if (read.items.length > 0) pages += 1
-    whole &&= unreadable === 0 && read.missed.length === 0 && found.every(({ columns }) => columns.id != null)
+    if (read.ends && read.items.length > 0) pages += 1
+    whole &&= refused.length + read.refused.length + read.missed.length === 0
+    whole &&= found.every(({ columns }) => columns.id != null)
     sorted &&= isSorted(found.map(toSaid))
     if (read.learned.length > 0) await deps.outbox.learn(read.learned)
     if (pages === mostPages && !read.done) whole = false

@@ -35,6 +35,7 @@ export const unknowns = {
   'recordings.none': ['200', '404'],
   'ids.big': [false, true],
   content: ['varied', 'hostile'],
+  'rows.hostile': ['none', 'odd', 'unfit'],
   gzip: [false, true],
   'errors.issues': ['path', 'field', 'string'],
   'errors.context': ['error', 'envelope'],

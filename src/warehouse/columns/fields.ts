@@ -4,6 +4,7 @@ import { type DatabaseKind, declared } from '../../../schema/portable.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { Extra, MirrorRow, StreamName } from '../../core/row.ts'
 import { rfc3339 } from '../../core/time.ts'
+import { decodeText, encodeText } from '../database/escape.ts'
 import type { Db } from '../database/session.ts'
 import { tableOf } from '../mirror/stream-tables.ts'
 import { columnName } from './names.ts'
@@ -42,6 +43,8 @@ export type FieldOptions = {
 const mostColumns = 300
 /** Fields noted as staying in `raw`; beyond, they are not even noted. */
 const mostNoted = 1000
+/** Characters. A path is part of a key, and an index holds no long ones; nor does anybody read such names. */
+const longestPath = 300
 
 type Known = FieldsOfStream & { readonly noted: ReadonlySet<string> }
 
@@ -53,9 +56,12 @@ export function createFields(options: FieldOptions): Fields {
       known.set(stream, now)
       const asked = missing(now, rows, options.schema)
       if (asked.size === 0) return now
-      const after = await options.db
-        .transaction()
-        .execute((trx) => enlarge(trx, options, stream, asked, at))
+      const grow = (how: FieldOptions) =>
+        options.db.transaction().execute((trx) => enlarge(trx, how, stream, asked, at))
+      const after = await grow(options)
+        .catch((error: unknown) =>
+          isTableFull(error) ? grow({ ...options, schema: 'freeze' }) : Promise.reject(error),
+        )
         .catch((error: unknown) => (isLockTimeout(error) ? now : Promise.reject(error)))
       known.set(stream, after)
       return after
@@ -74,13 +80,16 @@ async function readFields(db: Db, project: string, stream: StreamName): Promise<
     .orderBy('project_id')
     .execute()
   const byPath = new Map<string, Field>()
-  for (const { path, column_name: column, type } of rows) {
+  const noted = new Set<string>()
+  for (const { project_id, path: stored, column_name: column, type } of rows) {
+    const path = decodeText(stored)
     if (byPath.get(path)?.column == null) byPath.set(path, { path, column, type: type as FieldType })
+    if (project_id === project) noted.add(path)
   }
   const held = [...byPath.values()].flatMap((field) =>
     field.column === null ? [] : [{ ...field, column: field.column }],
   )
-  return { byPath, held, noted: new Set(rows.filter((row) => row.project_id === project).map((row) => row.path)) }
+  return { byPath, held, noted }
 }
 
 /** Fields of the rows that are not known, or that a column does not hold, with the type that they ask for. */
@@ -88,10 +97,11 @@ function missing(known: Known, rows: readonly MirrorRow[], schema: FieldOptions[
   const asked = new Map<string, FieldType>()
   for (const row of rows) {
     for (const [path, extra] of row.extra) {
-      const type = needed(known, path, extra, schema)
-      if (type === null) continue
+      if (path.length > longestPath) continue
       const before = asked.get(path)
-      asked.set(path, before === undefined ? type : wider(before, type))
+      const room = before !== undefined || asked.size < mostNoted
+      const type = room ? needed(known, path, extra, schema) : null
+      if (type !== null) asked.set(path, before === undefined ? type : wider(before, type))
     }
   }
   return asked
@@ -120,26 +130,28 @@ async function enlarge(
   const table = tableOf[stream]
   const known = await readFields(trx, project, stream)
   const taken = new Set<string>([...Object.keys(tables[table].columns), ...(await columnsOf(trx, kind, table))])
-  let columns = known.held.length
+  const notes: Note[] = []
+  const added: NewColumn[] = []
   for (const [path, type] of [...asked].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const field = known.byPath.get(path)
     const grown = field === undefined ? type : wider(field.type, type)
-    let column = field?.column ?? null
-    if (column === null && schema === 'discover' && columns < mostColumns) {
-      column = columnName(path, taken)
-      columns++
-      await addColumn(trx, kind, table, column, grown)
-      await note(trx, { project, stream, path, column, type: grown, at, fill: await hasRows(trx, table) })
+    const column = field?.column ?? null
+    if (column === null && schema === 'discover' && known.held.length + added.length < mostColumns) {
+      const name = columnName(path, taken)
+      added.push({ column: name, type: grown })
+      notes.push({ path, column: name, type: grown, fill: true })
+      taken.add(name)
     } else if (field !== undefined && column !== null && grown !== field.type && schema === 'discover') {
       const wide = await widenColumn(trx, kind, { table, column, from: field.type, to: grown, taken })
-      const fill = wide !== column
-      column = wide
-      await note(trx, { project, stream, path, column, type: grown, at, fill })
+      notes.push({ path, column: wide, type: grown, fill: wide !== column })
+      taken.add(wide)
     } else {
-      await note(trx, { project, stream, path, column, type: field?.type ?? type, at, fill: false })
+      notes.push({ path, column, type: field?.type ?? type, fill: false })
     }
-    if (column !== null) taken.add(column)
   }
+  const filled = added.length === 0 || (await hasRows(trx, table))
+  await addColumns(trx, kind, table, added)
+  await note(trx, { kind, project, stream, at }, filled ? notes : notes.map((one) => ({ ...one, fill: false })))
   return readFields(trx, project, stream)
 }
 
@@ -151,6 +163,14 @@ function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '55P03'
 }
 
+/** Postgres counts also the columns that were dropped. Codes: too_many_columns and its class; SQLite has none of its own. */
+function isTableFull(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return (
+    /^54/.test(String(error.code)) || (error.code === 'SQLITE_ERROR' && error.message.startsWith('too many columns'))
+  )
+}
+
 async function columnsOf(trx: Db, kind: DatabaseKind, table: string): Promise<string[]> {
   const { rows } = await (kind === 'sqlite'
     ? sql<{ name: string }>`select name from pragma_table_info(${table})`
@@ -160,9 +180,16 @@ async function columnsOf(trx: Db, kind: DatabaseKind, table: string): Promise<st
   return rows.map(({ name }) => name)
 }
 
-export async function addColumn(trx: Db, kind: DatabaseKind, table: string, column: string, type: FieldType) {
-  const declaration: RawBuilder<unknown> = sql.raw(declared[kind][columnTypeOf[type]])
-  await sql`alter table ${sql.table(table)} add column ${sql.ref(column)} ${declaration}`.execute(trx)
+type NewColumn = { readonly column: string; readonly type: FieldType }
+
+/** In Postgres by one statement, as each takes the table's lock; SQLite knows no statement for more than one. */
+async function addColumns(trx: Db, kind: DatabaseKind, table: string, added: readonly NewColumn[]): Promise<void> {
+  const parts = added.map(({ column, type }) => {
+    const declaration: RawBuilder<unknown> = sql.raw(declared[kind][columnTypeOf[type]])
+    return sql`add column ${sql.ref(column)} ${declaration}`
+  })
+  const statements = kind === 'sqlite' ? parts : parts.length === 0 ? [] : [sql.join(parts)]
+  for (const statement of statements) await sql`alter table ${sql.table(table)} ${statement}`.execute(trx)
 }
 
 /** Rows stored before the column was may hold the field all the same: then they are gone through once. */
@@ -172,34 +199,44 @@ async function hasRows(trx: Db, table: string): Promise<boolean> {
 }
 
 type Note = {
-  readonly project: string
-  readonly stream: StreamName
   readonly path: string
   readonly column: string | null
   readonly type: FieldType
-  readonly at: number
+  /** Rows that are there are to be gone through for it. */
   readonly fill: boolean
 }
+type About = {
+  readonly kind: DatabaseKind
+  readonly project: string
+  readonly stream: StreamName
+  readonly at: number
+}
 
-/** One row for this project; the other projects that have the field learn of its column and type. */
-async function note(trx: Db, { project, stream, path, column, type, at, fill }: Note): Promise<void> {
-  const state = { column_name: column, type, ...(fill ? { fill_after: '' } : {}) }
-  await trx
-    .insertInto('discovered_fields')
-    .values({
-      project_id: project,
-      stream,
-      path,
-      first_seen_at: rfc3339(Math.floor(at / 1000)),
-      fill_after: null,
-      ...state,
-    })
-    .onConflict((conflict) => conflict.columns(['project_id', 'stream', 'path']).doUpdateSet(state))
-    .execute()
-  await trx
-    .updateTable('discovered_fields')
-    .set({ column_name: column, type })
-    .where('stream', '=', stream)
-    .where('path', '=', path)
-    .execute()
+/** Rows for this project; the other projects that have a field learn of its column and type. */
+async function note(trx: Db, { kind, project, stream, at }: About, notes: readonly Note[]): Promise<void> {
+  const first_seen_at = rfc3339(Math.floor(at / 1000))
+  const rows = notes.map(({ path, column, type, fill }) => ({
+    ...{ project_id: project, stream, path: encodeText(kind, path), column_name: column, type },
+    ...{ first_seen_at, fill_after: fill ? '' : null },
+  }))
+  for (let i = 0; i < rows.length; i += 200) {
+    await trx
+      .insertInto('discovered_fields')
+      .values(rows.slice(i, i + 200))
+      .onConflict((conflict) =>
+        conflict.columns(['project_id', 'stream', 'path']).doUpdateSet((eb) => ({
+          column_name: eb.ref('excluded.column_name'),
+          type: eb.ref('excluded.type'),
+          fill_after: sql<string | null>`coalesce(excluded.fill_after, discovered_fields.fill_after)`,
+        })),
+      )
+      .execute()
+  }
+  await sql`
+    update discovered_fields set column_name = own.column_name, type = own.type from discovered_fields as own
+    where own.project_id = ${project} and own.stream = ${stream} and own.column_name is not null
+      and discovered_fields.stream = own.stream and discovered_fields.path = own.path
+      and (discovered_fields.column_name is distinct from own.column_name or discovered_fields.type <> own.type)`.execute(
+    trx,
+  )
 }

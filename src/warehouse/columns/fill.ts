@@ -5,7 +5,7 @@ import { fieldAt } from '../../core/fieldpath.ts'
 import { parseJson } from '../../core/json.ts'
 import type { StreamName } from '../../core/row.ts'
 import { bound } from '../database/dialect.ts'
-import { decodeJson } from '../database/escape.ts'
+import { decodeJson, decodeText } from '../database/escape.ts'
 import type { Db } from '../database/session.ts'
 import { encoder } from '../mirror/cell.ts'
 import type { Context } from '../mirror/context.ts'
@@ -60,7 +60,7 @@ async function rowsAfter(c: Context, trx: Db, table: MirroredTable, after: strin
 }
 
 async function fillRow(c: Context, trx: Db, table: MirroredTable, field: Unfilled, row: Row): Promise<void> {
-  const extra = fieldAt(parseJson(decodeJson(c.kind, row.raw)), field.path)
+  const extra = fieldAt(parseJson(decodeJson(c.kind, row.raw)), decodeText(field.path))
   if (extra === undefined || extra.value === null) return
   const type = columnTypeOf[field.type as FieldType]
   const value = encoder(type, c.kind, { escaped: 0 })(extra.value)

@@ -1,5 +1,5 @@
 /** How the column of an undocumented field is called: snake_case, `__` between the levels, never a name that is taken. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** Postgres cuts identifiers at 63 bytes. Source: its documentation, "Identifiers and Key Words". */
 const longest = 63
@@ -11,16 +11,19 @@ const system = ['oid', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid', 'rowi
 export function columnName(path: string, taken: ReadonlySet<string>): string {
   const plain = path.split('.').map(snake).join('__')
   if (plain.length <= longest && !taken.has(plain) && !system.includes(plain)) return plain
-  const hash = createHash('sha256').update(path).digest('hex').slice(0, 8)
-  return `${plain.slice(0, longest - hash.length - 1)}_${hash}`
+  for (let n = 0; ; n++) {
+    const ending = hash('sha256', n === 0 ? path : `${path} ${n}`).slice(0, 8)
+    const name = `${plain.slice(0, longest - ending.length - 1)}_${ending}`
+    if (!taken.has(name)) return name
+  }
 }
 
 function snake(segment: string): string {
-  const name = segment
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1_$2')
+  const words = segment
+    .replace(/([a-z0-9])(?=[A-Z])/g, '$1_')
+    .replace(/([A-Z])(?=[A-Z][a-z])/g, '$1_')
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '_')
-    .replace(/^_+|_+$/g, '')
+    .split(/[^a-z0-9]/)
+  const name = words.filter((word) => word !== '').join('_')
   return name === '' ? 'field' : /^\d/.test(name) ? `f_${name}` : name
 }

@@ -68,12 +68,17 @@ function toNumber(value: string | number | bigint | boolean): Bound {
 }
 
 function toBoolean(value: string | number | bigint | boolean, kind: DatabaseKind): Bound {
-  const known = value === true || value === false ? value : truths[String(value)]
+  const known = value === true || value === false ? value : truths.get(String(value))
   if (known === undefined) return null
   return kind === 'sqlite' ? Number(known) : known
 }
 
-const truths: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false }
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+  ['1', true],
+  ['0', false],
+])
 
 /** The years that both databases can hold and RFC 3339 can write. */
 const [firstMoment, lastMoment] = [moment('0001-01-01T00:00:00Z') ?? 0, moment('9999-12-31T23:59:59Z') ?? 0]

@@ -49,7 +49,7 @@ export async function settleChild(c: Context, trx: Db, read: ChildRead, now: num
 }
 
 /** The subjects of a parent's gaps: what its list would not show, and that it could not be read at all. */
-const unlisted = (parentId: string) => `parent:${parentId}`
+export const unlisted = (parentId: string) => `parent:${parentId}`
 const unread = (parentId: string) => `parent:${parentId}:unread`
 
 async function flagMessages(c: Context, trx: Db, parentId: string, complete: boolean): Promise<void> {

@@ -16,7 +16,7 @@ export async function openGap(c: Context, trx: Db, gap: Gap, subject = identifyG
       stream: gap.stream,
       from_ts: gap.from === null ? null : rfc3339(gap.from),
       to_ts: gap.to === null ? null : rfc3339(gap.to),
-      reason: gap.reason,
+      reason: plainText(gap.reason),
       found_at: now(c),
       subject,
       seen_at: c.clock(),
@@ -28,6 +28,11 @@ export async function openGap(c: Context, trx: Db, gap: Gap, subject = identifyG
         .doUpdateSet((eb) => ({ reason: eb.ref('excluded.reason'), seen_at: eb.ref('excluded.seen_at') })),
     )
     .execute()
+}
+
+/** Reasons quote what came: bounded, and without what a database cannot hold. */
+function plainText(text: string): string {
+  return text.slice(0, 2000).toWellFormed().replaceAll('\0', '␀')
 }
 
 export async function closeGap(c: Context, trx: Db, stream: StreamName, subject: string): Promise<void> {

@@ -1,6 +1,7 @@
 /** Cursors and learned behaviours: small facts by name. */
 import type { Behaviour } from '../../core/row.ts'
 import { rfc3339 } from '../../core/time.ts'
+import { decodeText, encodeText } from '../database/escape.ts'
 import type { Db } from '../database/session.ts'
 import type { Context } from './context.ts'
 
@@ -38,16 +39,17 @@ export async function readBehaviours(c: Pick<Context, 'db' | 'project'>): Promis
     .select(['name', 'value'])
     .where('project_id', '=', c.project)
     .execute()
-  return new Map(rows.map(({ name, value }) => [name, value]))
+  return new Map(rows.map(({ name, value }) => [name, decodeText(value)]))
 }
 
 /** `learned_at` moves only when the value does. */
 export async function learn(
-  c: Pick<Context, 'project' | 'clock'>,
+  c: Pick<Context, 'project' | 'clock' | 'kind'>,
   trx: Db,
   learned: readonly Behaviour[],
 ): Promise<void> {
-  for (const { name, value, evidence } of learned) {
+  for (const { name, value: said, evidence: proof } of learned) {
+    const [value, evidence] = [encodeText(c.kind, said), encodeText(c.kind, proof)]
     const fact = { value, evidence, learned_at: rfc3339(Math.floor(c.clock() / 1000)) }
     await trx
       .insertInto('service_behaviours')

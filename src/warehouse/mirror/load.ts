@@ -1,19 +1,24 @@
 /** One answered request's worth of news goes in: rows, cursors and all that follows from them, in one transaction. */
 import { sql } from 'kysely'
-import type { Commit, Committed } from '../../core/mirror.ts'
-import type { StreamName } from '../../core/row.ts'
+import { tables } from '../../../schema/tables.ts'
+import { type ChildRead, type Commit, type Committed, childStreams } from '../../core/mirror.ts'
+import { type Gap, type Refused, type StreamName, whyRefused } from '../../core/row.ts'
 import { bound } from '../database/dialect.ts'
+import { isAboutValues } from '../database/refusal.ts'
 import type { Db } from '../database/session.ts'
 import type { Bound } from './cell.ts'
 import { noteSeen } from './census.ts'
-import { settleChild, wantChildren } from './children.ts'
+import { settleChild, unlisted, wantChildren } from './children.ts'
 import type { Context } from './context.ts'
 import { afterStore, readBefore } from './conversations.ts'
+import { brief } from './gap-subject.ts'
 import { closeGap, openGap } from './gaps.ts'
 import { learn, moveCursors } from './knowledge.ts'
 import { replaceMetrics } from './metrics.ts'
 import { bindAll, createPlans, type Plan } from './plan.ts'
 import { makeRoom } from './rollups.ts'
+import { type Sifted, sift } from './sift.ts'
+import { tableOf } from './stream-tables.ts'
 import { write } from './write.ts'
 
 /** Keeps what it compiles. */
@@ -23,13 +28,19 @@ export function createCommit(c: Context): (commit: Commit) => Promise<Committed>
     const fields = await c.fields.admit(commit.stream, commit.rows, commit.askedAt)
     const plan = planFor(commit.stream, fields, commit.authoritative ?? false)
     const escaped = c.tally.escaped
-    const { rows, keyless } = bindAll(plan, commit.rows, commit.askedAt)
-    return write(c, async (trx) => {
-      const changed = rows.length === 0 ? 0 : await storeRows(c, trx, plan, rows, commit)
-      await storeNews(c, trx, commit, keyless)
-      if (c.tally.escaped > escaped) await countEscaped(c, trx, c.tally.escaped - escaped)
-      return { changed }
-    })
+    const { rows, unkeyed } = bindAll(plan, commit.rows, commit.askedAt)
+    const all = async (trx: Db) => ({ changed: await storeRows(c, trx, plan, rows, commit), refused: [] })
+    const each = (trx: Db) => sift(trx, plan, rows, (some) => storeRows(c, trx, plan, some, commit))
+    const go = (stored: (trx: Db) => Promise<Sifted>) =>
+      write(c, async (trx) => {
+        const { changed, refused: unfit } = await stored(trx)
+        const refused = [...(commit.refused ?? []), ...unkeyed, ...unfit]
+        await storeNews(c, trx, commit, refused)
+        if (c.tally.escaped > escaped) await countEscaped(c, trx, c.tally.escaped - escaped)
+        return refused.length === 0 ? { changed } : { changed, refused }
+      })
+    // Rows that a database refuses are rare: only then the others are stored apart from them.
+    return go(all).catch((error) => (isAboutValues(error) === null ? Promise.reject(error) : go(each)))
   }
   return (commit) => c.inTurn(() => store(commit))
 }
@@ -37,6 +48,7 @@ export function createCommit(c: Context): (commit: Commit) => Promise<Committed>
 async function storeRows(c: Context, trx: Db, plan: Plan, rows: Bound[][], commit: Commit): Promise<number> {
   const { stream, askedAt: now } = commit
   if (stream === 'analytics') await makeRoomFor(c, trx, plan, rows)
+  if (rows.length === 0) return 0
   const before = stream === 'conversations' ? await readBefore(c, trx, plan, rows) : null
   const { changed, returned } = await c.upsert(trx, plan.shape, rows)
   const stored = new Set(returned)
@@ -50,17 +62,29 @@ async function storeRows(c: Context, trx: Db, plan: Plan, rows: Bound[][], commi
   return changed
 }
 
-async function storeNews(c: Context, trx: Db, commit: Commit, keyless: number): Promise<void> {
-  const { stream } = commit
-  if (commit.child !== undefined) await settleChild(c, trx, commit.child, commit.askedAt)
+async function storeNews(c: Context, trx: Db, commit: Commit, refused: readonly Refused[]): Promise<void> {
+  const { stream, child } = commit
+  if (child !== undefined) await settleChild(c, trx, withRefused(child, refused), commit.askedAt)
   for (const gap of commit.gaps ?? []) await openGap(c, trx, gap)
   for (const subject of commit.filled ?? []) await closeGap(c, trx, stream, subject)
-  if (keyless > 0) {
-    const reason = 'rows without a readable identity could not be stored'
-    await openGap(c, trx, { stream, from: null, to: null, reason })
-  }
+  if (child === undefined) for (const row of refused) await openGap(c, trx, ...gapOf(commit, row))
   await learn(c, trx, commit.learned ?? [])
   await moveCursors(c, trx, commit.cursors ?? {})
+}
+
+function withRefused(child: ChildRead, refused: readonly Refused[]): ChildRead {
+  if (refused.length === 0) return child
+  const why = [...new Set([...(child.why === undefined ? [] : [child.why]), ...refused.map(whyRefused)])].join('; ')
+  return { ...child, complete: false, why }
+}
+
+/** What a parent's list lacks is a gap of that parent: it closes when the list has been read whole. */
+function gapOf({ stream, rows }: Commit, row: Refused): [gap: Gap, subject?: string] {
+  const gap = { stream, from: null, to: null, reason: whyRefused(row) }
+  const [first] = tables[tableOf[stream]].key.filter((name) => name !== 'project_id')
+  const parent = stream in childStreams ? rows[0]?.columns[first ?? ''] : undefined
+  if (typeof parent === 'string') return [gap, unlisted(parent)]
+  return row.id === null ? [gap] : [gap, `row:${brief(row.id)}`]
 }
 
 function keysOf(plan: Plan, rows: readonly Bound[][]): string[] {

@@ -8,11 +8,17 @@ import type { Bound } from './cell.ts'
 import type { Context } from './context.ts'
 import type { Plan } from './plan.ts'
 
+/** It is part of a key, and an index holds no long ones; `raw` has what is named longer. */
+const longestPath = 300
+
 /** Numbers by dotted path; members of arrays by their number, from 0. */
 export function numbersOf(json: Json, path = ''): [metric: string, value: number][] {
   if (typeof json === 'number' || typeof json === 'bigint') return path === '' ? [] : [[path, Number(json)]]
   if (typeof json !== 'object' || json === null) return []
-  return Object.entries(json).flatMap(([name, value]) => numbersOf(value, path === '' ? name : `${path}.${name}`))
+  return Object.entries(json).flatMap(([name, value]) => {
+    const inner = path === '' ? name : `${path}.${name}`
+    return inner.length > longestPath ? [] : numbersOf(value, inner)
+  })
 }
 
 /** Replaces the numbers of the windows whose rollup changed. */

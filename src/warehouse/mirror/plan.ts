@@ -1,7 +1,7 @@
 /** How a stream's rows become parameters: the columns in order, and what makes a value fit each of them. */
 
 import { tables } from '../../../schema/tables.ts'
-import type { MirrorRow, Scalar, StreamName } from '../../core/row.ts'
+import type { MirrorRow, Refused, Scalar, StreamName } from '../../core/row.ts'
 import { rfc3339 } from '../../core/time.ts'
 import type { FieldsOfStream } from '../columns/fields.ts'
 import { columnTypeOf } from '../columns/type.ts'
@@ -87,16 +87,34 @@ function ownColumns(context: Context): Readonly<Record<string, Take>> {
   }
 }
 
-/** Rows ready to be stored, one a key: the last one wins. Rows without a readable key are left out, and counted. */
-export function bindAll(plan: Plan, rows: readonly MirrorRow[], askedAt: number): { rows: Bound[][]; keyless: number } {
+/**
+ * Bytes of one part of a key. Postgres's indexes hold entries of 2,704 bytes at the most, all parts of a key together.
+ * Source: its documentation, "B-Tree Indexes".
+ */
+const longestKey = 800
+
+/** Rows ready to be stored, one a key: the last one wins. Rows without a key that can be stored are left out. */
+export function bindAll(
+  plan: Plan,
+  rows: readonly MirrorRow[],
+  askedAt: number,
+): { rows: Bound[][]; unkeyed: Refused[] } {
   const byKey = new Map<string, Bound[]>()
-  let keyless = 0
+  const unkeyed: Refused[] = []
   for (const row of rows) {
     const parameters = plan.bind(row, askedAt)
-    let key = ''
-    for (const i of plan.key) key = parameters[i] === null ? 'none' : `${key}${String(parameters[i])}\n`
-    if (plan.key.some((i) => parameters[i] === null)) keyless++
-    else byKey.set(key, parameters)
+    const parts = plan.key.map((i) => parameters[i] ?? null)
+    const why = parts.includes(null)
+      ? 'its key is missing or unreadable'
+      : parts.some(isLong)
+        ? 'its id is too long'
+        : null
+    if (why === null) byKey.set(parts.join('\n'), parameters)
+    else unkeyed.push({ id: row.columns.id === undefined ? null : String(row.columns.id), why })
   }
-  return { rows: [...byKey.values()], keyless }
+  return { rows: [...byKey.values()], unkeyed }
+}
+
+function isLong(part: Bound): boolean {
+  return typeof part === 'string' && part.length > longestKey / 4 && Buffer.byteLength(part) > longestKey
 }

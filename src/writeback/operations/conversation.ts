@@ -7,8 +7,8 @@ export function conversationPath(id: string): string {
 }
 
 /** So that the analyst sees at once what a write-back has changed. Throws CallFailed. */
-export async function refreshConversation({ get, mirror }: WritebackDeps, id: string): Promise<void> {
+export async function refreshConversation({ get, mirror, project }: WritebackDeps, id: string): Promise<void> {
   const answer = await get(conversationPath(id), {}, 'write')
-  const { rows } = conversations.rows([answer.data])
+  const { rows } = conversations.rows([answer.data], project)
   await mirror.commit({ stream: 'conversations', rows, askedAt: answer.askedAt, authoritative: true })
 }

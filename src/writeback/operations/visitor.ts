@@ -52,7 +52,7 @@ export const visitor: Procedure<'visitor'> = {
   },
   refresh: async (deps, one) => {
     const answer = await readVisitor(deps, one.target)
-    const { rows } = visitors.rows([answer.data])
+    const { rows } = visitors.rows([answer.data], deps.project)
     await deps.mirror.commit({ stream: 'visitors', rows, askedAt: answer.askedAt, authoritative: true })
   },
 }

@@ -1,0 +1,73 @@
+/** Rows that nobody expects: `odd` ones, which a mirror has to hold all the same, and `unfit` ones, which none can. */
+import type { Switches } from '../switches.ts'
+import type { Json } from './json.ts'
+import type { Wire } from './wire.ts'
+
+type Fields = Record<string, Json>
+
+// In V8 since Node 21; the compiler's library does not know it yet.
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => Json }
+
+const odd: readonly ((n: number) => Fields)[] = [
+  () => ({ 'nul\0in a name': 1, 'half\ud800': { '\udfff': 'x', 'esc␛0000': 2 }, '': 'no name' }),
+  () => JSON.parse('{"__proto__":{"a":1},"constructor":"x","toString":{"valueOf":2},"hasOwnProperty":[]}'),
+  () => ({ raw: 'x', synced_at: '2026-01-01T00:00:00Z', run_id: 7, asked_at: 'x', deleted_at: true, rowid: 1 }),
+  () => ({ fooBar: 1, foo_bar: 2, 'foo bar': 3, FooBar: 4, 'foo.bar': 5, foo: { bar: 6 } }),
+  () => ({ [`long${'.name'.repeat(1000)}`]: 1, ['A'.repeat(3000)]: 2, [`${'é'.repeat(290)}`]: 3 }),
+  () => ({ huge: rawJSON('1e400'), zero: rawJSON('-0'), digits: rawJSON(`1${'0'.repeat(400)}`), has: 'constructor' }),
+  () => ({ day: '9999-99-99T00:00:00Z', year: '+275760-09-13T00:00:00Z', first: '0000-00-00T00:00:00Z' }),
+  (n) => Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`wide${n % 4}_${i}`, i])),
+  () => ({ nest: nested(900), list: Array.from({ length: 5000 }, (_, i) => i) }),
+]
+
+const unfit: readonly ((row: Fields, project: string) => Json)[] = [
+  (row) => ({ ...row, nest: nested(1200) }),
+  (row) => ({ ...row, list: Array.from({ length: 110_000 }, () => 0) }),
+  (row) => ({ ...row, [idOf(row)]: 'x'.repeat(5000) }),
+  (row) => ({ ...row, projectId: '00000000-0000-4000-8000-000000000000' }),
+  () => null,
+  () => ['a list'],
+  () => 'a string',
+]
+
+/** Every so many rows one is hostile, one kind after the other. */
+const every = 11
+
+/** The same rows each time, whichever way they are read. */
+export function hostileWire(wire: Wire, project: string, s: Switches): Wire {
+  const kind = s['rows.hostile']
+  if (kind === 'none') return wire
+  const dress = (row: Json, n: number): Json => {
+    if (n % every !== 3) return row
+    const turn = Math.floor(n / every)
+    const fields = row as Fields
+    if (kind === 'odd') return { ...fields, ...odd[turn % odd.length]?.(n) }
+    return unfit[turn % unfit.length]?.(fields, project) ?? null
+  }
+  return {
+    ...wire,
+    conversation: (row) => dress(wire.conversation(row), row.index),
+    visitor: (row) => dress(wire.visitor(row), row.index),
+    call: (row) => dress(wire.call(row), row.index),
+    message: (conversation, row) => {
+      const shown = wire.message(conversation, row)
+      if (row.id % every !== 3) return shown
+      const turn = Math.floor(row.id / every)
+      // Who compares the truth knows a message by its id: it keeps it.
+      const more = kind === 'odd' ? odd[turn % odd.length]?.(row.id) : unfit[turn % 2]?.(shown, project)
+      return { ...shown, ...(more as Fields) }
+    },
+    activity: (row) => dress(wire.activity(row), row.dressing),
+  }
+}
+
+/** Under which name a row shows its id. */
+function idOf(row: Fields): string {
+  return ['id', 'visitor_id', 'call_id'].find((name) => name in row) ?? 'id'
+}
+
+function nested(levels: number): Json {
+  let value: Json = 'deep'
+  for (let level = 0; level < levels; level++) value = level % 2 === 0 ? [value] : { in: value }
+  return value
+}

@@ -1,0 +1,108 @@
+/** Answers that are made to hurt: each is read in bounded memory and time, or is a failure that says why. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import type { Answer } from '../../src/core/call.ts'
+import type { Json } from '../../src/core/row.ts'
+import { type Answerer, clientOf, errorOf, failureOf, json, readCall, startService } from './service.ts'
+
+const send = (body: Buffer, headers: Record<string, string> = {}): Answerer => {
+  return (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', ...headers })
+    response.end(body)
+  }
+}
+const list = (rows: string) => Buffer.from(`{"data":{"items":[${rows}],"hasMore":true},"requestId":"r"}`)
+
+async function read(answer: Answerer): Promise<Answer> {
+  return clientOf((await startService(answer)).url).send(readCall)
+}
+
+function rowsOf({ items }: Answer): { built: Json[]; refused: unknown[] } {
+  const portions = [...(items?.portions() ?? [])]
+  return { built: portions.flatMap((one) => [...one.items]), refused: portions.flatMap((one) => [...one.refused]) }
+}
+
+const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+
+describe('a row that is too large is left out of its page, with its id and why', () => {
+  test.for<[string, string, string]>([
+    ['nested', deep(100_000), 'it is nested more than 1000 levels deep'],
+    ['many values', `[${'0,'.repeat(200_000)}0]`, 'it has more than 100000 values'],
+    ['a long string', `"${'x'.repeat(9 << 20)}"`, 'it is longer than 8388608 bytes'],
+  ])('%s', async ([, value, why]) => {
+    const poison = `{"id":"b","name":"B, [x] \\"{","more":${value},"last":1}`
+    const answer = await read(send(list(`{"id":"a"},${poison} , {"id":"c"}`)))
+    expect(answer).toMatchObject({ data: { hasMore: true }, requestId: 'r' })
+    expect(rowsOf(answer)).toEqual({ built: [{ id: 'a' }, { id: 'c' }], refused: [{ id: 'b', why }] })
+  })
+
+  test('also where it is longer than all that may be kept, packed or not', async () => {
+    const body = list(`{"id":1},{"id":2,"more":"${'x'.repeat(100 << 20)}"},{"id":3}`)
+    for (const answer of [send(body), send(gzipSync(body, { level: 1 }), { 'content-encoding': 'gzip' })]) {
+      const { built, refused } = rowsOf(await read(answer))
+      expect(built).toEqual([{ id: 1 }, { id: 3 }])
+      expect(refused).toEqual([{ id: '2', why: 'it is longer than 8388608 bytes' }])
+    }
+  })
+})
+
+test('pieces of any size make the same answer', async () => {
+  const body = list(
+    `{"id":"a","x":"\\\\\\"],"},{"id":"b","more":${deep(1001)}},["é", 1],null,"s",{"id":"c","items":[1]}`,
+  )
+  for (const size of [1, 2, 3, 7, 64]) {
+    const answer = await read(async (_request, response) => {
+      response.writeHead(200)
+      response.socket?.setNoDelay(true)
+      for (let at = 0; at < body.length; at += size) response.write(body.subarray(at, at + size))
+      response.end()
+    })
+    expect(rowsOf(answer)).toEqual({
+      built: [{ id: 'a', x: '\\"],' }, ['é', 1], null, 's', { id: 'c', items: [1] }],
+      refused: [{ id: 'b', why: 'it is nested more than 1000 levels deep' }],
+    })
+  }
+})
+
+test.for([
+  ['a trailing comma', '1,'],
+  ['rows without a comma', '{"id":1}{"id":2}'],
+  ['half a row', '{"id":1},{"id"'],
+])('a list that is not JSON is no answer: %s', async ([, rows]) => {
+  expect(await failureOf(read(send(list(rows!))))).toMatchObject({ kind: 'transient', left: true })
+})
+
+test.for<[string, string]>([
+  ['nested', `{"data":{"x":${deep(50_000)}}}`],
+  ['of many values', `{"data":{"x":[${'0,'.repeat(150_000)}0]}}`],
+  ['with a request id of 50 MB', `{"data":{"id":1},"requestId":"${'x'.repeat(50 << 20)}"}`],
+])('an answer without a list that is %s is refused, and not asked for again', async ([, body]) => {
+  const service = await startService(send(Buffer.from(body)))
+  const error = await errorOf(clientOf(service.url).get('/thing', {}, 'fresh'))
+  expect(error.failure).toMatchObject({ kind: 'refused', status: 200 })
+  expect(service.seen()).toBe(1)
+})
+
+test('twenty million rows are no page', async () => {
+  const bomb = gzipSync(list(`${'{},'.repeat(20_000_000)}{}`), { level: 1 })
+  const failure = await failureOf(read(send(bomb, { 'content-encoding': 'gzip' })))
+  expect(failure).toMatchObject({ kind: 'refused', why: expect.stringContaining('a list of more than 250000 rows') })
+})
+
+test('an answer that drips is given up long before its deadline', async () => {
+  const service = await startService(async (_request, response) => {
+    response.writeHead(200)
+    while (!response.destroyed) {
+      response.write(' ')
+      await pause(2)
+    }
+  })
+  const failure = await failureOf(clientOf(service.url, { stallMs: 100 }).send(readCall))
+  expect(failure).toMatchObject({ kind: 'transient', left: true, why: expect.stringContaining('came too slowly') })
+})
+
+test('an encoding that is called like what every object has is unknown', async () => {
+  const failure = await failureOf(read(json(200, { data: {} }, { 'content-encoding': 'constructor' })))
+  expect(failure).toMatchObject({ kind: 'transient', why: expect.stringContaining('unknown encoding') })
+})
