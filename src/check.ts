@@ -1,6 +1,6 @@
 /** Asks the service what a sync will need: the connection, the key, each scope, the clock. Changes nothing. */
 import type { Answer, Get, Query } from './core/call.ts'
-import { CallFailed, describe } from './core/failure.ts'
+import { budgetAway, CallFailed, describe, isBudgetAway } from './core/failure.ts'
 import type { CheckItem } from './core/report.ts'
 import { segment } from './core/segment.ts'
 import { day, rfc3339, type Seconds } from './core/time.ts'
@@ -62,6 +62,9 @@ function connected({ servedAt, requestId }: Answer, now: Seconds): CheckItem[] {
 
 function explain(scope: Scope, { failure }: CallFailed): CheckItem {
   const detail = describe(failure)
+  if (isBudgetAway(failure)) {
+    return { name: 'budget', state: 'error', detail, hint: budgetAway.next, retryable: true }
+  }
   if (failure.kind !== 'denied') {
     const hint = 'check DESKMIRROR_BASE_URL, and whether this machine reaches that address'
     const retryable = failure.kind === 'transient' || failure.kind === 'throttled'

@@ -63,6 +63,8 @@ export type Client = {
   readonly send: (call: Call, leave?: () => Promise<boolean>) => Promise<Answer>
   /** Requests that began to leave so far. */
   readonly requests: () => number
+  /** Whether the service has answered any of them. */
+  readonly heard: () => boolean
   readonly close: () => Promise<void>
 }
 
@@ -147,7 +149,7 @@ export function createClient(options: ClientOptions): Client {
       const why = redact(
         `the request budget is out of reach: ${error instanceof Error ? error.message : 'unknown error'}`,
       )
-      throw new CallFailed({ kind: 'transient', why, left: false, status: null, requestId: null })
+      throw new CallFailed({ kind: 'transient', why, left: false, status: null, budget: true, requestId: null })
     }
   }
 
@@ -172,6 +174,7 @@ export function createClient(options: ClientOptions): Client {
       }),
     send,
     requests: () => sent,
+    heard: () => heard,
     close: async () => {
       if (options.connections === undefined) await connections.close()
     },

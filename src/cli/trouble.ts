@@ -1,5 +1,5 @@
 /** From whatever was thrown to what a person is told, and to the exit code. */
-import { CallFailed, describe } from '../core/failure.ts'
+import { budgetAway, CallFailed, describe, isBudgetAway } from '../core/failure.ts'
 import { UserError } from '../core/user-error.ts'
 import { withoutSecrets } from '../log.ts'
 import type { ExitCode } from './exit.ts'
@@ -47,6 +47,7 @@ export function troubleLines({ what, why, next, stack }: Trouble, withStack: boo
 
 function ofCall(error: CallFailed): Trouble {
   const { failure } = error
+  if (isBudgetAway(failure)) return { ...budgetAway, why: describe(failure), exitCode: 1 }
   const what = 'the service did not answer as it should'
   if (failure.kind === 'aborted') return { what: 'stopped', why: describe(failure), next: '', exitCode: 1 }
   const needsPerson = failure.kind === 'denied' || failure.kind === 'refused'

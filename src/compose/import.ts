@@ -148,7 +148,7 @@ function looked(
         return { lines: await preview(deps, wished), requests: service.client.requests() }
       } catch (error) {
         if (!(error instanceof CallFailed) || error.failure.kind === 'aborted') throw error
-        throw stoppedError(project, error.failure)
+        throw stoppedError(project, error.failure, service.client.heard())
       }
     }),
   )

@@ -38,7 +38,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
           tellBudget(service, options.onBudget)
         },
       })
-      if (pushed.stopped !== null) throw stoppedError(project, pushed.stopped)
+      if (pushed.stopped !== null) throw stoppedError(project, pushed.stopped, service.client.heard())
       const heldLanes = (await desk.heldLanes()).length
       const notices = [
         ...heldNotices(pushed.held, typedIn(config.projects, project.name)),

@@ -3,7 +3,7 @@ import type { Budget } from '../api/budget.ts'
 import { type Client, createClient } from '../api/client.ts'
 import type { Connections } from '../api/connections.ts'
 import type { ProjectConfig } from '../config.ts'
-import { describe, type Failure } from '../core/failure.ts'
+import { budgetAway, describe, type Failure, isBudgetAway } from '../core/failure.ts'
 import type { Lane } from '../core/lane.ts'
 import type { BudgetView } from '../core/report.ts'
 import { UserError } from '../core/user-error.ts'
@@ -68,9 +68,10 @@ export function tellBudget({ budget }: Service, tell: (budget: BudgetView) => vo
   budget.view().then(tell, () => {})
 }
 
-/** What stopped a whole run, for a person. */
-export function stoppedError(project: ProjectConfig, failure: Failure): UserError {
+/** What stopped a whole run, for a person. `heard`: the service has answered before, so its address is not what is wrong. */
+export function stoppedError(project: ProjectConfig, failure: Failure, heard = false): UserError {
   const why = describe(failure)
+  if (isBudgetAway(failure)) return new UserError({ ...budgetAway, why, exitCode: 1 })
   const at = `at ${project.baseUrl.href} (project ${project.name})`
   if (failure.kind === 'denied') {
     const next =
@@ -83,6 +84,10 @@ export function stoppedError(project: ProjectConfig, failure: Failure): UserErro
     const next = 'check DESKMIRROR_BASE_URL (with its version segment, if it has one) and DESKMIRROR_PROJECT_ID'
     return new UserError({ what: `nobody serves this API ${at}`, why, next, exitCode: 2 })
   }
-  const next = 'check DESKMIRROR_BASE_URL and the network; the next sync goes on where this one stopped'
+  const goesOn = 'the next run goes on where this one stopped'
+  if (heard || (failure.kind === 'transient' && failure.status !== null)) {
+    return new UserError({ what: `the service fails ${at}`, why, next: `try again later: ${goesOn}`, exitCode: 1 })
+  }
+  const next = `check DESKMIRROR_BASE_URL and the network; ${goesOn}`
   return new UserError({ what: `the service does not answer ${at}`, why, next, exitCode: 1 })
 }

@@ -18,6 +18,8 @@ export type Failure =
       readonly claim?: 'accepted' | 'refused'
       /** How long the service asked us to leave it alone (a 503's Retry-After). */
       readonly waitMs?: Ms
+      /** It is not about the service at all: the request budget could not be asked, so nothing was sent. */
+      readonly budget?: true
       readonly requestId: string | null
     }
   /** The service understood the call and will not do it: 400, 404 and the like. Asking again changes nothing. */
@@ -56,6 +58,16 @@ export class CallFailed extends Error {
 export function describe(failure: Failure): string {
   if (failure.kind === 'aborted') return 'stopped on request'
   return failure.requestId === null ? failure.why : `${failure.why} (request ${failure.requestId})`
+}
+
+/** What a person does about a request budget that cannot be asked. */
+export const budgetAway = {
+  what: 'the request budget cannot be reached, so nothing is sent to the service',
+  next: 'start the server that DESKMIRROR_QUEUE_URL names if that is a Redis, else the one of the warehouse, or correct the address; the next run goes on where this one stopped',
+} as const
+
+export function isBudgetAway(failure: Failure): boolean {
+  return failure.kind === 'transient' && failure.budget === true
 }
 
 /** Whether the service itself will not do it, and not something in between, which answers without the service's envelope. */

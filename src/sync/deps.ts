@@ -37,6 +37,7 @@ export type SyncDeps = {
 
 /** pino, or whatever takes its events. */
 export type Log = {
+  readonly debug: (event: Readonly<Record<string, unknown>>) => void
   readonly info: (event: Readonly<Record<string, unknown>>) => void
   readonly warn: (event: Readonly<Record<string, unknown>>) => void
 }
@@ -51,6 +52,8 @@ export type Run = SyncDeps & {
   readonly waiting: Set<StreamName>
   /** What ended a stream before its end. */
   readonly failures: Map<StreamName, Failure>
+  /** Whether the service has answered anything of what was asked. */
+  readonly isAnswered: () => boolean
   /** The service's clock as last heard; this machine's where the service sends no `Date`. */
   readonly serviceNow: () => Seconds
 }

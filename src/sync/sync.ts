@@ -63,6 +63,7 @@ async function begin(deps: SyncDeps): Promise<Run> {
   const tally = createTally(deps.now, deps.onProgress)
   const id = await deps.mirror.startRun(deps.mode, deps.now())
   let ahead = 0
+  let answered = false
   const run: Run = {
     ...deps,
     id,
@@ -71,9 +72,11 @@ async function begin(deps: SyncDeps): Promise<Run> {
     notices: new Set(),
     waiting: new Set(),
     failures: new Map(),
+    isAnswered: () => answered,
     serviceNow: () => Math.floor(deps.now() / 1000) + ahead,
     get: async (path, query, lane) => {
       const answer = await deps.get(path, query, lane)
+      answered = true
       if (answer.servedAt !== null) ahead = answer.servedAt - Math.floor(deps.now() / 1000)
       return answer
     },
@@ -108,8 +111,9 @@ async function guarded(run: Run, stream: Stream): Promise<void> {
   }
 }
 
-/** The failure of all streams, if none got anywhere and none was refused for itself: then it is not about the streams. */
+/** The failure of all streams, if none got any answer and none was refused for itself: then it is not about the streams. */
 function noService(run: Run): Failure | null {
+  if (run.isAnswered()) return null
   const failures = [...run.failures.values()]
   const [first = null] = failures
   const astray = (failure: Failure) =>
@@ -168,8 +172,9 @@ async function outcomeOf(
   return gaps.some((open) => open.length > 0) || reports.some((report) => report.skipped !== null) ? 'gaps' : 'complete'
 }
 
+/** A beat that fails is told of at `debug`: what the run itself meets of the same is told of anyway. */
 function beat(run: Run): Promise<void> {
   return run.mirror.beat(run.id, run.requests(), run.now()).catch((error) => {
-    run.log.warn({ event: 'run.beat_failed', why: error instanceof Error ? error.message : String(error) })
+    run.log.debug({ event: 'run.beat_failed', why: error instanceof Error ? error.message : String(error) })
   })
 }
