@@ -9,6 +9,7 @@ import type { BudgetStore } from '../core/budget/store.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import { sayWhenOpen } from './budget-opening.ts'
 import type { Patience } from './patience.ts'
 
 export type Budgets = {
@@ -31,6 +32,9 @@ export async function openBudgets(
   const inRedis = /^rediss?:/.test(queueUrl)
   if (warehouse !== null) await refuseToPart(inRedis, warehouse)
   const redis = inRedis ? openRedis(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why })) : null
+  /** Budgets that are closed, and watched until they open. */
+  const opening = new Set<string>()
+  let closed = false
   const opened = new Map<string, { readonly terms: string; readonly budget: Budget }>()
 
   const open = (project: ProjectConfig, name: string): Budget => {
@@ -42,11 +46,15 @@ export async function openBudgets(
     const onLost = (why: string) => {
       log.warn({ event: 'budget.closed', project: project.name, why })
       warehouse?.fleet.noteLostBudget(projectId, why, Date.now()).catch(() => {})
+      if (opening.has(name)) return
+      opening.add(name)
+      void sayWhenOpen(project.name, budget, log, () => closed).finally(() => opening.delete(name))
     }
     const store = createSharedStore({ policy, cell, use, onLost })
     // A slot that was taken without our hearing of it comes back by itself.
     const take: BudgetStore['take'] = (...asked) => patience?.keep(() => store.take(...asked)) ?? store.take(...asked)
-    return createBudget({ ...store, take })
+    const budget = createBudget({ ...store, take })
+    return budget
   }
 
   return {
@@ -60,7 +68,10 @@ export async function openBudgets(
       return budget
     },
     known: (project) => opened.get(fingerprint(project))?.budget ?? null,
-    close: () => redis?.close(),
+    close: () => {
+      closed = true
+      redis?.close()
+    },
   }
 }
 

@@ -46,6 +46,7 @@ test('a 502 after good answers ends its stream, and says nothing against the add
     project: sandbox.projectId,
     mode: 'incremental',
     streams: new Set(['conversations']),
+    mirrored: new Set(['conversations']),
     startDate: null,
     timeZone: 'UTC',
     get: client.get,
