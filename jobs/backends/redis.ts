@@ -1,8 +1,10 @@
 /** The queue in Redis: a connection that gives up for those who add jobs, one that never does for those who run them. */
 import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
+import { UserError } from '../../src/core/user-error.ts'
 import type { Link, LinkOptions } from './link.ts'
 import { patiently } from './patience.ts'
+import { requireRights } from './redis-rights.ts'
 
 const common = {
   lazyConnect: true,
@@ -18,7 +20,7 @@ export async function openRedis(url: string, { prefix, patienceMs, answerMs }: L
   const server = await patiently(
     url,
     patienceMs,
-    () => probe(url),
+    () => probe(url, prefix),
     () => hint,
   )
   const warnings = warningsAbout(server)
@@ -67,7 +69,7 @@ function trackDuplicates(client: Redis): ReadonlySet<Redis> {
 type Server = { readonly version: string | undefined; readonly policy: string | undefined }
 
 /** Asks over a connection of its own, which fails at once. */
-async function probe(url: string): Promise<Server | null> {
+async function probe(url: string, prefix: string): Promise<Server | null> {
   const client = new Redis(url, { ...common, retryStrategy: () => null, connectTimeout: 5_000, commandTimeout: 5_000 })
   let cause: Error | undefined
   client.on('error', (error: Error) => {
@@ -76,9 +78,10 @@ async function probe(url: string): Promise<Server | null> {
   try {
     await client.connect()
     await client.ping()
+    await requireRights(client, url, prefix)
     return await describe(client)
   } catch (error) {
-    throw cause ?? error
+    throw error instanceof UserError ? error : (cause ?? error)
   } finally {
     client.disconnect()
   }

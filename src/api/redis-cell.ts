@@ -70,9 +70,16 @@ export function openRedis(url: string, onTrouble: (why: string) => void = () => 
     readonly budgetCell: (...values: (string | number)[]) => Promise<Answer>
   }
   const run: Run = (...values) =>
-    budgetCell.apply(redis, values).catch((error: unknown) => {
-      throw new Error(`Redis: ${trouble ?? wordsOf(error)}`)
-    })
+    budgetCell.apply(redis, values).then(
+      (answer) => {
+        // ioredis goes on in database 0 where the one that the address names does not exist: there nobody shares it.
+        if (trouble !== null && /DB index/i.test(trouble)) throw new Error(`Redis: ${trouble}`)
+        return answer
+      },
+      (error: unknown) => {
+        throw new Error(`Redis: ${trouble ?? wordsOf(error)}`)
+      },
+    )
   return { cell: (name) => redisCell(run, `deskmirror:budget:${name}`), close: () => redis.disconnect() }
 }
 
@@ -100,11 +107,13 @@ function toReading([, now, run, version = null, text = null]: Answer): Reading {
 
 /** The URL may hold a password, so it is in no message. */
 function checked(url: string): string {
-  if (/^rediss?:$/.test(URL.parse(url)?.protocol ?? '')) return url
+  const parsed = URL.parse(url)
+  // ioredis takes a path that is no number for a database NaN, and ends the process.
+  if (/^rediss?:$/.test(parsed?.protocol ?? '') && /^\/?\d*$/.test(parsed?.pathname ?? '')) return url
   throw new UserError({
     what: 'cannot share the request budget through Redis',
-    why: 'its address is no redis:// or rediss:// URL',
-    next: 'set DESKMIRROR_QUEUE_URL to one like redis://localhost:6379',
+    why: 'its address is no redis:// or rediss:// URL, or what follows the host is no number of a database',
+    next: 'set DESKMIRROR_QUEUE_URL to one like redis://localhost:6379/0',
     exitCode: 2,
   })
 }

@@ -172,6 +172,40 @@ describe('a server', () => {
     expect(await refusal(nowhere, 20_000)).toMatchObject({ next: expect.stringMatching(/create the database/) })
   })
 
+  test('Redis that has no such database, or whose user may not do enough, is a case for a person, with what to do', async () => {
+    const elsewhere = at(redis.url, (url) => Object.assign(url, { pathname: '/4711' }))
+    expect(await refusal(elsewhere, 20_000)).toMatchObject({ exitCode: 2, why: 'this Redis has no database 4711' })
+    const admin = new Redis(redis.url)
+    const rules: readonly (readonly [string, readonly string[], RegExp])[] = [
+      ['keyless', ['~other:*', '+@all'], /lacks a right: .*(key|NOPERM)/],
+      ['reader', ['~deskmirror:*', '+@read', '+@connection', '+eval', '+info'], /lacks a right: HSET/],
+      ['unscripted', ['~deskmirror:*', '+@all', '-@scripting'], /lacks a right: EVAL/],
+      ['impatient', ['~deskmirror:*', '+@all', '-bzpopmin'], /lacks a right: BZPOPMIN/],
+    ]
+    for (const [user, rule, why] of rules) {
+      await admin.acl('SETUSER', user, 'on', '>a secret', ...rule)
+      const url = at(redis.url, (it) => Object.assign(it, { username: user, password: 'a secret' }))
+      expect(await refusal(url, 20_000)).toMatchObject({
+        exitCode: 2,
+        why: expect.stringMatching(why),
+        next: `allow it: ACL SETUSER ${user} ~deskmirror:* +@all -@dangerous +info`,
+      })
+    }
+    // What it advises is enough.
+    await admin.acl('SETUSER', 'advised', 'on', '>a secret', '~deskmirror:*', '+@all', '-@dangerous', '+info')
+    admin.disconnect()
+    const advised = at(redis.url, (it) => Object.assign(it, { username: 'advised', password: 'a secret' }))
+    const backend = await openBackend(advised, { folder: '', log: quiet })
+    const ran = Promise.withResolvers<void>()
+    backend.worker('q', async () => {
+      ran.resolve()
+      return { do: 'done' }
+    })
+    await backend.queue('q').add('job', {})
+    await ran.promise
+    await backend.close()
+  })
+
   test('Postgres lets one process after the other set schedules', async () => {
     const url = at(inject('postgresUrl'), (it) => it.searchParams.set('schema', 'jobs_alone'))
     const options = { folder: '', prefix: '', log: quiet, patienceMs: 0, answerMs: 20_000, onFatal: () => {} }
