@@ -13,7 +13,9 @@ var bundled = path.join(root, 'node_modules', 'node', 'bin', process.platform ==
 var isCheckout = fs.existsSync(source)
 var program = isCheckout ? source : compiled
 
-if (isNewEnough() && (!isCheckout || canStripTypes())) {
+if (!require('./files.js')()) {
+  // It has said why.
+} else if (isNewEnough() && (!isCheckout || canStripTypes())) {
   require('./parent.js')()
   require('./heap.js')()
   require('./import.js')(program)

@@ -55,7 +55,20 @@ function ofCall(error: CallFailed): Trouble {
   return { what, why: describe(failure), next, exitCode: needsPerson ? 2 : 1 }
 }
 
+/** Not a mistake of ours: the system lets this process open no more files. */
+function isOutOfFiles(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^E[MN]FILE$/.test(String(error.code))
+}
+
+const outOfFiles: Trouble = {
+  what: 'cannot open enough files',
+  why: 'this process, or this machine, may have no more of them open at once',
+  next: 'raise the limit: `ulimit -n 1024` in a shell, LimitNOFILE= in a systemd unit',
+  exitCode: 2,
+}
+
 function ofBug(error: unknown): Trouble {
+  if (isOutOfFiles(error)) return outOfFiles
   const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   const next = 'please report this, with what DESKMIRROR_LOG_LEVEL=debug prints'
   const trouble: Trouble = { what: 'this is a mistake in deskmirror', why: printable(why), next, exitCode: 1 }

@@ -37,6 +37,14 @@ test.each(['8.17.0', '20.20.2', '22.18.0'])(
   },
 )
 
+test('a process that may open too few files: one line says so, and what to do', async () => {
+  const { code, out } = await ended(
+    spawn('sh', ['-c', 'ulimit -n 40; exec "$0" "$1" demo', process.execPath, launcher], { env: environment() }),
+  )
+  expect(code).toBe(2)
+  expect(out).toMatch(/^deskmirror: cannot open enough files: .*\n {2}→ raise the limit: `ulimit -n 1024` .*\n$/)
+})
+
 /** Hands a script over to another process, and waits until that says that it is ready. */
 async function handedOver(script: string): Promise<{ readonly child: ChildProcess; readonly end: Promise<End> }> {
   const folder = emptyFolder()

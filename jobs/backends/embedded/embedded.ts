@@ -69,7 +69,9 @@ async function startStore(held: Held, onDeath: (error: Error) => void): Promise<
 
 function cannotStart(held: Held, error: unknown): UserError {
   const why = error instanceof Error ? error.message : String(error)
-  const next = 'look for space and permissions on that disk, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres'
+  const next = /EMFILE|ENFILE/.test(why)
+    ? 'let this process open more files: `ulimit -n 1024` in a shell, LimitNOFILE= in a systemd unit'
+    : 'look for space and permissions on that disk, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres'
   const what = `cannot start the embedded queue in ${held.dataFolder}`
   return new UserError({ what, why, next, exitCode: 2 }, { cause: error })
 }
