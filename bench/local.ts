@@ -18,7 +18,7 @@ const pages = 200
 const rounds = 9
 
 const call = { method: 'GET', path: '/', lane: 'backfill' } as const
-const about = { call, askedAt: 0, windowMs: 60_000, redact: (text: string) => text }
+const about = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: (text: string) => text }
 
 type Page = { readonly parent: string; readonly body: Buffer }
 

@@ -34,6 +34,7 @@ export function projectsOf(count: number, seed: number, schedules: Schedules = d
       reserve: 0,
       startDate: null,
       timeZone: zoneAt(Number.parseInt(hash.slice(32, 40), 16) / 2 ** 32),
+      lookBackMs: 600_000,
       verifyAfterMs: 120_000,
       resendReplies: true,
       approveOver: null,

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Answer, Call } from '../core/call.ts'
 import type { Failure } from '../core/failure.ts'
+import { horizonOf } from '../core/horizon.ts'
 import type { EpochMs, Ms, Seconds } from '../core/time.ts'
 import { toText } from './decode.ts'
 import { type Envelope, type ErrorBody, readBare, readEnvelope } from './envelope.ts'
@@ -13,6 +14,7 @@ import type { Scanned } from './scan.ts'
 export type Circumstances = {
   readonly call: Call
   readonly askedAt: EpochMs
+  readonly answeredAt: EpochMs
   /** The length of the service's rate window: how long to rest after a 429 that does not say. */
   readonly windowMs: Ms
   readonly redact: (text: string) => string
@@ -79,7 +81,9 @@ function ofAnswer(head: Head, { rest, portions }: Scanned, about: Circumstances)
     return failed({ kind: 'transient', why, left: true, status: head.status, requestId })
   }
   const servedAt = toSeconds(header(head.headers, 'date'))
-  return { ok: true, answer: { ...filled, status: head.status, requestId, servedAt, askedAt: about.askedAt } }
+  const { askedAt, answeredAt } = about
+  const horizon = horizonOf({ servedAt, askedAt, answeredAt })
+  return { ok: true, answer: { ...filled, status: head.status, requestId, servedAt, horizon, askedAt } }
 }
 
 type Transient = Extract<Failure, { kind: 'transient' }>

@@ -115,7 +115,7 @@ export function createClient(options: ClientOptions): Client {
       },
     })
     if (!answered && result.kind !== 'answered' && !result.left) budget.unsent(lease)
-    const outcome = classify(result, { call, askedAt, windowMs, redact })
+    const outcome = classify(result, { call, askedAt, answeredAt: now(), windowMs, redact })
     log?.debug({
       event: 'call.ended',
       method: call.method,

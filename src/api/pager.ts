@@ -4,6 +4,7 @@ import { CallFailed } from '../core/failure.ts'
 import type { Lane } from '../core/lane.ts'
 import type { Behaviour, Json, Refused as RefusedRow } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
+import { datedAhead } from '../core/walk/ahead.ts'
 import { doubtOf, settled } from '../core/walk/doubt.ts'
 import type { Page } from '../core/walk/evidence.ts'
 import { type Knowledge, lessons } from '../core/walk/knowledge.ts'
@@ -31,6 +32,8 @@ export type PageRead = {
   readonly missed: readonly Missed[]
   readonly learned: readonly Behaviour[]
   readonly known: Knowledge
+  /** The ids of those rows that are dated ahead of the clocks. */
+  readonly ahead: readonly string[]
   /** Nothing is left to ask. */
   readonly done: boolean
 }
@@ -112,7 +115,8 @@ async function* readParts(
     const beyond = page.times.some((row) => (row.get(field) ?? second) !== second)
     whole &&= beyond || !(page.hasMore || page.ids.length >= pageLimit)
     const still = { position: position(walk), missed: [], done: false } as const
-    yield* inParts(reply, { ...nothing, answer, learned: [], known, ...still }, still)
+    const ahead = datedAhead(order, page)
+    yield* inParts(reply, { ...nothing, answer, learned: [], known, ahead, ...still }, still)
   }
   return whole
 }
@@ -169,10 +173,10 @@ function readPage(list: List, answer: Answer): { page: Page; items: Items } {
     const why = `${list.path} answered ${items.count} rows, where ${pageLimit} at most were asked for`
     throw new CallFailed({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
   }
-  return { page: pageOf(list, items, body.hasMore === true), items }
+  return { page: { ...pageOf(list, items), hasMore: body.hasMore === true, horizon: answer.horizon }, items }
 }
 
-function pageOf(list: List, items: Items, hasMore: boolean): Page {
+function pageOf(list: List, items: Items): Pick<Page, 'ids' | 'times'> {
   const page = { ids: [] as string[], times: [] as Times[], rows: [] as Json[] }
   for (const portion of items.portions()) {
     for (const item of portion.items) {
@@ -188,7 +192,7 @@ function pageOf(list: List, items: Items, hasMore: boolean): Page {
     }
   }
   const isOdd = (row: number, field: string) => (Object(page.rows[row]) as Record<string, Json>)[field] != null
-  return { ids: page.ids, times: besideNeighbours(page.times, isOdd), hasMore }
+  return { ids: page.ids, times: besideNeighbours(page.times, isOdd) }
 }
 
 function tell(list: List, told: Knowledge, next: Step, reply: Reply, asked: Asked): PageRead {
@@ -199,6 +203,7 @@ function tell(list: List, told: Knowledge, next: Step, reply: Reply, asked: Aske
   const evidence = `${what}${since}${until}, request ${answer?.requestId ?? 'without id'}`
   const learned = lessons(list, told, next.walk.known, evidence)
   const { walk, missed } = next
-  const stand = { position: position(walk), known: walk.known, done: walk.now === null }
+  const ahead = reply.kind === 'page' ? datedAhead(walk.known.order, reply.page) : []
+  const stand = { position: position(walk), known: walk.known, ahead, done: walk.now === null }
   return { ...nothing, answer, missed, learned, ...stand }
 }

@@ -141,6 +141,7 @@ function configFor(service: Sandbox, path: string): Config {
     startDate: null,
     timeZone: 'UTC',
     // Two minutes are too long for whoever watches.
+    lookBackMs: 600_000,
     verifyAfterMs: 2000,
     resendReplies: true,
     approveOver: null,

@@ -1,6 +1,7 @@
 /** `deskmirror status`: how fresh and how complete the mirror is. Asks the warehouse only. */
 import { Command } from 'commander'
 import { describe } from '../core/failure.ts'
+import { tolerated } from '../core/horizon.ts'
 import type { JobKind } from '../core/job-failure.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { EpochMs } from '../core/time.ts'
@@ -78,10 +79,12 @@ export function showStatus(report: Status, { verbose, now, typed, alone }: Showi
       ...runningRow(report, now),
       ...workerRows(report, now),
       ...pausedRow(report, now),
+      ...clockRow(report),
       ...budgetRows(report, now),
       ...queueRows(report, typed, alone),
     ]),
     ...aligned([header, ...rows]),
+    ...aheadLines(report),
     ...reasonLines(report.streams.filter((it) => it.failed !== stopped)),
     ...failureLines(report, now),
     ...(report.gaps.length === 0 ? ['no gaps'] : gapLines(report.gaps)),
@@ -154,6 +157,24 @@ function pausedRow({ paused }: StatusReport, now: EpochMs): string[][] {
   if (paused === null) return []
   const left = duration(Math.max(1000, Date.parse(paused.until) - now))
   return [['paused', `the service denies the key; tried again in ${left}, or at once with another key: ${paused.why}`]]
+}
+
+function clockRow({ clockOffset: offset }: StatusReport): string[][] {
+  if (offset === null || Math.abs(offset) <= tolerated) return []
+  const way = offset > 0 ? 'ahead of' : 'behind'
+  return [
+    [
+      'clock',
+      `the service's is ${duration(Math.abs(offset) * 1000)} ${way} this machine's: no row is missed, some are read again`,
+    ],
+  ]
+}
+
+function aheadLines({ streams }: StatusReport): string[] {
+  const rows = streams.filter(({ ahead }) => ahead > 0).map(({ stream, ahead }) => `${count(ahead)} of ${stream}`)
+  return rows.length === 0
+    ? []
+    : [`dated ahead of the clocks, and read again until their time has come: ${rows.join(', ')}`]
 }
 
 /** For how long it is worth telling: whoever looks in the morning wants to know of the night. */

@@ -40,6 +40,7 @@ export async function runUnder(
         mirrored: new Set(project.streams),
         startDate: project.startDate,
         timeZone: project.timeZone,
+        lookBack: Math.ceil(project.lookBackMs / 1000),
         get: service.client.get,
         mirror: warehouse.mirror(project.projectId, { schema: project.schema, holder: lock.token }),
         requests: service.client.requests,

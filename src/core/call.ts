@@ -31,6 +31,8 @@ export type Answer = {
   readonly requestId: string | null
   /** The service's clock (its `Date` header); null where it sends none. */
   readonly servedAt: Seconds | null
+  /** The smaller of the two clocks, the service's and this machine's, when the request left: no row carries a cursor beyond. */
+  readonly horizon: Seconds
   /** When the request left, by this machine's clock: the answer shows the world at this moment or later. */
   readonly askedAt: EpochMs
 }

@@ -42,7 +42,7 @@ function idsIn(payload: Json): HintedId[] {
   for (let place = left.pop(); place !== undefined && found.size <= mostIds; place = left.pop()) {
     const { value, name } = place
     const kind = kindOf(place)
-    if (typeof value === 'object' && value !== null) left.push(...placesIn(value, kind))
+    if (typeof value === 'object' && value !== null) for (const inner of placesIn(value, kind)) left.push(inner)
     if (uuid.test(name)) add(name, place.around)
     if (isId(value, kind, name)) add(String(value), kind)
   }

@@ -17,6 +17,8 @@ export type Commit = {
    * one whose `last_message_at` is later.
    */
   readonly authoritative?: boolean
+  /** The smaller of the two clocks: a stored `last_message_at` beyond it does not say that a copy from a list is stale. */
+  readonly horizon?: Seconds
   /** Cursors to move, by name; null forgets one. */
   readonly cursors?: Readonly<Record<string, string | null>>
   /** Notes the rows' ids under this census, to find later what a whole list did not show. */
@@ -58,7 +60,7 @@ export type DueChild = {
   readonly checkedAt: EpochMs | null
   /** Read before, and to be read again from its beginning, to prove it. */
   readonly whole: boolean
-  /** When the parent happened (`occurred_at`, `created_at`), as far as its row says. */
+  /** When the parent last did something (`occurred_at` of a call, `last_message_at`, when a visitor was last seen), as far as its row says. */
   readonly parentAt: Seconds | null
 }
 
@@ -89,6 +91,8 @@ export type Rollup = {
 
 /** `ended`: it has come to its end once. `skipped`: it never has, and the key lacked its scope the last time. */
 export type Standing = 'ended' | 'skipped' | 'unfinished'
+/** The cursor that notes how many seconds the service's clock was last heard to be ahead of this machine's. */
+export const clockNote = 'clock'
 
 export type RunMode = 'incremental' | 'reconcile' | 'full'
 
@@ -127,6 +131,14 @@ export type Mirror = {
     now: EpochMs,
   ) => Promise<number>
 
+  /**
+   * Makes due the conversations that have messages dated after `horizon`, longest not read first: nothing that is written
+   * there before that moment may move what the conversation shows.
+   */
+  readonly makeDueAhead: (horizon: Seconds, most: number, now: EpochMs) => Promise<void>
+  /** How many living rows of the stream are dated after `horizon`, counted to `most`. */
+  readonly countAhead: (stream: StreamName, horizon: Seconds, most: number) => Promise<number>
+
   /** Something may be new under these parents, whatever their own rows say; those that are not mirrored are left out. */
   readonly wantChildren: (stream: ChildStream, parentIds: readonly string[], now: EpochMs) => Promise<void>
 
@@ -148,8 +160,8 @@ export type Mirror = {
   /** The service answered 404 for this id: sets `deleted_at` on the row and on its children. */
   readonly markDeleted: (stream: 'conversations' | 'visitors' | 'calls', id: string, at: EpochMs) => Promise<void>
 
-  /** The `newest`-th newest `occurred_at` of calls (1 = the newest), null if there are fewer. */
-  readonly callBefore: (newest: number) => Promise<Seconds | null>
+  /** The `newest`-th newest `occurred_at` of calls up to `until` (1 = the newest), null if there are fewer. */
+  readonly callBefore: (newest: number, until: Seconds) => Promise<Seconds | null>
   /** The earliest moment that any mirrored row speaks of; null for an empty mirror. */
   readonly earliest: () => Promise<Seconds | null>
   /** When the latest message was written that any row tells of. */

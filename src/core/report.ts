@@ -76,6 +76,8 @@ export type StatusReport = {
     readonly syncedAt: string | null
     /** The newest moment that a mirrored row speaks of. */
     readonly newest: string | null
+    /** Rows that are dated ahead of the clocks, counted to 10,000. */
+    readonly ahead: number
     /** Parents whose children are still to be read. */
     readonly due: number
     readonly skipped: string | null
@@ -93,6 +95,8 @@ export type StatusReport = {
     readonly outcome: RunOutcome | null
     readonly requests: number
   } | null
+  /** By how many seconds the service's clock was ahead of this machine's when it was last heard; null = never heard. */
+  readonly clockOffset: number | null
   /** Who syncs right now, if anybody does. */
   readonly running: { readonly holder: string; readonly since: string } | null
   /** The workers that live. `queue`: redis, postgres or embedded. `heardAt`: the last sign of life that it could write. */

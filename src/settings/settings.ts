@@ -24,6 +24,8 @@ export type ProjectConfig = {
   readonly startDate: Seconds | null
   /** IANA name: days of the rollups. */
   readonly timeZone: string
+  /** How far behind its cursor an incremental pass begins: rows may appear so late. */
+  readonly lookBackMs: Ms
   readonly verifyAfterMs: Ms
   /** Whether a reply that got no answer, and was twice not found in its conversation, is sent again. */
   readonly resendReplies: boolean

@@ -14,6 +14,7 @@ const perProject: readonly string[] = [
   'write_rate',
   'start_date',
   'time_zone',
+  'look_back',
   'verify_after',
   'resend_replies',
   'approve_over',

@@ -2,11 +2,12 @@
 import type { PageRead } from '../api/pager.ts'
 import type { ChildRead, DueChild } from '../core/mirror.ts'
 import { whyRefused } from '../core/row.ts'
-import type { Seconds } from '../core/time.ts'
+import type { Ms, Seconds } from '../core/time.ts'
 import { type Range, readPosition, writePosition } from '../core/walk/position.ts'
 import type { BranchStream } from '../streams/stream.ts'
 import { type ReadChild, syncChildren } from './children.ts'
 import type { Run } from './deps.ts'
+import { behind } from './look-back.ts'
 import { pagesOf } from './pages.ts'
 import { earlier, isEarlier, keepStart, startOf } from './start-date.ts'
 
@@ -23,7 +24,7 @@ function branchReader(run: Run, stream: BranchStream): ReadChild {
   return async (child, lane, latest) => {
     const start = startOf(run, stream.name)
     const whole = child.whole || child.position === null
-    const ranges = whole ? [start] : readPosition(child.position, start)
+    const ranges = whole ? [start] : behind(run, stream.name, readPosition(child.position, start))
     const list = stream.list(run.project, child.parentId)
     const missing = new Set<string>()
     let alike = new Map<string, number>()
@@ -44,13 +45,36 @@ function branchReader(run: Run, stream: BranchStream): ReadChild {
 
 function endOf(run: Run, stream: BranchStream, child: DueChild, read: PageRead, latest: Seconds) {
   const position = writePosition(read.position)
-  const stood = position === child.position && child.checkedAt !== null && run.now() - child.checkedAt > enough
-  const againAt = stood || isOver(read.position, latest) ? null : run.now() + soon
+  const againMs = again(run, stream.name, child, read.position, position, latest)
+  const againAt = againMs === null ? null : run.now() + againMs
   return { stream: stream.name, parentId: child.parentId, wanted: child.wanted, position, againAt }
 }
 
 /** Milliseconds until a list is read again whose last second may not have been over, and that a second surely takes. */
 const [soon, enough] = [5000, 2000] as const
+
+/**
+ * In how many milliseconds the list is read again although its parent shows nothing new: by the next pass where it lacks
+ * what the parent speaks of; soon where its last second may not have been over; once more when what is late has come; null = not at all.
+ */
+function again(
+  run: Run,
+  stream: BranchStream['name'],
+  child: DueChild,
+  ranges: readonly Range[],
+  position: string,
+  latest: Seconds,
+): Ms | null {
+  const seen = ranges.reduce((at, { lo, hi }) => (hi === null ? Math.max(at, lo) : at), 0)
+  const newest = Math.max(seen, child.parentAt ?? 0)
+  const age = run.horizon() - newest
+  const young = age >= 0 && age < run.lookBack
+  // A visitor may be seen without doing anything that is listed.
+  if (young && stream === 'messages' && seen < newest) return 0
+  const stood = position === child.position && child.checkedAt !== null && run.now() - child.checkedAt > enough
+  if (!stood && !isOver(ranges, latest)) return soon
+  return young ? (run.lookBack - age) * 1000 : null
+}
 
 /**
  * Whether the list's last second was over when it was read: something later had been seen. What still comes within it

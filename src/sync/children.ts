@@ -3,6 +3,7 @@
  * warehouse, so a child that fails is simply due again later, and never holds up the others.
  */
 import { CallFailed, describe } from '../core/failure.ts'
+import { tolerated } from '../core/horizon.ts'
 import type { Lane } from '../core/lane.ts'
 import { type ChildStream, childStreams, type DueChild } from '../core/mirror.ts'
 import type { Ms, Seconds } from '../core/time.ts'
@@ -16,6 +17,9 @@ import { markGone } from './vanished.ts'
 /** `latest`: how late it was at least, before the child is asked for. */
 export type ReadChild = (child: DueChild, lane: Lane, latest: Seconds) => Promise<void>
 
+/** So many conversations with messages dated ahead are read again by an incremental pass, longest not read first. */
+const aheadAtMost = 200
+
 const portion = 400
 const atOnce = 16
 
@@ -26,14 +30,22 @@ const proofRead = { atLeast: 1000, oneIn: 7 }
 export async function syncChildren(run: Run, stream: ChildStream, read: ReadChild): Promise<void> {
   if (run.mode !== 'incremental') {
     await run.mirror.makeDue(stream, run.mode === 'full' ? 'all' : proofRead, run.now())
+  } else if (stream === 'messages') {
+    await run.mirror.makeDueAhead(run.horizon() + tolerated, aheadAtMost, run.now())
   }
   run.tally.left(stream, await run.mirror.countDue(stream, run.now()))
   const failed: DueChild[] = []
+  // What becomes due from now on is for the next pass: a list that lacks something is not asked again at once.
+  const now = run.now()
+  // Whoever was read before is not read twice in one pass, even if somebody sets this machine's clock back.
+  const again = new Set<string>()
   for (let first = true; ; first = false) {
     if (!first) stopIfEnough(run)
     // The first child alone: what it teaches about the service saves the others from asking the same.
-    const due = await run.mirror.dueChildren(stream, run.now(), first ? 1 : portion)
+    const all = await run.mirror.dueChildren(stream, now, first ? 1 : portion)
+    const due = all.filter(({ parentId }) => !again.has(parentId))
     if (due.length === 0) break
+    for (const { parentId, fetched } of due) if (fetched > 0) again.add(parentId)
     failed.push(...(await readAll(run, stream, due, read)))
   }
   const lost = await readAll(run, stream, failed, read)

@@ -19,6 +19,8 @@ export type SyncDeps = {
   /** How far back calls, analytics and activity go; null = all there is. */
   readonly startDate: Seconds | null
   readonly timeZone: string
+  /** How far behind its cursor an incremental pass begins. */
+  readonly lookBack: Seconds
   readonly get: Get
   readonly mirror: Mirror
   /** HTTP requests sent so far, retries included. */
@@ -54,6 +56,12 @@ export type Run = SyncDeps & {
   readonly failures: Map<StreamName, Failure>
   /** Whether the service has answered anything of what was asked. */
   readonly isAnswered: () => boolean
+  /** Rows dated ahead of the clocks, by their ids, as the lists showed them. */
+  readonly ahead: Map<StreamName, Set<string>>
+  /** The smaller of the two clocks, the service's as last heard and this machine's. */
+  readonly horizon: () => Seconds
+  /** How many seconds the service's clock is ahead of this machine's, as this run last heard; null = it has not. */
+  readonly heard: () => Seconds | null
   /** The service's clock as last heard; this machine's where the service sends no `Date`. */
   readonly serviceNow: () => Seconds
 }

@@ -1,4 +1,4 @@
-/** How late it is by the service's own rows: no clock says so as surely, neither ours nor that of its answers. */
+/** How late it is by the service's own rows, as far as the clocks agree that it is so late at all. */
 
 import type { Seconds } from '../core/time.ts'
 import { everything, readPosition } from '../core/walk/position.ts'
@@ -8,8 +8,10 @@ import type { Run } from './deps.ts'
  * The latest moment that anything read so far has shown; 0 = none. Whatever happens from now on does not happen before.
  * What visitors do is not asked: its times may be their browsers'.
  */
-export async function latestOf({ mirror }: Pick<Run, 'mirror'>): Promise<Seconds> {
+export async function latestOf({ mirror, horizon }: Pick<Run, 'mirror' | 'horizon'>): Promise<Seconds> {
   const cursors = await Promise.all(['conversations', 'visitors'].map(mirror.cursor))
   const ends = cursors.flatMap((cursor) => readPosition(cursor, everything)).filter(({ hi }) => hi === null)
-  return Math.max(0, (await mirror.latestMessage()) ?? 0, ...ends.map(({ lo }) => lo))
+  const shown = Math.max(0, (await mirror.latestMessage()) ?? 0, ...ends.map(({ lo }) => lo))
+  // A row that is dated ahead does not tell how late it is.
+  return Math.min(shown, horizon())
 }

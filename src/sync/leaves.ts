@@ -1,5 +1,6 @@
 /** One parent's document: the recording of a call. */
-import { moment, rfc3339 } from '../core/time.ts'
+import type { DueChild } from '../core/mirror.ts'
+import { moment, rfc3339, type Seconds } from '../core/time.ts'
 import { calls } from '../streams/calls.ts'
 import { fieldsOf } from '../streams/row.ts'
 import type { LeafStream } from '../streams/stream.ts'
@@ -19,7 +20,8 @@ export function leafReader(run: Run, stream: LeafStream): ReadChild {
     })
     const readAt = answer?.servedAt ?? run.serviceNow()
     const item = answer === null ? null : fieldsOf(answer.data)
-    const again = stream.again(item, readAt - (child.parentAt ?? moment(child.position) ?? readAt))
+    const now = answer?.horizon ?? run.horizon()
+    const again = stream.again(item, ageOf(child, now))
     const { parentId, wanted } = child
     const { changed } = await run.mirror.commit({
       stream: stream.name,
@@ -29,13 +31,18 @@ export function leafReader(run: Run, stream: LeafStream): ReadChild {
         stream: stream.name,
         parentId,
         wanted,
-        position: child.position ?? rfc3339(readAt),
+        position: child.position ?? rfc3339(now),
         complete: true,
         againAt: again === null ? null : run.now() + again * 1000,
       },
     })
     run.tally.stored(stream.name, 1, changed)
   }
+}
+
+/** Seconds since the call; since it was first seen, where it says nothing or is dated ahead. */
+function ageOf({ parentAt, position }: DueChild, now: Seconds): Seconds {
+  return now - (parentAt !== null && parentAt <= now ? parentAt : (moment(position) ?? now))
 }
 
 /** The calls that are read side by side ask one after the other, so that what the first learns saves the others a request. */

@@ -4,6 +4,7 @@ import { day } from '../core/time.ts'
 import { type Range, readPosition, writePosition } from '../core/walk/position.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { laneFor, type Run } from './deps.ts'
+import { behind } from './look-back.ts'
 import { readOpenWork } from './open-work.ts'
 import { gapsOf, pagesOf } from './pages.ts'
 import { earlier, keepStart, startOf } from './start-date.ts'
@@ -16,9 +17,10 @@ const readAgainAtMost = 150
 export async function syncList(run: Run, stream: ListStream): Promise<void> {
   if (run.mode !== 'incremental') return readWhole(run, stream)
   const stored = await run.mirror.cursor(stream.name)
-  const ranges = readPosition(stored, startOf(run, stream.name))
+  const known = readPosition(stored, startOf(run, stream.name))
+  const ranges = stored === null ? known : behind(run, stream.name, known)
   const all =
-    stream.name === 'calls' ? [...(await lookBack(run, ranges)), ...(await earlier(run, stream.name))] : ranges
+    stream.name === 'calls' ? [...(await lateCalls(run, ranges)), ...(await earlier(run, stream.name))] : ranges
   await readRanges(run, stream, { cursor: stream.name, ranges: all, lane: laneFor(run, stored === null) })
   await keepStart(run, stream.name)
   if (stream.name === 'conversations' && stored !== null) await readOpenWork(run, stream)
@@ -68,6 +70,7 @@ async function readRanges(run: Run, stream: ListStream, { cursor, ranges, lane, 
       stream: stream.name,
       rows,
       askedAt: read.answer?.askedAt ?? run.now(),
+      horizon: read.answer?.horizon ?? run.horizon(),
       cursors: read.done ? { [cursor]: at, [stream.name]: at } : { [cursor]: at },
       gaps,
       refused: [...read.refused, ...refused],
@@ -80,8 +83,8 @@ async function readRanges(run: Run, stream: ListStream, { cursor, ranges, lane, 
 }
 
 /** Calls can come late: the open end begins a day earlier, but not so early that it would need another page. */
-async function lookBack(run: Run, ranges: readonly Range[]): Promise<readonly Range[]> {
-  const crowded = await run.mirror.callBefore(readAgainAtMost)
+async function lateCalls(run: Run, ranges: readonly Range[]): Promise<readonly Range[]> {
+  const crowded = await run.mirror.callBefore(readAgainAtMost, run.horizon())
   return ranges.map((range) => {
     if (range.hi !== null) return range
     const lo = Math.max(range.lo - day, crowded ?? 0, run.startDate ?? 0)

@@ -24,14 +24,9 @@ export async function readOpenWork(run: Run, stream: ListStream): Promise<void> 
     const { rows, refused: unreadable } = stream.rows(read.items, run.project)
     const refused = [...read.refused, ...unreadable]
     const askedAt = read.answer?.askedAt ?? run.now()
-    const { changed } = await run.mirror.commit({
-      stream: stream.name,
-      rows,
-      refused,
-      askedAt,
-      census,
-      learned: read.learned,
-    })
+    const horizon = read.answer?.horizon ?? run.horizon()
+    const news = { rows, refused, askedAt, horizon, learned: read.learned }
+    const { changed } = await run.mirror.commit({ stream: stream.name, census, ...news })
     run.tally.stored(stream.name, rows.length, changed)
   }
   if ((await run.mirror.behaviours()).get(unreliable) === undefined) await readHandled(run, stream)

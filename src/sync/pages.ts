@@ -7,6 +7,7 @@ import type { Behaviour, Gap, StreamName } from '../core/row.ts'
 import { contradicts, forgiving, type Knowledge, recall, unite } from '../core/walk/knowledge.ts'
 import type { List } from '../core/walk/list.ts'
 import type { Range } from '../core/walk/position.ts'
+import { noteAhead } from './clocks.ts'
 import type { Run } from './deps.ts'
 import { stopIfAsked } from './stop.ts'
 
@@ -25,6 +26,7 @@ export async function* pagesOf(run: Run, { stream, list, ranges, lane }: Pass): 
       run.known.set(list.name, unite(run.known.get(list.name) ?? known, read.known))
       await tell(run, stream, read.learned)
     }
+    noteAhead(run, stream, read.ahead)
     yield read
     stopIfAsked(run.signal)
   }

@@ -3,14 +3,16 @@
  * missing scope skips it, a failure ends it, and the others go on. Only a key that may not do anything stops all.
  */
 import { CallFailed, describe, type Failure } from '../core/failure.ts'
-import type { RunOutcome, StreamReport } from '../core/mirror.ts'
+import { clockNote, type RunOutcome, type StreamReport } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
+import { day, type Seconds } from '../core/time.ts'
 import { analytics } from '../streams/analytics.ts'
 import { availability } from '../streams/availability.ts'
 import { branches, catalog, leaves, lists } from '../streams/catalog.ts'
 import type { Stream } from '../streams/stream.ts'
 import { syncBranches } from './branches.ts'
 import { syncChildren } from './children.ts'
+import { clockNotices } from './clocks.ts'
 import { syncDaily } from './daily.ts'
 import type { Run, SyncDeps } from './deps.ts'
 import { leafReader } from './leaves.ts'
@@ -45,11 +47,13 @@ export async function sync(deps: SyncDeps): Promise<Synced> {
     if (stopped !== null) stop.abort()
     for (const notice of await orderNotices(run)) run.notices.add(notice)
     await each([...branches, ...leaves], guard)
+    for (const notice of await clockNotices(run, run.heard())) run.notices.add(notice)
     // Last, as the first day to ask for is the earliest that any row speaks of.
     await each([analytics], guard)
   } finally {
     clearInterval(pulse)
   }
+  await noteClock(run)
   const reports = run.tally.reports()
   const outcome = await outcomeOf(run, deps.signal.aborted, stopped !== null, reports)
   await beat(run)
@@ -62,7 +66,9 @@ export async function sync(deps: SyncDeps): Promise<Synced> {
 async function begin(deps: SyncDeps): Promise<Run> {
   const tally = createTally(deps.now, deps.onProgress)
   const id = await deps.mirror.startRun(deps.mode, deps.now())
-  let ahead = 0
+  // What an earlier run has heard holds until an answer says otherwise.
+  let ahead = Number(await deps.mirror.cursor(clockNote)) || 0
+  let heard: Seconds | null = null
   let answered = false
   const run: Run = {
     ...deps,
@@ -73,15 +79,34 @@ async function begin(deps: SyncDeps): Promise<Run> {
     waiting: new Set(),
     failures: new Map(),
     isAnswered: () => answered,
-    serviceNow: () => Math.floor(deps.now() / 1000) + ahead,
+    ahead: new Map(),
+    horizon: () => Math.floor(deps.now() / 1000) + Math.min(0, ahead),
+    heard: () => heard,
+    // A day's rollup is asked for each day until then: a `Date` of 2100 would ask for 27,000.
+    serviceNow: () => Math.floor(deps.now() / 1000) + Math.min(ahead, day),
     get: async (path, query, lane) => {
       const answer = await deps.get(path, query, lane)
       answered = true
-      if (answer.servedAt !== null) ahead = answer.servedAt - Math.floor(deps.now() / 1000)
+      if (answer.servedAt !== null) {
+        heard = answer.servedAt - Math.floor(deps.now() / 1000)
+        ahead = heard
+      }
       return answer
     },
   }
   return run
+}
+
+/** For `status`, and for a pass that has to begin before it hears the service's clock. */
+async function noteClock(run: Run): Promise<void> {
+  const heard = run.heard()
+  if (heard === null || String(heard) === (await run.mirror.cursor(clockNote))) return
+  await run.mirror.commit({
+    stream: 'availability',
+    rows: [],
+    askedAt: run.now(),
+    cursors: { [clockNote]: String(heard) },
+  })
 }
 
 /** All of them to their end, even if one throws; then the first that was thrown. */

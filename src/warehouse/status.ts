@@ -1,8 +1,9 @@
 /** How the mirror of a project stands, read from the warehouse alone. */
 import { type RawBuilder, sql } from 'kysely'
 import type { Rate } from '../core/budget/rate.ts'
+import { tolerated } from '../core/horizon.ts'
 import { type JobFailure, streamOf } from '../core/job-failure.ts'
-import { childStreams } from '../core/mirror.ts'
+import { childStreams, clockNote } from '../core/mirror.ts'
 import type { FailureReport, GapReport, StatusReport } from '../core/report.ts'
 import { type StreamName, streamNames } from '../core/row.ts'
 import { rfc3339 } from '../core/time.ts'
@@ -10,7 +11,9 @@ import type { Db } from './database/session.ts'
 import { WarehouseError } from './database/trouble.ts'
 import { allFailures } from './failures.ts'
 import { countNameless, liveWorkers, troubleOf } from './fleet.ts'
+import { countAhead } from './mirror/ahead.ts'
 import { dueClasses } from './mirror/children.ts'
+import { readCursor } from './mirror/knowledge.ts'
 import { lockHolder } from './mirror/lock.ts'
 import { recentRequests } from './mirror/runs.ts'
 import { tableOf } from './mirror/stream-tables.ts'
@@ -31,6 +34,9 @@ const momentOf: Readonly<Record<StreamName, string | null>> = {
 /** More gaps than a person reads are counted in `sync_gaps`. */
 const mostGaps = 1000
 
+/** More rows dated ahead than that are not counted. */
+const mostAhead = 10_000
+
 /** `selected`: the streams that the project mirrors; what others would still have to read is not due. */
 export async function readStatus(
   db: Db,
@@ -41,12 +47,15 @@ export async function readStatus(
 ): Promise<StatusReport> {
   const failures = await allFailures(db, project)
   const standing = await readStreams(db, project, failures)
+  const clockOffset = await readClock(db, project)
+  const horizon = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + tolerated
   const streams = []
   for (const stream of streamNames) {
     const { unreadable, ...counted } = await countRows(db, project, stream).catch(cannotRead)
     const due = selected.includes(stream) ? await countAllDue(db, project, stream, now) : 0
     const stands = standing(stream)
-    streams.push({ stream, ...counted, ...stands, failed: stands.failed ?? unreadable, due })
+    const ahead = unreadable === null ? await countAhead({ db, project }, stream, horizon, mostAhead) : 0
+    streams.push({ stream, ...counted, ...stands, failed: stands.failed ?? unreadable, ahead, due })
   }
   const due = streams.reduce((total, { due }) => total + due, 0)
   const used = await recentRequests({ db, project }, rate.windowMs, now)
@@ -57,6 +66,7 @@ export async function readStatus(
     streams,
     failures: failures.map(toReport),
     lastRun: await readLastRun(db, project),
+    clockOffset,
     running: await lockHolder(db, project, now),
     workers: await liveWorkers(db, now),
     paused,
@@ -73,6 +83,12 @@ export async function readStatus(
       lost,
     },
   }
+}
+
+/** As a sync noted it. */
+async function readClock(db: Db, project: string): Promise<number | null> {
+  const noted = await readCursor({ db, project }, clockNote)
+  return noted === null || Number.isNaN(Number(noted)) ? null : Number(noted)
 }
 
 async function countRows(db: Db, project: string, stream: StreamName) {

@@ -44,6 +44,7 @@ test('an answer carries its data, its request id, and the clocks of both sides',
     status: 200,
     requestId: 'req-7',
     servedAt: Date.parse('2026-11-18T10:00:00Z') / 1000,
+    horizon: 0,
     askedAt: 42,
   })
 })

@@ -119,7 +119,8 @@ for (const header of ['right', 'ahead', 'absent'] as const) {
         await warehouse.query(
           'update sync_children set due_at = 0, checked_at = checked_at - 5000 where due_at is not null',
         )
-        sandbox.advance(5000)
+        // Nothing is late any more: this is the last time that it is read without a reason.
+        sandbox.advance(605_000)
         await syncOnce(url, sandbox, { streams: ['conversations', 'messages'] })
         expect((await unlike(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
         expect(await due()).toBe(0)

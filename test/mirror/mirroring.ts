@@ -30,6 +30,7 @@ export function projectOf(
     reserve: 0,
     startDate: null,
     timeZone: 'UTC',
+    lookBackMs: 600_000,
     verifyAfterMs: 120_000,
     resendReplies: true,
     approveOver: null,

@@ -5,7 +5,7 @@ import { isGone } from '../../src/sync/stop.ts'
 
 function answered404(body: string): CallFailed {
   const call = { method: 'GET', path: '/public/calls/1', lane: 'fresh' } as const
-  const about = { call, askedAt: 0, windowMs: 60_000, redact: (text: string) => text }
+  const about = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: (text: string) => text }
   const scanned = { rest: Buffer.from(body), portions: null }
   const outcome = classify({ kind: 'answered', head: { status: 404, headers: {} }, body: scanned }, about)
   if (outcome.ok) throw new Error('a 404 is a failure')

@@ -49,6 +49,7 @@ test('a 502 after good answers ends its stream, and says nothing against the add
     mirrored: new Set(['conversations']),
     startDate: null,
     timeZone: 'UTC',
+    lookBack: 600,
     get: client.get,
     mirror: warehouse.mirror(sandbox.projectId),
     requests: client.requests,

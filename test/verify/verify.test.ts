@@ -11,7 +11,14 @@ test('a stream whose scope the key lacks is left out, even where the message doe
     startDate: null,
     get: async (path) => {
       if (path.endsWith('/calls')) throw new CallFailed({ ...denied, why: 'missing permission', requestId: null })
-      return { data: { items: [], hasMore: false }, status: 200, requestId: null, servedAt: null, askedAt: 0 }
+      return {
+        data: { items: [], hasMore: false },
+        status: 200,
+        requestId: null,
+        servedAt: null,
+        horizon: 0,
+        askedAt: 0,
+      }
     },
     mirror: { readRows: async () => [], rawOf: async () => new Map() },
     limit: 10,

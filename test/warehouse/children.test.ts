@@ -22,7 +22,7 @@ for (const db of databases) {
           attempts: 0,
           checkedAt: null,
           whole: false,
-          parentAt: null,
+          parentAt: Date.parse(at(1)) / 1000,
         },
       ])
     })
@@ -104,7 +104,7 @@ for (const db of databases) {
         commit('messages', [], { child: { stream: 'messages', parentId: 'c1', wanted: 2, ...read, position: 'to 2' } }),
       )
       expect(await mirror.dueChildren('messages', later, 10)).toMatchObject([
-        { parentId: 'c1', wanted: 3, fetched: 2, position: 'to 2', attempts: 0, whole: false, parentAt: null },
+        { parentId: 'c1', wanted: 3, fetched: 2, position: 'to 2', attempts: 0, whole: false },
       ])
     })
 
@@ -278,11 +278,9 @@ for (const db of databases) {
 
     test('the walks can ask for the newest calls, the earliest moment and the latest message', async () => {
       const { mirror } = await world(db)
-      expect([await mirror.earliest(), await mirror.callBefore(1), await mirror.latestMessage()]).toEqual([
-        null,
-        null,
-        null,
-      ])
+      expect([await mirror.earliest(), await mirror.callBefore(1, later / 1000), await mirror.latestMessage()]).toEqual(
+        [null, null, null],
+      )
       await mirror.commit(
         commit('calls', [
           call('a', { occurred_at: at(10) }),
@@ -291,11 +289,11 @@ for (const db of databases) {
         ]),
       )
       const start = Date.UTC(2026, 0, 1) / 1000
-      expect([await mirror.callBefore(1), await mirror.callBefore(2), await mirror.callBefore(3)]).toEqual([
-        start + 20,
-        start + 10,
-        null,
-      ])
+      expect([
+        await mirror.callBefore(1, later / 1000),
+        await mirror.callBefore(2, later / 1000),
+        await mirror.callBefore(3, later / 1000),
+      ]).toEqual([start + 20, start + 10, null])
       expect(await mirror.earliest()).toBe(start + 10)
       await mirror.commit(commit('messages', [message('m', 1)]))
       expect(await mirror.latestMessage()).toBe(start + 2)

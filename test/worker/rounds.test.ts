@@ -23,6 +23,7 @@ const desk: ProjectConfig = {
   reserve: 0.1,
   startDate: null,
   timeZone: 'Asia/Tokyo',
+  lookBackMs: 600_000,
   verifyAfterMs: 120_000,
   resendReplies: true,
   approveOver: null,

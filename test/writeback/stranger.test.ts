@@ -364,7 +364,7 @@ test('a service that lets one look very slowly is sent to all the same', async (
   const o = await queueTo(service)
   const [id] = await o.queue(handled)
   let now = Date.now()
-  const answer = (data: Json) => ({ data, status: 200, requestId: null, servedAt: null, askedAt: now })
+  const answer = (data: Json) => ({ data, status: 200, requestId: null, servedAt: null, horizon: 0, askedAt: now })
   let looks = 0
   const outbox = o.warehouse.outbox(ids.project)
   const delivered = await deliver(

@@ -1,5 +1,6 @@
 /** From which end of a list a page was taken: seen when its question is asked again, for a single row. */
 import type { Page } from './evidence.ts'
+import { greatest, least } from './extremes.ts'
 import type { Side } from './knowledge.ts'
 import type { Order, Times, Way } from './order.ts'
 
@@ -8,8 +9,9 @@ import type { Order, Times, Way } from './order.ts'
  * end, it would show them now. Null: the answer does not tell.
  */
 export function endOf(page: Page, order: Order | null, again: Page, later: readonly string[]): Side | null {
-  if (again.ids.some((id) => later.includes(id))) return 'down'
-  const place = page.ids.findIndex((id) => again.ids.includes(id))
+  const shown = new Set(again.ids)
+  if (later.some((id) => shown.has(id))) return 'down'
+  const place = page.ids.findIndex((id) => shown.has(id))
   // A service that does not hear `limit` shows the page again.
   if (again.ids.length > 1) return place !== -1 && later.length > 0 ? 'up' : null
   const fields = order?.fields ?? []
@@ -25,8 +27,8 @@ export function endOf(page: Page, order: Order | null, again: Page, later: reado
 /** Whether a row is as new as the newest of a page, by some time by which the page's rows differ. */
 function isLast({ times }: Page, fields: readonly string[]): (row: Times) => boolean {
   const spans = fields.map((field) => [field, times.map((row) => row.get(field) ?? 0)] as const)
-  const ends = spans.map(([field, all]) => [field, Math.min(...all), Math.max(...all)] as const)
-  return (row) => ends.some(([field, least, most]) => least < most && (row.get(field) ?? least) >= most)
+  const ends = spans.map(([field, all]) => [field, least(all) ?? 0, greatest(all) ?? 0] as const)
+  return (row) => ends.some(([field, first, last]) => first < last && (row.get(field) ?? first) >= last)
 }
 
 /**

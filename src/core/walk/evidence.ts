@@ -1,4 +1,7 @@
 /** What one page proves about the service, beyond the order of its rows: which rows are new, what bounds include. */
+
+import type { Seconds } from '../time.ts'
+import { least } from './extremes.ts'
 import type { Knowledge, Side } from './knowledge.ts'
 import { defaultPage } from './list.ts'
 import type { Asked, Lesson, Order, Times } from './order.ts'
@@ -7,6 +10,8 @@ export type Page = {
   readonly ids: readonly string[]
   readonly times: readonly Times[]
   readonly hasMore: boolean
+  /** The smaller of the two clocks when it was asked for; no row of it carries a cursor beyond. */
+  readonly horizon: Seconds
 }
 
 /**
@@ -31,8 +36,8 @@ export function newsOf(
 
 /** Under every candidate for the order. */
 function olderThan({ times }: Page, { fields }: Order): (row: Times) => boolean {
-  const least = fields.map((field) => [field, Math.min(...times.map((row) => row.get(field) ?? 0))] as const)
-  return (row) => least.every(([field, at]) => (row.get(field) ?? at) < at)
+  const edges = fields.map((field) => [field, least(times.map((row) => row.get(field) ?? 0)) ?? 0] as const)
+  return (row) => edges.every(([field, at]) => (row.get(field) ?? at) < at)
 }
 
 /** Whether the service says that more follows a page so small that it cannot have been cut off. */

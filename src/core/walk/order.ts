@@ -4,6 +4,7 @@
  * safe under all of them.
  */
 import type { Seconds } from '../time.ts'
+import { greatest, least } from './extremes.ts'
 
 /** The times of one item, by dotted path. */
 export type Times = ReadonlyMap<string, Seconds>
@@ -79,28 +80,27 @@ function wayOf(fields: readonly Look[]): Way | null {
 
 /** The moment up to which a page that went up is surely complete, its own second excluded: safe under every candidate. */
 export function highest(order: Order, rows: readonly Times[]): Seconds | undefined {
-  return least(order.fields.map((field) => extreme(field, rows, Math.max)))
+  return least(edgesOf(order, rows, greatest))
 }
 
 /** The moment down to which a page that went down is surely complete, its own second excluded. */
 export function lowest(order: Order, rows: readonly Times[]): Seconds | undefined {
-  const edges = order.fields.map((field) => extreme(field, rows, Math.min)).filter((edge) => edge !== undefined)
-  return edges.length === 0 ? undefined : Math.max(...edges)
+  return greatest(edgesOf(order, rows, least))
 }
 
 /** Without the candidates that stand still while another one moves on past `from`: those are not the order. */
 export function dropStanding(order: Order, rows: readonly Times[], moved: (edge: Seconds) => boolean): Order {
-  const pick = order.way === 'descending' ? Math.min : Math.max
+  const pick = order.way === 'descending' ? least : greatest
   const moving = order.fields.filter((field) => moved(extreme(field, rows, pick) ?? Number.NaN))
   return moving.length === 0 ? order : { ...order, fields: moving }
 }
 
-function extreme(field: string, rows: readonly Times[], pick: (...values: number[]) => number): Seconds | undefined {
-  const values = rows.map((row) => row.get(field)).filter((at) => at !== undefined)
-  return values.length === 0 ? undefined : pick(...values)
+type Pick = typeof least
+
+function edgesOf({ fields }: Order, rows: readonly Times[], pick: Pick): Seconds[] {
+  return fields.map((field) => extreme(field, rows, pick)).filter((edge) => edge !== undefined)
 }
 
-function least(values: readonly (Seconds | undefined)[]): Seconds | undefined {
-  const known = values.filter((value) => value !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
+function extreme(field: string, rows: readonly Times[], pick: Pick): Seconds | undefined {
+  return pick(rows.map((row) => row.get(field)).filter((at) => at !== undefined))
 }

@@ -15,6 +15,8 @@ export type Walk = {
   readonly rest: readonly Range[]
   /** What the next pass begins with, once the open end of the time line has been seen. */
   readonly tail: Range | null
+  /** The clocks when a page first showed rows dated ahead of them: what comes since may lie before those. */
+  readonly cap: Seconds | null
   /** The way that the pages of this range lead, and what to try if it turns out to lead nowhere. */
   readonly leg: Leg | null
   /** Ask without the overlap: it would fill the page. */

@@ -17,7 +17,7 @@ import { isShort, learn, type News, newsOf, type Page } from './evidence.ts'
 import { goBack, isApart, isNarrowed, mayGoBack, placesOf, torn } from './join.ts'
 import { ignorance, type Knowledge, type Side } from './knowledge.ts'
 import { type List, pageLimit } from './list.ts'
-import { type Asked, highest, learnOrder, type Order } from './order.ts'
+import { type Asked, highest, learnOrder, type Order, type Times } from './order.ts'
 import { everything, type Range } from './position.ts'
 import { type Leg, type Next, type Opening, reasons, type Step, type Walk } from './state.ts'
 
@@ -30,6 +30,7 @@ export function startWalk(list: List, known: Knowledge | null, ranges: readonly 
     now,
     rest,
     tail: null,
+    cap: null,
     leg: null,
     tight: false,
     joints: [],
@@ -74,13 +75,15 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
   const news = newsOf(before.recent, before.leg?.begun.page ?? null, page, lesson.order)
   const apart = isApart(before, page, lesson.order)
   const from = before.leg && originOf(before, before.leg, { page, asked })
-  const proven = !apart && from !== null && proves(from, news)
+  const whole = !isFull(before.known, page) && before.leg !== null && isFiltered(before.leg, asked, page)
+  const proven = !apart && from !== null && (proves(from, news) || whole)
   const going = { side: before.leg?.side ?? null, proven, tight: before.tight, short: before.short }
   const known = learn(before.known, going, lesson, asked, page, news)
   const full = isFull(known, page)
   const walk: Walk = {
     ...before,
     known,
+    cap: capOf(before, known, page),
     joints: [],
     recent: [new Set(page.ids), ...before.recent.slice(0, 1)],
     last: placesOf(page),
@@ -130,6 +133,13 @@ function proves({ side, end }: Leg, news: News): boolean {
   return news.older || (side === 'up' && end === 'up' && news.fresh.length > 0)
 }
 
+/** Whether a page of the whole range shows that its lower bound holds rows back: by those that the first page showed without. */
+function isFiltered({ side, begun, range }: Leg, { lower }: Asked, { times }: Page): boolean {
+  if (side !== 'up' || lower === undefined || lower > range.lo || begun.asked.lower !== undefined) return false
+  const isBefore = (row: Times) => row.size > 0 && [...row.values()].every((at) => at < lower)
+  return begun.page.times.some(isBefore) && !times.some(isBefore)
+}
+
 /** What is known of the page that a side goes on from is nothing about one with which it begins anew. */
 function originOf(before: Walk, leg: Leg, origin: Opening): Leg {
   return isNarrowed(before) ? leg : { ...leg, origin, end: null, tried: false }
@@ -153,7 +163,8 @@ function proceed(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
  * fractions that no row shows: the page does not join the one before. It lies behind the second, which is crowded.
  */
 function cuts({ joints }: Walk, { ids }: Page): boolean {
-  return joints.length > 0 && !joints.some((id) => ids.includes(id))
+  const shown = new Set(ids)
+  return joints.length > 0 && !joints.some((id) => shown.has(id))
 }
 
 /** The rows of a page that lie in this second. */
@@ -227,7 +238,7 @@ function usable(walk: Walk, side: Side): boolean {
 /** On with what remains of the range; the open end is put aside for the next pass when the walk turns down. */
 function still(walk: Walk, range: Range, page: Page | null): Next {
   const opened = walk.now?.hi === null && range.hi !== null
-  const tail = opened ? { lo: Math.max(walk.now?.lo ?? 0, newest(walk, page)), hi: null } : walk.tail
+  const tail = opened && walk.now !== null ? tailOf(walk, walk.now, page) : walk.tail
   const next = { ...walk, now: range, tail: range.hi === null ? null : tail }
   if (range.hi !== null && range.hi < range.lo) return covered(next, page)
   return { walk: next, crowded: [], missed: [] }
@@ -278,7 +289,7 @@ function covered(walk: Walk, page: Page | null): Next {
       page,
     )
   }
-  const tail = now?.hi === null ? { lo: Math.max(now.lo, newest(walk, page)), hi: null } : walk.tail
+  const tail = now?.hi === null ? tailOf(walk, now, page) : walk.tail
   const [first = null, ...others] = rest
   const next = {
     ...walk,
@@ -296,6 +307,17 @@ function covered(walk: Walk, page: Page | null): Next {
   return { walk: next, crowded: [], missed: doubt === null ? [] : [{ range: doubt, reason: reasons.unreachable }] }
 }
 
-function newest({ known }: Walk, page: Page | null): Seconds {
-  return (known.order === null || page === null ? undefined : highest(known.order, page.times)) ?? 0
+/** Where the next pass begins: with the newest second seen, if the clocks have come so far. */
+function tailOf({ known, cap }: Walk, { lo }: Range, page: Page | null): Range {
+  const seen = page === null ? lo : Math.max(lo, newest(known, page))
+  return { lo: Math.min(seen, page?.horizon ?? seen, cap ?? seen), hi: null }
+}
+
+function capOf({ cap, now }: Walk, known: Knowledge, page: Page): Seconds | null {
+  if (cap !== null || now === null || now.hi !== null) return cap
+  return newest(known, page) > page.horizon ? page.horizon : null
+}
+
+function newest({ order }: Knowledge, page: Page): Seconds {
+  return (order === null ? undefined : highest(order, page.times)) ?? 0
 }

@@ -1,9 +1,10 @@
 /** What is left to read of lists that are read one parent at a time: due work is a query, never a list in memory. */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { ChildRead, ChildStream, DueChild } from '../../core/mirror.ts'
 import { moment } from '../../core/time.ts'
 import { bound, each } from '../database/dialect.ts'
 import type { Db } from '../database/session.ts'
+import { visitorTime } from './ahead.ts'
 import type { Context } from './context.ts'
 import { closeGap, openGap } from './gaps.ts'
 import { write } from './write.ts'
@@ -100,7 +101,7 @@ async function dueOf(
   which: string,
   order: 'asc' | 'desc',
 ): Promise<DueChild[]> {
-  const happened = stream === 'call_recordings' ? calledAt : sql`null`
+  const happened = await parentTime(c, stream)
   const { rows } = await sql<Omit<DueChild, 'parentAt' | 'whole'> & { at: string | null; whole: number | null }>`
     select parent_id as "parentId", wanted, fetched, position, attempts, checked_at as "checkedAt", whole, ${happened} as at from sync_children
     where project_id = ${c.project} and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(which)}
@@ -108,8 +109,20 @@ async function dueOf(
   return rows.map(({ at, whole, ...child }) => ({ ...child, whole: whole !== null, parentAt: moment(at) ?? null }))
 }
 
+async function parentTime(c: Context, stream: ChildStream): Promise<RawBuilder<unknown>> {
+  if (stream === 'call_recordings') return calledAt
+  if (stream === 'messages') return writtenAt
+  const column = await visitorTime(c)
+  if (column === null) return sql`null`
+  return sql`(select ${sql.ref(column)} from visitors
+    where visitors.project_id = sync_children.project_id and visitors.id = sync_children.parent_id)`
+}
+
 const calledAt = sql`(select occurred_at from calls
   where calls.project_id = sync_children.project_id and calls.id = sync_children.parent_id)`
+
+const writtenAt = sql`(select last_message_at from conversations
+  where conversations.project_id = sync_children.project_id and conversations.id = sync_children.parent_id)`
 
 export async function countDue(c: Context, stream: ChildStream, now: number): Promise<number> {
   const count = async (which: string) => {

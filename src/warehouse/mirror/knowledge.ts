@@ -5,7 +5,7 @@ import { decodeText, encodeText } from '../database/escape.ts'
 import type { Db } from '../database/session.ts'
 import type { Context } from './context.ts'
 
-export async function readCursor(c: Context, name: string): Promise<string | null> {
+export async function readCursor(c: Pick<Context, 'db' | 'project'>, name: string): Promise<string | null> {
   const row = await c.db
     .selectFrom('sync_cursors')
     .select('position')

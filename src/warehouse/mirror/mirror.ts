@@ -4,6 +4,7 @@ import type { StreamName } from '../../core/row.ts'
 import { createFields } from '../columns/fields.ts'
 import { fillColumns } from '../columns/fill.ts'
 import type { Db, Sessions } from '../database/session.ts'
+import { countAhead, makeDueAhead } from './ahead.ts'
 import type { Tally } from './cell.ts'
 import { countUnseen, forgetCensus, unseen } from './census.ts'
 import { countDue, dueChildren, failChild, makeDue, wantKnownChildren } from './children.ts'
@@ -63,12 +64,14 @@ export function createMirror(db: Db, { kind }: Sessions, project: string, option
     dueChildren: (stream, now, limit) => dueChildren(c, stream, now, limit),
     countDue: (stream, now) => countDue(c, stream, now),
     makeDue: (stream, which, now) => c.inTurn(() => makeDue(c, stream, which, now)),
+    makeDueAhead: (horizon, most, now) => c.inTurn(() => makeDueAhead(c, horizon, most, now)),
+    countAhead: (stream, horizon, most) => countAhead(c, stream, horizon, most),
     wantChildren: (stream, ids, now) => c.inTurn(() => write(c, (trx) => wantKnownChildren(c, trx, stream, ids, now))),
     unseen: (stream, census, where, after, limit) => unseen(c, stream, census, where, after, limit),
     countUnseen: (stream, census, where) => countUnseen(c, stream, census, where),
     forgetCensus: (census) => forgetCensus(c, census),
     markDeleted: (stream, id, at) => c.inTurn(() => markDeleted(c, stream, id, at)),
-    callBefore: (newest) => callBefore(c, newest),
+    callBefore: (newest, until) => callBefore(c, newest, until),
     earliest: () => earliest(c),
     latestMessage: () => latestMessage(c),
     rollups: () => readRollups(c),

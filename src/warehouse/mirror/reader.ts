@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { tables } from '../../../schema/tables.ts'
 import type { StreamName } from '../../core/row.ts'
-import { moment, type Seconds } from '../../core/time.ts'
+import { moment, rfc3339, type Seconds } from '../../core/time.ts'
 import { bound, each } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { Context } from './context.ts'
@@ -62,14 +62,14 @@ function living(stream: StreamName) {
   return 'deleted_at' in tables[tableOf[stream]].columns ? sql`and deleted_at is null` : sql``
 }
 
-/** The `newest`-th newest moment of a call, 1 = the newest; null if there are fewer. */
-export async function callBefore(c: Context, newest: number): Promise<Seconds | null> {
+/** The `newest`-th newest moment of a call up to `until`, 1 = the newest; null if there are fewer. */
+export async function callBefore(c: Context, newest: number, until: Seconds): Promise<Seconds | null> {
   const row = await c.db
     .selectFrom('calls')
     .select('occurred_at')
     .where('project_id', '=', c.project)
     .where('deleted_at', 'is', null)
-    .where('occurred_at', 'is not', null)
+    .where('occurred_at', '<=', rfc3339(until))
     .orderBy('occurred_at', 'desc')
     .limit(1)
     .offset(newest - 1)

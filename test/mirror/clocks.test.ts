@@ -1,0 +1,132 @@
+/** Clocks that do not agree, rows dated ahead, rows that appear late: an incremental pass misses none of it. */
+import { expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { Switches } from '../../src/sandbox/switches.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { databases } from '../support/databases.ts'
+import { type Mirrored, syncOnce, unlike } from './mirroring.ts'
+
+const [sqlite, , postgres] = databases
+const [hour, day, year] = [3600, 86_400, 31_536_000]
+
+const size = {
+  conversations: 230,
+  visitors: 60,
+  calls: 40,
+  messagesPerConversation: [1, 3],
+  activityPerVisitor: [0, 2],
+  days: 3,
+} as const
+
+type World = { sandbox: Sandbox; warehouse: Warehouse; sync: (over?: Mirrored) => ReturnType<typeof syncOnce> }
+
+async function mirrored(
+  switches: Partial<Switches>,
+  work: (world: World) => Promise<void>,
+  db = sqlite!,
+  over: object = {},
+) {
+  const place = await db.make()
+  const sandbox = await startSandbox({
+    seed: 5,
+    speed: 0,
+    size,
+    switches: { 'rate.kind': 'off', ...switches },
+    ...over,
+  })
+  try {
+    await work({ sandbox, warehouse: await place.open(), sync: (mirrored) => syncOnce(place.url!, sandbox, mirrored) })
+  } finally {
+    await sandbox.stop()
+    await place.drop()
+  }
+}
+
+/** What differs, in short. */
+async function missed(warehouse: Warehouse, sandbox: Sandbox) {
+  return (await unlike(warehouse, sandbox)).map(({ stream, key, how }) => `${stream} ${how} ${key.slice(0, 50)}`)
+}
+
+/** What everybody does all day: nothing of it needs a reconcile. */
+const news = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addActivity', 'addCall'] as const
+
+const clocks: Record<string, Partial<Switches>> = {
+  'agrees with everybody': {},
+  'dates rows an hour back': { 'rows.offset': -hour },
+  'dates rows two minutes back': { 'rows.offset': -120 },
+  'dates rows ten minutes ahead': { 'rows.offset': 600 },
+  'dates rows a day ahead': { 'rows.offset': day },
+  'shows local time east of Greenwich with a Z': { 'rows.zone': 2 },
+  'shows local time west of it with a Z': { 'rows.zone': -5 },
+  'dates some rows an hour ahead': { 'misdated.share': 0.05, 'misdated.seconds': hour },
+  'dates some rows a year ahead': { 'misdated.share': 0.05, 'misdated.seconds': year },
+  'dates some rows and messages a year ahead': {
+    'misdated.share': 0.05,
+    'misdated.seconds': year,
+    'misdated.of': 'conversations,visitors,calls,messages,activity',
+  },
+  'dates some messages ahead, and lets conversations show the greatest time': {
+    'misdated.share': 0.1,
+    'misdated.seconds': year,
+    'misdated.of': 'messages',
+    'misdated.last': 'greatest',
+  },
+  'dates some rows five minutes back': { 'misdated.share': 0.3, 'misdated.seconds': -300 },
+  'says a date of 1970': { 'date.offset': -56 * year },
+  'says a date of 2100': { 'date.offset': 74 * year },
+  'says no date': { 'date.header': 'absent' },
+}
+
+for (const [name, switches] of Object.entries(clocks)) {
+  test(`two incremental passes have all that came between them, from a service that ${name}`, async () => {
+    await mirrored(switches, async ({ sandbox, warehouse, sync }) => {
+      const gaps = name.includes('local time') ? ['conversations'] : []
+      const streams = (await sync()).gaps.map(({ stream }) => stream)
+      expect(streams.filter((stream) => !gaps.includes(stream))).toEqual([])
+      for (const seed of [1, 2]) {
+        sandbox.advance(120_000)
+        sandbox.churn(60, seed, news)
+        await sync()
+        if (streams.length === 0) expect(await missed(warehouse, sandbox)).toEqual([])
+      }
+    })
+  })
+}
+
+const late: Record<string, Partial<Switches>> = {
+  'conversations a minute late': { 'late.of': 'conversations' },
+  'everything in a list a minute late': {},
+  'everything in a list five minutes late': { 'late.seconds': 300 },
+  'a minute late by its id, too': { 'late.byId': true },
+  'messages twenty seconds late': { 'late.share': 1, 'late.seconds': 20, 'late.of': 'messages' },
+  'some messages and activity a minute late': { 'late.of': 'messages,activity' },
+}
+
+for (const db of [sqlite!, postgres!]) {
+  for (const [name, switches] of Object.entries(late)) {
+    test(`the second incremental pass has what the first could not see yet: ${name} — ${db.name}`, async () => {
+      await mirrored(
+        { 'late.share': 0.5, 'late.seconds': 60, ...switches },
+        async ({ sandbox, warehouse, sync }) => {
+          sandbox.set({ 'late.share': 0 })
+          await sync()
+          sandbox.set({ 'late.share': switches['late.share'] ?? 0.5 })
+          sandbox.advance(1_000_000)
+          for (let step = 0; step < 10; step += 1) {
+            sandbox.churn(5, step, news)
+            sandbox.advance(10_000)
+          }
+          await sync()
+          sandbox.advance(300_000)
+          // Somebody new, who is seen at once.
+          sandbox.set({ 'late.share': 0 })
+          sandbox.churn(3, 99, ['addConversation', 'addVisitor', 'addCall'])
+          await warehouse.query('update sync_children set due_at = 0 where due_at is not null')
+          await sync()
+          expect(await missed(warehouse, sandbox)).toEqual([])
+        },
+        db,
+      )
+    })
+  }
+}
