@@ -29,6 +29,9 @@ The other way:
 Configuration: variables (a file .env is read), or deskmirror.yaml for several projects; see docs/configuration.md.
 Exit code: 0 done · 1 failed, trying again may help · 2 a person must change something · 3 done, with stated gaps`
 
+// What is written holds what customers wrote: only this user may read it. Files that are there already keep their mode.
+process.umask(0o077)
+
 const shell = openShell()
 const program = new Command('deskmirror')
   .description('Mirrors the conversations, visitors and calls of a messaging project into SQLite or Postgres.')

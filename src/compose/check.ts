@@ -3,6 +3,7 @@ import { checkService } from '../check.ts'
 import type { Config, ProjectConfig } from '../config.ts'
 import type { CheckItem } from '../core/report.ts'
 import { UserError } from '../core/user-error.ts'
+import { exposedFiles } from '../warehouse/database/exposed.ts'
 import { UnusedWarehouse } from '../warehouse/database/unused.ts'
 import { withBudgetsAlone } from './opened.ts'
 import { type ServiceOptions, withService } from './service.ts'
@@ -16,9 +17,18 @@ export async function checkProject(
   return withBudgetsAlone(config, options.log, (budgets) =>
     withService(project, budgets.of(project), options, async ({ client }) => {
       const service = await checkService(client.get, project.projectId, Math.floor(Date.now() / 1000))
-      return [...service, await checkWarehouse(config, project)]
+      return [...service, await checkWarehouse(config, project), ...checkFiles(config)]
     }),
   )
+}
+
+/** Whoever may read the file reads what the customers wrote. */
+function checkFiles({ databaseUrl }: Config): CheckItem[] {
+  const exposed = exposedFiles(databaseUrl)
+  if (exposed.length === 0) return []
+  const detail = `other users of this machine may read ${exposed.map(({ path, mode }) => `${path} (mode ${mode})`).join(', ')}`
+  const hint = `unless that is wanted: chmod go= ${exposed.map(({ path }) => path).join(' ')}`
+  return [{ name: 'files', state: 'warning', detail, hint }]
 }
 
 async function checkWarehouse(config: Config, project: ProjectConfig): Promise<CheckItem> {

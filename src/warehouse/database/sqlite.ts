@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { Ran, Session, Sessions } from './session.ts'
+import { createPrivate, watchFile } from './sqlite-file.ts'
 
 export type SqliteOptions = {
   readonly mustExist: boolean
@@ -16,6 +17,7 @@ const patienceMs = 30_000
 
 /** Throws better-sqlite3's errors. Readers never block the writer nor the other way round. */
 export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
+  if (!options.mustExist) createPrivate(path)
   const database = new Database(path, { fileMustExist: options.mustExist, timeout: patienceMs })
   try {
     database.pragma('journal_mode = wal')
@@ -31,7 +33,11 @@ export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
     throw error
   }
   const prepare = cachedStatements(database)
-  const attempt = (text: string, parameters: readonly unknown[]) => execute(prepare(text), parameters)
+  const requireFile = watchFile(path)
+  const attempt = (text: string, parameters: readonly unknown[]) => {
+    if (bounds.test(text)) requireFile()
+    return execute(prepare(text), parameters)
+  }
   const run = (text: string, parameters: readonly unknown[]) => whenFree(database, () => attempt(text, parameters))
   const take = oneAtATime(run)
   // Nobody is let in between two statements of a transaction, so the one connection does; a second one would fight it for
@@ -39,6 +45,9 @@ export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
   const apart = (): Sessions => ({ kind: 'sqlite', take, apart, close: async () => {} })
   return { kind: 'sqlite', take, apart, close: async () => void database.close() }
 }
+
+/** Where it is asked whether the file is still the one that was opened. */
+const bounds = /^(begin|commit)/
 
 /** There is one connection: who has it keeps it to the end of its transaction, and the others wait in line. */
 function oneAtATime(run: Session['run']): Sessions['take'] {

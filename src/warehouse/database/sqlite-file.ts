@@ -1,0 +1,32 @@
+/** The file under an open SQLite database: who may read it, and whether it is still where it was. */
+import { closeSync, openSync, statSync } from 'node:fs'
+
+/** Makes the file where there is none, for this user only; what SQLite keeps beside it gets the same mode. */
+export function createPrivate(path: string): void {
+  if (isNoFile(path)) return
+  try {
+    closeSync(openSync(path, 'ax', 0o600))
+  } catch {
+    // It is there already, or cannot be made: SQLite says so in more detail.
+  }
+}
+
+/**
+ * An open file can be removed, or another one put in its place: what is written goes on into the one that nobody sees any
+ * more, and is lost without an error. Throws with a `code` where that has happened.
+ */
+export function watchFile(path: string): () => void {
+  const first = isNoFile(path) ? undefined : statSync(path, { throwIfNoEntry: false })
+  return () => {
+    if (first === undefined) return
+    const now = statSync(path, { throwIfNoEntry: false })
+    if (now !== undefined && now.ino === first.ino && now.dev === first.dev) return
+    const code = now === undefined ? 'FILE_GONE' : 'FILE_REPLACED'
+    throw Object.assign(new Error('the file of the database is not the one that was opened'), { code })
+  }
+}
+
+/** A database in memory. */
+function isNoFile(path: string): boolean {
+  return path === '' || path.startsWith(':')
+}
