@@ -15,7 +15,7 @@ export async function look(task: Task): Promise<Outcome> {
 /** Once more, just before it goes again; null: it is still not there. */
 export async function lookAgain(task: Task): Promise<Outcome | null> {
   const { deps, one, procedure, wish } = task
-  const looked = await procedure.look(deps, one, wish)
+  const looked = await procedure.look(deps, one, wish).catch(nowhere)
   return looked.kind === 'absent' ? null : settleLooked(task, looked)
 }
 

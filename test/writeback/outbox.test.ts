@@ -88,6 +88,21 @@ for (const database of ['sqlite', 'postgres'] as const) {
       expect(done(o.sandbox)).toEqual([])
     })
 
+    test('leaves one to a person whose conversation is gone since it was sent, and goes on', async () => {
+      const o = await outgoing({ database, mirrored: false })
+      const [gone, there] = [o.conversation(0), o.conversation(1)]
+      const [id] = await o.queue(reply(gone, 'Late.'), reply(there, 'On time.'))
+      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const one = (await outbox.claim(id!, Date.now()))!
+      await outbox.leave(one, { before: { ids: [] } }, Date.now(), Date.now())
+      await outbox.sent(one, { happening: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
+      const looking = (await outbox.claim(id!, Date.now()))!
+      await outbox.settle(looking, { happening: 'absent', why: 'a test' })
+      o.sandbox.mutate.deleteConversation(gone)
+      await o.push()
+      expect(await o.statuses()).toEqual(['uncertain', 'succeeded'])
+    })
+
     test('leaves one to a person that was sent, and changed by hand into something that cannot be read', async () => {
       const o = await outgoing({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Clear.'))

@@ -1,10 +1,12 @@
 /** What proves that a reply arrived, what proves that it did not, and what proves nothing: ids, and never times. */
 import { expect, test } from 'vitest'
+import type { Query } from '../../src/core/call.ts'
 import type { Writeback } from '../../src/core/outbox/outbox.ts'
+import type { WritebackDeps } from '../../src/writeback/deps.ts'
 import { idsBefore, judge } from '../../src/writeback/operations/reply.ts'
-import type { Said } from '../../src/writeback/talk.ts'
+import { readTalk, type Said } from '../../src/writeback/talk.ts'
 import { done, outgoing } from './outgoing.ts'
-import { queueTo, reply, startStranger } from './stranger.ts'
+import { ids, queueTo, reply, startStranger } from './stranger.ts'
 
 const payload = { content: 'It is on its way.', sender_name: 'Ann' }
 const said = (id: string, content = 'Hello?', senderName = 'Vi'): Said => {
@@ -101,3 +103,46 @@ for (const paging of ['since', 'before', 'limit'] as const) {
     })
   }
 }
+
+for (const paging of ['since', 'before'] as const) {
+  for (const zone of [-5, 2]) {
+    test(`where pages of a long conversation cannot be joined, none is sent twice (${paging}, zone ${zone})`, async () => {
+      const o = await outgoing({
+        mirrored: false,
+        size: { conversations: 1, visitors: 1, calls: 0, messagesPerConversation: [450, 450] },
+        switches: {
+          'messages.paging': paging,
+          'messages.order': paging === 'since' ? 'oldest' : 'newest',
+          'rows.zone': zone,
+        },
+      })
+      o.sandbox.fail({ kind: 'reset-after', operation: 'sendMessage' })
+      await o.queue({ ...reply('Once.'), conversation_id: o.conversation(0) })
+      await o.push({ verifyAfterMs: 50 })
+      expect(done(o.sandbox)).toHaveLength(1)
+    })
+  }
+}
+
+test('a list that one message dated ahead lets jump is not taken for whole', async () => {
+  const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString().replace('.000', '')
+  const rows = Array.from({ length: 450 }, (_, n) => ({
+    id: n + 1,
+    createdAt: at(n === 3 ? 300 : n),
+    kind: 'utterance',
+  }))
+  const deps = {
+    project: ids.project,
+    // In the order of ids, from a time on.
+    get: async (_path: string, { since = '' }: Query) => {
+      const [items, left] = [rows.filter(({ createdAt }) => createdAt >= String(since)), 200]
+      const data = { items: items.slice(0, left), hasMore: items.length > left }
+      return { data, status: 200, requestId: null, servedAt: null, askedAt: 0 }
+    },
+    outbox: { behaviours: async () => new Map(), learn: async () => {} },
+    now: () => 0,
+  } as unknown as WritebackDeps
+  const { shown, whole } = await readTalk(deps, ids.conversation)
+  expect(shown.length).toBeLessThan(rows.length)
+  expect(whole).toBe(false)
+})

@@ -2,17 +2,18 @@
 import { expect } from 'vitest'
 import type { QueueEntry } from '../../src/core/outbox/desk.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
+import { mostSendings } from '../../src/writeback/patience.ts'
 import { syncOnce } from '../mirror/mirroring.ts'
 import { type Line, type Outgoing, type OutgoingOptions, outgoing } from './outgoing.ts'
 
 type Ways = Readonly<Record<string, Partial<Switches>>>
 
 export const clocks = {
-  right: {},
   'an hour behind': { 'rows.offset': -3600, 'date.offset': -3600 },
   'two minutes behind': { 'rows.offset': -120, 'date.offset': -120 },
   'ten minutes ahead': { 'rows.offset': 600, 'date.offset': 600 },
   'in local time with a Z': { 'rows.zone': 2 },
+  right: {},
   'in local time west of it': { 'rows.zone': -5, 'date.header': 'absent' },
   'an hour ahead for one message in ten': {
     'misdated.share': 0.1,
@@ -95,7 +96,10 @@ export async function judgeAll(o: Outgoing): Promise<Readonly<Record<string, num
   for (const entry of all.filter(({ operation }) => operation === 'message' || operation === 'note'))
     judgeOne(entry, times.get(String(entry.payload.content)) ?? 0)
   return Object.fromEntries(
-    Map.groupBy(all, ({ operation, status }) => `${operation} ${status}`)
+    Map.groupBy(
+      all,
+      ({ operation, status, attempts }) => `${operation} ${attempts >= mostSendings ? 'given up' : status}`,
+    )
       .entries()
       .map(([status, rows]) => [status, rows.length]),
   )
