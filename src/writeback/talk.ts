@@ -2,8 +2,9 @@
 import { readList } from '../api/pager.ts'
 import type { MirrorRow } from '../core/row.ts'
 import { type EpochMs, moment, type Seconds } from '../core/time.ts'
-import { recall } from '../core/walk/knowledge.ts'
-import { everything } from '../core/walk/position.ts'
+import { type Knowledge, recall } from '../core/walk/knowledge.ts'
+import { pageLimit } from '../core/walk/list.ts'
+import { everything, type Range } from '../core/walk/position.ts'
 import { messages } from '../streams/messages.ts'
 import type { WritebackDeps } from './deps.ts'
 
@@ -38,27 +39,70 @@ const mostPages = 50
  * a service may be wrong. Throws CallFailed.
  */
 export async function readTalk(deps: WritebackDeps, conversation: string): Promise<Talk> {
-  const list = messages.list(deps.project, conversation)
-  const known = recall(list, await deps.outbox.behaviours())
-  const rows = new Map<string, MirrorRow>()
   const askedAt = deps.now()
+  return talkOf(await readPages(deps, conversation, everything, null), askedAt)
+}
+
+/**
+ * The same, where it matters that nothing is passed by: pages are asked for from the last time seen, and one row that is
+ * dated ahead and ends a page lets the next one begin too late. So what takes more than a page is read again from the
+ * middle of the first one, and has to show the same. Throws CallFailed.
+ */
+export async function readTalkTwice(deps: WritebackDeps, conversation: string): Promise<Talk> {
+  const askedAt = deps.now()
+  const first = await readPages(deps, conversation, everything, null)
+  const { middle, known, rows } = first
+  if (first.pages <= 1 || !first.whole || middle === null) return talkOf(first, askedAt)
+  const range = (known.side ?? 'up') === 'up' ? { lo: middle, hi: null } : { lo: 0, hi: middle }
+  const again = await readPages(deps, conversation, range, known)
+  const same = again.whole && [...again.rows.keys()].every((id) => rows.has(id))
+  return talkOf({ ...first, rows: new Map([...again.rows, ...rows]), whole: same }, askedAt)
+}
+
+type Pages = {
+  readonly rows: ReadonlyMap<string, MirrorRow>
+  readonly pages: number
+  readonly whole: boolean
+  /** A time from the middle of the first page. */
+  readonly middle: Seconds | null
+  readonly known: Knowledge
+}
+
+async function readPages(
+  deps: WritebackDeps,
+  conversation: string,
+  range: Range,
+  before: Knowledge | null,
+): Promise<Pages> {
+  const list = messages.list(deps.project, conversation)
+  let known = before ?? recall(list, await deps.outbox.behaviours())
+  const rows = new Map<string, MirrorRow>()
   let [pages, whole, sorted] = [0, true, true]
-  for await (const read of readList(deps.get, { list, known, ranges: [everything], lane: 'write' })) {
+  let middle: Seconds | null = null
+  for await (const read of readList(deps.get, { list, known, ranges: [range], lane: 'write' })) {
     const { rows: found, refused } = messages.rows(read.items, conversation)
+    const said = found.map(toSaid)
     for (const row of found) rows.set(String(row.columns.id), row)
+    known = read.known
+    middle ??= said[said.length >> 1]?.at ?? null
     if (read.ends && read.items.length > 0) pages += 1
     whole &&= refused.length + read.refused.length + read.missed.length === 0
     whole &&= found.every(({ columns }) => columns.id != null)
-    sorted &&= isSorted(found.map(toSaid))
+    sorted &&= isSorted(said)
     if (read.learned.length > 0) await deps.outbox.learn(read.learned)
-    if (pages === mostPages && !read.done) whole = false
-    if (!whole && pages >= mostPages) break
+    if ((pages >= mostPages || rows.size > mostPages * pageLimit) && !read.done) {
+      whole = false
+      break
+    }
   }
-  const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSaid).sort(byTime)
-  const all = [...rows.values()]
   // Where rows are not in the order of their times, the step from one page to the next may pass some by.
-  const joined = sorted || pages <= 1
-  return { said: oldestFirst(all.filter(isSaid)), shown: oldestFirst(all), rows: all, askedAt, whole: whole && joined }
+  return { rows, pages, whole: whole && (sorted || pages <= 1), middle, known }
+}
+
+function talkOf({ rows, whole }: Pages, askedAt: EpochMs): Talk {
+  const all = [...rows.values()]
+  const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSaid).sort(byTime)
+  return { said: oldestFirst(all.filter(isSaid)), shown: oldestFirst(all), rows: all, askedAt, whole }
 }
 
 /** One way or the other. */

@@ -9,7 +9,7 @@ import { messages } from '../../streams/messages.ts'
 import { fieldsOf, keyOf } from '../../streams/row.ts'
 import type { WritebackDeps } from '../deps.ts'
 import { newsSince, seenBy } from '../expectation.ts'
-import { readTalk } from '../talk.ts'
+import { readTalk, readTalkTwice } from '../talk.ts'
 import { wasSent } from '../task.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
 import type { Procedure } from './procedure.ts'
@@ -33,7 +33,7 @@ export const message: Procedure<'message'> = {
     return { go: true, body, before: whole ? { ids: shown.map(({ id }) => id) } : {} }
   },
   look: async (deps, one, { payload }) => {
-    const { shown, whole } = await readTalk(deps, one.target)
+    const { shown, whole } = await readTalkTwice(deps, one.target)
     const others = await deps.outbox.provenMessages(one.lane)
     const looked = judge(shown, { before: idsBefore(one), others, payload, whole })
     if (looked.kind === 'found' && (await deps.outbox.hasUnplacedEqual(one)))
