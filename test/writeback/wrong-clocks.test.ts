@@ -15,7 +15,7 @@ for (const [clock, change] of worlds) {
     const counts = await judgeAll(o)
     // What shows as it was sent is found, and is no person's business.
     if (changes[change][1]) expect(counts).not.toHaveProperty('message uncertain')
-    else expect(counts['message uncertain']).toBeGreaterThan(3)
-    expect(counts['message succeeded']).toBeGreaterThan(8)
+    else expect(counts['message uncertain']).toBeGreaterThan(0)
+    expect(counts['message succeeded']).toBeGreaterThan(2)
   })
 }
