@@ -116,6 +116,8 @@ function whyUnreadable(call: Call, text: string | null, envelope: Envelope | nul
   if (call.envelope === 'optional') return empty ? 'an empty body' : null
   if (call.method !== 'GET' && empty) return null
   if (empty) return 'an empty body'
+  if (envelope === null && text.trimStart().startsWith('<'))
+    return 'a web page: a proxy, or another service, answers there'
   if (envelope === null) return 'a body that is not a JSON object'
   if (!whole) return 'rows that are not JSON in UTF-8'
   if (call.method === 'GET' && (envelope.data === undefined || envelope.data === null)) return 'no data in its envelope'

@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Ms } from '../core/time.ts'
 import { type BodyReader, readBody } from './body.ts'
+import { networkSentence } from './network-words.ts'
 import type { Scanned } from './scan.ts'
 
 export type HttpRequest = {
@@ -132,7 +133,10 @@ export function exchange(pool: Dispatcher, request: HttpRequest, terms: Terms): 
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown network error'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-  const inner = error instanceof AggregateError ? error.errors.map(reason).join('; ') : ''
-  const text = error.message || inner
-  return text.includes(code) ? text : `${code}: ${text}`
+  const [first] = error instanceof AggregateError ? error.errors : []
+  if (first !== undefined && error.message === '') return reason(first)
+  const { message } = error
+  const sentence = networkSentence(code)
+  if (sentence !== undefined) return `${sentence} (${message.includes(code) && message.length < 100 ? message : code})`
+  return message.includes(code) ? message : `${code}: ${message}`
 }
