@@ -19,6 +19,7 @@ import { spooled } from '../imports/spool.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { type PreviewDeps, preview, type Wished } from '../writeback/preview.ts'
+import { counted } from './counted.ts'
 import { withBudgets } from './opened.ts'
 import type { Patience, PatienceOptions } from './patience.ts'
 import { outlook, unsettled, withPatientQueue, withQueue } from './queue.ts'
@@ -145,7 +146,8 @@ function looked(
         },
       }
       try {
-        return { lines: await preview(deps, wished), requests: service.client.requests() }
+        const lines = await counted(warehouse, project, 'dry_run', service, () => preview(deps, wished))
+        return { lines, requests: service.client.requests() }
       } catch (error) {
         if (!(error instanceof CallFailed) || error.failure.kind === 'aborted') throw error
         throw stoppedError(project, error.failure, service.client.heard())

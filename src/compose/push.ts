@@ -5,6 +5,7 @@ import { typedIn } from '../core/typed.ts'
 import type { Logger } from '../log.ts'
 import { push } from '../writeback/push.ts'
 import type { Budgets } from './budgets.ts'
+import { counted } from './counted.ts'
 import { deniedNotices, heldNotices, namelessNotices } from './notices.ts'
 import { withBudgets } from './opened.ts'
 import { unsettled, withPatientQueue } from './queue.ts'
@@ -56,7 +57,10 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         heldLanes,
       }
     }
-    const send = (budgets: Budgets) => withService(project, budgets.of(project), { signal, log }, work)
+    const send = (budgets: Budgets) =>
+      withService(project, budgets.of(project), { signal, log }, (service) =>
+        counted(warehouse, project, 'push', service, () => work(service)),
+      )
     return withBudgets(config, warehouse, log, send, patience)
   })
 }

@@ -14,6 +14,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
     )
     const before = [...sandbox.truth('visitors')].find(({ id }) => id === v)!.row as { email: string | null }
     const report = await push()
+    const { budget } = await warehouse.status(sandbox.projectId, Date.now(), { requests: 600, windowMs: 600_000 })
+    const ran = await warehouse.query('select coalesce(sum(requests), 0) as requests from sync_runs')
+    expect(budget.usedInWindow).toBe(report.requests + Number(ran[0]!.requests))
     expect(await all()).toMatchObject(Array.from({ length: 4 }, () => ({ status: 'succeeded', attempts: 1 })))
     expect(report).toMatchObject({ outcome: 'done', settled: { succeeded: 4 }, queue: { succeeded: 4 } })
     expect(done(sandbox).map(({ operation, body }) => [operation, body])).toEqual(

@@ -7,6 +7,7 @@ import { type HintDeps, takeHint } from '../../sync/hint.ts'
 import { createTally } from '../../sync/tally.ts'
 import type { Delivery } from '../../warehouse/deliveries.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
+import { counted } from '../counted.ts'
 import { type Service, withService } from '../service.ts'
 import { type Means, serviceOptions } from './means.ts'
 import { type Paused, rest, restOf } from './rest.ts'
@@ -45,7 +46,7 @@ export async function takeDeliveries(means: Means, project: ProjectConfig, ask: 
   const claimed = await warehouse.deliveries.claim(project.projectId, Date.now(), atOnce)
   if (claimed.length === 0) return { kind: 'done', deliveries: 0, lists: false }
   return withService(project, budgets.of(project), serviceOptions(means, project, ask.signal), (service) =>
-    takeAll(means, project, service, claimed, ask),
+    counted(warehouse, project, 'webhooks', service, () => takeAll(means, project, service, claimed, ask)),
   )
 }
 

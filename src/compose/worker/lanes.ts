@@ -2,11 +2,13 @@
 import type { ProjectConfig } from '../../config.ts'
 import { CallFailed, describe } from '../../core/failure.ts'
 import type { Ready } from '../../core/outbox/outbox.ts'
+import type { Status } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/wish.ts'
 import type { Ms } from '../../core/time.ts'
 import { partWithout, staysQueued } from '../../writeback/breaker.ts'
 import { workLane } from '../../writeback/lane.ts'
 import { outOfReach } from '../../writeback/scopes.ts'
+import { counted } from '../counted.ts'
 import { namelessNotices } from '../notices.ts'
 import { withService } from '../service.ts'
 import { lanesAtOnce, writebackDeps } from '../writebacks.ts'
@@ -108,10 +110,12 @@ async function workFor(
   const endsAt = performance.now() + portionMs
   return withService(project, budgets.of(project), serviceOptions(means, project, signal), async (service) => {
     try {
-      const trouble = await workLane(writebackDeps(warehouse, project, service, log), head, {
-        mayGoOn: (next) => performance.now() < endsAt && !stays(next),
-        onSettled: (status) => onSettled(project.name, status),
-      })
+      const hooks = {
+        mayGoOn: (next: Ready) => performance.now() < endsAt && !stays(next),
+        onSettled: (status: Status) => onSettled(project.name, status),
+      }
+      const deps = writebackDeps(warehouse, project, service, log)
+      const trouble = await counted(warehouse, project, 'writebacks', service, () => workLane(deps, head, hooks))
       if (signal.aborted) return { kind: 'interrupted' }
       if (trouble !== null) return { kind: 'failed', why: describe(trouble) }
       return { kind: performance.now() < endsAt ? 'done' : 'more' }
