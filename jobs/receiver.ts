@@ -23,8 +23,8 @@ export function receiverOf({ projects, workplace, announceHints, metrics, log }:
       return project === undefined ? undefined : { name: project.name, secrets: project.webhookSecrets }
     },
     receive: async (name, body) => {
-      const { id, isNew } = await workplace.storeDelivery(find(name)?.projectId ?? '', body)
-      if (!isNew) return 'repeated'
+      const { id, became } = await workplace.storeDelivery(find(name)?.projectId ?? '', body)
+      if (became !== 'stored') return became
       // Not waited for: a queue that is away must not hold up the answer, and the sweep finds what is not announced.
       announceHints([{ project: name, delivery: id }]).catch((error: unknown) =>
         log.warn({ event: 'webhook.unannounced', project: name, why: String(error) }),

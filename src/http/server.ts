@@ -43,11 +43,16 @@ export type HttpOptions = {
 export type Http = { readonly address: string; readonly close: () => Promise<void> }
 
 const bodyLimit = 64 * 1024
+/** Whoever asks a worker is a probe, Prometheus, a person or a sender of webhooks, behind a proxy where there are many. */
+export const mostConnections = 256
 const graceMs: Ms = 2000
 
 /** Throws UserError where it cannot listen at the address. */
 export async function openHttp(options: HttpOptions): Promise<Http> {
-  const app = fastify({ bodyLimit, forceCloseConnections: 'idle', requestTimeout: 10_000 })
+  // Node looks only every half minute whether a request takes too long, unless it is told otherwise.
+  const often = { connectionsCheckingInterval: 1000 }
+  const app = fastify({ bodyLimit, forceCloseConnections: 'idle', requestTimeout: 10_000, http: often })
+  app.server.maxConnections = mostConnections
   app.addHook('onRequest', async (_, reply) => {
     reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
   })

@@ -5,8 +5,11 @@ import type { Logger } from '../log.ts'
 import type { Routes } from './server.ts'
 import { isSigned } from './signature.ts'
 
-/** `repeated`: the same bytes were here a moment ago. */
-export type Receipt = 'accepted' | 'repeated'
+/** `repeated`: the same bytes were here a moment ago. `full`: too many wait already, so that it was not stored. */
+export type Receipt = 'accepted' | 'repeated' | 'full'
+
+/** By then some of those that wait have been looked after. */
+const retryAfterS = 60
 
 export type Receiver = {
   /** By its name in the configuration, or by its id; undefined: nobody knows it. No secrets: its receiver is off. */
@@ -30,6 +33,10 @@ export function webhooksOf(receiver: Receiver): Routes {
       const receipt = await take(receiver, request.params.project, request)
       // The same answer whatever was wrong: who asks learns neither which projects there are nor which have a secret.
       if (receipt === null) return reply.code(401).send({ error: 'this is not signed with a secret of this project' })
+      if (receipt === 'full') {
+        const error = 'too many deliveries of this project wait already; the mirror follows by its schedules'
+        return reply.code(503).header('retry-after', retryAfterS).send({ error })
+      }
       return reply.code(202).send({ accepted: true })
     })
   }
@@ -48,6 +55,7 @@ async function take(receiver: Receiver, named: string, request: FastifyRequest):
   }
   const receipt = await receiver.receive(project.name, body)
   onDelivery(project.name, receipt)
-  log.info({ event: `webhook.${receipt}`, project: project.name, bytes: body.length })
+  // A flood of them is told by its number.
+  log[receipt === 'full' ? 'debug' : 'info']({ event: `webhook.${receipt}`, project: project.name, bytes: body.length })
   return receipt
 }

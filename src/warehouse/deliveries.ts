@@ -16,10 +16,23 @@ export const repetitionMs: Ms = 5 * 60_000
 /** Whoever takes deliveries has them for so long; if it dies, they are due again. Taking one twice does no harm. */
 const leaseMs: Ms = 60_000
 
+/** Of one project. One body may have 64 KiB: at the worst 320 MB, and 1.3 GB of what is done. */
+export const mostWaiting = 5000
+export const mostDone = 20_000
+
 export type Deliveries = ReturnType<typeof deliveriesOf>
 
 export function deliveriesOf(db: Db, kind: DatabaseKind) {
   return {
+    /** Whether as many wait to be looked after as may. */
+    isFull: async (project: string): Promise<boolean> => {
+      const waiting = db.selectFrom('webhook_deliveries').select('id').where('project_id', '=', project)
+      const beyond = waiting
+        .where('due_at', 'is not', null)
+        .offset(mostWaiting - 1)
+        .limit(1)
+      return (await beyond.execute()).length > 0
+    },
     /** False: it was here already. */
     store: (project: string, delivery: { id: string; body: string; bytes: number }, now: EpochMs) =>
       store(db, kind, project, delivery, now),
@@ -48,6 +61,8 @@ export function deliveriesOf(db: Db, kind: DatabaseKind) {
       const gone = db.deleteFrom('webhook_deliveries').where('received_at', '<', moment(olderThan))
       return Number((await gone.executeTakeFirst()).numDeletedRows)
     },
+    /** Forgets those of each project that are done, but for the latest. */
+    trim: () => trim(db, kind),
     /** What the mirror knows of these ids: in which table each of them is. */
     locate: (project: string, ids: readonly string[]) => locate(db, kind, project, ids),
   }
@@ -77,6 +92,30 @@ async function store(
     )
     .executeTakeFirst()
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+async function trim(db: Db, kind: DatabaseKind): Promise<number> {
+  const { rows } = await sql<{ project: string }>`
+    select project_id as project from webhook_deliveries where due_at is null
+    group by project_id having count(*) > ${mostDone}`.execute(db)
+  let gone = 0
+  for (const { project } of rows) {
+    const done = db
+      .selectFrom('webhook_deliveries')
+      .select('id')
+      .where('project_id', '=', project)
+      .where('due_at', 'is', null)
+    const latestLast = done.orderBy('received_at', 'desc').orderBy('id').offset(mostDone)
+    // SQLite knows no offset without a limit.
+    const old = kind === 'sqlite' ? latestLast.limit(-1) : latestLast
+    const { numDeletedRows } = await db
+      .deleteFrom('webhook_deliveries')
+      .where('project_id', '=', project)
+      .where('id', 'in', old)
+      .executeTakeFirst()
+    gone += Number(numDeletedRows)
+  }
+  return gone
 }
 
 async function claim(db: Db, project: string, now: EpochMs, limit: number): Promise<Delivery[]> {

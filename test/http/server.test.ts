@@ -1,8 +1,9 @@
 /** The worker's HTTP server: what it says to whom. Real requests over loopback. */
+import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { UserError } from '../../src/core/user-error.ts'
-import type { Readiness, Routes } from '../../src/http/server.ts'
+import { mostConnections, type Readiness, type Routes } from '../../src/http/server.ts'
 import { listeningLog, serve, token, withToken } from './serving.ts'
 
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
@@ -222,6 +223,23 @@ test('an address that is not of this machine is named as well', async () => {
     exitCode: 2,
     why: 'this machine has no such address',
   })
+})
+
+test('it takes so many connections and no more, and others again when some have ended', async () => {
+  const { address, ask } = await serve()
+  const port = Number(new URL(address).port)
+  const open = async () => {
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    return socket
+  }
+  const sockets = await Promise.all(Array.from({ length: mostConnections }, open))
+  const beyond = await open()
+  await once(beyond, 'close')
+  const [first] = sockets
+  first!.destroy()
+  await vi.waitFor(async () => expect((await ask('/healthz')).status).toBe(200), { interval: 20, timeout: 20_000 })
+  for (const socket of sockets) socket.destroy()
 })
 
 test('it closes although somebody keeps a connection open', async () => {

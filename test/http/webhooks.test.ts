@@ -19,7 +19,9 @@ async function receiving(secrets: readonly Secret[] = [secret(key)], over: Param
     { name: 'shop', id: '11111111-1111-4111-8111-111111111111', secrets },
     { name: 'quiet', id: '22222222-2222-4222-8222-222222222222', secrets: [] },
   ]
+  const room = { left: 1000 }
   const receive = async (project: string, delivered: Buffer): Promise<Receipt> => {
+    if (stored.length >= room.left) return 'full'
     const isKnown = stored.some((it) => it.body.equals(delivered))
     if (!isKnown) stored.push({ project, body: delivered })
     return isKnown ? 'repeated' : 'accepted'
@@ -35,7 +37,7 @@ async function receiving(secrets: readonly Secret[] = [secret(key)], over: Param
     deliver(address + path, bytes, headers)
   const signed = (bytes: Buffer, headers: Record<string, string> = {}) =>
     post('/webhooks/shop', bytes, { 'x-service-signature': sign(bytes), ...headers })
-  return { post, signed, stored, counted, lines: heard.lines }
+  return { post, signed, stored, counted, room, lines: heard.lines }
 }
 
 /** Sends the bytes as they are, and no header that is not said. */
@@ -56,6 +58,14 @@ function deliver(url: string, bytes: Buffer | null, headers: Record<string, stri
 const accepted = { status: 202, text: '{"accepted":true}' }
 
 describe('a delivery with the right signature is stored', () => {
+  test('unless too many wait already: then its sender is told to come again, and no line is lost in a flood of them', async () => {
+    const { signed, stored, counted, room, lines } = await receiving()
+    room.left = 0
+    expect(await signed(Buffer.from('{}'))).toMatchObject({ status: 503, text: expect.stringContaining('too many') })
+    expect([stored, counted]).toEqual([[], ['shop full']])
+    expect(lines.join()).not.toContain('webhook.')
+  })
+
   test('by the name of the project, or by its id', async () => {
     const { post, stored, counted } = await receiving()
     const headers = { 'x-service-signature': sign(body) }

@@ -1,6 +1,6 @@
 /** What webhooks brought, as the warehouse keeps it. */
 import { describe, expect, test } from 'vitest'
-import { repetitionMs } from '../../src/warehouse/deliveries.ts'
+import { mostDone, mostWaiting, repetitionMs } from '../../src/warehouse/deliveries.ts'
 import { databases } from '../support/databases.ts'
 import { call, commit, conversation, visitor } from './rows.ts'
 import { world } from './world.ts'
@@ -25,6 +25,25 @@ for (const db of databases) {
       expect(await store('desk', delivery('a'), now + repetitionMs + 1000)).toBe(true)
       expect(await claim('desk', now + repetitionMs + 1000, 10)).toHaveLength(1)
       expect(await count('webhook_deliveries')).toBe(2)
+    })
+
+    test('so many may wait, and so many that are done are kept: a flood fills no disk', async () => {
+      const { warehouse, count } = await world(db)
+      const { isFull, trim, store } = warehouse.deliveries
+      const time = (day: string) => (db.name === 'sqlite' ? `'${day}'` : `timestamptz '${day}'`)
+      const flood = (name: string, rows: number, due: string, day: string) =>
+        warehouse.query(`with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${rows})
+          insert into webhook_deliveries (project_id, id, received_at, bytes, body, due_at, attempts)
+          select 'desk', '${name}' || n, ${time(day)}, 2, '{}', ${due}, 0 from numbers`)
+      await flood('waiting ', mostWaiting - 1, '1', '2026-05-01T00:00:00Z')
+      expect(await isFull('desk')).toBe(false)
+      await store('desk', delivery('the last'), now)
+      expect([await isFull('desk'), await isFull('another desk')]).toEqual([true, false])
+      await flood('old ', 3, 'null', '2026-04-01T00:00:00Z')
+      await flood('done ', mostDone, 'null', '2026-05-01T00:00:00Z')
+      expect(await trim()).toBe(3)
+      expect(await count('webhook_deliveries')).toBe(mostWaiting + mostDone)
+      expect(await warehouse.query("select id from webhook_deliveries where id like 'old%'")).toEqual([])
     })
 
     test('one is taken by one, is due again where that one died, and is over when it is settled', async () => {

@@ -12,13 +12,14 @@ import { type Service, withService } from '../service.ts'
 import { type Means, serviceOptions } from './means.ts'
 import { type Paused, rest, restOf } from './rest.ts'
 
-/** `isNew` false: the same bytes were here a moment ago. */
-export type Stored = { readonly id: string; readonly isNew: boolean }
+/** `repeated`: the same bytes were here a moment ago. `full`: so many wait already that it was not stored. */
+export type Stored = { readonly id: string; readonly became: 'stored' | 'repeated' | 'full' }
 
 export async function storeDelivery({ deliveries }: Warehouse, project: string, body: Buffer): Promise<Stored> {
   const id = createHash('sha256').update(body).digest('hex')
   const delivery = { id, body: new TextDecoder().decode(body), bytes: body.length }
-  return { id, isNew: await deliveries.store(project, delivery, Date.now()) }
+  if (await deliveries.isFull(project)) return { id, became: 'full' }
+  return { id, became: (await deliveries.store(project, delivery, Date.now())) ? 'stored' : 'repeated' }
 }
 
 export type HintsEnd =

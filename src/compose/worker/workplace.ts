@@ -89,7 +89,8 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
     beat: (queue) => fleet.beatWorker(id, queue, Date.now()),
     keepHouse: async () => ({
       runsForgotten: await fleet.forgetIdleRuns(Date.now() - idleRunsKeptMs),
-      deliveriesForgotten: await warehouse.deliveries.forget(Date.now() - deliveriesKeptMs),
+      deliveriesForgotten:
+        (await warehouse.deliveries.forget(Date.now() - deliveriesKeptMs)) + (await warehouse.deliveries.trim()),
     }),
     ping: () => fleet.ping(),
     close: async () => {
