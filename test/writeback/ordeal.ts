@@ -25,7 +25,7 @@ export async function endure({ database, processes, writebacks, kills, every }: 
   disturb(o)
   o.sandbox.set({
     'fault.rate': 0.1,
-    'fault.kinds': 'reset-before,reset-after,busy-503,html-502,html-502-after,slow',
+    'fault.kinds': 'reset-before,reset-after,busy-503,html-502,html-502-after,slow,status-after,says-failed-after',
     'fault.slowMs': 200,
     'latency.after': 3,
   })

@@ -6,7 +6,7 @@ import type { WritebackDeps } from '../../src/writeback/deps.ts'
 import { idsBefore, judge } from '../../src/writeback/operations/reply.ts'
 import { readTalkTwice, type Said } from '../../src/writeback/talk.ts'
 import { done, outgoing } from './outgoing.ts'
-import { ids, queueTo, reply, startStranger } from './stranger.ts'
+import { ids, type Quirks, queueTo, reply, startStranger } from './stranger.ts'
 
 const payload = { content: 'It is on its way.', sender_name: 'Ann' }
 const said = (id: string, content = 'Hello?', senderName = 'Vi'): Said => {
@@ -66,6 +66,26 @@ test('a reply that shows just after the last look is known again, and not sent a
   await o.push()
   expect(await o.all()).toMatchObject([{ status: 'succeeded', attempts: 2 }])
   expect(service.done()).toEqual([])
+})
+
+test.for<[string, Partial<Quirks>, string]>([
+  ['as it was sent', {}, 'succeeded'],
+  ['two minutes early', { replyAheadMs: -120_000 }, 'succeeded'],
+  ['in local time with a Z', { replyAheadMs: -5 * 3_600_000 }, 'succeeded'],
+  ['behind a message that is dated an hour ahead', { aheadMs: 3_600_000, replyAheadMs: -60_000 }, 'succeeded'],
+  ['in other words', { kept: () => 'Einmal.' }, 'uncertain'],
+  ['in other words and under another name', { kept: () => 'Einmal.', named: () => 'Support' }, 'uncertain'],
+])('a reply is posted once, however often the answer is lost: it shows %s', async ([, quirks, becomes]) => {
+  const everyAnswerLost: Quirks['write'] = (_path, _body, does) => {
+    does()
+    return { cut: true }
+  }
+  const service = await startStranger({ ...quirks, write: everyAnswerLost })
+  const o = await queueTo(service)
+  await o.queue(reply('Once.'))
+  await o.push()
+  expect(service.done()).toHaveLength(1)
+  expect(await o.statuses()).toEqual([becomes])
 })
 
 for (const body of ['row', 'id'] as const) {

@@ -33,6 +33,8 @@ export type Quirks = {
   /** Under which name it shows it. */
   readonly named: (senderName: string) => string
   readonly replyKind: string
+  /** So far ahead it dates replies. */
+  readonly replyAheadMs: number
   /** How it keeps a visitor's name or address. */
   readonly keptField: (text: string) => string
   /** So far is the clock of the conversations ahead of that of the messages. */
@@ -58,6 +60,7 @@ const usual: Quirks = {
   named: (senderName) => senderName,
   keptField: (text) => text,
   replyKind: 'utterance',
+  replyAheadMs: 0,
   aheadMs: 0,
   lagMs: 0,
   listMs: 0,
@@ -112,12 +115,9 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
   const write = (path: string, body: Line) => () => {
     done.push({ path, body })
     if (path.endsWith('/messages')) {
-      say({
-        senderType: q.replySenderType,
-        content: q.kept(String(body.content)),
-        name: q.named(String(body.senderName)),
-        kind: q.replyKind,
-      })
+      const content = q.kept(String(body.content))
+      const name = q.named(String(body.senderName))
+      say({ senderType: q.replySenderType, content, name, kind: q.replyKind }, Date.now() + q.replyAheadMs)
       handledAt = null
     } else if (path.endsWith('/handled')) handledAt = body.handled === true ? rfc(Date.now()) : null
     else if (!path.endsWith('/notes'))
