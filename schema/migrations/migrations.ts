@@ -7,6 +7,7 @@ import { outbox } from './0003_outbox.ts'
 import { webhooks } from './0004_webhooks.ts'
 import { triggerRights } from './0005_trigger_rights.ts'
 import { rollupDays } from './0007_rollup_days.ts'
+import { questionIndexes } from './0008_question_indexes.ts'
 import { failures } from './0011_failures.ts'
 
 /** Runs in one transaction with the note that it has run. */
@@ -19,5 +20,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0004_webhooks': webhooks,
   '0005_trigger_rights': triggerRights,
   '0007_rollup_days': rollupDays,
+  '0008_question_indexes': questionIndexes,
   '0011_failures': failures,
 }

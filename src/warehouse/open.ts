@@ -17,6 +17,7 @@ import { type Place, parseDatabaseUrl } from './database/place.ts'
 import { postgresSessions } from './database/postgres.ts'
 import { type Db, openKysely, type Sessions } from './database/session.ts'
 import { sqliteSessions } from './database/sqlite.ts'
+import { renewStatistics } from './database/statistics.ts'
 import { laterTrouble, openTrouble, WarehouseError } from './database/trouble.ts'
 import { UnusedWarehouse } from './database/unused.ts'
 import { type Deliveries, deliveriesOf } from './deliveries.ts'
@@ -52,6 +53,8 @@ export type Warehouse = {
   readonly noteRequests: (note: RequestNote, requests: number, now: number) => Promise<void>
   /** What webhooks brought. */
   readonly deliveries: Deliveries
+  /** Counts the rows of all tables anew, for whoever asks questions. */
+  readonly renewStatistics: () => Promise<void>
   /** One statement of SQL for a person to see; rows as they come. */
   readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
   readonly close: () => Promise<void>
@@ -125,6 +128,7 @@ function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Wareho
     failures: failureLogOf(db),
     noteRequests: (note, requests, now) => noteRequests(db, note, requests, now),
     deliveries: deliveriesOf(db, sessions.kind),
+    renewStatistics: () => renewStatistics(db, sessions.kind),
     query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
     close: async () => {
       await budgets.close()

@@ -124,17 +124,12 @@ describe('the history of the rollups', () => {
     expect(await gaps(warehouse)).toHaveLength(1)
   })
 
-  test('ends with the day that it is at the service, where the clock of this machine is months ahead or behind', async () => {
-    const first = Math.floor(Date.parse('2026-06-13T00:00:00Z') / 1000)
-    for (const { now, startDate } of [
-      { now: '2026-06-15T12:00:00Z', startDate: first },
-      { now: '2027-06-15T12:00:00Z', startDate: first + 365 * 86_400 },
-    ]) {
-      const { sandbox, warehouse, sync } = await desk(sqlite, { now })
-      expect((await sync({ ...only('analytics'), project: { startDate } })).outcome).toBe('complete')
-      expect(await storedDays(warehouse)).toEqual([13, 14, 15].map((day) => `${now.slice(0, 8)}${day}`))
-      expect(asked(sandbox).length).toBeLessThanOrEqual(4)
-    }
+  test('ends with the day that it is at the service, where the clock of this machine is months ahead', async () => {
+    const { sandbox, warehouse, sync } = await desk(sqlite)
+    const project = { startDate: Math.floor(Date.parse('2026-06-13T00:00:00Z') / 1000) }
+    expect((await sync({ ...only('analytics'), project })).outcome).toBe('complete')
+    expect(await storedDays(warehouse)).toEqual(['2026-06-13', '2026-06-14', '2026-06-15'])
+    expect(asked(sandbox)).toHaveLength(4)
   })
 
   test('of an account without any row begins today, and is complete', async () => {
@@ -162,7 +157,8 @@ for (const db of [sqlite, postgres]) {
         const stop = new AbortController()
         const onProgress: Mirrored['onProgress'] = ({ rows }) => rows >= 4 && stop.abort()
         const cut = await sync({ ...rollups, project: { timeZone }, signal: stop.signal, onProgress })
-        expect(cut).toMatchObject({ outcome: 'interrupted', notices: [expect.stringContaining(`days of ${timeZone}`)] })
+        expect(cut.outcome).toBe('interrupted')
+        expect(cut.notices.join()).toContain(`days of ${timeZone}`)
         expect(await zones(warehouse)).toEqual([timeZone])
         expect(await overlapping(warehouse)).toEqual([])
         expect((await started(warehouse, sandbox)).sum).toBeLessThan(40)

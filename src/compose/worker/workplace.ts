@@ -40,7 +40,7 @@ export type Workplace = {
   readonly lead: Roles['lead']
   /** A sign of life, for `status`. `queue`: redis, postgres or embedded. */
   readonly beat: (queue: string) => Promise<void>
-  /** Forgets runs of last week that changed nothing, and what webhooks brought a month ago. */
+  /** Forgets runs of last week that changed nothing, and what webhooks brought a month ago; renews statistics. */
   readonly keepHouse: () => Promise<{ readonly runsForgotten: number; readonly deliveriesForgotten: number }>
   /** Rejects where the warehouse does not answer. */
   readonly ping: () => Promise<void>
@@ -87,11 +87,13 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
     failureLog: warehouse.failures,
     lead: roles.lead,
     beat: (queue) => fleet.beatWorker(id, queue, Date.now()),
-    keepHouse: async () => ({
-      runsForgotten: await fleet.forgetIdleRuns(Date.now() - idleRunsKeptMs),
-      deliveriesForgotten:
-        (await warehouse.deliveries.forget(Date.now() - deliveriesKeptMs)) + (await warehouse.deliveries.trim()),
-    }),
+    keepHouse: async () => {
+      const runsForgotten = await fleet.forgetIdleRuns(Date.now() - idleRunsKeptMs)
+      const old = await warehouse.deliveries.forget(Date.now() - deliveriesKeptMs)
+      const deliveriesForgotten = old + (await warehouse.deliveries.trim())
+      await warehouse.renewStatistics()
+      return { runsForgotten, deliveriesForgotten }
+    },
     ping: () => fleet.ping(),
     close: async () => {
       await roles.release()

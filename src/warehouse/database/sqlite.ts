@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { Ran, Session, Sessions } from './session.ts'
 import { createPrivate, watchFile } from './sqlite-file.ts'
+import { optimizeAll } from './statistics.ts'
 
 export type SqliteOptions = {
   readonly mustExist: boolean
@@ -25,6 +26,8 @@ export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
     // In KiB. Keys are random: the upper pages of the indexes should stay at hand. More is not measurably faster.
     database.pragma('cache_size = -12288')
     database.pragma(`busy_timeout = ${blockingMs}`)
+    // Rows of each index that `analyze` looks at: tens of milliseconds for a table of any size.
+    database.pragma('analysis_limit = 1000')
     // All processes of a machine agree about this clock, and nobody can set it. It begins anew when the machine is booted:
     // then it is lower than what was noted before, or as much time has passed as it shows.
     database.function('machine_ms', { deterministic: false }, () => Number(process.hrtime.bigint()) / 1e6)
@@ -43,7 +46,18 @@ export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
   // Nobody is let in between two statements of a transaction, so the one connection does; a second one would fight it for
   // the file.
   const apart = (): Sessions => ({ kind: 'sqlite', take, apart, close: async () => {} })
-  return { kind: 'sqlite', take, apart, close: async () => void database.close() }
+  const close = async () => {
+    if (!options.mustExist) optimize(database)
+    database.close()
+  }
+  return { kind: 'sqlite', take, apart, close }
+}
+
+/** Statistics for whoever asks next, of tables that have none or have grown tenfold; nothing depends on it. */
+function optimize(database: Database.Database): void {
+  try {
+    if (!database.inTransaction) database.pragma(optimizeAll)
+  } catch {}
 }
 
 /** Where it is asked whether the file is still the one that was opened. */

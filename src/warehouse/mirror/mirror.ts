@@ -4,6 +4,7 @@ import type { StreamName } from '../../core/row.ts'
 import { createFields } from '../columns/fields.ts'
 import { fillColumns } from '../columns/fill.ts'
 import type { Db, Sessions } from '../database/session.ts'
+import { growthOf } from '../database/statistics.ts'
 import { countAhead, makeDueAhead } from './ahead.ts'
 import type { Tally } from './cell.ts'
 import { countUnseen, forgetCensus, unseen } from './census.ts'
@@ -56,8 +57,14 @@ export function createMirror(db: Db, { kind }: Sessions, project: string, option
     inTurn: turns(),
     run: () => run,
   }
+  const commit = createCommit(c)
+  const growth = growthOf(db, kind)
   return {
-    commit: createCommit(c),
+    commit: async (news) => {
+      const committed = await commit(news)
+      if (committed.changed > 0) await growth.grew(committed.changed)
+      return committed
+    },
     childFailed: (stream, parentId, why, againAt) => c.inTurn(() => failChild(c, stream, parentId, why, againAt)),
     cursor: (name) => readCursor(c, name),
     behaviours: () => readBehaviours(c),
@@ -85,7 +92,10 @@ export function createMirror(db: Db, { kind }: Sessions, project: string, option
       return run
     },
     beat: (id, requests, now) => beatRun(c, id, requests, now),
-    finishRun: (id, outcome, reports, now) => finishRun(c, id, outcome, reports, now),
+    finishRun: async (id, outcome, reports, now) => {
+      await finishRun(c, id, outcome, reports, now)
+      await growth.ended()
+    },
     readRows: (stream, after, limit, parent) => readRows(c, stream, after, limit, parent),
     rawOf: (stream, ids) => rawOf(c, stream, ids),
   }

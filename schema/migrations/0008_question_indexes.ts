@@ -1,0 +1,12 @@
+/** What natural questions look up: messages of a conversation by time, a metric, what was reopened. */
+import { type Kysely, sql } from 'kysely'
+
+const statements = [
+  'create index messages_by_conversation on messages (project_id, conversation_id, created_at)',
+  'create index metrics_by_name on analytics_metrics (metric, project_id, window_from)',
+  "create index changes_of_handled on conversation_changes (project_id, conversation_id) where field = 'handled_at'",
+]
+
+export async function questionIndexes(db: Kysely<unknown>): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}

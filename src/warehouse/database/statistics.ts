@@ -1,0 +1,64 @@
+/**
+ * What the databases know of how their rows are spread. Without it they guess, and a question over 250,000 messages takes
+ * minutes instead of half a second. Postgres looks after it by itself, but not at once after a first load.
+ */
+import { sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/portable.ts'
+import { tables } from '../../../schema/tables.ts'
+import type { Db } from './session.ts'
+
+/**
+ * All tables (0x10000), not only those asked for by this connection; within the analysis limit (0x10).
+ * Source: sqlite.org/pragma.html#pragma_optimize, read 2026-11-21.
+ */
+export const optimizeAll = 'optimize = 0x10012'
+
+/** Of tables that have none, or have grown a lot since. Costs next to nothing where there are none. */
+export async function refreshStatistics(db: Db, kind: DatabaseKind): Promise<void> {
+  if (kind === 'sqlite') await sql`pragma ${sql.raw(optimizeAll)}`.execute(db)
+  else for (const table of await withoutStatistics(db)) await sql`analyze ${sql.table(table)}`.execute(db)
+}
+
+/** Of every table. Postgres does so by itself. */
+export async function renewStatistics(db: Db, kind: DatabaseKind): Promise<void> {
+  if (kind === 'sqlite') await sql`analyze`.execute(db)
+  else await refreshStatistics(db, kind)
+}
+
+/** Never analyzed, or twice as large since. */
+async function withoutStatistics(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()
+    left join pg_stat_user_tables s on s.relid = c.oid
+    where c.relkind = 'r' and pg_relation_size(c.oid) > 0
+      and (c.reltuples < 0 or s.n_mod_since_analyze > greatest(c.reltuples, 1000))`.execute(db)
+  return rows.map(({ name }) => name).filter((name) => name in tables)
+}
+
+/** Rows between two looks at the statistics while a run goes on, and at least so many at its end. */
+const [often, few] = [50_000, 500]
+
+export type Growth = {
+  /** So many rows have been stored or changed. */
+  readonly grew: (rows: number) => Promise<void>
+  /** The run is over. */
+  readonly ended: () => Promise<void>
+}
+
+/** Keeps the statistics up to date with what a run stores. That it cannot is no reason to fail. */
+export function growthOf(db: Db, kind: DatabaseKind): Growth {
+  let rows = 0
+  const look = async (least: number) => {
+    if (rows < least) return
+    rows = 0
+    await refreshStatistics(db, kind).catch(() => {})
+  }
+  return {
+    grew: (more) => {
+      rows += more
+      return look(often)
+    },
+    ended: () => look(few),
+  }
+}
