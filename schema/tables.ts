@@ -185,6 +185,25 @@ export const tables = {
       owner: ['text?', 'the process that works on it'],
       lease_until: ['integer?', 'until when that process has it, in milliseconds since 1970'],
       due_at: ['integer?', 'not to be worked on before, in milliseconds since 1970'],
+      revoked_as: [
+        'text?',
+        'cancelled or expired: decided while it was on its way; it is not sent again, and becomes this if it did not arrive',
+      ],
+    },
+  },
+  writeback_cancellations: {
+    note: 'Cancellations of a whole batch, or of everything. Each holds as soon as it is here; the rows follow.',
+    key: ['project_id', 'id'],
+    columns: {
+      ...project,
+      id: ['key', 'UUID, ascending with time'],
+      batch_id: ['text?', 'the batch; null = everything'],
+      nameless: ['integer', '1 = also rows that name no project, where there is only one'],
+      up_to: ['integer', 'the last place in the queue that it covers'],
+      done_to: ['integer', 'the last place up to which the rows have followed'],
+      cancelled_at: ['time', 'when it was decided'],
+      cancelled_by: ['text', 'who decided it'],
+      finished_at: ['time?', 'when all rows had followed; null = not yet'],
     },
   },
   writeback_events: {

@@ -12,7 +12,7 @@ export async function triggerRights(db: Kysely<unknown>, kind: DatabaseKind): Pr
 }
 
 /** The schema that the tables are in, which need not be the first of the search path, quoted where it has to be. */
-async function schemaOf(db: Kysely<unknown>): Promise<string> {
+export async function schemaOf(db: Kysely<unknown>): Promise<string> {
   const { rows } = await sql<{ schema: string }>`
     select pg_catalog.quote_ident(nspname) as schema from pg_catalog.pg_class
     join pg_catalog.pg_namespace on pg_namespace.oid = relnamespace

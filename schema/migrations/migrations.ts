@@ -6,6 +6,7 @@ import { workers } from './0002_workers.ts'
 import { outbox } from './0003_outbox.ts'
 import { webhooks } from './0004_webhooks.ts'
 import { triggerRights } from './0005_trigger_rights.ts'
+import { cancellations } from './0006_cancellations.ts'
 import { rollupDays } from './0007_rollup_days.ts'
 import { questionIndexes } from './0008_question_indexes.ts'
 import { failures } from './0011_failures.ts'
@@ -19,6 +20,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0003_outbox': outbox,
   '0004_webhooks': webhooks,
   '0005_trigger_rights': triggerRights,
+  '0006_cancellations': cancellations,
   '0007_rollup_days': rollupDays,
   '0008_question_indexes': questionIndexes,
   '0011_failures': failures,

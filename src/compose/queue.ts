@@ -91,10 +91,14 @@ export function decideWritebacks(
   decision: Decision,
   { meant, by }: { readonly meant: Filter; readonly by: string },
 ): Promise<MoveReport> {
-  return withQueue(config, project, async (desk) => ({
-    project: project.name,
-    ...(await decide(desk, decision, meant, by)),
-  }))
+  // The kill switch does not wait until rows have got their project: it takes them as they are.
+  const isOnly = config.projects.length === 1
+  const nameless = isOnly && decision === 'cancelled' && meant.ids === undefined && meant.batch === undefined
+  return withWarehouse(config, async (warehouse) => {
+    const desk = warehouse.queueDesk(project.projectId)
+    if (isOnly && !nameless) await desk.adopt()
+    return { project: project.name, ...(await decide(desk, decision, { ...meant, nameless }, by)) }
+  })
 }
 
 /** Rows that came by plain SQL are the project's first. */

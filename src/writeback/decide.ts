@@ -2,7 +2,7 @@
 
 import type { Filter, QueueDesk } from '../core/outbox/desk.ts'
 import type { MoveReport } from '../core/outbox/report.ts'
-import { type Decision, next, type Status, type StatusCounts, statuses } from '../core/outbox/state.ts'
+import { type Decision, next, type Status, type StatusCounts, statuses, toStored } from '../core/outbox/state.ts'
 import { UserError } from '../core/user-error.ts'
 
 /** `ids` may be beginnings of ids. Nothing moves where one means nothing, or several: then it throws UserError. */
@@ -15,13 +15,13 @@ export async function decide(
   const filter = meant.ids === undefined ? meant : { ...meant, ids: await meantIds(desk, meant.ids) }
   if (meant.batch !== undefined && (await desk.list({ batch: meant.batch }, 1)).length === 0)
     throw noSuch(`of the batch ${meant.batch}`)
-  const before = await desk.summary(filter)
+  const before = await desk.summary(only(filter, reachedBy(decision)))
   const moved = await desk.decide(decision, filter, by)
   const stayed =
     filter.ids === undefined
-      ? staying(before, await desk.summary(filter), decision)
-      : await stayingOf(desk, filter.ids, new Set(moved), decision)
-  return { moved: moved.length, ids: moved.slice(0, 1000), stayed }
+      ? staying({ ...(await desk.summary(only(filter, stayingUnder(decision)))), ...before }, decision)
+      : await stayingOf(desk, filter.ids, new Set(moved.ids), decision)
+  return { moved: moved.count, ids: moved.ids, stayed }
 }
 
 export async function meantIds(desk: QueueDesk, beginnings: readonly string[]): Promise<readonly string[]> {
@@ -35,12 +35,34 @@ export async function meantIds(desk: QueueDesk, beginnings: readonly string[]): 
   return [...new Set(found)]
 }
 
-/** What was sent while this was decided counts as it is after; but what moved is not to be counted where it moved to. */
-function staying(before: StatusCounts, after: StatusCounts, decision: Decision): MoveReport['stayed'] {
-  const targets = new Set(statuses.map((status) => next(status, decision)))
+/** What it becomes; null: it keeps its status. */
+function becomes(status: Status, decision: Decision): Status | null {
+  const to = next(status, decision)
+  return to === null || toStored(to).status === status ? null : toStored(to).status
+}
+
+function reachedBy(decision: Decision): readonly Status[] {
+  return [...new Set(statuses.flatMap((status) => becomes(status, decision) ?? []))]
+}
+
+function stayingUnder(decision: Decision): readonly Status[] {
+  const reached = reachedBy(decision)
+  return statuses.filter((status) => becomes(status, decision) === null && !reached.includes(status))
+}
+
+function only(filter: Filter, some: readonly Status[]): Filter {
+  const { statuses: meant } = filter
+  return { ...filter, statuses: meant === undefined ? some : some.filter((status) => meant.includes(status)) }
+}
+
+/**
+ * What was sent while this was decided counts as it is after; but what moved is not to be counted where it moved to, so of
+ * those there are as many as before.
+ */
+function staying(counts: StatusCounts, decision: Decision): MoveReport['stayed'] {
   return statuses.flatMap((status) => {
-    const count = (targets.has(status) ? before : after)[status] ?? 0
-    return count === 0 || next(status, decision) !== null
+    const count = counts[status] ?? 0
+    return count === 0 || becomes(status, decision) !== null
       ? []
       : [{ id: null, status, count, why: whyStays(status, decision) }]
   })
@@ -59,6 +81,8 @@ async function stayingOf(
 
 /** Why it cannot move from where it is, and what can be done instead. */
 function whyStays(status: Status, decision: Decision): string {
+  if (status === 'sending' && decision === 'cancelled')
+    return 'it may have left already; if it did not arrive it becomes cancelled, and it is not sent again'
   if (status === 'sending') return 'it may have left already; what became of it is found out by itself'
   if (status === 'uncertain') return 'say first what became of it, by `writeback resolve`'
   if (decision === 'arrived' || decision === 'lost') return 'its fate is no question'

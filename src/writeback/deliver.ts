@@ -4,8 +4,7 @@
  */
 import { CallFailed, describe, isRefusedByService } from '../core/failure.ts'
 import type { Writeback } from '../core/outbox/outbox.ts'
-import { readWish } from '../core/outbox/wish.ts'
-import { moment } from '../core/time.ts'
+import { hasExpired, readWish } from '../core/outbox/wish.ts'
 import { isRefused } from '../sync/stop.ts'
 import { attempt } from './attempt.ts'
 import { conclude } from './conclude.ts'
@@ -26,8 +25,12 @@ export async function deliver(deps: WritebackDeps, one: Writeback): Promise<Outc
     return settle({ deps, one }, { happening, why: read.why.join('; ') })
   }
   const task: Task = { deps, one, wish: read.wish, procedure: procedures[read.wish.operation] }
+  const isLate = hasExpired(one.expiresAt, deps.now())
+  const late = { happening: 'expired', why: `not to be sent after ${one.expiresAt}` } as const
   try {
-    return one.status === 'sending' ? await look(task) : await carry(task)
+    if (one.status !== 'sending') return isLate ? await settle(task, late) : await carry(task)
+    // Noted first: whatever comes of looking for it, it does not go again.
+    return isLate && one.revokedAs === null ? await settle(task, late) : await look(task)
   } catch (error) {
     if (!(error instanceof CallFailed)) throw error
     return giveBack(task, error)
@@ -36,10 +39,6 @@ export async function deliver(deps: WritebackDeps, one: Writeback): Promise<Outc
 
 async function carry(task: Task): Promise<Outcome> {
   const { deps, one, procedure, wish } = task
-  const expiry = moment(one.expiresAt)
-  if (expiry !== undefined && expiry * 1000 <= deps.now()) {
-    return settle(task, { happening: 'expired', why: `not to be sent after ${one.expiresAt}` })
-  }
   for (;;) {
     // It may have been late: looked for each time, as a wait for its turn may have been long.
     const turnedUp = !procedure.idempotent && wasSent(one) ? await lookAgain(task) : null

@@ -47,17 +47,21 @@ async function absent(task: Task): Promise<Outcome> {
   if (claim?.says === 'refused') return settle(task, { happening: 'refused', why: claim.why })
   const doubt = whyNotAgain(task)
   if (doubt !== null) return settle(task, { happening: 'unknowable', why: doubt })
-  return settle(task, { happening: 'absent', why: 'it is not there: it goes once more' })
+  const then = one.revokedAs === null ? 'it goes once more' : `it was ${one.revokedAs} meanwhile, and does not go again`
+  return settle(task, { happening: 'absent', why: `it is not there: ${then}` })
 }
 
 /** Null: it may go once more. */
 function whyNotAgain({ deps, one, procedure }: Task): string | null {
-  if (one.attempts >= mostSendings) return `it was sent ${one.attempts} times, and no readable answer came`
+  if (one.revokedAs === null && one.attempts >= mostSendings)
+    return `it was sent ${one.attempts} times, and no readable answer came`
   if (procedure.idempotent) return null
   // Who has taken it may do it still.
   if (one.evidence.claim?.says === 'accepted')
     return `it is not there, but the service has taken it: ${one.evidence.claim.why}`
   // A process that was only stopped goes on where it was: it might send after all.
   if (one.evidence.sender === 'silent') return 'it is not there, but the process that was to send it may still live'
-  return deps.resendReplies ? null : 'it is not there, and replies are not sent again by themselves (resend_replies)'
+  return deps.resendReplies || one.revokedAs !== null
+    ? null
+    : 'it is not there, and replies are not sent again by themselves (resend_replies)'
 }

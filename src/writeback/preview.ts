@@ -119,7 +119,7 @@ async function guarded(deps: PreviewDeps, wish: Wish, seen: Seen | null): Promis
 function asQueued(wish: Wish, seen: Seen | null, now: EpochMs): Writeback {
   const { operation, target, expiresAt } = wish
   const createdAt = rfc3339(Math.floor(now / 1000))
-  const fresh = { status: 'queued', attempts: 0, batchId: null, evidence: {}, epoch: 0 } as const
+  const fresh = { status: 'queued', revokedAs: null, attempts: 0, batchId: null, evidence: {}, epoch: 0 } as const
   return { id: '', lane: '', operation, target, line: null, createdAt, expiresAt, seen, ...fresh }
 }
 

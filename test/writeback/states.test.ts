@@ -1,6 +1,6 @@
 /** The life of a write-back: every state meets everything that can happen. */
 import { describe, expect, test } from 'vitest'
-import { type Happening, happenings, next, type Status, statuses } from '../../src/core/outbox/state.ts'
+import { type Happening, happenings, next, type State, stateOf, states, toStored } from '../../src/core/outbox/state.ts'
 
 /** `–`: it cannot happen. Forget a cell, or name a state that there is not, and this does not compile. */
 const cells = {
@@ -42,8 +42,8 @@ const cells = {
   },
   sending: {
     approved: '–',
-    cancelled: '–',
-    expired: '–',
+    cancelled: 'cancelling',
+    expired: 'expiring',
     overtaken: '–',
     unfit: '–',
     leaving: '–',
@@ -60,7 +60,7 @@ const cells = {
   },
   uncertain: {
     approved: '–',
-    cancelled: '–',
+    cancelled: 'uncertain_cancelled',
     expired: '–',
     overtaken: '–',
     unfit: '–',
@@ -69,6 +69,78 @@ const cells = {
     accepted: 'succeeded',
     refused: 'failed',
     unanswered: 'uncertain',
+    found: '–',
+    absent: '–',
+    unknowable: '–',
+    retried: '–',
+    arrived: 'succeeded',
+    lost: 'failed',
+  },
+  cancelling: {
+    approved: '–',
+    cancelled: '–',
+    expired: '–',
+    overtaken: '–',
+    unfit: '–',
+    leaving: '–',
+    undone: 'cancelled',
+    accepted: 'succeeded',
+    refused: 'failed',
+    unanswered: 'cancelling',
+    found: 'succeeded',
+    absent: 'cancelled',
+    unknowable: 'uncertain_cancelled',
+    retried: '–',
+    arrived: 'succeeded',
+    lost: 'failed',
+  },
+  expiring: {
+    approved: '–',
+    cancelled: 'cancelling',
+    expired: '–',
+    overtaken: '–',
+    unfit: '–',
+    leaving: '–',
+    undone: 'expired',
+    accepted: 'succeeded',
+    refused: 'failed',
+    unanswered: 'expiring',
+    found: 'succeeded',
+    absent: 'expired',
+    unknowable: 'uncertain_expired',
+    retried: '–',
+    arrived: 'succeeded',
+    lost: 'failed',
+  },
+  uncertain_cancelled: {
+    approved: '–',
+    cancelled: '–',
+    expired: '–',
+    overtaken: '–',
+    unfit: '–',
+    leaving: '–',
+    undone: 'cancelled',
+    accepted: 'succeeded',
+    refused: 'failed',
+    unanswered: 'uncertain_cancelled',
+    found: '–',
+    absent: '–',
+    unknowable: '–',
+    retried: '–',
+    arrived: 'succeeded',
+    lost: 'failed',
+  },
+  uncertain_expired: {
+    approved: '–',
+    cancelled: 'uncertain_cancelled',
+    expired: '–',
+    overtaken: '–',
+    unfit: '–',
+    leaving: '–',
+    undone: 'expired',
+    accepted: 'succeeded',
+    refused: 'failed',
+    unanswered: 'uncertain_expired',
     found: '–',
     absent: '–',
     unknowable: '–',
@@ -140,7 +212,7 @@ const cells = {
     undone: '–',
     accepted: 'succeeded',
     refused: '–',
-    unanswered: 'uncertain',
+    unanswered: 'cancelling',
     found: '–',
     absent: '–',
     unknowable: '–',
@@ -156,9 +228,9 @@ const cells = {
     unfit: '–',
     leaving: '–',
     undone: '–',
-    accepted: '–',
+    accepted: 'succeeded',
     refused: '–',
-    unanswered: '–',
+    unanswered: 'expiring',
     found: '–',
     absent: '–',
     unknowable: '–',
@@ -166,9 +238,9 @@ const cells = {
     arrived: '–',
     lost: '–',
   },
-} as const satisfies Record<Status, Record<Happening, Status | '–'>>
+} as const satisfies Record<State, Record<Happening, State | '–'>>
 
-for (const status of statuses) {
+for (const status of states) {
   test(`what can happen to one that is ${status}`, () => {
     const row = Object.fromEntries(happenings.map((happening) => [happening, next(status, happening) ?? '–']))
     expect(row).toEqual(cells[status])
@@ -181,12 +253,29 @@ describe('whatever happens, in whatever order,', () => {
   })
 
   test('it leaves from the queue only', () => {
-    const from = statuses.filter((status) => next(status, 'leaving') !== null)
+    const from = states.filter((status) => next(status, 'leaving') !== null)
     expect(from).toEqual(['queued'])
   })
 
   test('one that may have arrived goes back to the queue only where it is known that it has not', () => {
     const back = happenings.filter((happening) => next('uncertain', happening) === 'queued')
     expect(back).toEqual(['undone'])
+  })
+
+  test('one that was cancelled, or expired, on its way is not sent again unless a person says so', () => {
+    for (const start of ['cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const) {
+      const reached = new Set<State>([start])
+      for (const state of reached)
+        for (const happening of happenings.filter((it) => it !== 'retried')) {
+          const to = next(state, happening)
+          if (to !== null) reached.add(to)
+        }
+      expect(reached).not.toContain('queued')
+      expect(reached).not.toContain('sending')
+    }
+  })
+
+  test('every state is known again by what is stored of it', () => {
+    for (const state of states) expect(stateOf(toStored(state).status, toStored(state).revokedAs)).toBe(state)
   })
 })

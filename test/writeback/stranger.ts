@@ -73,6 +73,8 @@ export type Stranger = {
   readonly baseUrl: string
   /** The writes that it did. */
   readonly done: () => readonly { readonly path: string; readonly body: Line }[]
+  /** The writes that it was asked for, done or not. */
+  readonly writes: () => number
   readonly say: (said: Said) => void
   readonly visitor: { name: string | null; email: string | null }
   /** What others do once the next write was answered. */
@@ -154,6 +156,7 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     done: () => done,
+    writes: () => nth,
     say,
     visitor,
     afterNext: (others) => {

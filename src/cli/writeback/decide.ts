@@ -55,7 +55,8 @@ export function cancelCommand(shell: Shell): Command {
     .option('--all', 'everything that is queued, or waits for approval')
     .addHelpText(
       'after',
-      `${about}One that is sending may have left already, and is not stopped.
+      `${about}One that is sending may have left already. It is not sent again: where it did not arrive it becomes cancelled, else
+succeeded; where nobody can tell, uncertain.
 
 Examples:
   $ deskmirror writeback cancel 0199a3f2-51c4
@@ -172,12 +173,22 @@ const became: Readonly<Record<Decision, string>> = {
 
 export function showMoved({ moved, ids, stayed }: MoveReport, decision: Decision, typed: Typed): string[] {
   const stay = ({ id, status, count: rows, why }: MoveReport['stayed'][number]) =>
-    `${id ?? count(rows)} ${id === null && rows !== 1 ? 'stay' : 'stays'} ${status}: ${why}`
+    status === 'sending' && decision === 'cancelled'
+      ? onItsWay(id, rows)
+      : `${id ?? count(rows)} ${id === null && rows !== 1 ? 'stay' : 'stays'} ${status}: ${why}`
   return [
     `${count(moved)} ${became[decision]}`,
     ...stayed.map(stay),
     ...(moved === 0 ? [] : nextLines(decision, ids, typed)),
   ]
+}
+
+function onItsWay(id: string | null, rows: number): string {
+  const who = id ?? count(rows)
+  const arrive = 'not sent again, and cancelled unless the service has'
+  return id !== null || rows === 1
+    ? `${who} is on its way: ${arrive} it already`
+    : `${who} are on their way: ${arrive} them already`
 }
 
 function nextLines(decision: Decision, ids: readonly string[], typed: Typed): string[] {

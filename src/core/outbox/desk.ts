@@ -10,7 +10,12 @@ export type Filter = {
   readonly operations?: readonly Operation[]
   /** The conversation or the visitor that they are about. */
   readonly target?: string
+  /** Of a cancellation: also those that name no project, where there is only one. */
+  readonly nameless?: boolean
 }
+
+/** `ids`: a thousand of them at most. */
+export type Decided = { readonly count: number; readonly ids: readonly string[] }
 
 /** One write-back as it stands. Times are RFC 3339. */
 export type QueueEntry = {
@@ -81,10 +86,12 @@ export type QueueDesk = {
   /** How many are in each state. */
   readonly summary: (filter: Filter) => Promise<StatusCounts>
   /**
-   * Ids of what moved. What cannot move from where it is stays. Whoever decides `retried` has looked at the mirror as it is
+   * What moved. What cannot move from where it is stays. A cancellation of more than single ones holds from the moment that it
+   * is recorded, before anything is counted: the rows may follow it later. What is on its way is noted, and not sent again;
+   * it does not count as moved. Whoever decides `retried` has looked at the mirror as it is
    * now: what was seen before does not count any more, nor an expiry that has passed.
    */
-  readonly decide: (decision: Decision, filter: Filter, by: string) => Promise<readonly string[]>
+  readonly decide: (decision: Decision, filter: Filter, by: string) => Promise<Decided>
   /** Lanes whose first write-back is uncertain, and how many wait behind it. */
   readonly heldLanes: () => Promise<readonly HeldLane[]>
   /**

@@ -5,7 +5,7 @@
 
 import type { Behaviour } from '../row.ts'
 import type { EpochMs } from '../time.ts'
-import type { Happening, Status } from './state.ts'
+import type { Happening, Revocation, Status } from './state.ts'
 import type { Operation } from './wish.ts'
 
 /** One write-back that this process has claimed. */
@@ -18,6 +18,8 @@ export type Writeback = {
   /** The row laid flat, as one line of an import would say it; not checked. */
   readonly line: unknown
   readonly status: Status
+  /** Decided while it was on its way: it is not sent again, and becomes this if it did not arrive. */
+  readonly revokedAs: Revocation | null
   /** How often it was sent; the last time is this number. */
   readonly attempts: number
   readonly batchId: string | null
@@ -93,7 +95,7 @@ export type Outbox = {
   readonly isPending: (of?: Part) => Promise<boolean>
   /** Takes it for this process; null: somebody else has it, or it is not first in its lane any more. */
   readonly claim: (id: string, now: EpochMs) => Promise<Writeback | null>
-  /** Writes down that it leaves, before it does; false: it must not. `dueAt`: when to look for it, if nobody tells its end. */
+  /** Writes down that it leaves, before it does; false: it must not, any more. `dueAt`: when to look for it, if nobody tells its end. */
   readonly leave: (one: Writeback, evidence: Evidence, now: EpochMs, dueAt: EpochMs) => Promise<boolean>
   /** What became of the request that `leave` was told of: what it is now; null: a later sending, or a person, has decided. */
   readonly sent: (one: Writeback, step: Step) => Promise<Status | null>

@@ -18,7 +18,37 @@ export const statuses = [
 ] as const
 export type Status = (typeof statuses)[number]
 
-/** How many are in each state; a state that none is in may be missing. */
+/** What was decided about one while it was on its way: it is not sent again, and becomes this if it did not arrive. */
+export const revocations = ['cancelled', 'expired'] as const
+export type Revocation = (typeof revocations)[number]
+
+/** A status, and what was decided since it left: as fine as anything has to know it. */
+export const states = [...statuses, 'cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const
+export type State = (typeof states)[number]
+
+/** The two columns that hold a state. */
+type Stored = { readonly status: Status; readonly revokedAs: Revocation | null }
+
+const revoked: Readonly<Record<Exclude<State, Status>, Stored>> = {
+  cancelling: { status: 'sending', revokedAs: 'cancelled' },
+  expiring: { status: 'sending', revokedAs: 'expired' },
+  uncertain_cancelled: { status: 'uncertain', revokedAs: 'cancelled' },
+  uncertain_expired: { status: 'uncertain', revokedAs: 'expired' },
+}
+
+export function toStored(state: State): Stored {
+  return state in revoked ? revoked[state as keyof typeof revoked] : { status: state as Status, revokedAs: null }
+}
+
+/** In any other status it does not count what was decided before. */
+export function stateOf(status: Status, revokedAs: Revocation | null): State {
+  if (revokedAs === null) return status
+  if (status === 'sending') return revokedAs === 'cancelled' ? 'cancelling' : 'expiring'
+  if (status === 'uncertain') return revokedAs === 'cancelled' ? 'uncertain_cancelled' : 'uncertain_expired'
+  return status
+}
+
+/** How many are in each status; a state that none is in may be missing. */
 export type StatusCounts = Readonly<Partial<Record<Status, number>>>
 
 export const happenings = [
@@ -54,7 +84,22 @@ export type Happening = (typeof happenings)[number]
 /** What people do to them. */
 export type Decision = Extract<Happening, 'approved' | 'cancelled' | 'retried' | 'arrived' | 'lost'>
 
-const nexts: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>>>> = {
+/** `becomes`: if it did not arrive. */
+function onItsWay(stays: State, becomes: Revocation, uncertain: State): Readonly<Partial<Record<Happening, State>>> {
+  return {
+    undone: becomes,
+    accepted: 'succeeded',
+    refused: 'failed',
+    unanswered: stays,
+    found: 'succeeded',
+    absent: becomes,
+    unknowable: uncertain,
+    arrived: 'succeeded',
+    lost: 'failed',
+  }
+}
+
+const nexts: Readonly<Record<State, Readonly<Partial<Record<Happening, State>>>>> = {
   draft: { approved: 'queued', cancelled: 'cancelled' },
   queued: {
     cancelled: 'cancelled',
@@ -70,6 +115,8 @@ const nexts: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>
     unanswered: 'sending',
   },
   sending: {
+    cancelled: 'cancelling',
+    expired: 'expiring',
     undone: 'queued',
     accepted: 'succeeded',
     refused: 'failed',
@@ -81,8 +128,11 @@ const nexts: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>
     arrived: 'succeeded',
     lost: 'failed',
   },
+  cancelling: onItsWay('cancelling', 'cancelled', 'uncertain_cancelled'),
+  expiring: { ...onItsWay('expiring', 'expired', 'uncertain_expired'), cancelled: 'cancelling' },
   // The sender itself may wake up, long after others gave it up, and know more than they could find out.
   uncertain: {
+    cancelled: 'uncertain_cancelled',
     undone: 'queued',
     accepted: 'succeeded',
     refused: 'failed',
@@ -90,17 +140,34 @@ const nexts: Readonly<Record<Status, Readonly<Partial<Record<Happening, Status>>
     arrived: 'succeeded',
     lost: 'failed',
   },
+  uncertain_cancelled: {
+    undone: 'cancelled',
+    accepted: 'succeeded',
+    refused: 'failed',
+    unanswered: 'uncertain_cancelled',
+    arrived: 'succeeded',
+    lost: 'failed',
+  },
+  uncertain_expired: {
+    cancelled: 'uncertain_cancelled',
+    undone: 'expired',
+    accepted: 'succeeded',
+    refused: 'failed',
+    unanswered: 'uncertain_expired',
+    arrived: 'succeeded',
+    lost: 'failed',
+  },
   succeeded: {},
   failed: { retried: 'queued' },
   conflict: { retried: 'queued' },
   // By hand, while it was on its way.
-  cancelled: { retried: 'queued', accepted: 'succeeded', unanswered: 'uncertain' },
-  expired: { retried: 'queued' },
+  cancelled: { retried: 'queued', accepted: 'succeeded', unanswered: 'cancelling' },
+  expired: { retried: 'queued', accepted: 'succeeded', unanswered: 'expiring' },
 }
 
 /** What a write-back is after something happened to it; null: that cannot happen to it. */
-export function next(status: Status, happening: Happening): Status | null {
-  return nexts[status][happening] ?? null
+export function next(state: State, happening: Happening): State | null {
+  return nexts[state][happening] ?? null
 }
 
 /** Those that hold back what was queued behind them, for the same conversation or visitor. */

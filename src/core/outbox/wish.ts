@@ -158,9 +158,15 @@ export function readWish(line: unknown): ReadWish {
   return toWish(read.data)
 }
 
+/** Whether it is not to be sent any more. */
+export function hasExpired(expiresAt: string | null, now: EpochMs): boolean {
+  const at = moment(expiresAt)
+  return at !== undefined && at * 1000 <= now
+}
+
 /** Why it would never be sent if it were queued now. */
 export function tooLate({ expiresAt }: Wish, now: EpochMs): readonly string[] {
-  if (expiresAt === null || Date.parse(expiresAt) > now) return []
+  if (!hasExpired(expiresAt, now)) return []
   return [`expires_at: ${expiresAt} has passed; leave it out, or name a time to come`]
 }
 

@@ -1,8 +1,8 @@
 /** What people do with the queue of write-backs, over SQL. Each decision is durable and becomes a row of the log. */
 import { type RawBuilder, sql } from 'kysely'
 import type { Enqueue, Enqueued, Filter, HeldLane, QueueDesk, QueueEntry, QueueEvent } from '../../core/outbox/desk.ts'
-import { type Decision, next, type Status, type StatusCounts, statuses } from '../../core/outbox/state.ts'
-import { aboutWhat, laneOf, type Wish } from '../../core/outbox/wish.ts'
+import type { Status, StatusCounts } from '../../core/outbox/state.ts'
+import { aboutWhat, type Wish } from '../../core/outbox/wish.ts'
 import { rfc3339 } from '../../core/time.ts'
 import { bound } from '../database/dialect.ts'
 import { durably, durablyOnce } from '../database/durable.ts'
@@ -10,6 +10,10 @@ import { decodeJson, decodeText, encodeJson, encodeText } from '../database/esca
 import { newId } from '../database/identity.ts'
 import type { Db } from '../database/session.ts'
 import type { Context } from '../mirror/context.ts'
+import { statusNow } from './cancellations.ts'
+import { decide } from './decisions.ts'
+import { fits } from './filter.ts'
+import { seenNow } from './seen.ts'
 
 type C = Pick<Context, 'db' | 'kind' | 'project' | 'clock'>
 
@@ -19,9 +23,8 @@ export function queueDeskOf(c: C): QueueDesk {
     importedAs: (digest) => importedBefore(c, c.db, digest),
     knownRefs: (refs) => knownRefs(c, refs),
     named: (beginning) => named(c, beginning),
-    list: (filter, limit, afterSeq = 0) =>
-      list(c, sql`seq > ${afterSeq} and ${fits(filter)} order by seq limit ${limit}`),
-    newest: (filter, limit) => list(c, sql`${fits(filter)} order by seq desc limit ${limit}`),
+    list: (filter, limit, afterSeq = 0) => list(c, filter, sql`seq > ${afterSeq}`, sql`order by seq limit ${limit}`),
+    newest: (filter, limit) => list(c, filter, sql`true`, sql`order by seq desc limit ${limit}`),
     events: (id) => events(c, id),
     summary: (filter) => summary(c, filter),
     decide: (decision, filter, by) => decide(c, decision, filter, by),
@@ -99,14 +102,21 @@ async function insert(c: C, trx: Db, wishes: readonly Wish[], how: Enqueue): Pro
   return inserted.map(({ id }) => id)
 }
 
-const columns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload, status,
+const columns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
   attempts, batch_id as "batchId", ref, expect, expires_at as "expiresAt", created_at as "createdAt",
   created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
   message_id as "messageId", error, step`
 
-async function list(c: C, which: RawBuilder<unknown>): Promise<QueueEntry[]> {
+async function list(
+  c: C,
+  filter: Filter,
+  which: RawBuilder<unknown>,
+  order: RawBuilder<unknown>,
+): Promise<QueueEntry[]> {
+  const status = await statusNow(c)
   const { rows } = await sql<Omit<QueueEntry, 'payload'> & { payload: string }>`
-    select ${columns} from writebacks where project_id = ${c.project} and ${which}`.execute(c.db)
+    select ${columns}, ${status} as status from writebacks
+    where project_id = ${c.project} and ${which} and ${fits(filter, status)} ${order}`.execute(c.db)
   const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   return rows.map((row) => ({
     ...row,
@@ -114,17 +124,6 @@ async function list(c: C, which: RawBuilder<unknown>): Promise<QueueEntry[]> {
     ref: text(row.ref),
     createdBy: text(row.createdBy),
   }))
-}
-
-function fits({ ids, batch, statuses: wanted, operations, target }: Filter): RawBuilder<unknown> {
-  const conditions = [
-    ...(ids === undefined ? [] : [ids.length === 0 ? sql`false` : sql`id in (${sql.join(ids)})`]),
-    ...(batch === undefined ? [] : [sql`batch_id = ${batch}`]),
-    ...(wanted === undefined ? [] : [sql`status in (${sql.join(wanted)})`]),
-    ...(operations === undefined ? [] : [sql`operation in (${sql.join(operations)})`]),
-    ...(target === undefined ? [] : [sql`lane in (${laneOf('conversation', target)}, ${laneOf('visitor', target)})`]),
-  ]
-  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 }
 
 async function named(c: C, beginning: string): Promise<string[]> {
@@ -145,64 +144,13 @@ async function events(c: C, id: string): Promise<QueueEvent[]> {
 }
 
 async function summary(c: C, filter: Filter): Promise<StatusCounts> {
+  // Where none of these is asked for, each row says its own.
+  const isOpen = filter.statuses?.some((one) => one === 'draft' || one === 'queued' || one === 'cancelled') ?? true
+  const status = isOpen ? await statusNow(c) : sql`status`
   const { rows } = await sql<{ status: Status; count: number }>`
-    select status, count(*) as count from writebacks where project_id = ${c.project} and ${fits(filter)} group by status`.execute(
-    c.db,
-  )
+    select ${status} as status, count(*) as count from writebacks
+    where project_id = ${c.project} and ${fits(filter, status)} group by 1`.execute(c.db)
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
-}
-
-/** One that is still looked for: only where it is meant itself, and nobody waits for its answer any more. */
-function isToBeDecided({ ids }: Filter): RawBuilder<unknown> {
-  return ids === undefined ? sql`false` : sql`owner is null`
-}
-
-/** What the log says of it. */
-const reasons: Readonly<Record<Decision, (by: string) => string>> = {
-  approved: (by) => `approved by ${by}`,
-  cancelled: (by) => `cancelled by ${by}`,
-  retried: (by) => `to be sent again, says ${by}`,
-  arrived: (by) => `it arrived, says ${by}`,
-  lost: (by) => `it did not arrive, says ${by}`,
-}
-
-/** Whoever works on one just now loses it: the claim's number grows, and nothing may leave under the old one. */
-async function decide(c: C, decision: Decision, filter: Filter, by: string): Promise<readonly string[]> {
-  const moves = statuses.flatMap((from) => {
-    const to = next(from, decision)
-    return to === null ? [] : [{ from, to }]
-  })
-  const now = bound(c.kind, 'time', rfc3339(Math.floor(c.clock() / 1000)))
-  const again = sql`, evidence = null, expect = null, seen = ${seenNow(c, 'writebacks')},
-    expires_at = case when expires_at > ${now} then expires_at end`
-  const why = reasons[decision](by)
-  return durably(c.db, c.kind, async (trx) => {
-    const moved: string[] = []
-    for (const { from, to } of moves) {
-      const { rows } = await sql<{ id: string }>`
-        update writebacks set status = ${to}, step = ${why}, error = ${to === 'failed' ? why : null}, epoch = epoch + 1,
-          owner = null, lease_until = null, due_at = null,
-          finished_at = ${to === 'queued' ? sql`null` : now} ${decision === 'retried' ? again : sql``}
-        where project_id = ${c.project} and status = ${from} and ${fits(filter)}
-          and ${from === 'sending' ? isToBeDecided(filter) : sql`true`} returning id`.execute(trx)
-      moved.push(...rows.map(({ id }) => id))
-    }
-    return moved
-  })
-}
-
-/** What the mirror shows now, in the form in which the database notes it when a row is inserted. */
-function seenNow({ kind }: C, row: 'writebacks' | 'excluded'): RawBuilder<unknown> {
-  const of = (column: string) => sql.ref(`${row}.${column}`)
-  const object = sql.raw(kind === 'sqlite' ? 'json_object' : 'jsonb_build_object')
-  const at = sql.raw(
-    kind === 'sqlite' ? 'last_message_at' : `to_char(last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
-  )
-  return sql`case when ${of('operation')} in ('message','handled')
-    then (select ${object}('last_message_at', ${at}) from conversations
-      where conversations.project_id = ${of('project_id')} and conversations.id = ${of('conversation_id')})
-    else (select ${object}('name', name, 'email', email) from visitors
-      where visitors.project_id = ${of('project_id')} and visitors.id = ${of('visitor_id')}) end`
 }
 
 async function heldLanes(c: C): Promise<HeldLane[]> {

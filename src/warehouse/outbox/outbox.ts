@@ -4,13 +4,15 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Evidence, Fate, Outbox, Step, Writeback } from '../../core/outbox/outbox.ts'
-import { next, type Status } from '../../core/outbox/state.ts'
+import { next, type Revocation, type Status, stateOf, toStored } from '../../core/outbox/state.ts'
+import { hasExpired } from '../../core/outbox/wish.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../core/time.ts'
 import { bound } from '../database/dialect.ts'
 import { durably, untangled } from '../database/durable.ts'
 import type { Db } from '../database/session.ts'
 import type { Context } from '../mirror/context.ts'
 import { learn, readBehaviours } from '../mirror/knowledge.ts'
+import { follow, isCovered, lockAgainstCancelling } from './cancellations.ts'
 import { lanePastOf } from './lane-past.ts'
 import { ownName } from './owner.ts'
 import { decodeEvidence, encodeEvidence, type Row, senderOf, toWriteback } from './row.ts'
@@ -19,12 +21,16 @@ import { hasItsTurn, isPending, isReady, ready } from './turn.ts'
 /** How long a claim holds without a word; longer than anything done under one takes, waiting for the budget aside. */
 const leaseMs: Ms = 120_000
 
+/** Nothing new begins while rows of a cancellation have yet to follow it; so long at a time. */
+const followForMs: Ms = 500
+
 type C = Pick<Context, 'db' | 'kind' | 'project' | 'clock'>
 
 export function outboxOf(c: C): Outbox {
   const owner = ownName()
   return {
-    ready: (now, limit, of) => ready(c, now, limit, of),
+    ready: async (now, limit, of) =>
+      (await follow(c, performance.now() + followForMs)) ? ready(c, now, limit, of) : [],
     isPending: (of) => isPending(c, of),
     claim: (id, now) => claim(c, id, owner, now),
     leave: (one, evidence, now, dueAt) => leave(c, one, owner, evidence, now, dueAt),
@@ -40,7 +46,7 @@ export function outboxOf(c: C): Outbox {
 }
 
 /** Those that were sent; a person may have put one back, or off, by SQL while it was on its way. */
-const isWaitedFor = sql`status in ('sending','uncertain','queued','cancelled')`
+const isWaitedFor = sql`status in ('sending','uncertain','queued','cancelled','expired')`
 
 /** One after the other in each lane, so that none of two that decide at the same moment misses the other's decision. */
 async function lockLane(c: C, trx: Db, lane: RawBuilder<unknown>): Promise<void> {
@@ -54,8 +60,10 @@ async function claim(c: C, id: string, owner: string, now: EpochMs): Promise<Wri
     await lockLane(c, trx, sql`(select lane from writebacks where project_id = ${c.project} and id = ${id})`)
     const { rows } = await sql<Row>`
       select id, lane, operation, conversation_id, visitor_id, payload, status, attempts, batch_id, expect, created_at,
-        expires_at, seen, evidence, epoch, owner from writebacks
-      where project_id = ${c.project} and id = ${id} and ${isOpen} ${lock}`.execute(trx)
+        expires_at, seen, evidence, epoch, owner, revoked_as from writebacks
+      where project_id = ${c.project} and id = ${id} and ${isOpen} and not (status = 'queued' and ${isCovered}) ${lock}`.execute(
+      trx,
+    )
     const row = rows[0]
     if (row === undefined) return null
     const evidence = { ...decodeEvidence(c.kind, row.evidence), ...senderOf(c.kind, row) }
@@ -78,14 +86,26 @@ function leave(
   const { sender: _, looks: __, claim: ___, ...rest } = { ...one.evidence, ...evidence }
   return durably(c.db, c.kind, async (trx) => {
     await lockLane(c, trx, bound(c.kind, 'text', one.lane))
+    await lockAgainstCancelling(c, trx, 'shared')
+    // After every wait: for a slot of the budget, for the lane, for the row.
+    if (await isTooLate(c, trx, one, now)) return false
     const { numAffectedRows } = await sql`
       update writebacks set status = 'sending', attempts = attempts + 1, sent_at = ${at(c, now)}, finished_at = null,
-        error = null, step = 'it leaves', evidence = ${encodeEvidence(c.kind, rest)},
+        error = null, revoked_as = null, step = 'it leaves', evidence = ${encodeEvidence(c.kind, rest)},
         lease_until = ${bound(c.kind, 'integer', now + leaseMs)}, due_at = ${bound(c.kind, 'integer', dueAt)}
       where project_id = ${c.project} and id = ${one.id} and status = 'queued' and epoch = ${one.epoch}
-        and owner = ${owner} and attempts = ${one.attempts} and ${hasItsTurn}`.execute(trx)
+        and owner = ${owner} and attempts = ${one.attempts} and ${hasItsTurn}
+        and not ${isCovered}`.execute(trx)
     return numAffectedRows === 1n
   })
+}
+
+/** By the row as it is now, and by the clock as it is now. */
+async function isTooLate(c: C, trx: Db, { id }: Writeback, now: EpochMs): Promise<boolean> {
+  const lock = c.kind === 'postgres' ? sql`for update` : sql``
+  const { rows } = await sql<{ expires: string | null }>`
+    select expires_at as expires from writebacks where project_id = ${c.project} and id = ${id} ${lock}`.execute(trx)
+  return hasExpired(rows[0]?.expires ?? null, Math.max(now, c.clock()))
 }
 
 /** Nothing happens to these by itself. */
@@ -95,18 +115,19 @@ const finished: readonly Status[] = ['succeeded', 'failed', 'conflict', 'uncerta
 function settle(c: C, one: Writeback, step: Step, mine: RawBuilder<unknown>): Promise<Status | null> {
   return durably(c.db, c.kind, async (trx) => {
     const lock = c.kind === 'postgres' ? sql`for update` : sql``
-    const { rows } = await sql<{ status: Status; evidence: string | null }>`
-      select status, evidence from writebacks where project_id = ${c.project} and id = ${one.id} and ${mine} ${lock}`.execute(
+    const { rows } = await sql<{ status: Status; revoked: Revocation | null; evidence: string | null }>`
+      select status, revoked_as as revoked, evidence from writebacks where project_id = ${c.project} and id = ${one.id} and ${mine} ${lock}`.execute(
       trx,
     )
     const row = rows[0]
-    const to = row === undefined ? null : next(row.status, step.happening)
-    if (row === undefined || to === null) return null
+    const state = row === undefined ? null : next(stateOf(row.status, row.revoked), step.happening)
+    if (row === undefined || state === null) return null
+    const { status: to, revokedAs } = toStored(state)
     const evidence = stillNeeded(to, { ...decodeEvidence(c.kind, row.evidence), ...step.evidence })
     const isFinished = finished.includes(to)
     const finishedAt = isFinished ? at(c, c.clock()) : sql`null`
     await sql`
-      update writebacks set status = ${to}, step = ${step.why}, error = ${isFinished && to !== 'succeeded' ? step.why : null},
+      update writebacks set status = ${to}, revoked_as = ${bound(c.kind, 'text', revokedAs)}, step = ${step.why}, error = ${isFinished && to !== 'succeeded' ? step.why : null},
         request_id = coalesce(${bound(c.kind, 'text', step.requestId ?? null)}, request_id), finished_at = ${finishedAt},
         message_id = coalesce(${bound(c.kind, 'text', step.messageId ?? null)}, message_id),
         evidence = ${encodeEvidence(c.kind, evidence)}, owner = null, lease_until = null,

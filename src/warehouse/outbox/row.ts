@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { DatabaseKind } from '../../../schema/portable.ts'
 import { stringifyJson } from '../../core/json.ts'
 import type { Evidence, Seen, Writeback } from '../../core/outbox/outbox.ts'
-import type { Status } from '../../core/outbox/state.ts'
+import type { Revocation, Status } from '../../core/outbox/state.ts'
 import { aboutWhat, type Operation } from '../../core/outbox/wish.ts'
 import type { Json } from '../../core/row.ts'
 import { bound } from '../database/dialect.ts'
@@ -28,6 +28,7 @@ export type Row = {
   evidence: string | null
   epoch: number
   owner: string | null
+  revoked_as: Revocation | null
 }
 
 /** Of one that was sent: what can still be expected of the process that sent it. */
@@ -54,6 +55,7 @@ export function toWriteback(kind: DatabaseKind, row: Row, evidence: Evidence): W
       ...(row.expires_at === null ? {} : { expires_at: row.expires_at }),
     },
     status: row.status,
+    revokedAs: row.status === 'sending' ? row.revoked_as : null,
     attempts: row.attempts,
     batchId: row.batch_id,
     createdAt: row.created_at,

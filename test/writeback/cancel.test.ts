@@ -1,0 +1,180 @@
+/** The kill switch: what it reaches, at any size, and what becomes of replies that are on their way. */
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { decide } from '../../src/writeback/decide.ts'
+import { databases } from '../support/databases.ts'
+import { ids, queueTo, reply, startStranger } from './stranger.ts'
+
+const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
+
+/** `rows` flags, each of a conversation of its own. Quickly: without the triggers, and with what they would have filled in. */
+async function manyIn(database: 'sqlite' | 'postgres', rows: number, { of = project, status = 'queued' } = {}) {
+  const place = await databases.find(({ name }) => name === database)!.make()
+  onTestFinished(() => place.drop())
+  const warehouse = await place.open()
+  const triggers =
+    database === 'sqlite' ? await warehouse.query(`select name, sql from sqlite_master where type = 'trigger'`) : []
+  for (const { name } of triggers) await warehouse.query(`drop trigger ${name}`)
+  if (database === 'postgres') await warehouse.query('alter table writebacks disable trigger user')
+  const numbers =
+    database === 'sqlite'
+      ? `with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${rows})`
+      : `with numbers(n) as (select generate_series(1, ${rows}))`
+  const target = `${database === 'sqlite' ? `printf('%08x', n)` : `lpad(to_hex(n), 8, '0')`} || '-5a2b-4c3d-8e9f-0a1b2c3d4e5f'`
+  await warehouse.query(`${numbers} insert into writebacks
+    (project_id, operation, conversation_id, payload, batch_id, seq, lane, ref, status)
+    select '${of}', 'handled', ${target}, '{"handled": true}', 'big', n, 'conversation/' || ${target}, 'r' || n, '${status}'
+    from numbers`)
+  for (const { sql } of triggers) await warehouse.query(String(sql))
+  if (database === 'postgres') {
+    await warehouse.query('alter table writebacks enable trigger user')
+    await warehouse.query(`select setval('writebacks_seq', ${rows})`)
+  }
+  return { place, warehouse, desk: warehouse.queueDesk(project), outbox: warehouse.outbox(project) }
+}
+
+const isCancelling = 'select 1 from writeback_cancellations where finished_at is null'
+
+for (const database of ['sqlite', 'postgres'] as const) {
+  describe(`at any size — ${database}`, () => {
+    test('120,000 rows are cancelled at once: nothing of them is left to send', async () => {
+      const { desk, outbox } = await manyIn(database, 120_000)
+      const report = await decide(desk, 'cancelled', {}, 'ann')
+      expect(report).toMatchObject({ moved: 120_000, stayed: [] })
+      expect(report.ids).toHaveLength(1000)
+      expect(await desk.summary({})).toEqual({ cancelled: 120_000 })
+      expect(await desk.list({ statuses: ['cancelled'] }, 1)).toMatchObject([{ status: 'cancelled' }])
+      expect(await outbox.ready(Date.now(), 1)).toEqual([])
+    })
+
+    test('drafts are approved and cancelled some thousands at a time, and each step is in the log', async () => {
+      const { warehouse, desk, outbox } = await manyIn(database, 11_000, { status: 'draft' })
+      const approved = await decide(desk, 'approved', { batch: 'big' }, 'ann')
+      expect(approved).toMatchObject({ moved: 11_000, stayed: [] })
+      expect(approved.ids).toHaveLength(1000)
+      expect(await decide(desk, 'cancelled', { batch: 'big' }, 'ann')).toMatchObject({ moved: 11_000, stayed: [] })
+      // Whoever works on the queue lets the rows follow, and finds nothing to do.
+      while ((await warehouse.query(isCancelling)).length > 0) expect(await outbox.ready(Date.now(), 1)).toEqual([])
+      expect(await warehouse.query('select status, count(*) as rows from writebacks group by status')).toEqual([
+        { status: 'cancelled', rows: 11_000 },
+      ])
+      const steps = `select detail, count(*) as rows, count(distinct seq) as places from writeback_events
+        group by detail order by detail`
+      expect(await warehouse.query(steps)).toEqual([
+        { detail: 'approved by ann', rows: 11_000, places: 11_000 },
+        { detail: 'cancelled by ann', rows: 11_000, places: 11_000 },
+      ])
+    })
+
+    test('a cancellation holds for rows that have not followed it, and for no others', async () => {
+      const { warehouse, desk, outbox } = await manyIn(database, 3)
+      const [first] = await outbox.ready(Date.now(), 1)
+      const one = await outbox.claim(first!.id, Date.now())
+      // As it is where there are too many rows to follow at once.
+      await warehouse.query(`insert into writeback_cancellations
+        (project_id, id, nameless, up_to, done_to, cancelled_at, cancelled_by)
+        values ('${project}', 'x', 0, 3, 0, '2026-01-01T00:00:00Z', 'ann')`)
+      expect(await outbox.leave(one!, {}, Date.now(), Date.now())).toBe(false)
+      await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
+        values ('${project}', 'handled', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', '{"handled": true}')`)
+      expect(await desk.summary({})).toEqual({ cancelled: 3, queued: 1 })
+      expect(await desk.list({ statuses: ['queued'] }, 9)).toHaveLength(1)
+      await decide(desk, 'retried', { statuses: ['cancelled'] }, 'bea')
+      expect(await desk.summary({})).toEqual({ queued: 4 })
+      expect(await outbox.ready(Date.now(), 9)).toHaveLength(4)
+    })
+
+    test('it takes drafts, one batch, and rows that name no project; what was queued since stays', async () => {
+      const { warehouse, desk } = await manyIn(database, 2, { of: '' })
+      expect(await desk.decide('cancelled', { nameless: true }, 'ann')).toMatchObject({ count: 2 })
+      await warehouse.query(`update writebacks set project_id = '${project}'`)
+      const more = (batch: string, status: string) =>
+        warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, batch_id, status)
+          values ('${project}', 'handled', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', '{"handled": true}', '${batch}', '${status}')`)
+      await more('other', 'queued')
+      await more('other', 'draft')
+      await more('big', 'queued')
+      expect(await decide(desk, 'cancelled', { batch: 'other' }, 'ann')).toMatchObject({ moved: 2 })
+      expect(await desk.summary({})).toEqual({ cancelled: 4, queued: 1 })
+    })
+  })
+}
+
+/** One reply that left, got no answer, and is looked for. */
+async function onItsWay(database: 'sqlite' | 'postgres', arrives: boolean) {
+  const service = await startStranger({
+    write: (_path, _body, does) => {
+      if (arrives) does()
+      return { cut: true }
+    },
+  })
+  const o = await queueTo(service, database)
+  const [id] = await o.queue(reply('Once.'))
+  const outbox = o.warehouse.outbox(ids.project)
+  const one = await outbox.claim(id!, Date.now())
+  await outbox.leave(one!, { before: { ids: ['1'] } }, Date.now(), Date.now())
+  if (arrives) service.say({ senderType: 'agent', content: 'Once.', name: 'Ann' })
+  await outbox.sent(one!, { happening: 'unanswered', why: 'silence', evidence: { sender: 'ended' } })
+  return { ...o, id: id!, service, outbox }
+}
+
+type OnItsWay = Awaited<ReturnType<typeof onItsWay>>
+
+const ways: readonly (readonly [string, 'cancelled' | 'expired', (o: OnItsWay) => Promise<unknown>])[] = [
+  ['cancelled by its id', 'cancelled', (o) => decide(o.desk, 'cancelled', { ids: [o.id] }, 'ann')],
+  ['cancelled with all others', 'cancelled', (o) => decide(o.desk, 'cancelled', {}, 'ann')],
+  ['cancelled by plain SQL', 'cancelled', (o) => o.warehouse.query(`update writebacks set status = 'cancelled'`)],
+  ['expired by plain SQL', 'expired', (o) => o.warehouse.query(`update writebacks set status = 'expired'`)],
+  ['late', 'expired', (o) => o.warehouse.query(`update writebacks set expires_at = '2026-01-01T00:00:00Z'`)],
+]
+
+for (const database of ['sqlite', 'postgres'] as const) {
+  for (const [how, becomes, stop] of ways) {
+    test(`a reply that is ${how} while it is looked for never goes again (${database})`, async () => {
+      const o = await onItsWay(database, false)
+      await stop(o)
+      expect(await o.statuses()).toEqual(['sending'])
+      await o.push()
+      expect(await o.statuses()).toEqual([becomes])
+      expect(o.service.writes()).toBe(0)
+    })
+  }
+
+  test(`one that was cancelled on its way, and is found, has succeeded (${database})`, async () => {
+    const o = await onItsWay(database, true)
+    const { moved, stayed } = await decide(o.desk, 'cancelled', {}, 'ann')
+    expect({ moved, stayed }).toMatchObject({ moved: 0, stayed: [{ status: 'sending', count: 1 }] })
+    await o.push()
+    expect(await o.statuses()).toEqual(['succeeded'])
+    const told = (await o.desk.events(o.id)).map(({ to, detail }) => `${to} ${detail}`)
+    expect(told).toContain('sending cancelled by ann')
+  })
+
+  test(`what a sender says after the cancellation is believed, and queues nothing (${database})`, async () => {
+    const service = await startStranger()
+    for (const [happening, becomes] of [
+      ['accepted', 'succeeded'],
+      ['undone', 'cancelled'],
+      ['unanswered', 'sending'],
+    ] as const) {
+      const o = await queueTo(service, database)
+      const [id] = await o.queue(reply('Once.'))
+      const outbox = o.warehouse.outbox(ids.project)
+      const one = await outbox.claim(id!, Date.now())
+      await outbox.leave(one!, {}, Date.now(), Date.now())
+      await decide(o.desk, 'cancelled', {}, 'ann')
+      expect(await outbox.sent(one!, { happening, why: 'as it came' })).toBe(becomes)
+    }
+  })
+
+  test(`nothing leaves that has expired since it was looked at (${database})`, async () => {
+    const service = await startStranger()
+    const o = await queueTo(service, database)
+    const [id] = await o.queue(reply('Too late.'))
+    const outbox = o.warehouse.outbox(ids.project)
+    const one = await outbox.claim(id!, Date.now())
+    const now = Date.now() + 60_000
+    await o.warehouse.query(`update writebacks set expires_at = '${new Date(now).toISOString().slice(0, 19)}Z'`)
+    expect(await outbox.leave(one!, {}, now, now)).toBe(false)
+    expect(await outbox.leave(one!, {}, now - 2000, now)).toBe(true)
+  })
+}
