@@ -7,10 +7,10 @@ import { push } from '../writeback/push.ts'
 import type { Budgets } from './budgets.ts'
 import { counted } from './counted.ts'
 import { deniedNotices, heldNotices, namelessNotices } from './notices.ts'
-import { withBudgets } from './opened.ts'
+import { withBudgets, withWarehouse } from './opened.ts'
 import { unsettled, withPatientQueue } from './queue.ts'
 import { type Service, stoppedError, tellBudget, withService } from './service.ts'
-import { lanesAtOnce, refuseReadOnly, writebackDeps } from './writebacks.ts'
+import { lanesAtOnce, readOnlySetting, refuseReadOnly, writebackDeps } from './writebacks.ts'
 
 export type PushOptions = {
   readonly signal: AbortSignal
@@ -26,6 +26,7 @@ export type PushOptions = {
 /** Throws UserError: denied, nobody answers, read-only. */
 export async function pushProject(config: Config, project: ProjectConfig, options: PushOptions): Promise<PushReport> {
   const { signal, log, despiteFailures } = options
+  if (project.readOnly) await recall(config, project)
   refuseReadOnly(project)
   const startedAt = Date.now()
   return withPatientQueue(config, project, options, (desk, warehouse, patience) => {
@@ -63,4 +64,9 @@ export async function pushProject(config: Config, project: ProjectConfig, option
       )
     return withBudgets(config, warehouse, log, send, patience)
   })
+}
+
+/** Nothing that has left goes again. */
+function recall(config: Config, { projectId }: ProjectConfig): Promise<void> {
+  return withWarehouse(config, (warehouse) => warehouse.queueDesk(projectId).recall(readOnlySetting))
 }

@@ -45,12 +45,15 @@ function insistent(outbox: Outbox, patience: Patience | undefined): Outbox {
   return { ...outbox, sent: (one, step) => pRetry(() => outbox.sent(one, step), often) }
 }
 
-/** Before anything is claimed: what is not to be sent stays as it is. */
+/** Who has decided what a recall notes. */
+export const readOnlySetting = 'DESKMIRROR_READ_ONLY'
+
+/** Before anything is claimed: what is queued stays so. */
 export function refuseReadOnly({ name, readOnly }: ProjectConfig): void {
   if (!readOnly) return
   throw new UserError({
     what: `nothing of the project ${name} is sent`,
-    why: 'writing to the service is switched off (DESKMIRROR_READ_ONLY)',
+    why: `writing to the service is switched off (${readOnlySetting})`,
     next: 'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or leave it out, where writing is meant',
     exitCode: 2,
   })

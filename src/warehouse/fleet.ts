@@ -51,10 +51,11 @@ export function fleetOf(db: Db) {
     standings: (now: EpochMs) => standings(db, now),
     ends: () => ends(db),
     workers: (now: EpochMs) => liveWorkers(db, now),
-    /** Ids of the projects with write-backs that are not settled. */
+    /** Ids of the projects with write-backs that are not settled, or have yet to follow a cancellation. */
     withWritebacks: async () => {
       const { rows } = await sql<{ project: string }>`
-        select distinct project_id as project from writebacks where status in ('queued','sending')`.execute(db)
+        select distinct project_id as project from writebacks where status in ('queued','sending')
+        union select project_id from writeback_cancellations where finished_at is null`.execute(db)
       return new Set(rows.map((row) => row.project))
     },
     /** Write-backs that came by plain SQL and say of no project, so that nobody sends them. */

@@ -17,6 +17,7 @@ import { readCursor } from './mirror/knowledge.ts'
 import { lockHolder } from './mirror/lock.ts'
 import { recentRequests } from './mirror/runs.ts'
 import { tableOf } from './mirror/stream-tables.ts'
+import { statusNow } from './outbox/cancellations.ts'
 import { countRequests } from './requests.ts'
 
 /** Where a stream's rows say what moment they speak of; null = nowhere but in undocumented fields. */
@@ -169,13 +170,9 @@ async function readGaps(db: Db, project: string): Promise<GapReport[]> {
 }
 
 async function countWritebacks(db: Db, project: string): Promise<Record<string, number>> {
-  const rows = await db
-    .selectFrom('writebacks')
-    .select((eb) => ['status', eb.fn.countAll<number>().as('count')])
-    .where('project_id', '=', project)
-    .groupBy('status')
-    .orderBy('status')
-    .execute()
+  const { rows } = await sql<{ status: string; count: number }>`
+    select ${await statusNow({ db, project })} as status, count(*) as count from writebacks
+    where project_id = ${project} group by 1 order by 1`.execute(db)
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 

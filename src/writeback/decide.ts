@@ -82,7 +82,7 @@ async function stayingOf(
 /** Why it cannot move from where it is, and what can be done instead. */
 function whyStays(status: Status, decision: Decision): string {
   if (status === 'sending' && decision === 'cancelled')
-    return 'it may have left already; if it did not arrive it becomes cancelled, and it is not sent again'
+    return 'what has not arrived becomes cancelled, and nothing of it is sent again'
   if (status === 'sending') return 'it may have left already; what became of it is found out by itself'
   if (status === 'uncertain') return 'say first what became of it, by `writeback resolve`'
   if (decision === 'arrived' || decision === 'lost') return 'its fate is no question'

@@ -148,11 +148,11 @@ describe('what is decided', () => {
     expect([exit, out]).toEqual([3, '1 cancelled\nid-2 stays succeeded: it has arrived\n'])
   })
 
-  test('the kill switch says what is on its way and cannot be stopped: 3', async () => {
+  test('the kill switch says what is on its way: 3', async () => {
     const staying = (status: 'sending' | 'succeeded') => [{ id: null, status, count: 2, why: 'so it is' }]
     expect(await decided(['cancel', '--all'], { stayed: staying('sending') })).toMatchObject({
       exit: 3,
-      out: '1 cancelled\n2 stay sending: so it is\n',
+      out: '1 cancelled\n2 are on their way: so it is\n',
     })
     expect((await decided(['cancel', '--all'], { stayed: staying('succeeded') })).exit).toBe(0)
   })

@@ -30,7 +30,7 @@ test('no trigger of a write-back reads through a whole table (sqlite)', async ()
   for (const { name, statement } of statements) {
     const plan = await warehouse.query(`explain query plan ${statement}`)
     expect(
-      plan.filter(({ detail }) => /^SCAN (?!CONSTANT)/.test(String(detail))),
+      plan.filter(({ detail }) => /^SCAN (?!CONSTANT|\(subquery)/.test(String(detail))),
       String(name),
     ).toEqual([])
   }

@@ -172,23 +172,18 @@ const became: Readonly<Record<Decision, string>> = {
 }
 
 export function showMoved({ moved, ids, stayed }: MoveReport, decision: Decision, typed: Typed): string[] {
-  const stay = ({ id, status, count: rows, why }: MoveReport['stayed'][number]) =>
-    status === 'sending' && decision === 'cancelled'
-      ? onItsWay(id, rows)
-      : `${id ?? count(rows)} ${id === null && rows !== 1 ? 'stay' : 'stays'} ${status}: ${why}`
+  const stay = ({ id, status, count: rows, why }: MoveReport['stayed'][number]) => {
+    const who = id ?? count(rows)
+    const isOne = id !== null || rows === 1
+    if (status === 'sending' && decision === 'cancelled')
+      return `${who} ${isOne ? 'is on its way' : 'are on their way'}: ${why}`
+    return `${who} ${isOne ? 'stays' : 'stay'} ${status}: ${why}`
+  }
   return [
     `${count(moved)} ${became[decision]}`,
     ...stayed.map(stay),
     ...(moved === 0 ? [] : nextLines(decision, ids, typed)),
   ]
-}
-
-function onItsWay(id: string | null, rows: number): string {
-  const who = id ?? count(rows)
-  const arrive = 'not sent again, and cancelled unless the service has'
-  return id !== null || rows === 1
-    ? `${who} is on its way: ${arrive} it already`
-    : `${who} are on their way: ${arrive} them already`
 }
 
 function nextLines(decision: Decision, ids: readonly string[], typed: Typed): string[] {

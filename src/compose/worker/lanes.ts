@@ -11,7 +11,7 @@ import { outOfReach } from '../../writeback/scopes.ts'
 import { counted } from '../counted.ts'
 import { namelessNotices } from '../notices.ts'
 import { withService } from '../service.ts'
-import { lanesAtOnce, writebackDeps } from '../writebacks.ts'
+import { lanesAtOnce, readOnlySetting, writebackDeps } from '../writebacks.ts'
 import { createBrakes } from './brakes.ts'
 import { type Means, serviceOptions } from './means.ts'
 import { type Paused, rest, restOf } from './rest.ts'
@@ -47,6 +47,13 @@ export function openLanes(means: Means): Lanes {
   const working = new Map<string, number>()
   const tellNameless = namelessTeller(means)
 
+  const recalled = new Set<string>()
+  const recallOnce = async (projects: readonly ProjectConfig[]) => {
+    for (const { projectId } of projects.filter((one) => !recalled.has(one.projectId))) {
+      await warehouse.queueDesk(projectId).recall(readOnlySetting)
+      recalled.add(projectId)
+    }
+  }
   const readyOf = async (project: ProjectConfig) => {
     if ((await restOf(means, project)).paused !== null) return []
     const { held, lacking } = await brakes.of(project)
@@ -67,6 +74,7 @@ export function openLanes(means: Means): Lanes {
   return {
     ready: async (projects) => {
       const own = projects.filter(({ readOnly }) => !readOnly)
+      await recallOnce(projects.filter(({ readOnly }) => readOnly))
       const [only] = own
       if (only !== undefined && projects.length === 1) await warehouse.queueDesk(only.projectId).adopt()
       const waiting = await warehouse.fleet.withWritebacks()

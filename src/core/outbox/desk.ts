@@ -92,6 +92,8 @@ export type QueueDesk = {
    * now: what was seen before does not count any more, nor an expiry that has passed.
    */
   readonly decide: (decision: Decision, filter: Filter, by: string) => Promise<Decided>
+  /** Writing was switched off: what is on its way is looked for, and never sent again. What waits stays queued. */
+  readonly recall: (by: string) => Promise<void>
   /** Lanes whose first write-back is uncertain, and how many wait behind it. */
   readonly heldLanes: () => Promise<readonly HeldLane[]>
   /**

@@ -59,6 +59,12 @@ async function cancelAll(c: C, filter: Filter, by: string): Promise<Decided> {
   return decided
 }
 
+/** What is on its way is not sent again; what waits stays as it is. */
+export async function recall(c: C, by: string): Promise<void> {
+  const among = sql`project_id = ${c.project} and status = 'sending' and revoked_as is null`
+  await durably(c.db, c.kind, (trx) => decideOn(c, trx, { decision: 'cancelled', filter: {}, by, among }))
+}
+
 type On = {
   readonly decision: Decision
   readonly filter: Filter

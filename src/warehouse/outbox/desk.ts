@@ -11,7 +11,7 @@ import { newId } from '../database/identity.ts'
 import type { Db } from '../database/session.ts'
 import type { Context } from '../mirror/context.ts'
 import { statusNow } from './cancellations.ts'
-import { decide } from './decisions.ts'
+import { decide, recall } from './decisions.ts'
 import { fits } from './filter.ts'
 import { seenNow } from './seen.ts'
 
@@ -28,6 +28,7 @@ export function queueDeskOf(c: C): QueueDesk {
     events: (id) => events(c, id),
     summary: (filter) => summary(c, filter),
     decide: (decision, filter, by) => decide(c, decision, filter, by),
+    recall: (by) => recall(c, by),
     heldLanes: () => heldLanes(c),
     adopt: () => adopt(c),
   }

@@ -12,7 +12,7 @@ import { durably, untangled } from '../database/durable.ts'
 import type { Db } from '../database/session.ts'
 import type { Context } from '../mirror/context.ts'
 import { learn, readBehaviours } from '../mirror/knowledge.ts'
-import { follow, isCovered, lockAgainstCancelling } from './cancellations.ts'
+import { follow, isCancelling, isCovered, lockAgainstCancelling } from './cancellations.ts'
 import { lanePastOf } from './lane-past.ts'
 import { ownName } from './owner.ts'
 import { decodeEvidence, encodeEvidence, type Row, senderOf, toWriteback } from './row.ts'
@@ -31,7 +31,7 @@ export function outboxOf(c: C): Outbox {
   return {
     ready: async (now, limit, of) =>
       (await follow(c, performance.now() + followForMs)) ? ready(c, now, limit, of) : [],
-    isPending: (of) => isPending(c, of),
+    isPending: async (of) => (await isCancelling(c)) || (await isPending(c, of)),
     claim: (id, now) => claim(c, id, owner, now),
     leave: (one, evidence, now, dueAt) => leave(c, one, owner, evidence, now, dueAt),
     sent: (one, step) => settle(c, one, step, sql`attempts = ${one.attempts + 1} and ${isWaitedFor}`),

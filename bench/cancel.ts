@@ -1,0 +1,64 @@
+/**
+ * The kill switch: a million queued write-backs on SQLite and on Postgres, `writeback cancel --all` as users run it, and how
+ * long it takes until the last row has followed.
+ */
+import { randomUUID } from 'node:crypto'
+import { openWarehouse, type Warehouse } from '../src/warehouse/open.ts'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import { run } from './command.ts'
+import { print } from './figures.ts'
+import { inFolder } from './folder.ts'
+import { ownSchema } from './own-schema.ts'
+
+const rows = Number(process.argv[2] ?? 1_000_000)
+const project = randomUUID()
+const service = {
+  environment: {
+    DESKMIRROR_BASE_URL: 'http://127.0.0.1:9',
+    DESKMIRROR_PROJECT_ID: project,
+    DESKMIRROR_API_KEY: 'svc_live_bench',
+  },
+  stop: async () => {},
+}
+
+await inFolder(async (folder) => {
+  const postgres = await startPostgres()
+  try {
+    for (const [name, url] of [
+      ['SQLite', `sqlite:${folder}/queue.db`],
+      ['Postgres', await ownSchema(postgres.url, 'queue')],
+    ] as const) {
+      const warehouse = await openWarehouse(url)
+      await fill(warehouse)
+      const { tookMs, peakMb } = await run(['writeback', 'cancel', '--all'], service, url)
+      print(`${name}: cancel --all of ${rows.toLocaleString('en-US')}`, tookMs / 1000, 's', 'goal: under 10 s')
+      print('  peak of the process', peakMb, 'MB')
+      const began = performance.now()
+      const outbox = warehouse.outbox(project)
+      while (await outbox.isPending()) await outbox.ready(Date.now(), 1)
+      print(
+        '  until the last row has followed',
+        (performance.now() - began) / 1000,
+        's',
+        'by whoever works on the queue',
+      )
+      await warehouse.close()
+    }
+  } finally {
+    await postgres.stop()
+  }
+})
+
+/** By plain SQL, some at a time. */
+async function fill(warehouse: Warehouse): Promise<void> {
+  for (let left = rows; left > 0; left -= 1000) {
+    const values = Array.from({ length: Math.min(left, 1000) }, () => {
+      const payload =
+        '{"content": "It left our house this morning, and should be with you by Friday.", "sender_name": "Ann"}'
+      return `('${project}', 'message', '${randomUUID()}', '${payload}')`
+    })
+    await warehouse.query(
+      `insert into writebacks (project_id, operation, conversation_id, payload) values ${values.join(', ')}`,
+    )
+  }
+}
