@@ -124,7 +124,11 @@ const ways: readonly (readonly [string, 'cancelled' | 'expired', (o: OnItsWay) =
   ['cancelled with all others', 'cancelled', (o) => decide(o.desk, 'cancelled', {}, 'ann')],
   ['cancelled by plain SQL', 'cancelled', (o) => o.warehouse.query(`update writebacks set status = 'cancelled'`)],
   ['expired by plain SQL', 'expired', (o) => o.warehouse.query(`update writebacks set status = 'expired'`)],
-  ['put under read-only', 'cancelled', (o) => expect(o.push({ readOnly: true })).rejects.toMatchObject({ exitCode: 2 })],
+  [
+    'put under read-only',
+    'cancelled',
+    (o) => expect(o.push({ readOnly: true })).rejects.toMatchObject({ exitCode: 2 }),
+  ],
   ['late', 'expired', (o) => o.warehouse.query(`update writebacks set expires_at = '2026-01-01T00:00:00Z'`)],
 ]
 
