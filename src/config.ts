@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { systemWords } from './core/system-words.ts'
 import { ConfigurationError } from './settings/mistakes.ts'
 import { readConfig } from './settings/read.ts'
 import { type ReadSecret, secretsFrom } from './settings/secret-fields.ts'
@@ -72,7 +73,7 @@ function textOf(path: string): string | null | Error {
     if (!(error instanceof Error)) throw error
     return 'code' in error && error.code === 'ENOENT'
       ? null
-      : new Error('code' in error ? String(error.code) : error.name)
+      : new Error(systemWords(error)?.why ?? ('code' in error ? String(error.code) : error.name))
   }
 }
 

@@ -2,6 +2,7 @@
 import { userInfo } from 'node:os'
 import type { Config, LogLevel } from '../config.ts'
 import { loadConfig, wantsStackTraces } from '../config.ts'
+import { systemWords } from '../core/system-words.ts'
 import { createLog, type Logger } from '../log.ts'
 import { secretsIn } from '../settings/secrets.ts'
 import type { Needs } from '../settings/sources.ts'
@@ -41,7 +42,8 @@ export type Shell = {
 }
 
 export function openShell(): Shell {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', endQuietly)
+  process.stdout.on('error', endUnheard)
+  process.stderr.on('error', endQuietly)
   return {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
@@ -88,6 +90,13 @@ function logTo(config: Config, display: Display): Logger {
 
 /** A terminal's display shows already what `info` would say, and whoever wants quiet hears of errors only. */
 const levels = { terminal: 'warn', plain: 'info', quiet: 'error' } as const satisfies Record<Display['kind'], LogLevel>
+
+/** Whoever asked for an answer must not take half of one for all of it. */
+function endUnheard(error: NodeJS.ErrnoException): void {
+  const why = systemWords(error)?.why ?? error.code
+  if (error.code !== 'EPIPE') process.stderr.write(`deskmirror: cannot write the answer to standard output: ${why}\n`)
+  endQuietly(error)
+}
 
 /** `deskmirror status | head`: who reads has seen enough. Any other failure to write is a reason to stop, too. */
 function endQuietly(error: NodeJS.ErrnoException): void {

@@ -1,5 +1,6 @@
 /** From whatever was thrown to what a person is told, and to the exit code. */
 import { budgetAway, CallFailed, describe, isBudgetAway } from '../core/failure.ts'
+import { systemWords } from '../core/system-words.ts'
 import { UserError } from '../core/user-error.ts'
 import { withoutSecrets } from '../log.ts'
 import type { ExitCode } from './exit.ts'
@@ -34,7 +35,8 @@ function explain(error: unknown): Trouble {
     const { what, why, next, exitCode } = error
     return { what, why, next, exitCode }
   }
-  return error instanceof CallFailed ? ofCall(error) : ofBug(error)
+  if (isOutOfFiles(error)) return outOfFiles
+  return error instanceof CallFailed ? ofCall(error) : (ofSystem(error) ?? ofBug(error))
 }
 
 /** `deskmirror: what: why`, several reasons one a line, then what to do. */
@@ -67,8 +69,19 @@ const outOfFiles: Trouble = {
   exitCode: 2,
 }
 
+/** What the system refuses is no mistake of ours, wherever it comes up. */
+function ofSystem(error: unknown): Trouble | undefined {
+  const words = systemWords(error)
+  if (words === undefined || !(error instanceof Error) || !('syscall' in error)) return undefined
+  if (error.syscall === 'uv_cwd') {
+    const next = 'change into a folder that is there'
+    return { what: 'cannot work in this folder', why: 'it was removed', next, exitCode: 2 }
+  }
+  const where = 'path' in error ? `${error.path}` : `what is needed (${error.syscall})`
+  return { what: `cannot use ${where}`, ...words }
+}
+
 function ofBug(error: unknown): Trouble {
-  if (isOutOfFiles(error)) return outOfFiles
   const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   const next = 'please report this, with what DESKMIRROR_LOG_LEVEL=debug prints'
   const trouble: Trouble = { what: 'this is a mistake in deskmirror', why: printable(why), next, exitCode: 1 }

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemWords } from '../core/system-words.ts'
 import { UserError } from '../core/user-error.ts'
 
 export type Spooled = {
@@ -111,6 +112,6 @@ async function closedOnError<T>(file: FileHandle, work: () => Promise<T>): Promi
 }
 
 function cannot(what: string, cause: unknown, next: string): never {
-  const why = cause instanceof Error ? cause.message : String(cause)
+  const why = systemWords(cause)?.why ?? (cause instanceof Error ? cause.message : String(cause))
   throw new UserError({ what: `cannot ${what}`, why, next, exitCode: 2 }, { cause })
 }

@@ -1,0 +1,51 @@
+/** What the system refuses is a sentence with what to do, and no mistake of deskmirror. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { troubleLines, troubleOf } from '../../src/cli/trouble.ts'
+import { deskmirror, emptyFolder, environment, launcher } from './run.ts'
+
+const env = {
+  DESKMIRROR_BASE_URL: 'http://127.0.0.1:1',
+  DESKMIRROR_PROJECT_ID: '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f',
+  DESKMIRROR_API_KEY: 'svc_live_0123456789',
+}
+
+test('a working folder that somebody removed', async () => {
+  const cwd = join(emptyFolder(), 'gone')
+  mkdirSync(cwd)
+  const removed = `rmdir ../gone && exec "$0" "$1" status`
+  const run = () =>
+    execFileSync('sh', ['-c', removed, process.execPath, launcher], { cwd, env: environment(env), stdio: 'pipe' })
+  expect(run).toThrow(
+    /deskmirror: cannot work in this folder: it was removed\n {2}→ change into a folder that is there/,
+  )
+})
+
+test('standard output that has no room for the answer: 1, and it is said', () => {
+  const full = openSync('/dev/full', 'w')
+  const args = [launcher, 'sandbox', '--help']
+  const run = () => execFileSync(process.execPath, args, { env: environment(), stdio: ['ignore', full, 'pipe'] })
+  expect(run).toThrow(/deskmirror: cannot write the answer to standard output: the disk is full/)
+})
+
+test('an import that is not there', async () => {
+  const { exit, err } = await deskmirror(['writeback', 'import', 'replies.csv'], { cwd: emptyFolder(), env })
+  expect([exit, err]).toEqual([
+    2,
+    'deskmirror: cannot read replies.csv: there is no such file or folder\n  → check the path and its permissions\n',
+  ])
+})
+
+test.each([
+  ['ENOSPC', 1, 'the disk is full'],
+  ['EROFS', 2, 'the disk can only be read'],
+  ['EACCES', 2, 'this user may not'],
+  ['EIO', 1, 'the disk fails'],
+])('%s, wherever it comes up', (code, exitCode, why) => {
+  const error = Object.assign(new Error(`${code}: …, write`), { code, syscall: 'write', path: '/mnt/data/x' })
+  const trouble = troubleOf(error)
+  expect(trouble).toMatchObject({ exitCode, why, what: 'cannot use /mnt/data/x' })
+  expect(troubleLines(trouble, true).join('\n')).not.toMatch(/mistake|Error/)
+})
