@@ -1,6 +1,7 @@
 /** The rollups in a worker, where each list, and they, are jobs of their own. */
 import { expect, onTestFinished, test } from 'vitest'
 import { defaultSchedules } from '../../src/core/schedule.ts'
+import { secret } from '../../src/core/secret.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { projectOf } from '../mirror/mirroring.ts'
@@ -9,7 +10,7 @@ import type { Words } from './words.ts'
 import { configFor, startHere } from './worker.ts'
 
 const day = 86_400_000
-const world = { conversations: 30, visitors: 10, calls: 10, messagesPerConversation: [1, 2], days: 5 } as const
+const world = { conversations: 30, visitors: 10, calls: 2, messagesPerConversation: [1, 2], days: 5 } as const
 const size = { ...world, activityPerVisitor: [0, 0] } as const
 const often = { ...defaultSchedules, incremental: { kind: 'every', ms: 1000 } } as const
 
@@ -26,15 +27,18 @@ async function complete(worker: Words, warehouse: Warehouse, sandbox: Sandbox, f
   while ((await stored()).join() !== [...wanted].join()) await worker.next()
 }
 
+const earliestCall = (sandbox: Sandbox) =>
+  Math.min(...[...sandbox.truth('calls')].map(({ row }) => Date.parse((row as { startedAt: string }).startedAt)))
+
 const earliest = (sandbox: Sandbox) =>
   Math.min(
     ...[...sandbox.truth('conversations')].map(({ row }) => Date.parse((row as { createdAt: string }).createdAt)),
-    ...[...sandbox.truth('calls')].map(({ row }) => Date.parse((row as { startedAt: string }).startedAt)),
+    earliestCall(sandbox),
   )
 
 const redis = offices.find(({ kind }) => kind === 'redis')!
 
-test('rollups begin when the lists have been read, and follow an earlier start and another time zone', async () => {
+test('rollups begin when the lists have been read, and follow a granted scope, an earlier start and another time zone', async () => {
   const office = await redis.make()
   const sandbox = await startSandbox({
     seed: 5,
@@ -47,8 +51,15 @@ test('rollups begin when the lists have been read, and follow an earlier start a
     await office.drop()
   })
   const warehouse = await office.open()
-  const project = projectOf(sandbox, { schedules: often })
+  const key = 'svc_live_granted'
+  sandbox.addKey({ key, scopes: ['calls:read', 'visitors:read', 'analytics:read', 'availability:read'] })
+  const project = projectOf(sandbox, { schedules: often, apiKey: secret(key) })
   const worker = await startHere(configFor(office, [project]), { portionMs: 400 })
+  await complete(worker, warehouse, sandbox, earliestCall(sandbox))
+  expect(earliest(sandbox)).toBeLessThan(earliestCall(sandbox) - day)
+
+  // The list that the key could not read before has older rows.
+  sandbox.addKey({ key })
   await complete(worker, warehouse, sandbox, earliest(sandbox))
   const asked = sandbox.log().filter(({ path }) => path.endsWith('/analytics')).length
   expect(asked).toBeLessThan(4 * size.days)
