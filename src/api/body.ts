@@ -54,7 +54,7 @@ function isUnpacker(name: string | undefined): name is keyof typeof unpackers {
 }
 
 async function unpackInParts(chunks: readonly Buffer[], name: keyof typeof unpackers, limits: Limits): Promise<Body> {
-  const unpacked = unpackers[name]()
+  const unpacked = unpackers[name]({ chunkSize: 1 << 18 })
   unpacked.end(Buffer.concat(chunks))
   try {
     return await scanAll(unpacked as AsyncIterable<Buffer>, limits)

@@ -22,6 +22,9 @@ export type Circumstances = {
 
 export type Outcome = { readonly ok: true; readonly answer: Answer } | { readonly ok: false; readonly failure: Failure }
 
+/** Characters of a service's words that are looked at; nobody reads more. */
+const longestWords = 2000
+
 const longestWait: Ms = 3_600_000
 const shortestWait: Ms = 1000
 
@@ -164,15 +167,21 @@ function message(error: ErrorBody | null, status: number, head: Head): string {
 /** Where a redirect leads, without query and credentials. */
 function target(location: string | null): string {
   if (location === null) return 'an address that it does not name'
-  if (!URL.canParse(location)) return location.replace(/[?#].*$/s, '')
+  if (!URL.canParse(location)) return location.split(/[?#]/, 1).join('')
   const { origin, pathname } = new URL(location)
   return origin === 'null' ? 'an address of another kind' : origin + pathname
 }
 
 /** The scope that a message names. Its wording is not documented; a scope looks like `visitors:read`. */
 function scopeIn(text: string): string | null {
-  const usual = /[a-z][\w-]*:(?:read|write)\b/i.exec(text)?.[0]
-  return usual ?? /[a-z][\w-]*:[a-z][\w-]*/i.exec(text)?.[0] ?? null
+  const words = text.slice(0, longestWords).split(/[^\w:-]/)
+  const pairs = words.flatMap((word) => {
+    const parts = word.split(':')
+    return parts.slice(1).map((part, i) => [parts[i] ?? '', part] as const)
+  })
+  const scopes = pairs.filter((pair) => pair.every((part) => /^[a-z]/i.test(part)))
+  const found = scopes.find(([, may]) => /^(?:read|write)$/i.test(may)) ?? scopes[0]
+  return found === undefined ? null : found.join(':')
 }
 
 /** Milliseconds that Retry-After asks for, between a second and an hour; null where it is absent or unreadable. */
@@ -215,6 +224,7 @@ function name(call: Call): string {
  */
 function clean(text: string, { redact }: Circumstances): string {
   const line = redact(text)
+    .slice(0, longestWords)
     .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
     .trim()
   return line.length > 300 ? `${line.slice(0, 299)}…` : line

@@ -1,4 +1,5 @@
 /** The client: a call → a slot of the budget → one HTTP exchange → an answer, or CallFailed and nothing else. */
+
 import { baseUrl as checkBaseUrl } from '../core/base-url.ts'
 import { grantLastsMs, usualDeadlineMs } from '../core/budget/budget.ts'
 import type { Answer, Call, Get, Query } from '../core/call.ts'
@@ -6,6 +7,7 @@ import { CallFailed, describe, type Failure } from '../core/failure.ts'
 import { stringifyJson } from '../core/json.ts'
 import type { Lane } from '../core/lane.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
+import { trimEnd } from '../core/trim.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Budget, Grant } from './budget.ts'
 import { classify, type Outcome } from './classify.ts'
@@ -76,7 +78,7 @@ export function createClient(options: ClientOptions): Client {
     signal,
     log,
     timeoutMs = usualDeadlineMs - grantLastsMs,
-    maxBodyBytes = 64 * 1024 * 1024,
+    maxBodyBytes = 48 * 1024 * 1024,
   } = options
   const { windowMs = 60_000, retries = usualRetries, random = Math.random, now = Date.now } = options
   const address = checkBaseUrl(baseUrl.href)
@@ -202,7 +204,7 @@ function toHeaders(key: string, version: string): Readonly<Record<string, string
 }
 
 function toRequest(baseUrl: URL, headers: Readonly<Record<string, string>>, call: Call): HttpRequest {
-  const path = baseUrl.pathname.replace(/\/+$/, '') + call.path + toSearch(call.query ?? {})
+  const path = trimEnd(baseUrl.pathname, '/') + call.path + toSearch(call.query ?? {})
   if (call.body === undefined) return { method: call.method, path, headers, body: null }
   const typed = { ...headers, 'content-type': 'application/json' }
   return { method: call.method, path, headers: typed, body: stringifyJson(call.body) }

@@ -105,7 +105,7 @@ function fieldsOfIssue(issue: Json): string[] {
 
 /** `content`, `body.content`, `/content`, `"content" is required`, `content: required` → `content`. */
 function toField(text: Json | undefined): string {
-  if (typeof text !== 'string') return ''
+  if (typeof text !== 'string' || text.length > 1000) return ''
   const quoted = /["'`]([\w$.[\]-]+)["'`]/.exec(text)?.[1]
   const word = /^[\w$.[\]/-]+/.exec(text.trim())?.[0]
   return toPath((quoted ?? word ?? '').split(/[./]/).filter((part) => part !== ''))

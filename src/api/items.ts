@@ -39,7 +39,7 @@ export function builtItems(items: Json | undefined): Items | null {
 
 function parsed({ bytes }: Portion): readonly Json[] | null {
   const text = toText(bytes)
-  const items = text === null ? undefined : readJson(`[${text}]`)
+  const items = text === null ? undefined : readJson(text)
   return Array.isArray(items) ? items : null
 }
 

@@ -23,13 +23,13 @@ const mega = 1 << 20
  * limits make any single answer fit into 300 MB of memory with all that is made of it.
  */
 export const usualLimits: Limits = {
-  bytes: 64 * mega,
+  bytes: 48 * mega,
   droppedBytes: 512 * mega,
-  rows: 250_000,
-  part: { bytes: 8 * mega, levels: 1000, values: 100_000 },
+  rows: 150_000,
+  part: { bytes: 4 * mega, levels: 1000, values: 100_000 },
 }
 
-/** Rows that are parsed together: a JSON array without its brackets, with `null` in place of each row that was dropped. */
+/** Rows that are parsed together: a JSON array, with `null` in place of each row that was dropped. */
 export type Portion = { readonly bytes: Buffer; readonly dropped: ReadonlyMap<number, Dropped> }
 
 /** A row that is too large to be built: its first bytes, and why. */
@@ -93,6 +93,8 @@ type State = {
 
 /** The row being read: where it begins in the chunk, or, where it began in an earlier one, from which segment on it was kept. */
 type Row = { at: number; segment: number; size: number }
+
+const [listOpen, listClose] = [Buffer.from('['), Buffer.from(']')]
 
 const emptyPortion = () => ({ segments: [], size: 0, count: 0, dropped: new Map<number, Dropped>() })
 
@@ -261,7 +263,7 @@ function flush(s: State, chunk: Buffer, to: number): void {
 
 function sealPortion(s: State): void {
   const { segments, dropped } = s.portion
-  if (segments.length > 0) s.portions.push({ bytes: Buffer.concat(segments), dropped })
+  if (segments.length > 0) s.portions.push({ bytes: Buffer.concat([listOpen, ...segments, listClose]), dropped })
   s.portion = emptyPortion()
 }
 

@@ -19,9 +19,14 @@ function grouped(reasons: readonly (readonly [StreamName, string | null])[]) {
   const stated = reasons.flatMap(([name, why]) =>
     why === null ? [] : [{ name, why: why.replace(/^[A-Z]+ \/\S*: /, '') }],
   )
-  const alike = Map.groupBy(stated, ({ why }) => why.replace(/ \(request [^)]*\)$/, ''))
+  const alike = Map.groupBy(stated, ({ why }) => withoutRequest(why))
   return [...alike.values()].map((same) => ({
     why: same[0]?.why ?? '',
     names: same.map(({ name }) => name).join(', '),
   }))
+}
+
+function withoutRequest(why: string): string {
+  const at = why.lastIndexOf(' (request ')
+  return at === -1 || !why.endsWith(')') ? why : why.slice(0, at)
 }

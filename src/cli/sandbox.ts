@@ -1,6 +1,8 @@
 /** `deskmirror sandbox`: the service double as a process of its own. */
+
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { rfc3339 } from '../core/time.ts'
+import { trimBoth } from '../core/trim.ts'
 import { UserError } from '../core/user-error.ts'
 import type { SandboxOptions } from '../sandbox/options.ts'
 import type { Range, Size } from '../sandbox/past/world.ts'
@@ -145,7 +147,7 @@ function rateFrom(rate: string | undefined): Record<string, string> {
 }
 
 function prefixed(prefix: string): string {
-  const bare = prefix.replace(/^\/+|\/+$/g, '')
+  const bare = trimBoth(prefix, '/')
   return bare === '' ? '' : `/${bare}`
 }
 

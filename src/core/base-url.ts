@@ -1,4 +1,5 @@
 /** Which addresses the service may have: https only, except on this machine, so that a key never travels in the clear. */
+import { trimEnd } from './trim.ts'
 export type BaseUrl = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly why: string }
 
 /**
@@ -18,7 +19,7 @@ export function baseUrl(text: string): BaseUrl {
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     return refused('would send the key unencrypted; http:// is only for loopback addresses, use https://')
   }
-  url.pathname = url.pathname.replace(/\/+$/, '')
+  url.pathname = trimEnd(url.pathname, '/')
   return { ok: true, url }
 }
 
@@ -27,7 +28,7 @@ export function baseUrl(text: string): BaseUrl {
  * address relates to the base URL; but the base URL has a version in its path, and the path of the widget begins with one.
  */
 export function likelyWidgetUrls(base: URL): readonly URL[] {
-  const path = base.pathname.replace(/\/+$/, '')
+  const path = trimEnd(base.pathname, '/')
   const paths = new Set([path.replace(/\/v\d[^/]*$/i, ''), '', path])
   return [...paths].map((prefix) => new URL(`${base.origin}${prefix}`))
 }

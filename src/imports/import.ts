@@ -1,7 +1,9 @@
 /** An import, told as a story: every line is checked, then all are queued, or none. */
+
 import type { Enqueue, QueueDesk } from '../core/outbox/desk.ts'
 import type { Wish } from '../core/outbox/wish.ts'
 import type { EpochMs } from '../core/time.ts'
+import { trimBoth } from '../core/trim.ts'
 import { type Checked, checkLines } from './check.ts'
 import type { Line } from './line.ts'
 import { type Format, readLines } from './lines.ts'
@@ -76,7 +78,7 @@ export function digestOf({ spooled }: Import): string {
 /** `orders-0123456789ab`: what people call the import. */
 export function batchOf(given: Import): string {
   const file = (given.name ?? 'stdin').replace(/^.*[/\\]/, '').replace(/(?!^)\.[^.]*$/, '')
-  const harmless = file.replace(/[^\w.-]+/g, '-').replace(/^[-.]+|[-.]+$/g, '')
+  const harmless = trimBoth(file.replace(/[^\w.-]+/g, '-'), '-.')
   return `${harmless.slice(0, 40) || 'import'}-${digestOf(given)}`
 }
 

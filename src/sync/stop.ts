@@ -21,6 +21,13 @@ export function isGone(error: unknown): boolean {
   return error.failure.status === 404 && error.failure.code !== 'http_404'
 }
 
+/** Why nothing can be known of a row that is asked for by its id: the id, or an answer that is too large; null: otherwise. */
+export function whyUnreadable(error: unknown): string | null {
+  if (!(error instanceof CallFailed) || error.failure.kind !== 'refused') return null
+  const { status, why } = error.failure
+  return status < 300 ? why : null
+}
+
 /** Whether the service understood and will not do it: asking again changes nothing. */
 export function isRefused(error: unknown): boolean {
   return error instanceof CallFailed && error.failure.kind === 'refused'

@@ -142,8 +142,13 @@ function noService(run: Run): Failure | null {
   const failures = [...run.failures.values()]
   const [first = null] = failures
   const astray = (failure: Failure) =>
-    failure.kind === 'transient' || (failure.kind === 'refused' && (failure.status < 400 || failure.status === 404))
+    failure.kind === 'transient' ||
+    (failure.kind === 'refused' && (isRedirect(failure.status) || failure.status === 404))
   return failures.length === run.tally.reports().length && failures.every(astray) ? first : null
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400
 }
 
 function work(run: Run, stream: Stream): Promise<void> {

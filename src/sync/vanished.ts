@@ -4,7 +4,7 @@ import type { MirrorRow, StreamName } from '../core/row.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { laneFor, type Run } from './deps.ts'
 import { sideBySide } from './side-by-side.ts'
-import { isGone, stopIfAsked } from './stop.ts'
+import { isGone, stopIfAsked, whyUnreadable } from './stop.ts'
 
 /** More than this share of a table, and more than so many rows, vanish by a fault sooner than by intent. */
 const suspicious = { share: 0.25, rows: 25 }
@@ -61,12 +61,17 @@ export function readAgain(
   ids: readonly string[],
   lane: Lane,
 ): Promise<{ row: MirrorRow | null }[]> {
+  const ask = async (id: string) => run.get(stream.one(run.project, id), {}, lane)
   const read = async (id: string) => {
     stopIfAsked(run.signal)
-    const answer = await run.get(stream.one(run.project, id), {}, lane).catch((error) => {
+    const answer = await ask(id).catch(async (error) => {
       if (isGone(error)) return null
-      throw error
+      const why = whyUnreadable(error)
+      if (why === null) throw error
+      await run.mirror.commit({ stream: stream.name, rows: [], refused: [{ id, why }], askedAt: run.now() })
+      return 'unreadable'
     })
+    if (answer === 'unreadable') return { row: null }
     if (answer === null) {
       if (await markGone(run, stream.name, id)) run.tally.stored(stream.name, 0, 1)
       return { row: null }

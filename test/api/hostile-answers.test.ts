@@ -29,7 +29,7 @@ describe('a row that is too large is left out of its page, with its id and why',
   test.for<[string, string, string]>([
     ['nested', deep(100_000), 'it is nested more than 1000 levels deep'],
     ['many values', `[${'0,'.repeat(200_000)}0]`, 'it has more than 100000 values'],
-    ['a long string', `"${'x'.repeat(9 << 20)}"`, 'it is longer than 8388608 bytes'],
+    ['a long string', `"${'x'.repeat(9 << 20)}"`, 'it is longer than 4194304 bytes'],
   ])('%s', async ([, value, why]) => {
     const poison = `{"id":"b","name":"B, [x] \\"{","more":${value},"last":1}`
     const answer = await read(send(list(`{"id":"a"},${poison} , {"id":"c"}`)))
@@ -42,7 +42,7 @@ describe('a row that is too large is left out of its page, with its id and why',
     for (const answer of [send(body), send(gzipSync(body, { level: 1 }), { 'content-encoding': 'gzip' })]) {
       const { built, refused } = rowsOf(await read(answer))
       expect(built).toEqual([{ id: 1 }, { id: 3 }])
-      expect(refused).toEqual([{ id: '2', why: 'it is longer than 8388608 bytes' }])
+      expect(refused).toEqual([{ id: '2', why: 'it is longer than 4194304 bytes' }])
     }
   })
 })
@@ -87,7 +87,7 @@ test.for<[string, string]>([
 test('twenty million rows are no page', async () => {
   const bomb = gzipSync(list(`${'{},'.repeat(20_000_000)}{}`), { level: 1 })
   const failure = await failureOf(read(send(bomb, { 'content-encoding': 'gzip' })))
-  expect(failure).toMatchObject({ kind: 'refused', why: expect.stringContaining('a list of more than 250000 rows') })
+  expect(failure).toMatchObject({ kind: 'refused', why: expect.stringContaining('a list of more than 150000 rows') })
 })
 
 test('an answer that drips is given up long before its deadline', async () => {
