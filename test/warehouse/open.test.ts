@@ -192,6 +192,14 @@ test('times are read as UTC, whatever the server and the URL say', () => {
   })
 })
 
+test('of TLS the address says what it asks for, and a file that it names has to be there', async () => {
+  expect(splitUrl('postgres://h/d?sslmode=require').connectionString).toBe('postgres://h/d?sslmode=verify-full')
+  expect(splitUrl('postgres://h/d?sslmode=disable').connectionString).toBe('postgres://h/d?sslmode=disable')
+  const at = (query: string) => trouble(openWarehouse(`${inject('postgresUrl')}?${query}`))
+  expect(await at('sslmode=require')).toMatchObject({ exitCode: 2, why: 'the server does not speak TLS' })
+  expect(await at('sslrootcert=/nowhere.pem')).toMatchObject({ exitCode: 2, why: expect.stringMatching(/sslrootcert/) })
+})
+
 test('a schema of any name can be the warehouse', async () => {
   const place = await databases[2]!.make()
   onTestFinished(() => place.drop())

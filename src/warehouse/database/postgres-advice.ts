@@ -6,6 +6,14 @@ const inUrl = 'in DESKMIRROR_DATABASE_URL'
 /** Codes of Node (E…), of TLS, of Postgres (five characters), and words of the driver where it has no code. */
 export const postgresAdvices: Advices = [
   [
+    /^FILE_/,
+    {
+      why: 'a file that the address names (sslrootcert, sslcert, sslkey) cannot be read',
+      next: `correct its path ${inUrl}, or its permissions`,
+      exitCode: 2,
+    },
+  ],
+  [
     /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|EADDRNOTAVAIL|ENOENT|EACCES)/,
     { why: 'nothing answers there', next: `start the server, or correct host and port ${inUrl}`, exitCode: 1 },
   ],

@@ -116,6 +116,11 @@ export function splitUrl(url: string): {
   const schema = parsed.searchParams.get('schema') ?? ''
   const given = parsed.searchParams.get('options') ?? ''
   for (const name of ['schema', 'options']) parsed.searchParams.delete(name)
+  // What the driver takes these for, with a warning of six lines on standard error; `uselibpqcompat` asks for less.
+  const isStrict = parsed.searchParams.get('uselibpqcompat') === null
+  if (isStrict && /^(prefer|require|verify-ca)$/.test(parsed.searchParams.get('sslmode') ?? '')) {
+    parsed.searchParams.set('sslmode', 'verify-full')
+  }
   const path = schema === '' ? [] : [`-c search_path=${quote(schema)}`]
   const settings = [given, '-c timezone=UTC', '-c datestyle=ISO', ...path]
   return { connectionString: parsed.href, options: settings.join(' ').trim(), schema: schema === '' ? null : schema }

@@ -62,6 +62,9 @@ function adviceOf(place: Place, code: string): Advice | undefined {
 /** The driver's own code, else its words. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
+    // A certificate's file, not the server's socket.
+    return 'syscall' in error && error.syscall === 'open' ? `FILE_${error.code}` : error.code
+  }
   return error instanceof Error ? (/timeout/i.test(error.message) ? 'ETIMEDOUT' : error.message) : String(error)
 }
