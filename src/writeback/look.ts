@@ -54,7 +54,7 @@ async function absent(task: Task): Promise<Outcome> {
 /** Null: it may go once more. */
 function whyNotAgain({ deps, one, procedure }: Task): string | null {
   if (one.revokedAs === null && one.attempts >= mostSendings)
-    return `it was sent ${one.attempts} times, and no readable answer came`
+    return `it was sent ${one.attempts} times, and no answer proved what became of it`
   if (procedure.idempotent) return null
   // Who has taken it may do it still.
   if (one.evidence.claim?.says === 'accepted')
