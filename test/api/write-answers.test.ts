@@ -1,0 +1,64 @@
+/** What an answer to a write proves: that it was done, that nothing was done, or nothing at all. */
+import { expect, test } from 'vitest'
+import { clientOf, failureOf, json, readCall, startService, writeCall } from './service.ts'
+
+const error = { error: { code: 'ODD', message: 'odd' } }
+
+async function failureFrom(status: number, body: unknown, call = writeCall) {
+  const service = await startService(json(status, body))
+  return failureOf(clientOf(service.url).send(call))
+}
+
+test('only some statuses below 500 say that nothing was done', async () => {
+  const refused = [400, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 431, 451]
+  for (const status of refused) expect(await failureFrom(status, error)).toMatchObject({ kind: 'refused', status })
+  const open = [
+    300, 301, 302, 303, 307, 308, 399, 406, 407, 408, 409, 412, 416, 417, 418, 421, 423, 424, 425, 444, 460, 499,
+  ]
+  for (const status of open)
+    expect(await failureFrom(status, error)).toMatchObject({ kind: 'transient', left: true, status })
+  // A read asks again, or stops.
+  expect(await failureFrom(409, error, readCall)).toMatchObject({ kind: 'refused' })
+})
+
+test.for<[unknown, string | undefined]>([
+  [{ ok: false }, 'refused'],
+  [{ ok: 0 }, 'refused'],
+  [{ success: false, message: 'no' }, 'refused'],
+  [{ success: 'false' }, 'refused'],
+  [{ data: { success: false } }, 'refused'],
+  [{ data: { error: 'no' } }, 'refused'],
+  [{ errors: ['no'] }, 'refused'],
+  [{ data: null, errors: [{ message: 'no' }] }, 'refused'],
+  [{ data: null, errors: { content: 'no' } }, 'refused'],
+  [{ error: 'no' }, 'refused'],
+  [{ error: true }, 'refused'],
+  [{ error: {} }, 'refused'],
+  [{ error: { code: 'VALIDATION_ERROR', message: 'no', status: 400 } }, 'refused'],
+  [{ status: 'error', message: 'no' }, 'refused'],
+  // These may pass.
+  [{ error: { code: 'rate_limited', message: 'no', status: 429 } }, undefined],
+  [{ error: { code: 'INTERNAL', message: 'no', status: 500 } }, undefined],
+  [{ error: { code: 'api_key_invalid', message: 'no', status: 401 } }, undefined],
+])('a 200 with %j does not prove that a write was done', async ([body, claim]) => {
+  const failure = await failureFrom(200, body)
+  expect(failure).toMatchObject({ kind: 'transient', left: true, status: 200 })
+  expect(failure).toHaveProperty('why', expect.stringMatching(/it says that it failed: /))
+  expect('claim' in failure ? failure.claim : undefined).toBe(claim)
+})
+
+test.for<[number, unknown]>([
+  [200, { ok: true, error: null, errors: [] }],
+  [200, { data: { status: 'sent', failed: 0, error: '', errors: false } }],
+  [201, { data: { id: 7, success: true } }],
+  [204, ''],
+  [200, ''],
+  [200, {}],
+])('%d with %j does', async ([status, body]) => {
+  const service = await startService(json(status, body))
+  expect(await clientOf(service.url).send(writeCall)).toMatchObject({ status })
+})
+
+test.for([202, 206, 207, 299])('a %d says that it will be done, or in part', async (status) => {
+  expect(await failureFrom(status, { data: {} })).toMatchObject({ kind: 'transient', left: true, claim: 'accepted' })
+})
