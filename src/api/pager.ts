@@ -44,11 +44,13 @@ export type Reading = {
   readonly known: Knowledge | null
   readonly ranges: readonly Range[]
   readonly lane: Lane
+  /** Whether the service says of any last page that there is more; null = not known yet. */
+  readonly habit?: boolean | null
 }
 
 /** Every page of the ranges, in an order that the service decides. Throws CallFailed. */
-export async function* readList(get: Get, { list, known, ranges, lane }: Reading): AsyncGenerator<PageRead> {
-  let walk = startWalk(list, known, ranges)
+export async function* readList(get: Get, { list, known, ranges, lane, habit }: Reading): AsyncGenerator<PageRead> {
+  let walk = startWalk(list, known, ranges, habit)
   let told = walk.known
   while (walk.now !== null) {
     const asked = ask(walk)

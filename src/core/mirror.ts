@@ -119,6 +119,8 @@ export type Mirror = {
   readonly childFailed: (stream: ChildStream, parentId: string, why: string, againAt: EpochMs) => Promise<void>
 
   readonly cursor: (name: string) => Promise<string | null>
+  /** Living rows among those ids, as JSON text. */
+  readonly rawOf: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
   readonly behaviours: () => Promise<ReadonlyMap<string, string>>
 
   /** Parents due now (`dueAt <= now`): refreshes, then first reads (newest first), then those to be proof-read. */

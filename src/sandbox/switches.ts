@@ -55,6 +55,13 @@ export const switchTable = {
   'query.unknown': choice('what an unknown query parameter does', 'ignored', 'rejected'),
   'limit.over': choice('what a `limit` over 200 does', 'rejected', 'clamped', 'honoured'),
   hasMore: choice('`full`: true whenever the page is full, also the last', 'exact', 'full', 'always'),
+  'pages.hollow': flag('a list that is asked with a bound shows nothing, and says that there is more', false),
+  'single.shape': choice(
+    'what a conversation, visitor or call shows that is read by its id: the same, some fields more, or some fewer',
+    'same',
+    'more',
+    'fewer',
+  ),
   'time.hidden': flag('filters compare with fractions of a second that the wire does not show', false),
   'storm.conversations': amount('conversations that share one second', 0),
   'storm.visitors': amount('visitors that share one second', 0),

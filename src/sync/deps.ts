@@ -58,6 +58,8 @@ export type Run = SyncDeps & {
   readonly isAnswered: () => boolean
   /** Rows dated ahead of the clocks, by their ids, as the lists showed them. */
   readonly ahead: Map<StreamName, Set<string>>
+  /** Lists that showed nothing at all, and said that there is more. */
+  readonly hollow: Set<StreamName>
   /** The smaller of the two clocks, the service's as last heard and this machine's. */
   readonly horizon: () => Seconds
   /** How many seconds the service's clock is ahead of this machine's, as this run last heard; null = it has not. */

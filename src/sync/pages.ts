@@ -3,6 +3,7 @@
 import type { PageRead } from '../api/pager.ts'
 import { readList } from '../api/pager.ts'
 import type { Lane } from '../core/lane.ts'
+import { childStreams } from '../core/mirror.ts'
 import type { Behaviour, Gap, StreamName } from '../core/row.ts'
 import { contradicts, forgiving, type Knowledge, recall, unite } from '../core/walk/knowledge.ts'
 import type { List } from '../core/walk/list.ts'
@@ -21,15 +22,32 @@ export type Pass = {
 /** The pages of a list, each to be committed before the next is asked for. */
 export async function* pagesOf(run: Run, { stream, list, ranges, lane }: Pass): AsyncGenerator<PageRead> {
   const known = await knowledge(run, list)
-  for await (const read of readList(run.get, { list, known, ranges, lane })) {
+  const isList = !(stream in childStreams)
+  const habit = (await saysMore(run)) || (isList ? null : false)
+  for await (const read of readList(run.get, { list, known, ranges, lane, habit })) {
     if (read.learned.length > 0) {
       run.known.set(list.name, unite(run.known.get(list.name) ?? known, read.known))
       await tell(run, stream, read.learned)
     }
     noteAhead(run, stream, read.ahead)
+    if (isList && isHollow(read)) run.hollow.add(stream)
     yield read
     stopIfAsked(run.signal)
   }
+}
+
+/** Whether some list of the service is known to say of its last page that there is more. */
+export async function saysMore(run: Run): Promise<boolean> {
+  if ([...run.known.values()].some(({ exact }) => exact === false)) return true
+  return [...(await run.mirror.behaviours())].some(
+    ([name, value]) => name.endsWith('.has_more') && value === 'not exact',
+  )
+}
+
+/** Nothing, and more behind it. */
+function isHollow({ answer, items, ends, refused }: PageRead): boolean {
+  const { hasMore = false } = (answer?.data ?? {}) as { readonly hasMore?: unknown }
+  return ends && items.length === 0 && refused.length === 0 && hasMore === true
 }
 
 /** A reconcile tries again what did not work: the service may have changed. */

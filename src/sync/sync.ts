@@ -6,6 +6,7 @@ import { CallFailed, describe, type Failure } from '../core/failure.ts'
 import { clockNote, type RunOutcome, type StreamReport } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
 import { day, type Seconds } from '../core/time.ts'
+import { reasons } from '../core/walk/state.ts'
 import { analytics } from '../streams/analytics.ts'
 import { availability } from '../streams/availability.ts'
 import { branches, catalog, leaves, lists } from '../streams/catalog.ts'
@@ -18,6 +19,7 @@ import type { Run, SyncDeps } from './deps.ts'
 import { leafReader } from './leaves.ts'
 import { syncList } from './lists.ts'
 import { syncMoment } from './moment.ts'
+import { saysMore } from './pages.ts'
 import { createTally } from './tally.ts'
 
 export type Synced = {
@@ -46,6 +48,7 @@ export async function sync(deps: SyncDeps): Promise<Synced> {
     stopped ??= noService(run)
     if (stopped !== null) stop.abort()
     for (const notice of await orderNotices(run)) run.notices.add(notice)
+    await stateHollow(run)
     await each([...branches, ...leaves], guard)
     for (const notice of await clockNotices(run, run.heard())) run.notices.add(notice)
     // Last, as the first day to ask for is the earliest that any row speaks of.
@@ -80,6 +83,7 @@ async function begin(deps: SyncDeps): Promise<Run> {
     failures: new Map(),
     isAnswered: () => answered,
     ahead: new Map(),
+    hollow: new Set(),
     horizon: () => Math.floor(deps.now() / 1000) + Math.min(0, ahead),
     heard: () => heard,
     // A day's rollup is asked for each day until then: a `Date` of 2100 would ask for 27,000.
@@ -95,6 +99,15 @@ async function begin(deps: SyncDeps): Promise<Run> {
     },
   }
   return run
+}
+
+/** Only now all lists have shown whether the service says so of any last page. */
+async function stateHollow(run: Run): Promise<void> {
+  if (run.hollow.size === 0 || (await saysMore(run))) return
+  for (const stream of run.hollow) {
+    const gaps = [{ stream, from: null, to: null, reason: reasons.hollow }]
+    await run.mirror.commit({ stream, rows: [], askedAt: run.now(), gaps })
+  }
 }
 
 /** For `status`, and for a pass that has to begin before it hears the service's clock. */

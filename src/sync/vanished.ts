@@ -1,6 +1,7 @@
 /** Rows that a list did not show: each is asked for by its id, and gone only if the service says so. */
 import type { Lane } from '../core/lane.ts'
 import type { MirrorRow, StreamName } from '../core/row.ts'
+import { inShapeOf } from '../core/shape.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { laneFor, type Run } from './deps.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -76,7 +77,8 @@ export function readAgain(
       if (await markGone(run, stream.name, id)) run.tally.stored(stream.name, 0, 1)
       return { row: null }
     }
-    const { rows, refused } = stream.rows([answer.data], run.project)
+    const stored = (await run.mirror.rawOf(stream.name, [id])).get(id)
+    const { rows, refused } = stream.rows([inShapeOf(stored, answer.data)], run.project)
     const commit = { stream: stream.name, rows, refused, askedAt: answer.askedAt, authoritative: true }
     run.tally.stored(stream.name, rows.length, (await run.mirror.commit(commit)).changed)
     return { row: rows[0] ?? null }

@@ -95,10 +95,10 @@ function createComparison({ get, limit, onProgress }: VerifyDeps) {
       }
     },
     /** One row of the service beside ours; `here` undefined: we have none. */
-    row: (stream: StreamName, key: string, here: string | undefined, there: string) => {
+    row: (stream: StreamName, key: string, here: string | undefined, there: string, of?: 'both') => {
       count(stream).compared += 1
       if (here === undefined) return differ({ stream, key, kind: 'missing here', fields: [] })
-      const fields = differingFields(here, there)
+      const fields = differingFields(here, there, of)
       if (fields.length > 0) differ({ stream, key, kind: 'different', fields })
     },
     gone: (stream: StreamName, key: string) => differ({ stream, key, kind: 'gone there', fields: [] }),
@@ -163,7 +163,7 @@ async function compareUnlisted(
   const answer = await orGone(deps.get(stream.one(deps.project, id), {}, 'verify'))
   const there = answer === null ? undefined : stream.rows([answer.data], deps.project).rows[0]?.raw
   if (there === undefined) comparison.gone(stream.name, id)
-  else comparison.row(stream.name, id, raw, there)
+  else comparison.row(stream.name, id, raw, there, 'both')
 }
 
 async function compareBranches(deps: VerifyDeps, stream: BranchStream, comparison: Comparison): Promise<void> {

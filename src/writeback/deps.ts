@@ -15,7 +15,7 @@ export type WritebackDeps = {
    */
   readonly send: (call: Call, leave: () => Promise<boolean>) => Promise<Answer>
   readonly outbox: Outbox
-  readonly mirror: Pick<Mirror, 'commit'>
+  readonly mirror: Pick<Mirror, 'commit' | 'rawOf'>
   /** How long an unanswered reply rests before it is looked for. */
   readonly verifyAfterMs: Ms
   /** Whether a reply that was twice not found goes once more; else a person decides. */

@@ -381,7 +381,7 @@ test('a service that lets one look very slowly is sent to all the same', async (
         throw new CallFailed({ kind: 'transient', why: 'held back', left: false, status: null, requestId: null })
       },
       outbox,
-      mirror: { commit: async () => ({ changed: 0, unchanged: 0 }) as never },
+      mirror: { commit: async () => ({ changed: 0, unchanged: 0 }) as never, rawOf: async () => new Map() },
       verifyAfterMs: 100,
       resendReplies: true,
       now: () => now,

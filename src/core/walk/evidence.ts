@@ -45,6 +45,12 @@ export function isShort({ ids, hasMore }: Page): boolean {
   return hasMore && ids.length < defaultPage
 }
 
+/** The same times, the other way round: pages may run so with one bound and otherwise without. */
+function isTurned(before: Order | null, now: Order | null): boolean {
+  if (before?.way == null || now?.way == null || before.way === now.way) return false
+  return now.fields.every((field) => before.fields.includes(field))
+}
+
 type Going = {
   readonly side: Side | null
   readonly proven: boolean
@@ -83,6 +89,7 @@ export function learn(
   return {
     ...known,
     order,
+    bothWays: known.bothWays || isTurned(known.order, lesson.order),
     includes: { up: included('up'), down: included('down') },
     side: lesson.changed ? null : (shown ?? known.side),
     // Who always says that there is more never says that there is not.

@@ -16,6 +16,8 @@ export type Trust = 'honoured' | 'ignored' | 'refused' | 'try'
 
 export type Knowledge = {
   readonly order: Order | null
+  /** Its pages have been seen to run both ways; then each walk finds out anew. */
+  readonly bothWays: boolean
   /** Proven by a second page that brought new rows. */
   readonly side: Side | null
   /** Whether a bound includes its own second; null = not known. */
@@ -37,6 +39,7 @@ export function ignorance(list: List): Knowledge {
   const bound = (name: string | null): Trust => (name === null ? 'refused' : list.documented ? 'honoured' : 'try')
   return {
     order: null,
+    bothWays: false,
     side: null,
     includes: { up: null, down: null },
     trust: { up: bound(list.lower), down: bound(list.upper), limit: list.documented ? 'honoured' : 'try' },
@@ -45,6 +48,8 @@ export function ignorance(list: List): Knowledge {
     largest: defaultPage,
   }
 }
+
+const both = 'both ways'
 
 const sides = { up: 'oldest first', down: 'newest first' } as const
 
@@ -57,9 +62,9 @@ export function lessons(list: List, before: Knowledge, now: Knowledge, evidence:
 }
 
 function facts(list: List, known: Knowledge): [string, string][] {
-  const { order, side, includes, trust, exact, closed, largest } = known
+  const { order, bothWays, side, includes, trust, exact, closed, largest } = known
   const all: [string | null, string | null][] = [
-    ['order', order && `${order.way ?? 'unknown way'} by ${order.fields.join(' or ')}`],
+    ['order', order && `${bothWays ? both : (order.way ?? 'unknown way')} by ${order.fields.join(' or ')}`],
     ['pages', side && sides[side]],
     [list.lower && `${list.lower}_includes`, includes.up === null ? null : String(includes.up)],
     [list.upper && `${list.upper}_includes`, includes.down === null ? null : String(includes.down)],
@@ -85,6 +90,7 @@ export function recall(list: List, behaviours: ReadonlyMap<string, string>): Kno
   const size = Number(told('page_size'))
   return {
     order: readOrder(told('order')),
+    bothWays: told('order')?.startsWith(both) ?? false,
     side: told('pages') === sides.up ? 'up' : told('pages') === sides.down ? 'down' : null,
     includes: {
       up: readFlag(told(list.lower && `${list.lower}_includes`)),
@@ -102,9 +108,9 @@ export function recall(list: List, behaviours: ReadonlyMap<string, string>): Kno
 }
 
 function readOrder(text: string | undefined): Order | null {
-  const [, way, fields] = /^(ascending|descending|unknown way) by (.+)$/.exec(text ?? '') ?? []
+  const [, way, fields] = /^(ascending|descending|unknown way|both ways) by (.+)$/.exec(text ?? '') ?? []
   if (way === undefined || fields === undefined) return null
-  return { way: way === 'unknown way' ? null : (way as Way), fields: fields.split(' or ') }
+  return { way: way === 'unknown way' || way === both ? null : (way as Way), fields: fields.split(' or ') }
 }
 
 function readFlag(text: string | undefined): boolean | null {
@@ -122,7 +128,7 @@ function readTrust(text: string | undefined): Trust | undefined {
 export function contradicts(before: string, now: string): boolean {
   const [was, is] = [readOrder(before), readOrder(now)]
   if (was === null || is === null) return before !== now && !/^\d+$/.test(before)
-  const turned = was.way !== null && is.way !== null && was.way !== is.way
+  const turned = was.way !== null && (now.startsWith(both) || (is.way !== null && was.way !== is.way))
   return turned || is.fields.some((field) => !was.fields.includes(field))
 }
 
@@ -136,6 +142,7 @@ export function unite(shared: Knowledge, mine: Knowledge): Knowledge {
   const trust = (side: 'up' | 'down' | 'limit') => (mine.trust[side] === 'try' ? shared.trust[side] : mine.trust[side])
   return {
     order: mine.order ?? shared.order,
+    bothWays: mine.bothWays || shared.bothWays,
     side: mine.side ?? shared.side,
     includes: { up: mine.includes.up ?? shared.includes.up, down: mine.includes.down ?? shared.includes.down },
     trust: { up: trust('up'), down: trust('down'), limit: trust('limit') },

@@ -31,6 +31,11 @@ export type Walk = {
   readonly short: boolean
   /** What is to be joined: the last row of a page that followed no time that it showed, and the range it was asked for. */
   readonly loose: { readonly last: string; readonly range: Range } | null
+  /**
+   * Whether the service is known to say of any last page that there is more: then an empty one that has more is no claim.
+   * Null: of a list that is empty from its beginning nobody can say just now.
+   */
+  readonly habit: boolean | null
   /** Pages did not join; said once. */
   readonly unordered: boolean
   /** The last page's rows where they stood: the next one joins it that shows one of them there again. */
@@ -83,5 +88,6 @@ export const reasons = {
   crowded: 'more rows share this second than one page holds',
   unreachable: 'the service says that there is more, and no parameter leads there',
   unordered: 'the rows follow no time that they show, so that pages may not join',
+  hollow: 'the service says that there is more, and shows none of it',
   apart: 'a page shows no row of the one before it, so that rows between them may be missing',
 } as const

@@ -22,11 +22,16 @@ import { everything, type Range } from './position.ts'
 import { type Leg, type Next, type Opening, reasons, type Step, type Walk } from './state.ts'
 
 /** A walk over some ranges, the open end first: news before history. */
-export function startWalk(list: List, known: Knowledge | null, ranges: readonly Range[]): Walk {
+export function startWalk(
+  list: List,
+  known: Knowledge | null,
+  ranges: readonly Range[],
+  habit: boolean | null = null,
+): Walk {
   const [now = null, ...rest] = [...ranges].sort((a, b) => Number(b.hi === null) - Number(a.hi === null))
   return {
     list,
-    known: known ?? ignorance(list),
+    known: begun(known ?? ignorance(list)),
     now,
     rest,
     tail: null,
@@ -38,11 +43,17 @@ export function startWalk(list: List, known: Knowledge | null, ranges: readonly 
     barren: false,
     short: false,
     loose: null,
+    habit,
     unordered: false,
     last: new Set(),
     back: null,
     turned: null,
   }
+}
+
+/** Where pages run both ways, no belief about the way is brought along. */
+function begun(known: Knowledge): Knowledge {
+  return known.bothWays && known.order !== null ? { ...known, order: { ...known.order, way: null } } : known
 }
 
 /** Stands for the open end of the time line, where a service wants both bounds: 2100-01-01T00:00:00Z. */
@@ -96,11 +107,8 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
   const trying = walk.leg !== null && before.known.trust[walk.leg.side] === 'try'
   if (trying && lesson.unordered) return { ...distrust(before, 'ignored'), changed: false }
   if (apart && mayGoBack(before)) return { ...goBack(before, walk), changed: lesson.changed }
-  const next = torn(
-    before,
-    apart,
-    cuts(before, page) ? behind(walk, asked, page, full) : proceed(walk, asked, page, full),
-  )
+  const turn = cuts(before, page) ? behind(walk, asked, page, full) : proceed(walk, asked, page, full)
+  const next = hollow(before, page, torn(before, apart, turn))
   const lost = loose !== null && !page.ids.includes(loose.last) ? loose : next.walk.leg === null ? walk.loose : null
   if (lost === null || before.unordered) return { ...next, changed: lesson.changed }
   return {
@@ -152,6 +160,13 @@ function afterPage(leg: Leg, known: Knowledge, proven: boolean): Leg {
     proven: leg.proven || proven || (leg.end === leg.side && known.trust[leg.side] === 'honoured'),
     doubt: leg.doubt ?? (leg.end === null || leg.end === leg.side ? null : leg.range),
   }
+}
+
+/** An empty page with more behind it leads nowhere: nobody can say what comes after it. */
+function hollow({ now, known, habit, leg }: Walk, { ids, hasMore }: Page, next: Next): Next {
+  if (ids.length > 0 || !hasMore || habit === true || known.exact === false || now === null) return next
+  if (habit === null && leg === null && now.lo === 0) return next
+  return { ...next, missed: [...next.missed, { range: now, reason: reasons.hollow }] }
 }
 
 function proceed(walk: Walk, asked: Asked, page: Page, full: boolean): Next {

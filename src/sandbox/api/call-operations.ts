@@ -5,7 +5,7 @@ import { queryReader, usualPage } from './ask.ts'
 import { lowest, upTo } from './bounds.ts'
 import type { Json } from './json.ts'
 import type { Asked, Operation } from './operation.ts'
-import { endsOf, onWire, pageOf } from './paging.ts'
+import { endsOf, onWire, pageOf, single } from './paging.ts'
 import { notFound } from './problem.ts'
 
 export const callOperations: readonly Operation[] = [
@@ -23,7 +23,7 @@ export const callOperations: readonly Operation[] = [
     path: '/public/calls/{callId}',
     scope: 'calls:read',
     query: () => [],
-    run: (asked) => asked.project.wire().call(callOf(asked)),
+    run: (asked) => single(asked.project.wire().call(callOf(asked)), asked.switches['single.shape']),
   },
   {
     id: 'getRecording',
@@ -54,6 +54,7 @@ function listCalls({ project, query, switches: s }: Asked): Json {
     limit,
     ...endsOf(s['calls.order'], from !== undefined || to !== undefined),
     hasMore: s.hasMore,
+    hollow: s['pages.hollow'],
   })
   return onWire(page, (row) => wire.call(view.copy.call(row)))
 }

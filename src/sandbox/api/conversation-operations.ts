@@ -6,7 +6,7 @@ import { type FieldKind, queryReader, readBody, usualPage } from './ask.ts'
 import { lowest, upTo } from './bounds.ts'
 import type { Json } from './json.ts'
 import type { Asked, Operation } from './operation.ts'
-import { endsOf, onWire, type Page, pageOf } from './paging.ts'
+import { endsOf, onWire, type Page, pageOf, single } from './paging.ts'
 import { notFound } from './problem.ts'
 
 export const conversationOperations: readonly Operation[] = [
@@ -24,7 +24,7 @@ export const conversationOperations: readonly Operation[] = [
     path: '/public/conversations/{conversationId}',
     scope: 'conversations:read',
     query: () => [],
-    run: (asked) => asked.project.wire().conversation(conversationOf(asked)),
+    run: (asked) => single(asked.project.wire().conversation(conversationOf(asked)), asked.switches['single.shape']),
   },
   {
     id: 'listMessages',
@@ -70,6 +70,7 @@ function listConversations({ project, query, switches: s }: Asked): Json {
     ...endsOf(s['conversations.order'], since !== undefined),
     keep: handled === undefined ? undefined : (row) => (row.handledAt !== null) === handled,
     hasMore: s.hasMore,
+    hollow: s['pages.hollow'],
   })
   return onWire(page, (row) => wire.conversation(view.copy.conversation(row)))
 }
@@ -100,6 +101,7 @@ function messagePage({ project, query, switches: s }: Asked, conversation: Conve
     limit: paging === 'all' ? Number.MAX_SAFE_INTEGER : limit,
     ...endsOf(s['messages.order'], moment !== undefined),
     hasMore: s.hasMore,
+    hollow: s['pages.hollow'],
   })
 }
 

@@ -2,7 +2,7 @@
 import type { EpochMs } from '../../core/time.ts'
 import type { Sequence } from '../model.ts'
 import { firstWhere } from '../order.ts'
-import type { pageOrders } from '../switches.ts'
+import type { pageOrders, Switches } from '../switches.ts'
 import type { Json } from './json.ts'
 
 export type PageAsk<T> = {
@@ -18,6 +18,8 @@ export type PageAsk<T> = {
   readonly keep?: ((row: T) => boolean) | undefined
   /** `full`: a full page claims that more follows, whether it does or not. */
   readonly hasMore: 'exact' | 'full' | 'always'
+  /** With a bound: nothing, and more behind it. */
+  readonly hollow?: boolean
 }
 
 /** Which end a page is taken from, and how it is shown. `bounded`: a bound was given. */
@@ -30,6 +32,7 @@ export function endsOf(order: (typeof pageOrders)[number], bounded: boolean): Pi
 export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean }
 
 export function pageOf<T>(rows: Sequence<T>, ask: PageAsk<T>): Page<T> {
+  if (ask.hollow === true && (ask.from !== undefined || ask.to !== undefined)) return { items: [], hasMore: true }
   const start = ask.from === undefined ? 0 : firstAt(rows, ask.from)
   const end = ask.to === undefined ? rows.length : firstAt(rows, ask.to)
   const items: T[] = []
@@ -47,6 +50,16 @@ export function pageOf<T>(rows: Sequence<T>, ask: PageAsk<T>): Page<T> {
   if (ask.first !== ask.take) items.reverse()
   const claims = { exact: more, full: items.length === ask.limit, always: true }
   return { items, hasMore: claims[ask.hasMore] }
+}
+
+/** A row as a reading by its id shows it. */
+export function single(row: Json, shape: Switches['single.shape']): Json {
+  const fields = Object.entries(row as { readonly [field: string]: Json })
+  if (shape === 'more')
+    return Object.fromEntries([['permalink', `https://desk.example/${String(fields[0]?.[1])}`], ...fields])
+  if (shape === 'fewer')
+    return Object.fromEntries(fields.filter(([name]) => !['origin', 'tags', 'status', 'device'].includes(name)))
+  return row
 }
 
 /** A page as a list's `data`. */

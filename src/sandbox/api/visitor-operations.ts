@@ -5,7 +5,7 @@ import { queryReader, readBody, usualPage } from './ask.ts'
 import { lowest, upTo } from './bounds.ts'
 import type { Json } from './json.ts'
 import type { Asked, Operation } from './operation.ts'
-import { endsOf, onWire, pageOf } from './paging.ts'
+import { endsOf, onWire, pageOf, single } from './paging.ts'
 import { notFound } from './problem.ts'
 
 export const visitorOperations: readonly Operation[] = [
@@ -23,7 +23,7 @@ export const visitorOperations: readonly Operation[] = [
     path: '/public/projects/{projectId}/visitors/{visitorId}',
     scope: 'visitors:read',
     query: () => [],
-    run: (asked) => asked.project.wire().visitor(visitorOf(asked)),
+    run: (asked) => single(asked.project.wire().visitor(visitorOf(asked)), asked.switches['single.shape']),
   },
   {
     id: 'updateVisitor',
@@ -68,6 +68,7 @@ function listVisitors({ project, query, switches: s }: Asked): Json {
     limit,
     ...endsOf(s['visitors.order'], since !== undefined),
     hasMore: s.hasMore,
+    hollow: s['pages.hollow'],
   })
   return onWire(page, (row) => wire.visitor(view.copy.visitor(row)))
 }
@@ -95,6 +96,7 @@ function listActivity(asked: Asked): Json {
     take: 'newest',
     first: 'newest',
     hasMore: s.hasMore,
+    hollow: s['pages.hollow'],
   })
   return onWire(page, project.wire().activity)
 }

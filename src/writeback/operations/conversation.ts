@@ -1,4 +1,5 @@
 /** One conversation, read by its id, and into the mirror. */
+import { inShapeOf } from '../../core/shape.ts'
 import { conversations } from '../../streams/conversations.ts'
 import type { WritebackDeps } from '../deps.ts'
 
@@ -9,6 +10,7 @@ export function conversationPath(id: string): string {
 /** So that the analyst sees at once what a write-back has changed. Throws CallFailed. */
 export async function refreshConversation({ get, mirror, project }: WritebackDeps, id: string): Promise<void> {
   const answer = await get(conversationPath(id), {}, 'write')
-  const { rows } = conversations.rows([answer.data], project)
+  const stored = (await mirror.rawOf('conversations', [id])).get(id)
+  const { rows } = conversations.rows([inShapeOf(stored, answer.data)], project)
   await mirror.commit({ stream: 'conversations', rows, askedAt: answer.askedAt, authoritative: true })
 }

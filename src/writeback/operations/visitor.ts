@@ -1,6 +1,8 @@
 /** Corrects a visitor's name or email: keeps what is not meant to change, and yields to somebody else's newer edit. */
+
 import type { Answer } from '../../core/call.ts'
 import type { Json } from '../../core/row.ts'
+import { inShapeOf } from '../../core/shape.ts'
 import { fieldsOf } from '../../streams/row.ts'
 import { visitors } from '../../streams/visitors.ts'
 import type { WritebackDeps } from '../deps.ts'
@@ -52,7 +54,8 @@ export const visitor: Procedure<'visitor'> = {
   },
   refresh: async (deps, one) => {
     const answer = await readVisitor(deps, one.target)
-    const { rows } = visitors.rows([answer.data], deps.project)
+    const stored = (await deps.mirror.rawOf('visitors', [one.target])).get(one.target)
+    const { rows } = visitors.rows([inShapeOf(stored, answer.data)], deps.project)
     await deps.mirror.commit({ stream: 'visitors', rows, askedAt: answer.askedAt, authoritative: true })
   },
 }
