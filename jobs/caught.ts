@@ -34,7 +34,8 @@ export async function caughtHere(
   try {
     await work()
   } catch (error) {
-    return failures.failed(about, error, isQueueAway(error))
+    await failures.failed(about, error, isQueueAway(error))
+    return
   }
   await failures.succeeded(about)
 }

@@ -23,8 +23,8 @@ export async function workHint(job: RunningJob<unknown>, deps: JobDeps): Promise
   const end = await deps.workplace.takeDeliveries(project, { signal: deps.stopping, announce })
   const subject = about('webhooks', deps, hint.project)
   if (end.kind === 'done') await deps.failures.succeeded(subject)
-  if (end.kind === 'failed') await deps.failures.failed(subject, end.why, true)
-  tell(deps.log, hint, end, Math.round(performance.now() - startedAt))
+  const isNews = end.kind === 'failed' && (await deps.failures.failed(subject, end.why, true))
+  tell(deps.log, hint, end, Math.round(performance.now() - startedAt), isNews)
   const verdict = verdictOf(end)
   deps.metrics.worked({ queue: hintQueue, verdict: verdict.do })
   return verdict
@@ -44,9 +44,9 @@ function verdictOf(end: HintsEnd): Verdict {
   }
 }
 
-function tell(log: Logger, { project }: Hint, end: HintsEnd, tookMs: number): void {
+function tell(log: Logger, { project }: Hint, end: HintsEnd, tookMs: number, isNews: boolean): void {
   const what = { project, took_ms: tookMs }
-  if (end.kind === 'failed') log.warn({ event: 'hints.failed', ...what, why: end.why })
+  if (end.kind === 'failed') log[isNews ? 'warn' : 'debug']({ event: 'hints.failed', ...what, why: end.why })
   else if (end.kind !== 'done') log.debug({ event: `hints.${end.kind}`, ...what })
   else if (end.deliveries > 0) {
     log.info({ event: 'hints.taken', ...what, deliveries: end.deliveries, lists: end.lists })

@@ -17,8 +17,12 @@ export async function workLaneJob(job: RunningJob<unknown>, deps: JobDeps): Prom
   const subject = about('writebacks', deps, named.project, named.lane)
   if (end.kind === 'done' || end.kind === 'more') await deps.failures.succeeded(subject)
   if (end.kind === 'failed') {
-    deps.log.warn({ event: 'lane.failed', ...named, why: end.why })
-    await deps.failures.failed(subject, end.why, true)
+    // Lanes fail alike while the service is away: the first one is told of.
+    const others = deps.failures
+      .all()
+      .some(({ about }) => about.job === 'writebacks' && about.project?.name === project.name)
+    const isNews = await deps.failures.failed(subject, end.why, true)
+    deps.log[isNews && !others ? 'warn' : 'debug']({ event: 'lane.failed', ...named, why: end.why })
   }
   const verdict = verdictOf(end, deps.random())
   deps.metrics.worked({ queue: laneQueue, verdict: verdict.do })

@@ -24,8 +24,8 @@ export async function workPass(queue: PassQueue, job: RunningJob<unknown>, deps:
   const tookMs = Math.round(performance.now() - startedAt)
   const subject = passSubject(pass, deps)
   if (end.kind === 'done' || end.kind === 'more') await deps.failures.succeeded(subject)
-  if (end.kind === 'failed') await deps.failures.failed(subject, end.why, true)
-  tell(deps, pass, end, tookMs)
+  const isNews = end.kind === 'failed' && (await deps.failures.failed(subject, end.why, true))
+  tell(deps, pass, end, tookMs, isNews)
   const verdict = await verdictOf(queue, job, pass, project, end, deps)
   deps.metrics.worked({ queue, verdict: verdict.do })
   return verdict
@@ -84,14 +84,21 @@ async function announceRollups(
   deps.lookedAt.add(project)
 }
 
-function tell({ metrics, log }: JobDeps, { project, stream, mode }: Pass, end: PassEnd, tookMs: Ms): void {
+function tell(
+  { metrics, log }: JobDeps,
+  { project, stream, mode }: Pass,
+  end: PassEnd,
+  tookMs: Ms,
+  isNews: boolean,
+): void {
   const what = { project, stream, mode, took_ms: tookMs }
   if (end.kind === 'done') {
     metrics.passed({ stream, mode, outcome: end.outcome, tookMs })
     log.info({ event: 'pass.ended', ...what, outcome: end.outcome, changed: end.changed })
   } else if (end.kind === 'failed') {
     metrics.passed({ stream, mode, outcome: 'failed', tookMs })
-    log.warn({ event: 'pass.failed', ...what, why: end.why })
+    // While the service is away every pass of every stream fails for one reason, again and again.
+    log[isNews ? 'warn' : 'debug']({ event: 'pass.failed', ...what, why: end.why })
   } else {
     if (end.kind === 'more') metrics.passed({ stream, mode, outcome: 'interrupted', tookMs })
     log.debug({ event: `pass.${end.kind}`, ...what })

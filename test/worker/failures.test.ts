@@ -81,6 +81,22 @@ describe('a job that fails', () => {
     await equal(worker, warehouse, sandbox)
   })
 
+  test('as the service is away is said once for each stream, and once when it has succeeded', async () => {
+    const project = projectOf(sandbox, { ...often, streams: ['visitors'] })
+    const worker = await startHere(configFor(office, [project]))
+    await worker.says(({ event }) => event === 'pass.ended')
+    const { port } = new URL(sandbox.baseUrl)
+    await sandbox.stop()
+    const times = () => worker.log.filter(({ event }) => event === 'pass.failed').length
+    while (times() < 2) await worker.next()
+    expect(said(worker, 'pass.failed')).toMatchObject([
+      { stream: 'visitors', why: expect.stringContaining('ECONNREFUSED') },
+    ])
+    const again = await startSandbox({ seed: 3, size, port: Number(port), switches: { 'rate.kind': 'off' } })
+    onTestFinished(again.stop)
+    expect(await worker.says(({ event }) => event === 'job.recovered')).toMatchObject({ stream: 'visitors' })
+  })
+
   test('as a table is gone makes the worker not ready, in one line, until the table is back', async () => {
     const worker = await startHere(configFor(office, [projectOf(sandbox, often)], { http }))
     await equal(worker, warehouse, sandbox)

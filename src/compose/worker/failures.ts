@@ -10,8 +10,11 @@ import { WarehouseError } from '../../warehouse/database/trouble.ts'
 import type { FailureLog } from '../../warehouse/failures.ts'
 
 export type JobFailures = {
-  /** A job threw, or came to nothing; `said`: whoever reports it has told the log. Never rejects. */
-  readonly failed: (about: JobSubject, error: unknown, said?: boolean) => Promise<void>
+  /**
+   * A job threw, or came to nothing; `said`: whoever reports it tells the log. Resolves to whether that is news: it did not
+   * fail before, or for another reason. Never rejects.
+   */
+  readonly failed: (about: JobSubject, error: unknown, said?: boolean) => Promise<boolean>
   /** A job did what it should. Never rejects. */
   readonly succeeded: (about: JobSubject) => Promise<void>
   /** Learns what other workers noted, and notes what could not be noted before. Rejects where the warehouse is away. */
@@ -71,7 +74,7 @@ export function createJobFailures({ notes, projects, log, onFailure, now = Date.
       onFailure(about)
       const key = keyOf(about)
       const before = failing.get(key)
-      if (before === undefined && failing.size >= mostKept) return
+      if (before === undefined && failing.size >= mostKept) return false
       const cause: Cause = error instanceof WarehouseError ? error.kind : 'other'
       const failure = afterFailure(before?.failure, about, reasonOf(error), now())
       failing.set(key, { about, failure, cause, noted: before?.noted ?? false })
@@ -81,6 +84,7 @@ export function createJobFailures({ notes, projects, log, onFailure, now = Date.
       settle()
       // The question would wait for the answer of a server that is away, and so would the job.
       if (cause !== 'away') await note(key)
+      return isNews
     },
     succeeded: async (about) => {
       if (about.job !== 'schedule') outage.answered()
