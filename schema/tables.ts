@@ -163,7 +163,10 @@ export const tables = {
       conversation_id: ['text?', 'target of message and handled'],
       visitor_id: ['text?', 'target of visitor and note'],
       payload: ['json', 'what to send: content and sender_name; handled; name and email; content'],
-      status: ['text', 'draft, queued, sending, succeeded, failed, conflict, uncertain, cancelled or expired'],
+      status: [
+        'text',
+        'draft, queued, sending, succeeded, failed, conflict, uncertain, cancelled or expired; what an unfinished row of writeback_cancellations covers counts as cancelled',
+      ],
       attempts: ['integer', 'how often it was sent'],
       batch_id: ['text?', 'the import that it came with'],
       ref: ['text?', "the person's own key, else the id: the same one is never queued twice"],

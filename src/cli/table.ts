@@ -5,7 +5,7 @@ import { printable } from './readable.ts'
 export function aligned(rows: readonly (readonly string[])[], indent = ''): string[] {
   // So that the numbers of `1 row` and `2 rows` stand under each other.
   const cells = rows.map((row) => row.map((cell) => printable(cell).replace(/^1 (request|row)$/, '$& ')))
-  const columns = Math.max(0, ...cells.map((row) => row.length))
+  const columns = greatest(cells.map((row) => row.length))
   const shapes = Array.from({ length: columns }, (_, column) => shapeOf(cells.map((row) => row[column] ?? '')))
   return cells.map((row) =>
     `${indent}${shapes.map((shape, column) => padded(row[column] ?? '', shape)).join('   ')}`.trimEnd(),
@@ -16,7 +16,7 @@ export function aligned(rows: readonly (readonly string[])[], indent = ''): stri
 export function withHeader(header: readonly string[], rows: readonly (readonly string[])[], widest = 48): string[] {
   const short = rows.map((row) => row.map((cell) => cut(cell, widest)))
   const [first = '', ...rest] = aligned([header, ...short], '  ')
-  return [first, `  ${'─'.repeat(Math.max(...[first, ...rest].map((line) => [...line].length)) - 2)}`, ...rest]
+  return [first, `  ${'─'.repeat(greatest([first, ...rest].map((line) => [...line].length)) - 2)}`, ...rest]
 }
 
 type Shape = { readonly width: number; readonly right: boolean }
@@ -24,7 +24,12 @@ type Shape = { readonly width: number; readonly right: boolean }
 function shapeOf(cells: readonly string[]): Shape {
   const body = cells.slice(cells.length > 1 ? 1 : 0).filter((cell) => cell !== '')
   const right = body.length > 0 && body.every((cell) => /^[\d,.]+( (rows?|requests?|changed|ms|s) ?)?$/.test(cell))
-  return { width: Math.max(...cells.map((cell) => [...cell].length)), right }
+  return { width: greatest(cells.map((cell) => [...cell].length)), right }
+}
+
+/** A list may be longer than a call may have arguments. */
+function greatest(numbers: readonly number[]): number {
+  return numbers.reduce((most, number) => Math.max(most, number), 0)
 }
 
 function padded(cell: string, { width, right }: Shape): string {

@@ -21,7 +21,8 @@ export async function decide(
     filter.ids === undefined
       ? staying({ ...(await desk.summary(only(filter, stayingUnder(decision)))), ...before }, decision)
       : await stayingOf(desk, filter.ids, new Set(moved.ids), decision)
-  return { moved: moved.count, ids: moved.ids, stayed }
+  const { count, ids, following } = moved
+  return { moved: count, ids, stayed, ...(following === undefined ? {} : { following }) }
 }
 
 export async function meantIds(desk: QueueDesk, beginnings: readonly string[]): Promise<readonly string[]> {

@@ -171,7 +171,7 @@ const became: Readonly<Record<Decision, string>> = {
   lost: 'failed',
 }
 
-export function showMoved({ moved, ids, stayed }: MoveReport, decision: Decision, typed: Typed): string[] {
+export function showMoved({ moved, ids, stayed, following }: MoveReport, decision: Decision, typed: Typed): string[] {
   const stay = ({ id, status, count: rows, why }: MoveReport['stayed'][number]) => {
     const who = id ?? count(rows)
     const isOne = id !== null || rows === 1
@@ -182,6 +182,7 @@ export function showMoved({ moved, ids, stayed }: MoveReport, decision: Decision
   return [
     `${count(moved)} ${became[decision]}`,
     ...stayed.map(stay),
+    ...(following === true ? ['none of them is sent; their rows follow while the worker, or the next push, runs'] : []),
     ...(moved === 0 ? [] : nextLines(decision, ids, typed)),
   ]
 }

@@ -14,8 +14,8 @@ export type Filter = {
   readonly nameless?: boolean
 }
 
-/** `ids`: a thousand of them at most. */
-export type Decided = { readonly count: number; readonly ids: readonly string[] }
+/** `ids`: a thousand of them at most. `following`: it holds, and the rows have yet to follow. */
+export type Decided = { readonly count: number; readonly ids: readonly string[]; readonly following?: true }
 
 /** One write-back as it stands. Times are RFC 3339. */
 export type QueueEntry = {

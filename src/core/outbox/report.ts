@@ -95,6 +95,8 @@ export type MoveReport = {
   readonly moved: number
   /** A thousand of those that moved, at most. */
   readonly ids: readonly string[]
+  /** It holds already, and the rows in the database follow: whoever works on the queue next sees to it. */
+  readonly following?: true
   readonly stayed: readonly {
     readonly id: string | null
     readonly status: Status

@@ -24,7 +24,7 @@ const reasons: Readonly<Record<Decision, (by: string) => string>> = {
 }
 
 /** Somebody waits for the answer, which is true already; the rest of the rows follow later. */
-const followForMs = 3000
+const followForMs = 2500
 
 export async function decide(c: C, decision: Decision, filter: Filter, by: string): Promise<Decided> {
   const { ids, batch = null } = filter
@@ -55,8 +55,8 @@ async function cancelAll(c: C, filter: Filter, by: string): Promise<Decided> {
   const decided = await record(c, { batch, nameless, by }, async (trx) => {
     await decideOn(c, trx, { decision: 'cancelled', filter, by, among: onTheirWay })
   })
-  await follow(c, performance.now() + followForMs)
-  return decided
+  const hasFollowed = await follow(c, performance.now() + followForMs)
+  return hasFollowed ? decided : { ...decided, following: true }
 }
 
 /** What is on its way is not sent again; what waits stays as it is. */

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../database/session.ts'
 
-const rowsAtOnce = 5000
+const rowsAtOnce = 2000
 
 export type Window = {
   readonly project: string
