@@ -52,6 +52,12 @@ const commands = [
 ]
 for (const command of commands) program.addCommand(command(shell))
 prepare(program, 'deskmirror')
+// A worker hears of what nobody caught, and stops in order; any other command is over.
+process.on('uncaughtException', (error) => {
+  if (process.listenerCount('uncaughtException') > 1) return
+  end(error)
+  process.exit()
+})
 program.parseAsync().catch(end)
 
 /** Every command, and those below it, throws its mistakes, and says where help is. */

@@ -38,6 +38,16 @@ test('an import that is not there', async () => {
   ])
 })
 
+test('an error that nobody caught: no stack, and no secret of its words', () => {
+  const words = 'lost postgres://me:hunter2@db/desk'
+  const thrown = `data:text/javascript,process.once('beforeExit', () => { throw new Error('${words}') })`
+  const args = ['--import', thrown, launcher, '--version']
+  const run = () => execFileSync(process.execPath, args, { env: environment(), stdio: 'pipe' })
+  expect(run).toThrow(
+    /deskmirror: this is a mistake in deskmirror: Error: lost postgres:\/\/…@db\/desk\n {2}→ [^\n]*\n$/,
+  )
+})
+
 test.each([
   ['ENOSPC', 1, 'the disk is full'],
   ['EROFS', 2, 'the disk can only be read'],

@@ -54,6 +54,14 @@ const codes: Advices = [
     },
   ],
   [
+    /bindings file|ERR_DLOPEN_FAILED|MODULE_NOT_FOUND/,
+    {
+      why: 'the SQLite driver (better-sqlite3) is not there for this system and this Node.js',
+      next: 'install deskmirror anew on this machine: npm ci',
+      exitCode: 2,
+    },
+  ],
+  [
     /READONLY|CANTOPEN|PERM|AUTH|EACCES|EPERM|EROFS/,
     {
       why: 'it cannot be written to',
