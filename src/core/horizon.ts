@@ -3,7 +3,7 @@
  * machine's, at the moment of asking. What comes from then on may be dated anywhere beyond. A clock that is far behind
  * costs rows that are read again, never rows that are missed.
  */
-import type { EpochMs, Seconds } from './time.ts'
+import { day, type EpochMs, type Seconds } from './time.ts'
 
 /** Seconds by which clocks may differ without a word: a row that is further ahead is dated ahead. */
 export const tolerated: Seconds = 60
@@ -22,4 +22,18 @@ export function horizonOf({ servedAt, askedAt, answeredAt }: Heard): Seconds {
   // Part of a second is no matter: every question overlaps by one.
   const took = Math.max(0, Math.floor((answeredAt - askedAt) / 1000))
   return Math.min(here, servedAt - took)
+}
+
+/** `newestMessage`: when the newest message was written that any row shows. */
+export type Clocks = { readonly here: Seconds; readonly there: Seconds; readonly newestMessage: Seconds }
+
+/**
+ * What time it is, where this machine's clock and the service's may disagree: the earlier one's, or the later one's as far
+ * as a message proves that it has come to that; the service's is believed for a day without one. So neither a `Date` of
+ * 9999 asks for days that have not come, nor does one of 1970 leave days out.
+ */
+export function presentTime({ here, there, newestMessage }: Clocks): Seconds {
+  return there <= here
+    ? Math.min(here, Math.max(there, newestMessage))
+    : Math.min(there, Math.max(here, newestMessage + day))
 }

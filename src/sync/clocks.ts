@@ -1,5 +1,5 @@
 /** Clocks that do not agree, and rows that are dated ahead of them: counted, and said. */
-import { tolerated } from '../core/horizon.ts'
+import { presentTime, tolerated } from '../core/horizon.ts'
 import { type ChildStream, childStreams } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
@@ -7,6 +7,12 @@ import type { Run } from './deps.ts'
 
 /** More than so many rows are not counted. */
 const most = 10_000
+
+/** What time it is, as far as the clocks and the messages stored so far can tell. */
+export async function presentOf({ mirror, clocks }: Pick<Run, 'mirror' | 'clocks'>): Promise<() => Seconds> {
+  const newestMessage = (await mirror.latestMessage()) ?? 0
+  return () => presentTime({ ...clocks(), newestMessage })
+}
 
 /** Notes rows of a page as dated ahead. What hangs on a parent is counted in the mirror. */
 export function noteAhead({ ahead }: Pick<Run, 'ahead'>, stream: StreamName, ids: readonly string[]): void {

@@ -15,6 +15,7 @@ import {
 import type { StreamName } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
+import { presentOf } from './clocks.ts'
 import { laneFor, type Run } from './deps.ts'
 import { type History, historyOf } from './history.ts'
 import { isGone, isRefused, stopIfEnough } from './stop.ts'
@@ -29,16 +30,19 @@ export async function syncDaily(run: Run, stream: DailyStream): Promise<void> {
   const history = await historyOf(run, listsOf(run))
   if (history.kind === 'waiting') return wait(run, stream, history.lists)
   // Before the service has answered, only this machine's clock says which day it is.
-  const assumed = run.serviceNow()
-  const isRight = () => isSameDay(run.serviceNow(), assumed, run.timeZone)
-  const wasRight = await readDays(run, stream, history, { now: assumed, isRight })
-  if (!wasRight) await readDays(run, stream, history, { now: run.serviceNow(), isRight: () => true })
+  const present = await presentOf(run)
+  const assumed = present()
+  const isRight = () => isSameDay(present(), assumed, run.timeZone)
+  const wasRight = await readDays(run, stream, history, { present, isRight })
+  if (!wasRight) await readDays(run, stream, history, { present, isRight: () => true })
 }
 
-type Clock = { readonly now: Seconds; readonly isRight: () => boolean }
+type Clock = { readonly present: () => Seconds; readonly isRight: () => boolean }
 
 /** False after the first answer, which is not stored, where that shows that it is another day. */
-async function readDays(run: Run, stream: DailyStream, history: History, { now, isRight }: Clock): Promise<boolean> {
+async function readDays(run: Run, stream: DailyStream, history: History, clock: Clock): Promise<boolean> {
+  const { present, isRight } = clock
+  const now = present()
   const stored = await run.mirror.rollups()
   noticeZone(run, stored)
   const from = history.kind === 'known' ? history.from : (stored.at(-1)?.from ?? now)
@@ -53,10 +57,10 @@ async function readDays(run: Run, stream: DailyStream, history: History, { now, 
   for (const [nth, one] of all.entries()) {
     const left = Math.max(0, all.length - unsettled.length - nth - 1)
     const again = { last: Math.max(0, left - older.length), older: Math.min(left, older.length) }
-    const answer = await ask(run, stream, one, nth < missing.length)
+    const answer = await ask(run, stream, one, { isFirst: nth < missing.length, present })
     if (nth === 0 && !isRight()) return false
     const cursors = run.mode === 'reconcile' && nth >= missing.length ? { [againNote]: writeAgain(again) } : {}
-    const rows = [stream.row(answer.data, one, run.timeZone, answer.servedAt ?? run.serviceNow())]
+    const rows = [stream.row(answer.data, one, run.timeZone, present())]
     const { changed } = await run.mirror.commit({ stream: stream.name, rows, askedAt: answer.askedAt, cursors })
     run.tally.stored(stream.name, 1, changed)
     if (one !== all.at(-1)) stopIfEnough(run)
@@ -123,10 +127,12 @@ async function finish(run: Run, stream: DailyStream, history: History, first: Se
   })
 }
 
-function ask(run: Run, stream: DailyStream, one: Day, isFirst: boolean): Promise<Answer> {
+type Asking = { readonly isFirst: boolean; readonly present: () => Seconds }
+
+function ask(run: Run, stream: DailyStream, one: Day, { isFirst, present }: Asking): Promise<Answer> {
   const query = (to: Seconds) => ({ from: rfc3339(one.from), to: rfc3339(to) })
   const get = (to: Seconds) => run.get(stream.path(run.project), query(to), laneFor(run, isFirst))
-  const now = run.serviceNow()
+  const now = present()
   return get(one.to).catch((error) => {
     // The day in progress ends in the future, which a service may not accept.
     if (isRefused(error) && !isGone(error) && one.to > now) return get(now)

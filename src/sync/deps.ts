@@ -64,8 +64,8 @@ export type Run = SyncDeps & {
   readonly horizon: () => Seconds
   /** How many seconds the service's clock is ahead of this machine's, as this run last heard; null = it has not. */
   readonly heard: () => Seconds | null
-  /** The service's clock as last heard; this machine's where the service sends no `Date`. */
-  readonly serviceNow: () => Seconds
+  /** This machine's clock, and the service's as last heard; the same where it sends no `Date`. */
+  readonly clocks: () => { readonly here: Seconds; readonly there: Seconds }
 }
 
 /** A first or a proof-reading pass is less urgent than news. */

@@ -18,14 +18,13 @@ export function leafReader(run: Run, stream: LeafStream): ReadChild {
       if (isGone(error) && (await isNone(child.parentId))) return null
       throw error
     })
-    const readAt = answer?.servedAt ?? run.serviceNow()
     const item = answer === null ? null : fieldsOf(answer.data)
     const now = answer?.horizon ?? run.horizon()
     const again = stream.again(item, ageOf(child, now))
     const { parentId, wanted } = child
     const { changed } = await run.mirror.commit({
       stream: stream.name,
-      rows: [stream.row(item, parentId, readAt)],
+      rows: [stream.row(item, parentId, now)],
       askedAt: answer?.askedAt ?? run.now(),
       child: {
         stream: stream.name,

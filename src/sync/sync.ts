@@ -5,7 +5,7 @@
 import { CallFailed, describe, type Failure } from '../core/failure.ts'
 import { clockNote, type RunOutcome, type StreamReport } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
-import { day, type Seconds } from '../core/time.ts'
+import type { Seconds } from '../core/time.ts'
 import { reasons } from '../core/walk/state.ts'
 import { analytics } from '../streams/analytics.ts'
 import { availability } from '../streams/availability.ts'
@@ -86,8 +86,10 @@ async function begin(deps: SyncDeps): Promise<Run> {
     hollow: new Set(),
     horizon: () => Math.floor(deps.now() / 1000) + Math.min(0, ahead),
     heard: () => heard,
-    // A day's rollup is asked for each day until then: a `Date` of 2100 would ask for 27,000.
-    serviceNow: () => Math.floor(deps.now() / 1000) + Math.min(ahead, day),
+    clocks: () => {
+      const here = Math.floor(deps.now() / 1000)
+      return { here, there: here + ahead }
+    },
     get: async (path, query, lane) => {
       const answer = await deps.get(path, query, lane)
       answered = true

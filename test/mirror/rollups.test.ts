@@ -124,6 +124,19 @@ describe('the history of the rollups', () => {
     expect(await gaps(warehouse)).toHaveLength(1)
   })
 
+  test('ends where the rows end, whatever year the `Date` of an answer names', async () => {
+    const today = new Date().toISOString().slice(0, 10)
+    for (const far of ['9998-12-31T00:00:00Z', '1970-01-02T00:00:00Z']) {
+      const { sandbox, warehouse, sync } = await desk(sqlite, { now: `${today}T12:00:00Z` })
+      sandbox.set({ 'date.offset': Math.round((Date.parse(far) - sandbox.now()) / 1000) })
+      await sync()
+      const dates = await storedDays(warehouse)
+      expect(dates).toContain(today)
+      expect(dates.length - days).toBeOneOf([0, 1])
+      expect((await started(warehouse, sandbox)).sum).toBe(40)
+    }
+  })
+
   test('ends with the day that it is at the service, where the clock of this machine is months ahead', async () => {
     const { sandbox, warehouse, sync } = await desk(sqlite)
     const project = { startDate: Math.floor(Date.parse('2026-06-13T00:00:00Z') / 1000) }
