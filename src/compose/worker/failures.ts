@@ -8,6 +8,7 @@ import { UserError } from '../../core/user-error.ts'
 import type { Logger } from '../../log.ts'
 import { WarehouseError } from '../../warehouse/database/trouble.ts'
 import type { FailureLog } from '../../warehouse/failures.ts'
+import { gist } from './news.ts'
 
 export type JobFailures = {
   /**
@@ -174,11 +175,6 @@ function aboutOf(failure: JobFailure, projects: ReturnType<JobFailuresDeps['proj
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
-}
-
-/** What is the same when something fails for the same reason again: ids and numbers are not. */
-function gist(reason: string): string {
-  return reason.slice(0, 500).replace(/[0-9a-f-]{8,}|\d+/gi, '#')
 }
 
 function wordsOf(error: unknown) {

@@ -18,6 +18,8 @@ export type WorkplaceOptions = {
 }
 
 export type Means = WorkplaceOptions & {
+  /** Whether such a sentence has not been said lately: the same one with other numbers is none. */
+  readonly isNews: (sentence: string) => boolean
   readonly warehouse: Warehouse
   readonly budgets: Budgets
   readonly connections: Connections

@@ -50,7 +50,10 @@ export async function pass(
     onProgress: () => {},
   })
   for (const { stream, rows, changed } of synced.reports) onLoaded(project.name, stream, rows, changed)
-  for (const notice of synced.notices) log.warn({ event: 'pass.noticed', project: project.name, notice })
+  for (const notice of synced.notices) {
+    const level = means.isNews(`${project.name} ${stream} ${notice}`) ? 'warn' : 'debug'
+    log[level]({ event: 'pass.noticed', project: project.name, stream, notice })
+  }
   if (synced.stopped?.kind === 'denied') return rest(means, project, synced.stopped)
   if (noted) await warehouse.fleet.pause(project.projectId, null)
   if (signal.aborted) return { kind: 'interrupted' }

@@ -12,6 +12,7 @@ import { openBudgets } from '../budgets.ts'
 import { type HintsAsk, type HintsEnd, type Stored, storeDelivery, takeDeliveries } from './deliveries.ts'
 import { type Lanes, openLanes } from './lanes.ts'
 import type { Means, WorkplaceOptions } from './means.ts'
+import { createNews } from './news.ts'
 import { type PassAsk, type PassEnd, pass } from './pass.ts'
 import { type Roles, rolesIn } from './roles.ts'
 import { rollupsBehind } from './rollups.ts'
@@ -58,7 +59,7 @@ export async function openWorkplace(config: Config, options: WorkplaceOptions): 
     throw error
   })
   const connections = openConnections()
-  const means: Means = { ...options, warehouse, budgets, connections }
+  const means: Means = { ...options, warehouse, budgets, connections, isNews: createNews() }
   const { fleet } = warehouse
   const id = randomUUID()
   const roles = rolesIn(warehouse)
