@@ -36,12 +36,12 @@ const isCancelling = 'select 1 from writeback_cancellations where finished_at is
 
 for (const database of ['sqlite', 'postgres'] as const) {
   describe(`at any size — ${database}`, () => {
-    test('120,000 rows are cancelled at once: nothing of them is left to send', async () => {
-      const { desk, outbox } = await manyIn(database, 120_000)
+    test('130,000 rows are cancelled at once: nothing of them is left to send', async () => {
+      const { desk, outbox } = await manyIn(database, 130_000)
       const report = await decide(desk, 'cancelled', {}, 'ann')
-      expect(report).toMatchObject({ moved: 120_000, stayed: [] })
+      expect(report).toMatchObject({ moved: 130_000, stayed: [] })
       expect(report.ids).toHaveLength(1000)
-      expect(await desk.summary({})).toEqual({ cancelled: 120_000 })
+      expect(await desk.summary({})).toEqual({ cancelled: 130_000 })
       expect(await desk.list({ statuses: ['cancelled'] }, 1)).toMatchObject([{ status: 'cancelled' }])
       expect(await outbox.ready(Date.now(), 1)).toEqual([])
     })
