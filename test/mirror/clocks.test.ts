@@ -130,3 +130,35 @@ for (const db of [sqlite!, postgres!]) {
     })
   }
 }
+
+test('rows dated ahead, and clocks that disagree, are said by sync and by status; nothing else is new', async () => {
+  await mirrored({ 'misdated.share': 0.1, 'misdated.seconds': year }, async ({ sandbox, warehouse, sync }) => {
+    const { notices } = await sync()
+    for (const stream of ['conversations', 'visitors', 'calls', 'messages']) {
+      expect(notices).toContainEqual(
+        expect.stringMatching(new RegExp(`^\\d+ rows of ${stream} are dated ahead of the clocks`)),
+      )
+    }
+    expect(notices).toContainEqual(expect.stringContaining('The clocks do not agree'))
+    const status = await warehouse.status(sandbox.projectId, Date.now(), { requests: 600, windowMs: 60_000 })
+    expect(status.clockOffset).toBeLessThan(-year / 12)
+    const ahead = new Map(status.streams.map((it) => [it.stream, it.ahead]))
+    for (const stream of ['conversations', 'visitors', 'calls', 'messages'] as const)
+      expect(ahead.get(stream)).toBeGreaterThan(0)
+  })
+})
+
+test('a cursor that an older version left a year ahead is not believed', async () => {
+  await mirrored({}, async ({ sandbox, warehouse, sync }) => {
+    await sync()
+    await warehouse.query(
+      "update sync_cursors set position = '2037-01-01T00:00:00Z/' where stream in ('conversations', 'visitors', 'calls')",
+    )
+    sandbox.advance(3_600_000)
+    sandbox.churn(40, 1, news)
+    sandbox.advance(3_600_000)
+    const { notices } = await sync()
+    expect(notices.filter((notice) => notice.includes('all of it is read again')).length).toBe(3)
+    expect(await missed(warehouse, sandbox)).toEqual([])
+  })
+})
