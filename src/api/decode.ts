@@ -50,10 +50,12 @@ function isTooLarge(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
 }
 
+const strict = new TextDecoder('utf-8', { fatal: true })
+
 /** Null: it is not UTF-8. Strict, because a replaced character would be a change that nobody sees. */
 export function toText(bytes: Buffer): string | null {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return strict.decode(bytes)
   } catch {
     return null
   }

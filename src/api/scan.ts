@@ -122,15 +122,20 @@ for (const byte of [quote, comma, openList, closeList, openObject, closeObject])
 
 function scan(s: State, chunk: Buffer): void {
   const end = chunk.length
+  const most = s.limits.part.values
   let i = s.string === 'none' ? 0 : passString(s, chunk, 0)
   while (s.unreadable === null) {
     while (i < end && structural[chunk[i] as number] === 0) i += 1
     if (i >= end) break
     const byte = chunk[i]
     if (byte === quote) {
-      s.string = 'inside'
-      s.name = ''
-      i = passString(s, chunk, i + 1)
+      i = s.listLevel > 0 ? inner(s, chunk, i + 1) : outer(s, chunk, i + 1)
+      continue
+    }
+    // Nearly all commas are those between the members of a row.
+    if (byte === comma && s.level !== s.listLevel && s.values < most) {
+      s.values += 1
+      i += 1
       continue
     }
     if (byte === comma) passComma(s, chunk, i)
@@ -141,11 +146,26 @@ function scan(s: State, chunk: Buffer): void {
   carryOver(s, chunk)
 }
 
+/** Likewise, for strings within rows: their words do not matter, and nearly all of them end within the chunk. */
+function inner(s: State, chunk: Buffer, from: number): number {
+  const end = chunk.length
+  let i = from
+  for (; i < end && chunk[i] !== quote; i++) if (chunk[i] === backslash) i += 1
+  if (i >= end) s.string = i > end ? 'escaped' : 'inside'
+  return i + 1
+}
+
+function outer(s: State, chunk: Buffer, from: number): number {
+  s.string = 'inside'
+  s.name = ''
+  return passString(s, chunk, from)
+}
+
 /** The place behind the string, or the end of the chunk. */
 function passString(s: State, chunk: Buffer, from: number): number {
   const end = chunk.length
   let i = s.string === 'escaped' ? from + 1 : from
-  for (let byte = chunk[i]; i < end && byte !== quote; byte = chunk[i]) i += byte === backslash ? 2 : 1
+  for (; i < end && chunk[i] !== quote; i++) if (chunk[i] === backslash) i += 1
   s.string = i < end ? 'none' : i > end ? 'escaped' : 'inside'
   if (s.listLevel === 0 && s.level <= 2 && s.name.length < 8)
     s.name += chunk.toString('latin1', from, Math.min(i, from + 8))

@@ -67,6 +67,7 @@ export function identity(key: string | null, item: Json): string {
 
 /** The project that a row says it belongs to, where that is not `project`; null where it says nothing else. */
 export function otherProject(item: Fields, project: string): string | null {
+  if (item.projectId === project) return null
   const named = keyOf(item, ['projectid'])
   const nested = plainField(item, 'project')
   const found = named ?? (typeof nested === 'object' ? keyOf(nested ?? null, ['id', 'projectid', 'uuid']) : null)
@@ -113,8 +114,15 @@ export function keyOf(item: Json, names: readonly string[]): string | null {
 
 /** `visitor_id`, `visitorId` and `VisitorID` are one name. */
 export function plainName(field: string): string {
-  return field.replaceAll('_', '').toLowerCase()
+  const known = plainNames.get(field)
+  if (known !== undefined) return known
+  const plain = field.replaceAll('_', '').toLowerCase()
+  if (plainNames.size < 2000 && field.length <= longestName) plainNames.set(field, plain)
+  return plain
 }
+
+/** Rows have the same few names again and again. */
+const plainNames = new Map<string, string>()
 
 function isKey(value: Json | undefined): boolean {
   return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint'
