@@ -1,4 +1,5 @@
 /** Compares the mirror with the service, row by row. Reads both, changes neither. */
+
 import { readList } from '../api/pager.ts'
 import type { Get } from '../core/call.ts'
 import { CallFailed } from '../core/failure.ts'
@@ -6,6 +7,7 @@ import { stringifyJson } from '../core/json.ts'
 import { childStreams } from '../core/mirror.ts'
 import type { Difference, SyncProgress, VerifyReport } from '../core/report.ts'
 import type { Json, MirrorRow, StreamName } from '../core/row.ts'
+import { whyNoSegment } from '../core/segment.ts'
 import type { Seconds } from '../core/time.ts'
 import type { List } from '../core/walk/list.ts'
 import { everything, type Range } from '../core/walk/position.ts'
@@ -149,7 +151,7 @@ async function compareList(deps: VerifyDeps, stream: ListStream, comparison: Com
   }
   for await (const { key, raw } of stored(deps, stream.name)) {
     const id = key.join('/')
-    if (!seen.has(id)) await compareUnlisted(deps, stream, { id, raw }, comparison)
+    if (!seen.has(id) && whyNoSegment(id) === null) await compareUnlisted(deps, stream, { id, raw }, comparison)
   }
 }
 
@@ -170,6 +172,7 @@ async function compareBranches(deps: VerifyDeps, stream: BranchStream, compariso
   const start = stream.name === 'visitor_activity' ? { ...everything, lo: deps.startDate ?? 0 } : everything
   for await (const { key } of stored(deps, childStreams[stream.name])) {
     const parent = key[0] ?? ''
+    if (whyNoSegment(parent) !== null) continue
     const there = new Map<string, string>()
     try {
       for await (const items of pages(deps, stream.list(deps.project, parent), start)) {
@@ -195,6 +198,7 @@ function keyOf({ name }: BranchStream, row: MirrorRow): string {
 async function compareLeaves(deps: VerifyDeps, stream: LeafStream, comparison: Comparison): Promise<void> {
   for await (const { key } of stored(deps, childStreams[stream.name])) {
     const parent = key[0] ?? ''
+    if (whyNoSegment(parent) !== null) continue
     const answer = await orGone(deps.get(stream.path(parent), {}, 'verify'))
     const there = stringifyJson(answer === null ? {} : fieldsOf(answer.data))
     comparison.row(stream.name, parent, (await deps.mirror.rawOf(stream.name, [parent])).get(parent), there)
