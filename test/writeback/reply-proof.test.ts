@@ -13,7 +13,7 @@ const said = (id: string, content = 'Hello?', senderName = 'Vi'): Said => {
   return { id, at: 0, content, senderName, by: 'unknown' }
 }
 const ours = (id: string) => said(id, payload.content, payload.sender_name)
-const known = { before: new Set(['1', '2']), others: new Set<string>(), payload, whole: true }
+const known = { before: new Set(['1', '2']), isChanged: false, others: new Set<string>(), payload, whole: true }
 
 test.for<[string, readonly Said[], Partial<typeof known> | { before: null }, object]>([
   ['exactly what was there', [said('1'), said('2')], {}, { kind: 'absent' }],
@@ -35,6 +35,12 @@ test.for<[string, readonly Said[], Partial<typeof known> | { before: null }, obj
     { kind: 'unknowable' },
   ],
   ['any other new one', [said('1'), said('2'), said('3')], {}, { kind: 'unknowable', why: /message 3 is new/ }],
+  [
+    'other words in one of them',
+    [said('1'), said('2')],
+    { isChanged: true },
+    { kind: 'unknowable', why: /other words/ },
+  ],
   ['one that does not show any more', [said('1')], {}, { kind: 'unknowable', why: /message 2/ }],
   ['not all of them', [said('1'), said('2')], { whole: false }, { kind: 'unknowable' }],
   ['a match among a part of them', [said('2'), ours('3')], { whole: false }, { kind: 'found' }],
@@ -73,6 +79,7 @@ test.for<[string, Partial<Quirks>, string]>([
   ['two minutes early', { replyAheadMs: -120_000 }, 'succeeded'],
   ['in local time with a Z', { replyAheadMs: -5 * 3_600_000 }, 'succeeded'],
   ['behind a message that is dated an hour ahead', { aheadMs: 3_600_000, replyAheadMs: -60_000 }, 'succeeded'],
+  ['as a part of the message before it', { appends: true }, 'uncertain'],
   ['in other words', { kept: () => 'Einmal.' }, 'uncertain'],
   ['in other words and under another name', { kept: () => 'Einmal.', named: () => 'Support' }, 'uncertain'],
 ])('a reply is posted once, however often the answer is lost: it shows %s', async ([, quirks, becomes]) => {

@@ -33,6 +33,8 @@ export type Quirks = {
   /** Under which name it shows it. */
   readonly named: (senderName: string) => string
   readonly replyKind: string
+  /** It adds replies to the last message, which keeps its id. */
+  readonly appends: boolean
   /** So far ahead it dates replies. */
   readonly replyAheadMs: number
   /** How it keeps a visitor's name or address. */
@@ -60,6 +62,7 @@ const usual: Quirks = {
   named: (senderName) => senderName,
   keptField: (text) => text,
   replyKind: 'utterance',
+  appends: false,
   replyAheadMs: 0,
   aheadMs: 0,
   lagMs: 0,
@@ -119,7 +122,10 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
     if (path.endsWith('/messages')) {
       const content = q.kept(String(body.content))
       const name = q.named(String(body.senderName))
-      say({ senderType: q.replySenderType, content, name, kind: q.replyKind }, Date.now() + q.replyAheadMs)
+      const last = q.appends ? kept.pop() : undefined
+      if (last === undefined)
+        say({ senderType: q.replySenderType, content, name, kind: q.replyKind }, Date.now() + q.replyAheadMs)
+      else kept.push({ ...last, content: `${last.content}\n${content}` })
       handledAt = null
     } else if (path.endsWith('/handled')) handledAt = body.handled === true ? rfc(Date.now()) : null
     else if (!path.endsWith('/notes'))

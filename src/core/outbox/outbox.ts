@@ -46,6 +46,8 @@ export type Evidence = {
   readonly before?: {
     /** Of all messages of the conversation; absent where they could not all be read. */
     readonly ids?: readonly string[]
+    /** A digest of what they said; absent where an earlier version noted them. */
+    readonly digest?: string
     /** As earlier versions wrote it: `ids` are those from this second on, and not all. */
     readonly since?: string
     readonly handledAt?: string | null

@@ -13,7 +13,7 @@ import { readTalk, readTalkTwice } from '../talk.ts'
 import { wasSent } from '../task.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
 import type { Procedure } from './procedure.ts'
-import { idsBefore, isSame, judge, newOnes } from './reply.ts'
+import { digestOf, hasChanged, idsBefore, isSame, judge, newOnes } from './reply.ts'
 
 export const message: Procedure<'message'> = {
   method: 'POST',
@@ -30,12 +30,14 @@ export const message: Procedure<'message'> = {
       if (why !== null) return { go: false, happening: 'overtaken', why }
     }
     const { shown, whole } = await readTalk(deps, one.target)
-    return { go: true, body, before: whole ? { ids: shown.map(({ id }) => id) } : {} }
+    return { go: true, body, before: whole ? { ids: shown.map(({ id }) => id), digest: digestOf(shown) } : {} }
   },
   look: async (deps, one, { payload }) => {
     const { shown, whole } = await readTalkTwice(deps, one.target)
     const others = await deps.outbox.provenMessages(one.lane)
-    const looked = judge(shown, { before: idsBefore(one), others, payload, whole })
+    const before = idsBefore(one)
+    const isChanged = before !== null && hasChanged(shown, before, one.evidence.before?.digest)
+    const looked = judge(shown, { before, isChanged, others, payload, whole })
     if (looked.kind === 'found' && (await deps.outbox.hasUnplacedEqual(one)))
       return { kind: 'unknowable', why: `message ${looked.messageId} may be an equal reply that was queued before it` }
     return looked
