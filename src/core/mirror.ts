@@ -14,11 +14,9 @@ export type Commit = {
   readonly askedAt: EpochMs
   /**
    * A row read by its own id settles what the row is. A row of a list (`false`) may be a stale copy: it does not replace
-   * one whose `last_message_at` is later.
+   * one whose `last_message_at` is later, but has it checked (`toCheck`).
    */
   readonly authoritative?: boolean
-  /** The smaller of the two clocks: a stored `last_message_at` beyond it does not say that a copy from a list is stale. */
-  readonly horizon?: Seconds
   /** Cursors to move, by name; null forgets one. */
   readonly cursors?: Readonly<Record<string, string | null>>
   /** Notes the rows' ids under this census, to find later what a whole list did not show. */
@@ -159,6 +157,10 @@ export type Mirror = {
     where: 'all' | 'open',
   ) => Promise<{ readonly unseen: number; readonly living: number }>
   readonly forgetCensus: (census: string) => Promise<void>
+  /** Conversations that a list showed with an earlier last message than the mirror has, to be read by their ids; at most so many. */
+  readonly toCheck: (limit: number) => Promise<readonly string[]>
+  /** These have been read since. */
+  readonly checked: (ids: readonly string[]) => Promise<void>
   /** The service answered 404 for this id: sets `deleted_at` on the row and on its children. */
   readonly markDeleted: (stream: 'conversations' | 'visitors' | 'calls', id: string, at: EpochMs) => Promise<void>
 

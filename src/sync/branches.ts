@@ -24,7 +24,7 @@ function branchReader(run: Run, stream: BranchStream): ReadChild {
   return async (child, lane, latest) => {
     const start = startOf(run, stream.name)
     const whole = child.whole || child.position === null
-    const ranges = whole ? [start] : behind(run, stream.name, readPosition(child.position, start))
+    const ranges = whole ? [start] : knownOf(run, stream.name, child, start)
     const list = stream.list(run.project, child.parentId)
     const missing = new Set<string>()
     let alike = new Map<string, number>()
@@ -41,6 +41,17 @@ function branchReader(run: Run, stream: BranchStream): ReadChild {
       run.tally.stored(stream.name, rows.length, changed)
     }
   }
+}
+
+/**
+ * What may be new. A parent that speaks of something earlier than was read last has news that is dated back: then from
+ * there, and some minutes before.
+ */
+function knownOf(run: Run, stream: BranchStream['name'], child: DueChild, start: Range): readonly Range[] {
+  const ranges = behind(run, stream, readPosition(child.position, start))
+  if (child.parentAt === null) return ranges
+  const from = Math.max(start.lo, child.parentAt - run.lookBack)
+  return ranges.map((range) => (range.hi === null ? { ...range, lo: Math.min(range.lo, from) } : range))
 }
 
 function endOf(run: Run, stream: BranchStream, child: DueChild, read: PageRead, latest: Seconds) {

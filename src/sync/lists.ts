@@ -3,6 +3,7 @@ import type { Lane } from '../core/lane.ts'
 import { day } from '../core/time.ts'
 import { type Range, readPosition, writePosition } from '../core/walk/position.ts'
 import type { ListStream } from '../streams/stream.ts'
+import { checkRows } from './check-rows.ts'
 import { laneFor, type Run } from './deps.ts'
 import { behind } from './look-back.ts'
 import { readOpenWork } from './open-work.ts'
@@ -23,7 +24,9 @@ export async function syncList(run: Run, stream: ListStream): Promise<void> {
     stream.name === 'calls' ? [...(await lateCalls(run, ranges)), ...(await earlier(run, stream.name))] : ranges
   await readRanges(run, stream, { cursor: stream.name, ranges: all, lane: laneFor(run, stored === null) })
   await keepStart(run, stream.name)
-  if (stream.name === 'conversations' && stored !== null) await readOpenWork(run, stream)
+  if (stream.name !== 'conversations') return
+  if (stored !== null) await readOpenWork(run, stream)
+  await checkRows(run, stream)
 }
 
 /**
@@ -70,7 +73,6 @@ async function readRanges(run: Run, stream: ListStream, { cursor, ranges, lane, 
       stream: stream.name,
       rows,
       askedAt: read.answer?.askedAt ?? run.now(),
-      horizon: read.answer?.horizon ?? run.horizon(),
       cursors: read.done ? { [cursor]: at, [stream.name]: at } : { [cursor]: at },
       gaps,
       refused: [...read.refused, ...refused],

@@ -24,8 +24,7 @@ export async function readOpenWork(run: Run, stream: ListStream): Promise<void> 
     const { rows, refused: unreadable } = stream.rows(read.items, run.project)
     const refused = [...read.refused, ...unreadable]
     const askedAt = read.answer?.askedAt ?? run.now()
-    const horizon = read.answer?.horizon ?? run.horizon()
-    const news = { rows, refused, askedAt, horizon, learned: read.learned }
+    const news = { rows, refused, askedAt, learned: read.learned }
     const { changed } = await run.mirror.commit({ stream: stream.name, census, ...news })
     run.tally.stored(stream.name, rows.length, changed)
   }

@@ -162,3 +162,45 @@ test('a cursor that an older version left a year ahead is not believed', async (
     expect(await missed(warehouse, sandbox)).toEqual([])
   })
 })
+
+for (const [db, back] of [[sqlite!, 300] as const, [postgres!, 300] as const, [sqlite!, hour] as const]) {
+  test(`a reply dated ${back} seconds back moves the last message of its conversation back, and is mirrored by the next pass — ${db.name}`, async () => {
+    await mirrored(
+      { 'reply.seconds': -back },
+      async ({ sandbox, warehouse, sync }) => {
+        const ids = [...sandbox.truth('conversations')].slice(0, 10).map(({ id }) => id!)
+        for (const id of ids) sandbox.mutate.visitorWrites(id)
+        sandbox.advance(20_000)
+        sandbox.mutate.addConversation()
+        await sync()
+        for (const id of ids) sandbox.mutate.replyArrives(id, 'It is on its way.', 'Support')
+        sandbox.advance(20_000)
+        sandbox.mutate.addConversation()
+        await sync()
+        expect(await missed(warehouse, sandbox)).toEqual([])
+        sandbox.resetLog()
+        await sync()
+        expect(sandbox.log().length).toBeLessThanOrEqual(8)
+      },
+      db,
+    )
+  })
+}
+
+test('a list that shows an old copy again changes no row, and costs one request for each such copy', async () => {
+  await mirrored({}, async ({ sandbox, warehouse, sync }) => {
+    await sync()
+    sandbox.advance(600_000)
+    const ids = [...sandbox.truth('conversations')].slice(0, 5).map(({ id }) => id!)
+    for (const id of ids) sandbox.mutate.visitorWrites(id)
+    sandbox.advance(10_000)
+    sandbox.mutate.addConversation()
+    await sync()
+    sandbox.set({ 'stale.ms': 60_000 })
+    sandbox.resetLog()
+    await sync()
+    const single = sandbox.log().filter(({ path }) => /\/conversations\/[^/]+$/.test(path))
+    expect(single.length).toBe(5)
+    expect(await missed(warehouse, sandbox)).toEqual([])
+  })
+})

@@ -63,9 +63,12 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: null, origin: 'stale' })]))
       expect(await list('select origin from conversations')).toEqual(['later'])
       expect(await count('conversation_changes')).toBe(0)
+      expect(await mirror.toCheck(9)).toEqual(['c1'])
       const settled = [conversation('c1', { last_message_at: at(40), origin: 'settled' })]
       await mirror.commit(commit('conversations', settled, { authoritative: true }))
       expect(await list('select origin from conversations')).toEqual(['settled'])
+      await mirror.checked(['c1'])
+      expect(await mirror.toCheck(9)).toEqual([])
     })
 
     test('projects never touch each other’s rows', async () => {

@@ -15,6 +15,26 @@ export async function noteSeen(c: Context, trx: Db, census: string, ids: readonl
     from ${each(c.kind, ids)} as listed where true on conflict do nothing`.execute(trx)
 }
 
+/** Ids of a census, in their order. */
+export async function seenIn(c: Context, census: string, limit: number): Promise<readonly string[]> {
+  const rows = await c.db
+    .selectFrom('sync_census')
+    .select('id')
+    .where('project_id', '=', c.project)
+    .where('census', '=', census)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+export async function removeSeen(c: Context, trx: Db, census: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await sql`
+    delete from sync_census where project_id = ${c.project} and census = ${census}
+      and id in (select value from ${each(c.kind, ids)} as listed)`.execute(trx)
+}
+
 export async function unseen(
   c: Context,
   of: Counted,

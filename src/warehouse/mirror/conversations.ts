@@ -21,6 +21,9 @@ export const watched = [
   'origin',
 ] as const satisfies readonly (keyof (typeof tables)['conversations']['columns'])[]
 
+/** Those of them that change with a message, whichever way its time goes. */
+const tells = ['last_message_at', 'last_message_sender_type'] as const satisfies readonly (typeof watched)[number][]
+
 export type Before = ReadonlyMap<string, Readonly<Record<string, string | null>>>
 
 /** The stored conversations among those of a page, before it is stored. */
@@ -30,6 +33,22 @@ export async function readBefore(c: Context, trx: Db, plan: Plan, rows: readonly
     select id, deleted_at, ${sql.join(watched.map((name) => sql.ref(name)))} from conversations
     where project_id = ${c.project} and id in (select value from ${each(c.kind, ids)} as listed)`.execute(trx)
   return new Map(stored.map((row) => [row.id ?? '', row]))
+}
+
+/** The census of the conversations that are to be read by their ids, as a list may have shown an old copy of them. */
+export const toCheck = 'conversations:check'
+
+/**
+ * Those that a list shows with another last message than the mirror has, and that were not stored: the copy may be an old
+ * one, or a message may be dated before the one that it follows. Reading them by their ids tells.
+ */
+export function disputed(plan: Plan, rows: readonly Bound[][], before: Before, stored: ReadonlySet<string>): string[] {
+  return rows.flatMap((row) => {
+    const id = value(plan, row, 'id') ?? ''
+    const old = before.get(id)
+    if (old === undefined || old.last_message_at === null || stored.has(id)) return []
+    return old.last_message_at === value(plan, row, 'last_message_at') ? [] : [id]
+  })
 }
 
 /** Writes the history of those that were stored, and makes due what may have grown. */
@@ -42,7 +61,7 @@ export async function afterStore(
   const rows = page.rows.filter((row) => page.stored.has(value(plan, row, 'id') ?? ''))
   const moved = rows.filter((row) => {
     const old = before.get(value(plan, row, 'id') ?? '')
-    return old === undefined || old.deleted_at !== null || old.last_message_at !== value(plan, row, 'last_message_at')
+    return old === undefined || old.deleted_at !== null || tells.some((name) => old[name] !== value(plan, row, name))
   })
   const pick = (name: string) => moved.map((row) => value(plan, row, name)).filter((id) => id !== null)
   await wantChildren(c, trx, 'messages', pick('id'), now)

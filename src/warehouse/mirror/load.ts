@@ -3,7 +3,6 @@ import { sql } from 'kysely'
 import { tables } from '../../../schema/tables.ts'
 import { type ChildRead, type Commit, type Committed, childStreams } from '../../core/mirror.ts'
 import { type Gap, type Refused, type StreamName, whyRefused } from '../../core/row.ts'
-import { moment } from '../../core/time.ts'
 import { bound } from '../database/dialect.ts'
 import { isAboutValues } from '../database/refusal.ts'
 import type { Db } from '../database/session.ts'
@@ -11,7 +10,7 @@ import type { Bound } from './cell.ts'
 import { noteSeen } from './census.ts'
 import { settleChild, unlisted, wantChildren } from './children.ts'
 import type { Context } from './context.ts'
-import { afterStore, type Before, readBefore } from './conversations.ts'
+import { afterStore, disputed, readBefore, toCheck } from './conversations.ts'
 import { brief } from './gap-subject.ts'
 import { closeGap, openGap } from './gaps.ts'
 import { learn, moveCursors } from './knowledge.ts'
@@ -20,7 +19,6 @@ import { bindAll, createPlans, type Plan } from './plan.ts'
 import { makeRoom } from './rollups.ts'
 import { type Sifted, sift } from './sift.ts'
 import { tableOf } from './stream-tables.ts'
-import type { Upserted } from './upsert.ts'
 import { write } from './write.ts'
 
 /** Keeps what it compiles. */
@@ -30,10 +28,9 @@ export function createCommit(c: Context): (commit: Commit) => Promise<Committed>
     const fields = await c.fields.admit(commit.stream, commit.rows, commit.askedAt)
     const plan = planFor(commit.stream, fields, commit.authoritative ?? false)
     const escaped = c.tally.escaped
-    const plans = { plan, free: planFor(commit.stream, fields, true) }
     const { rows, unkeyed } = bindAll(plan, commit.rows, commit.askedAt)
-    const all = async (trx: Db) => ({ changed: await storeRows(c, trx, plans, rows, commit), refused: [] })
-    const each = (trx: Db) => sift(trx, plan, rows, (some) => storeRows(c, trx, plans, some, commit))
+    const all = async (trx: Db) => ({ changed: await storeRows(c, trx, plan, rows, commit), refused: [] })
+    const each = (trx: Db) => sift(trx, plan, rows, (some) => storeRows(c, trx, plan, some, commit))
     const go = (stored: (trx: Db) => Promise<Sifted>) =>
       write(c, async (trx) => {
         const { changed, refused: unfit } = await stored(trx)
@@ -48,18 +45,17 @@ export function createCommit(c: Context): (commit: Commit) => Promise<Committed>
   return (commit) => c.inTurn(() => store(commit))
 }
 
-/** `free`: the same without asking which copy is newer. */
-type Plans = { readonly plan: Plan; readonly free: Plan }
-
-async function storeRows(c: Context, trx: Db, plans: Plans, rows: Bound[][], commit: Commit): Promise<number> {
-  const { plan } = plans
+async function storeRows(c: Context, trx: Db, plan: Plan, rows: Bound[][], commit: Commit): Promise<number> {
   const { stream, askedAt: now } = commit
   if (stream === 'analytics') await makeRoomFor(c, trx, plan, rows)
   if (rows.length === 0) return 0
   const before = stream === 'conversations' ? await readBefore(c, trx, plan, rows) : null
-  const { changed, returned } = await upsertRows(c, trx, plans, rows, commit, before)
+  const { changed, returned } = await c.upsert(trx, plan.shape, rows)
   const stored = new Set(returned)
-  if (before !== null) await afterStore(c, trx, { plan, rows, before, stored, now })
+  if (before !== null) {
+    await afterStore(c, trx, { plan, rows, before, stored, now })
+    await noteSeen(c, trx, toCheck, disputed(plan, rows, before, stored))
+  }
   if (stream === 'visitors') await wantChildren(c, trx, 'visitor_activity', returned, now)
   if (stream === 'calls') await wantChildren(c, trx, 'call_recordings', returned, now)
   const seen = looked[stream]
@@ -67,28 +63,6 @@ async function storeRows(c: Context, trx: Db, plans: Plans, rows: Bound[][], com
   if (stream === 'analytics') await refreshMetrics(c, trx, plan, rows, stored)
   if (commit.census !== undefined) await noteSeen(c, trx, commit.census, keysOf(plan, rows))
   return changed
-}
-
-/** What is dated ahead is no measure of age: the next message may well be dated before it. */
-async function upsertRows(
-  c: Context,
-  trx: Db,
-  { plan, free }: Plans,
-  rows: Bound[][],
-  { horizon }: Commit,
-  before: Before | null,
-): Promise<Upserted> {
-  if (before === null || horizon === undefined || plan.shape.newerBy === null) return c.upsert(trx, plan.shape, rows)
-  const id = plan.key[0] ?? 0
-  const isAhead = (row: Bound[]) => (moment(before.get(String(row[id]))?.last_message_at) ?? 0) > horizon
-  if (!rows.some(isAhead)) return c.upsert(trx, plan.shape, rows)
-  const ahead = await c.upsert(trx, free.shape, rows.filter(isAhead))
-  const others = await c.upsert(
-    trx,
-    plan.shape,
-    rows.filter((row) => !isAhead(row)),
-  )
-  return { changed: ahead.changed + others.changed, returned: ahead.returned.concat(others.returned) }
 }
 
 async function storeNews(c: Context, trx: Db, commit: Commit, refused: readonly Refused[]): Promise<void> {

@@ -7,9 +7,10 @@ import type { Db, Sessions } from '../database/session.ts'
 import { growthOf } from '../database/statistics.ts'
 import { countAhead, makeDueAhead } from './ahead.ts'
 import type { Tally } from './cell.ts'
-import { countUnseen, forgetCensus, unseen } from './census.ts'
+import { countUnseen, forgetCensus, removeSeen, seenIn, unseen } from './census.ts'
 import { countDue, dueChildren, failChild, makeDue, wantKnownChildren } from './children.ts'
 import { type Context, turns } from './context.ts'
+import { toCheck } from './conversations.ts'
 import { markDeleted } from './deletion.ts'
 import { openGaps, resolveGaps } from './gaps.ts'
 import { readBehaviours, readCursor } from './knowledge.ts'
@@ -77,6 +78,8 @@ export function createMirror(db: Db, { kind }: Sessions, project: string, option
     unseen: (stream, census, where, after, limit) => unseen(c, stream, census, where, after, limit),
     countUnseen: (stream, census, where) => countUnseen(c, stream, census, where),
     forgetCensus: (census) => forgetCensus(c, census),
+    toCheck: (limit) => seenIn(c, toCheck, limit),
+    checked: (ids) => c.inTurn(() => write(c, (trx) => removeSeen(c, trx, toCheck, ids))),
     markDeleted: (stream, id, at) => c.inTurn(() => markDeleted(c, stream, id, at)),
     callBefore: (newest, until) => callBefore(c, newest, until),
     earliest: () => earliest(c),
