@@ -79,11 +79,11 @@ for (const { kind, make } of offices) {
       expect(await warehouse.query('select 1 from sync_runs where finished_at is null')).toEqual([])
 
       // The next one reads what is missing, and nothing that was read: but for what showed nothing after itself, as its last
-      // second may not have been over.
+      // second may not have been over. (What is young is read once more when what is late has come, minutes from now.)
       const behind = new Set((await unlike(warehouse, sandbox)).map(({ key }) => key.split('/')[0]!))
       expect(behind.size).toBeGreaterThan(0)
       const doubted = await warehouse.query(
-        "select parent_id from sync_children where stream = 'messages' and due_at is not null and fetched = wanted",
+        `select parent_id from sync_children where stream = 'messages' and fetched = wanted and due_at < ${Date.now() + 60_000}`,
       )
       expect(doubted.length).toBeLessThan(5)
       for (const { parent_id } of doubted) behind.add(String(parent_id))

@@ -20,9 +20,12 @@ const odd: readonly ((n: number) => Fields)[] = [
   () => ({ nest: nested(900), list: Array.from({ length: 5000 }, (_, i) => i) }),
 ]
 
+/** More values than a mirror takes of one row. */
+const longList: Json = Array.from({ length: 110_000 }, () => 0)
+
 const unfit: readonly ((row: Fields, project: string) => Json)[] = [
   (row) => ({ ...row, nest: nested(1200) }),
-  (row) => ({ ...row, list: Array.from({ length: 110_000 }, () => 0) }),
+  (row) => ({ ...row, list: longList }),
   (row) => ({ ...row, [idOf(row)]: 'x'.repeat(5000) }),
   (row) => ({ ...row, projectId: '00000000-0000-4000-8000-000000000000' }),
   () => null,
@@ -30,8 +33,8 @@ const unfit: readonly ((row: Fields, project: string) => Json)[] = [
   () => 'a string',
 ]
 
-/** Every so many rows one is hostile, one kind after the other. */
-const every = 11
+/** Every so many rows one is hostile, one kind after the other; of messages, of which there are many, more rarely. */
+const [every, everyMessage] = [11, 97]
 
 /** The same rows each time, whichever way they are read. */
 export function hostileWire(wire: Wire, project: string, s: Switches): Wire {
@@ -51,8 +54,8 @@ export function hostileWire(wire: Wire, project: string, s: Switches): Wire {
     call: (row) => dress(wire.call(row), row.index),
     message: (conversation, row) => {
       const shown = wire.message(conversation, row)
-      if (row.id % every !== 3) return shown
-      const turn = Math.floor(row.id / every)
+      if (row.id % everyMessage !== 3) return shown
+      const turn = Math.floor(row.id / everyMessage)
       // Who compares the truth knows a message by its id: it keeps it.
       const more = kind === 'odd' ? odd[turn % odd.length]?.(row.id) : unfit[turn % 2]?.(shown, project)
       return { ...shown, ...(more as Fields) }

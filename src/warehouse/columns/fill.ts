@@ -4,7 +4,7 @@ import { tables } from '../../../schema/tables.ts'
 import { fieldAt } from '../../core/fieldpath.ts'
 import { parseJson } from '../../core/json.ts'
 import type { StreamName } from '../../core/row.ts'
-import { bound } from '../database/dialect.ts'
+import { bound, each } from '../database/dialect.ts'
 import { decodeJson, decodeText } from '../database/escape.ts'
 import type { Db } from '../database/session.ts'
 import { encoder } from '../mirror/cell.ts'
@@ -26,25 +26,33 @@ export async function fillColumns(c: Context): Promise<void> {
   }
 }
 
-/** One portion of one column's rows; false when nothing is left to do. */
+/** One portion of the rows of all columns of a table that stand at the same place; false when nothing is left to do. */
 async function fillPortion(c: Context, trx: Db): Promise<boolean> {
-  const { rows } = await sql<Unfilled>`
-    select stream, path, column_name, type, fill_after from discovered_fields
-    where fill_after is not null and column_name is not null order by stream, path, project_id limit 1`.execute(trx)
-  const field = rows[0]
-  if (field === undefined) return false
-  const table = tableOf[field.stream as StreamName]
-  const found = await rowsAfter(c, trx, table, field.fill_after)
-  for (const row of found) await fillRow(c, trx, table, field, row)
+  const { rows } = await sql<Pick<Unfilled, 'stream' | 'fill_after'>>`
+    select stream, fill_after from discovered_fields
+    where fill_after is not null and column_name is not null order by stream, fill_after limit 1`.execute(trx)
+  const place = rows[0]
+  if (place === undefined) return false
+  const table = tableOf[place.stream as StreamName]
+  const fields = await fieldsAt(trx, place)
+  const found = await rowsAfter(c, trx, table, place.fill_after)
+  for (const row of found) await fillRow(c, trx, table, fields, row)
   const last = found.at(-1)
   const reached = found.length < portion || last === undefined ? null : JSON.stringify(last.key)
-  await trx
-    .updateTable('discovered_fields')
-    .set({ fill_after: reached })
-    .where('stream', '=', field.stream)
-    .where('path', '=', field.path)
-    .execute()
+  await sql`update discovered_fields set fill_after = ${bound(c.kind, 'text', reached)}
+    where stream = ${place.stream} and path in (select value from ${each(
+      c.kind,
+      fields.map(({ path }) => path),
+    )} as filled)`.execute(trx)
   return true
+}
+
+/** Several projects may have found the same field. */
+async function fieldsAt(trx: Db, { stream, fill_after }: Pick<Unfilled, 'stream' | 'fill_after'>): Promise<Unfilled[]> {
+  const { rows } = await sql<Unfilled>`
+    select distinct stream, path, column_name, type, fill_after from discovered_fields
+    where stream = ${stream} and fill_after = ${fill_after} and column_name is not null`.execute(trx)
+  return [...new Map(rows.map((field) => [field.column_name, field])).values()]
 }
 
 type Row = { readonly key: readonly string[]; readonly raw: string }
@@ -59,16 +67,30 @@ async function rowsAfter(c: Context, trx: Db, table: MirroredTable, after: strin
   return rows.map((row) => ({ key: names.map((name) => String(row[name])), raw: String(row.raw) }))
 }
 
-async function fillRow(c: Context, trx: Db, table: MirroredTable, field: Unfilled, row: Row): Promise<void> {
-  const extra = fieldAt(parseJson(decodeJson(c.kind, row.raw)), decodeText(field.path))
-  if (extra === undefined || extra.value === null) return
-  const type = columnTypeOf[field.type as FieldType]
-  const value = encoder(type, c.kind, { escaped: 0 })(extra.value)
+/** So many columns are set by one statement. */
+const together = 200
+
+async function fillRow(
+  c: Context,
+  trx: Db,
+  table: MirroredTable,
+  fields: readonly Unfilled[],
+  row: Row,
+): Promise<void> {
+  const item = parseJson(decodeJson(c.kind, row.raw))
+  const settings = fields.flatMap(({ path, type, column_name }) => {
+    const extra = fieldAt(item, decodeText(path))
+    if (extra === undefined || extra.value === null) return []
+    const column = columnTypeOf[type as FieldType]
+    const value = encoder(column, c.kind, { escaped: 0 })(extra.value)
+    return [sql`${sql.ref(column_name)} = ${bound(c.kind, column, value)}`]
+  })
   const parameters = keyParameters(c, table, row.key)
   const same = tables[table].key.map((name, i) => sql`${sql.ref(name)} = ${parameters[i]}`)
-  await sql`
-    update ${sql.table(table)} set ${sql.ref(field.column_name)} = ${bound(c.kind, type, value)}
-    where ${sql.join(same, sql` and `)}`.execute(trx)
+  for (let n = 0; n < settings.length; n += together) {
+    await sql`update ${sql.table(table)} set ${sql.join(settings.slice(n, n + together))}
+      where ${sql.join(same, sql` and `)}`.execute(trx)
+  }
 }
 
 function keyParameters(c: Context, table: MirroredTable, key: readonly string[]) {
