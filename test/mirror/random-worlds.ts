@@ -50,6 +50,7 @@ export function randomWorlds(count: number): void {
             sandbox.set({ 'move.every': 0, 'stale.ms': 0 })
             sandbox.churn(changes, past)
             await syncOnce(place.url!, sandbox)
+            sandbox.set({ 'late.share': 0 })
             const last = await syncOnce(place.url!, sandbox, { mode: 'reconcile' })
             expect(await unexplained(warehouse, sandbox)).toEqual([])
             expect(last.outcome).toBe(last.gaps.length === 0 ? 'complete' : 'gaps')
