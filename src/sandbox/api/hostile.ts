@@ -34,7 +34,7 @@ const unfit: readonly ((row: Fields, project: string) => Json)[] = [
 ]
 
 /** Every so many rows one is hostile, one kind after the other; of messages, of which there are many, more rarely. */
-const [every, everyMessage] = [11, 97]
+const [every, everyMessage] = [11, 31]
 
 /** The same rows each time, whichever way they are read. */
 export function hostileWire(wire: Wire, project: string, s: Switches): Wire {
@@ -57,7 +57,7 @@ export function hostileWire(wire: Wire, project: string, s: Switches): Wire {
       if (row.id % everyMessage !== 3) return shown
       const turn = Math.floor(row.id / everyMessage)
       // Who compares the truth knows a message by its id: it keeps it.
-      const more = kind === 'odd' ? odd[turn % odd.length]?.(row.id) : unfit[turn % 2]?.(shown, project)
+      const more = kind === 'odd' ? odd[turn % odd.length]?.(row.id) : unfit[0]?.(shown, project)
       return { ...shown, ...(more as Fields) }
     },
     activity: (row) => dress(wire.activity(row), row.dressing),
