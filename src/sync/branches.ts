@@ -66,7 +66,8 @@ const [soon, enough] = [5000, 2000] as const
 
 /**
  * In how many milliseconds the list is read again although its parent shows nothing new: by the next pass where it lacks
- * what the parent speaks of; soon where its last second may not have been over; once more when what is late has come; null = not at all.
+ * what the parent speaks of, for activity after half as long again; soon where its last second may not have been over; once more
+ * when what is late has come; null = not at all.
  */
 function again(
   run: Run,
@@ -80,11 +81,14 @@ function again(
   const newest = Math.max(seen, child.parentAt ?? 0)
   const age = run.horizon() - newest
   const young = age >= 0 && age < run.lookBack
-  // A visitor may be seen without doing anything that is listed.
-  if (young && stream === 'messages' && seen < newest) return 0
+  const lacks = young && seen < newest
+  if (lacks && stream === 'messages') return 0
   const stood = position === child.position && child.checkedAt !== null && run.now() - child.checkedAt > enough
   if (!stood && !isOver(ranges, latest)) return soon
-  return young ? (run.lookBack - age) * 1000 : null
+  const rest = (run.lookBack - age) * 1000
+  // A visitor may be seen without doing anything that is listed: a few readings have to do.
+  if (lacks) return Math.min(rest, Math.max(soon, age * 500))
+  return young ? rest : null
 }
 
 /**

@@ -204,3 +204,45 @@ test('a list that shows an old copy again changes no row, and costs one request 
     expect(await missed(warehouse, sandbox)).toEqual([])
   })
 })
+
+/** As if so long had passed for the service and for this machine. */
+async function pass({ sandbox, warehouse }: World, seconds: number) {
+  sandbox.advance(seconds * 1000)
+  await warehouse.query(`update sync_children set due_at = due_at - ${seconds * 1000} where due_at is not null`)
+}
+
+test('activity that comes after the visitor it made young again is looked for long before the look-back ends', async () => {
+  await mirrored({ 'late.of': 'activity', 'late.seconds': 60 }, async (world) => {
+    const { sandbox, warehouse, sync } = world
+    await sync()
+    const ids = [...sandbox.truth('visitors')].slice(0, 5).map(({ id }) => id!)
+    sandbox.set({ 'late.share': 1 })
+    for (const id of ids) sandbox.mutate.addActivity(id)
+    await pass(world, 20)
+    await sync()
+    expect((await missed(warehouse, sandbox)).length).toBe(5)
+    await pass(world, 60)
+    await sync()
+    expect(await missed(warehouse, sandbox)).toEqual([])
+  })
+})
+
+test('a message that comes behind the last one is found when the look-back is over', async () => {
+  await mirrored({}, async (world) => {
+    const { sandbox, warehouse, sync } = world
+    await sync()
+    const ids = [...sandbox.truth('conversations')].slice(0, 5).map(({ id }) => id!)
+    for (const id of ids) sandbox.mutate.replyArrives(id, 'It is on its way.', 'Support')
+    sandbox.set({ 'reply.late': 300_000 })
+    await pass(world, 20)
+    for (const id of ids) sandbox.mutate.agentReplies(id)
+    await pass(world, 20)
+    await sync()
+    await pass(world, 30)
+    await sync()
+    expect((await missed(warehouse, sandbox)).length).toBe(5)
+    await pass(world, 600)
+    await sync()
+    expect(await missed(warehouse, sandbox)).toEqual([])
+  })
+})
