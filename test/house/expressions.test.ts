@@ -32,6 +32,7 @@ describe('the check itself', () => {
     const text = [
       'const half = a / b / c // not /this/',
       "const path = '/nor/this'; /* nor /this/ */ x = /one[/]\\/x/g.test(y)",
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
       'z = `/${a.replace(/two/, `/${/three/.source}/`)}/`',
       'return /four/',
     ]

@@ -90,12 +90,18 @@ export type Unlike = {
 }
 
 const compared = ['conversations', 'messages', 'visitors', 'visitor_activity', 'calls', 'call_recordings'] as const
+type Compared = (typeof compared)[number]
 
 /** Every row in which the mirror and the service differ. */
-export async function unlike(warehouse: Warehouse, sandbox: Sandbox, projectId = sandbox.projectId): Promise<Unlike[]> {
+export async function unlike(
+  warehouse: Warehouse,
+  sandbox: Sandbox,
+  projectId = sandbox.projectId,
+  streams: readonly Compared[] = compared,
+): Promise<Unlike[]> {
   const mirror = warehouse.mirror(projectId)
   const found: Unlike[] = []
-  for (const stream of compared) {
+  for (const stream of streams) {
     const there = truthOf(sandbox, stream, projectId)
     const here = new Map<string, string>()
     for (let after: readonly string[] | null = null; ; ) {
@@ -120,7 +126,7 @@ export async function unlike(warehouse: Warehouse, sandbox: Sandbox, projectId =
   return found
 }
 
-function truthOf(sandbox: Sandbox, stream: (typeof compared)[number], projectId: string): Map<string, string> {
+function truthOf(sandbox: Sandbox, stream: Compared, projectId: string): Map<string, string> {
   const rows = new Map<string, string>()
   for (const { id, parentId, row } of sandbox.truth(stream, projectId)) {
     // Through JSON, as it crosses the wire: a lone surrogate or a big integer is what its text says.
@@ -154,12 +160,16 @@ function sorted(value: Json): Json {
 }
 
 /** Differences that nothing in the warehouse admits: no gap of the stream, no flag on the conversation. */
-export async function unexplained(warehouse: Warehouse, sandbox: Sandbox): Promise<Unlike[]> {
+export async function unexplained(
+  warehouse: Warehouse,
+  sandbox: Sandbox,
+  streams?: readonly Compared[],
+): Promise<Unlike[]> {
   const mirror = warehouse.mirror(sandbox.projectId)
   const incomplete = await warehouse.query(`select id from conversations where not messages_complete`)
   const flagged = new Set(incomplete.map((row) => String(row.id)))
   const found: Unlike[] = []
-  const all = await unlike(warehouse, sandbox)
+  const all = await unlike(warehouse, sandbox, sandbox.projectId, streams)
   // What hangs on a row that is missing is missing with it.
   const missing = new Set(all.filter(({ how }) => how === 'missing').map(({ stream, key }) => `${stream}/${key}`))
   for (const difference of all) {
