@@ -78,7 +78,7 @@ export function createClient(options: ClientOptions): Client {
     signal,
     log,
     timeoutMs = usualDeadlineMs - grantLastsMs,
-    maxBodyBytes = 48 * 1024 * 1024,
+    maxBodyBytes = 40 * 1024 * 1024,
   } = options
   const { windowMs = 60_000, retries = usualRetries, random = Math.random, now = Date.now } = options
   const address = checkBaseUrl(baseUrl.href)

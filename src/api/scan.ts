@@ -23,7 +23,7 @@ const mega = 1 << 20
  * limits make any single answer fit into 300 MB of memory with all that is made of it.
  */
 export const usualLimits: Limits = {
-  bytes: 48 * mega,
+  bytes: 40 * mega,
   droppedBytes: 512 * mega,
   rows: 150_000,
   part: { bytes: 4 * mega, levels: 1000, values: 100_000 },
