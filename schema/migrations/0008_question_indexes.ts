@@ -1,8 +1,7 @@
-/** What natural questions look up: messages of a conversation by time, a metric, what was reopened. */
+/** What natural questions look up: a metric, what was reopened. The messages of a conversation are served by their key. */
 import { type Kysely, sql } from 'kysely'
 
 const statements = [
-  'create index messages_by_conversation on messages (project_id, conversation_id, created_at)',
   'create index metrics_by_name on analytics_metrics (metric, project_id, window_from)',
   "create index changes_of_handled on conversation_changes (project_id, conversation_id) where field = 'handled_at'",
 ]
