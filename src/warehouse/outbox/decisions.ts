@@ -24,7 +24,7 @@ const reasons: Readonly<Record<Decision, (by: string) => string>> = {
 }
 
 /** Somebody waits for the answer, which is true already; the rest of the rows follow later. */
-const followForMs = 2500
+const followForMs = 5500
 
 export async function decide(c: C, decision: Decision, filter: Filter, by: string): Promise<Decided> {
   const { ids, batch = null } = filter
