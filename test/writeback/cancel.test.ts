@@ -83,6 +83,19 @@ for (const database of ['sqlite', 'postgres'] as const) {
       expect(await outbox.ready(Date.now(), 9)).toHaveLength(4)
     })
 
+    test('of those about to leave when everything is cancelled each one either left before, or does not leave', async () => {
+      const { place, desk, outbox } = await manyIn(database, 120)
+      const claimed = []
+      for (const { id } of await outbox.ready(Date.now(), 120)) claimed.push((await outbox.claim(id, Date.now()))!)
+      const person = (await place.open()).queueDesk(project)
+      const leaving = claimed.map((one) => outbox.leave(one, {}, Date.now(), Date.now()))
+      await leaving[0]
+      const { moved } = await decide(person, 'cancelled', {}, 'ann')
+      const left = (await Promise.all(leaving)).filter(Boolean).length
+      expect(moved).toBe(120 - left)
+      expect(await desk.summary({})).toEqual({ sending: left, ...(moved > 0 ? { cancelled: moved } : {}) })
+    })
+
     test('it takes drafts, one batch, and rows that name no project; what was queued since stays', async () => {
       const { warehouse, desk } = await manyIn(database, 2, { of: '' })
       expect(await desk.decide('cancelled', { nameless: true }, 'ann')).toMatchObject({ count: 2 })
