@@ -10,9 +10,9 @@ const [sqlite, , postgres] = databases
 const [hour, day, year] = [3600, 86_400, 31_536_000]
 
 const size = {
-  conversations: 230,
-  visitors: 60,
-  calls: 40,
+  conversations: 210,
+  visitors: 30,
+  calls: 20,
   messagesPerConversation: [1, 3],
   activityPerVisitor: [0, 2],
   days: 3,

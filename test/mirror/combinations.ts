@@ -53,9 +53,9 @@ export const combinations = make(unknowns) as Partial<Switches>[]
 
 /** More than a page of each list, and of some conversations. */
 export const someThousandRows = {
-  conversations: 255,
-  visitors: 235,
-  calls: 225,
+  conversations: 210,
+  visitors: 205,
+  calls: 205,
   messagesPerConversation: [1, 55],
   activityPerVisitor: [0, 4],
   days: 4,

@@ -4,9 +4,9 @@ import { databases } from '../support/databases.ts'
 import { syncOnce, unlike } from './mirroring.ts'
 
 const size = {
-  conversations: 120,
-  visitors: 60,
-  calls: 40,
+  conversations: 90,
+  visitors: 30,
+  calls: 20,
   messagesPerConversation: [1, 20],
   activityPerVisitor: [0, 6],
   days: 5,

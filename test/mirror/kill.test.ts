@@ -7,9 +7,9 @@ import { databases } from '../support/databases.ts'
 import { syncOnce, unlike } from './mirroring.ts'
 
 const size = {
-  conversations: 230,
-  visitors: 60,
-  calls: 40,
+  conversations: 210,
+  visitors: 40,
+  calls: 20,
   messagesPerConversation: [1, 12],
   activityPerVisitor: [0, 5],
   days: 6,
@@ -48,7 +48,7 @@ function* moments(n: number, most: number): Generator<number> {
 }
 
 for (const { db, kills } of [
-  { db: databases[0]!, kills: 16 },
+  { db: databases[0]!, kills: 12 },
   { db: databases[2]!, kills: 6 },
 ]) {
   test(`${kills} kills at random moments lose nothing and leave nothing twice — ${db.name}`, async () => {

@@ -1,3 +1,3 @@
 import { randomWorlds } from './random-worlds.ts'
 
-randomWorlds(25)
+randomWorlds(20)
