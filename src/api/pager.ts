@@ -58,7 +58,7 @@ export async function* readList(get: Get, { list, known, ranges, lane, habit }: 
     if (reply.kind === 'page') walk = await withoutDoubt(get, walk, asked, reply.page, lane)
     const next = reply.kind === 'page' ? step(walk, asked, reply.page) : refused(walk, reply.parameter)
     const read = tell(list, told, next, reply, asked)
-    const still = { position: position(walk), missed: [], done: false } as const
+    const still = { position: position(walk), missed: [], done: false } satisfies Partial<PageRead>
     if (next.crowded.length === 0) {
       yield* inParts(reply, read, still)
     } else {
@@ -116,14 +116,14 @@ async function* readParts(
     const { answer, page } = reply
     const beyond = page.times.some((row) => (row.get(field) ?? second) !== second)
     whole &&= beyond || !(page.hasMore || page.ids.length >= pageLimit)
-    const still = { position: position(walk), missed: [], done: false } as const
+    const still = { position: position(walk), missed: [], done: false } satisfies Partial<PageRead>
     const ahead = datedAhead(order, page)
     yield* inParts(reply, { ...nothing, answer, learned: [], known, ahead, ...still }, still)
   }
   return whole
 }
 
-const nothing = { items: [], refused: [], ends: true } as const
+const nothing = { items: [], refused: [], ends: true } satisfies Partial<PageRead>
 
 type Reply =
   | { readonly kind: 'page'; readonly page: Page; readonly items: Items; readonly answer: Answer }

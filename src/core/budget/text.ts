@@ -31,7 +31,7 @@ export function fromText(text: string): BudgetState | null {
       ...rest,
       all: fromPoolText(all),
       writes: fromPoolText(writes),
-      turns: turns.map(([holder, lane, since, until]: unknown[]) => ({ holder, lane, since, until })),
+      turns: (turns as [string, number, number, number][]).map(([holder, lane, since, until]) => ({ holder, lane, since, until })),
     }
     return isWhole(state) ? state : null
   } catch {

@@ -122,8 +122,8 @@ export function step(before: Walk, asked: Asked, page: Page): Step {
 /** The state after a 400: to the page size or the bound being tried, where undocumented, or to a bound left out. */
 export function refused(walk: Walk, parameter: Refused): Step {
   if (parameter === 'bound') return { ...distrust(walk, 'refused'), changed: false }
-  const open = { ...walk.known, closed: true }
-  const known =
+  const open: Knowledge = { ...walk.known, closed: true }
+  const known: Knowledge =
     parameter === 'open end' ? open : { ...walk.known, trust: { ...walk.known.trust, limit: 'refused' as const } }
   return { walk: { ...walk, known }, crowded: [], missed: [], changed: false }
 }
@@ -191,7 +191,7 @@ function behind(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
   const { now, leg, known } = walk
   if (now === null || leg === null) return covered(walk, page)
   const second = secondOf(leg.side, now)
-  const cut = { ...known, includes: { ...known.includes, [leg.side]: false } }
+  const cut: Knowledge = { ...known, includes: { ...known.includes, [leg.side]: false } }
   const next = proceed({ ...walk, known: cut, now: beyond(leg.side, now), tight: false }, asked, page, full)
   return { ...next, crowded: [second, ...next.crowded] }
 }
@@ -205,7 +205,7 @@ function onward(walk: Walk, asked: Asked, page: Page): Next {
   const edge = edgeOf(walk.leg.side, now, order, page.times)
   if (edge === null) return stuck(walk, asked, page)
   // At the end of a list all times stand still.
-  const known = walk.known.order === null || isShort(page) ? walk.known : { ...walk.known, order: edge.order }
+  const known: Knowledge = walk.known.order === null || isShort(page) ? walk.known : { ...walk.known, order: edge.order }
   const back = backOf(walk.leg.side, edge.range, order, page.times)
   return still({ ...walk, known, back, tight: false }, edge.range, page)
 }
@@ -254,7 +254,7 @@ function usable(walk: Walk, side: Side): boolean {
 function still(walk: Walk, range: Range, page: Page | null): Next {
   const opened = walk.now?.hi === null && range.hi !== null
   const tail = opened && walk.now !== null ? tailOf(walk, walk.now, page) : walk.tail
-  const next = { ...walk, now: range, tail: range.hi === null ? null : tail }
+  const next: Walk = { ...walk, now: range, tail: range.hi === null ? null : tail }
   if (range.hi !== null && range.hi < range.lo) return covered(next, page)
   return { walk: next, crowded: [], missed: [] }
 }
@@ -278,7 +278,7 @@ function distrust(walk: Walk, why: 'refused' | 'ignored'): Next {
   if (leg === null) return covered(walk, null)
   const trust = { ...known.trust, [leg.side]: why }
   const includes = { ...known.includes, [leg.side]: null }
-  const unmasked = { ...leg, proven: false, claimed: true, doubt: leg.doubt ?? walk.now }
+  const unmasked: Leg = { ...leg, proven: false, claimed: true, doubt: leg.doubt ?? walk.now }
   return covered({ ...walk, known: { ...known, trust, includes }, leg: unmasked }, null)
 }
 
@@ -306,7 +306,7 @@ function covered(walk: Walk, page: Page | null): Next {
   }
   const tail = now?.hi === null ? tailOf(walk, now, page) : walk.tail
   const [first = null, ...others] = rest
-  const next = {
+  const next: Walk = {
     ...walk,
     now: first,
     rest: others,
