@@ -203,7 +203,7 @@ function grant(
   holder: string,
   ask: Ask,
   granted: number,
-) {
+): Taken {
   const now = state.at
   const freeAt = toGrain(now + ask.deadlineMs + all.windowMs, all.windowMs)
   const writeFreeAt = ask.write ? toGrain(now + ask.deadlineMs + writes.windowMs, writes.windowMs) : null
@@ -223,7 +223,7 @@ function grant(
 }
 
 /** Tells the process to wait, and keeps its turn; `ask` null: it waits for nothing that others need. */
-function told(state: BudgetState, holder: string, ask: Ask | null, waitMs: Ms, policy: BudgetPolicy) {
+function told(state: BudgetState, holder: string, ask: Ask | null, waitMs: Ms, policy: BudgetPolicy): Taken {
   const { windowMs } = policy.rate
   // Nobody sleeps long: what holds it up may have gone, and a process that died must not hold up others for long.
   const wait = Math.max(1, Math.min(waitMs, windowMs / 12))
