@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { LongestFirst } from './test/support/longest-first.ts'
+import { LongestFirstSequencer } from './test/support/longest-first.ts'
 
 export default defineConfig({
   test: {
@@ -11,7 +11,7 @@ export default defineConfig({
     pool: 'forks',
     // One more than the cores that are promised: many tests wait for processes and servers.
     maxWorkers: 3,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: LongestFirstSequencer },
     // Processes that the tests start need not compile anew what others have compiled: that is most of a short one's work.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
     // Starting PGlite or a random world on a busy machine takes its time; no test measures time.

@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto'
 import { openWarehouse, type Warehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import { run } from './command.ts'
-import { print } from './figures.ts'
-import { inFolder } from './folder.ts'
-import { ownSchema } from './own-schema.ts'
+import { runCommand } from './command.ts'
+import { printFigure } from './figures.ts'
+import { withTempFolder } from './folder.ts'
+import { createSchema } from './own-schema.ts'
 
 const rows = Number(process.argv[2] ?? 1_000_000)
 const project = randomUUID()
@@ -21,22 +21,22 @@ const service = {
   stop: async () => {},
 }
 
-await inFolder(async (folder) => {
+await withTempFolder(async (folder) => {
   const postgres = await startPostgres()
   try {
     for (const [name, url] of [
       ['SQLite', `sqlite:${folder}/queue.db`],
-      ['Postgres', await ownSchema(postgres.url, 'queue')],
+      ['Postgres', await createSchema(postgres.url, 'queue')],
     ] as const) {
       const warehouse = await openWarehouse(url)
-      await fill(warehouse)
-      const { tookMs, peakMb } = await run(['writeback', 'cancel', '--all'], service, url)
-      print(`${name}: cancel --all of ${rows.toLocaleString('en-US')}`, tookMs / 1000, 's', 'goal: under 10 s')
-      print('  peak of the process', peakMb, 'MB')
+      await insertWritebacks(warehouse)
+      const { tookMs, peakMb } = await runCommand(['writeback', 'cancel', '--all'], service, url)
+      printFigure(`${name}: cancel --all of ${rows.toLocaleString('en-US')}`, tookMs / 1000, 's', 'goal: under 10 s')
+      printFigure('  peak of the process', peakMb, 'MB')
       const began = performance.now()
       const outbox = warehouse.outbox(project)
-      while (await outbox.isPending()) await outbox.ready(Date.now(), 1)
-      print(
+      while (await outbox.hasPending()) await outbox.findClaimable(Date.now(), 1)
+      printFigure(
         '  until the last row has followed',
         (performance.now() - began) / 1000,
         's',
@@ -50,7 +50,7 @@ await inFolder(async (folder) => {
 })
 
 /** By plain SQL, some at a time. */
-async function fill(warehouse: Warehouse): Promise<void> {
+async function insertWritebacks(warehouse: Warehouse): Promise<void> {
   for (let left = rows; left > 0; left -= 1000) {
     const values = Array.from({ length: Math.min(left, 1000) }, () => {
       const payload =

@@ -2,26 +2,26 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { SyncReport } from '../src/core/report.ts'
-import { launcher, type Service } from './sandbox.ts'
+import { launcher, type SandboxProcess } from './sandbox.ts'
 
 /** `peakMb`: the largest resident set of the process, in 10^6 bytes. `tookMs`: from its start to its end. */
-export type Ran = { readonly answer: string; readonly peakMb: number; readonly tookMs: number }
+export type CommandRun = { readonly answer: string; readonly peakMb: number; readonly tookMs: number }
 
 /** Throws where the command does not end with 0. */
-export async function run(args: readonly string[], { environment }: Service, databaseUrl: string): Promise<Ran> {
+export async function runCommand(args: readonly string[], { environment }: SandboxProcess, databaseUrl: string): Promise<CommandRun> {
   const began = performance.now()
   const env = { ...process.env, ...environment, DESKMIRROR_DATABASE_URL: databaseUrl }
   const child = spawn(process.execPath, [launcher, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   let peakMb = 0
-  const look = () => {
-    peakMb = Math.max(peakMb, peakOf(child.pid ?? 0))
+  const samplePeak = () => {
+    peakMb = Math.max(peakMb, readPeakMb(child.pid ?? 0))
   }
-  const timer = setInterval(look, 50)
+  const timer = setInterval(samplePeak, 50)
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
   let answer = ''
   for await (const chunk of child.stdout) {
     answer += chunk
-    look()
+    samplePeak()
   }
   const code = await ended
   clearInterval(timer)
@@ -30,7 +30,7 @@ export async function run(args: readonly string[], { environment }: Service, dat
 }
 
 /** The kernel's own high-water mark, so no moment between two looks is missed. 0 once the process has ended. */
-function peakOf(pid: number): number {
+function readPeakMb(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     return (Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / 1e6
@@ -39,11 +39,11 @@ function peakOf(pid: number): number {
   }
 }
 
-export type Synced = Ran & { readonly report: SyncReport; readonly messages: number }
+export type SyncRun = CommandRun & { readonly report: SyncReport; readonly messages: number }
 
 /** One pass, and the message rows that it stored. */
-export async function sync(service: Service, databaseUrl: string): Promise<Synced> {
-  const ran = await run(['sync', '--quiet', '--json'], service, databaseUrl)
+export async function runSync(service: SandboxProcess, databaseUrl: string): Promise<SyncRun> {
+  const ran = await runCommand(['sync', '--quiet', '--json'], service, databaseUrl)
   const [report] = (JSON.parse(ran.answer) as { readonly projects: readonly SyncReport[] }).projects
   if (report === undefined) throw new Error('no project was synced')
   const messages = report.streams.find(({ stream }) => stream === 'messages')?.rows ?? 0

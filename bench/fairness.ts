@@ -11,10 +11,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { stringify } from 'yaml'
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { openWarehouse, type Warehouse } from '../src/warehouse/open.ts'
-import { print } from './figures.ts'
-import { distribution } from './fleet/figures.ts'
-import { cpuOf } from './fleet/postgres-use.ts'
-import { inFolder } from './folder.ts'
+import { printFigure } from './figures.ts'
+import { createDistribution } from './fleet/figures.ts'
+import { processCpuMs } from './fleet/postgres-use.ts'
+import { withTempFolder } from './folder.ts'
 import { launcher } from './sandbox.ts'
 
 const [projects, busy, periodMs, measuredMs] = [200, 10, 30_000, 180_000]
@@ -23,7 +23,7 @@ const large = { conversations: 3000, visitors: 1500, calls: 600, days: 200 }
 const sizeOf = (n: number) => (n < busy ? large : small)
 const keyOf = (n: number) => `svc_live_bench_${n}`
 
-await inFolder(async (folder) => {
+await withTempFolder(async (folder) => {
   const others = Array.from({ length: projects - 1 }, (_, n) => ({
     seed: n + 2,
     size: sizeOf(n + 1),
@@ -37,20 +37,20 @@ await inFolder(async (folder) => {
     switches: { 'latency.after': 50 },
   })
   const databaseUrl = `sqlite:${join(folder, 'desk.db')}`
-  writeFileSync(join(folder, 'deskmirror.yaml'), describe(sandbox, databaseUrl))
+  writeFileSync(join(folder, 'deskmirror.yaml'), configYaml(sandbox, databaseUrl))
   const env = { ...process.env, ...Object.fromEntries(sandbox.projectIds.map((_, n) => [`KEY_${n}`, keyOf(n)])) }
   const worker = spawn(process.execPath, [launcher, 'start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] })
   try {
     await once(worker.stdout, 'data')
-    const warehouse = await openWarehouse(databaseUrl, { use: 'read' })
+    const warehouse = await openWarehouse(databaseUrl, { access: 'read' })
     const startedAt = Date.now()
-    while ((await ages(warehouse)).size < projects) await sleep(1000)
-    print('all lists of all projects were read for the first time after', (Date.now() - startedAt) / 1000, 's')
+    while ((await listAges(warehouse)).size < projects) await sleep(1000)
+    printFigure('all lists of all projects were read for the first time after', (Date.now() - startedAt) / 1000, 's')
     await sleep(2 * periodMs)
-    const cpu = cpuOf(worker.pid ?? 0)
-    const worst = await watch(warehouse)
-    print('CPU of the worker', (100 * (cpuOf(worker.pid ?? 0) - cpu)) / measuredMs, '% of one core')
-    tell(worst, await due(warehouse))
+    const cpu = processCpuMs(worker.pid ?? 0)
+    const worst = await measureWorstLag(warehouse)
+    printFigure('CPU of the worker', (100 * (processCpuMs(worker.pid ?? 0) - cpu)) / measuredMs, '% of one core')
+    printLags(worst, await countBackloggedProjects(warehouse))
     await warehouse.close()
   } finally {
     worker.kill()
@@ -59,7 +59,7 @@ await inFolder(async (folder) => {
   }
 })
 
-function describe(sandbox: Sandbox, databaseUrl: string): string {
+function configYaml(sandbox: Sandbox, databaseUrl: string): string {
   const named = sandbox.projectIds.map((id, n) => [`p${n}`, { project_id: id, api_key: { env: `KEY_${n}` } }])
   return stringify({
     database_url: databaseUrl,
@@ -71,32 +71,32 @@ function describe(sandbox: Sandbox, databaseUrl: string): string {
 }
 
 /** Of each project whose lists have all been read: the age of the oldest list, in milliseconds. */
-async function ages(warehouse: Warehouse): Promise<Map<string, number>> {
+async function listAges(warehouse: Warehouse): Promise<Map<string, number>> {
   const rows = await warehouse.query(`select project_id, min(synced_at) as oldest, count(*) as lists from sync_streams
     where stream in ('conversations', 'visitors', 'calls') and synced_at is not null group by project_id`)
   const whole = rows.filter((row) => Number(row.lists) === 3)
   return new Map(whole.map((row) => [String(row.project_id), Date.now() - Date.parse(String(row.oldest))]))
 }
 
-async function watch(warehouse: Warehouse): Promise<Map<string, number>> {
+async function measureWorstLag(warehouse: Warehouse): Promise<Map<string, number>> {
   const worst = new Map<string, number>()
   for (const until = Date.now() + measuredMs; Date.now() < until; await sleep(500))
-    for (const [project, age] of await ages(warehouse)) worst.set(project, Math.max(age, worst.get(project) ?? 0))
+    for (const [project, age] of await listAges(warehouse)) worst.set(project, Math.max(age, worst.get(project) ?? 0))
   return worst
 }
 
 /** Projects with children still to be read for the first time. */
-async function due(warehouse: Warehouse): Promise<number> {
+async function countBackloggedProjects(warehouse: Warehouse): Promise<number> {
   const rows = await warehouse.query(`select distinct project_id from sync_children where fetched = 0`)
   return rows.length
 }
 
-function tell(worst: ReadonlyMap<string, number>, backlogged: number): void {
-  const lags = distribution()
+function printLags(worst: ReadonlyMap<string, number>, backlogged: number): void {
+  const lags = createDistribution()
   for (const lag of worst.values()) lags.add(lag)
-  const times = `${(lags.max() / lags.at(0.5)).toFixed(2)} times the median`
-  print(`lag, median of ${lags.count()} projects`, lags.at(0.5) / 1000, 's', `a round every ${periodMs / 1000} s`)
-  print('lag, 95 of 100', lags.at(0.95) / 1000, 's')
-  print('lag, the worst project', lags.max() / 1000, 's', times)
-  print('projects with a backlog at the end', backlogged, '')
+  const times = `${(lags.max() / lags.quantile(0.5)).toFixed(2)} times the median`
+  printFigure(`lag, median of ${lags.count()} projects`, lags.quantile(0.5) / 1000, 's', `a round every ${periodMs / 1000} s`)
+  printFigure('lag, 95 of 100', lags.quantile(0.95) / 1000, 's')
+  printFigure('lag, the worst project', lags.max() / 1000, 's', times)
+  printFigure('projects with a backlog at the end', backlogged, '')
 }

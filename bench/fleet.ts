@@ -6,18 +6,18 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import { startOwnRedis } from '../test/support/redis-server.ts'
-import { print } from './figures.ts'
-import { measureBudgets } from './fleet/budget-costs.ts'
-import { diceOf } from './fleet/dice.ts'
-import { costsOf, idleRequests, type Measured } from './fleet/measured.ts'
-import { measurePasses, type PassCosts } from './fleet/pass-costs.ts'
-import { projectsOf } from './fleet/projects.ts'
+import { startPrivateRedis } from '../test/support/redis-server.ts'
+import { printFigure } from './figures.ts'
+import { measureBudgetCost } from './fleet/budget-costs.ts'
+import { seededRandom } from './fleet/dice.ts'
+import { toSimulationCosts, idleRequests, type MeasuredCosts } from './fleet/measured.ts'
+import { measureSyncJobs, type SyncCosts } from './fleet/pass-costs.ts'
+import { createProjects } from './fleet/projects.ts'
 import { measureQueue } from './fleet/queue-costs.ts'
-import { type Scenario, scenariosOf } from './fleet/scenarios.ts'
+import { type Scenario, createScenarios } from './fleet/scenarios.ts'
 import { simulate } from './fleet/simulate.ts'
-import { firstMirror, header, isEnough, line, type Ran } from './fleet/table.ts'
-import { inFolder } from './folder.ts'
+import { firstMirror, renderHeader, isEnough, renderRow, type ScenarioRun } from './fleet/table.ts'
+import { withTempFolder } from './folder.ts'
 
 const { values } = parseArgs({
   options: {
@@ -28,38 +28,38 @@ const { values } = parseArgs({
   },
 })
 const size = { conversations: 2000, visitors: 1000, calls: 200 }
-const most = 64
-const say = (what: string) => process.stderr.write(`${what}\n`)
+const maxWorkers = 64
+const logProgress = (what: string) => process.stderr.write(`${what}\n`)
 
-const projects = projectsOf(Number(values.projects), Number(values.seed))
-const measured = await costs()
-tell(measured)
-for (const scenario of scenariosOf(projects, size, idleRequests(measured.server))) play(scenario)
+const projects = createProjects(Number(values.projects), Number(values.seed))
+const measured = await loadCosts()
+printCosts(measured)
+for (const scenario of createScenarios(projects, size, idleRequests(measured.server))) runScenario(scenario)
 
-type All = { readonly server: Measured; readonly sqlite: PassCosts }
+type AllCosts = { readonly server: MeasuredCosts; readonly sqlite: SyncCosts }
 
-async function costs(): Promise<All> {
+async function loadCosts(): Promise<AllCosts> {
   const { costs: file } = values
-  if (file !== undefined && existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as All
-  const found = await measure()
+  if (file !== undefined && existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as AllCosts
+  const found = await measureCosts()
   if (file !== undefined) writeFileSync(file, JSON.stringify(found, null, 2))
   return found
 }
 
-async function measure(): Promise<All> {
-  say('a project in SQLite: its first mirror, then passes that find nothing new')
-  const sqlite = await inFolder((folder) =>
-    measurePasses({ databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' }, size),
+async function measureCosts(): Promise<AllCosts> {
+  logProgress('a project in SQLite: its first mirror, then passes that find nothing new')
+  const sqlite = await withTempFolder((folder) =>
+    measureSyncJobs({ databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' }, size),
   )
-  const [redis, postgres] = [await startOwnRedis({ durable: true }), await startPostgres()]
+  const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPostgres()]
   try {
-    say('the same in Postgres, with the budget in Redis')
-    const passes = await measurePasses({ databaseUrl: postgres.url, queueUrl: redis.url }, size)
-    say('requests of many keys on their budgets in Redis')
-    await redis.empty()
-    const budget = await measureBudgets(redis.url)
-    await redis.empty()
-    say(`the schedules of ${projects.length} projects in Redis, then jobs`)
+    logProgress('the same in Postgres, with the budget in Redis')
+    const passes = await measureSyncJobs({ databaseUrl: postgres.url, queueUrl: redis.url }, size)
+    logProgress('requests of many keys on their budgets in Redis')
+    await redis.flush()
+    const budget = await measureBudgetCost(redis.url)
+    await redis.flush()
+    logProgress(`the schedules of ${projects.length} projects in Redis, then jobs`)
     return { sqlite, server: { passes, budget, queue: await measureQueue(redis.url, projects) } }
   } finally {
     await redis.stop()
@@ -67,64 +67,64 @@ async function measure(): Promise<All> {
   }
 }
 
-function tell({ server: { queue, passes, budget }, sqlite }: All): void {
-  print('schedules in Redis', queue.schedules, '')
-  print('  set for the first time', queue.setMs / 1000, 's')
-  print('  looked at once more', queue.lookMs / 1000, 's')
-  print('  memory of each', queue.bytesEach, 'bytes')
-  print('  memory of all', (queue.bytesEach * queue.schedules) / 1e6, 'MB')
-  print('a job that waits in Redis: memory', queue.bytesWaiting, 'bytes')
+function printCosts({ server: { queue, passes, budget }, sqlite }: AllCosts): void {
+  printFigure('schedules in Redis', queue.schedules, '')
+  printFigure('  set for the first time', queue.setMs / 1000, 's')
+  printFigure('  looked at once more', queue.lookMs / 1000, 's')
+  printFigure('  memory of each', queue.bytesEach, 'bytes')
+  printFigure('  memory of all', (queue.bytesEach * queue.schedules) / 1e6, 'MB')
+  printFigure('a job that waits in Redis: memory', queue.bytesWaiting, 'bytes')
   for (const [name, cost] of Object.entries({ 'job of a pass': queue.pass, 'job of the clock': queue.tick })) {
-    print(`${name}: CPU of the worker`, cost.cpuMs, 'ms')
-    print('  CPU of Redis', cost.serverMs, 'ms')
-    print('  commands in Redis, those of scripts among them', cost.commands, '')
+    printFigure(`${name}: CPU of the worker`, cost.cpuMs, 'ms')
+    printFigure('  CPU of Redis', cost.serverMs, 'ms')
+    printFigure('  commands in Redis, those of scripts among them', cost.commands, '')
   }
   for (const [name, cost] of Object.entries({ SQLite: sqlite, Postgres: passes })) {
-    print(`request of a first mirror, ${name}: CPU of the worker`, cost.request.cpuMs, 'ms')
+    printFigure(`request of a first mirror, ${name}: CPU of the worker`, cost.request.cpuMs, 'ms')
     for (const stream of ['conversations', 'visitors', 'calls', 'availability'] as const) {
       const { cpuMs, requests, commits, warehouseMs } = cost.idle[stream]
-      print(`  idle pass of ${stream}: CPU of the worker`, cpuMs, `ms, ${requests} requests`)
-      if (commits > 0) print('    in Postgres', commits, `commits, ${warehouseMs.toFixed(1)} ms of CPU`)
+      printFigure(`  idle pass of ${stream}: CPU of the worker`, cpuMs, `ms, ${requests} requests`)
+      if (commits > 0) printFigure('    in Postgres', commits, `commits, ${warehouseMs.toFixed(1)} ms of CPU`)
     }
   }
-  print('budget of a request: CPU of Redis', budget.serverMs, 'ms')
-  print('  commands in Redis', budget.commands, '')
+  printFigure('budget of a request: CPU of Redis', budget.serverMs, 'ms')
+  printFigure('  commands in Redis', budget.commands, '')
 }
 
-function play(scenario: Scenario): void {
-  process.stdout.write(`\n${scenario.name}\n${header()}\n`)
-  const run = (workers: number): Ran => {
-    say(`${scenario.name}, ${workers} workers`)
+function runScenario(scenario: Scenario): void {
+  process.stdout.write(`\n${scenario.name}\n${renderHeader()}\n`)
+  const run = (workers: number): ScenarioRun => {
+    logProgress(`${scenario.name}, ${workers} workers`)
     const outcome = simulate({
       ...scenario,
       projects,
-      costs: costsOf(measured.server),
+      costs: toSimulationCosts(measured.server),
       workers,
       concurrency: Number(values.concurrency),
-      portionMs: 20_000,
-      toTheEnd: false,
-      random: diceOf(Number(values.seed)),
+      sliceMs: 20_000,
+      drain: false,
+      random: seededRandom(Number(values.seed)),
     })
     const ran = { workers, outcome }
-    process.stdout.write(`${line(ran, scenario, measured.server)}\n`)
-    if (scenario.name === 'first mirror') forecast(ran, scenario)
+    process.stdout.write(`${renderRow(ran, scenario, measured.server)}\n`)
+    if (scenario.name === 'first mirror') printForecast(ran, scenario)
     return ran
   }
-  conclude(leastOf((workers) => isEnough(run(workers), scenario)))
+  printLeast(findLeast((workers) => isEnough(run(workers), scenario)))
 }
 
-function forecast({ outcome }: Ran, scenario: Scenario): void {
-  const perHour = (outcome.requestsThen / (scenario.forMs - scenario.warmUpMs)) * 3_600_000
+function printForecast({ outcome }: ScenarioRun, scenario: Scenario): void {
+  const perHour = (outcome.requestsInWindow / (scenario.forMs - scenario.warmUpMs)) * 3_600_000
   const hours = firstMirror({ projects, load: scenario.load }) / perHour
   process.stdout.write(`        all mirrored after some ${hours.toFixed(1)} hours\n`)
 }
 
 /** Doubles until it is enough, then looks for the least in between. Null: not with `most`. */
-function leastOf(enough: (workers: number) => boolean): number | null {
+function findLeast(enough: (workers: number) => boolean): number | null {
   let high = 1
   while (!enough(high)) {
     high *= 2
-    if (high > most) return null
+    if (high > maxWorkers) return null
   }
   for (let low = high >> 1; high - low > 1; ) {
     const middle = (low + high) >> 1
@@ -134,8 +134,8 @@ function leastOf(enough: (workers: number) => boolean): number | null {
   return high
 }
 
-function conclude(least: number | null): void {
+function printLeast(least: number | null): void {
   process.stdout.write(
-    least === null ? `not kept up with by ${most} workers\n` : `least number of workers that is enough: ${least}\n`,
+    least === null ? `not kept up with by ${maxWorkers} workers\n` : `least number of workers that is enough: ${least}\n`,
   )
 }

@@ -8,34 +8,34 @@ import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import { startOwnRedis } from '../test/support/redis-server.ts'
-import { print } from './figures.ts'
-import { cpuOf } from './fleet/postgres-use.ts'
-import { inFolder } from './folder.ts'
-import { ownSchema } from './own-schema.ts'
-import { launcher, startService } from './sandbox.ts'
+import { startPrivateRedis } from '../test/support/redis-server.ts'
+import { printFigure } from './figures.ts'
+import { processCpuMs } from './fleet/postgres-use.ts'
+import { withTempFolder } from './folder.ts'
+import { createSchema } from './own-schema.ts'
+import { launcher, startSandboxProcess } from './sandbox.ts'
 
 const settleMs = 30_000
 const measuredMs = 60_000
 
-type Figures = { readonly firstMb: number; readonly rssMb: number; readonly cpuMs: number }
-type Office = { readonly name: string; readonly databaseUrl: string; readonly queueUrl: string }
+type WorkerFigures = { readonly firstMb: number; readonly rssMb: number; readonly cpuMs: number }
+type WorkerSetup = { readonly name: string; readonly databaseUrl: string; readonly queueUrl: string }
 
-await inFolder(async (folder) => {
-  const service = await startService(100, { messages: 10, activity: 5 })
-  const [redis, postgres] = [await startOwnRedis({ durable: true }), await startPostgres()]
-  const offices: readonly Office[] = [
+await withTempFolder(async (folder) => {
+  const service = await startSandboxProcess(100, { messages: 10, activity: 5 })
+  const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPostgres()]
+  const offices: readonly WorkerSetup[] = [
     { name: 'embedded queue, SQLite', databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' },
-    { name: 'Redis queue, Postgres', databaseUrl: await ownSchema(postgres.url, 'beside_redis'), queueUrl: redis.url },
-    { name: 'Postgres queue, Postgres', databaseUrl: await ownSchema(postgres.url, 'alone'), queueUrl: postgres.url },
+    { name: 'Redis queue, Postgres', databaseUrl: await createSchema(postgres.url, 'beside_redis'), queueUrl: redis.url },
+    { name: 'Postgres queue, Postgres', databaseUrl: await createSchema(postgres.url, 'alone'), queueUrl: postgres.url },
   ]
   try {
     const nothing = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
-    const idle = during(nothing, measure)
-    const workers = offices.map((office) => figuresOf(() => startWorker(office, service.environment, folder)))
+    const idle = withProcess(nothing, measure)
+    const workers = offices.map((office) => measureWorker(() => startWorker(office, service.environment, folder)))
     const [bare, ...all] = await Promise.all([idle, ...workers])
-    print('node alone: memory', bare.rssMb, 'MB')
-    for (const [n, figures] of all.entries()) tell(offices[n]?.name ?? '', figures, bare.rssMb)
+    printFigure('node alone: memory', bare.rssMb, 'MB')
+    for (const [n, figures] of all.entries()) printFigures(offices[n]?.name ?? '', figures, bare.rssMb)
   } finally {
     await service.stop()
     await redis.stop()
@@ -43,7 +43,7 @@ await inFolder(async (folder) => {
   }
 })
 
-function startWorker(office: Office, service: Readonly<Record<string, string>>, cwd: string): ChildProcess {
+function startWorker(office: WorkerSetup, service: Readonly<Record<string, string>>, cwd: string): ChildProcess {
   const env = {
     ...process.env,
     ...service,
@@ -55,18 +55,18 @@ function startWorker(office: Office, service: Readonly<Record<string, string>>, 
 }
 
 /** Everything is read first, by a process of its own. `firstMb`: its memory at the end. */
-async function figuresOf(start: () => ChildProcess): Promise<Figures> {
-  const first = await during(start(), async (child) => {
-    await ended(child, ['messages', 'visitor_activity', 'call_recordings', 'availability'])
+async function measureWorker(start: () => ChildProcess): Promise<WorkerFigures> {
+  const first = await withProcess(start(), async (child) => {
+    await waitForStreams(child, ['messages', 'visitor_activity', 'call_recordings', 'availability'])
     return residentMb(child)
   })
-  return during(start(), async (child) => {
-    await ended(child, ['availability'])
+  return withProcess(start(), async (child) => {
+    await waitForStreams(child, ['availability'])
     return { firstMb: first, ...(await measure(child)) }
   })
 }
 
-async function during<T>(child: ChildProcess, work: (child: ChildProcess) => Promise<T>): Promise<T> {
+async function withProcess<T>(child: ChildProcess, work: (child: ChildProcess) => Promise<T>): Promise<T> {
   const exit = once(child, 'exit')
   const early = exit.then(([code]) => Promise.reject(new Error(`it ended with ${code}`)))
   try {
@@ -78,15 +78,15 @@ async function during<T>(child: ChildProcess, work: (child: ChildProcess) => Pro
   }
 }
 
-async function measure(child: ChildProcess): Promise<Omit<Figures, 'firstMb'>> {
+async function measure(child: ChildProcess): Promise<Omit<WorkerFigures, 'firstMb'>> {
   await sleep(settleMs)
-  const before = cpuOf(child.pid ?? 0)
+  const before = processCpuMs(child.pid ?? 0)
   await sleep(measuredMs)
-  return { rssMb: residentMb(child), cpuMs: cpuOf(child.pid ?? 0) - before }
+  return { rssMb: residentMb(child), cpuMs: processCpuMs(child.pid ?? 0) - before }
 }
 
 /** Resolves when passes of all these streams have ended. */
-async function ended(child: ChildProcess, streams: readonly string[]): Promise<void> {
+async function waitForStreams(child: ChildProcess, streams: readonly string[]): Promise<void> {
   if (child.stderr === null) throw new Error('the log of the worker is not read')
   const missing = new Set(streams)
   const lines = createInterface({ input: child.stderr })
@@ -105,8 +105,8 @@ function residentMb({ pid }: ChildProcess): number {
   return (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / 1e6
 }
 
-function tell(name: string, { firstMb, rssMb, cpuMs }: Figures, bareMb: number): void {
-  print(`${name}: memory`, rssMb, 'MB', `${(rssMb / bareMb).toFixed(1)} times node alone`)
-  print('  memory after the very first start', firstMb, 'MB')
-  print('  CPU', (100 * cpuMs) / measuredMs, '% of one core')
+function printFigures(name: string, { firstMb, rssMb, cpuMs }: WorkerFigures, bareMb: number): void {
+  printFigure(`${name}: memory`, rssMb, 'MB', `${(rssMb / bareMb).toFixed(1)} times node alone`)
+  printFigure('  memory after the very first start', firstMb, 'MB')
+  printFigure('  CPU', (100 * cpuMs) / measuredMs, '% of one core')
 }

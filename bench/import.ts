@@ -8,10 +8,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { openWarehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import { run } from './command.ts'
-import { median, print } from './figures.ts'
-import { inFolder } from './folder.ts'
-import { ownSchema } from './own-schema.ts'
+import { runCommand } from './command.ts'
+import { median, printFigure } from './figures.ts'
+import { withTempFolder } from './folder.ts'
+import { createSchema } from './own-schema.ts'
 
 const lines = 100_000
 const service = {
@@ -23,7 +23,7 @@ const service = {
   stop: async () => {},
 }
 
-await inFolder(async (folder) => {
+await withTempFolder(async (folder) => {
   const postgres = await startPostgres()
   try {
     const [jsonl, csv, large] = [`${folder}/many.jsonl`, `${folder}/many.csv`, `${folder}/large.jsonl`]
@@ -33,35 +33,35 @@ await inFolder(async (folder) => {
     const places = [
       ['SQLite, JSON Lines', jsonl, `sqlite:${folder}/jsonl.db`, lines],
       ['SQLite, CSV', csv, `sqlite:${folder}/csv.db`, lines],
-      ['Postgres, JSON Lines', jsonl, await ownSchema(postgres.url, 'jsonl'), lines],
+      ['Postgres, JSON Lines', jsonl, await createSchema(postgres.url, 'jsonl'), lines],
       ['SQLite, JSON Lines, ten times as many', large, `sqlite:${folder}/large.db`, 10 * lines],
     ] as const
     for (const [name, file, url, count] of places) {
-      await run(['migrate'], service, url)
-      const idle = await run(['migrate'], service, url)
-      const { tookMs, peakMb } = await run(['writeback', 'import', file, '--quiet'], service, url)
-      print(
+      await runCommand(['migrate'], service, url)
+      const idle = await runCommand(['migrate'], service, url)
+      const { tookMs, peakMb } = await runCommand(['writeback', 'import', file, '--quiet'], service, url)
+      printFigure(
         `${name}: lines a second`,
         (count / (tookMs - idle.tookMs)) * 1000,
         'lines/s',
         'the start of the process aside',
       )
-      print('  peak of the process', peakMb, 'MB', `${idle.peakMb.toFixed(0)} MB with nothing to import`)
-      const again = await run(['writeback', 'import', file, '--quiet'], service, url)
-      print('  the same file once more', again.tookMs / 1000, 's', 'queues nothing')
+      printFigure('  peak of the process', peakMb, 'MB', `${idle.peakMb.toFixed(0)} MB with nothing to import`)
+      const again = await runCommand(['writeback', 'import', file, '--quiet'], service, url)
+      printFigure('  the same file once more', again.tookMs / 1000, 's', 'queues nothing')
     }
     for (const [name, url] of [
       ['SQLite', `sqlite:${folder}/mirrored.db`],
-      ['Postgres', await ownSchema(postgres.url, 'mirrored')],
+      ['Postgres', await createSchema(postgres.url, 'mirrored')],
     ] as const) {
       const file = `${folder}/flags-${name}.jsonl`
       writeFileSync(file, asFlags(await mirrorConversations(url)))
-      const idle = await run(['migrate'], service, url)
-      const { tookMs } = await run(['writeback', 'import', file, '--quiet'], service, url)
-      print(`${name}: 10,000 flags beside 125,000 conversations`, (tookMs - idle.tookMs) / 1000, 's')
+      const idle = await runCommand(['migrate'], service, url)
+      const { tookMs } = await runCommand(['writeback', 'import', file, '--quiet'], service, url)
+      printFigure(`${name}: 10,000 flags beside 125,000 conversations`, (tookMs - idle.tookMs) / 1000, 's')
     }
     const bare = median([0, 1, 2].map((n) => bareLoop(jsonl, `${folder}/bare${n}.db`)))
-    print('a bare loop into SQLite: lines a second', (lines / bare) * 1000, 'lines/s')
+    printFigure('a bare loop into SQLite: lines a second', (lines / bare) * 1000, 'lines/s')
   } finally {
     await postgres.stop()
   }

@@ -7,26 +7,26 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import { startOwnRedis } from '../test/support/redis-server.ts'
-import { print } from './figures.ts'
-import { inFolder } from './folder.ts'
-import { ownSchema } from './own-schema.ts'
+import { startPrivateRedis } from '../test/support/redis-server.ts'
+import { printFigure } from './figures.ts'
+import { withTempFolder } from './folder.ts'
+import { createSchema } from './own-schema.ts'
 import { launcher } from './sandbox.ts'
 
 const [limit, windowMs, windows] = [600, 60_000, 3]
 const size = { conversations: 20_000, visitors: 50, calls: 50, messagesPerConversation: [1, 3], days: 300 } as const
 
-type Crew = {
+type WorkerGroup = {
   readonly name: string
   readonly workers: number
   readonly databaseUrl: string
   readonly queueUrl: string
 }
 
-await inFolder(async (folder) => {
-  const [redis, postgres] = [await startOwnRedis({ durable: true }), await startPostgres()]
-  const schema = (name: string) => ownSchema(postgres.url, name)
-  const crews: Crew[] = [
+await withTempFolder(async (folder) => {
+  const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPostgres()]
+  const schema = (name: string) => createSchema(postgres.url, name)
+  const crews: WorkerGroup[] = [
     { name: 'SQLite, embedded queue', workers: 1, databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' },
   ]
   for (const workers of [2, 4]) {
@@ -37,9 +37,9 @@ await inFolder(async (folder) => {
   try {
     const measured = await Promise.all(crews.map((crew) => measure(crew, folder)))
     for (const [n, { used, most, refused }] of measured.entries()) {
-      const { name, workers } = crews[n] as Crew
+      const { name, workers } = crews[n] as WorkerGroup
       const worst = `at most ${most} in any minute, ${refused} refused`
-      print(`${workers} of ${name}: of the limit`, 100 * used, '%', worst)
+      printFigure(`${workers} of ${name}: of the limit`, 100 * used, '%', worst)
     }
   } finally {
     await redis.stop()
@@ -47,7 +47,7 @@ await inFolder(async (folder) => {
   }
 })
 
-async function measure({ workers, databaseUrl, queueUrl }: Crew, cwd: string) {
+async function measure({ workers, databaseUrl, queueUrl }: WorkerGroup, cwd: string) {
   const sandbox = await startSandbox({ size, switches: { 'latency.after': 100, 'latency.spread': 0.5 } })
   const env = {
     ...process.env,
@@ -62,14 +62,14 @@ async function measure({ workers, databaseUrl, queueUrl }: Crew, cwd: string) {
     spawn(process.execPath, [launcher, 'start'], { cwd, env, stdio: 'ignore' }),
   )
   try {
-    return await watch(sandbox)
+    return await measureUse(sandbox)
   } finally {
-    await Promise.all(children.map(end))
+    await Promise.all(children.map(stopProcess))
     await sandbox.stop()
   }
 }
 
-async function watch(sandbox: Sandbox) {
+async function measureUse(sandbox: Sandbox) {
   while (sandbox.log().length === 0) await sleep(100)
   // The first window begins with a burst that no later one has.
   await sleep(windowMs)
@@ -80,7 +80,7 @@ async function watch(sandbox: Sandbox) {
   return { used: arrived / windows / limit, most: maxInWindow.requests, refused: byStatus['429'] ?? 0 }
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function stopProcess(child: ChildProcess): Promise<void> {
   const exit = once(child, 'exit')
   child.kill()
   await exit

@@ -3,15 +3,15 @@
  * into the same table with the same indexes. Goal: at least half as fast.
  */
 import Database from 'better-sqlite3'
-import { readBody } from '../src/api/body.ts'
-import { classify } from '../src/api/classify.ts'
+import { createBodyReader } from '../src/api/body.ts'
+import { classifyExchange } from '../src/api/classify.ts'
 import type { Json } from '../src/core/row.ts'
 import { conversations } from '../src/streams/conversations.ts'
 import { messages } from '../src/streams/messages.ts'
 import { openWarehouse } from '../src/warehouse/open.ts'
-import { median, print } from './figures.ts'
-import { inFolder } from './folder.ts'
-import { messagesEach, startService } from './sandbox.ts'
+import { median, printFigure } from './figures.ts'
+import { withTempFolder } from './folder.ts'
+import { messagesEach, startSandboxProcess } from './sandbox.ts'
 
 /** As many conversations as one page of their list holds. */
 const pages = 200
@@ -22,7 +22,7 @@ const about = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: (text
 
 type Page = { readonly parent: string; readonly body: Buffer }
 
-await inFolder(async (folder) => {
+await withTempFolder(async (folder) => {
   const { project, list, read } = await readPages()
   const rows = read.length * messagesEach
   const ours: number[] = []
@@ -30,20 +30,20 @@ await inFolder(async (folder) => {
   const ratios: number[] = []
   for (let n = 0; n < rounds; n++) {
     const file = `${folder}/${n}.db`
-    const mine = rows / (await mirror(file, project, list, read))
-    const theirs = rows / insert(file, `${folder}/${n}-bare.db`)
+    const mine = rows / (await mirrorPages(file, project, list, read))
+    const theirs = rows / insertBare(file, `${folder}/${n}-bare.db`)
     ours.push(mine)
     bare.push(theirs)
     ratios.push(mine / theirs)
   }
-  print('pages parsed, checked and mirrored', median(ours), 'rows/s')
-  print('better-sqlite3 alone', median(bare), 'rows/s')
-  print('median ratio of a round', median(ratios), 'times', 'goal: at least 0.5')
+  printFigure('pages parsed, checked and mirrored', median(ours), 'rows/s')
+  printFigure('better-sqlite3 alone', median(bare), 'rows/s')
+  printFigure('median ratio of a round', median(ratios), 'times', 'goal: at least 0.5')
 })
 
 /** Bodies as the service sends them: the list of conversations, and each one's messages. */
 async function readPages(): Promise<{ project: string; list: readonly Json[]; read: readonly Page[] }> {
-  const { environment, stop } = await startService(pages)
+  const { environment, stop } = await startSandboxProcess(pages)
   const { DESKMIRROR_BASE_URL: base, DESKMIRROR_PROJECT_ID: project = '', DESKMIRROR_API_KEY: key = '' } = environment
   const get = async (path: string) =>
     Buffer.from(await (await fetch(base + path, { headers: { 'x-api-key': key } })).arrayBuffer())
@@ -58,23 +58,23 @@ async function readPages(): Promise<{ project: string; list: readonly Json[]; re
 }
 
 async function itemsOf(bytes: Buffer): Promise<readonly Json[]> {
-  const reader = readBody(null, bytes.length)
+  const reader = createBodyReader(null, bytes.length)
   reader.write(bytes)
   const body = await reader.end()
   if (!body.ok) throw new Error(body.why)
-  const outcome = classify({ kind: 'answered', head: { status: 200, headers: {} }, body: body.scanned }, about)
+  const outcome = classifyExchange({ kind: 'answered', head: { status: 200, headers: {} }, body: body.splitBody }, about)
   if (!outcome.ok) throw new Error('the page is not readable')
   return (outcome.answer.data as { readonly items: readonly Json[] }).items
 }
 
 /** Seconds for all pages, each of them one commit. */
-async function mirror(file: string, project: string, list: readonly Json[], read: readonly Page[]): Promise<number> {
+async function mirrorPages(file: string, project: string, list: readonly Json[], read: readonly Page[]): Promise<number> {
   const warehouse = await openWarehouse(`sqlite:${file}`)
   const { commit } = warehouse.mirror(project)
-  await commit({ stream: 'conversations', rows: conversations.rows(list, project).rows, askedAt: Date.now() })
+  await commit({ stream: 'conversations', rows: conversations.parseRows(list, project).rows, askedAt: Date.now() })
   const began = performance.now()
   for (const { parent, body } of read) {
-    const { rows } = messages.rows(await itemsOf(body), parent)
+    const { rows } = messages.parseRows(await itemsOf(body), parent)
     const end = { parentId: parent, wanted: 1, position: null, complete: true, againAt: null } as const
     await commit({ stream: 'messages', rows, askedAt: Date.now(), child: { stream: 'messages', ...end } })
   }
@@ -84,7 +84,7 @@ async function mirror(file: string, project: string, list: readonly Json[], read
 }
 
 /** Seconds for the rows that were mirrored into `from`, page by page. */
-function insert(from: string, to: string): number {
+function insertBare(from: string, to: string): number {
   const source = new Database(from, { readonly: true })
   const made = source.prepare("select sql from sqlite_master where tbl_name = 'messages' and sql is not null")
   const rows = source.prepare('select * from messages order by rowid').raw().all() as unknown[][]

@@ -1,32 +1,32 @@
 /** Memory of a first sync: does a mirror of ten times the size need more? Goal: at most 1.15 times, under 200 MB. */
-import { run, sync } from './command.ts'
-import { print } from './figures.ts'
-import { inFolder } from './folder.ts'
-import { messagesEach, startService } from './sandbox.ts'
+import { runCommand, runSync } from './command.ts'
+import { printFigure } from './figures.ts'
+import { withTempFolder } from './folder.ts'
+import { messagesEach, startSandboxProcess } from './sandbox.ts'
 
 const sizes = [100_000, 1_000_000] as const
 
 const peaks: number[] = []
-for (const messages of sizes) peaks.push(await first(messages))
+for (const messages of sizes) peaks.push(await firstSync(messages))
 const [small = 0, large = 0] = peaks
-print('peak of the larger beside the smaller', large / small, 'times', 'goal: at most 1.15')
+printFigure('peak of the larger beside the smaller', large / small, 'times', 'goal: at most 1.15')
 
 /** The peak of a first sync of so many messages, in 10^6 bytes. */
-async function first(messages: number): Promise<number> {
-  const service = await startService(messages / messagesEach)
+async function firstSync(messages: number): Promise<number> {
+  const service = await startSandboxProcess(messages / messagesEach)
   try {
-    return await inFolder(async (folder) => {
+    return await withTempFolder(async (folder) => {
       const url = `sqlite:${folder}/desk.db`
-      const { peakMb, report, messages: rows } = await sync(service, url)
-      print(`first sync of ${rows.toLocaleString('en-US')} messages: peak`, peakMb, 'MB', 'goal: under 200')
-      print('  time', report.tookMs / 1000, 's')
-      print('  message rows a second', (rows / report.tookMs) * 1000, 'rows/s')
-      print('  requests', report.requests, `(${messages / messagesEach} conversations)`)
-      const again = await sync(service, url)
-      print('second sync, nothing new: requests', again.report.requests, '')
-      print('  time', again.tookMs / 1000, 's', 'whole process')
+      const { peakMb, report, messages: rows } = await runSync(service, url)
+      printFigure(`first sync of ${rows.toLocaleString('en-US')} messages: peak`, peakMb, 'MB', 'goal: under 200')
+      printFigure('  time', report.tookMs / 1000, 's')
+      printFigure('  message rows a second', (rows / report.tookMs) * 1000, 'rows/s')
+      printFigure('  requests', report.requests, `(${messages / messagesEach} conversations)`)
+      const again = await runSync(service, url)
+      printFigure('second sync, nothing new: requests', again.report.requests, '')
+      printFigure('  time', again.tookMs / 1000, 's', 'whole process')
       for (const command of ['status', 'migrate']) {
-        print(`${command}: time`, (await run([command], service, url)).tookMs / 1000, 's', 'whole process')
+        printFigure(`${command}: time`, (await runCommand([command], service, url)).tookMs / 1000, 's', 'whole process')
       }
       return peakMb
     })

@@ -2,7 +2,7 @@
 import pg from 'pg'
 
 /** The URL of the new schema. */
-export async function ownSchema(server: string, name: string): Promise<string> {
+export async function createSchema(server: string, name: string): Promise<string> {
   const client = new pg.Client(server)
   await client.connect()
   await client.query(`create schema ${name}`)

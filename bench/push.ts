@@ -5,47 +5,47 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readWish, type Wish } from '../src/core/outbox/wish.ts'
+import { parseRequest, type WritebackRequest } from '../src/core/outbox/wish.ts'
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import { print } from './figures.ts'
-import { inFolder } from './folder.ts'
-import { ownSchema } from './own-schema.ts'
+import { printFigure } from './figures.ts'
+import { withTempFolder } from './folder.ts'
+import { createSchema } from './own-schema.ts'
 import { launcher } from './sandbox.ts'
 
 const [writes, windowMs, windows, backlog] = [120, 60_000, 3, 1000]
 const size = { conversations: 400, visitors: 400, calls: 0 } as const
 
-type Crew = {
+type ProcessGroup = {
   readonly name: string
   readonly processes: number
   readonly command: string
   readonly databaseUrl: string
 }
 
-await inFolder(async (folder) => {
+await withTempFolder(async (folder) => {
   const postgres = await startPostgres()
-  const crews: Crew[] = [
+  const crews: ProcessGroup[] = [
     { name: 'push, SQLite', processes: 1, command: 'push', databaseUrl: `sqlite:${folder}/push.db` },
     { name: 'start, SQLite', processes: 1, command: 'start', databaseUrl: `sqlite:${folder}/start.db` },
-    { name: 'push, Postgres', processes: 3, command: 'push', databaseUrl: await ownSchema(postgres.url, 'push') },
+    { name: 'push, Postgres', processes: 3, command: 'push', databaseUrl: await createSchema(postgres.url, 'push') },
   ]
   try {
     const measured = await Promise.all(crews.map((crew) => measure(crew, folder)))
     for (const [n, { used, most, refused, reads }] of measured.entries()) {
-      const { name, processes } = crews[n] as Crew
+      const { name, processes } = crews[n] as ProcessGroup
       const worst = `at most ${most} in any minute, ${refused} refused, ${reads.toFixed(1)} reads a write`
-      print(`${processes} × ${name}: of the writes`, 100 * used, '%', worst)
+      printFigure(`${processes} × ${name}: of the writes`, 100 * used, '%', worst)
     }
   } finally {
     await postgres.stop()
   }
 })
 
-async function measure({ processes, command, databaseUrl }: Crew, cwd: string) {
+async function measure({ processes, command, databaseUrl }: ProcessGroup, cwd: string) {
   const sandbox = await startSandbox({ size, switches: { 'latency.after': 100, 'latency.spread': 0.5 } })
-  await fill(sandbox, databaseUrl)
+  await queueWritebacks(sandbox, databaseUrl)
   const env = {
     ...process.env,
     DESKMIRROR_BASE_URL: sandbox.baseUrl,
@@ -62,18 +62,18 @@ async function measure({ processes, command, databaseUrl }: Crew, cwd: string) {
     spawn(process.execPath, [launcher, command], { cwd, env, stdio: 'ignore' }),
   )
   try {
-    return await watch(sandbox)
+    return await measureUse(sandbox)
   } finally {
-    await Promise.all(children.map(end))
+    await Promise.all(children.map(stopProcess))
     await sandbox.stop()
   }
 }
 
 /** Replies, flags, notes and corrections, as they would be imported. */
-async function fill(sandbox: Sandbox, databaseUrl: string): Promise<void> {
+async function queueWritebacks(sandbox: Sandbox, databaseUrl: string): Promise<void> {
   const ids = (stream: 'conversations' | 'visitors') => [...sandbox.truth(stream)].map(({ id }) => id ?? '')
   const [conversations, visitors] = [ids('conversations'), ids('visitors')]
-  const wishes = Array.from({ length: backlog }, (_, n): Wish => {
+  const wishes = Array.from({ length: backlog }, (_, n): WritebackRequest => {
     const [conversation_id, visitor_id] = [conversations[n % conversations.length], visitors[n % visitors.length]]
     const lines = [
       { operation: 'message', conversation_id, content: `Reply ${n}`, sender_name: 'Ann' },
@@ -81,13 +81,13 @@ async function fill(sandbox: Sandbox, databaseUrl: string): Promise<void> {
       { operation: 'note', visitor_id, content: `Note ${n}` },
       { operation: 'visitor', visitor_id, name: `Name ${n}` },
     ]
-    const read = readWish(lines[n % lines.length])
+    const read = parseRequest(lines[n % lines.length])
     if (!read.ok) throw new Error(read.why.join())
-    return read.wish
+    return read.request
   })
   const warehouse = await openWarehouse(databaseUrl)
   const how = { status: 'queued', batchId: null, createdBy: 'bench', expiresAt: null } as const
-  await warehouse.queueDesk(sandbox.projectId).enqueue(
+  await warehouse.outboxAdmin(sandbox.projectId).enqueue(
     (async function* () {
       yield wishes
     })(),
@@ -96,7 +96,7 @@ async function fill(sandbox: Sandbox, databaseUrl: string): Promise<void> {
   await warehouse.close()
 }
 
-async function watch(sandbox: Sandbox) {
+async function measureUse(sandbox: Sandbox) {
   const sent = () => sandbox.log().filter(({ write }) => write)
   while (sent().length === 0) await sleep(100)
   // The first window begins with a burst that no later one has.
@@ -109,7 +109,7 @@ async function watch(sandbox: Sandbox) {
   return { used: arrived / windows / writes, most: maxInWindow.writes, refused: byStatus['429'] ?? 0, reads }
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return
   const exit = once(child, 'exit')
   child.kill()

@@ -6,20 +6,20 @@ import { fileURLToPath } from 'node:url'
 export const launcher = fileURLToPath(new URL('../bin/deskmirror.js', import.meta.url))
 
 /** `environment`: what the commands need to reach it. */
-export type Service = { readonly environment: Readonly<Record<string, string>>; readonly stop: () => Promise<void> }
+export type SandboxProcess = { readonly environment: Readonly<Record<string, string>>; readonly stop: () => Promise<void> }
 
 export const messagesEach = 100
 
-const few = { messages: messagesEach, visitors: 10, calls: 10, activity: 0 }
+const defaultCounts = { messages: messagesEach, visitors: 10, calls: 10, activity: 0 }
 
 /** So many conversations of 100 messages; few of everything else, if nothing else is said. */
-export async function startService(conversations: number, others: Partial<typeof few> = {}): Promise<Service> {
-  const size = Object.entries({ conversations, ...few, ...others }).flatMap(([what, count]) => [`--${what}`, count])
+export async function startSandboxProcess(conversations: number, others: Partial<typeof defaultCounts> = {}): Promise<SandboxProcess> {
+  const size = Object.entries({ conversations, ...defaultCounts, ...others }).flatMap(([what, count]) => [`--${what}`, count])
   const args = [launcher, 'sandbox', '--json', ...size, '--rate', 'off'].map(String)
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
   const ended = once(child, 'exit')
   const [line] = await once(child.stdout, 'data')
-  const environment = JSON.parse(String(line)) as Service['environment']
+  const environment = JSON.parse(String(line)) as SandboxProcess['environment']
   return {
     environment: { ...environment, DESKMIRROR_RATE: '1000000000/60s', DESKMIRROR_WRITE_RATE: '1000000000/60s' },
     stop: async () => {

@@ -2,71 +2,71 @@
 import type { Backend } from './backends/backend.ts'
 import type { JobQueue } from './backends/schedule.ts'
 import {
-  type Hint,
-  hintQueue,
-  idOf,
-  idOfHint,
-  idOfLane,
+  type WebhookJob,
+  webhookQueue,
+  syncJobId,
+  webhookJobId,
+  laneJobId,
   type LaneJob,
-  laneQueue,
-  type Pass,
-  type PassQueue,
-  passQueues,
-  type Tick,
+  writebackQueue,
+  type SyncJob,
+  type SyncQueueName,
+  syncQueueNames,
+  type SchedulerJob,
 } from './queues.ts'
-import type { Announced } from './rounds.ts'
+import type { PlannedSyncJob } from './rounds.ts'
 
-export type Queues = {
-  readonly clock: JobQueue<Tick>
-  readonly hints: JobQueue<Hint>
+export type JobQueues = {
+  readonly clock: JobQueue<SchedulerJob>
+  readonly hints: JobQueue<WebhookJob>
   readonly writebacks: JobQueue<LaneJob>
-} & Readonly<Record<PassQueue, JobQueue<Pass>>>
+} & Readonly<Record<SyncQueueName, JobQueue<SyncJob>>>
 
-export function openQueues({ queue }: Backend): Queues {
+export function openJobQueues({ queue }: Backend): JobQueues {
   return {
-    clock: queue<Tick>('clock'),
-    passes: queue<Pass>('passes'),
-    backfill: queue<Pass>('backfill'),
-    hints: queue<Hint>(hintQueue),
-    writebacks: queue<LaneJob>(laneQueue),
+    clock: queue<SchedulerJob>('clock'),
+    passes: queue<SyncJob>('passes'),
+    backfill: queue<SyncJob>('backfill'),
+    hints: queue<WebhookJob>(webhookQueue),
+    writebacks: queue<LaneJob>(writebackQueue),
   }
 }
 
-export type Announcer = {
-  readonly announce: (all: readonly Announced[]) => Promise<void>
-  readonly announceHints: (all: readonly Hint[]) => Promise<void>
-  readonly announceLanes: (all: readonly LaneJob[]) => Promise<void>
+export type JobEnqueuer = {
+  readonly enqueueSyncJobs: (all: readonly PlannedSyncJob[]) => Promise<void>
+  readonly enqueueWebhookJobs: (all: readonly WebhookJob[]) => Promise<void>
+  readonly enqueueLanes: (all: readonly LaneJob[]) => Promise<void>
 }
 
-export function announcerOf(queues: Queues): Announcer {
+export function createEnqueuer(queues: JobQueues): JobEnqueuer {
   const { hints, writebacks } = queues
   return {
-    announce: async (all) => {
-      for (const name of passQueues) {
-        const jobs = all.filter(({ queue }) => queue === name).map(({ pass }) => toPassJob(pass))
+    enqueueSyncJobs: async (all) => {
+      for (const name of syncQueueNames) {
+        const jobs = all.filter(({ queue }) => queue === name).map(({ job: pass }) => toSyncEntry(pass))
         if (jobs.length > 0) await queues[name].addBulk(jobs)
       }
     },
-    announceHints: async (all) => {
-      if (all.length > 0) await hints.addBulk(all.map(toHintJob))
+    enqueueWebhookJobs: async (all) => {
+      if (all.length > 0) await hints.addBulk(all.map(toWebhookEntry))
     },
-    announceLanes: async (all) => {
-      if (all.length > 0) await writebacks.addBulk(all.map(toLaneJob))
+    enqueueLanes: async (all) => {
+      if (all.length > 0) await writebacks.addBulk(all.map(toLaneEntry))
     },
   }
 }
 
 /** After that the next round is soon enough. */
-const repeats = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } }
+const retryOptions = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } }
 
-function toPassJob(data: Pass) {
-  return { name: data.stream, data, opts: { ...repeats, deduplication: { id: idOf(data) } } }
+function toSyncEntry(data: SyncJob) {
+  return { name: data.stream, data, opts: { ...retryOptions, deduplication: { id: syncJobId(data) } } }
 }
 
-function toHintJob(data: Hint) {
-  return { name: 'hint', data, opts: { ...repeats, deduplication: { id: idOfHint(data) } } }
+function toWebhookEntry(data: WebhookJob) {
+  return { name: 'hint', data, opts: { ...retryOptions, deduplication: { id: webhookJobId(data) } } }
 }
 
-function toLaneJob(data: LaneJob) {
-  return { name: 'lane', data, opts: { deduplication: { id: idOfLane(data) } } }
+function toLaneEntry(data: LaneJob) {
+  return { name: 'lane', data, opts: { deduplication: { id: laneJobId(data) } } }
 }

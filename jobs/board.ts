@@ -2,7 +2,7 @@
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
-import type { Routes } from '../src/http/server.ts'
+import type { HttpRoutes } from '../src/http/server.ts'
 import type { JobQueue } from './backends/schedule.ts'
 
 const prefix = '/queues'
@@ -11,7 +11,7 @@ const prefix = '/queues'
 const contentSecurityPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'self'; frame-ancestors 'none'"
 
-export function boardOf(queues: readonly JobQueue<never>[]): Routes {
+export function bullBoardRoutes(queues: readonly JobQueue<never>[]): HttpRoutes {
   const server = new FastifyAdapter()
   createBullBoard({
     // The board knows BullMQ's queues by their default store; it asks for nothing that the other stores do not have.
@@ -22,18 +22,18 @@ export function boardOf(queues: readonly JobQueue<never>[]): Routes {
     options: { uiConfig: { boardTitle: 'deskmirror' } },
   })
   server.setBasePath(prefix)
-  const plugin: Routes['plugin'] = async (app) => {
+  const plugin: HttpRoutes['plugin'] = async (app) => {
     app.addHook('onSend', async (_, reply, payload) => {
       reply.header('content-security-policy', contentSecurityPolicy)
       const isPage = String(reply.getHeader('content-type')).startsWith('text/html')
-      return isPage && typeof payload === 'string' ? withoutOtherHosts(payload) : payload
+      return isPage && typeof payload === 'string' ? removeForeignLinks(payload) : payload
     })
     await app.register(server.registerPlugin())
   }
-  return { prefix, guard: 'token', plugin }
+  return { prefix, auth: 'token', plugin }
 }
 
 /** The page asks Google for its fonts, and has no setting for that. The browser's own fonts do as well. */
-function withoutOtherHosts(html: string): string {
+function removeForeignLinks(html: string): string {
   return html.replace(/<link href="https?:[^>]{0,400}>/g, '')
 }

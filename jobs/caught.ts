@@ -1,72 +1,72 @@
 /** Whatever a job throws is caught once: told, counted and noted, and then tried again as its queue would have it. */
 import type { JobKind, JobSubject } from '../src/core/job-failure.ts'
-import type { Work } from './backends/backend.ts'
+import type { JobHandler } from './backends/backend.ts'
 import type { JobDeps } from './deps.ts'
-import { hintQueue, laneQueue, type QueueName, readHint, readLane, readPass, readTick } from './queues.ts'
+import { webhookQueue, writebackQueue, type QueueName, parseWebhookJob, parseLaneJob, parseSyncJob, parseSchedulerJob } from './queues.ts'
 
-type AnyQueue = QueueName | typeof hintQueue | typeof laneQueue
+type AnyQueueName = QueueName | typeof webhookQueue | typeof writebackQueue
 
 /** `attempts` of the job decide whether there is another one. */
-export function caught(
-  queue: AnyQueue,
-  work: Work<unknown>,
+export function catchJobErrors(
+  queue: AnyQueueName,
+  handle: JobHandler<unknown>,
   deps: Pick<JobDeps, 'failures' | 'metrics' | 'project' | 'isQueueAway'>,
 ) {
-  const guarded: Work<unknown> = async (job, signal) => {
+  const handler: JobHandler<unknown> = async (job, signal) => {
     try {
-      return await work(job, signal)
+      return await handle(job, signal)
     } catch (error) {
-      await deps.failures.failed(subjectOf(queue, job.data, deps), error, deps.isQueueAway(error))
-      deps.metrics.worked({ queue, verdict: 'retry' })
+      await deps.failures.recordFailure(subjectOfJob(queue, job.data, deps), error, deps.isQueueConnectionError(error))
+      deps.metrics.countJob({ queue, verdict: 'retry' })
       return { do: 'retry', why: error instanceof Error ? error.message : String(error) }
     }
   }
-  return guarded
+  return handler
 }
 
 /** The same for what no queue announces: it comes again by itself. */
-export async function caughtHere(
+export async function runBackgroundTask(
   job: JobKind,
   work: () => Promise<void>,
-  { failures, isQueueAway }: Pick<JobDeps, 'failures' | 'isQueueAway'>,
+  { failures, isQueueConnectionError: isQueueAway }: Pick<JobDeps, 'failures' | 'isQueueAway'>,
 ): Promise<void> {
   const about: JobSubject = { job, project: null, subject: '', stream: null }
   try {
     await work()
   } catch (error) {
-    await failures.failed(about, error, isQueueAway(error))
+    await failures.recordFailure(about, error, isQueueAway(error))
     return
   }
-  await failures.succeeded(about)
+  await failures.recordSuccess(about)
 }
 
-type Find = Pick<JobDeps, 'project'>
+type ProjectLookup = Pick<JobDeps, 'project'>
 
 /** What a job is about, as far as it says. */
-function subjectOf(queue: AnyQueue, data: unknown, find: Find): JobSubject {
+function subjectOfJob(queue: AnyQueueName, data: unknown, find: ProjectLookup): JobSubject {
   switch (queue) {
     case 'passes':
     case 'backfill':
-      return passSubject(readPass(data), find)
+      return syncJobSubject(parseSyncJob(data), find)
     case 'clock':
-      return tickSubject(readTick(data), find)
-    case hintQueue:
-      return about('webhooks', find, readHint(data)?.project)
-    case laneQueue:
-      return about('writebacks', find, readLane(data)?.project, readLane(data)?.lane)
+      return schedulerJobSubject(parseSchedulerJob(data), find)
+    case webhookQueue:
+      return jobSubject('webhooks', find, parseWebhookJob(data)?.project)
+    case writebackQueue:
+      return jobSubject('writebacks', find, parseLaneJob(data)?.project, parseLaneJob(data)?.lane)
   }
 }
 
-export function passSubject(pass: ReturnType<typeof readPass>, find: Find): JobSubject {
-  const subject = about('pass', find, pass?.project, pass === null ? '' : `${pass.stream}/${pass.mode}`)
-  return { ...subject, stream: pass?.stream ?? null }
+export function syncJobSubject(job: ReturnType<typeof parseSyncJob>, find: ProjectLookup): JobSubject {
+  const subject = jobSubject('pass', find, job?.project, job === null ? '' : `${job.stream}/${job.mode}`)
+  return { ...subject, stream: job?.stream ?? null }
 }
 
-export function tickSubject(tick: ReturnType<typeof readTick>, find: Find): JobSubject {
-  if (tick === null || tick.round === 'housekeeping') return about('housekeeping', find)
-  return about('schedule', find, tick.project, tick.round)
+export function schedulerJobSubject(job: ReturnType<typeof parseSchedulerJob>, find: ProjectLookup): JobSubject {
+  if (job === null || job.round === 'housekeeping') return jobSubject('housekeeping', find)
+  return jobSubject('schedule', find, job.project, job.round)
 }
 
-export function about(job: JobKind, { project: find }: Find, named?: string, subject = ''): JobSubject {
-  return { job, project: (named === undefined ? undefined : find(named)) ?? null, subject, stream: null }
+export function jobSubject(job: JobKind, { findProject: find }: ProjectLookup, projectName?: string, subject = ''): JobSubject {
+  return { job, project: (projectName === undefined ? undefined : find(projectName)) ?? null, subject, stream: null }
 }

@@ -1,46 +1,46 @@
 /** What the schedules fire, as jobs: a round announces its passes, and once a day the house is kept. */
 import type { Ms } from '../src/core/time.ts'
 import type { RunningJob } from './backends/backend.ts'
-import { tickSubject } from './caught.ts'
+import { schedulerJobSubject } from './caught.ts'
 import type { JobDeps } from './deps.ts'
-import { readTick, type Tick } from './queues.ts'
-import { announcedBy } from './rounds.ts'
-import type { Verdict } from './verdict.ts'
+import { parseSchedulerJob, type SchedulerJob } from './queues.ts'
+import { syncJobsOfSchedule } from './rounds.ts'
+import type { JobResult } from './verdict.ts'
 
-export async function workTick(job: RunningJob<unknown>, deps: JobDeps): Promise<Verdict> {
-  const tick = readTick(job.data)
-  if (tick === null) return { do: 'give up', why: 'the job does not say which round it is' }
-  const about = tickSubject(tick, deps)
-  const verdict = await carryOut(tick, deps).then(
-    async (): Promise<Verdict> => {
-      await deps.failures.succeeded(about)
+export async function runSchedulerJob(job: RunningJob<unknown>, deps: JobDeps): Promise<JobResult> {
+  const firing = parseSchedulerJob(job.data)
+  if (firing === null) return { do: 'give up', why: 'the job does not say which round it is' }
+  const subject = schedulerJobSubject(firing, deps)
+  const result = await runFiring(firing, deps).then(
+    async (): Promise<JobResult> => {
+      await deps.failures.recordSuccess(subject)
       return { do: 'done' }
     },
     async (error: unknown) => {
-      await deps.failures.failed(about, error, deps.isQueueAway(error))
-      return afterFailure(tick, error instanceof Error ? error.message : String(error), Date.now() - job.timestamp)
+      await deps.failures.recordFailure(subject, error, deps.isQueueConnectionError(error))
+      return afterFailedFiring(firing, error instanceof Error ? error.message : String(error), Date.now() - job.timestamp)
     },
   )
-  deps.metrics.worked({ queue: 'clock', verdict: verdict.do })
-  return verdict
+  deps.metrics.countJob({ queue: 'clock', verdict: result.do })
+  return result
 }
 
 const retryMs: Ms = 15_000
 const retryForMs: Ms = 3_600_000
 
 /** Rounds of the day come again by themselves; those of the night would be a day late. */
-export function afterFailure({ round }: Tick, why: string, sinceMs: Ms): Verdict {
+export function afterFailedFiring({ round }: SchedulerJob, why: string, sinceMs: Ms): JobResult {
   const isFrequent = round === 'incremental' || round === 'availability'
   if (isFrequent || sinceMs > retryForMs) return { do: 'give up', why }
   return { do: 'again', afterMs: retryMs }
 }
 
-async function carryOut(tick: Tick, { workplace, project: find, announce, log }: JobDeps): Promise<void> {
-  if (tick.round === 'housekeeping') {
-    const { runsForgotten, deliveriesForgotten } = await workplace.keepHouse()
+async function runFiring(firing: SchedulerJob, { workerContext, findProject: findProject, enqueueSyncJobs, log }: JobDeps): Promise<void> {
+  if (firing.round === 'housekeeping') {
+    const { runsForgotten, deliveriesForgotten } = await workerContext.runHousekeeping()
     log.info({ event: 'house.kept', runs_forgotten: runsForgotten, deliveries_forgotten: deliveriesForgotten })
     return
   }
-  const project = find(tick.project)
-  if (project !== undefined) await announce(announcedBy(tick.round, project))
+  const project = findProject(firing.project)
+  if (project !== undefined) await enqueueSyncJobs(syncJobsOfSchedule(firing.round, project))
 }

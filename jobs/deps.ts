@@ -1,27 +1,27 @@
 /** What the worker hands to its jobs. */
 import type { JobFailures } from '../src/compose/worker/failures.ts'
-import type { Workplace } from '../src/compose/worker/workplace.ts'
+import type { WorkerContext } from '../src/compose/worker/workplace.ts'
 import type { ProjectConfig } from '../src/config.ts'
 import type { Ms } from '../src/core/time.ts'
 import type { Metrics } from '../src/http/metrics.ts'
 import type { Logger } from '../src/log.ts'
 import type { RunningJob } from './backends/backend.ts'
-import type { Announced } from './rounds.ts'
-import type { Verdict } from './verdict.ts'
+import type { PlannedSyncJob } from './rounds.ts'
+import type { JobResult } from './verdict.ts'
 
 export type JobDeps = {
-  readonly workplace: Workplace
+  readonly workerContext: WorkerContext
   /** By its name; undefined: the configuration knows it no more. */
-  readonly project: (name: string) => ProjectConfig | undefined
-  readonly announce: (all: readonly Announced[]) => Promise<void>
+  readonly findProject: (name: string) => ProjectConfig | undefined
+  readonly enqueueSyncJobs: (all: readonly PlannedSyncJob[]) => Promise<void>
   readonly metrics: Metrics
   readonly failures: JobFailures
   /** The error means that the queue's store is away, which the log has been told. */
-  readonly isQueueAway: (error: unknown) => boolean
+  readonly isQueueConnectionError: (error: unknown) => boolean
   readonly log: Logger
-  readonly portionMs: Ms
+  readonly sliceMs: Ms
   /** The projects, as they are configured now, whose rollups have been looked at since this worker knows them so. */
-  readonly lookedAt: WeakSet<ProjectConfig>
+  readonly rollupsChecked: WeakSet<ProjectConfig>
   /** The worker stops: the page in hand is the last one. */
   readonly stopping: AbortSignal
   /** 0 to below 1. */
@@ -29,7 +29,7 @@ export type JobDeps = {
 }
 
 /** A job about what the configuration has no more. */
-export function dropped(queue: string, { id }: RunningJob<unknown>, { log }: JobDeps, what: string): Verdict {
+export function dropJob(queue: string, { id }: RunningJob<unknown>, { log }: JobDeps, what: string): JobResult {
   log.info({ event: 'job.dropped', queue, id, why: `the configuration has no such ${what}` })
   return { do: 'done' }
 }

@@ -2,7 +2,7 @@
 import { parseDatabaseUrl } from '../src/warehouse/database/place.ts'
 
 /** Next to the SQLite file, so that both are kept and moved together; else in the working folder. */
-export function queueFolder(databaseUrl: string): string {
+export function embeddedQueueFolder(databaseUrl: string): string {
   const place = parseDatabaseUrl(databaseUrl)
   return place.kind === 'sqlite' && !place.path.startsWith(':') ? `${place.path}-queue` : 'deskmirror-queue'
 }

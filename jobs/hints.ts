@@ -1,37 +1,37 @@
 /** What webhooks have brought for a project, as a job: what is due is looked after, and what follows from it announced. */
-import type { HintsEnd } from '../src/compose/worker/deliveries.ts'
-import { never } from '../src/core/never.ts'
+import type { DeliveriesResult } from '../src/compose/worker/deliveries.ts'
+import { assertNever } from '../src/core/never.ts'
 import type { Logger } from '../src/log.ts'
 import type { RunningJob } from './backends/backend.ts'
-import { about } from './caught.ts'
-import { dropped, type JobDeps } from './deps.ts'
-import { type Hint, hintQueue, readHint } from './queues.ts'
-import { announced, announcedBy } from './rounds.ts'
-import type { Verdict } from './verdict.ts'
+import { jobSubject } from './caught.ts'
+import { dropJob, type JobDeps } from './deps.ts'
+import { type WebhookJob, webhookQueue, parseWebhookJob } from './queues.ts'
+import { incrementalSyncJobs, syncJobsOfSchedule } from './rounds.ts'
+import type { JobResult } from './verdict.ts'
 
-export async function workHint(job: RunningJob<unknown>, deps: JobDeps): Promise<Verdict> {
-  const hint = readHint(job.data)
-  const project = hint === null ? undefined : deps.project(hint.project)
-  if (hint === null || project === undefined) {
-    return dropped(hintQueue, job, deps, 'project')
+export async function runWebhookJob(job: RunningJob<unknown>, deps: JobDeps): Promise<JobResult> {
+  const webhookJob = parseWebhookJob(job.data)
+  const project = webhookJob === null ? undefined : deps.findProject(webhookJob.project)
+  if (webhookJob === null || project === undefined) {
+    return dropJob(webhookQueue, job, deps, 'project')
   }
   const startedAt = performance.now()
   const announce = async ({ lists }: { lists: boolean }) => {
-    const passes = lists ? announcedBy('incremental', project) : []
-    await deps.announce([...passes, ...announced('passes', project, await deps.workplace.children(project))])
+    const passes = lists ? syncJobsOfSchedule('incremental', project) : []
+    await deps.enqueueSyncJobs([...passes, ...incrementalSyncJobs('passes', project, await deps.workerContext.pendingChildStreams(project))])
   }
-  const end = await deps.workplace.takeDeliveries(project, { signal: deps.stopping, announce })
-  const subject = about('webhooks', deps, hint.project)
-  if (end.kind === 'done') await deps.failures.succeeded(subject)
-  const isNews = end.kind === 'failed' && (await deps.failures.failed(subject, end.why, true))
-  tell(deps.log, hint, end, Math.round(performance.now() - startedAt), isNews)
-  const verdict = verdictOf(end)
-  deps.metrics.worked({ queue: hintQueue, verdict: verdict.do })
-  return verdict
+  const end = await deps.workerContext.processDeliveries(project, { signal: deps.stopping, enqueueFollowUps: announce })
+  const subject = jobSubject('webhooks', deps, webhookJob.project)
+  if (end.kind === 'done') await deps.failures.recordSuccess(subject)
+  const isNewFailure = end.kind === 'failed' && (await deps.failures.recordFailure(subject, end.why, true))
+  logWebhookJobEnd(deps.log, webhookJob, end, Math.round(performance.now() - startedAt), isNewFailure)
+  const result = jobResultOf(end)
+  deps.metrics.countJob({ queue: webhookQueue, verdict: result.do })
+  return result
 }
 
 /** What could not be done is due again later, and the sweep finds it. */
-function verdictOf(end: HintsEnd): Verdict {
+function jobResultOf(end: DeliveriesResult): JobResult {
   switch (end.kind) {
     case 'done':
     case 'paused':
@@ -40,15 +40,15 @@ function verdictOf(end: HintsEnd): Verdict {
     case 'interrupted':
       return { do: 'again', afterMs: 1 }
     default:
-      return never(end)
+      return assertNever(end)
   }
 }
 
-function tell(log: Logger, { project }: Hint, end: HintsEnd, tookMs: number, isNews: boolean): void {
-  const what = { project, took_ms: tookMs }
-  if (end.kind === 'failed') log[isNews ? 'warn' : 'debug']({ event: 'hints.failed', ...what, why: end.why })
-  else if (end.kind !== 'done') log.debug({ event: `hints.${end.kind}`, ...what })
+function logWebhookJobEnd(log: Logger, { project }: WebhookJob, end: DeliveriesResult, tookMs: number, isNewFailure: boolean): void {
+  const fields = { project, took_ms: tookMs }
+  if (end.kind === 'failed') log[isNewFailure ? 'warn' : 'debug']({ event: 'hints.failed', ...fields, why: end.why })
+  else if (end.kind !== 'done') log.debug({ event: `hints.${end.kind}`, ...fields })
   else if (end.deliveries > 0) {
-    log.info({ event: 'hints.taken', ...what, deliveries: end.deliveries, lists: end.lists })
+    log.info({ event: 'hints.taken', ...fields, deliveries: end.deliveries, lists: end.lists })
   }
 }

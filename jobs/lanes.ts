@@ -1,36 +1,36 @@
 /** A lane of write-backs, as a job: worked on for a while, in its order. What there is to send stands in the warehouse. */
-import type { LaneEnd } from '../src/compose/worker/lanes.ts'
-import { never } from '../src/core/never.ts'
+import type { LaneSliceResult } from '../src/compose/worker/lanes.ts'
+import { assertNever } from '../src/core/never.ts'
 import type { RunningJob } from './backends/backend.ts'
-import { about } from './caught.ts'
-import { dropped, type JobDeps } from './deps.ts'
-import { laneQueue, readLane } from './queues.ts'
-import type { Verdict } from './verdict.ts'
+import { jobSubject } from './caught.ts'
+import { dropJob, type JobDeps } from './deps.ts'
+import { writebackQueue, parseLaneJob } from './queues.ts'
+import type { JobResult } from './verdict.ts'
 
-export async function workLaneJob(job: RunningJob<unknown>, deps: JobDeps): Promise<Verdict> {
-  const named = readLane(job.data)
-  const project = named === null ? undefined : deps.project(named.project)
-  if (named === null || project === undefined || project.readOnly) {
-    return dropped(laneQueue, job, deps, 'project to write to')
+export async function runLaneJob(job: RunningJob<unknown>, deps: JobDeps): Promise<JobResult> {
+  const laneJob = parseLaneJob(job.data)
+  const project = laneJob === null ? undefined : deps.findProject(laneJob.project)
+  if (laneJob === null || project === undefined || project.readOnly) {
+    return dropJob(writebackQueue, job, deps, 'project to write to')
   }
-  const end = await deps.workplace.lanes.work(project, { ...named, portionMs: deps.portionMs, signal: deps.stopping })
-  const subject = about('writebacks', deps, named.project, named.lane)
-  if (end.kind === 'done' || end.kind === 'more') await deps.failures.succeeded(subject)
+  const end = await deps.workerContext.lanes.runSlice(project, { ...laneJob, sliceMs: deps.sliceMs, signal: deps.stopping })
+  const subject = jobSubject('writebacks', deps, laneJob.project, laneJob.lane)
+  if (end.kind === 'done' || end.kind === 'more') await deps.failures.recordSuccess(subject)
   if (end.kind === 'failed') {
     // Lanes fail alike while the service is away: the first one is told of.
     const others = deps.failures
-      .all()
-      .some(({ about }) => about.job === 'writebacks' && about.project?.name === project.name)
-    const isNews = await deps.failures.failed(subject, end.why, true)
-    deps.log[isNews && !others ? 'warn' : 'debug']({ event: 'lane.failed', ...named, why: end.why })
+      .list()
+      .some(({ subject: about }) => about.job === 'writebacks' && about.project?.name === project.name)
+    const isNewFailure = await deps.failures.recordFailure(subject, end.why, true)
+    deps.log[isNewFailure && !others ? 'warn' : 'debug']({ event: 'lane.failed', ...laneJob, why: end.why })
   }
-  const verdict = verdictOf(end, deps.random())
-  deps.metrics.worked({ queue: laneQueue, verdict: verdict.do })
-  return verdict
+  const result = jobResultOf(end, deps.random())
+  deps.metrics.countJob({ queue: writebackQueue, verdict: result.do })
+  return result
 }
 
 /** What is due later is found by the watch when it is. */
-function verdictOf(end: LaneEnd, chance: number): Verdict {
+function jobResultOf(end: LaneSliceResult, random: number): JobResult {
   switch (end.kind) {
     case 'done':
     case 'paused':
@@ -40,8 +40,8 @@ function verdictOf(end: LaneEnd, chance: number): Verdict {
     case 'interrupted':
       return { do: 'again', afterMs: 1 }
     case 'busy':
-      return { do: 'again', afterMs: 500 + chance * 1000 }
+      return { do: 'again', afterMs: 500 + random * 1000 }
     default:
-      return never(end)
+      return assertNever(end)
   }
 }

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../src/config.ts'
 
-const fixed = {
+const restartSettings = {
   databaseUrl: 'database_url',
   queueUrl: 'queue_url',
   http: 'http',
@@ -12,11 +12,11 @@ const fixed = {
 } as const satisfies Partial<Record<keyof Config, string>>
 
 /** Names of the settings, as they are written in the file. */
-export function restartsFor(before: Config, after: Config): readonly string[] {
-  const keys = Object.keys(fixed) as (keyof typeof fixed)[]
-  return keys.filter((key) => !isDeepStrictEqual(told(before, key), told(after, key))).map((key) => fixed[key])
+export function settingsNeedingRestart(before: Config, after: Config): readonly string[] {
+  const keys = Object.keys(restartSettings) as (keyof typeof restartSettings)[]
+  return keys.filter((key) => !isDeepStrictEqual(comparableValue(before, key), comparableValue(after, key))).map((key) => restartSettings[key])
 }
 
-function told(config: Config, key: keyof typeof fixed): unknown {
+function comparableValue(config: Config, key: keyof typeof restartSettings): unknown {
   return key === 'httpToken' ? config.httpToken?.reveal() : config[key]
 }

@@ -1,32 +1,32 @@
 /** From the configuration of projects to the schedules of the queue. Pure. */
 import type { ProjectConfig } from '../src/config.ts'
-import { type RoundName, roundNames, type Schedule as Wish } from '../src/core/schedule.ts'
-import type { Rhythm, Schedule } from './backends/schedule.ts'
-import { phaseOf, type Tick } from './queues.ts'
-import { streamsOf } from './rounds.ts'
+import { type ScheduleName, scheduleNames, type Schedule as Wish } from '../src/core/schedule.ts'
+import type { Recurrence, JobSchedule } from './backends/schedule.ts'
+import { schedulePhase, type SchedulerJob } from './queues.ts'
+import { scheduledStreams } from './rounds.ts'
 
 /** Spread over their periods, so that ten thousand projects do not start in the same second. */
-export function schedulesOf(projects: readonly ProjectConfig[]): Schedule<Tick>[] {
-  return [...projects.flatMap(ofProject), housekeeping]
+export function schedulesForProjects(projects: readonly ProjectConfig[]): JobSchedule<SchedulerJob>[] {
+  return [...projects.flatMap(schedulesForProject), housekeeping]
 }
 
-const housekeeping: Schedule<Tick> = {
+const housekeeping: JobSchedule<SchedulerJob> = {
   id: 'housekeeping',
-  rhythm: { pattern: '23 4 * * *', tz: 'UTC' },
+  recurrence: { pattern: '23 4 * * *', tz: 'UTC' },
   job: 'housekeeping',
   data: { round: 'housekeeping' },
 }
 
-function ofProject(project: ProjectConfig): Schedule<Tick>[] {
-  return roundNames.flatMap((round) => {
-    const rhythm = streamsOf(round, project).length === 0 ? null : rhythmOf(project, round, project.schedules[round])
-    if (rhythm === null) return []
-    return [{ id: `${round}/${project.name}`, rhythm, job: round, data: { round, project: project.name } }]
+function schedulesForProject(project: ProjectConfig): JobSchedule<SchedulerJob>[] {
+  return scheduleNames.flatMap((scheduleName) => {
+    const recurrence = scheduledStreams(scheduleName, project).length === 0 ? null : toRecurrence(project, scheduleName, project.schedules[scheduleName])
+    if (recurrence === null) return []
+    return [{ id: `${scheduleName}/${project.name}`, rhythm: recurrence, job: scheduleName, data: { round: scheduleName, project: project.name } }]
   })
 }
 
 /** The hours of the night, by the project's clock, in which a round has its minute. */
-const nights: Readonly<Record<RoundName, { readonly from: number; readonly hours: number }>> = {
+const nightWindows: Readonly<Record<ScheduleName, { readonly from: number; readonly hours: number }>> = {
   reconcile: { from: 1, hours: 4 },
   // After midnight in every time zone that the service may count its days in by a little, and after the reconcile has begun.
   analytics: { from: 5, hours: 1 },
@@ -34,18 +34,18 @@ const nights: Readonly<Record<RoundName, { readonly from: number; readonly hours
   availability: { from: 0, hours: 1 },
 }
 
-function rhythmOf({ projectId, timeZone }: ProjectConfig, round: RoundName, wish: Wish): Rhythm | null {
-  const phase = phaseOf(projectId, round)
-  switch (wish.kind) {
+function toRecurrence({ projectId, timeZone }: ProjectConfig, scheduleName: ScheduleName, schedule: Wish): Recurrence | null {
+  const phase = schedulePhase(projectId, scheduleName)
+  switch (schedule.kind) {
     case 'off':
       return null
     case 'every':
-      return { every: wish.ms, offset: Math.floor(phase * wish.ms) }
+      return { every: schedule.ms, offset: Math.floor(phase * schedule.ms) }
     case 'cron':
-      return { pattern: wish.pattern, tz: timeZone }
+      return { pattern: schedule.pattern, tz: timeZone }
     case 'nightly': {
-      const minute = Math.floor(phase * nights[round].hours * 60)
-      return { pattern: `${minute % 60} ${nights[round].from + Math.floor(minute / 60)} * * *`, tz: timeZone }
+      const minute = Math.floor(phase * nightWindows[scheduleName].hours * 60)
+      return { pattern: `${minute % 60} ${nightWindows[scheduleName].from + Math.floor(minute / 60)} * * *`, tz: timeZone }
     }
   }
 }

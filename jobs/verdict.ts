@@ -3,10 +3,10 @@
  * Source: BullMQ's documentation, "Process step jobs", "Rate limiting", "Stop retrying jobs", read 2026-11-21.
  */
 import { DelayedError, RateLimitError, UnrecoverableError } from 'bullmq'
-import { never } from '../src/core/never.ts'
+import { assertNever } from '../src/core/never.ts'
 import type { Ms } from '../src/core/time.ts'
 
-export type Verdict =
+export type JobResult =
   | { readonly do: 'done' }
   /** The same job once more, behind those that wait by then. Keeps its deduplication id and spends no attempt. */
   | { readonly do: 'again'; readonly afterMs: Ms }
@@ -18,33 +18,33 @@ export type Verdict =
   | { readonly do: 'retry'; readonly why: string }
 
 /** What a running job lets be done to it. */
-export type Steering = {
+export type JobControl = {
   /** `at`: milliseconds since 1970. */
   readonly delay: (at: number) => Promise<void>
-  readonly rest: (forMs: Ms) => Promise<void>
+  readonly pauseQueue: (forMs: Ms) => Promise<void>
 }
 
 /** Returns or throws what BullMQ wants to see. Not to be caught on the way there. */
-export async function obey(verdict: Verdict, job: Steering): Promise<void> {
-  switch (verdict.do) {
+export async function applyJobResult(result: JobResult, control: JobControl): Promise<void> {
+  switch (result.do) {
     case 'done':
       return
     case 'again':
-      await job.delay(Date.now() + whole(verdict.afterMs))
+      await control.delay(Date.now() + toWholeMs(result.afterMs))
       throw new DelayedError()
     case 'rest':
-      await job.rest(whole(verdict.forMs))
+      await control.pauseQueue(toWholeMs(result.forMs))
       throw new RateLimitError()
     case 'give up':
-      throw new UnrecoverableError(verdict.why)
+      throw new UnrecoverableError(result.why)
     case 'retry':
-      throw new Error(verdict.why)
+      throw new Error(result.why)
     default:
-      return never(verdict)
+      return assertNever(result)
   }
 }
 
 /** Postgres takes no fractions, and 0 would not put a job behind the others. */
-function whole(ms: Ms): Ms {
+function toWholeMs(ms: Ms): Ms {
   return Math.max(1, Math.ceil(ms))
 }

@@ -1,22 +1,22 @@
 /** Looks again and again whether there is something to announce: write-backs come by plain SQL, from whoever, at any time. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ms } from '../src/core/time.ts'
-import { caughtHere } from './caught.ts'
+import { runBackgroundTask } from './caught.ts'
 import type { JobDeps } from './deps.ts'
 
-export type Watch = { readonly stop: () => Promise<void> }
+export type OutboxPoller = { readonly stop: () => Promise<void> }
 
-type Hearing = Pick<JobDeps, 'failures' | 'isQueueAway'>
+type PollerDeps = Pick<JobDeps, 'failures' | 'isQueueAway'>
 
 /** A look that fails is told of, and the next one comes all the same. */
-export function startWatch(everyMs: Ms, look: () => Promise<void>, deps: Hearing): Watch {
+export function startOutboxPoller(everyMs: Ms, poll: () => Promise<void>, deps: PollerDeps): OutboxPoller {
   const stopping = new AbortController()
   const { signal } = stopping
-  const watching = (async () => {
+  const polling = (async () => {
     while (!signal.aborted) {
-      await caughtHere(
+      await runBackgroundTask(
         'outbox_poll',
-        () => look().catch((error) => (signal.aborted ? undefined : Promise.reject(error))),
+        () => poll().catch((error) => (signal.aborted ? undefined : Promise.reject(error))),
         deps,
       )
       await sleep(everyMs, undefined, { signal }).catch(() => {})
@@ -25,7 +25,7 @@ export function startWatch(everyMs: Ms, look: () => Promise<void>, deps: Hearing
   return {
     stop: async () => {
       stopping.abort()
-      await watching
+      await polling
     },
   }
 }

@@ -1,44 +1,44 @@
 /** The worker: schedules, jobs and HTTP over one warehouse and one queue, until somebody stops it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createJobFailures } from '../src/compose/worker/failures.ts'
-import { openWorkplace } from '../src/compose/worker/workplace.ts'
+import { openWorkerContext } from '../src/compose/worker/workplace.ts'
 import type { Config } from '../src/config.ts'
 import type { FailingJob } from '../src/core/job-failure.ts'
 import type { Ms } from '../src/core/time.ts'
-import { withFailing } from '../src/core/vitals.ts'
+import { withFailingJobs } from '../src/core/vitals.ts'
 import { createMetrics, type Metrics } from '../src/http/metrics.ts'
-import { type Http, openHttp } from '../src/http/server.ts'
-import { type Receiver, webhooksOf } from '../src/http/webhooks.ts'
+import { type HttpServer, openHttpServer } from '../src/http/server.ts'
+import { type WebhookReceiver, webhookRoutes } from '../src/http/webhooks.ts'
 import type { Logger } from '../src/log.ts'
-import { exposureOf } from '../src/settings/exposure.ts'
-import { announcerOf, openQueues, type Queues } from './announcer.ts'
+import { resolveHttpExposure } from '../src/settings/exposure.ts'
+import { createEnqueuer, openJobQueues, type JobQueues } from './announcer.ts'
 import { type Backend, openBackend, type RunningJob } from './backends/backend.ts'
 import type { JobQueue } from './backends/schedule.ts'
-import { boardOf } from './board.ts'
-import { type Caretaker, startCaretaker } from './caretaker.ts'
-import { caught } from './caught.ts'
-import { workTick } from './clock.ts'
+import { bullBoardRoutes } from './board.ts'
+import { type Maintenance, startMaintenance } from './caretaker.ts'
+import { catchJobErrors } from './caught.ts'
+import { runSchedulerJob } from './clock.ts'
 import type { JobDeps } from './deps.ts'
-import { queueFolder } from './folder.ts'
-import { workHint } from './hints.ts'
-import { keeperOf } from './keeper.ts'
-import { workLaneJob } from './lanes.ts'
-import { workPass } from './passes.ts'
-import { hintQueue, laneQueue, readPass } from './queues.ts'
-import { type Parts, readiness } from './readiness.ts'
-import { receiverOf, unheard } from './receiver.ts'
-import { restartsFor } from './restarts.ts'
-import { type Announced, overdue } from './rounds.ts'
-import type { Verdict } from './verdict.ts'
-import { startWatch } from './watch.ts'
+import { embeddedQueueFolder } from './folder.ts'
+import { runWebhookJob } from './hints.ts'
+import { createScheduleSync } from './keeper.ts'
+import { runLaneJob } from './lanes.ts'
+import { runSyncJob } from './passes.ts'
+import { webhookQueue, writebackQueue, parseSyncJob } from './queues.ts'
+import { type ReadinessDeps, checkReadiness } from './readiness.ts'
+import { createWebhookReceiver, pendingWebhookJobs } from './receiver.ts'
+import { settingsNeedingRestart } from './restarts.ts'
+import { type PlannedSyncJob, overdueSyncJobs } from './rounds.ts'
+import type { JobResult } from './verdict.ts'
+import { startOutboxPoller } from './watch.ts'
 
 export type WorkerOptions = {
   readonly log: Logger
   /** The queue's store has failed for good: the process should end, and be started again. */
   readonly onFatal: (error: Error) => void
   /** How long a pass works before others have their turn. */
-  readonly portionMs?: Ms
-  readonly caretakeEveryMs?: Ms
+  readonly sliceMs?: Ms
+  readonly maintenanceEveryMs?: Ms
   /** After so long without a sign of life a job counts as left behind by a dead process. */
   readonly lockMs?: Ms
   /** Key prefix in the queue's store. */
@@ -57,106 +57,106 @@ export type RunningWorker = {
 
 /** Throws UserError: a warehouse, queue or address that cannot be used. */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
-  const { log, portionMs = 20_000, caretakeEveryMs = 30_000, lockMs = 30_000 } = options
+  const { log, sliceMs = 20_000, maintenanceEveryMs = 30_000, lockMs = 30_000 } = options
   let projects = config.projects
-  const project = (name: string) => projects.find((it) => it.name === name)
+  const findProject = (name: string) => projects.find((it) => it.name === name)
   const stopping = new AbortController()
   // The warehouse first: it is closed last, when nobody uses it any more. The others need not wait for each other.
-  const opened: (() => Promise<unknown>)[] = []
+  const closers: (() => Promise<unknown>)[] = []
   const closeAll = async () => {
     stopping.abort()
-    const close = (it: () => Promise<unknown>) => it().catch((error) => log.warn(trouble('close.failed', error)))
-    await Promise.all(opened.slice(1).map(close))
-    await Promise.all(opened.slice(0, 1).map(close))
+    const close = (it: () => Promise<unknown>) => it().catch((error) => log.warn(errorEvent('close.failed', error)))
+    await Promise.all(closers.slice(1).map(close))
+    await Promise.all(closers.slice(0, 1).map(close))
   }
 
   try {
     const metrics: Metrics = createMetrics({
-      vitals: async () => withFailing(await workplace.vitals(projects), failures.all()),
-      failing: () => failures.all(),
-      ready: () => readiness(parts()),
+      readHealth: async () => withFailingJobs(await workerContext.mirrorHealth(projects), failures.list()),
+      failingJobs: () => failures.list(),
+      checkReadiness: () => checkReadiness(readinessDeps()),
       log,
     })
-    const workplace = await openWorkplace(config, {
+    const workerContext = await openWorkerContext(config, {
       log,
-      onOutcome: (name, lane, outcome) => metrics.requested({ project: name, lane, outcome }),
-      onSettled: (name, status) => metrics.settled({ project: name, status }),
-      onLoaded: (name, stream, rows, changed) => metrics.loaded({ project: name, stream, rows, changed }),
+      onOutcome: (name, lane, outcome) => metrics.countRequest({ project: name, priority: lane, outcome }),
+      onSettled: (name, status) => metrics.countSettled({ project: name, status }),
+      onLoaded: (name, stream, rows, changed) => metrics.countRows({ project: name, stream, rows, changed }),
     })
-    opened.push(workplace.close)
+    closers.push(workerContext.close)
     const failures = createJobFailures({
-      notes: workplace.failureLog,
+      failureLog: workerContext.failureLog,
       projects: () => projects,
       log,
-      onFailure: metrics.jobFailed,
+      onFailure: metrics.countJobFailure,
     })
 
     const { prefix, onFatal } = options
-    const folder = queueFolder(config.databaseUrl)
+    const folder = embeddedQueueFolder(config.databaseUrl)
     const named = prefix === undefined ? {} : { prefix }
-    const backend = await openBackend(config.queueUrl, { folder, log, onFatal, onError: metrics.queueFailed, ...named })
-    opened.push(backend.close)
-    const queues = openQueues(backend)
-    const { announce, announceHints, announceLanes } = announcerOf(queues)
+    const backend = await openBackend(config.queueUrl, { folder, log, onFatal, onError: metrics.countQueueError, ...named })
+    closers.push(backend.close)
+    const queues = openJobQueues(backend)
+    const { enqueueSyncJobs, enqueueWebhookJobs, enqueueLanes } = createEnqueuer(queues)
 
-    const parts = (): Parts => ({ workplace, backend, failures, stopping })
-    const hearing = { failures, isQueueAway: backend.isAway }
-    const keep = keeperOf(backend, queues.clock)
-    const caretaker = startCaretaker({
-      everyMs: caretakeEveryMs,
-      beat: async () => {
-        await workplace.beat(backend.kind)
+    const readinessDeps = (): ReadinessDeps => ({ workerContext, backend, failures, stopping })
+    const failureDeps = { failures, isQueueAway: backend.isConnectionError }
+    const syncSchedules = createScheduleSync(backend, queues.clock)
+    const maintenance = startMaintenance({
+      everyMs: maintenanceEveryMs,
+      recordHeartbeat: async () => {
+        await workerContext.recordHeartbeat(backend.kind)
         await failures.refresh()
-        await announce(worthRetrying(failures.all()))
+        await enqueueSyncJobs(syncJobsToRetry(failures.list()))
       },
-      lead: () => workplace.lead('caretaker'),
-      keepSchedules: () => keep(projects, Date.now()),
-      sweep: async () => {
-        await announce(overdue(projects, await workplace.lastEnds(), await workplace.allDue(), Date.now()))
-        await announceHints(unheard(projects, await workplace.dueDeliveries()))
+      tryLead: () => workerContext.tryLead('caretaker'),
+      syncSchedules: () => syncSchedules(projects, Date.now()),
+      enqueueOverdue: async () => {
+        await enqueueSyncJobs(overdueSyncJobs(projects, await workerContext.lastCompletions(), await workerContext.allPendingChildStreams(), Date.now()))
+        await enqueueWebhookJobs(pendingWebhookJobs(projects, await workerContext.dueDeliveries()))
       },
-      ...hearing,
+      ...failureDeps,
     })
-    opened.push(caretaker.stop)
-    const watch = startWatch(watchEveryMs, async () => announceLanes(await workplace.lanes.ready(projects)), hearing)
-    opened.push(watch.stop)
+    closers.push(maintenance.stop)
+    const outboxPoller = startOutboxPoller(pollEveryMs, async () => enqueueLanes(await workerContext.lanes.findReady(projects)), failureDeps)
+    closers.push(outboxPoller.stop)
 
-    const http = await openDoor(config, {
-      caretaker,
-      caretakeEveryMs,
-      parts,
+    const http = await openWorkerHttp(config, {
+      maintenance,
+      maintenanceEveryMs,
+      readinessDeps,
       queues,
       metrics,
-      receiver: receiverOf({ projects: () => projects, workplace, announceHints, metrics, log }),
+      receiver: createWebhookReceiver({ projects: () => projects, workerContext, enqueueWebhookJobs, metrics, log }),
       log,
     })
-    if (http !== null) opened.push(http.close)
+    if (http !== null) closers.push(http.close)
 
     const deps: JobDeps = {
-      workplace,
-      project,
-      announce,
+      workerContext,
+      findProject,
+      enqueueSyncJobs,
       metrics,
-      ...hearing,
+      ...failureDeps,
       log,
-      portionMs,
-      lookedAt: new WeakSet(),
+      sliceMs,
+      rollupsChecked: new WeakSet(),
       stopping: stopping.signal,
       random: Math.random,
     }
-    startWork(backend, deps, config.concurrency, lockMs)
+    startQueueWorkers(backend, deps, config.concurrency, lockMs)
 
     return {
       queue: backend.kind,
       address: http?.address ?? null,
       reload: (next) => {
         projects = next.projects
-        caretaker.hurry()
-        return restartsFor(config, next)
+        maintenance.runNow()
+        return settingsNeedingRestart(config, next)
       },
       stop: async () => {
-        const inTime = await Promise.race([closeAll().then(() => true), sleep(patienceMs, false, { ref: false })])
-        if (!inTime) log.error({ event: 'worker.hung', why: `not everything closed within ${patienceMs} ms` })
+        const inTime = await Promise.race([closeAll().then(() => true), sleep(shutdownTimeoutMs, false, { ref: false })])
+        if (!inTime) log.error({ event: 'worker.hung', why: `not everything closed within ${shutdownTimeoutMs} ms` })
       },
     }
   } catch (error) {
@@ -166,56 +166,56 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
 }
 
 /** `concurrency`: of passes and of lanes. The rest takes moments, or waits behind them. */
-function startWork(backend: Backend, deps: JobDeps, concurrency: number, lockMs: Ms): void {
-  const take = (share: number) => ({ lockDuration: lockMs, stalledInterval: lockMs / 2, concurrency: Math.ceil(share) })
+function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number, lockMs: Ms): void {
+  const optionsFor = (slots: number) => ({ lockDuration: lockMs, stalledInterval: lockMs / 2, concurrency: Math.ceil(slots) })
   const start = (
-    queue: Parameters<typeof caught>[0],
-    work: (job: RunningJob<unknown>) => Promise<Verdict>,
-    share: number,
-  ) => backend.worker<unknown>(queue, caught(queue, work, deps), take(share))
-  start('clock', (job) => workTick(job, deps), 4)
-  start(hintQueue, (job) => workHint(job, deps), concurrency / 4)
-  start(laneQueue, (job) => workLaneJob(job, deps), concurrency)
-  start('passes', (job) => workPass('passes', job, deps), concurrency)
-  start('backfill', (job) => workPass('backfill', job, deps), concurrency / 2)
+    queue: Parameters<typeof catchJobErrors>[0],
+    work: (job: RunningJob<unknown>) => Promise<JobResult>,
+    slots: number,
+  ) => backend.worker<unknown>(queue, catchJobErrors(queue, work, deps), optionsFor(slots))
+  start('clock', (job) => runSchedulerJob(job, deps), 4)
+  start(webhookQueue, (job) => runWebhookJob(job, deps), concurrency / 4)
+  start(writebackQueue, (job) => runLaneJob(job, deps), concurrency)
+  start('passes', (job) => runSyncJob('passes', job, deps), concurrency)
+  start('backfill', (job) => runSyncJob('backfill', job, deps), concurrency / 2)
 }
 
 /** Passes that the warehouse has failed: it may be back, and their schedule may be a night away. */
-function worthRetrying(failing: readonly FailingJob[]): Announced[] {
-  return failing.flatMap(({ about, failure, byWarehouse }): Announced[] => {
+function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
+  return failing.flatMap(({ subject: about, failure, isWarehouseError: byWarehouse }): PlannedSyncJob[] => {
     const [, mode] = failure.subject.split('/')
-    const pass = byWarehouse ? readPass({ project: about.project?.name, stream: about.stream, mode }) : null
-    return pass === null ? [] : [{ queue: 'passes', pass }]
+    const job = byWarehouse ? parseSyncJob({ project: about.project?.name, stream: about.stream, mode }) : null
+    return job === null ? [] : [{ queue: 'passes', job }]
   })
 }
 
 /** How soon a write-back is seen. */
-const watchEveryMs: Ms = 2000
+const pollEveryMs: Ms = 2000
 
 /** Less than the ten seconds that supervisors usually wait. */
-const patienceMs: Ms = 9000
+const shutdownTimeoutMs: Ms = 9000
 
-type Door = {
-  readonly caretaker: Caretaker
-  readonly caretakeEveryMs: Ms
-  readonly parts: () => Parts
-  readonly queues: Queues
+type HttpDeps = {
+  readonly maintenance: Maintenance
+  readonly maintenanceEveryMs: Ms
+  readonly readinessDeps: () => ReadinessDeps
+  readonly queues: JobQueues
   readonly metrics: Metrics
-  readonly receiver: Receiver
+  readonly receiver: WebhookReceiver
   readonly log: Logger
 }
 
-async function openDoor(config: Config, door: Door): Promise<Http | null> {
-  const exposure = exposureOf(config)
-  if (exposure === null) return null
-  const { caretaker, caretakeEveryMs, queues, metrics, receiver, log } = door
-  const alive = () => caretaker.silentMs() < 4 * caretakeEveryMs + 60_000
+async function openWorkerHttp(config: Config, deps: HttpDeps): Promise<HttpServer | null> {
+  const address = resolveHttpExposure(config)
+  if (address === null) return null
+  const { maintenance, maintenanceEveryMs, queues, metrics, receiver, log } = deps
+  const isAlive = () => maintenance.sinceLastRunMs() < 4 * maintenanceEveryMs + 60_000
   const { clock, passes, backfill, hints, writebacks } = queues
-  const board = boardOf([clock, passes, backfill, hints, writebacks] as unknown as JobQueue<never>[])
-  const plugins = [board, webhooksOf(receiver)]
-  return openHttp({ ...exposure, health: { alive, ready: () => readiness(door.parts()) }, metrics, plugins, log })
+  const board = bullBoardRoutes([clock, passes, backfill, hints, writebacks] as unknown as JobQueue<never>[])
+  const plugins = [board, webhookRoutes(receiver)]
+  return openHttpServer({ ...address, health: { isAlive, checkReadiness: () => checkReadiness(deps.readinessDeps()) }, metrics, plugins, log })
 }
 
-function trouble(event: string, error: unknown) {
+function errorEvent(event: string, error: unknown) {
   return { event, why: error instanceof Error ? error.message : String(error) }
 }

@@ -8,12 +8,12 @@ const target = new URL('./wire.ts', import.meta.url)
 const banner = '/** The service’s wire types, made from openapi.yaml by generate.ts. Do not edit. */'
 
 /** The generator knows JSON Schema and not OpenAPI, so the schemas become the definitions of one that names them all. */
-async function generated(): Promise<string> {
+async function generateWireTypes(): Promise<string> {
   const text = readFileSync(source, 'utf8').replaceAll('#/components/schemas/', '#/definitions/')
   const { components } = parse(text) as { components: { schemas: Record<string, JSONSchema> } }
   const names = Object.keys(components.schemas)
   const properties = Object.fromEntries(names.map((name) => [name, { $ref: `#/definitions/${name}` }]))
-  const whole: JSONSchema = {
+  const rootSchema: JSONSchema = {
     type: 'object',
     description: 'Every schema of the service by its name.',
     properties,
@@ -21,10 +21,10 @@ async function generated(): Promise<string> {
     additionalProperties: false,
     definitions: components.schemas,
   }
-  return compile(whole, 'Wire', { bannerComment: banner, style: { semi: false, singleQuote: true, printWidth: 120 } })
+  return compile(rootSchema, 'Wire', { bannerComment: banner, style: { semi: false, singleQuote: true, printWidth: 120 } })
 }
 
-const fresh = await generated()
+const fresh = await generateWireTypes()
 if (!process.argv.includes('--check')) {
   writeFileSync(target, fresh)
 } else if (!existsSync(target) || readFileSync(target, 'utf8') !== fresh) {

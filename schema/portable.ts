@@ -9,7 +9,7 @@ export type DatabaseKind = 'sqlite' | 'postgres'
 export type ColumnType = 'key' | 'text' | 'integer' | 'number' | 'boolean' | 'time' | 'date' | 'json'
 
 /** As a column is declared. */
-export const declared: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType, string>>>> = {
+export const sqlTypes: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType, string>>>> = {
   sqlite: {
     key: 'text',
     text: 'text',

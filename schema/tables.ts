@@ -5,22 +5,22 @@
 import type { ColumnType } from './portable.ts'
 
 export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string]
-export type Table = {
+export type TableSpec = {
   readonly note: string
   /** Unique, `project_id` first where it has one: projects never touch each other's rows. */
   readonly key: readonly string[]
   readonly columns: Readonly<Record<string, ColumnSpec>>
 }
 
-const project = { project_id: ['key', 'the project that the row belongs to'] } as const
-const mirrored = {
-  ...project,
+const projectColumns = { project_id: ['key', 'the project that the row belongs to'] } as const
+const mirroredColumns = {
+  ...projectColumns,
   raw: ['json', 'the row as the service sent it'],
   synced_at: ['time', 'when the copy that is stored here was asked for'],
   run_id: ['text?', 'the run that stored it, in sync_runs'],
   asked_at: ['integer', 'synced_at in milliseconds since 1970: an older copy never replaces a newer one'],
 } as const
-const vanishing = { deleted_at: ['time?', 'since when the service no longer has it; null while it exists'] } as const
+const deletionColumns = { deleted_at: ['time?', 'since when the service no longer has it; null while it exists'] } as const
 /** A day of the project's time zone. Windows of a project never overlap, and all are of one zone. */
 const dayColumns = {
   window_from: ['time', 'start of the day'],
@@ -37,8 +37,8 @@ export const tables = {
     note: 'Conversations with visitors. Open work is handled_at is null; status is always open.',
     key: ['project_id', 'id'],
     columns: {
-      ...mirrored,
-      ...vanishing,
+      ...mirroredColumns,
+      ...deletionColumns,
       id: ['key', 'UUID'],
       visitor_id: ['text?', 'the visitor, in visitors'],
       status: ['text?', 'always open'],
@@ -56,8 +56,8 @@ export const tables = {
     note: 'Messages of the conversations, system events among them (kind is not utterance).',
     key: ['project_id', 'conversation_id', 'id'],
     columns: {
-      ...mirrored,
-      ...vanishing,
+      ...mirroredColumns,
+      ...deletionColumns,
       conversation_id: ['key', 'the conversation, in conversations'],
       id: ['integer', 'the message within the service'],
       sender_type: ['text?', 'who wrote it: agent and others'],
@@ -71,8 +71,8 @@ export const tables = {
     note: 'Visitor profiles. Fields that the service does not document are columns found as they appeared.',
     key: ['project_id', 'id'],
     columns: {
-      ...mirrored,
-      ...vanishing,
+      ...mirroredColumns,
+      ...deletionColumns,
       id: ['key', 'UUID'],
       name: ['text?', 'null = not known'],
       email: ['text?', 'null = not known'],
@@ -82,8 +82,8 @@ export const tables = {
     note: 'What visitors did. An entry has no id of its own: it is known by its content, and by its number among equal ones.',
     key: ['project_id', 'visitor_id', 'entry_hash', 'ordinal'],
     columns: {
-      ...mirrored,
-      ...vanishing,
+      ...mirroredColumns,
+      ...deletionColumns,
       visitor_id: ['key', 'the visitor, in visitors'],
       entry_hash: ['key', 'hash of the entry as it came'],
       ordinal: ['integer', 'number among entries of equal content'],
@@ -94,8 +94,8 @@ export const tables = {
     note: 'Calls.',
     key: ['project_id', 'id'],
     columns: {
-      ...mirrored,
-      ...vanishing,
+      ...mirroredColumns,
+      ...deletionColumns,
       id: ['key', 'the call within the service'],
       occurred_at: ['time?', 'when it began'],
     },
@@ -104,8 +104,8 @@ export const tables = {
     note: 'What is known of the recordings of calls; never the recording itself.',
     key: ['project_id', 'call_id'],
     columns: {
-      ...mirrored,
-      ...vanishing,
+      ...mirroredColumns,
+      ...deletionColumns,
       call_id: ['key', 'the call, in calls'],
       has_recording: ['boolean?', 'false = there is none, so far'],
       checked_at: ['time?', 'when the service was last asked for it'],
@@ -115,7 +115,7 @@ export const tables = {
     note: 'The rollups of the service, one a day, as they came. A past day can still change: read_at says how old each is.',
     key: ['project_id', 'window_from', 'window_to'],
     columns: {
-      ...mirrored,
+      ...mirroredColumns,
       ...dayColumns,
       read_at: ['time?', 'when the service was last asked for it; what changed there since is not in it'],
     },
@@ -124,7 +124,7 @@ export const tables = {
     note: 'The numbers of the rollups, one a row. How old each is: read_at in analytics_rollups.',
     key: ['project_id', 'window_from', 'window_to', 'metric'],
     columns: {
-      ...project,
+      ...projectColumns,
       ...dayColumns,
       metric: ['key', 'dotted path of the number within the rollup'],
       value: ['number', 'the number'],
@@ -134,7 +134,7 @@ export const tables = {
     note: 'Whether human agents were available, each time that we looked.',
     key: ['project_id', 'taken_at'],
     columns: {
-      ...mirrored,
+      ...mirroredColumns,
       taken_at: ['time', 'when we looked'],
       available: ['boolean?', 'whether anybody was'],
       agents_online: ['integer?', 'how many'],
@@ -144,7 +144,7 @@ export const tables = {
     note: 'What changed in conversations from one look to the next: the history that the service does not keep.',
     key: ['project_id', 'id'],
     columns: {
-      ...project,
+      ...projectColumns,
       id: ['key', 'UUID, ascending with time'],
       conversation_id: ['key', 'the conversation'],
       field: ['text', 'the column that changed'],
@@ -198,7 +198,7 @@ export const tables = {
     note: 'Cancellations of a whole batch, or of everything. Each holds as soon as it is here; the rows follow.',
     key: ['project_id', 'id'],
     columns: {
-      ...project,
+      ...projectColumns,
       id: ['key', 'UUID, ascending with time'],
       batch_id: ['text?', 'the batch; null = everything'],
       nameless: ['integer', '1 = also rows that name no project, where there is only one'],
@@ -213,7 +213,7 @@ export const tables = {
     note: 'Every step of every write-back, kept by the database itself; rows are only ever added.',
     key: ['project_id', 'id'],
     columns: {
-      ...project,
+      ...projectColumns,
       id: ['key', 'has a default'],
       writeback_id: ['key', 'the write-back'],
       at: ['time', 'when'],
@@ -228,7 +228,7 @@ export const tables = {
     note: 'Every run, with its outcome.',
     key: ['project_id', 'id'],
     columns: {
-      ...project,
+      ...projectColumns,
       id: ['key', 'UUID, ascending with time'],
       mode: ['text', 'incremental, reconcile or full'],
       started_at: ['time', 'when it began'],
@@ -248,7 +248,7 @@ export const tables = {
     note: 'How far each list has been read.',
     key: ['project_id', 'stream'],
     columns: {
-      ...project,
+      ...projectColumns,
       stream: ['key', 'name of the cursor'],
       position: ['text', "the stream's own words"],
     },
@@ -257,7 +257,7 @@ export const tables = {
     note: 'What is known to be missing. Open while resolved_at is null.',
     key: ['project_id', 'id'],
     columns: {
-      ...project,
+      ...projectColumns,
       id: ['key', 'UUID, ascending with time'],
       stream: ['text', 'the stream'],
       from_ts: ['time?', 'first second; null = not known'],
@@ -273,7 +273,7 @@ export const tables = {
     note: 'What is left to read of lists that are read one parent at a time.',
     key: ['project_id', 'stream', 'parent_id'],
     columns: {
-      ...project,
+      ...projectColumns,
       stream: ['key', 'messages, visitor_activity or call_recordings'],
       parent_id: ['key', 'the conversation, visitor or call'],
       wanted: ['integer', 'grows when the parent changes'],
@@ -289,13 +289,13 @@ export const tables = {
   sync_census: {
     note: 'What a walk through a whole list has seen, kept until what it did not see has been looked after.',
     key: ['project_id', 'census', 'id'],
-    columns: { ...project, census: ['key', 'name of the walk'], id: ['key', 'what was seen'] },
+    columns: { ...projectColumns, census: ['key', 'name of the walk'], id: ['key', 'what was seen'] },
   },
   sync_locks: {
     note: 'Who reads a stream of a project just now.',
     key: ['project_id', 'stream'],
     columns: {
-      ...project,
+      ...projectColumns,
       stream: ['key', 'the stream'],
       token: ['text', 'one holding, of one stream or of several'],
       host: ['text', 'machine'],
@@ -309,7 +309,7 @@ export const tables = {
     note: 'How each stream stands.',
     key: ['project_id', 'stream'],
     columns: {
-      ...project,
+      ...projectColumns,
       stream: ['key', 'the stream'],
       synced_at: ['time?', 'when it last came to its end without failure'],
       skipped: ['text?', 'the scope without which the last pass left it out'],
@@ -334,7 +334,7 @@ export const tables = {
     note: 'The latest requests of what is no run: pushes, dry runs of imports, write-backs and webhooks of workers.',
     key: ['project_id', 'id'],
     columns: {
-      ...project,
+      ...projectColumns,
       id: ['key', 'UUID'],
       purpose: ['text', 'push, dry_run, writebacks or webhooks'],
       beat_at: ['integer', 'last sign of life, in milliseconds since 1970'],
@@ -345,7 +345,7 @@ export const tables = {
     note: 'Projects that rest, and what befell their request budget.',
     key: ['project_id'],
     columns: {
-      ...project,
+      ...projectColumns,
       paused_until: ['integer?', 'the worker asks nothing before, in milliseconds since 1970; null = it does not rest'],
       paused_key: ['text?', 'fingerprint of the key that was denied: with another one the project goes on'],
       paused_why: ['text?', 'why it rests'],
@@ -387,7 +387,7 @@ export const tables = {
     note: 'What webhooks brought. Each is a hint about what to read again, and no source of rows; kept for 30 days.',
     key: ['project_id', 'id'],
     columns: {
-      ...project,
+      ...projectColumns,
       id: ['key', 'SHA-256 of the body, in hexadecimal digits'],
       received_at: ['time', 'when it came'],
       bytes: ['integer', 'size of the body'],
@@ -402,7 +402,7 @@ export const tables = {
     note: 'What the service turned out to do, where its documentation is silent.',
     key: ['project_id', 'name'],
     columns: {
-      ...project,
+      ...projectColumns,
       name: ['key', 'what'],
       value: ['text', 'how'],
       evidence: ['text', 'why we think so'],
@@ -413,7 +413,7 @@ export const tables = {
     note: 'Fields that the service does not document, and the columns that hold them.',
     key: ['project_id', 'stream', 'path'],
     columns: {
-      ...project,
+      ...projectColumns,
       stream: ['key', 'the stream'],
       path: ['key', 'dotted path of the field in the row'],
       column_name: ['text?', "column of the stream's table; null = stays in raw only"],
@@ -422,11 +422,11 @@ export const tables = {
       fill_after: ['text?', 'how far the column has been filled from stored rows; null = wholly'],
     },
   },
-} as const satisfies Record<string, Table>
+} as const satisfies Record<string, TableSpec>
 
 export type TableName = keyof typeof tables
 
-type Value = {
+type TypeValues = {
   key: string
   text: string
   integer: number
@@ -436,13 +436,13 @@ type Value = {
   date: string
   json: string
 }
-type Cell<T extends string> = T extends `${infer U extends ColumnType}?` ? Value[U] | null : Value[T & ColumnType]
+type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?` ? TypeValues[U] | null : TypeValues[T & ColumnType]
 
 /** The tables as kysely sees them. Integers beyond 2^53 are read as bigint all the same. */
-export type Schema = {
+export type DatabaseSchema = {
   [T in TableName]: {
     [C in keyof (typeof tables)[T]['columns']]: (typeof tables)[T]['columns'][C] extends readonly [infer S, string]
-      ? Cell<S & string>
+      ? ColumnValue<S & string>
       : never
   }
 }

@@ -2,17 +2,17 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { systemWords } from './core/system-words.ts'
+import { systemErrorText } from './core/system-words.ts'
 import { ConfigurationError } from './settings/mistakes.ts'
 import { readConfig } from './settings/read.ts'
-import { type ReadSecret, secretsFrom } from './settings/secret-fields.ts'
+import { type ReadSecret, parseSecrets } from './settings/secret-fields.ts'
 import type { Config } from './settings/settings.ts'
-import { isPath, isVariableName } from './settings/shown.ts'
-import type { Needs } from './settings/sources.ts'
+import { isPlainPath, isVariableName } from './settings/shown.ts'
+import type { ConfigNeeds } from './settings/sources.ts'
 import type { Variables } from './settings/variables.ts'
-import { strangers } from './settings/variables.ts'
+import { unknownVariables } from './settings/variables.ts'
 import type { YamlFile } from './settings/yaml-file.ts'
-import { readYaml } from './settings/yaml-file.ts'
+import { parseYaml } from './settings/yaml-file.ts'
 
 export type { Config, LogLevel, ProjectConfig } from './settings/settings.ts'
 
@@ -22,19 +22,19 @@ const defaultFile = 'deskmirror.yaml'
  * Reads the whole configuration. Throws ConfigurationError, which names every mistake. The paths of secrets in the YAML
  * file start at the file's folder, all other relative paths at the working folder.
  */
-export function loadConfig(needs: Needs, folder = process.cwd(), environment: Variables = process.env): Config {
-  const variables = variablesIn(folder, environment)
+export function loadConfig(needs: ConfigNeeds, folder = process.cwd(), environment: Variables = process.env): Config {
+  const variables = readVariables(folder, environment)
   const path = resolve(folder, variables.DESKMIRROR_CONFIG ?? defaultFile)
-  const yaml = yamlAt(path, variables.DESKMIRROR_CONFIG)
+  const yaml = readYamlFile(path, variables.DESKMIRROR_CONFIG)
   const referenced = new Set<string>()
   const readSecret: ReadSecret = (reference, many) => {
-    if (!('env' in reference)) return fromFile(yaml === null ? folder : dirname(path), reference.file)
+    if (!('env' in reference)) return secretFromFile(yaml === null ? folder : dirname(path), reference.file)
     referenced.add(reference.env)
-    return fromVariable(variables, reference.env, many)
+    return secretFromVariable(variables, reference.env, many)
   }
-  const { value, mistakes } = readConfig({ variables, yaml, readSecret, needs })
-  if (value === null) throw new ConfigurationError(mistakes)
-  return { ...value, warnings: strangers(variables, referenced) }
+  const { value, problems } = readConfig({ variables, yaml, readSecret, needs })
+  if (value === null) throw new ConfigurationError(problems)
+  return { ...value, warnings: unknownVariables(variables, referenced) }
 }
 
 /** Whether stack traces are wanted; works also where the configuration itself is broken. */
@@ -43,54 +43,54 @@ export function wantsStackTraces(environment: Variables = process.env): boolean 
 }
 
 /** The real environment wins over `.env`; a variable that is set to nothing counts as not set. */
-function variablesIn(folder: string, environment: Variables): Variables {
-  const text = textOf(resolve(folder, '.env'))
+function readVariables(folder: string, environment: Variables): Variables {
+  const text = readTextFile(resolve(folder, '.env'))
   if (text instanceof Error) throw new ConfigurationError([{ where: '.env', why: `cannot be read (${text.message})` }])
   const merged = { ...parseEnv(text ?? ''), ...environment }
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined && value !== ''))
 }
 
 /** `given`: what the variable says, which has to be there. */
-function yamlAt(path: string, given: string | undefined): YamlFile | null {
+function readYamlFile(path: string, given: string | undefined): YamlFile | null {
   const required = given !== undefined
-  const text = textOf(path)
+  const text = readTextFile(path)
   if (text instanceof Error || (text === null && required)) {
     const why = text === null ? 'there is no such file' : text.message
-    const named = isPath(given ?? path) ? ` (${path})` : ''
+    const location = isPlainPath(given ?? path) ? ` (${path})` : ''
     throw new ConfigurationError([
-      { where: required ? 'DESKMIRROR_CONFIG' : path, why: `cannot be read: ${why}${named}` },
+      { where: required ? 'DESKMIRROR_CONFIG' : path, why: `cannot be read: ${why}${location}` },
     ])
   }
   if (text === null) return null
-  return readYaml(basename(path), text)
+  return parseYaml(basename(path), text)
 }
 
 /** Null where there is no such file. */
-function textOf(path: string): string | null | Error {
+function readTextFile(path: string): string | null | Error {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if (!(error instanceof Error)) throw error
     return 'code' in error && error.code === 'ENOENT'
       ? null
-      : new Error(systemWords(error)?.why ?? ('code' in error ? String(error.code) : error.name))
+      : new Error(systemErrorText(error)?.why ?? ('code' in error ? String(error.code) : error.name))
   }
 }
 
-function fromVariable(variables: Variables, env: string, many?: 'several'): ReturnType<ReadSecret> {
+function secretFromVariable(variables: Variables, env: string, many?: 'several'): ReturnType<ReadSecret> {
   const text = variables[env]
-  const named = isVariableName(env) ? `the variable ${env}` : 'a variable'
-  if (text === undefined) return { why: `is to come from ${named}, which does not exist` }
-  return secretsFrom(text, named, many)
+  const source = isVariableName(env) ? `the variable ${env}` : 'a variable'
+  if (text === undefined) return { why: `is to come from ${source}, which does not exist` }
+  return parseSecrets(text, source, many)
 }
 
 /** A file holds one secret. Its path is named where it is a path beyond doubt: it may be the secret itself. */
-function fromFile(folder: string, file: string): ReturnType<ReadSecret> {
+function secretFromFile(folder: string, file: string): ReturnType<ReadSecret> {
   const path = resolve(folder, file)
-  const text = textOf(path)
-  if (typeof text === 'string') return secretsFrom(text, path)
-  const named = isPath(file) ? path : 'a file'
-  if (text !== null) return { why: `cannot be read from ${named} (${text.message})` }
-  const instead = isPath(file) ? '' : ' (a path belongs here, and not the secret itself)'
-  return { why: `is to come from ${named}, which does not exist${instead}` }
+  const text = readTextFile(path)
+  if (typeof text === 'string') return parseSecrets(text, path)
+  const source = isPlainPath(file) ? path : 'a file'
+  if (text !== null) return { why: `cannot be read from ${source} (${text.message})` }
+  const instead = isPlainPath(file) ? '' : ' (a path belongs here, and not the secret itself)'
+  return { why: `is to come from ${source}, which does not exist${instead}` }
 }

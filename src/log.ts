@@ -13,15 +13,15 @@ export type LogOptions = {
   readonly write: (line: string) => void
 }
 
-const redacted = ['key', 'apiKey', 'api_key', 'authorization', 'token', 'password', 'secret']
+const redactedKeys = ['key', 'apiKey', 'api_key', 'authorization', 'token', 'password', 'secret']
 
 export function createLog(options: LogOptions): Logger {
-  const paths = redacted.flatMap((name) => [name, `*.${name}`])
+  const paths = redactedKeys.flatMap((name) => [name, `*.${name}`])
   // A line is JSON: there a secret's quotes and backslashes are escaped.
   const secrets = options.secrets.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
   const write = (line: string) => {
-    const safe = withoutSecrets(line, secrets)
-    options.write(options.pretty ? short(safe) : safe)
+    const safe = redactSecrets(line, secrets)
+    options.write(options.pretty ? formatShort(safe) : safe)
   }
   const settings = {
     level: options.level,
@@ -33,7 +33,7 @@ export function createLog(options: LogOptions): Logger {
 }
 
 /** Also whatever looks like a live key: one that nobody told us about is one all the same. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
+export function redactSecrets(text: string, secrets: readonly string[]): string {
   const known = secrets.filter((value) => value.length >= 4)
   return known.reduce(
     (safe, value) => safe.replaceAll(value, '[secret]'),
@@ -42,11 +42,11 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
 }
 
 /** `12:03:11 warn call.throttled wait_ms=2000 attempt=2` */
-function short(line: string): string {
+function formatShort(line: string): string {
   const { level, time, event, msg, ...fields }: Record<string, unknown> = JSON.parse(line)
   const words = Object.entries(fields).map(
     ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   )
-  const clock = typeof time === 'string' ? time.slice(11, 19) : ''
-  return `${[clock, level, event, msg, ...words].filter((part) => part !== undefined && part !== '').join(' ')}\n`
+  const timeOfDay = typeof time === 'string' ? time.slice(11, 19) : ''
+  return `${[timeOfDay, level, event, msg, ...words].filter((part) => part !== undefined && part !== '').join(' ')}\n`
 }

@@ -1,27 +1,27 @@
 /** What happens when, in a time that only the simulation has: a heap of moments. */
 import type { EpochMs } from '../../src/core/time.ts'
 
-type Entry = { readonly at: EpochMs; readonly order: number; readonly happen: () => void }
+type Entry = { readonly at: EpochMs; readonly order: number; readonly run: () => void }
 
-export type Agenda = {
+export type EventQueue = {
   readonly now: () => EpochMs
   /** What is due at the same moment happens in the order in which it was noted. */
-  readonly at: (at: EpochMs, happen: () => void) => void
+  readonly schedule: (at: EpochMs, happen: () => void) => void
   /** Until nothing is left, or what is left comes later than `until`. */
   readonly run: (until: EpochMs) => void
 }
 
-export function createAgenda(start: EpochMs): Agenda {
+export function createEventQueue(start: EpochMs): EventQueue {
   const heap: Entry[] = []
   let now = start
   let order = 0
   return {
     now: () => now,
-    at: (at, happen) => push(heap, { at: Math.max(at, now), order: order++, happen }),
+    schedule: (at, happen) => push(heap, { at: Math.max(at, now), order: order++, run: happen }),
     run: (until) => {
       for (let next = pop(heap); next !== undefined && next.at <= until; next = pop(heap)) {
         now = next.at
-        next.happen()
+        next.run()
       }
     },
   }

@@ -2,13 +2,13 @@
 import type { StreamName } from '../../src/core/row.ts'
 import type { Ms } from '../../src/core/time.ts'
 
-export type OfStream<T> = Readonly<Record<StreamName, T>>
+export type PerStream<T> = Readonly<Record<StreamName, T>>
 
 export type Costs = {
   /** Of a worker's thread: a job of the clock, which announces its passes. */
   readonly tickCpuMs: Ms
   /** A pass but for its requests, its job with it. */
-  readonly passCpuMs: OfStream<Ms>
+  readonly passCpuMs: PerStream<Ms>
   /** A pass that finds its stream held. */
   readonly busyCpuMs: Ms
   /** A request and its page, stored. */

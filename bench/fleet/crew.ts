@@ -3,49 +3,49 @@ import type { QueueName } from '../../jobs/queues.ts'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
 
 /** `freeAt`: when its thread has done all that it was given. */
-export type Worker = { readonly places: Record<QueueName, number>; freeAt: EpochMs; cpuMs: Ms }
+export type SimulatedWorker = { readonly freeSlots: Record<QueueName, number>; freeAt: EpochMs; cpuMs: Ms }
 
-export type Crew<J> = {
-  readonly workers: readonly Worker[]
+export type WorkerPool<J> = {
+  readonly workers: readonly SimulatedWorker[]
   readonly add: (queue: QueueName, job: J) => void
   /** Takes a job and a place; null: no job waits, or no place is free. */
-  readonly next: (queue: QueueName) => { readonly job: J; readonly worker: Worker } | null
-  readonly leave: (queue: QueueName, worker: Worker) => void
+  readonly next: (queue: QueueName) => { readonly job: J; readonly worker: SimulatedWorker } | null
+  readonly release: (queue: QueueName, worker: SimulatedWorker) => void
   /** In all lines. */
   readonly waiting: () => number
 }
 
 /** `places`: jobs of each queue that a worker runs side by side. */
-export function createCrew<J>(count: number, places: Readonly<Record<QueueName, number>>): Crew<J> {
-  const workers = Array.from({ length: count }, (): Worker => ({ places: { ...places }, freeAt: 0, cpuMs: 0 }))
-  const lines: Record<QueueName, Line<J>> = { clock: line(), passes: line(), backfill: line() }
-  let turn = 0
+export function createWorkerPool<J>(count: number, slots: Readonly<Record<QueueName, number>>): WorkerPool<J> {
+  const workers = Array.from({ length: count }, (): SimulatedWorker => ({ freeSlots: { ...slots }, freeAt: 0, cpuMs: 0 }))
+  const queues: Record<QueueName, JobFifo<J>> = { clock: createFifo(), passes: createFifo(), backfill: createFifo() }
+  let nextWorker = 0
   return {
     workers,
-    add: (queue, job) => lines[queue].add(job),
+    add: (queue, job) => queues[queue].add(job),
     next: (queue) => {
-      if (lines[queue].length() === 0) return null
+      if (queues[queue].length() === 0) return null
       for (let n = 0; n < count; n++) {
-        const worker = workers[(turn + n) % count]
-        if (worker === undefined || worker.places[queue] === 0) continue
-        const job = lines[queue].take()
+        const worker = workers[(nextWorker + n) % count]
+        if (worker === undefined || worker.freeSlots[queue] === 0) continue
+        const job = queues[queue].take()
         if (job === undefined) return null
-        turn = (turn + n + 1) % count
-        worker.places[queue] -= 1
+        nextWorker = (nextWorker + n + 1) % count
+        worker.freeSlots[queue] -= 1
         return { job, worker }
       }
       return null
     },
-    leave: (queue, worker) => {
-      worker.places[queue] += 1
+    release: (queue, worker) => {
+      worker.freeSlots[queue] += 1
     },
-    waiting: () => lines.clock.length() + lines.passes.length() + lines.backfill.length(),
+    waiting: () => queues.clock.length() + queues.passes.length() + queues.backfill.length(),
   }
 }
 
-type Line<J> = { readonly add: (job: J) => void; readonly take: () => J | undefined; readonly length: () => number }
+type JobFifo<J> = { readonly add: (job: J) => void; readonly take: () => J | undefined; readonly length: () => number }
 
-function line<J>(): Line<J> {
+function createFifo<J>(): JobFifo<J> {
   let jobs: J[] = []
   let first = 0
   return {

@@ -1,6 +1,6 @@
 /** Chance that falls the same way each time: mulberry32. */
 
-export function diceOf(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed | 0
   return () => {
     state = (state + 0x6d2b79f5) | 0

@@ -4,12 +4,12 @@ import type { Ms } from '../../src/core/time.ts'
 /** `at(0.5)`: the median, in milliseconds; 0 where there were none. */
 export type Distribution = {
   readonly add: (ms: Ms) => void
-  readonly at: (share: number) => Ms
+  readonly quantile: (share: number) => Ms
   readonly max: () => Ms
   readonly count: () => number
 }
 
-export function distribution(): Distribution {
+export function createDistribution(): Distribution {
   let values = new Float64Array(1024)
   let count = 0
   let sorted = 0
@@ -28,7 +28,7 @@ export function distribution(): Distribution {
       values[count++] = ms
       sorted = -1
     },
-    at: (share) => inOrder()[Math.min(count - 1, Math.floor(share * count))] ?? 0,
+    quantile: (share) => inOrder()[Math.min(count - 1, Math.floor(share * count))] ?? 0,
     max: () => inOrder()[count - 1] ?? 0,
     count: () => count,
   }

@@ -1,10 +1,10 @@
 /** When a schedule fires, as the queue would have it. */
 import { CronExpressionParser } from 'cron-parser'
-import type { Rhythm } from '../../jobs/backends/schedule.ts'
+import type { Recurrence } from '../../jobs/backends/schedule.ts'
 import type { EpochMs } from '../../src/core/time.ts'
 
 /** The first moment after `after`. */
-export function nextFiring(rhythm: Rhythm, after: EpochMs): EpochMs {
+export function nextFiring(rhythm: Recurrence, after: EpochMs): EpochMs {
   if ('pattern' in rhythm) {
     return CronExpressionParser.parse(rhythm.pattern, { currentDate: new Date(after), tz: rhythm.tz })
       .next()

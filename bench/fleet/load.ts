@@ -1,9 +1,9 @@
 /** How many requests passes need: of a quiet project, of its nightly reconcile, of its first mirror. */
-import { childStreams } from '../../src/core/mirror.ts'
+import { parentStreams } from '../../src/core/mirror.ts'
 import { type StreamName, streamNames } from '../../src/core/row.ts'
-import type { OfStream } from './costs.ts'
+import type { PerStream } from './costs.ts'
 
-export type Requests = OfStream<number>
+export type Requests = PerStream<number>
 
 export type Load = {
   /** Of a pass that finds nothing new. */
@@ -16,17 +16,17 @@ export type Load = {
   readonly childrenPerPage: number
 }
 
-export type Size = { readonly conversations: number; readonly visitors: number; readonly calls: number }
+export type ProjectSize = { readonly conversations: number; readonly visitors: number; readonly calls: number }
 
 const pageSize = 200
 
 /** A reconcile reads the children of so many parents again, or of all if there are fewer. */
-const proofRead = 1000
+const reconcileSample = 1000
 
 const none = Object.fromEntries(streamNames.map((stream) => [stream, 0])) as Requests
 
 /** `idle`: as measured. */
-export function loadOf(size: Size, idle: Requests, isNew: boolean): Load {
+export function createLoad(size: ProjectSize, idle: Requests, isNew: boolean): Load {
   const pages = (rows: number) => Math.ceil(rows / pageSize)
   const lists = {
     conversations: pages(size.conversations),
@@ -34,9 +34,9 @@ export function loadOf(size: Size, idle: Requests, isNew: boolean): Load {
     calls: pages(size.calls),
   }
   const proof = {
-    messages: Math.min(size.conversations, proofRead),
-    visitor_activity: Math.min(size.visitors, proofRead),
-    call_recordings: Math.min(size.calls, proofRead),
+    messages: Math.min(size.conversations, reconcileSample),
+    visitor_activity: Math.min(size.visitors, reconcileSample),
+    call_recordings: Math.min(size.calls, reconcileSample),
   }
   return {
     idle,
@@ -47,11 +47,11 @@ export function loadOf(size: Size, idle: Requests, isNew: boolean): Load {
 }
 
 /** The stream that hangs on the rows of a list. */
-export function childOf(stream: StreamName): StreamName | null {
-  const found = Object.entries(childStreams).find(([, list]) => list === stream)
+export function childStreamOf(stream: StreamName): StreamName | null {
+  const found = Object.entries(parentStreams).find(([, list]) => list === stream)
   return (found?.[0] as StreamName | undefined) ?? null
 }
 
-export function isChild(stream: StreamName): boolean {
-  return stream in childStreams
+export function isChildStream(stream: StreamName): boolean {
+  return stream in parentStreams
 }

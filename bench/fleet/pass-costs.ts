@@ -1,18 +1,18 @@
 /** What passes cost a worker, measured with the real parts: the first mirror of a project, and then nothing new. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openWorkplace, type Workplace } from '../../src/compose/worker/workplace.ts'
+import { openWorkerContext, type WorkerContext } from '../../src/compose/worker/workplace.ts'
 import { loadConfig, type ProjectConfig } from '../../src/config.ts'
 import { type StreamName, streamNames } from '../../src/core/row.ts'
 import { createLog } from '../../src/log.ts'
 import { median } from '../figures.ts'
-import { startService } from '../sandbox.ts'
-import type { OfStream } from './costs.ts'
-import type { Size } from './load.ts'
-import { isChild } from './load.ts'
+import { startSandboxProcess } from '../sandbox.ts'
+import type { PerStream } from './costs.ts'
+import type { ProjectSize } from './load.ts'
+import { isChildStream } from './load.ts'
 import { postgresUse } from './postgres-use.ts'
 
 /** Each of one pass, or request. `cpuMs`: of this process. `tookMs`: with a service that answers at once. */
-export type Cost = {
+export type SyncCost = {
   readonly cpuMs: number
   readonly tookMs: number
   readonly requests: number
@@ -21,30 +21,30 @@ export type Cost = {
   readonly warehouseMs: number
 }
 
-export type PassCosts = {
+export type SyncCosts = {
   /** Of one request of a first mirror, over all streams. */
-  readonly request: Cost
+  readonly request: SyncCost
   /** Of a pass that finds nothing new, with the look for what hangs on its rows. */
-  readonly idle: OfStream<Cost>
+  readonly idle: PerStream<SyncCost>
   /** A pass that finds its stream held. */
   readonly busyCpuMs: number
 }
 
-export type Places = { readonly databaseUrl: string; readonly queueUrl: string }
+export type StoreUrls = { readonly databaseUrl: string; readonly queueUrl: string }
 
-const idlePasses = 60
+const idleRuns = 60
 const messagesEach = 20
 const quiet = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
-export async function measurePasses({ databaseUrl, queueUrl }: Places, size: Size): Promise<PassCosts> {
+export async function measureSyncJobs({ databaseUrl, queueUrl }: StoreUrls, size: ProjectSize): Promise<SyncCosts> {
   const { conversations, visitors, calls } = size
-  const service = await startService(conversations, { messages: messagesEach, visitors, calls, activity: 10 })
+  const service = await startSandboxProcess(conversations, { messages: messagesEach, visitors, calls, activity: 10 })
   const environment = { ...service.environment, DESKMIRROR_DATABASE_URL: databaseUrl, DESKMIRROR_QUEUE_URL: queueUrl }
   const config = loadConfig('service', '/', environment)
   const [project] = config.projects
   if (project === undefined) throw new Error('no project')
   let requests = 0
-  const workplace = await openWorkplace(config, {
+  const workplace = await openWorkerContext(config, {
     log: quiet,
     onOutcome: () => {
       requests += 1
@@ -52,47 +52,47 @@ export async function measurePasses({ databaseUrl, queueUrl }: Places, size: Siz
     onSettled: () => {},
     onLoaded: () => {},
   })
-  const meter = meterOf(databaseUrl, () => requests)
+  const meter = createMeter(databaseUrl, () => requests)
   try {
-    const first = await meter(() => mirror(workplace, project))
+    const first = await meter(() => runFirstSync(workplace, project))
     // What is due soon after the first mirror is read, too.
-    await mirror(workplace, project)
-    const idle: [StreamName, Cost][] = []
+    await runFirstSync(workplace, project)
+    const idle: [StreamName, SyncCost][] = []
     for (const stream of streamNames)
-      idle.push([stream, each(await meter(() => repeat(workplace, project, stream)), idlePasses)])
-    const busyCpuMs = await busy(workplace, project)
-    return { request: each(first, first.requests), idle: Object.fromEntries(idle) as OfStream<Cost>, busyCpuMs }
+      idle.push([stream, divideCost(await meter(() => repeatSyncJob(workplace, project, stream)), idleRuns)])
+    const busyCpuMs = await measureBusyJobs(workplace, project)
+    return { request: divideCost(first, first.requests), idle: Object.fromEntries(idle) as PerStream<SyncCost>, busyCpuMs }
   } finally {
     await workplace.close()
     await service.stop()
   }
 }
 
-async function mirror(workplace: Workplace, project: ProjectConfig): Promise<void> {
-  for (const stream of [...streamNames].sort((a, b) => Number(isChild(a)) - Number(isChild(b)))) {
-    await pass(workplace, project, stream)
+async function runFirstSync(workplace: WorkerContext, project: ProjectConfig): Promise<void> {
+  for (const stream of [...streamNames].sort((a, b) => Number(isChildStream(a)) - Number(isChildStream(b)))) {
+    await runSyncJob(workplace, project, stream)
   }
 }
 
-async function pass(workplace: Workplace, project: ProjectConfig, stream: StreamName) {
+async function runSyncJob(workplace: WorkerContext, project: ProjectConfig, stream: StreamName) {
   const signal = new AbortController().signal
-  const end = await workplace.pass(project, { stream, mode: 'incremental', portionMs: 600_000, signal })
+  const end = await workplace.runSyncSlice(project, { stream, mode: 'incremental', sliceMs: 600_000, signal })
   if (end.kind !== 'done') throw new Error(`the pass of ${stream} ended ${JSON.stringify(end)}`)
-  if (['conversations', 'visitors', 'calls'].includes(stream)) await workplace.children(project)
+  if (['conversations', 'visitors', 'calls'].includes(stream)) await workplace.pendingChildStreams(project)
 }
 
-async function repeat(workplace: Workplace, project: ProjectConfig, stream: StreamName): Promise<void> {
-  for (let n = 0; n < idlePasses; n++) await pass(workplace, project, stream)
+async function repeatSyncJob(workplace: WorkerContext, project: ProjectConfig, stream: StreamName): Promise<void> {
+  for (let n = 0; n < idleRuns; n++) await runSyncJob(workplace, project, stream)
 }
 
 /** One reads, and fifty more find that out. */
-async function busy(workplace: Workplace, project: ProjectConfig): Promise<number> {
+async function measureBusyJobs(workplace: WorkerContext, project: ProjectConfig): Promise<number> {
   const signal = new AbortController().signal
   const ask = { stream: 'calls', mode: 'incremental', portionMs: 600_000, signal } as const
   const spent: number[] = []
   for (let n = 0; n < 5; n++) {
     const cpu = process.cpuUsage()
-    const all = await Promise.all(Array.from({ length: 51 }, () => workplace.pass(project, ask)))
+    const all = await Promise.all(Array.from({ length: 51 }, () => workplace.runSyncSlice(project, ask)))
     const busy = all.filter(({ kind }) => kind === 'busy').length
     const { user, system } = process.cpuUsage(cpu)
     if (busy > 25) spent.push((user + system) / 1000 / all.length)
@@ -100,9 +100,9 @@ async function busy(workplace: Workplace, project: ProjectConfig): Promise<numbe
   return median(spent)
 }
 
-type Meter = (work: () => Promise<void>) => Promise<Cost>
+type Meter = (work: () => Promise<void>) => Promise<SyncCost>
 
-function meterOf(databaseUrl: string, requests: () => number): Meter {
+function createMeter(databaseUrl: string, requests: () => number): Meter {
   const postgres = () => (databaseUrl.startsWith('postgres') ? postgresUse(databaseUrl) : { commits: 0, cpuMs: 0 })
   return async (work) => {
     const [before, asked] = [await postgres(), requests()]
@@ -124,6 +124,6 @@ function meterOf(databaseUrl: string, requests: () => number): Meter {
   }
 }
 
-function each(cost: Cost, count: number): Cost {
-  return Object.fromEntries(Object.entries(cost).map(([name, value]) => [name, value / count])) as Cost
+function divideCost(cost: SyncCost, count: number): SyncCost {
+  return Object.fromEntries(Object.entries(cost).map(([name, value]) => [name, value / count])) as SyncCost
 }

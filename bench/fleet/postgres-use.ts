@@ -19,7 +19,7 @@ export async function postgresUse(url: string): Promise<PostgresUse> {
     const { rows: sessions } = await client.query<{ pid: number }>(
       'select pid from pg_stat_activity where pid <> pg_backend_pid()',
     )
-    const cpuMs = sessions.reduce((sum, { pid }) => sum + cpuOf(pid), 0)
+    const cpuMs = sessions.reduce((sum, { pid }) => sum + processCpuMs(pid), 0)
     return { commits: Number(done[0]?.commits ?? 0), cpuMs }
   } finally {
     await client.end()
@@ -27,7 +27,7 @@ export async function postgresUse(url: string): Promise<PostgresUse> {
 }
 
 /** Of a process, in milliseconds; 0 once it has ended. */
-export function cpuOf(pid: number): number {
+export function processCpuMs(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
     return (Number(fields[11]) + Number(fields[12])) * tickMs

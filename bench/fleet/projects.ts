@@ -18,7 +18,7 @@ const zones: readonly (readonly [string, number])[] = [
   ['Australia/Sydney', 0.05],
 ]
 
-export function projectsOf(count: number, seed: number, schedules: Schedules = defaultSchedules): ProjectConfig[] {
+export function createProjects(count: number, seed: number, schedules: Schedules = defaultSchedules): ProjectConfig[] {
   return Array.from({ length: count }, (_, n) => {
     const hash = createHash('sha256').update(`${seed}/${n}`).digest('hex')
     const url = new URL('https://service.invalid')

@@ -1,13 +1,13 @@
 /** What the queue costs, measured on a private Redis: the schedules of all projects, jobs that wait, jobs that run. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Backend, openBackend } from '../../jobs/backends/backend.ts'
-import type { Schedule } from '../../jobs/backends/schedule.ts'
-import { keeperOf } from '../../jobs/keeper.ts'
-import type { Pass, Tick } from '../../jobs/queues.ts'
-import { schedulesOf } from '../../jobs/schedules.ts'
+import type { JobSchedule } from '../../jobs/backends/schedule.ts'
+import { createScheduleSync } from '../../jobs/keeper.ts'
+import type { SyncJob, SchedulerJob } from '../../jobs/queues.ts'
+import { schedulesForProjects } from '../../jobs/schedules.ts'
 import type { ProjectConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
-import { type RedisUse, redisUse, spentSince } from './redis-use.ts'
+import { type RedisUse, redisUse, usedSince } from './redis-use.ts'
 
 /** Each of one job, or schedule. `cpuMs`: of the process that adds and runs it. `serverMs`: CPU of Redis. */
 export type JobCost = { readonly cpuMs: number; readonly serverMs: number; readonly commands: number }
@@ -26,7 +26,7 @@ export type QueueCosts = {
 }
 
 const quiet = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
-const passes = 9_000
+const syncJobs = 9_000
 
 export async function measureQueue(url: string, projects: readonly ProjectConfig[]): Promise<QueueCosts> {
   const open = (prefix: string) => openBackend(url, { folder: '', log: quiet, prefix })
@@ -34,19 +34,19 @@ export async function measureQueue(url: string, projects: readonly ProjectConfig
     const backend = await open(prefix)
     return await work(backend).finally(backend.close)
   }
-  const kept = await within('kept', (backend) => keep(backend, url, projects))
-  const run = await within('run', (backend) => runPasses(backend, url))
-  const tick = await within('tick', (backend) => runTicks(backend, url))
+  const kept = await within('kept', (backend) => measureSchedules(backend, url, projects))
+  const run = await within('run', (backend) => measureSyncQueue(backend, url))
+  const tick = await within('tick', (backend) => measureSchedulerQueue(backend, url))
   return { ...kept, ...run, tick }
 }
 
-async function keep(backend: Backend, url: string, projects: readonly ProjectConfig[]) {
-  const clock = backend.queue<Tick>('clock')
+async function measureSchedules(backend: Backend, url: string, projects: readonly ProjectConfig[]) {
+  const clock = backend.queue<SchedulerJob>('clock')
   const before = await redisUse(url)
-  const setMs = await timed(() => keeperOf(backend, clock)(projects, Date.now()))
-  const { bytes } = spentSince(before, await redisUse(url))
-  const lookMs = await timed(() => keeperOf(backend, clock)(projects, Date.now()))
-  const schedules = schedulesOf(projects).length
+  const setMs = await timed(() => createScheduleSync(backend, clock)(projects, Date.now()))
+  const { bytes } = usedSince(before, await redisUse(url))
+  const lookMs = await timed(() => createScheduleSync(backend, clock)(projects, Date.now()))
+  const schedules = schedulesForProjects(projects).length
   return { schedules, setMs, lookMs, bytesEach: bytes / schedules }
 }
 
@@ -56,29 +56,29 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return performance.now() - began
 }
 
-async function runPasses(backend: Backend, url: string) {
-  const queue = backend.queue<Pass>('passes')
+async function measureSyncQueue(backend: Backend, url: string) {
+  const queue = backend.queue<SyncJob>('passes')
   const before = await redisUse(url)
   const cpu = process.cpuUsage()
-  for (let n = 0; n < passes / 3; n++) {
+  for (let n = 0; n < syncJobs / 3; n++) {
     // As a round of news announces them.
     const streams = ['conversations', 'visitors', 'calls'] as const
-    await queue.addBulk(streams.map((stream) => jobOf({ project: `project-${n}`, stream, mode: 'incremental' })))
+    await queue.addBulk(streams.map((stream) => toQueueEntry({ project: `project-${n}`, stream, mode: 'incremental' })))
   }
   const added = await redisUse(url)
   await new Promise<void>((resolve) => {
-    let left = passes
-    const worker = backend.worker<Pass>('passes', async () => ({ do: 'done' }), { concurrency: 40 })
+    let left = syncJobs
+    const worker = backend.worker<SyncJob>('passes', async () => ({ do: 'done' }), { concurrency: 40 })
     worker.on('completed', () => {
       left -= 1
       if (left === 0) resolve()
     })
   })
-  const pass = costOf(passes, cpu, spentSince(before, await redisUse(url)))
-  return { bytesWaiting: spentSince(before, added).bytes / passes, pass }
+  const pass = toJobCost(syncJobs, cpu, usedSince(before, await redisUse(url)))
+  return { bytesWaiting: usedSince(before, added).bytes / syncJobs, pass }
 }
 
-function jobOf(pass: Pass) {
+function toQueueEntry(pass: SyncJob) {
   const deduplication = { id: `${pass.project}/${pass.stream}/${pass.mode}` }
   return {
     name: pass.stream,
@@ -88,16 +88,16 @@ function jobOf(pass: Pass) {
 }
 
 /** Schedules that fire each second, for ten of them. */
-async function runTicks(backend: Backend, url: string): Promise<JobCost> {
-  const clock = backend.queue<Tick>('clock')
-  const data: Tick = { round: 'availability', project: 'project' }
-  const schedules = Array.from({ length: 300 }, (_, n): Schedule<Tick> => {
-    return { id: `availability/${n}`, rhythm: { every: 1000, offset: n * 3 }, job: 'availability', data }
+async function measureSchedulerQueue(backend: Backend, url: string): Promise<JobCost> {
+  const clock = backend.queue<SchedulerJob>('clock')
+  const data: SchedulerJob = { round: 'availability', project: 'project' }
+  const schedules = Array.from({ length: 300 }, (_, n): JobSchedule<SchedulerJob> => {
+    return { id: `availability/${n}`, recurrence: { every: 1000, offset: n * 3 }, job: 'availability', data }
   })
-  await backend.keepSchedules(clock, schedules)
+  await backend.ensureSchedules(clock, schedules)
   let jobs = 0
   backend
-    .worker<Tick>('clock', async () => ({ do: 'done' }), { concurrency: 4 })
+    .worker<SchedulerJob>('clock', async () => ({ do: 'done' }), { concurrency: 4 })
     .on('completed', () => {
       jobs += 1
     })
@@ -106,10 +106,10 @@ async function runTicks(backend: Backend, url: string): Promise<JobCost> {
   const cpu = process.cpuUsage()
   const atFirst = jobs
   await sleep(10_000)
-  return costOf(jobs - atFirst, cpu, spentSince(before, await redisUse(url)))
+  return toJobCost(jobs - atFirst, cpu, usedSince(before, await redisUse(url)))
 }
 
-function costOf(jobs: number, since: NodeJS.CpuUsage, { cpuMs, commands }: RedisUse): JobCost {
+function toJobCost(jobs: number, since: NodeJS.CpuUsage, { cpuMs, commands }: RedisUse): JobCost {
   const { user, system } = process.cpuUsage(since)
   return { cpuMs: (user + system) / 1000 / jobs, serverMs: cpuMs / jobs, commands: commands / jobs }
 }

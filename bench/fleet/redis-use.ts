@@ -24,7 +24,7 @@ export async function redisUse(url: string): Promise<RedisUse> {
   }
 }
 
-export function spentSince(before: RedisUse, now: RedisUse): RedisUse {
+export function usedSince(before: RedisUse, now: RedisUse): RedisUse {
   return {
     commands: now.commands - before.commands,
     cpuMs: now.cpuMs - before.cpuMs,

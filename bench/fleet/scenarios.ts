@@ -1,10 +1,10 @@
 /** What the workers have to do: a quiet day, the night in which most projects are compared, the first mirror of all. */
-import { schedulesOf } from '../../jobs/schedules.ts'
+import { schedulesForProjects } from '../../jobs/schedules.ts'
 import type { ProjectConfig } from '../../src/config.ts'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
-import type { OfStream } from './costs.ts'
+import type { PerStream } from './costs.ts'
 import { nextFiring } from './firings.ts'
-import { type Load, loadOf, type Size } from './load.ts'
+import { type Load, createLoad, type ProjectSize } from './load.ts'
 
 export type Scenario = {
   readonly name: string
@@ -18,18 +18,18 @@ const minute: Ms = 60_000
 const hour: Ms = 60 * minute
 const midnight: EpochMs = Date.UTC(2026, 0, 15)
 
-export function scenariosOf(projects: readonly ProjectConfig[], size: Size, idle: OfStream<number>): Scenario[] {
+export function createScenarios(projects: readonly ProjectConfig[], size: ProjectSize, idle: PerStream<number>): Scenario[] {
   const hours = reconcilesByHour(projects)
   const at = (hourOfDay: number) => midnight + hourOfDay * hour
   const quietest = hours.indexOf(Math.min(...hours))
   const busiest = hours.indexOf(Math.max(...hours))
-  const known = loadOf(size, idle, false)
+  const known = createLoad(size, idle, false)
   return [
     { name: 'quiet', load: known, startsAt: at(quietest), warmUpMs: 5 * minute, forMs: 25 * minute },
     { name: 'night', load: known, startsAt: at(busiest) - 30 * minute, warmUpMs: 30 * minute, forMs: 90 * minute },
     {
       name: 'first mirror',
-      load: loadOf(size, idle, true),
+      load: createLoad(size, idle, true),
       startsAt: at(quietest),
       warmUpMs: 15 * minute,
       forMs: 45 * minute,
@@ -40,7 +40,7 @@ export function scenariosOf(projects: readonly ProjectConfig[], size: Size, idle
 /** How many projects are reconciled in each hour of a day (UTC). */
 function reconcilesByHour(projects: readonly ProjectConfig[]): number[] {
   const counts = new Array<number>(24).fill(0)
-  for (const { rhythm, data } of schedulesOf(projects)) {
+  for (const { recurrence: rhythm, data } of schedulesForProjects(projects)) {
     if (data.round !== 'reconcile') continue
     const place = Math.floor((nextFiring(rhythm, midnight) - midnight) / hour) % 24
     counts[place] = (counts[place] ?? 0) + 1

@@ -1,10 +1,10 @@
 /** The outcome of simulations as a table, one line for each number of workers. */
-import { childStreams } from '../../src/core/mirror.ts'
-import { type Measured, type Shared, sharedUse } from './measured.ts'
+import { parentStreams } from '../../src/core/mirror.ts'
+import { type MeasuredCosts, type SharedUse, sharedUse } from './measured.ts'
 import type { Scenario } from './scenarios.ts'
-import type { Case, Outcome } from './simulate.ts'
+import type { Simulation, SimulationResult } from './simulate.ts'
 
-export type Ran = { readonly workers: number; readonly outcome: Outcome }
+export type ScenarioRun = { readonly workers: number; readonly outcome: SimulationResult }
 
 const columns = [
   ['workers', 7],
@@ -19,24 +19,24 @@ const columns = [
   ['Postgres', 10],
 ] as const
 
-export function header(): string {
+export function renderHeader(): string {
   return columns.map(([name, width]) => name.padStart(width)).join(' ')
 }
 
-export function line({ workers, outcome }: Ran, { forMs, warmUpMs }: Scenario, measured: Measured): string {
+export function renderRow({ workers, outcome }: ScenarioRun, { forMs, warmUpMs }: Scenario, measured: MeasuredCosts): string {
   const seconds = (forMs - warmUpMs) / 1000
-  const shared: Shared = sharedUse(measured, outcome, seconds)
+  const shared: SharedUse = sharedUse(measured, outcome, seconds)
   const { lag, age } = outcome
   const waits = Math.max(...Object.values(outcome.wait).map((it) => it.max()))
   const cells = [
     String(workers),
-    `${percent(meanCpu(outcome, seconds))} ${percent(mostCpu(outcome, seconds))}`,
-    [lag.at(0.5), lag.at(0.95), lag.max()].map(time).join(' '),
-    `${time(age.at(0.5))} ${time(age.max())}`,
-    time(waits),
-    (outcome.requestsThen / seconds).toFixed(0),
+    `${formatPercent(meanCpu(outcome, seconds))} ${formatPercent(maxCpu(outcome, seconds))}`,
+    [lag.quantile(0.5), lag.quantile(0.95), lag.max()].map(formatTime).join(' '),
+    `${formatTime(age.quantile(0.5))} ${formatTime(age.max())}`,
+    formatTime(waits),
+    (outcome.requestsInWindow / seconds).toFixed(0),
     shared.redisCommands.toFixed(0),
-    percent(shared.redisCpu),
+    formatPercent(shared.redisCpu),
     shared.commits.toFixed(0),
     `${shared.postgresCores.toFixed(1)} cores`,
   ]
@@ -44,32 +44,32 @@ export function line({ workers, outcome }: Ran, { forMs, warmUpMs }: Scenario, m
 }
 
 /** Every project is at most twice as old as the median one, no thread is busy beyond 70 %, and no round is overtaken by the next. */
-export function isEnough({ outcome }: Ran, { forMs, warmUpMs }: Scenario): boolean {
+export function isEnough({ outcome }: ScenarioRun, { forMs, warmUpMs }: Scenario): boolean {
   const { age, lag } = outcome
-  const isKept = age.max() <= 2 * age.at(0.5) && lag.max() < 300_000
-  return isKept && lag.count() > 0 && mostCpu(outcome, (forMs - warmUpMs) / 1000) < 0.7
+  const isKept = age.max() <= 2 * age.quantile(0.5) && lag.max() < 300_000
+  return isKept && lag.count() > 0 && maxCpu(outcome, (forMs - warmUpMs) / 1000) < 0.7
 }
 
 /** Requests that all projects need for their first mirror. */
-export function firstMirror({ projects, load }: Pick<Case, 'projects' | 'load'>): number {
+export function firstMirror({ projects, load }: Pick<Simulation, 'projects' | 'load'>): number {
   const pages = Object.values(load.backlog).reduce((sum, count) => sum + count, 0)
-  const lists = Object.values(childStreams).reduce((sum, list) => sum + load.backlog[list] * load.childrenPerPage, 0)
+  const lists = Object.values(parentStreams).reduce((sum, list) => sum + load.backlog[list] * load.childrenPerPage, 0)
   return projects.length * (pages + lists)
 }
 
-function meanCpu({ cpuMs }: Outcome, seconds: number): number {
+function meanCpu({ cpuMs }: SimulationResult, seconds: number): number {
   return cpuMs.reduce((sum, ms) => sum + ms, 0) / cpuMs.length / 1000 / seconds
 }
 
-function mostCpu({ cpuMs }: Outcome, seconds: number): number {
+function maxCpu({ cpuMs }: SimulationResult, seconds: number): number {
   return Math.max(...cpuMs) / 1000 / seconds
 }
 
-function percent(share: number): string {
+function formatPercent(share: number): string {
   return `${(100 * share).toFixed(0)} %`
 }
 
-function time(ms: number): string {
+function formatTime(ms: number): string {
   if (ms < 10_000) return `${(ms / 1000).toFixed(2)} s`
   return ms < 600_000 ? `${(ms / 1000).toFixed(0)} s` : `${(ms / 60_000).toFixed(0)} min`
 }

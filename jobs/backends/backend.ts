@@ -2,20 +2,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type IQueueBackend, type Job, type JobProgress, Queue, Worker, type WorkerOptions } from 'bullmq'
 import type { Logger } from '../../src/log.ts'
-import { obey, type Verdict } from '../verdict.ts'
+import { applyJobResult, type JobResult } from '../verdict.ts'
 import { openEmbedded } from './embedded/embedded.ts'
-import type { BackendKind, Link, LinkOptions } from './link.ts'
+import type { BackendKind, StoreConnection, StoreOptions } from './link.ts'
 import { openPostgres } from './postgres.ts'
 import { openRedis } from './redis.ts'
-import { type JobQueue, keepSchedule, type Schedule } from './schedule.ts'
-import { isStoreAway, watchErrors } from './trouble.ts'
+import { type JobQueue, ensureSchedule, type JobSchedule } from './schedule.ts'
+import { isStoreConnectionError, createStoreErrorLog } from './trouble.ts'
 
 export type JobWorker<D> = Worker<D, void, string, IQueueBackend, JobProgress, BackendKind>
 export type RunningJob<D> = Job<D, void, string>
 
 /** `signal`: the worker was told to let go of the job (`worker.cancelAllJobs`). */
-export type Work<D> = (job: RunningJob<D>, signal: AbortSignal) => Promise<Verdict>
-export type WorkOptions = Omit<WorkerOptions<BackendKind>, 'connection' | 'prefix' | 'useWorkerThreads'>
+export type JobHandler<D> = (job: RunningJob<D>, signal: AbortSignal) => Promise<JobResult>
+export type JobWorkerOptions = Omit<WorkerOptions<BackendKind>, 'connection' | 'prefix' | 'useWorkerThreads'>
 
 export type Backend = {
   readonly kind: BackendKind
@@ -24,30 +24,30 @@ export type Backend = {
   /** Each call opens one. Closed with the backend, or before. */
   readonly queue: <D>(name: string) => JobQueue<D>
   /** Runs at once. Closed with the backend, or before: either way what is active is finished first. */
-  readonly worker: <D>(name: string, work: Work<D>, options?: WorkOptions) => JobWorker<D>
+  readonly worker: <D>(name: string, work: JobHandler<D>, options?: JobWorkerOptions) => JobWorker<D>
   /** All of them are as they should be afterwards, also if other processes do the same now. Other schedules stay. */
-  readonly keepSchedules: <D>(queue: JobQueue<D>, schedules: readonly Schedule<D>[]) => Promise<void>
+  readonly ensureSchedules: <D>(queue: JobQueue<D>, schedules: readonly JobSchedule<D>[]) => Promise<void>
   /** Rejects within seconds when the store does not answer. */
   readonly ping: () => Promise<void>
   /** True: it means that the store is away. Then the log has been told of that, and need not be told of what it led to. */
-  readonly isAway: (error: unknown) => boolean
+  readonly isConnectionError: (error: unknown) => boolean
   /** Waits for active jobs, without a limit. If the store is away then, timers of BullMQ may outlive it for a minute. */
   readonly close: () => Promise<void>
 }
 
-export type BackendOptions = Pick<LinkOptions, 'folder' | 'log'> &
-  Partial<LinkOptions> & { readonly onError?: () => void }
+export type BackendOptions = Pick<StoreOptions, 'folder' | 'log'> &
+  Partial<StoreOptions> & { readonly onError?: () => void }
 
 const defaults = { prefix: 'deskmirror', patienceMs: 30_000, answerMs: 15_000, onFatal: () => {} }
 
 /** `queueUrl`: `redis://…`, `rediss://…`, `postgres://…` or `embedded`. Throws UserError: unreachable, refused, in use. */
 export async function openBackend(queueUrl: string, options: BackendOptions): Promise<Backend> {
-  const link = await open(queueUrl, { ...defaults, ...options })
-  for (const warning of link.warnings) options.log.warn({ event: 'queue.warned', backend: link.kind, why: warning })
-  return backendOver(link, options.log, options.onError ?? noop)
+  const store = await openStore(queueUrl, { ...defaults, ...options })
+  for (const warning of store.warnings) options.log.warn({ event: 'queue.warned', backend: store.kind, why: warning })
+  return createBackend(store, options.log, options.onError ?? noop)
 }
 
-function open(queueUrl: string, options: LinkOptions): Promise<Link> {
+function openStore(queueUrl: string, options: StoreOptions): Promise<StoreConnection> {
   if (queueUrl === 'embedded') return openEmbedded(options)
   return /^rediss?:/.test(queueUrl) ? openRedis(queueUrl, options) : openPostgres(queueUrl, options)
 }
@@ -56,7 +56,7 @@ function open(queueUrl: string, options: LinkOptions): Promise<Link> {
 const defaultJobOptions = { removeOnComplete: true, removeOnFail: { count: 200, age: 7 * 86_400 }, stackTraceLimit: 1 }
 
 /** A lock is renewed at half its time; what a killed process leaves is taken up a minute or two later. */
-const workDefaults = {
+const workerDefaults = {
   lockDuration: 60_000,
   stalledInterval: 30_000,
   maxStalledCount: 3,
@@ -67,45 +67,45 @@ const workDefaults = {
 }
 
 /** A worker of BullMQ whose Redis is away never closes. By then its jobs are done, or will be begun anew. */
-const closeMs = 3_000
+const closeTimeoutMs = 3_000
 
 const noop = () => {}
 
-function backendOver(link: Link, log: Logger, count: () => void): Backend {
+function createBackend(store: StoreConnection, log: Logger, countError: () => void): Backend {
   const queues: { close: () => Promise<void> }[] = []
   const workers: { close: () => Promise<void> }[] = []
   const active = new Set<Promise<void>>()
-  const place = { connection: link.kind, ...(link.prefix === null ? {} : { prefix: link.prefix }) }
-  const { onError, stop } = watchErrors({ log, backend: link.kind, ping: link.ping, count })
+  const storeOptions = { connection: store.kind, ...(store.prefix === null ? {} : { prefix: store.prefix }) }
+  const { onError, stop } = createStoreErrorLog({ log, backend: store.kind, ping: store.ping, countError })
 
   const queue = <D>(name: string): JobQueue<D> => {
-    const options = { ...place, defaultJobOptions }
-    const opened = new Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>(name, options, link.factory)
+    const options = { ...storeOptions, defaultJobOptions }
+    const opened = new Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>(name, options, store.factory)
     opened.on('error', onError)
     queues.push(opened)
     return opened
   }
 
-  const worker = <D>(name: string, work: Work<D>, options: WorkOptions = {}): JobWorker<D> => {
-    link.expectWorker()
+  const worker = <D>(name: string, work: JobHandler<D>, options: JobWorkerOptions = {}): JobWorker<D> => {
+    store.reserveConnection()
     const process = async (job: RunningJob<D>, token?: string, signal?: AbortSignal): Promise<void> => {
-      const ending = work(job, signal ?? new AbortController().signal)
-      const settled = ending.then(noop, noop).finally(() => active.delete(settled))
+      const result = work(job, signal ?? new AbortController().signal)
+      const settled = result.then(noop, noop).finally(() => active.delete(settled))
       active.add(settled)
-      await obey(await ending, {
+      await applyJobResult(await result, {
         delay: async (at) => {
-          await link.sendToBack(name, job.id ?? '')
+          await store.sendToBack(name, job.id ?? '')
           await job.moveToDelayed(at, token)
         },
-        rest: (forMs) => opened.rateLimit(forMs),
+        pauseQueue: (forMs) => opened.rateLimit(forMs),
       })
     }
-    const settings = { ...workDefaults, ...options, ...place }
+    const workerOptions = { ...workerDefaults, ...options, ...storeOptions }
     const opened = new Worker<D, void, string, IQueueBackend, JobProgress, BackendKind>(
       name,
       process,
-      settings,
-      link.factory,
+      workerOptions,
+      store.factory,
     )
     opened.on('error', onError)
     workers.push(opened)
@@ -116,19 +116,19 @@ function backendOver(link: Link, log: Logger, count: () => void): Backend {
     stop()
     const closed = Promise.allSettled(workers.map((it) => it.close()))
     while (active.size > 0) await Promise.race(active)
-    const inOrder = closed.then(() => Promise.allSettled(queues.map((it) => it.close())))
-    await Promise.race([inOrder, sleep(closeMs, undefined, { ref: false })])
-    await link.close()
+    const closedInOrder = closed.then(() => Promise.allSettled(queues.map((it) => it.close())))
+    await Promise.race([closedInOrder, sleep(closeTimeoutMs, undefined, { ref: false })])
+    await store.close()
   }
-  const keepSchedules = <D>(of: JobQueue<D>, schedules: readonly Schedule<D>[]) =>
-    link.alone(async () => {
-      for (const schedule of schedules) await keepSchedule(of, schedule, Date.now())
+  const keepSchedules = <D>(of: JobQueue<D>, schedules: readonly JobSchedule<D>[]) =>
+    store.runExclusively(async () => {
+      for (const schedule of schedules) await ensureSchedule(of, schedule, Date.now())
     })
-  const hear = (error: unknown) => {
-    const away = isStoreAway(error)
-    if (away && error instanceof Error) onError(error)
-    return away
+  const reportIfConnectionError = (error: unknown) => {
+    const isConnectionLost = isStoreConnectionError(error)
+    if (isConnectionLost && error instanceof Error) onError(error)
+    return isConnectionLost
   }
-  const { kind, warnings, ping } = link
-  return { kind, warnings, queue, worker, keepSchedules, ping, isAway: hear, close }
+  const { kind, warnings, ping } = store
+  return { kind, warnings, queue, worker, ensureSchedules: keepSchedules, ping, isConnectionError: reportIfConnectionError, close }
 }

@@ -1,8 +1,8 @@
 /** BullMQ's Postgres store over a pool that we made, on a server or within this process, in a schema of our choice. */
 import { type PgPool, PostgresConnection, PostgresQueueBackend, runMigrations } from 'bullmq'
-import type { Factory } from './link.ts'
+import type { BullBackendFactory } from './link.ts'
 
-export function postgresFactory(pool: PgPool, schema: string): Factory {
+export function createPostgresFactory(pool: PgPool, schema: string): BullBackendFactory {
   return (name, options, use = {}) => {
     // BullMQ looks for a given pool's tables in the schema bullmq, and has no setting for it. It also remembers for ever
     // that its first look at them failed, as when the server stops just then; we have looked.

@@ -3,24 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PgPool } from 'bullmq'
 import pg from 'pg'
 import { UserError } from '../../src/core/user-error.ts'
-import { splitUrl } from '../../src/warehouse/database/postgres.ts'
-import type { Link, LinkOptions } from './link.ts'
-import { named, patiently } from './patience.ts'
-import { migrateStore, postgresFactory, sendToBack } from './postgres-store.ts'
+import { splitPostgresUrl } from '../../src/warehouse/database/postgres.ts'
+import type { StoreConnection, StoreOptions } from './link.ts'
+import { serverName, retryUntilConnected } from './patience.ts'
+import { migrateStore, createPostgresFactory, sendToBack } from './postgres-store.ts'
 
 /** Connections for what is not waiting for jobs. */
-const spare = 4
+const spareConnections = 4
 
 /** The schema is `<prefix>_queue`, or the URL's `?schema=`. */
-export async function openPostgres(url: string, { prefix, patienceMs, answerMs }: LinkOptions): Promise<Link> {
-  const place = new URL(url)
-  const schema = place.searchParams.get('schema') ?? `${prefix}_queue`
-  place.searchParams.set('schema', schema)
-  const { connectionString, options } = splitUrl(place.href)
+export async function openPostgres(url: string, { prefix, connectTimeoutMs: patienceMs, requestTimeoutMs: answerMs }: StoreOptions): Promise<StoreConnection> {
+  const databaseUrl = new URL(url)
+  const schema = databaseUrl.searchParams.get('schema') ?? `${prefix}_queue`
+  databaseUrl.searchParams.set('schema', schema)
+  const { connectionString, options } = splitPostgresUrl(databaseUrl.href)
   const server = { connectionString, options, application_name: 'deskmirror' }
   const pool = new pg.Pool({
     ...server,
-    max: spare,
+    max: spareConnections,
     connectionTimeoutMillis: answerMs,
     idleTimeoutMillis: 60_000,
     query_timeout: answerMs,
@@ -30,10 +30,10 @@ export async function openPostgres(url: string, { prefix, patienceMs, answerMs }
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   const ping = async () => void (await pool.query('select 1'))
-  const shared = calm(pool)
+  const slowedPool = slowFailures(pool)
   try {
-    await patiently(url, patienceMs, ping, whenRefused)
-    await patiently(url, patienceMs, () => migrateStore(shared, schema), whenRefused)
+    await retryUntilConnected(url, patienceMs, ping, refusalHint)
+    await retryUntilConnected(url, patienceMs, () => migrateStore(slowedPool, schema), refusalHint)
     await requireSearchPath(pool, url, schema)
   } catch (error) {
     await pool.end()
@@ -43,19 +43,19 @@ export async function openPostgres(url: string, { prefix, patienceMs, answerMs }
     kind: 'postgres',
     warnings: [],
     prefix: null,
-    factory: postgresFactory(shared, schema),
+    factory: createPostgresFactory(slowedPool, schema),
     // Without it the pool would run out, and everything wait for ever. Source: pg reads `max` at each connect.
-    expectWorker: () => {
+    reserveConnection: () => {
       pool.options.max += 1
     },
-    sendToBack: (queue, jobId) => sendToBack(shared, queue, jobId),
-    alone: (work) => alone(server, `deskmirror schedules ${schema}`, work),
+    sendToBack: (queue, jobId) => sendToBack(slowedPool, queue, jobId),
+    runExclusively: (work) => withAdvisoryLock(server, `deskmirror schedules ${schema}`, work),
     ping,
     close: () => pool.end(),
   }
 }
 
-function whenRefused(error: Error): string {
+function refusalHint(error: Error): string {
   const code = 'code' in error ? error.code : undefined
   if (code === '42501') return 'let this user create a schema in the database, or name one of its own with ?schema='
   if (code === '3D000') return 'create the database, or name another one in DESKMIRROR_QUEUE_URL'
@@ -67,7 +67,7 @@ async function requireSearchPath(pool: pg.Pool, url: string, schema: string): Pr
   const { rows } = await pool.query<{ schema: string | null }>('select current_schema() as schema')
   if (rows[0]?.schema === schema) return
   throw new UserError({
-    what: `cannot use the queue ${named(url)}`,
+    what: `cannot use the queue ${serverName(url)}`,
     why: 'a connection does not keep its settings, as if there were a pooler (PgBouncer) in between',
     next: 'let DESKMIRROR_QUEUE_URL name the server itself',
     exitCode: 2,
@@ -75,8 +75,8 @@ async function requireSearchPath(pool: pg.Pool, url: string, schema: string): Pr
 }
 
 /** BullMQ tries again at once, whatever went wrong, and lets nothing else happen meanwhile: its failures are slowed down. */
-function calm(pool: pg.Pool): PgPool {
-  const slowly = async <T>(attempt: Promise<T>): Promise<T> => {
+function slowFailures(pool: pg.Pool): PgPool {
+  const delayFailure = async <T>(attempt: Promise<T>): Promise<T> => {
     try {
       return await attempt
     } catch (error) {
@@ -85,19 +85,19 @@ function calm(pool: pg.Pool): PgPool {
     }
   }
   const { keepAlive } = pool.options
-  const shared = {
+  const slowedPool = {
     options: { keepAlive },
-    query: (text: string, values?: readonly unknown[]) => slowly(pool.query(text, values && [...values])),
-    connect: () => slowly(pool.connect()),
+    query: (text: string, values?: readonly unknown[]) => delayFailure(pool.query(text, values && [...values])),
+    connect: () => delayFailure(pool.connect()),
     end: async () => {},
-    on: () => shared,
-    removeAllListeners: () => shared,
+    on: () => slowedPool,
+    removeAllListeners: () => slowedPool,
   }
-  return shared as PgPool
+  return slowedPool as PgPool
 }
 
 /** A lock needs a connection of its own: taken from the pool, a few of them would leave none for the work itself. */
-async function alone(server: pg.ClientConfig, what: string, work: () => Promise<void>): Promise<void> {
+async function withAdvisoryLock(server: pg.ClientConfig, what: string, work: () => Promise<void>): Promise<void> {
   const client = new pg.Client({ ...server, statement_timeout: 60_000, keepAlive: true })
   // Who waits for an answer is told, and the lock is gone with the connection.
   client.on('error', () => {})

@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { UserError } from '../../src/core/user-error.ts'
-import { named } from './patience.ts'
+import { serverName } from './patience.ts'
 
 /**
  * What BullMQ's scripts and ours do, on keys of the queue. `{key}` and `{other}` are such keys.
  * Source: the scripts of BullMQ 6.7, and src/api/redis-cell.ts.
  */
-const commands = [
+const probeCommands = [
   'HSET {key} a 1',
   'HMSET {key} a 1',
   'HGET {key} a',
@@ -55,7 +55,7 @@ const commands = [
 ]
 
 /** ARGV: commands, each with its words parted by a blank. Answers the first that is refused for want of a right. */
-const script = `
+const probeScript = `
 for _, line in ipairs(ARGV) do
   local words = {}
   for word in string.gmatch(line, '%S+') do table.insert(words, word) end
@@ -69,19 +69,19 @@ return ''
 `
 
 /** Throws UserError: the database does not exist, or the user lacks a right. */
-export async function requireRights(client: Redis, url: string, prefix: string): Promise<void> {
+export async function requirePermissions(client: Redis, url: string, prefix: string): Promise<void> {
   await requireDatabase(client, url)
   // Both in one slot, as BullMQ's are not; it is no cluster.
   const key = `${prefix}:probe:${randomUUID()}`
-  const lines = commands.map((line) => line.replace('{key}', key).replace('{other}', `${key}:other`))
-  const refused = await client.eval(script, 2, key, `${key}:other`, ...lines).then(String, mayNot('EVAL'))
+  const lines = probeCommands.map((line) => line.replace('{key}', key).replace('{other}', `${key}:other`))
+  const refused = await client.eval(probeScript, 2, key, `${key}:other`, ...lines).then(String, permissionErrorText('EVAL'))
   // Waits for nothing: the set is not there.
   const waits =
-    refused === '' ? await client.bzpopmin(`${key}:other`, 0.01).then(() => '', mayNot('BZPOPMIN')) : refused
-  if (waits !== '') throw lacking(url, prefix, waits)
+    refused === '' ? await client.bzpopmin(`${key}:other`, 0.01).then(() => '', permissionErrorText('BZPOPMIN')) : refused
+  if (waits !== '') throw missingPermission(url, prefix, waits)
 }
 
-function mayNot(command: string) {
+function permissionErrorText(command: string) {
   return (error: unknown): string => {
     const why = error instanceof Error ? error.message : String(error)
     if (!/NOPERM|can't run this command|can't access/.test(why)) throw error
@@ -96,7 +96,7 @@ async function requireDatabase(client: Redis, url: string): Promise<void> {
     const why = error instanceof Error ? error.message : String(error)
     if (!/index is out of range|invalid DB index/i.test(why)) throw error
     throw new UserError({
-      what: `cannot use the queue ${named(url)}`,
+      what: `cannot use the queue ${serverName(url)}`,
       why: `this Redis has no database ${database}`,
       next: 'name one that it has (usually 0 to 15) in DESKMIRROR_QUEUE_URL, or raise `databases` in its configuration',
       exitCode: 2,
@@ -104,10 +104,10 @@ async function requireDatabase(client: Redis, url: string): Promise<void> {
   })
 }
 
-function lacking(url: string, prefix: string, why: string): UserError {
+function missingPermission(url: string, prefix: string, why: string): UserError {
   const user = decodeURIComponent(new URL(url).username) || 'default'
   return new UserError({
-    what: `cannot use the queue ${named(url)}`,
+    what: `cannot use the queue ${serverName(url)}`,
     why: `its user ${user} lacks a right: ${why}`,
     next: `allow it: ACL SETUSER ${user} ~${prefix}:* +@all -@dangerous +info`,
     exitCode: 2,

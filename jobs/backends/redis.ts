@@ -2,11 +2,11 @@
 import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { UserError } from '../../src/core/user-error.ts'
-import type { Link, LinkOptions } from './link.ts'
-import { patiently } from './patience.ts'
-import { requireRights } from './redis-rights.ts'
+import type { StoreConnection, StoreOptions } from './link.ts'
+import { retryUntilConnected } from './patience.ts'
+import { requirePermissions } from './redis-rights.ts'
 
-const common = {
+const commonOptions = {
   lazyConnect: true,
   keepAlive: 10_000,
   connectTimeout: 10_000,
@@ -15,17 +15,17 @@ const common = {
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions
 
-export async function openRedis(url: string, { prefix, patienceMs, answerMs }: LinkOptions): Promise<Link> {
+export async function openRedis(url: string, { prefix, connectTimeoutMs: patienceMs, requestTimeoutMs: answerMs }: StoreOptions): Promise<StoreConnection> {
   const hint = 'check user, password and database in DESKMIRROR_QUEUE_URL'
-  const server = await patiently(
+  const server = await retryUntilConnected(
     url,
     patienceMs,
-    () => probe(url, prefix),
+    () => probeServer(url, prefix),
     () => hint,
   )
-  const warnings = warningsAbout(server)
-  const adding = new Redis(url, { ...common, commandTimeout: answerMs, maxRetriesPerRequest: 20 })
-  const running = new Redis(url, { ...common, maxRetriesPerRequest: null })
+  const warnings = serverWarnings(server)
+  const adding = new Redis(url, { ...commonOptions, commandTimeout: answerMs, maxRetriesPerRequest: 20 })
+  const running = new Redis(url, { ...commonOptions, maxRetriesPerRequest: null })
   const blocking = trackDuplicates(running)
   // BullMQ hands errors on to those who listen there; here they are said again by every connection.
   for (const client of [adding, running]) client.on('error', () => {})
@@ -39,11 +39,11 @@ export async function openRedis(url: string, { prefix, patienceMs, answerMs }: L
       // BullMQ would print these warnings for each connection.
       return createRedisBackend(name, { ...options, connection, skipVersionCheck: warnings.length > 0 }, use)
     },
-    expectWorker: () => {},
+    reserveConnection: () => {},
     // Redis puts every job whose delay is over behind all others.
     sendToBack: async () => {},
     // Each of BullMQ's steps is whole in Redis, so nothing has to be kept apart.
-    alone: (work) => work(),
+    runExclusively: (work) => work(),
     ping: async () => void (await adding.ping()),
     close: async () => {
       for (const client of [adding, running, ...blocking]) client.disconnect()
@@ -56,21 +56,21 @@ export async function openRedis(url: string, { prefix, patienceMs, answerMs }: L
  * lazy one: BullMQ would call `connect` once, remember for ever that it failed, and never wait for jobs again.
  */
 function trackDuplicates(client: Redis): ReadonlySet<Redis> {
-  const made = new Set<Redis>()
+  const duplicates = new Set<Redis>()
   const duplicate = client.duplicate.bind(client)
   client.duplicate = (options) => {
     const copy = duplicate({ ...options, lazyConnect: false })
-    made.add(copy.on('error', () => {}).once('end', () => made.delete(copy)))
+    duplicates.add(copy.on('error', () => {}).once('end', () => duplicates.delete(copy)))
     return copy
   }
-  return made
+  return duplicates
 }
 
-type Server = { readonly version: string | undefined; readonly policy: string | undefined }
+type RedisInfo = { readonly version: string | undefined; readonly policy: string | undefined }
 
 /** Asks over a connection of its own, which fails at once. */
-async function probe(url: string, prefix: string): Promise<Server | null> {
-  const client = new Redis(url, { ...common, retryStrategy: () => null, connectTimeout: 5_000, commandTimeout: 5_000 })
+async function probeServer(url: string, prefix: string): Promise<RedisInfo | null> {
+  const client = new Redis(url, { ...commonOptions, retryStrategy: () => null, connectTimeout: 5_000, commandTimeout: 5_000 })
   let cause: Error | undefined
   client.on('error', (error: Error) => {
     cause ??= error
@@ -78,8 +78,8 @@ async function probe(url: string, prefix: string): Promise<Server | null> {
   try {
     await client.connect()
     await client.ping()
-    await requireRights(client, url, prefix)
-    return await describe(client)
+    await requirePermissions(client, url, prefix)
+    return await readServerInfo(client)
   } catch (error) {
     throw error instanceof UserError ? error : (cause ?? error)
   } finally {
@@ -88,7 +88,7 @@ async function probe(url: string, prefix: string): Promise<Server | null> {
 }
 
 /** Null: this user may not ask. `INFO` and not `CONFIG GET`, which managed servers forbid. */
-async function describe(client: Redis): Promise<Server | null> {
+async function readServerInfo(client: Redis): Promise<RedisInfo | null> {
   try {
     const lines = (await client.info()).split(/\r?\n/)
     const value = (name: string) => lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1)
@@ -98,7 +98,7 @@ async function describe(client: Redis): Promise<Server | null> {
   }
 }
 
-function warningsAbout(server: Server | null): string[] {
+function serverWarnings(server: RedisInfo | null): string[] {
   if (server === null) return ['this user may not run INFO on Redis, so its version and maxmemory-policy are not known']
   const found: string[] = []
   if (server.policy !== undefined && server.policy !== 'noeviction') {

@@ -1,6 +1,6 @@
 /** The first tables: the mirror, the queue of write-backs, and what a sync needs to know. */
 import { type Kysely, sql } from 'kysely'
-import { type ColumnType, type DatabaseKind, declared } from '../portable.ts'
+import { type ColumnType, type DatabaseKind, sqlTypes } from '../portable.ts'
 
 const mirrored = 'project_id key!, raw json!, synced_at time!, run_id text, asked_at integer!'
 
@@ -111,12 +111,12 @@ export async function firstTables(db: Kysely<unknown>, kind: DatabaseKind): Prom
 
 function declare(column: string, kind: DatabaseKind): string {
   const [name = '', type = ''] = column.trim().split(/\s+/)
-  return `${name} ${declared[kind][type.replace('!', '') as ColumnType]}${type.endsWith('!') ? ' not null' : ''}`
+  return `${name} ${sqlTypes[kind][type.replace('!', '') as ColumnType]}${type.endsWith('!') ? ' not null' : ''}`
 }
 
 /** People write into this one by plain SQL: it has defaults for all that they leave out, and refuses nonsense. */
 function writebackTables(kind: DatabaseKind): string[] {
-  const { key, text, integer, time, json } = declared[kind]
+  const { key, text, integer, time, json } = sqlTypes[kind]
   const sqlite = kind === 'sqlite'
   const id = `id ${key} not null default (${sqlite ? 'lower(hex(randomblob(16)))' : 'gen_random_uuid()::text'})`
   const now = sqlite ? "(strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))" : 'now()'

@@ -1,9 +1,9 @@
 /** What several processes need to share the work: locks by stream, how each stream stands, budgets, who works. */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, declared } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../portable.ts'
 
 export async function workers(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
-  const { key, text, integer, time } = declared[kind]
+  const { key, text, integer, time } = sqlTypes[kind]
   const statements = [
     // A lock lives as long as a pass: none is worth carrying over.
     'drop table sync_locks',

@@ -3,7 +3,7 @@
  * keeps. People insert by plain SQL, so what they leave out is filled in here, and nonsense is refused here.
  */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, declared } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../portable.ts'
 
 export async function outbox(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   const statements = kind === 'sqlite' ? inSqlite() : inPostgres()
@@ -153,7 +153,7 @@ const seenInPostgres = `case when new.operation in ('message','handled')
     where id = new.visitor_id and (project_id = new.project_id or new.project_id = '') and deleted_at is null limit 1) end`
 
 function inPostgres(): string[] {
-  const { key, text, integer, time, json } = declared.postgres
+  const { key, text, integer, time, json } = sqlTypes.postgres
   // Whoever may insert a write-back need not be allowed anything else, nor look for tables where we do.
   const trigger = (name: string, body: string) =>
     `create function ${name}() returns trigger language plpgsql security definer set search_path from current as $$ begin ${body} end $$`

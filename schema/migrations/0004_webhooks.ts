@@ -1,9 +1,9 @@
 /** What webhooks brought, until it has been looked after and for a while longer. */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, declared } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../portable.ts'
 
 export async function webhooks(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
-  const { key, text, integer, time } = declared[kind]
+  const { key, text, integer, time } = sqlTypes[kind]
   const statements = [
     `create table webhook_deliveries (project_id ${key} not null, id ${key} not null, received_at ${time} not null,
       bytes ${integer} not null, body ${text} not null, due_at ${integer}, attempts ${integer} not null,

@@ -3,11 +3,11 @@
  * covers follow; one that may have left keeps its status, and a note that it is never sent again.
  */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, declared } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../portable.ts'
 import { schemaOf } from './0005_trigger_rights.ts'
 
 export async function cancellations(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
-  const { key, text, integer, time } = declared[kind]
+  const { key, text, integer, time } = sqlTypes[kind]
   const statements = [
     `alter table writebacks add column revoked_as ${text} check (revoked_as in ('cancelled','expired'))`,
     `create table writeback_cancellations (project_id ${key} not null, id ${key} not null, batch_id ${text},

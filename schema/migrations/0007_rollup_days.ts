@@ -1,9 +1,9 @@
 /** Which day of which time zone a rollup is about. Rows that are there get both with the next pass, which knows the zone. */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, declared } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../portable.ts'
 
 export async function rollupDays(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
-  const { date, text } = declared[kind]
+  const { date, text } = sqlTypes[kind]
   for (const table of ['analytics_rollups', 'analytics_metrics']) {
     await sql.raw(`alter table ${table} add column day ${date}`).execute(db)
     await sql.raw(`alter table ${table} add column time_zone ${text}`).execute(db)

@@ -1,9 +1,9 @@
 /** What fails in the workers and since when, and the requests of what is no run: so that `status` can tell of both. */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, declared } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../portable.ts'
 
 export async function failures(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
-  const { key, text, integer, time, json } = declared[kind]
+  const { key, text, integer, time, json } = sqlTypes[kind]
   const statements = [
     `create table sync_failures (project_id ${key} not null, job ${key} not null, subject ${key} not null,
       since ${time} not null, last_at ${time} not null, failures ${integer} not null, reason ${text} not null,

@@ -1,18 +1,18 @@
 /** The one file that reads HTTP statuses: what came back → an answer, or which failure. Pure; never throws. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Answer, Call } from '../core/call.ts'
-import type { Failure } from '../core/failure.ts'
-import { horizonOf } from '../core/horizon.ts'
+import type { ApiResponse, ApiRequest } from '../core/call.ts'
+import type { ApiFailure } from '../core/failure.ts'
+import { toCursorLimit } from '../core/horizon.ts'
 import type { EpochMs, Ms, Seconds } from '../core/time.ts'
-import { toText } from './decode.ts'
-import { type Envelope, type ErrorBody, readBare, readEnvelope } from './envelope.ts'
-import type { Exchange, Head } from './exchange.ts'
-import { fill } from './items.ts'
-import type { Scanned } from './scan.ts'
+import { decodeUtf8 } from './decode.ts'
+import { type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
+import type { ExchangeResult, ResponseHead } from './exchange.ts'
+import { attachItems } from './items.ts'
+import type { SplitBody } from './scan.ts'
 
 /** What an outcome depends on beside the exchange. `redact` takes the key out of a text. */
-export type Circumstances = {
-  readonly call: Call
+export type RequestContext = {
+  readonly call: ApiRequest
   readonly askedAt: EpochMs
   readonly answeredAt: EpochMs
   /** The length of the service's rate window: how long to rest after a 429 that does not say. */
@@ -20,100 +20,100 @@ export type Circumstances = {
   readonly redact: (text: string) => string
 }
 
-export type Outcome = { readonly ok: true; readonly answer: Answer } | { readonly ok: false; readonly failure: Failure }
+export type ApiOutcome = { readonly ok: true; readonly answer: ApiResponse } | { readonly ok: false; readonly failure: ApiFailure }
 
 /** Characters of a service's words that are looked at; nobody reads more. */
-const longestWords = 2000
+const maxTextLength = 2000
 
-const longestWait: Ms = 3_600_000
-const shortestWait: Ms = 1000
+const maxRetryAfterMs: Ms = 3_600_000
+const minRetryAfterMs: Ms = 1000
 
-export function classify(exchange: Exchange, about: Circumstances): Outcome {
-  if (exchange.kind === 'aborted') return failed({ kind: 'aborted' })
+export function classifyExchange(exchange: ExchangeResult, context: RequestContext): ApiOutcome {
+  if (exchange.kind === 'aborted') return failedOutcome({ kind: 'aborted' })
   if (exchange.kind === 'broken') {
-    const { head, left } = exchange
+    const { head, mayHaveBeenSent: left } = exchange
     // A write that was refused was not done, even if the words broke off. What a read lacks, it reads again.
-    if (isWrite(about.call) && head !== null && isRefusal(head.status))
-      return failed(ofStatus(head.status, head, null, about))
-    const why = `${name(about.call)}: ${clean(exchange.why, about)}`
-    const [status, requestId] = head === null ? [null, null] : [head.status, requestIdOf(null, head, about)]
-    if (!exchange.again && status !== null && about.call.method === 'GET' && status < 300)
-      return failed({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
-    const claim = status !== null && isWrite(about.call) ? claimOf(status, null)?.claim : undefined
-    return failed({ kind: 'transient', why, left, status, requestId, ...(claim === undefined ? {} : { claim }) })
+    if (isWrite(context.call) && head !== null && isCertainRefusal(head.status))
+      return failedOutcome(classifyStatus(head.status, head, null, context))
+    const why = `${requestName(context.call)}: ${toSafeLine(exchange.why, context)}`
+    const [status, requestId] = head === null ? [null, null] : [head.status, requestIdOf(null, head, context)]
+    if (!exchange.isRetryable && status !== null && context.call.method === 'GET' && status < 300)
+      return failedOutcome({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
+    const claim = status !== null && isWrite(context.call) ? unprovenWrite(status, null)?.claim : undefined
+    return failedOutcome({ kind: 'transient', why, left, status, requestId, ...(claim === undefined ? {} : { claim }) })
   }
-  return ofAnswer(exchange.head, exchange.body, about)
+  return classifyAnswer(exchange.head, exchange.body, context)
 }
 
 /**
  * What says of a write that nothing was done. Any other status below 500 may come after the deed: a redirect, a 409 that
  * means "this is there already", a 406 about the answer, a 423, a 499 of something in between.
  */
-const refusals: readonly number[] = [
+const refusalStatuses: readonly number[] = [
   400, 401, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 429, 431, 451,
 ]
 
 /** 401 and 403 stop more than one write: they are believed only whole. */
-function isRefusal(status: number): boolean {
-  return refusals.includes(status) && status !== 401 && status !== 403
+function isCertainRefusal(status: number): boolean {
+  return refusalStatuses.includes(status) && status !== 401 && status !== 403
 }
 
 /** A token is nothing that the service keeps: for it a success is one, and a redirect a wrong address. */
-function isWrite(call: Call): boolean {
+function isWrite(call: ApiRequest): boolean {
   return call.method !== 'GET' && call.envelope !== 'optional'
 }
 
-function ofAnswer(head: Head, { rest, portions }: Scanned, about: Circumstances): Outcome {
-  const text = toText(rest)
-  const envelope = text === null ? null : readEnvelope(text)
-  const requestId = requestIdOf(envelope, head, about)
-  if (head.status >= 300) return failed(ofStatus(head.status, head, envelope, about))
-  const unproven = isWrite(about.call) ? claimOf(head.status, envelope) : null
+function classifyAnswer(head: ResponseHead, { rest, batches: portions }: SplitBody, context: RequestContext): ApiOutcome {
+  const text = decodeUtf8(rest)
+  const envelope = text === null ? null : parseEnvelope(text)
+  const requestId = requestIdOf(envelope, head, context)
+  if (head.status >= 300) return failedOutcome(classifyStatus(head.status, head, envelope, context))
+  const unproven = isWrite(context.call) ? unprovenWrite(head.status, envelope) : null
   if (unproven !== null)
-    return failed({ ...unproven, why: `${name(about.call)}: ${clean(unproven.why, about)}`, requestId })
+    return failedOutcome({ ...unproven, why: `${requestName(context.call)}: ${toSafeLine(unproven.why, context)}`, requestId })
   // An error under a 2xx: believe the error.
   const error = envelope?.error ?? null
   if (error !== null && error.status !== null && error.status >= 400)
-    return failed(ofStatus(error.status, head, envelope, about))
-  const bare = about.call.envelope === 'optional' && text !== null ? readBare(text) : null
-  const filled = fill(envelope?.data ?? bare, portions)
+    return failedOutcome(classifyStatus(error.status, head, envelope, context))
+  const bare = context.call.envelope === 'optional' && text !== null ? parseBareBody(text) : null
+  const filled = attachItems(envelope?.data ?? bare, portions)
   const unreadable =
-    error === null ? whyUnreadable(about.call, text, envelope, filled !== null) : 'an error under a success status'
+    error === null ? unreadableReason(context.call, text, envelope, filled !== null) : 'an error under a success status'
   if (unreadable !== null || filled === null) {
-    const why = `${name(about.call)}: ${head.status} with ${clean(unreadable ?? '', about)}`
-    return failed({ kind: 'transient', why, left: true, status: head.status, requestId })
+    const why = `${requestName(context.call)}: ${head.status} with ${toSafeLine(unreadable ?? '', context)}`
+    return failedOutcome({ kind: 'transient', why, left: true, status: head.status, requestId })
   }
-  const servedAt = toSeconds(header(head.headers, 'date'))
-  const { askedAt, answeredAt } = about
-  const horizon = horizonOf({ servedAt, askedAt, answeredAt })
-  return { ok: true, answer: { ...filled, status: head.status, requestId, servedAt, horizon, askedAt } }
+  const servedAt = parseHttpDate(firstHeader(head.headers, 'date'))
+  const { askedAt, answeredAt } = context
+  const horizon = toCursorLimit({ servedAt, askedAt, answeredAt })
+  return { ok: true, answer: { ...filled, status: head.status, requestId, servedAt, cursorLimit: horizon, askedAt } }
 }
 
-type Transient = Extract<Failure, { kind: 'transient' }>
+type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>
 
 /** These mean that it was done, where the body does not say otherwise. 202 and 207 mean "later" and "in part". */
-const successes: readonly number[] = [200, 201, 203, 204, 205]
+const successStatuses: readonly number[] = [200, 201, 203, 204, 205]
 
 /** A 2xx that does not prove that a write was done; null: it does. */
-function claimOf(status: number, envelope: Envelope | null): Transient | null {
+function unprovenWrite(status: number, envelope: Envelope | null): TransientFailure | null {
   const unknown = { kind: 'transient', left: true, status, requestId: null } as const
-  const failure = envelope?.failed ?? null
+  const failure = envelope?.failureText ?? null
   if (failure !== null) {
     const why = `${status}, but it says that it failed: ${failure}`
-    return { ...unknown, why, ...(mayPass(envelope?.error ?? null) ? {} : { claim: 'refused' }) }
+    return { ...unknown, why, ...(canSucceedLater(envelope?.error ?? null) ? {} : { claim: 'refused' }) }
   }
-  if (status >= 300 || successes.includes(status)) return null
+  if (status >= 300 || successStatuses.includes(status)) return null
   return { ...unknown, why: `${status}: it is to be done, and need not have been`, claim: 'accepted' }
 }
 
 /** Whether the same write may be taken another time. */
-function mayPass(error: ErrorBody | null): boolean {
+function canSucceedLater(error: ErrorBody | null): boolean {
   const status = error?.status ?? 400
-  return error?.code === 'rate_limited' || !refusals.includes(status) || [401, 403, 429].includes(status)
+  return error?.code === 'rate_limited' || !refusalStatuses.includes(status) || [401, 403, 429].includes(status)
 }
 
 /** A read needs `data`. The bodies of write answers are not documented: none at all will do, and any JSON object. */
-function whyUnreadable(call: Call, text: string | null, envelope: Envelope | null, whole: boolean): string | null {
+function unreadableReason(call: ApiRequest, text: string | null, envelope: Envelope | null, whole: boolean): string | null {
   if (text === null) return 'a body that is not UTF-8'
   const empty = text.trim() === ''
   if (call.envelope === 'optional') return empty ? 'an empty body' : null
@@ -127,24 +127,24 @@ function whyUnreadable(call: Call, text: string | null, envelope: Envelope | nul
   return null
 }
 
-function ofStatus(status: number, head: Head, envelope: Envelope | null, about: Circumstances): Failure {
+function classifyStatus(status: number, head: ResponseHead, envelope: Envelope | null, context: RequestContext): ApiFailure {
   const error = envelope?.error ?? null
-  const requestId = requestIdOf(envelope, head, about)
-  const code = clean(error?.code ?? `http_${status}`, about)
-  const why = `${name(about.call)}: ${status} ${code}: ${clean(message(error, status, head), about)}`
+  const requestId = requestIdOf(envelope, head, context)
+  const code = toSafeLine(error?.code ?? `http_${status}`, context)
+  const why = `${requestName(context.call)}: ${status} ${code}: ${toSafeLine(errorMessage(error, status, head), context)}`
   if (status === 429 || error?.code === 'rate_limited') {
-    return { kind: 'throttled', waitMs: retryAfter(head) ?? about.windowMs, why, requestId }
+    return { kind: 'throttled', waitMs: retryAfterMs(head) ?? context.windowMs, why, requestId }
   }
-  const unknown = status === 408 || status === 425 || (isWrite(about.call) && !refusals.includes(status))
+  const unknown = status === 408 || status === 425 || (isWrite(context.call) && !refusalStatuses.includes(status))
   if (status >= 500 || unknown) {
-    const waitMs = retryAfter(head)
+    const waitMs = retryAfterMs(head)
     return { kind: 'transient', why, left: true, status, requestId, ...(waitMs === null ? {} : { waitMs }) }
   }
-  if (status === 401 || (status === 403 && !isAboutThisWrite(error, about.call))) {
-    const scope = error?.code === 'api_key_scope_missing' ? scopeIn(error.message ?? '') : null
-    return { kind: 'denied', status, code, scope: scope === null ? null : clean(scope, about), why, requestId }
+  if (status === 401 || (status === 403 && !isAboutOneWrite(error, context.call))) {
+    const scope = error?.code === 'api_key_scope_missing' ? findScope(error.message ?? '') : null
+    return { kind: 'denied', status, code, scope: scope === null ? null : toSafeLine(scope, context), why, requestId }
   }
-  const fields = (error?.fields ?? []).map((field) => clean(field, about))
+  const fields = (error?.fields ?? []).map((field) => toSafeLine(field, context))
   return { kind: 'refused', status, code, why, fields, requestId }
 }
 
@@ -152,20 +152,20 @@ function ofStatus(status: number, head: Head, envelope: Envelope | null, about: 
  * The service's codes of a 403 are about the key. Anything else that forbids one write (a gateway that dislikes its text)
  * forbids this one: taken for the key, it would hold up all others for ever.
  */
-function isAboutThisWrite(error: ErrorBody | null, call: Call): boolean {
+function isAboutOneWrite(error: ErrorBody | null, call: ApiRequest): boolean {
   return call.method !== 'GET' && !(error?.code ?? '').startsWith('api_key_')
 }
 
-function message(error: ErrorBody | null, status: number, head: Head): string {
+function errorMessage(error: ErrorBody | null, status: number, head: ResponseHead): string {
   if (status < 400)
-    return `the service redirects to ${target(header(head.headers, 'location'))}; is the base URL right?`
+    return `the service redirects to ${redirectTarget(firstHeader(head.headers, 'location'))}; is the base URL right?`
   if (error === null) return 'an answer without an error envelope; is the base URL right?'
   const fields = error.fields.length > 0 ? ` (${error.fields.join(', ')})` : ''
   return (error.message ?? 'no message') + fields
 }
 
 /** Where a redirect leads, without query and credentials. */
-function target(location: string | null): string {
+function redirectTarget(location: string | null): string {
   if (location === null) return 'an address that it does not name'
   if (!URL.canParse(location)) return location.split(/[?#]/, 1).join('')
   const { origin, pathname } = new URL(location)
@@ -173,8 +173,8 @@ function target(location: string | null): string {
 }
 
 /** The scope that a message names. Its wording is not documented; a scope looks like `visitors:read`. */
-function scopeIn(text: string): string | null {
-  const words = text.slice(0, longestWords).split(/[^\w:-]/)
+function findScope(text: string): string | null {
+  const words = text.slice(0, maxTextLength).split(/[^\w:-]/)
   const pairs = words.flatMap((word) => {
     const parts = word.split(':')
     return parts.slice(1).map((part, i) => [parts[i] ?? '', part] as const)
@@ -185,36 +185,36 @@ function scopeIn(text: string): string | null {
 }
 
 /** Milliseconds that Retry-After asks for, between a second and an hour; null where it is absent or unreadable. */
-function retryAfter(head: Head): Ms | null {
-  const value = header(head.headers, 'retry-after')?.trim()
+function retryAfterMs(head: ResponseHead): Ms | null {
+  const value = firstHeader(head.headers, 'retry-after')?.trim()
   if (value === undefined) return null
-  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : untilDate(value, header(head.headers, 'date'))
-  return ms === null ? null : Math.min(longestWait, Math.max(shortestWait, Math.ceil(ms)))
+  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : msUntilDate(value, firstHeader(head.headers, 'date'))
+  return ms === null ? null : Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(ms)))
 }
 
 /** By the service's clock; where it sends no Date, the date says nothing that we could trust. */
-function untilDate(value: string, servedAt: string | null): Ms | null {
+function msUntilDate(value: string, servedAt: string | null): Ms | null {
   // Date.parse reads much that is no date: an HTTP date begins with a weekday.
   const ms = /^[a-z]/i.test(value) ? Date.parse(value) - Date.parse(servedAt ?? '') : Number.NaN
   return Number.isNaN(ms) ? null : ms
 }
 
-function toSeconds(date: string | null): Seconds | null {
+function parseHttpDate(date: string | null): Seconds | null {
   const ms = Date.parse(date ?? '')
   return Number.isNaN(ms) ? null : Math.floor(ms / 1000)
 }
 
-function requestIdOf(envelope: Envelope | null, head: Head, about: Circumstances): string | null {
-  const id = envelope?.requestId ?? header(head.headers, 'x-request-id')
-  return id === null ? null : clean(id, about)
+function requestIdOf(envelope: Envelope | null, head: ResponseHead, context: RequestContext): string | null {
+  const id = envelope?.requestId ?? firstHeader(head.headers, 'x-request-id')
+  return id === null ? null : toSafeLine(id, context)
 }
 
-function header(headers: IncomingHttpHeaders, key: string): string | null {
+function firstHeader(headers: IncomingHttpHeaders, key: string): string | null {
   const value = headers[key]
   return (Array.isArray(value) ? value[0] : value) ?? null
 }
 
-function name(call: Call): string {
+function requestName(call: ApiRequest): string {
   return `${call.method} ${call.path}`
 }
 
@@ -222,14 +222,14 @@ function name(call: Call): string {
  * One line of at most 300 characters, without the key: a service's words end up on terminals and in logs. The key goes
  * first: half of one, left at the end of a cut line, would not be recognized.
  */
-function clean(text: string, { redact }: Circumstances): string {
+function toSafeLine(text: string, { redact }: RequestContext): string {
   const line = redact(text)
-    .slice(0, longestWords)
+    .slice(0, maxTextLength)
     .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
     .trim()
   return line.length > 300 ? `${line.slice(0, 299)}…` : line
 }
 
-function failed(failure: Failure): Outcome {
+function failedOutcome(failure: ApiFailure): ApiOutcome {
   return { ok: false, failure }
 }

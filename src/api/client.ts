@@ -1,36 +1,36 @@
 /** The client: a call → a slot of the budget → one HTTP exchange → an answer, or CallFailed and nothing else. */
 
-import { baseUrl as checkBaseUrl } from '../core/base-url.ts'
-import { grantLastsMs, usualDeadlineMs } from '../core/budget/budget.ts'
-import type { Answer, Call, Get, Query } from '../core/call.ts'
-import { CallFailed, describe, type Failure } from '../core/failure.ts'
+import { parseBaseUrl as checkBaseUrl } from '../core/base-url.ts'
+import { grantTtlMs, defaultDeadlineMs } from '../core/budget/budget.ts'
+import type { ApiResponse, ApiRequest, ApiGet, QueryParams } from '../core/call.ts'
+import { ApiError, describeFailure, type ApiFailure } from '../core/failure.ts'
 import { stringifyJson } from '../core/json.ts'
-import type { Lane } from '../core/lane.ts'
+import type { Priority } from '../core/lane.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import { trimEnd } from '../core/trim.ts'
 import { UserError } from '../core/user-error.ts'
-import type { Budget, Grant } from './budget.ts'
-import { classify, type Outcome } from './classify.ts'
+import type { RequestBudget, Grant } from './budget.ts'
+import { classifyExchange, type ApiOutcome } from './classify.ts'
 import { type Connections, openConnections } from './connections.ts'
-import { exchange, type HttpRequest } from './exchange.ts'
-import { createRedact } from './redact.ts'
-import { createRetryShare, type RetryPolicy, usualRetries, withRetries } from './retry.ts'
+import { sendHttpRequest, type HttpRequest } from './exchange.ts'
+import { createRedactor } from './redact.ts'
+import { createRetryBudget, type RetryPolicy, defaultRetryPolicy, withRetries } from './retry.ts'
 
 export type ClientOptions = {
   /** As `core/base-url.ts` accepts it; it may have a path prefix. */
   readonly baseUrl: URL
   readonly key: string
-  readonly budget: Budget
+  readonly budget: RequestBudget
   /** Refuses every call that is no read, before it takes a slot. */
   readonly readOnly?: boolean
   /** Stops everything that waits or reads. A write that has begun to leave is not cut off: its answer is evidence. */
   readonly signal: AbortSignal
   /** Cuts off reads that are under way, too; without it, `signal` does. */
-  readonly cutOff?: AbortSignal
+  readonly hardSignal?: AbortSignal
   /** pino, or whatever takes its events. */
   readonly log?: ClientLog
   /** Told once for each request that was to be sent. */
-  readonly onOutcome?: (lane: Lane, outcome: 'ok' | Failure['kind']) => void
+  readonly onOutcome?: (lane: Priority, outcome: 'ok' | ApiFailure['kind']) => void
   /** Shared with other clients, and closed by their owner; without it the client has its own. */
   readonly connections?: Connections
   /** For one whole exchange, connecting included. */
@@ -47,7 +47,7 @@ export type ClientOptions = {
 }
 
 /** What may pass while it is written down that a request leaves: a busy database lets one wait. */
-const leavingLastsMs: Ms = 10_000
+const confirmSendMs: Ms = 10_000
 
 export type ClientLog = {
   readonly debug: (event: Readonly<Record<string, unknown>>) => void
@@ -56,17 +56,17 @@ export type ClientLog = {
 
 export type Client = {
   /** A read: retried, redirects refused. Throws CallFailed. */
-  readonly get: Get
+  readonly get: ApiGet
   /**
    * One HTTP request, never a second one, whatever happens. A write goes over a fresh connection. `leave` is asked when the
    * budget lets it go and before any byte leaves; false: it stays. Throws CallFailed, and UserError for a write where
    * `readOnly` forbids it.
    */
-  readonly send: (call: Call, leave?: () => Promise<boolean>) => Promise<Answer>
+  readonly send: (call: ApiRequest, leave?: () => Promise<boolean>) => Promise<ApiResponse>
   /** Requests that began to leave so far. */
   readonly requests: () => number
   /** Whether the service has answered any of them. */
-  readonly heard: () => boolean
+  readonly hasServiceAnswered: () => boolean
   readonly close: () => Promise<void>
 }
 
@@ -77,113 +77,113 @@ export function createClient(options: ClientOptions): Client {
     budget,
     signal,
     log,
-    timeoutMs = usualDeadlineMs - grantLastsMs,
+    timeoutMs = defaultDeadlineMs - grantTtlMs,
     maxBodyBytes = 40 * 1024 * 1024,
   } = options
-  const { windowMs = 60_000, retries = usualRetries, random = Math.random, now = Date.now } = options
+  const { windowMs = 60_000, retries = defaultRetryPolicy, random = Math.random, now = Date.now } = options
   const address = checkBaseUrl(baseUrl.href)
   if (!address.ok) throw new Error(`the base URL ${address.why}`)
-  const redact = createRedact(options.key)
+  const redact = createRedactor(options.key)
   const headers = toHeaders(options.key, options.version ?? '0')
   const connections = options.connections ?? openConnections(Math.min(timeoutMs, 10_000))
-  const { reads, writes } = connections.to(baseUrl.origin)
-  const share = createRetryShare()
-  let sent = 0
-  let heard = false
+  const { reads, writes } = connections.forOrigin(baseUrl.origin)
+  const retryBudget = createRetryBudget()
+  let sentRequests = 0
+  let hasServiceAnswered = false
 
-  async function send(call: Call, leave?: () => Promise<boolean>): Promise<Answer> {
-    if (options.readOnly === true && call.method !== 'GET') throw switchedOff(call)
-    const lease = await slotFor(call, leave === undefined ? 0 : leavingLastsMs)
-    if (leave !== undefined && !(await leaves(lease, leave))) {
+  async function send(call: ApiRequest, confirmSend?: () => Promise<boolean>): Promise<ApiResponse> {
+    if (options.readOnly === true && call.method !== 'GET') throw readOnlyError(call)
+    const slot = await acquireSlot(call, confirmSend === undefined ? 0 : confirmSendMs)
+    if (confirmSend !== undefined && !(await isSendConfirmed(slot, confirmSend))) {
       const why = `${call.method} ${call.path} was held back`
-      throw new CallFailed({ kind: 'transient', why, left: false, status: null, requestId: null })
+      throw new ApiError({ kind: 'transient', why, left: false, status: null, requestId: null })
     }
     const askedAt = now()
     let answered = false
-    const result = await exchange(call.method === 'GET' ? reads : writes, toRequest(baseUrl, headers, call), {
+    const result = await sendHttpRequest(call.method === 'GET' ? reads : writes, toRequest(baseUrl, headers, call), {
       // The slot is held until then; whoever was stopped on the way here has less time.
-      timeoutMs: Math.min(timeoutMs, Math.max(1, lease.leftMs())),
+      timeoutMs: Math.min(timeoutMs, Math.max(1, slot.remainingMs())),
       stallMs: options.stallMs ?? 10_000,
       maxBodyBytes,
-      signal: options.cutOff ?? signal,
-      mayLeave: () => lease.leftMs() > 0,
-      onStart: () => {
-        sent += 1
+      signal: options.hardSignal ?? signal,
+      canStillSend: () => slot.remainingMs() > 0,
+      onRequestStart: () => {
+        sentRequests += 1
       },
-      onHead: () => {
+      onResponseHead: () => {
         answered = true
-        heard = true
-        budget.answered(lease)
+        hasServiceAnswered = true
+        budget.releaseAnswered(slot)
       },
     })
-    if (!answered && result.kind !== 'answered' && !result.left) budget.unsent(lease)
-    const outcome = classify(result, { call, askedAt, answeredAt: now(), windowMs, redact })
+    if (!answered && result.kind !== 'answered' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
+    const outcome = classifyExchange(result, { call, askedAt, answeredAt: now(), windowMs, redact })
     log?.debug({
       event: 'call.ended',
       method: call.method,
       path: call.path,
-      ...toFields(outcome),
+      ...outcomeFields(outcome),
       took_ms: now() - askedAt,
     })
-    options.onOutcome?.(call.lane, outcome.ok ? 'ok' : outcome.failure.kind)
+    options.onOutcome?.(call.priority, outcome.ok ? 'ok' : outcome.failure.kind)
     if (outcome.ok) return outcome.answer
-    if (outcome.failure.kind === 'throttled') await budget.throttled(lease, outcome.failure.waitMs).catch(() => {})
-    throw new CallFailed(outcome.failure)
+    if (outcome.failure.kind === 'throttled') await budget.recordThrottle(slot, outcome.failure.waitMs).catch(() => {})
+    throw new ApiError(outcome.failure)
   }
 
   /** A slot that is not used goes back. */
-  async function leaves(lease: Grant, leave: () => Promise<boolean>): Promise<boolean> {
-    const may = await leave().catch((error: unknown) => {
-      budget.unsent(lease)
+  async function isSendConfirmed(slot: Grant, confirmSend: () => Promise<boolean>): Promise<boolean> {
+    const isConfirmed = await confirmSend().catch((error: unknown) => {
+      budget.releaseUnsent(slot)
       throw error
     })
-    if (!may) budget.unsent(lease)
-    return may
+    if (!isConfirmed) budget.releaseUnsent(slot)
+    return isConfirmed
   }
 
   /** The store of the budget may be out of reach. Then nothing is sent. What only a person can change there is thrown as it is. */
-  async function slotFor(call: Call, beforehandMs: Ms): Promise<Grant> {
+  async function acquireSlot(call: ApiRequest, confirmMs: Ms): Promise<Grant> {
     try {
-      const deadlineMs = timeoutMs + grantLastsMs + beforehandMs
-      return await budget.acquire({ lane: call.lane, write: call.method !== 'GET', deadlineMs, signal })
+      const deadlineMs = timeoutMs + grantTtlMs + confirmMs
+      return await budget.acquire({ priority: call.priority, write: call.method !== 'GET', deadlineMs, signal })
     } catch (error) {
-      if (error instanceof CallFailed || (error instanceof UserError && error.exitCode === 2)) throw error
+      if (error instanceof ApiError || (error instanceof UserError && error.exitCode === 2)) throw error
       const why = redact(
         `the request budget is out of reach: ${error instanceof Error ? error.message : 'unknown error'}`,
       )
-      throw new CallFailed({ kind: 'transient', why, left: false, status: null, budget: true, requestId: null })
+      throw new ApiError({ kind: 'transient', why, left: false, status: null, budget: true, requestId: null })
     }
   }
 
-  const onRetry = (failure: Failure, waitMs: Ms) => {
+  const onRetry = (failure: ApiFailure, waitMs: Ms) => {
     const throttled = failure.kind === 'throttled'
     log?.[throttled ? 'warn' : 'debug']({
       event: throttled ? 'call.throttled' : 'call.retried',
-      why: describe(failure),
+      why: describeFailure(failure),
       wait_ms: Math.round(throttled ? failure.waitMs : waitMs),
     })
   }
 
   return {
     get: (path, query, lane) =>
-      withRetries(() => send({ method: 'GET', path, query, lane }), {
+      withRetries(() => send({ method: 'GET', path, query, priority: lane }), {
         policy: retries,
-        share,
+        retryBudget,
         random,
         signal,
-        heard: () => heard,
+        hasServiceAnswered: () => hasServiceAnswered,
         onRetry,
       }),
     send,
-    requests: () => sent,
-    heard: () => heard,
+    requests: () => sentRequests,
+    hasServiceAnswered: () => hasServiceAnswered,
     close: async () => {
       if (options.connections === undefined) await connections.close()
     },
   }
 }
 
-function switchedOff({ method, path }: Call): UserError {
+function readOnlyError({ method, path }: ApiRequest): UserError {
   return new UserError({
     what: 'nothing is written to the service',
     why: `writing is switched off (DESKMIRROR_READ_ONLY), so ${method} ${path} was not sent`,
@@ -203,20 +203,20 @@ function toHeaders(key: string, version: string): Readonly<Record<string, string
   }
 }
 
-function toRequest(baseUrl: URL, headers: Readonly<Record<string, string>>, call: Call): HttpRequest {
-  const path = trimEnd(baseUrl.pathname, '/') + call.path + toSearch(call.query ?? {})
+function toRequest(baseUrl: URL, headers: Readonly<Record<string, string>>, call: ApiRequest): HttpRequest {
+  const path = trimEnd(baseUrl.pathname, '/') + call.path + toQueryString(call.query ?? {})
   if (call.body === undefined) return { method: call.method, path, headers, body: null }
-  const typed = { ...headers, 'content-type': 'application/json' }
-  return { method: call.method, path, headers: typed, body: stringifyJson(call.body) }
+  const jsonHeaders = { ...headers, 'content-type': 'application/json' }
+  return { method: call.method, path, headers: jsonHeaders, body: stringifyJson(call.body) }
 }
 
-function toSearch(query: Query): string {
+function toQueryString(query: QueryParams): string {
   const search = new URLSearchParams()
   for (const [key, value] of Object.entries(query)) if (value !== undefined) search.append(key, String(value))
   return search.size === 0 ? '' : `?${search}`
 }
 
-function toFields(outcome: Outcome): Readonly<Record<string, unknown>> {
+function outcomeFields(outcome: ApiOutcome): Readonly<Record<string, unknown>> {
   if (outcome.ok) return { status: outcome.answer.status, request_id: outcome.answer.requestId }
-  return { failure: outcome.failure.kind, why: describe(outcome.failure) }
+  return { failure: outcome.failure.kind, why: describeFailure(outcome.failure) }
 }

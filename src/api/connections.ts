@@ -4,23 +4,23 @@ import type { Ms } from '../core/time.ts'
 
 export type Connections = {
   /** `origin`: like `https://service.example`. */
-  readonly to: (origin: string) => { readonly reads: Dispatcher; readonly writes: Dispatcher }
+  readonly forOrigin: (origin: string) => { readonly reads: Dispatcher; readonly writes: Dispatcher }
   /** Cuts whatever is under way. */
   readonly close: () => Promise<void>
 }
 
 /** As many as are asked for: what may be under way is for budgets to say, and a slot that waits for a connection is wasted. */
-export function openConnections(connectWithinMs: Ms = 10_000): Connections {
+export function openConnections(connectTimeoutMs: Ms = 10_000): Connections {
   const pools = new Map<string, { readonly reads: Pool; readonly writes: Pool }>()
-  const settings = { allowH2: false, connect: { timeout: connectWithinMs } }
+  const poolOptions = { allowH2: false, connect: { timeout: connectTimeoutMs } }
   return {
-    to: (origin) => {
+    forOrigin: (origin) => {
       const known = pools.get(origin)
       if (known !== undefined) return known
       const opened = {
-        reads: new Pool(origin, settings),
+        reads: new Pool(origin, poolOptions),
         // Without keep-alive: a write must not be lost on a connection that the other side was just closing.
-        writes: new Pool(origin, { ...settings, connections: 8, pipelining: 0 }),
+        writes: new Pool(origin, { ...poolOptions, connections: 8, pipelining: 0 }),
       }
       pools.set(origin, opened)
       return opened

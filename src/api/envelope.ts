@@ -9,7 +9,7 @@ export type Envelope = {
   readonly data: Json | undefined
   readonly error: ErrorBody | null
   /** Where the body says that it failed, beside or inside of `data`: in which words; null = it does not. */
-  readonly failed: string | null
+  readonly failureText: string | null
   readonly requestId: string | null
 }
 
@@ -22,44 +22,44 @@ export type ErrorBody = {
 }
 
 /** null where the text is no JSON object. */
-export function readEnvelope(text: string): Envelope | null {
-  const body = asObject(parsed(text))
+export function parseEnvelope(text: string): Envelope | null {
+  const body = asObject(tryParseJson(text))
   if (body === null) return null
-  const failed = failureIn(body) ?? failureIn(asObject(body.data))
-  return { data: body.data, error: toError(body), failed, requestId: asName(body.requestId) }
+  const failed = findFailureText(body) ?? findFailureText(asObject(body.data))
+  return { data: body.data, error: toError(body), failureText: failed, requestId: asText(body.requestId) }
 }
 
 /** Yes and no, under the names that answers give them. */
-const yes = ['ok', 'success', 'succeeded', 'successful'] as const
-const no = ['error', 'errors', 'failed', 'failure'] as const
+const successFlags = ['ok', 'success', 'succeeded', 'successful'] as const
+const failureFlags = ['error', 'errors', 'failed', 'failure'] as const
 
-function failureIn(body: JsonObject | null): string | null {
+function findFailureText(body: JsonObject | null): string | null {
   if (body === null) return null
-  const denied = yes.find((name) => body[name] === false || body[name] === 'false' || body[name] === 0)
-  const told = no.find((name) => saysSomething(body[name]))
-  const word = typeof body.status === 'string' && /^(?:error|fail|failed|failure|rejected)$/i.test(body.status)
-  if (denied === undefined && told === undefined && !word) return null
-  const what = denied === undefined ? (told ?? `status ${body.status}`) : `${denied} is false`
-  return wordsOf(told === undefined ? undefined : body[told]) ?? asName(body.message) ?? what
+  const falseFlag = successFlags.find((name) => body[name] === false || body[name] === 'false' || body[name] === 0)
+  const failureFlag = failureFlags.find((name) => isErrorValue(body[name]))
+  const hasFailureStatus = typeof body.status === 'string' && /^(?:error|fail|failed|failure|rejected)$/i.test(body.status)
+  if (falseFlag === undefined && failureFlag === undefined && !hasFailureStatus) return null
+  const what = falseFlag === undefined ? (failureFlag ?? `status ${body.status}`) : `${falseFlag} is false`
+  return errorText(failureFlag === undefined ? undefined : body[failureFlag]) ?? asText(body.message) ?? what
 }
 
 /** Of an error, whether it is a text, an object or a list of them. */
-function wordsOf(error: Json | undefined): string | null {
+function errorText(error: Json | undefined): string | null {
   const first = Array.isArray(error) ? error[0] : error
-  return asName(first) ?? asName(asObject(first)?.message) ?? asName(asObject(first)?.code)
+  return asText(first) ?? asText(asObject(first)?.message) ?? asText(asObject(first)?.code)
 }
 
-function saysSomething(value: Json | undefined): boolean {
+function isErrorValue(value: Json | undefined): boolean {
   if (value === undefined || value === null || value === false || value === '' || value === 0) return false
   return typeof value !== 'object' || !Array.isArray(value) || value.length > 0
 }
 
 /** The whole body, whatever it is: JSON, or else its text. */
-export function readBare(text: string): Json {
-  return parsed(text) ?? text.trim()
+export function parseBareBody(text: string): Json {
+  return tryParseJson(text) ?? text.trim()
 }
 
-function parsed(text: string): Json | undefined {
+function tryParseJson(text: string): Json | undefined {
   try {
     return parseJson(text)
   } catch {
@@ -74,58 +74,58 @@ function toError(body: JsonObject): ErrorBody | null {
   if (from === null) return null
   const issues = asObject(from.context)?.issues ?? asObject(body.context)?.issues ?? from.issues ?? from.details
   return {
-    code: asName(from.code),
-    message: asName(from.message),
+    code: asText(from.code),
+    message: asText(from.message),
     status: typeof from.status === 'number' ? from.status : null,
-    fields: [...new Set(fieldsOf(issues))].slice(0, 50),
+    fields: [...new Set(issueFields(issues))].slice(0, 50),
   }
 }
 
 /** The service does not document an issue's shape: these are the ones that validators make. */
-function fieldsOf(issues: Json | undefined): string[] {
-  if (Array.isArray(issues)) return issues.flatMap(fieldsOfIssue)
-  if (typeof issues === 'string') return fieldsOfIssue(issues)
+function issueFields(issues: Json | undefined): string[] {
+  if (Array.isArray(issues)) return issues.flatMap(fieldsOfOneIssue)
+  if (typeof issues === 'string') return fieldsOfOneIssue(issues)
   const byField = asObject(issues)
-  return byField === null ? [] : Object.keys(byField).map(toField)
+  return byField === null ? [] : Object.keys(byField).map(fieldName)
 }
 
 const fieldKeys = ['path', 'field', 'param', 'parameter', 'property', 'instancePath', 'pointer', 'name', 'key', 'loc']
 
-function fieldsOfIssue(issue: Json): string[] {
-  if (typeof issue === 'string') return [toField(issue)].filter((field) => field !== '')
-  if (Array.isArray(issue)) return [toPath(issue)].filter((field) => field !== '')
+function fieldsOfOneIssue(issue: Json): string[] {
+  if (typeof issue === 'string') return [fieldName(issue)].filter((field) => field !== '')
+  if (Array.isArray(issue)) return [fieldPath(issue)].filter((field) => field !== '')
   const from = asObject(issue)
   if (from === null) return []
   const params = asObject(from.params)
-  const listed = [...asNames(from.keys), ...asNames(params?.missingProperty), ...asNames(params?.additionalProperty)]
-  const named = fieldKeys.map((key) => from[key]).map((path) => (Array.isArray(path) ? toPath(path) : toField(path)))
+  const listed = [...asStrings(from.keys), ...asStrings(params?.missingProperty), ...asStrings(params?.additionalProperty)]
+  const named = fieldKeys.map((key) => from[key]).map((path) => (Array.isArray(path) ? fieldPath(path) : fieldName(path)))
   const first = named.find((field) => field !== '')
   return first === undefined ? listed : [first, ...listed]
 }
 
 /** `content`, `body.content`, `/content`, `"content" is required`, `content: required` → `content`. */
-function toField(text: Json | undefined): string {
+function fieldName(text: Json | undefined): string {
   if (typeof text !== 'string' || text.length > 1000) return ''
   const quoted = /["'`]([\w$.[\]-]+)["'`]/.exec(text)?.[1]
   const word = /^[\w$.[\]/-]+/.exec(text.trim())?.[0]
-  return toPath((quoted ?? word ?? '').split(/[./]/).filter((part) => part !== ''))
+  return fieldPath((quoted ?? word ?? '').split(/[./]/).filter((part) => part !== ''))
 }
 
-function toPath(parts: readonly Json[]): string {
+function fieldPath(parts: readonly Json[]): string {
   const names = parts.filter((part) => typeof part === 'string' || typeof part === 'number').map(String)
-  const place = /^(body|query|querystring|params|path|headers|#)$/i
-  return (names.length > 1 && place.test(names[0] ?? '') ? names.slice(1) : names).join('.')
+  const requestPart = /^(body|query|querystring|params|path|headers|#)$/i
+  return (names.length > 1 && requestPart.test(names[0] ?? '') ? names.slice(1) : names).join('.')
 }
 
 function asObject(value: Json | undefined): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
 }
 
-function asNames(value: Json | undefined): string[] {
+function asStrings(value: Json | undefined): string[] {
   return (Array.isArray(value) ? value : [value]).filter((name) => typeof name === 'string')
 }
 
-function asName(value: Json | undefined): string | null {
+function asText(value: Json | undefined): string | null {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value)
   return typeof value === 'string' && value !== '' ? value : null
 }

@@ -1,70 +1,70 @@
 /** The rows of a list, built from the pieces of an answer: all of them where they are few, else a portion at a time. */
-import type { Items, ItemsPortion } from '../core/call.ts'
-import { parseJson, readJson } from '../core/json.ts'
-import type { Json, Refused } from '../core/row.ts'
-import { toText } from './decode.ts'
-import type { Dropped, Portion } from './scan.ts'
+import type { ListItems, ItemBatch } from '../core/call.ts'
+import { parseJson, tryParseJson } from '../core/json.ts'
+import type { Json, RefusedRow } from '../core/row.ts'
+import { decodeUtf8 } from './decode.ts'
+import type { DroppedRow, RowBatch } from './scan.ts'
 
 /** `data` with its list back in place, or beside it where that is large. Null: the rows are not JSON. */
-export function fill(data: Json, portions: readonly Portion[] | null): { data: Json; items?: Items } | null {
-  if (portions === null || portions.length === 0) return { data }
-  const [only] = portions
-  if (portions.length > 1 || only === undefined || only.dropped.size > 0) {
-    const items = itemsOf(portions)
+export function attachItems(data: Json, batches: readonly RowBatch[] | null): { data: Json; items?: ListItems } | null {
+  if (batches === null || batches.length === 0) return { data }
+  const [only] = batches
+  if (batches.length > 1 || only === undefined || only.dropped.size > 0) {
+    const items = lazyItems(batches)
     const hasMore = typeof data === 'object' && data !== null && 'hasMore' in data ? (data.hasMore as Json) : false
     return items === null ? null : { data: { hasMore }, items }
   }
-  const items = parsed(only)
+  const items = parseBatch(only)
   if (items === null) return null
   return { data: Array.isArray(data) ? items : { ...(data as Record<string, Json>), items } }
 }
 
 /** Null: they are not JSON. */
-function itemsOf(portions: readonly Portion[]): Items | null {
-  const counts = portions.map((portion) => parsed(portion)?.length ?? null)
+function lazyItems(batches: readonly RowBatch[]): ListItems | null {
+  const counts = batches.map((batch) => parseBatch(batch)?.length ?? null)
   if (counts.includes(null)) return null
   return {
     count: counts.reduce<number>((sum, count) => sum + (count ?? 0), 0),
-    portions: function* () {
-      for (const portion of portions) yield built(portion)
+    batches: function* () {
+      for (const batch of batches) yield buildBatch(batch)
     },
   }
 }
 
 /** The rows of a list that is built already; null: it is no list. */
-export function builtItems(items: Json | undefined): Items | null {
+export function toItems(items: Json | undefined): ListItems | null {
   if (!Array.isArray(items)) return null
-  return { count: items.length, portions: () => [{ items, refused: [] }] }
+  return { count: items.length, batches: () => [{ items, refused: [] }] }
 }
 
-function parsed({ bytes }: Portion): readonly Json[] | null {
-  const text = toText(bytes)
-  const items = text === null ? undefined : readJson(text)
+function parseBatch({ bytes }: RowBatch): readonly Json[] | null {
+  const text = decodeUtf8(bytes)
+  const items = text === null ? undefined : tryParseJson(text)
   return Array.isArray(items) ? items : null
 }
 
-function built(portion: Portion): ItemsPortion {
-  const items = parsed(portion) ?? []
-  if (portion.dropped.size === 0) return { items, refused: [] }
-  const refused = [...portion.dropped.values()].map(refusedOf)
-  return { items: items.filter((_, i) => !portion.dropped.has(i)), refused }
+function buildBatch(batch: RowBatch): ItemBatch {
+  const items = parseBatch(batch) ?? []
+  if (batch.dropped.size === 0) return { items, refused: [] }
+  const refused = [...batch.dropped.values()].map(toRefusedRow)
+  return { items: items.filter((_, i) => !batch.dropped.has(i)), refused }
 }
 
-function refusedOf({ head, why }: Dropped): Refused {
-  return { id: idIn(head), why }
+function toRefusedRow({ head, why }: DroppedRow): RefusedRow {
+  return { id: findRowId(head), why }
 }
 
 /** The id among the first members of a row that is cut off somewhere; null where none of them is whole and says it. */
-function idIn(head: Buffer): string | null {
+function findRowId(head: Buffer): string | null {
   const text = head.toString('utf8')
-  const ends = outerCommas(text).reverse()
-  const fields = ends.map((end) => readObject(`${text.slice(0, end)}}`)).find((found) => found !== null)
-  const named = Object.entries(fields ?? {}).filter(([name]) => /id$/i.test(name) && !/project/i.test(name))
-  const [, id] = named.find(([name]) => name === 'id') ?? named[0] ?? []
+  const ends = memberEnds(text).reverse()
+  const fields = ends.map((end) => tryParseObject(`${text.slice(0, end)}}`)).find((found) => found !== null)
+  const idFields = Object.entries(fields ?? {}).filter(([name]) => /id$/i.test(name) && !/project/i.test(name))
+  const [, id] = idFields.find(([name]) => name === 'id') ?? idFields[0] ?? []
   return typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint' ? String(id).slice(0, 100) : null
 }
 
-function readObject(text: string): Readonly<Record<string, Json>> | null {
+function tryParseObject(text: string): Readonly<Record<string, Json>> | null {
   try {
     const value = parseJson(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, Json>) : null
@@ -74,7 +74,7 @@ function readObject(text: string): Readonly<Record<string, Json>> | null {
 }
 
 /** Where members of the outer object end: at most the first twenty. */
-function outerCommas(text: string): number[] {
+function memberEnds(text: string): number[] {
   const found: number[] = []
   let [level, inString] = [0, false]
   for (let i = 0; i < text.length && found.length < 20; i++) {

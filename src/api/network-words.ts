@@ -1,5 +1,5 @@
 /** Errors of the network and of TLS in words. The code stays: it is what one looks for elsewhere. Source: nodejs.org/api/errors.html. */
-const sentences: readonly (readonly [RegExp, string])[] = [
+const networkErrorTexts: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, 'nothing listens at that address'],
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was closed without an answer'],
   [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'the host does not answer'],
@@ -19,6 +19,6 @@ const sentences: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Undefined for what is not known here: then the library's own words have to do. */
-export function networkSentence(code: string): string | undefined {
-  return sentences.find(([pattern]) => pattern.test(code))?.[1]
+export function networkErrorText(code: string): string | undefined {
+  return networkErrorTexts.find(([pattern]) => pattern.test(code))?.[1]
 }

@@ -1,7 +1,7 @@
 /** Budgets kept in Redis: one hash each, one script, and Redis's own clock. */
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
-import { type BudgetCell, type Reading, swapWithinMs } from '../core/budget/cell.ts'
+import { type BudgetRecord, type RecordReading, maxSwapDelayMs } from '../core/budget/cell.ts'
 import { UserError } from '../core/user-error.ts'
 
 /**
@@ -15,7 +15,7 @@ import { UserError } from '../core/user-error.ts'
  *
  * A version is `run id of the server:token`: a restart or a failover gives another run id, and may have forgotten writes.
  */
-const script = `
+const compareAndSetScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local info = redis.pcall('INFO', 'server')
@@ -31,12 +31,12 @@ return {there[1] == mine and 1 or 0, string.format('%.3f', now), run, there[1], 
 `
 
 /** A budget that nobody used for so long holds nothing. */
-const keepMs = 7 * 24 * 3_600_000
+const recordTtlMs = 7 * 24 * 3_600_000
 
-type Answer = readonly [mine: number, now: string, run: string, version?: string | null, text?: string | null]
+type ScriptReply = readonly [mine: number, now: string, run: string, version?: string | null, text?: string | null]
 
-export type RedisCells = {
-  readonly cell: (name: string) => BudgetCell
+export type RedisBudgetRecords = {
+  readonly record: (name: string) => BudgetRecord
   readonly close: () => void
 }
 
@@ -45,8 +45,8 @@ export type RedisCells = {
  * asked while it is away soon fails. Throws UserError where the URL is none. `onTrouble`: with the connection, in words;
  * ioredis's own errors carry the command that failed, which may be the one with the password.
  */
-export function openRedis(url: string, onTrouble: (why: string) => void = () => {}): RedisCells {
-  const redis = new Redis(checked(url), {
+export function openRedisRecords(url: string, onError: (why: string) => void = () => {}): RedisBudgetRecords {
+  const redis = new Redis(validRedisUrl(url), {
     connectTimeout: 5000,
     commandTimeout: 5000,
     retryStrategy: (tries) => Math.min(2000, tries * 50),
@@ -57,56 +57,56 @@ export function openRedis(url: string, onTrouble: (why: string) => void = () => 
     // After a failover the old primary refuses writes until we have found the new one.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   })
-  let trouble: string | null = null
+  let lastError: string | null = null
   redis.on('error', (error) => {
-    trouble = wordsOf(error)
-    onTrouble(trouble)
+    lastError = errorText(error)
+    onError(lastError)
   })
   redis.on('ready', () => {
-    trouble = null
+    lastError = null
   })
-  redis.defineCommand('budgetCell', { numberOfKeys: 1, lua: script })
+  redis.defineCommand('budgetCell', { numberOfKeys: 1, lua: compareAndSetScript })
   const { budgetCell } = redis as unknown as {
-    readonly budgetCell: (...values: (string | number)[]) => Promise<Answer>
+    readonly budgetCell: (...values: (string | number)[]) => Promise<ScriptReply>
   }
-  const run: Run = (...values) =>
+  const runScript: RunScript = (...values) =>
     budgetCell.apply(redis, values).then(
       (answer) => {
         // ioredis goes on in database 0 where the one that the address names does not exist: there nobody shares it.
-        if (trouble !== null && /DB index/i.test(trouble)) throw new Error(`Redis: ${trouble}`)
+        if (lastError !== null && /DB index/i.test(lastError)) throw new Error(`Redis: ${lastError}`)
         return answer
       },
       (error: unknown) => {
-        throw new Error(`Redis: ${trouble ?? wordsOf(error)}`)
+        throw new Error(`Redis: ${lastError ?? errorText(error)}`)
       },
     )
-  return { cell: (name) => redisCell(run, `deskmirror:budget:${name}`), close: () => redis.disconnect() }
+  return { record: (name) => redisRecord(runScript, `deskmirror:budget:${name}`), close: () => redis.disconnect() }
 }
 
-type Run = (key: string, token: string, version: string, until: number, text: string, keep: number) => Promise<Answer>
+type RunScript = (key: string, token: string, version: string, until: number, text: string, keep: number) => Promise<ScriptReply>
 
-function redisCell(run: Run, key: string): BudgetCell {
+function redisRecord(runScript: RunScript, key: string): BudgetRecord {
   return {
-    read: async () => toReading(await run(key, '', '', 0, '', keepMs)),
-    swap: async (seen, text) => {
-      const answer = await run(key, randomUUID(), seen.version ?? '', seen.now + swapWithinMs, text, keepMs)
-      return { swapped: answer[0] === 1, reading: toReading(answer) }
+    read: async () => toRecordReading(await runScript(key, '', '', 0, '', recordTtlMs)),
+    compareAndSet: async (seen, text) => {
+      const answer = await runScript(key, randomUUID(), seen.version ?? '', seen.now + maxSwapDelayMs, text, recordTtlMs)
+      return { swapped: answer[0] === 1, reading: toRecordReading(answer) }
     },
   }
 }
 
-function wordsOf(error: unknown): string {
+function errorText(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined
-  return error.message || (first === undefined ? error.name : wordsOf(first))
+  return error.message || (first === undefined ? error.name : errorText(first))
 }
 
-function toReading([, now, run, version = null, text = null]: Answer): Reading {
+function toRecordReading([, now, run, version = null, text = null]: ScriptReply): RecordReading {
   return { now: Number(now), version, text, restarted: version !== null && !version.startsWith(`${run}:`) }
 }
 
 /** The URL may hold a password, so it is in no message. */
-function checked(url: string): string {
+function validRedisUrl(url: string): string {
   const parsed = URL.parse(url)
   // ioredis takes a path that is no number for a database NaN, and ends the process.
   if (/^rediss?:$/.test(parsed?.protocol ?? '') && /^\/?\d*$/.test(parsed?.pathname ?? '')) return url

@@ -4,75 +4,75 @@
  * JSON is found out by whoever parses them.
  */
 
-import { tooLarge } from './decode.ts'
+import { tooLargeText } from './decode.ts'
 
-export type Limits = {
+export type ResponseLimits = {
   /** Bytes of an answer, those of dropped rows apart. */
   readonly bytes: number
   /** Bytes of all rows that were dropped. */
   readonly droppedBytes: number
   readonly rows: number
   /** What one row may be, and likewise all that is no row of a list. */
-  readonly part: { readonly bytes: number; readonly levels: number; readonly values: number }
+  readonly perPart: { readonly bytes: number; readonly levels: number; readonly values: number }
 }
 
-const mega = 1 << 20
+const mebibyte = 1 << 20
 
 /**
  * SQLite's own JSON functions read 1,000 levels. Source: its documentation, "JSON Functions And Operators". The other
  * limits make any single answer fit into 300 MB of memory with all that is made of it.
  */
-export const usualLimits: Limits = {
-  bytes: 40 * mega,
-  droppedBytes: 512 * mega,
+export const defaultResponseLimits: ResponseLimits = {
+  bytes: 40 * mebibyte,
+  droppedBytes: 512 * mebibyte,
   rows: 150_000,
-  part: { bytes: 4 * mega, levels: 1000, values: 100_000 },
+  perPart: { bytes: 4 * mebibyte, levels: 1000, values: 100_000 },
 }
 
 /** Rows that are parsed together: a JSON array, with `null` in place of each row that was dropped. */
-export type Portion = { readonly bytes: Buffer; readonly dropped: ReadonlyMap<number, Dropped> }
+export type RowBatch = { readonly bytes: Buffer; readonly dropped: ReadonlyMap<number, DroppedRow> }
 
 /** A row that is too large to be built: its first bytes, and why. */
-export type Dropped = { readonly head: Buffer; readonly why: string }
+export type DroppedRow = { readonly head: Buffer; readonly why: string }
 
 /** An answer whose list was emptied. `portions` null: it has no list. */
-export type Scanned = { readonly rest: Buffer; readonly portions: readonly Portion[] | null }
+export type SplitBody = { readonly rest: Buffer; readonly batches: readonly RowBatch[] | null }
 
 /** Why an answer cannot be read. `again`: another answer may be readable. */
-export type Unreadable = { readonly why: string; readonly again: boolean }
+export type UnreadableReason = { readonly why: string; readonly isRetryable: boolean }
 
-export type Scanner = {
+export type RowSplitter = {
   /** Null, or why nothing more needs to be written. */
-  readonly write: (chunk: Buffer) => Unreadable | null
-  readonly end: () => Scanned
+  readonly write: (chunk: Buffer) => UnreadableReason | null
+  readonly end: () => SplitBody
 }
 
-export function createScanner(limits: Limits = usualLimits): Scanner {
-  const s = beginning(limits)
+export function createRowSplitter(limits: ResponseLimits = defaultResponseLimits): RowSplitter {
+  const state = initialState(limits)
   return {
     write: (chunk) => {
-      s.unreadable ??= tooMuch(s, chunk.length)
-      if (s.unreadable === null) scan(s, chunk)
-      return s.unreadable
+      state.unreadable ??= checkTotalSize(state, chunk.length)
+      if (state.unreadable === null) splitChunk(state, chunk)
+      return state.unreadable
     },
     end: () => {
-      sealPortion(s)
-      return { rest: Buffer.concat(s.rest), portions: s.found ? s.portions : null }
+      sealBatch(state)
+      return { rest: Buffer.concat(state.rest), batches: state.found ? state.portions : null }
     },
   }
 }
 
 /** A portion is built in one go: about so many bytes and rows at the most, or a single row. */
-const portionBytes = 2 * mega
-const portionRows = 1000
-const headBytes = 4096
+const batchBytes = 2 * mebibyte
+const batchRows = 1000
+const droppedHeadBytes = 4096
 
-type State = {
-  readonly limits: Limits
-  unreadable: Unreadable | null
-  total: number
+type SplitterState = {
+  readonly limits: ResponseLimits
+  unreadable: UnreadableReason | null
+  totalBytes: number
   level: number
-  string: 'none' | 'inside' | 'escaped'
+  stringState: 'none' | 'inside' | 'escaped'
   /** The last string of the outer levels, as far as it matters: what follows it is the value of that name. */
   name: string
   inData: boolean
@@ -80,37 +80,37 @@ type State = {
   /** The level of the rows while within the list, else 0. */
   listLevel: number
   /** Where in the chunk the bytes begin that are to be kept and are not yet; -1 where a row is being dropped. */
-  from: number
+  keepFrom: number
   values: number
   rest: Buffer[]
   restSize: number
-  portion: { segments: Buffer[]; size: number; count: number; dropped: Map<number, Dropped> }
-  portions: Portion[]
+  portion: { segments: Buffer[]; size: number; count: number; dropped: Map<number, DroppedRow> }
+  portions: RowBatch[]
   rows: number
   droppedBytes: number
-  row: Row | null
+  row: CurrentRow | null
 }
 
 /** The row being read: where it begins in the chunk, or, where it began in an earlier one, from which segment on it was kept. */
-type Row = { at: number; segment: number; size: number }
+type CurrentRow = { start: number; firstSegment: number; size: number }
 
 const [listOpen, listClose] = [Buffer.from('['), Buffer.from(']')]
 
-const emptyPortion = () => ({ segments: [], size: 0, count: 0, dropped: new Map<number, Dropped>() })
+const emptyRowBatch = () => ({ segments: [], size: 0, count: 0, dropped: new Map<number, DroppedRow>() })
 
-function beginning(limits: Limits): State {
+function initialState(limits: ResponseLimits): SplitterState {
   return {
-    ...{ limits, unreadable: null, total: 0, level: 0, string: 'none', name: '', inData: false, found: false },
-    ...{ listLevel: 0, from: 0, values: 0, rest: [], restSize: 0, portion: emptyPortion(), portions: [] },
+    ...{ limits, unreadable: null, totalBytes: 0, level: 0, stringState: 'none', name: '', inData: false, found: false },
+    ...{ listLevel: 0, keepFrom: 0, values: 0, rest: [], restSize: 0, portion: emptyRowBatch(), portions: [] },
     ...{ rows: 0, droppedBytes: 0, row: null },
   }
 }
 
-function tooMuch(s: State, more: number): Unreadable | null {
-  s.total += more
-  const dropped = s.droppedBytes + (s.from === -1 ? (s.row?.size ?? 0) : 0)
-  if (dropped > s.limits.droppedBytes) return { why: tooLarge(s.limits.droppedBytes), again: true }
-  return s.total - dropped > s.limits.bytes ? { why: tooLarge(s.limits.bytes), again: true } : null
+function checkTotalSize(state: SplitterState, addedBytes: number): UnreadableReason | null {
+  state.totalBytes += addedBytes
+  const dropped = state.droppedBytes + (state.keepFrom === -1 ? (state.row?.size ?? 0) : 0)
+  if (dropped > state.limits.droppedBytes) return { why: tooLargeText(state.limits.droppedBytes), isRetryable: true }
+  return state.totalBytes - dropped > state.limits.bytes ? { why: tooLargeText(state.limits.bytes), isRetryable: true } : null
 }
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
@@ -120,188 +120,188 @@ const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 const structural = new Uint8Array(256)
 for (const byte of [quote, comma, openList, closeList, openObject, closeObject]) structural[byte] = 1
 
-function scan(s: State, chunk: Buffer): void {
+function splitChunk(state: SplitterState, chunk: Buffer): void {
   const end = chunk.length
-  const most = s.limits.part.values
-  let i = s.string === 'none' ? 0 : passString(s, chunk, 0)
-  while (s.unreadable === null) {
+  const maxValues = state.limits.perPart.values
+  let i = state.stringState === 'none' ? 0 : skipOuterString(state, chunk, 0)
+  while (state.unreadable === null) {
     while (i < end && structural[chunk[i] as number] === 0) i += 1
     if (i >= end) break
     const byte = chunk[i]
     if (byte === quote) {
-      i = s.listLevel > 0 ? inner(s, chunk, i + 1) : outer(s, chunk, i + 1)
+      i = state.listLevel > 0 ? skipRowString(state, chunk, i + 1) : startOuterString(state, chunk, i + 1)
       continue
     }
     // Nearly all commas are those between the members of a row.
-    if (byte === comma && s.level !== s.listLevel && s.values < most) {
-      s.values += 1
+    if (byte === comma && state.level !== state.listLevel && state.values < maxValues) {
+      state.values += 1
       i += 1
       continue
     }
-    if (byte === comma) passComma(s, chunk, i)
-    else if (byte === openList || byte === openObject) opened(s, chunk, i, byte)
-    else closed(s, chunk, i)
+    if (byte === comma) handleComma(state, chunk, i)
+    else if (byte === openList || byte === openObject) handleOpening(state, chunk, i, byte)
+    else handleClosing(state, chunk, i)
     i += 1
   }
-  carryOver(s, chunk)
+  finishChunk(state, chunk)
 }
 
 /** Likewise, for strings within rows: their words do not matter, and nearly all of them end within the chunk. */
-function inner(s: State, chunk: Buffer, from: number): number {
+function skipRowString(state: SplitterState, chunk: Buffer, from: number): number {
   const end = chunk.length
   let i = from
   for (; i < end && chunk[i] !== quote; i++) if (chunk[i] === backslash) i += 1
-  if (i >= end) s.string = i > end ? 'escaped' : 'inside'
+  if (i >= end) state.stringState = i > end ? 'escaped' : 'inside'
   return i + 1
 }
 
-function outer(s: State, chunk: Buffer, from: number): number {
-  s.string = 'inside'
-  s.name = ''
-  return passString(s, chunk, from)
+function startOuterString(state: SplitterState, chunk: Buffer, from: number): number {
+  state.stringState = 'inside'
+  state.name = ''
+  return skipOuterString(state, chunk, from)
 }
 
 /** The place behind the string, or the end of the chunk. */
-function passString(s: State, chunk: Buffer, from: number): number {
+function skipOuterString(state: SplitterState, chunk: Buffer, from: number): number {
   const end = chunk.length
-  let i = s.string === 'escaped' ? from + 1 : from
+  let i = state.stringState === 'escaped' ? from + 1 : from
   for (; i < end && chunk[i] !== quote; i++) if (chunk[i] === backslash) i += 1
-  s.string = i < end ? 'none' : i > end ? 'escaped' : 'inside'
-  if (s.listLevel === 0 && s.level <= 2 && s.name.length < 8)
-    s.name += chunk.toString('latin1', from, Math.min(i, from + 8))
+  state.stringState = i < end ? 'none' : i > end ? 'escaped' : 'inside'
+  if (state.listLevel === 0 && state.level <= 2 && state.name.length < 8)
+    state.name += chunk.toString('latin1', from, Math.min(i, from + 8))
   return i + 1
 }
 
-function passComma(s: State, chunk: Buffer, i: number): void {
-  countValue(s, chunk, i)
-  if (s.listLevel === 0 || s.level !== s.listLevel) return
-  endRow(s, chunk, i)
-  s.row = { at: i + 1, segment: -1, size: 0 }
-  const { size, count } = s.portion
-  if (count < portionRows && size + i - s.from < portionBytes) return
-  flush(s, chunk, i)
-  sealPortion(s)
-  s.from = i + 1
+function handleComma(state: SplitterState, chunk: Buffer, i: number): void {
+  countValue(state, chunk, i)
+  if (state.listLevel === 0 || state.level !== state.listLevel) return
+  endRow(state, chunk, i)
+  state.row = { start: i + 1, firstSegment: -1, size: 0 }
+  const { size, count } = state.portion
+  if (count < batchRows && size + i - state.keepFrom < batchBytes) return
+  keepUpTo(state, chunk, i)
+  sealBatch(state)
+  state.keepFrom = i + 1
 }
 
-function opened(s: State, chunk: Buffer, i: number, byte: number): void {
-  const isList = byte === openList && s.listLevel === 0 && isNamedList(s)
-  if (s.level === 1 && s.listLevel === 0) s.inData = s.name === 'data' && byte === openObject
-  s.level += 1
-  countValue(s, chunk, i)
+function handleOpening(state: SplitterState, chunk: Buffer, i: number, byte: number): void {
+  const isList = byte === openList && state.listLevel === 0 && isRowList(state)
+  if (state.level === 1 && state.listLevel === 0) state.inData = state.name === 'data' && byte === openObject
+  state.level += 1
+  countValue(state, chunk, i)
   if (isList) {
-    flush(s, chunk, i + 1)
+    keepUpTo(state, chunk, i + 1)
     // Of a name that comes twice JSON.parse takes the last, too.
-    Object.assign(s, { listLevel: s.level, found: true, values: 0, portions: [], portion: emptyPortion(), rows: 0 })
-    s.row = { at: i + 1, segment: -1, size: 0 }
-  } else if (s.level - s.listLevel > s.limits.part.levels) {
-    giveUp(s, chunk, i, `is nested more than ${s.limits.part.levels} levels deep`)
+    Object.assign(state, { listLevel: state.level, found: true, values: 0, portions: [], portion: emptyRowBatch(), rows: 0 })
+    state.row = { start: i + 1, firstSegment: -1, size: 0 }
+  } else if (state.level - state.listLevel > state.limits.perPart.levels) {
+    rejectOversized(state, chunk, i, `is nested more than ${state.limits.perPart.levels} levels deep`)
   }
 }
 
 /** `data.items`, or `data` itself. */
-function isNamedList({ level, name, inData }: State): boolean {
+function isRowList({ level, name, inData }: SplitterState): boolean {
   return (level === 1 && name === 'data') || (level === 2 && inData && name === 'items')
 }
 
-function closed(s: State, chunk: Buffer, i: number): void {
-  if (s.listLevel > 0 && s.level === s.listLevel) {
-    endRow(s, chunk, i)
-    flush(s, chunk, i)
-    sealPortion(s)
-    s.listLevel = 0
+function handleClosing(state: SplitterState, chunk: Buffer, i: number): void {
+  if (state.listLevel > 0 && state.level === state.listLevel) {
+    endRow(state, chunk, i)
+    keepUpTo(state, chunk, i)
+    sealBatch(state)
+    state.listLevel = 0
   }
-  s.level -= 1
+  state.level -= 1
 }
 
-function countValue(s: State, chunk: Buffer, i: number): void {
-  s.values += 1
-  if (s.values > s.limits.part.values) giveUp(s, chunk, i, `has more than ${s.limits.part.values} values`)
+function countValue(state: SplitterState, chunk: Buffer, i: number): void {
+  state.values += 1
+  if (state.values > state.limits.perPart.values) rejectOversized(state, chunk, i, `has more than ${state.limits.perPart.values} values`)
 }
 
-function endRow(s: State, chunk: Buffer, i: number): void {
-  s.values = 0
-  const { row } = s
+function endRow(state: SplitterState, chunk: Buffer, i: number): void {
+  state.values = 0
+  const { row } = state
   if (row === null) return
-  const size = row.size + i - Math.max(row.at, 0)
-  if (s.from !== -1 && size > s.limits.part.bytes) drop(s, chunk, i, tooLong(s))
-  if (s.from === -1) {
-    s.droppedBytes += size
-    s.from = i
+  const size = row.size + i - Math.max(row.start, 0)
+  if (state.keepFrom !== -1 && size > state.limits.perPart.bytes) dropRow(state, chunk, i, tooLongText(state))
+  if (state.keepFrom === -1) {
+    state.droppedBytes += size
+    state.keepFrom = i
   }
-  s.row = null
-  s.portion.count += 1
-  s.rows += 1
-  if (s.rows > s.limits.rows) s.unreadable = { why: `a list of more than ${s.limits.rows} rows`, again: false }
+  state.row = null
+  state.portion.count += 1
+  state.rows += 1
+  if (state.rows > state.limits.rows) state.unreadable = { why: `a list of more than ${state.limits.rows} rows`, isRetryable: false }
 }
 
-function tooLong({ limits }: State): string {
-  return `is longer than ${limits.part.bytes} bytes`
+function tooLongText({ limits }: SplitterState): string {
+  return `is longer than ${limits.perPart.bytes} bytes`
 }
 
 /** What is too large is a row, which is dropped, or the rest, without which nothing is worth anything. */
-function giveUp(s: State, chunk: Buffer, i: number, why: string): void {
-  if (s.row !== null && s.listLevel > 0) drop(s, chunk, i, why)
-  else s.unreadable = { why: `an answer that ${why}`, again: false }
+function rejectOversized(state: SplitterState, chunk: Buffer, i: number, why: string): void {
+  if (state.row !== null && state.listLevel > 0) dropRow(state, chunk, i, why)
+  else state.unreadable = { why: `an answer that ${why}`, isRetryable: false }
 }
 
-function drop(s: State, chunk: Buffer, i: number, why: string): void {
-  const { row, portion } = s
-  if (row === null || s.from === -1) return
-  if (row.segment === -1) flush(s, chunk, row.at)
-  const kept = row.segment === -1 ? [] : portion.segments.splice(row.segment)
-  const head = firstBytes([...kept, chunk.subarray(Math.max(row.at, 0), i)])
+function dropRow(state: SplitterState, chunk: Buffer, i: number, why: string): void {
+  const { row, portion } = state
+  if (row === null || state.keepFrom === -1) return
+  if (row.firstSegment === -1) keepUpTo(state, chunk, row.start)
+  const kept = row.firstSegment === -1 ? [] : portion.segments.splice(row.firstSegment)
+  const head = firstBytes([...kept, chunk.subarray(Math.max(row.start, 0), i)])
   portion.dropped.set(portion.count, { head, why: `it ${why}` })
   portion.segments.push(Buffer.from('null'))
-  s.from = -1
+  state.keepFrom = -1
 }
 
 function firstBytes(parts: readonly Buffer[]): Buffer {
-  const head = Buffer.alloc(headBytes)
+  const head = Buffer.alloc(droppedHeadBytes)
   let size = 0
   for (const part of parts) {
-    if (size === headBytes) break
+    if (size === droppedHeadBytes) break
     size += part.copy(head, size)
   }
   return head.subarray(0, size)
 }
 
 /** Keeps what of the chunk comes before `to`. */
-function flush(s: State, chunk: Buffer, to: number): void {
-  if (s.from === -1 || to <= s.from) return
-  const bytes = chunk.subarray(s.from, to)
-  if (s.listLevel > 0) {
-    s.portion.segments.push(bytes)
-    s.portion.size += bytes.length
+function keepUpTo(state: SplitterState, chunk: Buffer, to: number): void {
+  if (state.keepFrom === -1 || to <= state.keepFrom) return
+  const bytes = chunk.subarray(state.keepFrom, to)
+  if (state.listLevel > 0) {
+    state.portion.segments.push(bytes)
+    state.portion.size += bytes.length
   } else {
-    s.rest.push(bytes)
-    s.restSize += bytes.length
-    if (s.restSize > s.limits.part.bytes) s.unreadable = { why: `an answer that ${tooLong(s)}`, again: false }
+    state.rest.push(bytes)
+    state.restSize += bytes.length
+    if (state.restSize > state.limits.perPart.bytes) state.unreadable = { why: `an answer that ${tooLongText(state)}`, isRetryable: false }
   }
-  s.from = to
+  state.keepFrom = to
 }
 
-function sealPortion(s: State): void {
-  const { segments, dropped } = s.portion
-  if (segments.length > 0) s.portions.push({ bytes: Buffer.concat([listOpen, ...segments, listClose]), dropped })
-  s.portion = emptyPortion()
+function sealBatch(state: SplitterState): void {
+  const { segments, dropped } = state.portion
+  if (segments.length > 0) state.portions.push({ bytes: Buffer.concat([listOpen, ...segments, listClose]), dropped })
+  state.portion = emptyRowBatch()
 }
 
 /** The end of a chunk within whatever is being read. */
-function carryOver(s: State, chunk: Buffer): void {
-  const { row } = s
+function finishChunk(state: SplitterState, chunk: Buffer): void {
+  const { row } = state
   if (row !== null) {
-    row.size += chunk.length - Math.max(row.at, 0)
-    if (row.segment === -1 && s.from !== -1) {
-      flush(s, chunk, row.at)
-      row.segment = s.portion.segments.length
+    row.size += chunk.length - Math.max(row.start, 0)
+    if (row.firstSegment === -1 && state.keepFrom !== -1) {
+      keepUpTo(state, chunk, row.start)
+      row.firstSegment = state.portion.segments.length
     }
-    row.at = -1
-    if (s.from !== -1 && row.size > s.limits.part.bytes) {
-      flush(s, chunk, chunk.length)
-      drop(s, chunk, 0, tooLong(s))
+    row.start = -1
+    if (state.keepFrom !== -1 && row.size > state.limits.perPart.bytes) {
+      keepUpTo(state, chunk, chunk.length)
+      dropRow(state, chunk, 0, tooLongText(state))
     }
   }
-  flush(s, chunk, chunk.length)
-  if (s.from !== -1) s.from = 0
+  keepUpTo(state, chunk, chunk.length)
+  if (state.keepFrom !== -1) state.keepFrom = 0
 }

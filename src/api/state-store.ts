@@ -1,48 +1,48 @@
 /** A budget store over anything that can change one value atomically: a variable, a locked row. */
 import {
-  type Ask,
+  type PendingRequest,
   type BudgetPolicy,
   type BudgetState,
-  type Ending,
-  freshBudget,
-  type Lease,
-  type Spent,
-  seed,
-  settle,
-  take,
-  throttle,
+  type SlotEnding,
+  initialBudgetState,
+  type Slot,
+  type PriorUsage,
+  recordPriorUsage,
+  releaseSlot,
+  acquireSlot,
+  recordThrottle,
 } from '../core/budget/budget.ts'
-import { forecast, view } from '../core/budget/outlook.ts'
+import { estimateSendMs, budgetView } from '../core/budget/outlook.ts'
 import type { BudgetStore } from '../core/budget/store.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 
-type Step<T> = (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly result: T }
+type StateStep<T> = (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly result: T }
 
 /** Runs one step on the state, alone, and keeps the state that it returns. `now` never runs backwards by itself. */
-export type Update = <T>(step: Step<T>) => Promise<T>
+export type UpdateState = <T>(step: StateStep<T>) => Promise<T>
 
-export function createStateStore(policy: BudgetPolicy, update: Update): BudgetStore {
-  const change = (to: (state: BudgetState, now: EpochMs) => BudgetState) =>
+export function createStateStore(policy: BudgetPolicy, update: UpdateState): BudgetStore {
+  const changeState = (to: (state: BudgetState, now: EpochMs) => BudgetState) =>
     update((state, now) => ({ state: to(state, now), result: undefined }))
-  const look = <T>(at: (state: BudgetState, now: EpochMs) => T) =>
+  const readState = <T>(at: (state: BudgetState, now: EpochMs) => T) =>
     update((state, now) => ({ state, result: at(state, now) }))
   return {
-    take: (holder: string, asks: readonly Ask[]) =>
+    acquire: (holder: string, pending: readonly PendingRequest[]) =>
       update((before, now) => {
-        const { state, decision } = take(policy, before, now, holder, asks)
+        const { state, decision } = acquireSlot(policy, before, now, holder, pending)
         return { state, result: decision }
       }),
-    settle: (lease: Lease, ending: Ending) => change((state, now) => settle(policy, state, now, lease, ending)),
-    throttle: (lease: Lease, waitMs: Ms) => change((state, now) => throttle(policy, state, now, lease, waitMs)),
-    seed: (spent: Spent) => change((state, now) => seed(policy, state, now, spent)),
-    view: () => look((state, now) => view(policy, state, now)),
-    forecast: (requests: number) => look((state, now) => forecast(policy, state, now, requests)),
+    release: (slot: Slot, ending: SlotEnding) => changeState((state, now) => releaseSlot(policy, state, now, slot, ending)),
+    recordThrottle: (slot: Slot, waitMs: Ms) => changeState((state, now) => recordThrottle(policy, state, now, slot, waitMs)),
+    recordPriorUsage: (usage: PriorUsage) => changeState((state, now) => recordPriorUsage(policy, state, now, usage)),
+    view: () => readState((state, now) => budgetView(policy, state, now)),
+    estimateSendMs: (requests: number) => readState((state, now) => estimateSendMs(policy, state, now, requests)),
   }
 }
 
 /** The budget of a key that only this process uses. `now` must not jump: milliseconds of a monotonic clock. */
 export function createMemoryStore(policy: BudgetPolicy, now: () => EpochMs = () => performance.now()): BudgetStore {
-  let current = freshBudget
+  let current = initialBudgetState
   return createStateStore(policy, async (step) => {
     const { state, result } = step(current, now())
     current = state

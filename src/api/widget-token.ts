@@ -1,7 +1,7 @@
 /** The widget token: asked for at `{widget_url}`, and found in an answer whose shape is documented nowhere. */
-import type { Answer } from '../core/call.ts'
+import type { ApiResponse } from '../core/call.ts'
 import type { Json } from '../core/row.ts'
-import { moment, type Seconds } from '../core/time.ts'
+import { parseTime, type Seconds } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Client } from './client.ts'
 
@@ -35,27 +35,27 @@ export async function mintToken(client: Pick<Client, 'send'>, session: WidgetSes
     method: 'POST',
     path: widgetTokenPath,
     body,
-    lane: 'write',
+    priority: 'write',
     envelope: 'optional',
   })
-  const token = tokenIn(answer.data)
-  if (token === null) throw unrecognized(answer)
-  return { token, expiresAt: expiryIn(answer), answer: answer.data }
+  const token = findToken(answer.data)
+  if (token === null) throw unrecognizedTokenError(answer)
+  return { token, expiresAt: findExpiry(answer), answer: answer.data }
 }
 
-type Field = { readonly name: string; readonly value: Json; readonly depth: number }
+type AnswerField = { readonly name: string; readonly value: Json; readonly depth: number }
 
 const tokenNames = ['token', 'widgettoken', 'accesstoken', 'sessiontoken', 'visitortoken', 'clienttoken', 'jwt']
 /** Moments as RFC 3339, in seconds or in milliseconds; or lifetimes in seconds, by the service's own clock. */
 const expiryNames = ['expiresat', 'expires', 'expiry', 'expiration', 'exp', 'expiresin', 'ttl']
 /** Where what we sent may come back. */
-const echoes = ['visitor', 'metadata']
+const echoedFields = ['visitor', 'metadata']
 
 /** A text alone; or the field that is named like a token; or the only text that looks like one. */
-export function tokenIn(data: Json): string | null {
+export function findToken(data: Json): string | null {
   if (typeof data === 'string') return /^[\w.~+/=:|-]{6,}$/.test(data) ? data : null
-  const texts = fieldsIn(data).flatMap((field) => (typeof field.value === 'string' ? [field.value] : []))
-  const named = fieldNamed(data, tokenNames, (value) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value))
+  const texts = listFields(data).flatMap((field) => (typeof field.value === 'string' ? [field.value] : []))
+  const named = findFieldValue(data, tokenNames, (value) => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value))
   if (typeof named === 'string') return named
   const [only, ...others] = texts.filter(looksLikeToken)
   return others.length === 0 ? (only ?? null) : null
@@ -63,40 +63,40 @@ export function tokenIn(data: Json): string | null {
 
 function looksLikeToken(text: string): boolean {
   const isUuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)
-  return /^[\w.~+/=|-]{16,}$/.test(text) && !isUuid && moment(text) === undefined
+  return /^[\w.~+/=|-]{16,}$/.test(text) && !isUuid && parseTime(text) === undefined
 }
 
-function expiryIn({ data, servedAt }: Answer): Seconds | null {
-  const isTime = (value: Json) => typeof value === 'number' || moment(value) !== undefined
-  const found = fieldNamed(data, expiryNames, isTime)
-  if (typeof found !== 'number') return moment(found) ?? null
+function findExpiry({ data, servedAt }: ApiResponse): Seconds | null {
+  const isTime = (value: Json) => typeof value === 'number' || parseTime(value) !== undefined
+  const found = findFieldValue(data, expiryNames, isTime)
+  if (typeof found !== 'number') return parseTime(found) ?? null
   const at = found > 1e11 ? found / 1000 : found > 1e9 ? found : (servedAt ?? Number.NaN) + found
   return at < 253_402_300_800 ? Math.floor(at) : null
 }
 
 /** The value of the fitting field that is nearest to the top; of those, of the first name. Null where there is none. */
-function fieldNamed(data: Json, names: readonly string[], fits: (value: Json) => boolean): Json {
-  const rank = ({ name }: Field) => names.indexOf(plain(name))
-  const found = fieldsIn(data).filter((field) => rank(field) >= 0 && fits(field.value))
+function findFieldValue(data: Json, names: readonly string[], isMatch: (value: Json) => boolean): Json {
+  const rank = ({ name }: AnswerField) => names.indexOf(normalizeName(name))
+  const found = listFields(data).filter((field) => rank(field) >= 0 && isMatch(field.value))
   return found.sort((a, b) => a.depth - b.depth || rank(a) - rank(b))[0]?.value ?? null
 }
 
-function fieldsIn(value: Json, depth = 0): Field[] {
+function listFields(value: Json, depth = 0): AnswerField[] {
   if (typeof value !== 'object' || value === null || depth === 5) return []
   const own = Object.entries(value)
-    .filter(([name]) => !echoes.includes(plain(name)))
+    .filter(([name]) => !echoedFields.includes(normalizeName(name)))
     .map(([name, inner]: [string, Json]) => ({ name, value: inner, depth }))
-  return [...own, ...own.flatMap((field) => fieldsIn(field.value, depth + 1))]
+  return [...own, ...own.flatMap((field) => listFields(field.value, depth + 1))]
 }
 
 /** `accessToken`, `access_token`, `access-token` are one name. */
-function plain(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[^a-z]/g, '')
 }
 
 /** Names the fields and none of their values: one of them may be the token. */
-function unrecognized({ data, status, requestId }: Answer): UserError {
-  const names = fieldsIn(data).map(({ name }) => (name.length > 40 ? '…' : name))
+function unrecognizedTokenError({ data, status, requestId }: ApiResponse): UserError {
+  const names = listFields(data).map(({ name }) => (name.length > 40 ? '…' : name))
   const shape = names.length > 0 ? `the fields ${names.slice(0, 20).join(', ')}` : 'no field at all'
   return new UserError({
     what: 'no token was recognized in the answer',

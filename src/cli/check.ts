@@ -3,16 +3,16 @@ import { Command } from 'commander'
 import type { Config, ProjectConfig } from '../config.ts'
 import type { CheckItem } from '../core/report.ts'
 import { ConfigurationError } from '../settings/mistakes.ts'
-import { catalog } from '../streams/catalog.ts'
-import type { Answer } from './answer.ts'
-import { chosen, eachProject, give } from './answer.ts'
-import { type ExitCode, worst } from './exit.ts'
+import { allStreams } from '../streams/catalog.ts'
+import type { CommandResult } from './answer.ts'
+import { selectProjects, forEachProject, runAndPrint } from './answer.ts'
+import { type ExitCode, worstExitCode } from './exit.ts'
 import { jsonOption, projectOption } from './options.ts'
-import { printable } from './readable.ts'
-import type { Shell } from './shell.ts'
+import { toPrintable } from './readable.ts'
+import type { CommandContext } from './shell.ts'
 
 type Options = { readonly project?: string; readonly json?: true }
-type Checked = { readonly project: string | null; readonly items: readonly CheckItem[]; readonly exit: ExitCode }
+type ProjectChecks = { readonly project: string | null; readonly items: readonly CheckItem[]; readonly exit: ExitCode }
 
 const examples = `
 Looks at the configuration, the connection, the key and its scopes, and the warehouse. Changes nothing.
@@ -36,18 +36,18 @@ How to get there:
   3. Run deskmirror check again, then deskmirror sync.
 Only looking? deskmirror demo needs none of this.`
 
-export function checkCommand(shell: Shell): Command {
+export function checkCommand(context: CommandContext): Command {
   return new Command('check')
     .summary('check the configuration, the connection, the key and its scopes')
     .description('Checks everything that a sync needs, and says how to get what is missing. Changes nothing.')
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => give(shell, options.json === true, () => check(shell, options)))
+    .action((options: Options) => runAndPrint(context, options.json === true, () => runCheck(context, options)))
 }
 
-async function check(shell: Shell, options: Options): Promise<Answer> {
-  const config = readOrMistakes(shell)
+async function runCheck(context: CommandContext, options: Options): Promise<CommandResult> {
+  const config = loadConfigOrError(context)
   if (config instanceof ConfigurationError) {
     const items = config.mistakes.map(({ where, why }) => ({
       name: where,
@@ -55,32 +55,32 @@ async function check(shell: Shell, options: Options): Promise<Answer> {
       detail: why,
       hint: null,
     }))
-    return show([{ project: null, items, exit: 2 }], firstSteps.split('\n'))
+    return renderChecks([{ project: null, items, exit: 2 }], firstSteps.split('\n'))
   }
-  return show(await checkProjects(shell, config, chosen(config.projects, options.project)), [])
+  return renderChecks(await checkProjects(context, config, selectProjects(config.projects, options.project)), [])
 }
 
-function readOrMistakes(shell: Shell): Config | ConfigurationError {
+function loadConfigOrError(context: CommandContext): Config | ConfigurationError {
   try {
-    return shell.loadConfig('service')
+    return context.loadConfig('service')
   } catch (error) {
     if (error instanceof ConfigurationError) return error
     throw error
   }
 }
 
-async function checkProjects(shell: Shell, config: Config, projects: readonly ProjectConfig[]): Promise<Checked[]> {
-  const display = shell.display(true)
-  const signal = shell.interruptible(display, 'the question in hand')
-  const log = shell.openLog(config, display)
-  const { checkProject } = await shell.work()
-  const answers = await eachProject(projects, signal, async (project) => [
+async function checkProjects(context: CommandContext, config: Config, projects: readonly ProjectConfig[]): Promise<ProjectChecks[]> {
+  const display = context.openDisplay(true)
+  const signal = context.openInterruptSignal(display, 'the question in hand')
+  const log = context.openLog(config, display)
+  const { checkProject } = await context.loadUseCases()
+  const answers = await forEachProject(projects, signal, async (project) => [
     ...(await checkProject(config, project, { signal, log })),
     ...(project.readOnly ? [readOnlyItem] : []),
   ])
-  return answers.map((answer): Checked => {
+  return answers.map((answer): ProjectChecks => {
     if ('report' in answer) {
-      return { project: answer.project, items: answer.report, exit: worst(answer.report.map(exitOf)) }
+      return { project: answer.project, items: answer.report, exit: worstExitCode(answer.report.map(toExitCode)) }
     }
     const { what, why, next, exitCode } = answer.trouble
     return { project: answer.project, items: [{ name: what, state: 'error', detail: why, hint: next }], exit: exitCode }
@@ -95,24 +95,24 @@ const readOnlyItem: CheckItem = {
 }
 
 /** A scope that the key lacks leaves streams out; any other warning is only worth knowing. */
-function exitOf({ name, state, retryable }: CheckItem): ExitCode {
+function toExitCode({ name, state, retryable }: CheckItem): ExitCode {
   if (state === 'error') return retryable === true ? 1 : 2
-  return state === 'warning' && catalog.some(({ scope }) => scope === name) ? 3 : 0
+  return state === 'warning' && allStreams.some(({ scope }) => scope === name) ? 3 : 0
 }
 
 const marks = { ok: '✓', warning: '!', error: '✗' } as const
 
-function show(checked: readonly Checked[], after: readonly string[]): Answer {
-  const width = Math.max(...checked.flatMap(({ items }) => items.map((item) => item.name.length)))
-  const lines = checked.flatMap(({ project, items }) => [
-    ...(checked.length > 1 && project !== null ? [project] : []),
-    ...items.flatMap((item) => itemLines(item, width)),
+function renderChecks(results: readonly ProjectChecks[], footer: readonly string[]): CommandResult {
+  const width = Math.max(...results.flatMap(({ items }) => items.map((item) => item.name.length)))
+  const lines = results.flatMap(({ project, items }) => [
+    ...(results.length > 1 && project !== null ? [project] : []),
+    ...items.flatMap((item) => renderItem(item, width)),
   ])
-  const document = { projects: checked.map(({ project, items }) => ({ project, items })) }
-  return { document, lines: [...lines, ...after], exit: worst(checked.map(({ exit }) => exit)) }
+  const document = { projects: results.map(({ project, items }) => ({ project, items })) }
+  return { document, lines: [...lines, ...footer], exit: worstExitCode(results.map(({ exit }) => exit)) }
 }
 
-function itemLines({ name, state, detail, hint }: CheckItem, width: number): string[] {
-  const line = `${marks[state]} ${printable(name).padEnd(width)}   ${printable(detail)}`
-  return hint === null || hint === '' ? [line] : [line, `  ${' '.repeat(width)}   → ${printable(hint)}`]
+function renderItem({ name, state, detail, hint }: CheckItem, width: number): string[] {
+  const line = `${marks[state]} ${toPrintable(name).padEnd(width)}   ${toPrintable(detail)}`
+  return hint === null || hint === '' ? [line] : [line, `  ${' '.repeat(width)}   → ${toPrintable(hint)}`]
 }

@@ -1,23 +1,23 @@
 /** What a process that runs for months hears from outside: stop, read the configuration again; and its own mistakes. */
-import { press } from './interrupt.ts'
+import { classifyInterrupt } from './interrupt.ts'
 
-export type Daemon = {
+export type ProcessSignals = {
   /** Aborted by SIGTERM or SIGINT; a second one ends the process at once. */
-  readonly stopped: AbortSignal
+  readonly stopSignal: AbortSignal
   /** SIGHUP. */
   readonly onReload: (reload: () => void) => void
   /** An error that nobody caught. The process should end: nobody knows what it left undone. */
-  readonly onMistake: (tell: (error: unknown) => void) => void
+  readonly onUncaughtError: (tell: (error: unknown) => void) => void
   /** Ends the process, whatever still has a timer. */
-  readonly leave: (code: number) => void
+  readonly exit: (code: number) => void
 }
 
-export function daemon(): Daemon {
+export function listenForSignals(): ProcessSignals {
   const controller = new AbortController()
   let firstAt: number | null = null
   const stop = () => {
-    const pressed = press(firstAt, Date.now())
-    if (pressed === 'again') process.exit(1)
+    const kind = classifyInterrupt(firstAt, Date.now())
+    if (kind === 'again') process.exit(1)
     firstAt ??= Date.now()
     controller.abort()
   }
@@ -26,13 +26,13 @@ export function daemon(): Daemon {
   let reload = () => {}
   process.on('SIGHUP', () => reload())
   return {
-    stopped: controller.signal,
+    stopSignal: controller.signal,
     onReload: (next) => {
       reload = next
     },
-    onMistake: (tell) => {
+    onUncaughtError: (tell) => {
       for (const name of ['unhandledRejection', 'uncaughtException'] as const) process.on(name, tell)
     },
-    leave: (code) => process.exit(code),
+    exit: (code) => process.exit(code),
   }
 }

@@ -3,9 +3,9 @@
  * the service double shows beyond the documented ones (`type`, `title`, `direction`, `duration_seconds`).
  */
 
-export type Question = { readonly title: string; readonly sql: string }
+export type DemoQuery = { readonly title: string; readonly sql: string }
 
-export const rowCounts: Question = {
+export const rowCountQuery: DemoQuery = {
   title: 'What is in the warehouse',
   sql: `select 'conversations' as "table", count(*) as "rows" from conversations
 union all select 'messages', count(*) from messages
@@ -19,7 +19,7 @@ union all select 'availability_snapshots', count(*) from availability_snapshots
 union all select 'conversation_changes', count(*) from conversation_changes`,
 }
 
-export const questions: readonly Question[] = [
+export const demoQueries: readonly DemoQuery[] = [
   {
     title: 'Who waits for an answer, and for how long',
     sql: `select v.name, c.waiting_since,

@@ -12,7 +12,7 @@ const size = {
   days: 10,
 } as const
 
-export async function startService(now: number): Promise<Sandbox> {
+export async function startDemoService(now: number): Promise<Sandbox> {
   // Loaded here, so that no other command waits for it.
   const { startSandbox } = await import('../sandbox/sandbox.ts')
   return startSandbox({
@@ -25,9 +25,9 @@ export async function startService(now: number): Promise<Sandbox> {
 }
 
 /** Makes the changes, and says what they are. */
-export function aMinuteOfWork({ mutate, truth }: Sandbox): readonly string[] {
+export function applyDemoChanges({ mutate, truth }: Sandbox): readonly string[] {
   const visitors = [...truth('visitors')].flatMap(({ id }) => id ?? [])
-  const [open, handled] = conversations(truth('conversations'))
+  const [open, handled] = conversationIds(truth('conversations'))
   const newcomer = mutate.addVisitor({ name: 'Ada Lovelace', email: 'ada@example.com' })
   mutate.addConversation(newcomer.id, 'Can your engine also compose music?')
   mutate.addCall(newcomer.id)
@@ -44,7 +44,7 @@ export function aMinuteOfWork({ mutate, truth }: Sandbox): readonly string[] {
 }
 
 /** The ids of those that are open, and of those that are handled. */
-function conversations(rows: ReturnType<Sandbox['truth']>): readonly [readonly string[], readonly string[]] {
+function conversationIds(rows: ReturnType<Sandbox['truth']>): readonly [readonly string[], readonly string[]] {
   const all = [...rows].map(({ id, row }) => ({ id: id ?? '', isOpen: Object(row).handledAt === null }))
   const ids = (isOpen: boolean) => all.filter((it) => it.isOpen === isOpen).map((it) => it.id)
   return [ids(true), ids(false)]

@@ -8,22 +8,22 @@ import type { PushReport, SyncReport } from '../core/report.ts'
 import { streamNames } from '../core/row.ts'
 import { defaultSchedules } from '../core/schedule.ts'
 import { secret } from '../core/secret.ts'
-import { typedFor } from '../core/typed.ts'
+import { commandHintFor } from '../core/typed.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { type Answer, give } from './answer.ts'
-import { type Question, questions, rowCounts } from './demo-questions.ts'
-import { breakOneAnswer, fates, queueing } from './demo-writebacks.ts'
-import { worst } from './exit.ts'
+import { type CommandResult, runAndPrint } from './answer.ts'
+import { type DemoQuery, demoQueries, rowCountQuery } from './demo-questions.ts'
+import { dropOneAnswer, outcomeQuery, enqueueStatements } from './demo-writebacks.ts'
+import { worstExitCode } from './exit.ts'
 import { jsonOption, quietOption } from './options.ts'
-import { showPush } from './push.ts'
-import type { Shell } from './shell.ts'
-import { showSync } from './sync.ts'
-import { withHeader } from './table.ts'
+import { renderPush } from './push.ts'
+import type { CommandContext } from './shell.ts'
+import { renderSync } from './sync.ts'
+import { renderTable } from './table.ts'
 
 type Options = { readonly keep?: string; readonly quiet?: true; readonly json?: true }
 type Row = Readonly<Record<string, unknown>>
-type Asked = Question & { readonly rows: readonly Row[] }
+type QueryResult = DemoQuery & { readonly rows: readonly Row[] }
 
 const examples = `
 Starts a service double in this process, mirrors it into an SQLite file, lets something happen in the service, mirrors
@@ -33,7 +33,7 @@ Examples:
   $ deskmirror demo
   $ deskmirror demo --keep demo.db      keeps the warehouse, to be looked at with sqlite3 or a BI tool`
 
-export function demoCommand(shell: Shell): Command {
+export function demoCommand(context: CommandContext): Command {
   return new Command('demo')
     .summary('see it work: nothing to configure, ends by itself')
     .description('Shows deskmirror at work on a service double: nothing to configure, ends by itself.')
@@ -41,16 +41,16 @@ export function demoCommand(shell: Shell): Command {
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => give(shell, options.json === true, () => demo(shell, options)))
+    .action((options: Options) => runAndPrint(context, options.json === true, () => runDemo(context, options)))
 }
 
-async function demo(shell: Shell, options: Options): Promise<Answer> {
+async function runDemo(context: CommandContext, options: Options): Promise<CommandResult> {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-demo-'))
-  const path = options.keep === undefined ? join(folder, 'demo.db') : freshPath(options.keep)
-  const { startService } = await import('./demo-service.ts')
-  const service = await startService(shell.now())
+  const path = options.keep === undefined ? join(folder, 'demo.db') : newFilePath(options.keep)
+  const { startDemoService: startService } = await import('./demo-service.ts')
+  const service = await startService(context.now())
   try {
-    return await told(shell, options, service, path)
+    return await runDemoSteps(context, options, service, path)
   } finally {
     await service.stop()
     rmSync(folder, { recursive: true, force: true })
@@ -58,23 +58,23 @@ async function demo(shell: Shell, options: Options): Promise<Answer> {
 }
 
 /** Says each step as it is done; the answer itself is the document, and where to go from here. */
-async function told(shell: Shell, options: Options, service: Sandbox, path: string): Promise<Answer> {
-  const tell = (...lines: string[]) => {
-    if (options.json !== true) shell.out(`${lines.join('\n')}\n`)
+async function runDemoSteps(context: CommandContext, options: Options, service: Sandbox, path: string): Promise<CommandResult> {
+  const print = (...lines: string[]) => {
+    if (options.json !== true) context.writeOut(`${lines.join('\n')}\n`)
   }
-  const { sync, push } = means(shell, options, service, path)
-  const { aMinuteOfWork } = await import('./demo-service.ts')
+  const { runSync: sync, runPush: push } = createSteps(context, options, service, path)
+  const { applyDemoChanges: aMinuteOfWork } = await import('./demo-service.ts')
 
-  tell(
+  print(
     `A service double serves ${service.baseUrl} (project ${service.projectId}).`,
     '',
     'The first pass reads everything:',
   )
   const first = await sync()
-  tell(...showSync(first).lines)
+  print(...renderSync(first).lines)
   if (first.outcome === 'interrupted') return { document: { passes: [first] }, lines: [], exit: 1 }
 
-  tell(
+  print(
     '',
     'Meanwhile, in the service:',
     ...aMinuteOfWork(service).map((line) => `  ${line}`),
@@ -82,52 +82,52 @@ async function told(shell: Shell, options: Options, service: Sandbox, path: stri
     'The second pass asks for what moved:',
   )
   const second = await sync()
-  tell(...showSync(second).lines)
+  print(...renderSync(second).lines)
   if (second.outcome === 'interrupted') return { document: { passes: [first, second] }, lines: [], exit: 1 }
 
-  tell('', 'Some answers are queued, by plain SQL:', ...queueing.map(indented))
-  await change(path, queueing)
-  breakOneAnswer(service)
-  tell(
+  print('', 'Some answers are queued, by plain SQL:', ...enqueueStatements.map(indented))
+  await runStatements(path, enqueueStatements)
+  dropOneAnswer(service)
+  print(
     '',
     'and sent. One connection breaks just when its answer should come; so that reply is looked for, and not repeated:',
   )
   const pushed = await push()
-  const sent = showPush(pushed, typedFor(null))
-  tell(...sent.lines)
+  const sent = renderPush(pushed, commandHintFor(null))
+  print(...sent.lines)
   if (pushed.outcome === 'interrupted') return { document: { passes: [first, second], pushed }, lines: [], exit: 1 }
 
-  const [counts, ...asked] = await ask(path, [rowCounts, fates, ...questions])
-  if (counts !== undefined) tell('', `${counts.title}:`, ...asTable(counts.rows))
-  for (const it of asked) tell('', `${it.title}:`, indented(it.sql), ...asTable(it.rows))
+  const [counts, ...results] = await runQueries(path, [rowCountQuery, outcomeQuery, ...demoQueries])
+  if (counts !== undefined) print('', `${counts.title}:`, ...renderRows(counts.rows))
+  for (const it of results) print('', `${it.title}:`, indented(it.sql), ...renderRows(it.rows))
   return {
-    document: { passes: [first, second], pushed, tables: counts?.rows ?? [], questions: asked },
+    document: { passes: [first, second], pushed, tables: counts?.rows ?? [], questions: results },
     lines: ['', ...nextSteps(options.keep)],
-    exit: worst([showSync(second).exit, sent.exit]),
+    exit: worstExitCode([renderSync(second).exit, sent.exit]),
   }
 }
 
-type Means = { readonly sync: () => Promise<SyncReport>; readonly push: () => Promise<PushReport> }
+type DemoSteps = { readonly runSync: () => Promise<SyncReport>; readonly runPush: () => Promise<PushReport> }
 
-function means(shell: Shell, options: Options, service: Sandbox, path: string): Means {
-  const config = configFor(service, path)
-  const display = shell.display(options.quiet === true)
-  const signal = shell.interruptible(display)
-  const log = shell.openLog(config, display)
+function createSteps(context: CommandContext, options: Options, service: Sandbox, path: string): DemoSteps {
+  const config = demoConfig(service, path)
+  const display = context.openDisplay(options.quiet === true)
+  const signal = context.openInterruptSignal(display)
+  const log = context.openLog(config, display)
   const { onProgress, onBudget } = display
   const [project] = config.projects
   if (project === undefined) throw new Error('the demo has one project')
-  const more = { mode: 'incremental', streams: streamNames, wait: false, signal, onProgress, onBudget, log } as const
+  const syncOptions = { mode: 'incremental', streams: streamNames, wait: false, signal, onProgress, onBudget, log } as const
   return {
-    sync: async () => (await shell.work()).syncProject(config, project, more).finally(display.end),
-    push: async () => {
-      const how = { signal, log, onBudget, onProgress: () => {}, despiteFailures: false }
-      return (await shell.work()).pushProject(config, project, how).finally(display.end)
+    runSync: async () => (await context.loadUseCases()).syncProject(config, project, syncOptions).finally(display.clear),
+    runPush: async () => {
+      const pushOptions = { signal, log, onBudget, onProgress: () => {}, despiteFailures: false }
+      return (await context.loadUseCases()).pushProject(config, project, pushOptions).finally(display.clear)
     },
   }
 }
 
-function configFor(service: Sandbox, path: string): Config {
+function demoConfig(service: Sandbox, path: string): Config {
   const project: ProjectConfig = {
     name: 'demo',
     projectId: service.projectId,
@@ -164,19 +164,19 @@ function configFor(service: Sandbox, path: string): Config {
   }
 }
 
-async function ask(path: string, all: readonly Question[]): Promise<readonly Asked[]> {
+async function runQueries(path: string, queries: readonly DemoQuery[]): Promise<readonly QueryResult[]> {
   const { openWarehouse } = await import('../warehouse/open.ts')
-  const warehouse = await openWarehouse(`sqlite:${path}`, { use: 'read' })
+  const warehouse = await openWarehouse(`sqlite:${path}`, { access: 'read' })
   try {
-    const asked: Asked[] = []
-    for (const question of all) asked.push({ ...question, rows: await warehouse.query(question.sql) })
-    return asked
+    const results: QueryResult[] = []
+    for (const question of queries) results.push({ ...question, rows: await warehouse.query(question.sql) })
+    return results
   } finally {
     await warehouse.close()
   }
 }
 
-async function change(path: string, statements: readonly string[]): Promise<void> {
+async function runStatements(path: string, statements: readonly string[]): Promise<void> {
   const { openWarehouse } = await import('../warehouse/open.ts')
   const warehouse = await openWarehouse(`sqlite:${path}`)
   try {
@@ -190,16 +190,16 @@ function indented(text: string): string {
   return text.replace(/^/gm, '    ')
 }
 
-function asTable(rows: readonly Row[]): string[] {
+function renderRows(rows: readonly Row[]): string[] {
   const names = Object.keys(rows[0] ?? {})
   if (names.length === 0) return ['  (no rows)']
-  return withHeader(
+  return renderTable(
     names,
     rows.map((row) => names.map((name) => (row[name] === null ? '–' : String(row[name])))),
   )
 }
 
-function freshPath(keep: string): string {
+function newFilePath(keep: string): string {
   const path = resolve(keep)
   if (!existsSync(path)) return path
   const why = `${path} exists already, and the demo writes only into a file of its own`

@@ -4,9 +4,9 @@
 export type ExitCode = 0 | 1 | 2 | 3
 
 /** What weighs more comes first: where a person is needed, nothing else matters until they have come. */
-const weight = [2, 1, 3, 0] as const
+const bySeverity = [2, 1, 3, 0] as const
 
 /** The verdict over several projects. */
-export function worst(codes: readonly ExitCode[]): ExitCode {
-  return weight.find((code) => codes.includes(code)) ?? 0
+export function worstExitCode(codes: readonly ExitCode[]): ExitCode {
+  return bySeverity.find((code) => codes.includes(code)) ?? 0
 }

@@ -5,12 +5,12 @@ import { demoCommand } from './demo.ts'
 import { migrateCommand } from './migrate.ts'
 import { pushCommand } from './push.ts'
 import { sandboxCommand } from './sandbox.ts'
-import { openShell } from './shell.ts'
+import { createCommandContext } from './shell.ts'
 import { startCommand } from './start.ts'
 import { statusCommand } from './status.ts'
 import { syncCommand } from './sync.ts'
 import { tokenCommand } from './token.ts'
-import { troubleLines, troubleOf } from './trouble.ts'
+import { renderError, explainError } from './trouble.ts'
 import { verifyCommand } from './verify.ts'
 import { version } from './version.ts'
 import { writebackCommand } from './writeback.ts'
@@ -32,7 +32,7 @@ Exit code: 0 done · 1 failed, trying again may help · 2 a person must change s
 // What is written holds what customers wrote: only this user may read it. Files that are there already keep their mode.
 process.umask(0o077)
 
-const shell = openShell()
+const context = createCommandContext()
 const program = new Command('deskmirror')
   .description('Mirrors the conversations, visitors and calls of a messaging project into SQLite or Postgres.')
   .version(version())
@@ -50,37 +50,37 @@ const commands = [
   sandboxCommand,
   demoCommand,
 ]
-for (const command of commands) program.addCommand(command(shell))
-prepare(program, 'deskmirror')
+for (const command of commands) program.addCommand(command(context))
+configureErrors(program, 'deskmirror')
 // A worker hears of what nobody caught, and stops in order; any other command is over.
 process.on('uncaughtException', (error) => {
   if (process.listenerCount('uncaughtException') > 1) return
-  end(error)
+  reportError(error)
   process.exit()
 })
-program.parseAsync().catch(end)
+program.parseAsync().catch(reportError)
 
 /** Every command, and those below it, throws its mistakes, and says where help is. */
-function prepare(command: Command, name: string): void {
+function configureErrors(command: Command, name: string): void {
   command.exitOverride().showHelpAfterError(`(${name} --help shows what is possible)`)
-  for (const inner of command.commands) prepare(inner, `${name} ${inner.name()}`)
+  for (const inner of command.commands) configureErrors(inner, `${name} ${inner.name()}`)
 }
 
 /** Help and version end well; everything else that the parser throws is a mistake in the call. */
-function end(error: unknown): void {
+function reportError(error: unknown): void {
   if (error instanceof CommanderError) {
-    shell.exit(error.exitCode === 0 ? 0 : 2)
+    context.setExitCode(error.exitCode === 0 ? 0 : 2)
     // The parser has told a person; the options were not read, so what was wanted is looked for among the words.
-    if (error.exitCode !== 0 && process.argv.includes('--json')) shell.out(mistakenCall(error))
+    if (error.exitCode !== 0 && process.argv.includes('--json')) context.writeOut(usageErrorDocument(error))
     return
   }
-  const trouble = troubleOf(error)
-  shell.err(`${troubleLines(trouble, shell.stackTraces()).join('\n')}\n`)
-  shell.exit(trouble.exitCode)
+  const trouble = explainError(error)
+  context.writeErr(`${renderError(trouble, context.wantsStackTraces()).join('\n')}\n`)
+  context.setExitCode(trouble.exitCode)
 }
 
 /** The document of a call that could not be understood. */
-function mistakenCall({ message }: CommanderError): string {
+function usageErrorDocument({ message }: CommanderError): string {
   const why = message.replace(/^error: /, '')
   const error = { what: 'the call has a mistake', why, next: '`deskmirror --help` shows what is possible', exitCode: 2 }
   return `${JSON.stringify({ error }, null, 2)}\n`

@@ -1,9 +1,9 @@
 /** `deskmirror migrate`: brings the warehouse to this version's schema. */
 import { Command } from 'commander'
-import type { Migrated } from '../warehouse/database/migrate.ts'
-import { type Answer, give } from './answer.ts'
+import type { MigrationSummary } from '../warehouse/database/migrate.ts'
+import { type CommandResult, runAndPrint } from './answer.ts'
 import { jsonOption } from './options.ts'
-import type { Shell } from './shell.ts'
+import type { CommandContext } from './shell.ts'
 
 const examples = `
 Every command that writes does this itself. Needs the database only: no address, no key.
@@ -12,22 +12,22 @@ Examples:
   $ deskmirror migrate
   $ DESKMIRROR_DATABASE_URL=postgres://me@db/desk deskmirror migrate --json`
 
-export function migrateCommand(shell: Shell): Command {
+export function migrateCommand(context: CommandContext): Command {
   return new Command('migrate')
     .summary("bring the warehouse to this version's schema")
     .description("Creates the tables of the warehouse, or brings them to this version's schema.")
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: { readonly json?: true }) => give(shell, options.json === true, () => migrate(shell)))
+    .action((options: { readonly json?: true }) => runAndPrint(context, options.json === true, () => runMigrate(context)))
 }
 
-async function migrate(shell: Shell): Promise<Answer> {
-  const { migrateWarehouse } = await shell.work()
-  const migrated = await migrateWarehouse(shell.loadConfig('database'))
-  return { document: migrated, lines: showMigrated(migrated), exit: 0 }
+async function runMigrate(context: CommandContext): Promise<CommandResult> {
+  const { migrateWarehouse } = await context.loadUseCases()
+  const migrated = await migrateWarehouse(context.loadConfig('database'))
+  return { document: migrated, lines: renderMigration(migrated), exit: 0 }
 }
 
-function showMigrated({ from, to, applied }: Migrated): readonly string[] {
+function renderMigration({ from, to, applied }: MigrationSummary): readonly string[] {
   if (applied.length === 0) return [`the warehouse is at ${to} already`]
   return [...applied.map((name) => `applied ${name}`), `the warehouse went from ${from ?? 'nothing'} to ${to}`]
 }

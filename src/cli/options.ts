@@ -10,22 +10,22 @@ export const projectOption = () => new Option('--project <name>', 'only this pro
 export const oneProjectOption = () =>
   new Option('--project <name>', 'which project; needed where deskmirror.yaml has several')
 export const quietOption = () => new Option('--quiet', 'no progress and no log, only the answer and errors')
-export const streamsOption = () => new Option('--streams <a,b>', 'only these streams').argParser(streamList)
+export const streamsOption = () => new Option('--streams <a,b>', 'only these streams').argParser(parseStreams)
 
-export function streamList(text: string): readonly StreamName[] {
+export function parseStreams(text: string): readonly StreamName[] {
   const names = text.split(',').map((name) => name.trim())
   const known = streamNames.filter((name) => names.includes(name))
-  const strange = names.filter((name) => !known.some((stream) => stream === name))
-  if (strange.length === 0) return known
-  throw new InvalidArgumentError(`${strange.join(', ')}: choose from ${streamNames.join(', ')}.`)
+  const unknown = names.filter((name) => !known.some((stream) => stream === name))
+  if (unknown.length === 0) return known
+  throw new InvalidArgumentError(`${unknown.join(', ')}: choose from ${streamNames.join(', ')}.`)
 }
 
-export function wholeNumber(text: string): number {
+export function parseWholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text)
   throw new InvalidArgumentError('Write a whole number.')
 }
 
 /** What was asked for on the command line, else what the project mirrors. */
-export function streamsFor(project: ProjectConfig, asked: readonly StreamName[] | undefined): readonly StreamName[] {
-  return asked === undefined ? project.streams : asked
+export function selectStreams(project: ProjectConfig, requested: readonly StreamName[] | undefined): readonly StreamName[] {
+  return requested === undefined ? project.streams : requested
 }

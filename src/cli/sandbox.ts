@@ -7,9 +7,9 @@ import { UserError } from '../core/user-error.ts'
 import type { SandboxOptions } from '../sandbox/options.ts'
 import type { Range, Size } from '../sandbox/past/world.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { allowed, type Switches, switchesWith, switchNames, switchTable } from '../sandbox/switches.ts'
+import { describeAllowed, type Switches, parseSwitches, switchNames, switchTable } from '../sandbox/switches.ts'
 
-type Flags = {
+type SandboxFlags = {
   readonly port: number
   readonly prefix: string
   readonly seed: number
@@ -30,28 +30,28 @@ export function sandboxCommand(): Command {
   return new Command('sandbox')
     .summary('run a double of the service, to try things on')
     .description('Runs a full, stateful server of the API on loopback, with seeded data, until it is told to stop.')
-    .option('--port <port>', 'port to listen on; 0 = any free one', whole, 0)
+    .option('--port <port>', 'port to listen on; 0 = any free one', parseCount, 0)
     .option('--prefix <path>', 'path before every path of the API, for example /v1', '')
-    .option('--seed <n>', 'the same seed makes the same data', whole, 1)
+    .option('--seed <n>', 'the same seed makes the same data', parseCount, 1)
     .option('--now <time>', "where the service's clock starts, RFC 3339; by default now")
-    .option('--conversations <n>', 'how many', whole)
-    .option('--visitors <n>', 'how many', whole)
-    .option('--calls <n>', 'how many', whole)
-    .option('--messages <n|low-high>', 'messages in a conversation', range)
-    .option('--activity <n|low-high>', 'activity entries of a visitor', range)
-    .option('--days <n>', 'how far back the data goes', whole)
+    .option('--conversations <n>', 'how many', parseCount)
+    .option('--visitors <n>', 'how many', parseCount)
+    .option('--calls <n>', 'how many', parseCount)
+    .option('--messages <n|low-high>', 'messages in a conversation', parseRange)
+    .option('--activity <n|low-high>', 'activity entries of a visitor', parseRange)
+    .option('--days <n>', 'how far back the data goes', parseCount)
     .option('--switch <name=value...>', 'what the service does where its documentation is silent; see below', [])
     .addOption(new Option('--rate <requests/seconds>', 'requests a key, for example 600/60s; off = no limit'))
     .option('--key <key>', 'the API key that it accepts')
     .option('--json', 'print where it is as one JSON document')
     .addHelpText('after', helpText)
-    .action(async (flags: Flags) => run(flags))
+    .action(async (flags: SandboxFlags) => runSandbox(flags))
 }
 
-async function run(flags: Flags): Promise<void> {
+async function runSandbox(flags: SandboxFlags): Promise<void> {
   // Listening for signals comes first: whoever reads the lines below may send one at once.
-  const stopping = told()
-  const { sandbox, rates } = await started(flags)
+  const stopping = waitForSignal()
+  const { sandbox, rates } = await startFromFlags(flags)
   const environment = {
     DESKMIRROR_BASE_URL: sandbox.baseUrl,
     DESKMIRROR_PROJECT_ID: sandbox.projectId,
@@ -67,12 +67,12 @@ async function run(flags: Flags): Promise<void> {
   await sandbox.stop()
 }
 
-async function started(flags: Flags): Promise<{ readonly sandbox: Sandbox; readonly rates: Rates }> {
+async function startFromFlags(flags: SandboxFlags): Promise<{ readonly sandbox: Sandbox; readonly rates: RateVariables }> {
   try {
-    const options = optionsFrom(flags)
+    const options = toSandboxOptions(flags)
     // Loaded here, so that no other command waits for it.
     const { startSandbox } = await import('../sandbox/sandbox.ts')
-    return { sandbox: await startSandbox(options), rates: ratesOf(options.switches) }
+    return { sandbox: await startSandbox(options), rates: toRateVariables(options.switches) }
   } catch (error) {
     const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
     if (!taken && !(error instanceof RangeError)) throw error
@@ -82,21 +82,21 @@ async function started(flags: Flags): Promise<{ readonly sandbox: Sandbox; reado
   }
 }
 
-function told(): Promise<void> {
+function waitForSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
   })
 }
 
-type Rates = { readonly DESKMIRROR_RATE: string; readonly DESKMIRROR_WRITE_RATE: string }
+type RateVariables = { readonly DESKMIRROR_RATE: string; readonly DESKMIRROR_WRITE_RATE: string }
 
 /** A rate that is never reached: the variables have no word for "no limit". */
-const unlimited = { requests: 1_000_000_000, writes: 1_000_000_000, window: 60 }
+const unlimitedRate = { requests: 1_000_000_000, writes: 1_000_000_000, window: 60 }
 
 /** What a mirror of this sandbox is to stay inside of. */
-function ratesOf(switches: Switches): Rates {
+function toRateVariables(switches: Switches): RateVariables {
   const limits = { requests: switches['rate.limit'], writes: switches['rate.writes'], window: switches['rate.window'] }
-  const { requests, writes, window } = switches['rate.kind'] === 'off' ? unlimited : limits
+  const { requests, writes, window } = switches['rate.kind'] === 'off' ? unlimitedRate : limits
   const rate = (count: number) => `${Math.max(1, Math.floor(count))}/${Math.max(1, Math.ceil(window * 1000))}ms`
   const inSeconds = (text: string) => text.replace(/000ms$/, 's')
   return {
@@ -105,19 +105,19 @@ function ratesOf(switches: Switches): Rates {
   }
 }
 
-function optionsFrom(flags: Flags): SandboxOptions & { readonly switches: Switches } {
+function toSandboxOptions(flags: SandboxFlags): SandboxOptions & { readonly switches: Switches } {
   return {
     port: flags.port,
-    prefix: prefixed(flags.prefix),
+    prefix: normalizePrefix(flags.prefix),
     seed: flags.seed,
-    size: sizeFrom(flags),
-    switches: switchesWith({ ...rateFrom(flags.rate), ...pairs(flags.switch) }),
+    size: toSize(flags),
+    switches: parseSwitches({ ...toRateSwitches(flags.rate), ...splitPairs(flags.switch) }),
     now: flags.now ?? rfc3339(Math.floor(Date.now() / 1000)),
     ...(flags.key === undefined ? {} : { keys: [{ key: flags.key }] }),
   }
 }
 
-function sizeFrom({ conversations, visitors, calls, messages, activity, days }: Flags): Partial<Size> {
+function toSize({ conversations, visitors, calls, messages, activity, days }: SandboxFlags): Partial<Size> {
   const named = {
     conversations,
     visitors,
@@ -129,7 +129,7 @@ function sizeFrom({ conversations, visitors, calls, messages, activity, days }: 
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
 }
 
-function pairs(given: readonly string[]): Record<string, string> {
+function splitPairs(given: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     given.map((pair) => {
       const [name = '', ...value] = pair.split('=')
@@ -138,7 +138,7 @@ function pairs(given: readonly string[]): Record<string, string> {
   )
 }
 
-function rateFrom(rate: string | undefined): Record<string, string> {
+function toRateSwitches(rate: string | undefined): Record<string, string> {
   if (rate === undefined) return {}
   if (rate === 'off') return { 'rate.kind': 'off' }
   const [, limit, seconds] = /^(\d+)(?:\/(\d+)s)?$/.exec(rate) ?? []
@@ -146,19 +146,19 @@ function rateFrom(rate: string | undefined): Record<string, string> {
   return { 'rate.limit': limit, ...(seconds === undefined ? {} : { 'rate.window': seconds }) }
 }
 
-function prefixed(prefix: string): string {
+function normalizePrefix(prefix: string): string {
   const bare = trimBoth(prefix, '/')
   return bare === '' ? '' : `/${bare}`
 }
 
-function whole(text: string): number {
+function parseCount(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(text)
 }
 
-function range(text: string): number | Range {
+function parseRange(text: string): number | Range {
   const [low = '', high] = text.split('-')
-  return high === undefined ? whole(low) : [whole(low), whole(high)]
+  return high === undefined ? parseCount(low) : [parseCount(low), parseCount(high)]
 }
 
 function helpText(): string {
@@ -166,7 +166,7 @@ function helpText(): string {
   const lines = switchNames.map((name) => {
     const entry = switchTable[name]
     const usual = entry.kind === 'choice' ? '' : ` (${String(entry.default) || 'empty'})`
-    return `  ${name.padEnd(width)}  ${allowed(entry)}${usual}: ${entry.about}`
+    return `  ${name.padEnd(width)}  ${describeAllowed(entry)}${usual}: ${entry.about}`
   })
   return `
 Examples:

@@ -3,10 +3,10 @@ import { Command } from 'commander'
 import type { RunningWorker } from '../../jobs/worker.ts'
 import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
-import { nameOfPlace, parseDatabaseUrl } from '../warehouse/database/place.ts'
-import { plural } from './readable.ts'
-import type { Shell } from './shell.ts'
-import { troubleLines, troubleOf } from './trouble.ts'
+import { locationLabel, parseDatabaseUrl } from '../warehouse/database/place.ts'
+import { pluralize } from './readable.ts'
+import type { CommandContext } from './shell.ts'
+import { renderError, explainError } from './trouble.ts'
 
 const help = `
 Reads every project by its schedules (docs/configuration.md), and answers over HTTP: /healthz, /readyz, /metrics, /queues.
@@ -19,90 +19,90 @@ Examples:
 
 Exit code: 0 stopped as it was told to · 1 failed, start it again · 2 a person must change something`
 
-export function startCommand(shell: Shell): Command {
+export function startCommand(context: CommandContext): Command {
   return new Command('start')
     .summary('keep the mirror fresh by schedule, until stopped')
     .description('Keeps the mirror fresh by schedule, until it is stopped: the worker.')
     .addHelpText('after', help)
-    .action(() => start(shell))
+    .action(() => runStart(context))
 }
 
-async function start(shell: Shell): Promise<void> {
+async function runStart(context: CommandContext): Promise<void> {
   try {
-    await run(shell)
+    await runWorker(context)
   } catch (error) {
-    const trouble = troubleOf(error)
-    shell.err(`${troubleLines(trouble, shell.stackTraces()).join('\n')}\n`)
-    shell.exit(trouble.exitCode)
+    const trouble = explainError(error)
+    context.writeErr(`${renderError(trouble, context.wantsStackTraces()).join('\n')}\n`)
+    context.setExitCode(trouble.exitCode)
   }
 }
 
-async function run(shell: Shell): Promise<void> {
-  const config = shell.loadConfig('service')
-  const display = shell.display(false)
+async function runWorker(context: CommandContext): Promise<void> {
+  const config = context.loadConfig('service')
+  const display = context.openDisplay(false)
   // Whoever runs a worker reads its log: it is the display.
-  const log = shell.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
-  warn(config, log)
-  log.info({ event: 'worker.starting', ...placesOf(config) })
-  const { stopped, onReload, onMistake, leave } = shell.daemon()
+  const log = context.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
+  logWarnings(config, log)
+  log.info({ event: 'worker.starting', ...describeLocations(config) })
+  const { stopSignal: stopped, onReload, onUncaughtError: onMistake, exit: leave } = context.listenForSignals()
   const failed = Promise.withResolvers<Error>()
   onMistake((error) => failed.resolve(error instanceof Error ? error : new Error(String(error))))
-  const { startWorker } = await shell.worker()
-  const ended = told(stopped)
-  const worker = await Promise.race([startWorker(config, { log, onFatal: failed.resolve }), ended])
+  const { startWorker } = await context.loadWorker()
+  const stopRequested = whenStopped(stopped)
+  const worker = await Promise.race([startWorker(config, { log, onFatal: failed.resolve }), stopRequested])
   // It may have been waiting for a server that is away; nothing has begun yet.
   if (worker === 'stop') return leave(0)
-  onReload(() => reload(shell, worker, log))
-  shell.out(`${lines(config, worker).join('\n')}\n`)
+  onReload(() => reload(context, worker, log))
+  context.writeOut(`${renderStarted(config, worker).join('\n')}\n`)
 
-  const why = await Promise.race([ended, failed.promise])
-  if (why instanceof Error) log.fatal({ event: 'worker.failed', why: why.message, stack: why.stack })
+  const reason = await Promise.race([stopRequested, failed.promise])
+  if (reason instanceof Error) log.fatal({ event: 'worker.failed', why: reason.message, stack: reason.stack })
   else log.info({ event: 'worker.stopping' })
   await worker.stop()
-  leave(why instanceof Error ? 1 : 0)
+  leave(reason instanceof Error ? 1 : 0)
 }
 
 /** A configuration with a mistake changes nothing. */
-function reload(shell: Shell, worker: RunningWorker, log: Logger): void {
+function reload(context: CommandContext, worker: RunningWorker, log: Logger): void {
   try {
-    const config = shell.loadConfig('service')
-    warn(config, log)
-    const restarts = worker.reload(config)
+    const config = context.loadConfig('service')
+    logWarnings(config, log)
+    const needRestart = worker.reload(config)
     log.info({ event: 'config.taken', projects: config.projects.length })
-    if (restarts.length > 0) log.warn({ event: 'config.waits', settings: restarts, why: 'these need a restart' })
+    if (needRestart.length > 0) log.warn({ event: 'config.waits', settings: needRestart, why: 'these need a restart' })
   } catch (error) {
-    const { why } = troubleOf(error)
+    const { why } = explainError(error)
     log.error({ event: 'config.refused', why, note: 'the worker goes on with the one before' })
   }
 }
 
-function warn({ warnings }: Config, log: Logger): void {
+function logWarnings({ warnings }: Config, log: Logger): void {
   for (const why of warnings) log.warn({ event: 'config.doubtful', why })
 }
 
-function told(signal: AbortSignal): Promise<'stop'> {
+function whenStopped(signal: AbortSignal): Promise<'stop'> {
   if (signal.aborted) return Promise.resolve('stop')
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve('stop'), { once: true }))
 }
 
 /** What is opened before it works: the first time that takes a while, and a server that is away is waited for. */
-function placesOf({ databaseUrl, queueUrl }: Pick<Config, 'databaseUrl' | 'queueUrl'>) {
+function describeLocations({ databaseUrl, queueUrl }: Pick<Config, 'databaseUrl' | 'queueUrl'>) {
   const embedded = queueUrl === 'embedded'
   return {
-    warehouse: nameOfPlace(parseDatabaseUrl(databaseUrl)),
+    warehouse: locationLabel(parseDatabaseUrl(databaseUrl)),
     queue: embedded ? 'embedded' : queueUrl.replace(/:.*/s, ''),
     ...(embedded ? { note: 'the embedded queue takes some seconds to open, and longer the first time' } : {}),
   }
 }
 
-const listed = 10
+const maxListed = 10
 
-function lines({ projects, ...config }: Config, { queue, address }: RunningWorker): string[] {
-  const names = projects.slice(0, listed).map(({ name }) => name)
-  const more = projects.length > listed ? ', …' : ''
+function renderStarted({ projects, ...config }: Config, { queue, address }: RunningWorker): string[] {
+  const names = projects.slice(0, maxListed).map(({ name }) => name)
+  const more = projects.length > maxListed ? ', …' : ''
   return [
-    `deskmirror works: ${plural(projects.length, 'project')} (${names.join(', ')}${more})`,
-    `  warehouse  ${placesOf(config).warehouse}`,
+    `deskmirror works: ${pluralize(projects.length, 'project')} (${names.join(', ')}${more})`,
+    `  warehouse  ${describeLocations(config).warehouse}`,
     `  queue      ${queue}`,
     `  http       ${address ?? 'off'}`,
   ]

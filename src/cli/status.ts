@@ -1,19 +1,19 @@
 /** `deskmirror status`: how fresh and how complete the mirror is. Asks the warehouse only. */
 import { Command } from 'commander'
-import { describe } from '../core/failure.ts'
-import { tolerated } from '../core/horizon.ts'
+import { describeFailure } from '../core/failure.ts'
+import { clockTolerance } from '../core/horizon.ts'
 import type { JobKind } from '../core/job-failure.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { EpochMs } from '../core/time.ts'
-import { type Typed, typedIn } from '../core/typed.ts'
-import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
+import { type CommandHint, projectCommandHint } from '../core/typed.ts'
+import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './answer.ts'
 import { jsonOption, projectOption } from './options.ts'
-import { heldLines, namelessLines } from './push.ts'
-import { ago, count, duration, plural, printable } from './readable.ts'
-import { reasonLines } from './reasons.ts'
-import type { Shell } from './shell.ts'
-import { gapLines } from './sync.ts'
-import { aligned } from './table.ts'
+import { renderBlockedLanes, renderWithoutProject } from './push.ts'
+import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from './readable.ts'
+import { renderStreamReasons } from './reasons.ts'
+import type { CommandContext } from './shell.ts'
+import { renderGaps } from './sync.ts'
+import { alignColumns } from './table.ts'
 
 type Options = { readonly project?: string; readonly verbose?: true; readonly json?: true }
 
@@ -27,7 +27,7 @@ Examples:
 
 Exit code: 0 whatever the state of the mirror is · 1 or 2 if it cannot be read`
 
-export function statusCommand(shell: Shell): Command {
+export function statusCommand(context: CommandContext): Command {
   return new Command('status')
     .summary('show freshness, rows, gaps, open work and the budget')
     .description('Shows how fresh and how complete the mirror is, what is still to do, and how long that takes.')
@@ -35,45 +35,45 @@ export function statusCommand(shell: Shell): Command {
     .option('--verbose', 'show the evidence behind each behaviour of the service')
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => give(shell, options.json === true, () => status(shell, options)))
+    .action((options: Options) => runAndPrint(context, options.json === true, () => runStatus(context, options)))
 }
 
-async function status(shell: Shell, options: Options): Promise<Answer> {
-  const config = shell.loadConfig('mirror')
-  const projects = chosen(config.projects, options.project)
-  const { statusOf } = await shell.work()
-  const answers = await eachProject(projects, null, async (project) => {
+async function runStatus(context: CommandContext, options: Options): Promise<CommandResult> {
+  const config = context.loadConfig('mirror')
+  const projects = selectProjects(config.projects, options.project)
+  const { readStatus: statusOf } = await context.loadUseCases()
+  const answers = await forEachProject(projects, null, async (project) => {
     return { ...(await statusOf(config, project)), readOnly: project.readOnly }
   })
-  return joined(answers, (report) => {
-    const alone = config.projects.length === 1
-    const typed = typedIn(config.projects, report.project)
-    const showing = { verbose: options.verbose === true, now: shell.now(), typed, alone }
-    return { lines: showStatus(report, showing), exit: 0 }
+  return joinResults(answers, (report) => {
+    const isOnlyProject = config.projects.length === 1
+    const typed = projectCommandHint(config.projects, report.project)
+    const renderOptions = { verbose: options.verbose === true, now: context.now(), typed, alone: isOnlyProject }
+    return { lines: renderStatus(report, renderOptions), exit: 0 }
   })
 }
 
 /** What is stored of a stream that somebody stopped: it has not failed. */
-const stopped = describe({ kind: 'aborted' })
+const stoppedText = describeFailure({ kind: 'aborted' })
 
 /** `readOnly`: writing to the service is switched off. */
-type Status = StatusReport & { readonly readOnly: boolean }
+type ProjectStatus = StatusReport & { readonly readOnly: boolean }
 /** `alone`: the configuration has no other project. */
-type Showing = { readonly verbose: boolean; readonly now: EpochMs; readonly typed: Typed; readonly alone: boolean }
+type StatusRenderOptions = { readonly verbose: boolean; readonly now: EpochMs; readonly typed: CommandHint; readonly isOnlyProject: boolean }
 
-export function showStatus(report: Status, { verbose, now, typed, alone }: Showing): readonly string[] {
+export function renderStatus(report: ProjectStatus, { verbose, now, typed, isOnlyProject: alone }: StatusRenderOptions): readonly string[] {
   const header = ['', 'rows', 'deleted', 'due', 'newest', 'read to the end', '']
   const rows = report.streams.map((it) => [
     it.stream,
-    count(it.rows),
-    count(it.deleted),
-    count(it.due),
+    formatCount(it.rows),
+    formatCount(it.deleted),
+    formatCount(it.due),
     it.newest ?? '–',
-    ago(it.syncedAt, now),
-    stateOf(it, now),
+    formatAge(it.syncedAt, now),
+    streamState(it, now),
   ])
   return [
-    ...aligned([
+    ...alignColumns([
       ['project', report.project],
       ['last run', lastRun(report, now)],
       ...runningRow(report, now),
@@ -83,44 +83,44 @@ export function showStatus(report: Status, { verbose, now, typed, alone }: Showi
       ...budgetRows(report, now),
       ...queueRows(report, typed, alone),
     ]),
-    ...aligned([header, ...rows]),
+    ...alignColumns([header, ...rows]),
     ...aheadLines(report),
-    ...reasonLines(report.streams.filter((it) => it.failed !== stopped)),
+    ...renderStreamReasons(report.streams.filter((it) => it.failed !== stoppedText)),
     ...failureLines(report, now),
-    ...(report.gaps.length === 0 ? ['no gaps'] : gapLines(report.gaps)),
-    ...learned(report, verbose),
+    ...(report.gaps.length === 0 ? ['no gaps'] : renderGaps(report.gaps)),
+    ...behaviourLines(report, verbose),
   ]
 }
 
-function stateOf({ failed, failedSince, skipped }: StatusReport['streams'][number], now: EpochMs): string {
-  if (failed === stopped) return 'stopped'
-  if (failed !== null) return failedSince === null ? 'failed' : `failing for ${forHowLong(failedSince, now)}`
+function streamState({ failed, failedSince, skipped }: StatusReport['streams'][number], now: EpochMs): string {
+  if (failed === stoppedText) return 'stopped'
+  if (failed !== null) return failedSince === null ? 'failed' : `failing for ${durationSince(failedSince, now)}`
   return skipped === null ? '' : 'skipped'
 }
 
 function lastRun({ lastRun: run }: StatusReport, now: EpochMs): string {
   if (run === null) return 'none yet: `deskmirror sync` makes the first'
-  const end = run.finishedAt === null ? `started ${ago(run.startedAt, now)}` : ago(run.finishedAt, now)
-  return `${run.mode}, ${run.outcome ?? 'not finished'}, ${end}, ${plural(run.requests, 'request')}`
+  const end = run.finishedAt === null ? `started ${formatAge(run.startedAt, now)}` : formatAge(run.finishedAt, now)
+  return `${run.mode}, ${run.outcome ?? 'not finished'}, ${end}, ${pluralize(run.requests, 'request')}`
 }
 
 function runningRow({ running }: StatusReport, now: EpochMs): string[][] {
-  return running === null ? [] : [['running', `${running.holder}, since ${ago(running.since, now)}`]]
+  return running === null ? [] : [['running', `${running.holder}, since ${formatAge(running.since, now)}`]]
 }
 
 function workerRows({ workers }: StatusReport, now: EpochMs): string[][] {
   return workers.map((it, n) => [
     n === 0 ? (workers.length === 1 ? 'worker' : 'workers') : '',
-    `${it.holder}, queue ${it.queue}, since ${ago(it.since, now)}${silence(it.heardAt, now)}`,
+    `${it.holder}, queue ${it.queue}, since ${formatAge(it.since, now)}${silenceNote(it.heardAt, now)}`,
   ])
 }
 
 /** A worker gives a sign of life every half minute. One that lives and gives none cannot write it. */
 const silentMs = 3 * 60_000
 
-function silence(heardAt: string, now: EpochMs): string {
+function silenceNote(heardAt: string, now: EpochMs): string {
   if (now - Date.parse(heardAt) < silentMs) return ''
-  return `; it has not written to the warehouse for ${forHowLong(heardAt, now)}: its log says why`
+  return `; it has not written to the warehouse for ${durationSince(heardAt, now)}: its log says why`
 }
 
 const jobNames: Readonly<Record<JobKind, string>> = {
@@ -134,79 +134,79 @@ const jobNames: Readonly<Record<JobKind, string>> = {
 }
 
 /** More than a person reads is in the table `sync_failures`. */
-const mostFailures = 10
+const maxFailures = 10
 
 /** What else fails in the workers; streams have a line of their own. */
 function failureLines({ failures }: StatusReport, now: EpochMs): string[] {
   const others = failures.filter(({ job }) => job !== 'pass')
-  const lines = others.slice(0, mostFailures).map(({ job, subject, since, failures: times, reason }) => {
+  const lines = others.slice(0, maxFailures).map(({ job, subject, since, failures: times, reason }) => {
     const what = subject === '' ? jobNames[job] : `${jobNames[job]} ${subject}`
-    return printable(
-      `failing for ${forHowLong(since, now)}: ${what} (${times === 1 ? 'once' : `${times} times`}): ${reason}`,
+    return toPrintable(
+      `failing for ${durationSince(since, now)}: ${what} (${times === 1 ? 'once' : `${times} times`}): ${reason}`,
     )
   })
   const more = others.length - lines.length
   return more > 0 ? [...lines, `… and ${more} more: select * from sync_failures`] : lines
 }
 
-function forHowLong(since: string, now: EpochMs): string {
-  return duration(Math.max(0, now - Date.parse(since)))
+function durationSince(since: string, now: EpochMs): string {
+  return formatDuration(Math.max(0, now - Date.parse(since)))
 }
 
 function pausedRow({ paused }: StatusReport, now: EpochMs): string[][] {
   if (paused === null) return []
-  const left = duration(Math.max(1000, Date.parse(paused.until) - now))
+  const left = formatDuration(Math.max(1000, Date.parse(paused.until) - now))
   return [['paused', `the service denies the key; tried again in ${left}, or at once with another key: ${paused.why}`]]
 }
 
 function clockRow({ clockOffset: offset }: StatusReport): string[][] {
-  if (offset === null || Math.abs(offset) <= tolerated) return []
+  if (offset === null || Math.abs(offset) <= clockTolerance) return []
   const way = offset > 0 ? 'ahead of' : 'behind'
   return [
     [
       'clock',
-      `the service's is ${duration(Math.abs(offset) * 1000)} ${way} this machine's: no row is missed, some are read again`,
+      `the service's is ${formatDuration(Math.abs(offset) * 1000)} ${way} this machine's: no row is missed, some are read again`,
     ],
   ]
 }
 
 function aheadLines({ streams }: StatusReport): string[] {
-  const rows = streams.filter(({ ahead }) => ahead > 0).map(({ stream, ahead }) => `${count(ahead)} of ${stream}`)
+  const rows = streams.filter(({ ahead }) => ahead > 0).map(({ stream, ahead }) => `${formatCount(ahead)} of ${stream}`)
   return rows.length === 0
     ? []
     : [`dated ahead of the clocks, and read again until their time has come: ${rows.join(', ')}`]
 }
 
 /** For how long it is worth telling: whoever looks in the morning wants to know of the night. */
-const lostForMs = 24 * 3_600_000
+const showLostForMs = 24 * 3_600_000
 
 function lostRow({ lost }: StatusReport['budget'], now: EpochMs): string[][] {
-  if (lost === null || now - Date.parse(lost.at) > lostForMs) return []
-  return [['', `nothing was sent for a while, ${ago(lost.at, now)}: ${lost.why}`]]
+  if (lost === null || now - Date.parse(lost.at) > showLostForMs) return []
+  return [['', `nothing was sent for a while, ${formatAge(lost.at, now)}: ${lost.why}`]]
 }
 
 function budgetRows({ budget }: StatusReport, now: EpochMs): string[][] {
-  const used = `${count(budget.usedInWindow)} of ${count(budget.limit)} in the last ${duration(budget.windowMs)}`
-  const forecast = budget.forecastMs === 0 ? '' : `; what is due takes about ${duration(budget.forecastMs)}`
+  const used = `${formatCount(budget.usedInWindow)} of ${formatCount(budget.limit)} in the last ${formatDuration(budget.windowMs)}`
+  const forecast = budget.forecastMs === 0 ? '' : `; what is due takes about ${formatDuration(budget.forecastMs)}`
   return [['budget', used + forecast], ...lostRow(budget, now)]
 }
 
-function queueRows({ writebacks, nameless, heldLanes, readOnly }: Status, typed: Typed, alone: boolean): string[][] {
-  const queue = Object.entries(writebacks).map(([state, rows]) => `${count(rows)} ${state}`)
+function queueRows({ writebacks, nameless, heldLanes, readOnly }: ProjectStatus, typed: CommandHint, alone: boolean): string[][] {
+  const queue = Object.entries(writebacks).map(([state, rows]) => `${formatCount(rows)} ${state}`)
   const lines = [
     ...(queue.length === 0 ? [] : [queue.join(', ')]),
     ...(readOnly ? ['nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)'] : []),
-    ...namelessLines(nameless, alone),
-    ...heldLines(heldLanes, typed),
+    ...renderWithoutProject(nameless, alone),
+    ...renderBlockedLanes(heldLanes, typed),
   ]
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
 }
 
-function learned({ behaviours }: StatusReport, verbose: boolean): string[] {
+function behaviourLines({ behaviours }: StatusReport, verbose: boolean): string[] {
   if (behaviours.length === 0) return []
   if (!verbose)
-    return [`${plural(behaviours.length, 'behaviour')} of the service learned (--verbose shows the evidence)`]
-  return aligned([
+    return [`${pluralize(behaviours.length, 'behaviour')} of the service learned (--verbose shows the evidence)`]
+  return alignColumns([
     ['learned', '', ''],
     ...behaviours.map((it) => [it.name, it.value, `${it.evidence} (${it.learnedAt})`]),
   ])

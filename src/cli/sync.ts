@@ -1,18 +1,18 @@
 /** `deskmirror sync`: one pass over the service, to the end. */
 import { Command, Option } from 'commander'
-import type { RunMode, RunOutcome, StreamReport } from '../core/mirror.ts'
+import type { SyncMode, SyncOutcome, StreamReport } from '../core/mirror.ts'
 import type { GapReport, SyncReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
-import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
+import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './answer.ts'
 import type { ExitCode } from './exit.ts'
-import { jsonOption, projectOption, quietOption, streamsFor, streamsOption } from './options.ts'
-import { count, duration, plural, printable } from './readable.ts'
-import { reasonLines } from './reasons.ts'
-import type { Shell } from './shell.ts'
-import { aligned } from './table.ts'
+import { jsonOption, projectOption, quietOption, selectStreams, streamsOption } from './options.ts'
+import { formatCount, formatDuration, pluralize, toPrintable } from './readable.ts'
+import { renderStreamReasons } from './reasons.ts'
+import type { CommandContext } from './shell.ts'
+import { alignColumns } from './table.ts'
 
 type Options = {
-  readonly mode: RunMode
+  readonly mode: SyncMode
   readonly streams?: readonly StreamName[]
   readonly project?: string
   readonly wait?: true
@@ -36,7 +36,7 @@ Examples:
 Exit code: 0 complete · 1 failed or interrupted, the next one goes on · 2 a person must change something ·
 3 done, but with gaps or skipped streams`
 
-export function syncCommand(shell: Shell): Command {
+export function syncCommand(context: CommandContext): Command {
   return new Command('sync')
     .summary('bring the mirror up to date, once')
     .description('Brings the mirror up to date: one pass in this process, to the end.')
@@ -51,60 +51,60 @@ export function syncCommand(shell: Shell): Command {
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => give(shell, options.json === true, () => sync(shell, options)))
+    .action((options: Options) => runAndPrint(context, options.json === true, () => runSync(context, options)))
 }
 
-async function sync(shell: Shell, options: Options): Promise<Answer> {
-  const config = shell.loadConfig('service')
-  const projects = chosen(config.projects, options.project)
-  const display = shell.display(options.quiet === true)
-  const log = shell.openLog(config, display)
-  const signal = shell.interruptible(display)
-  const { onProgress, onBudget, say: tell } = display
-  const { syncProject } = await shell.work()
-  const answers = await eachProject(projects, signal, (project) => {
-    const streams = streamsFor(project, options.streams)
-    const all = { mode: options.mode, streams, wait: options.wait === true, signal, onProgress, onBudget, tell, log }
-    return syncProject(config, project, all).finally(display.end)
+async function runSync(context: CommandContext, options: Options): Promise<CommandResult> {
+  const config = context.loadConfig('service')
+  const projects = selectProjects(config.projects, options.project)
+  const display = context.openDisplay(options.quiet === true)
+  const log = context.openLog(config, display)
+  const signal = context.openInterruptSignal(display)
+  const { onProgress, onBudget, notify: notify } = display
+  const { syncProject } = await context.loadUseCases()
+  const answers = await forEachProject(projects, signal, (project) => {
+    const streams = selectStreams(project, options.streams)
+    const syncOptions = { mode: options.mode, streams, wait: options.wait === true, signal, onProgress, onBudget, tell: notify, log }
+    return syncProject(config, project, syncOptions).finally(display.clear)
   })
-  return joined(answers, showSync)
+  return joinResults(answers, renderSync)
 }
 
-const exits = { complete: 0, gaps: 3, failed: 1, interrupted: 1 } as const satisfies Record<RunOutcome, ExitCode>
+const exitCodes = { complete: 0, gaps: 3, failed: 1, interrupted: 1 } as const satisfies Record<SyncOutcome, ExitCode>
 
-export function showSync(report: SyncReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
+export function renderSync(report: SyncReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const lines = [
-    ...aligned([...report.streams.map((it) => cells(it.stream, it, stateOf(it, report))), totalCells(report)]),
-    ...reasonLines(report.outcome === 'interrupted' ? report.streams.map(withoutFailure) : report.streams),
-    ...gapLines(report.gaps),
-    ...report.notices.map((notice) => `note: ${printable(notice)}`),
+    ...alignColumns([...report.streams.map((it) => streamRow(it.stream, it, streamState(it, report))), totalRow(report)]),
+    ...renderStreamReasons(report.outcome === 'interrupted' ? report.streams.map(withoutFailure) : report.streams),
+    ...renderGaps(report.gaps),
+    ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
   ]
-  return { lines, exit: exits[report.outcome] }
+  return { lines, exit: exitCodes[report.outcome] }
 }
 
-const listed = 20
+const maxListedGaps = 20
 
 /** Some of the gaps, and how many there are. */
-export function gapLines(gaps: readonly GapReport[]): string[] {
-  const more = gaps.length - listed
-  const rest = more > 0 ? [`… and ${plural(more, 'gap')} more; --json lists all of them`] : []
-  return [...gaps.slice(0, listed).map(gapLine), ...rest]
+export function renderGaps(gaps: readonly GapReport[]): string[] {
+  const more = gaps.length - maxListedGaps
+  const rest = more > 0 ? [`… and ${pluralize(more, 'gap')} more; --json lists all of them`] : []
+  return [...gaps.slice(0, maxListedGaps).map(renderGap), ...rest]
 }
 
-function gapLine(gap: GapReport): string {
+function renderGap(gap: GapReport): string {
   const where = gap.from === null && gap.to === null ? '' : ` ${gap.from ?? '…'} – ${gap.to ?? '…'}`
-  return printable(`gap: ${gap.stream}${where}: ${gap.reason}`)
+  return toPrintable(`gap: ${gap.stream}${where}: ${gap.reason}`)
 }
 
-type Work = Pick<StreamReport, 'requests' | 'rows' | 'changed' | 'tookMs'>
+type StreamCounts = Pick<StreamReport, 'requests' | 'rows' | 'changed' | 'tookMs'>
 
-function cells(name: string, it: Work, end: string): string[] {
-  const numbers = [plural(it.requests, 'request'), plural(it.rows, 'row'), `${count(it.changed)} changed`]
-  return [name, ...numbers, duration(it.tookMs), end]
+function streamRow(name: string, it: StreamCounts, end: string): string[] {
+  const numbers = [pluralize(it.requests, 'request'), pluralize(it.rows, 'row'), `${formatCount(it.changed)} changed`]
+  return [name, ...numbers, formatDuration(it.tookMs), end]
 }
 
-function totalCells(report: SyncReport): string[] {
-  return cells(report.project, report, report.outcome)
+function totalRow(report: SyncReport): string[] {
+  return streamRow(report.project, report, report.outcome)
 }
 
 /** A stream that somebody stopped has not failed. */
@@ -112,7 +112,7 @@ function withoutFailure(it: StreamReport): StreamReport {
   return { ...it, failed: null }
 }
 
-function stateOf(it: StreamReport, { outcome }: SyncReport): string {
+function streamState(it: StreamReport, { outcome }: SyncReport): string {
   if (it.failed !== null) return outcome === 'interrupted' ? 'stopped' : 'failed'
   return it.skipped === null ? '' : 'skipped'
 }

@@ -2,9 +2,9 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { stringifyJson } from '../core/json.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
-import { type Answer, give, theOne } from './answer.ts'
-import { jsonOption, oneProjectOption, wholeNumber } from './options.ts'
-import type { Shell } from './shell.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from './answer.ts'
+import { jsonOption, oneProjectOption, parseWholeNumber } from './options.ts'
+import type { CommandContext } from './shell.ts'
 
 type Options = {
   readonly email?: string
@@ -29,34 +29,34 @@ Examples:
 
 Exit code: 0 minted · 1 trying again may help, or an answer came without a token · 2 a person must change something`
 
-export function tokenCommand(shell: Shell): Command {
+export function tokenCommand(context: CommandContext): Command {
   return new Command('token')
     .summary('mint a short-lived token for the widget in a browser')
     .description('Mints a short-lived token for the widget in a browser.')
     .option('--email <email>', "the visitor's email address")
     .option('--name <name>', "the visitor's name")
     .option('--company <company>', "the visitor's company")
-    .option('--metadata <key=value>', 'something about the session; may be repeated', pair)
-    .option('--ttl <seconds>', 'how long the token lives', lifetime, 600)
+    .option('--metadata <key=value>', 'something about the session; may be repeated', parsePair)
+    .option('--ttl <seconds>', 'how long the token lives', parseLifetime, 600)
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => give(shell, options.json === true, () => token(shell, options)))
+    .action((options: Options) => runAndPrint(context, options.json === true, () => runToken(context, options)))
 }
 
-async function token(shell: Shell, options: Options): Promise<Answer> {
-  const config = shell.loadConfig('service')
-  const project = theOne(config.projects, options.project, 'no token was minted')
-  const display = shell.display(true)
-  const log = shell.openLog(config, display)
-  const signal = shell.interruptible(display, 'the request in hand')
+async function runToken(context: CommandContext, options: Options): Promise<CommandResult> {
+  const config = context.loadConfig('service')
+  const project = selectOneProject(config.projects, options.project, 'no token was minted')
+  const display = context.openDisplay(true)
+  const log = context.openLog(config, display)
+  const signal = context.openInterruptSignal(display, 'the request in hand')
   const { email, name, company, metadata, ttl } = options
   const visitor = {
     ...(email === undefined ? {} : { email }),
     ...(name === undefined ? {} : { name }),
     ...(company === undefined ? {} : { company }),
   }
-  const { mintWidgetToken } = await shell.work()
+  const { mintWidgetToken } = await context.loadUseCases()
   const session = { visitor, metadata: Object.fromEntries(metadata ?? []), ttl }
   const minted = await mintWidgetToken(config, project, session, { signal, log })
   const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)
@@ -70,14 +70,14 @@ async function token(shell: Shell, options: Options): Promise<Answer> {
 }
 
 /** `k=` is an empty text; what comes after the first `=` is the value. */
-function pair(text: string, before: Options['metadata'] = []): Options['metadata'] {
+function parsePair(text: string, before: Options['metadata'] = []): Options['metadata'] {
   const at = text.indexOf('=')
   if (at < 1) throw new InvalidArgumentError('Write key=value.')
   return [...before, [text.slice(0, at), text.slice(at + 1)]]
 }
 
-function lifetime(text: string): Seconds {
-  const seconds = wholeNumber(text)
+function parseLifetime(text: string): Seconds {
+  const seconds = parseWholeNumber(text)
   if (seconds === 0) throw new InvalidArgumentError('Write a number of seconds, from 1.')
   return seconds
 }

@@ -1,13 +1,13 @@
 /** From whatever was thrown to what a person is told, and to the exit code. */
-import { budgetAway, CallFailed, describe, isBudgetAway } from '../core/failure.ts'
-import { systemWords } from '../core/system-words.ts'
+import { budgetUnavailable, ApiError, describeFailure, isBudgetUnavailable } from '../core/failure.ts'
+import { systemErrorText } from '../core/system-words.ts'
 import { UserError } from '../core/user-error.ts'
-import { withoutSecrets } from '../log.ts'
+import { redactSecrets } from '../log.ts'
 import type { ExitCode } from './exit.ts'
-import { printable } from './readable.ts'
+import { toPrintable } from './readable.ts'
 
 /** `stack` is there for bugs only. */
-export type Trouble = {
+export type ErrorExplanation = {
   readonly what: string
   readonly why: string
   readonly next: string
@@ -15,46 +15,46 @@ export type Trouble = {
   readonly stack?: string
 }
 
-export function troubleOf(error: unknown): Trouble {
-  return withoutKeys(explain(error))
+export function explainError(error: unknown): ErrorExplanation {
+  return redactExplanation(toExplanation(error))
 }
 
 /** Whoever wrote the words: what looks like a key, or like the credentials of an address, is not printed. */
-function withoutKeys(trouble: Trouble): Trouble {
+function redactExplanation(trouble: ErrorExplanation): ErrorExplanation {
   const { what, why, next, stack } = trouble
-  const safe = { ...trouble, what: safely(what), why: safely(why), next: safely(next) }
-  return stack === undefined ? safe : { ...safe, stack: safely(stack) }
+  const safe = { ...trouble, what: redactText(what), why: redactText(why), next: redactText(next) }
+  return stack === undefined ? safe : { ...safe, stack: redactText(stack) }
 }
 
-function safely(text: string): string {
-  return withoutSecrets(text, []).replace(/:\/\/[^\s"]{0,300}@/g, '://…@')
+function redactText(text: string): string {
+  return redactSecrets(text, []).replace(/:\/\/[^\s"]{0,300}@/g, '://…@')
 }
 
-function explain(error: unknown): Trouble {
+function toExplanation(error: unknown): ErrorExplanation {
   if (error instanceof UserError) {
     const { what, why, next, exitCode } = error
     return { what, why, next, exitCode }
   }
   if (isOutOfFiles(error)) return outOfFiles
-  return error instanceof CallFailed ? ofCall(error) : (ofSystem(error) ?? ofBug(error))
+  return error instanceof ApiError ? explainCallFailure(error) : (explainSystemError(error) ?? explainBug(error))
 }
 
 /** `deskmirror: what: why`, several reasons one a line, then what to do. */
-export function troubleLines({ what, why, next, stack }: Trouble, withStack: boolean): string[] {
-  const reasons = why.split('\n').map(printable)
+export function renderError({ what, why, next, stack }: ErrorExplanation, withStack: boolean): string[] {
+  const reasons = why.split('\n').map(toPrintable)
   const head =
     reasons.length === 1 ? [`deskmirror: ${what}: ${reasons[0]}`] : [`deskmirror: ${what}`, ...reasons.map(indented)]
   return [...head, ...(next === '' ? [] : [`  → ${next}`]), ...(withStack && stack !== undefined ? [stack] : [])]
 }
 
-function ofCall(error: CallFailed): Trouble {
+function explainCallFailure(error: ApiError): ErrorExplanation {
   const { failure } = error
-  if (isBudgetAway(failure)) return { ...budgetAway, why: describe(failure), exitCode: 1 }
+  if (isBudgetUnavailable(failure)) return { ...budgetUnavailable, why: describeFailure(failure), exitCode: 1 }
   const what = 'the service did not answer as it should'
-  if (failure.kind === 'aborted') return { what: 'stopped', why: describe(failure), next: '', exitCode: 1 }
+  if (failure.kind === 'aborted') return { what: 'stopped', why: describeFailure(failure), next: '', exitCode: 1 }
   const needsPerson = failure.kind === 'denied' || failure.kind === 'refused'
   const next = needsPerson ? '`deskmirror check` says what the key may do' : 'try again later'
-  return { what, why: describe(failure), next, exitCode: needsPerson ? 2 : 1 }
+  return { what, why: describeFailure(failure), next, exitCode: needsPerson ? 2 : 1 }
 }
 
 /** Not a mistake of ours: the system lets this process open no more files. */
@@ -62,7 +62,7 @@ function isOutOfFiles(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^E[MN]FILE$/.test(String(error.code))
 }
 
-const outOfFiles: Trouble = {
+const outOfFiles: ErrorExplanation = {
   what: 'cannot open enough files',
   why: 'this process, or this machine, may have no more of them open at once',
   next: 'raise the limit: `ulimit -n 1024` in a shell, LimitNOFILE= in a systemd unit',
@@ -70,8 +70,8 @@ const outOfFiles: Trouble = {
 }
 
 /** What the system refuses is no mistake of ours, wherever it comes up. */
-function ofSystem(error: unknown): Trouble | undefined {
-  const words = systemWords(error)
+function explainSystemError(error: unknown): ErrorExplanation | undefined {
+  const words = systemErrorText(error)
   if (words === undefined || !(error instanceof Error) || !('syscall' in error)) return undefined
   if (error.syscall === 'uv_cwd') {
     const next = 'change into a folder that is there'
@@ -81,10 +81,10 @@ function ofSystem(error: unknown): Trouble | undefined {
   return { what: `cannot use ${where}`, ...words }
 }
 
-function ofBug(error: unknown): Trouble {
+function explainBug(error: unknown): ErrorExplanation {
   const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   const next = 'please report this, with what DESKMIRROR_LOG_LEVEL=debug prints'
-  const trouble: Trouble = { what: 'this is a mistake in deskmirror', why: printable(why), next, exitCode: 1 }
+  const trouble: ErrorExplanation = { what: 'this is a mistake in deskmirror', why: toPrintable(why), next, exitCode: 1 }
   return error instanceof Error && error.stack !== undefined ? { ...trouble, stack: error.stack } : trouble
 }
 

@@ -2,13 +2,13 @@
 import { Command } from 'commander'
 import type { Difference, VerifyReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
-import { type Answer, chosen, eachProject, give, joined } from './answer.ts'
+import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './answer.ts'
 import type { ExitCode } from './exit.ts'
-import { jsonOption, projectOption, quietOption, streamsFor, streamsOption, wholeNumber } from './options.ts'
-import { count, plural } from './readable.ts'
-import { reasonLines } from './reasons.ts'
-import type { Shell } from './shell.ts'
-import { aligned } from './table.ts'
+import { jsonOption, projectOption, quietOption, selectStreams, streamsOption, parseWholeNumber } from './options.ts'
+import { formatCount, pluralize } from './readable.ts'
+import { renderStreamReasons } from './reasons.ts'
+import type { CommandContext } from './shell.ts'
+import { alignColumns } from './table.ts'
 
 type Options = {
   readonly streams?: readonly StreamName[]
@@ -27,56 +27,56 @@ Examples:
 
 Exit code: 0 equal · 1 failed · 2 a person must change something · 3 something differs, or could not be compared`
 
-export function verifyCommand(shell: Shell): Command {
+export function verifyCommand(context: CommandContext): Command {
   return new Command('verify')
     .summary('compare the mirror with the service, row by row')
     .description('Compares the mirror with the service, row by row, and prints what differs.')
     .addOption(streamsOption())
     .addOption(projectOption())
-    .option('--limit <n>', 'how many differences to list (all are counted)', wholeNumber, 100)
+    .option('--limit <n>', 'how many differences to list (all are counted)', parseWholeNumber, 100)
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => give(shell, options.json === true, () => verify(shell, options)))
+    .action((options: Options) => runAndPrint(context, options.json === true, () => runVerify(context, options)))
 }
 
-async function verify(shell: Shell, options: Options): Promise<Answer> {
-  const config = shell.loadConfig('service')
-  const projects = chosen(config.projects, options.project)
-  const display = shell.display(options.quiet === true)
-  const log = shell.openLog(config, display)
-  const signal = shell.interruptible(display)
-  const { verifyProject } = await shell.work()
-  const answers = await eachProject(projects, signal, (project) => {
-    const streams = streamsFor(project, options.streams)
-    const all = { streams, signal, onProgress: display.onProgress, tell: display.say, log, limit: options.limit }
-    return verifyProject(config, project, all).finally(display.end)
+async function runVerify(context: CommandContext, options: Options): Promise<CommandResult> {
+  const config = context.loadConfig('service')
+  const projects = selectProjects(config.projects, options.project)
+  const display = context.openDisplay(options.quiet === true)
+  const log = context.openLog(config, display)
+  const signal = context.openInterruptSignal(display)
+  const { verifyProject } = await context.loadUseCases()
+  const answers = await forEachProject(projects, signal, (project) => {
+    const streams = selectStreams(project, options.streams)
+    const verifyOptions = { streams, signal, onProgress: display.onProgress, tell: display.notify, log, limit: options.limit }
+    return verifyProject(config, project, verifyOptions).finally(display.clear)
   })
-  return joined(answers, showVerify)
+  return joinResults(answers, renderVerify)
 }
 
-export function showVerify(report: VerifyReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
+export function renderVerify(report: VerifyReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const differing = report.streams.reduce((sum, it) => sum + it.differing, 0)
-  const skipped = reasonLines(report.streams.map((it) => ({ ...it, failed: null })))
+  const skipped = renderStreamReasons(report.streams.map((it) => ({ ...it, failed: null })))
   const streams = report.streams.map((it) => [
     it.stream,
-    `${count(it.compared)} compared`,
-    `${count(it.differing)} differ`,
+    `${formatCount(it.compared)} compared`,
+    `${formatCount(it.differing)} differ`,
   ])
   const compared = report.streams.reduce((sum, it) => sum + it.compared, 0)
   const total = [
     report.project,
-    `${count(compared)} compared`,
-    `${count(differing)} differ`,
-    plural(report.requests, 'request'),
+    `${formatCount(compared)} compared`,
+    `${formatCount(differing)} differ`,
+    pluralize(report.requests, 'request'),
   ]
   const more = report.truncated ? ['… and more; --limit lists them'] : []
   return {
-    lines: [...aligned([...streams, total]), ...aligned(report.differences.map(differenceCells)), ...more, ...skipped],
+    lines: [...alignColumns([...streams, total]), ...alignColumns(report.differences.map(differenceRow)), ...more, ...skipped],
     exit: differing === 0 && skipped.length === 0 ? 0 : 3,
   }
 }
 
-function differenceCells(it: Difference): string[] {
+function differenceRow(it: Difference): string[] {
   return [it.stream, it.key, it.kind, it.fields.join(', ')]
 }

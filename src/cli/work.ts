@@ -9,7 +9,7 @@ import type * as sync from '../compose/sync.ts'
 import type * as token from '../compose/token.ts'
 import type * as verify from '../compose/verify.ts'
 
-export type Work = Pick<typeof check, 'checkProject'> &
+export type UseCases = Pick<typeof check, 'checkProject'> &
   Pick<typeof push, 'pushProject'> &
   Pick<typeof status, 'statusOf' | 'migrateWarehouse'> &
   Pick<typeof sync, 'syncProject'> &
@@ -17,10 +17,10 @@ export type Work = Pick<typeof check, 'checkProject'> &
   Pick<typeof verify, 'verifyProject'>
 
 /** What is done with the queue of write-backs. */
-export type QueueRoom = Pick<
+export type WritebackUseCases = Pick<
   typeof queue,
   'addWriteback' | 'listWritebacks' | 'eachWriteback' | 'showWriteback' | 'decideWritebacks'
 > &
   Pick<typeof imports, 'importWritebacks' | 'previewImport'>
 
-export type WorkerRoom = Pick<typeof worker, 'startWorker'>
+export type WorkerUseCases = Pick<typeof worker, 'startWorker'>

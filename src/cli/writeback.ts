@@ -1,6 +1,6 @@
 /** `deskmirror writeback`: the queue of what is to be written to the service. */
 import { Command } from 'commander'
-import type { Shell } from './shell.ts'
+import type { CommandContext } from './shell.ts'
 import { addCommand } from './writeback/add.ts'
 import { approveCommand, cancelCommand, resolveCommand, retryCommand } from './writeback/decide.ts'
 import { importCommand } from './writeback/import.ts'
@@ -29,11 +29,11 @@ const subcommands = [
   resolveCommand,
 ]
 
-export function writebackCommand(shell: Shell): Command {
+export function writebackCommand(context: CommandContext): Command {
   const command = new Command('writeback')
     .summary('queue replies, handled flags, notes and corrections, and see what became of them')
     .description('The queue of write-backs: what goes into it, what is in it, and what people decide about it.')
     .addHelpText('after', examples)
-  for (const subcommand of subcommands) command.addCommand(subcommand(shell))
+  for (const subcommand of subcommands) command.addCommand(subcommand(context))
   return command
 }

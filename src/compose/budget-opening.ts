@@ -1,21 +1,21 @@
 /** Says when a request budget that was closed, as its record may have been lost, is open again. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Budget } from '../api/budget.ts'
+import type { RequestBudget } from '../api/budget.ts'
 import type { Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 
 /** How often it is looked at, at the least: others may close it anew, or its store may be away. */
-const lookEveryMs: Ms = 5000
+const pollEveryMs: Ms = 5000
 
 /** Resolves when it has said so, or when `isOver` says that nobody listens any more. Keeps no process alive. */
-export async function sayWhenOpen(project: string, budget: Budget, log: Logger, isOver: () => boolean): Promise<void> {
+export async function logWhenBudgetOpens(project: string, budget: RequestBudget, log: Logger, isStopped: () => boolean): Promise<void> {
   const since = Date.now()
-  while (!isOver()) {
-    const { closedForMs } = await budget.view().catch(() => ({ closedForMs: lookEveryMs }))
+  while (!isStopped()) {
+    const { closedForMs } = await budget.view().catch(() => ({ closedForMs: pollEveryMs }))
     if (closedForMs === null) {
       log.info({ event: 'budget.opened', project, for_ms: Date.now() - since })
       return
     }
-    await sleep(Math.min(closedForMs, lookEveryMs) + 1, undefined, { ref: false })
+    await sleep(Math.min(closedForMs, pollEveryMs) + 1, undefined, { ref: false })
   }
 }

@@ -3,19 +3,19 @@ import { checkService } from '../check.ts'
 import type { Config, ProjectConfig } from '../config.ts'
 import type { CheckItem } from '../core/report.ts'
 import { UserError } from '../core/user-error.ts'
-import { exposedFiles } from '../warehouse/database/exposed.ts'
-import { UnusedWarehouse } from '../warehouse/database/unused.ts'
-import { withBudgetsAlone } from './opened.ts'
+import { findExposedFiles } from '../warehouse/database/exposed.ts'
+import { EmptyWarehouseError } from '../warehouse/database/unused.ts'
+import { withRequestBudgetsOnly } from './opened.ts'
 import { type ServiceOptions, withService } from './service.ts'
-import { statusOf } from './status.ts'
+import { readStatus } from './status.ts'
 
 export async function checkProject(
   config: Config,
   project: ProjectConfig,
   options: Pick<ServiceOptions, 'signal' | 'log'>,
 ): Promise<readonly CheckItem[]> {
-  return withBudgetsAlone(config, options.log, (budgets) =>
-    withService(project, budgets.of(project), options, async ({ client }) => {
+  return withRequestBudgetsOnly(config, options.log, (budgets) =>
+    withService(project, budgets.forProject(project), options, async ({ client }) => {
       const service = await checkService(client.get, project.projectId, Math.floor(Date.now() / 1000))
       return [...service, await checkWarehouse(config, project), ...checkFiles(config)]
     }),
@@ -24,7 +24,7 @@ export async function checkProject(
 
 /** Whoever may read the file reads what the customers wrote. */
 function checkFiles({ databaseUrl }: Config): CheckItem[] {
-  const exposed = exposedFiles(databaseUrl)
+  const exposed = findExposedFiles(databaseUrl)
   if (exposed.length === 0) return []
   const detail = `other users of this machine may read ${exposed.map(({ path, mode }) => `${path} (mode ${mode})`).join(', ')}`
   const hint = `unless that is wanted: chmod go= ${exposed.map(({ path }) => path).join(' ')}`
@@ -33,13 +33,13 @@ function checkFiles({ databaseUrl }: Config): CheckItem[] {
 
 async function checkWarehouse(config: Config, project: ProjectConfig): Promise<CheckItem> {
   try {
-    const report = await statusOf(config, project)
+    const report = await readStatus(config, project)
     const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
     const detail = `${rows} rows mirrored, ${report.behaviours.length} facts learned about the service`
     return { name: 'warehouse', state: 'ok', detail, hint: null }
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    if (error instanceof UnusedWarehouse) {
+    if (error instanceof EmptyWarehouseError) {
       return { name: 'warehouse', state: 'ok', detail: 'empty; the first `deskmirror sync` fills it', hint: null }
     }
     return { name: 'warehouse', state: 'error', detail: `${error.what}: ${error.why}`, hint: error.next }

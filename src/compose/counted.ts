@@ -3,37 +3,37 @@ import { randomUUID } from 'node:crypto'
 import type { ProjectConfig } from '../config.ts'
 import type { Ms } from '../core/time.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import type { Purpose } from '../warehouse/requests.ts'
+import type { RequestPurpose } from '../warehouse/requests.ts'
 import type { Service } from './service.ts'
 
-const noteEveryMs: Ms = 2000
+const recordEveryMs: Ms = 2000
 
 /** A note that cannot be written is left out: nobody's work depends on it. */
-export async function counted<T>(
+export async function withRequestCounting<T>(
   warehouse: Pick<Warehouse, 'noteRequests'>,
   { projectId }: Pick<ProjectConfig, 'projectId'>,
-  purpose: Purpose,
+  purpose: RequestPurpose,
   { client }: Service,
   work: () => Promise<T>,
 ): Promise<T> {
   const note = { project: projectId, id: randomUUID(), purpose, since: Date.now() }
-  let noted = 0
-  let last = Promise.resolve()
+  let recorded = 0
+  let lastWrite = Promise.resolve()
   const write = async () => {
     const requests = client.requests()
-    if (requests === noted) return
-    noted = requests
-    await warehouse.noteRequests(note, requests, Date.now()).catch(() => {})
+    if (requests === recorded) return
+    recorded = requests
+    await warehouse.recordRequests(note, requests, Date.now()).catch(() => {})
   }
-  const next = () => {
-    last = last.then(write)
-    return last
+  const writeNext = () => {
+    lastWrite = lastWrite.then(write)
+    return lastWrite
   }
-  const timer = setInterval(() => void next(), noteEveryMs)
+  const timer = setInterval(() => void writeNext(), recordEveryMs)
   try {
     return await work()
   } finally {
     clearInterval(timer)
-    await next()
+    await writeNext()
   }
 }

@@ -5,9 +5,9 @@ import type { StreamName } from '../core/row.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import type { HeldLock } from './run.ts'
+import type { AcquiredLock } from './run.ts'
 
-export type HoldOptions = {
+export type AcquireLocksOptions = {
   readonly streams: readonly StreamName[]
   /** Instead of refusing. A worker reads a stream in portions, and some stream always: so what is free is kept. */
   readonly wait: boolean
@@ -16,51 +16,51 @@ export type HoldOptions = {
 }
 
 /** Throws UserError where others hold a stream, and it is not waited for or the signal ends the wait. */
-export async function hold(warehouse: Warehouse, project: ProjectConfig, options: HoldOptions): Promise<HeldLock> {
-  const all = await warehouse.lock(project.projectId, options.streams, Date.now())
+export async function acquireLocks(warehouse: Warehouse, project: ProjectConfig, options: AcquireLocksOptions): Promise<AcquiredLock> {
+  const all = await warehouse.lockStreams(project.projectId, options.streams, Date.now())
   if (all.held) return all
-  if (!options.wait) throw heldBy(project, all)
+  if (!options.wait) throw lockedError(project, all)
   const { holder, since } = all
   options.log.info({ event: 'lock.awaited', project: project.name, holder, since })
-  const held: HeldLock[] = []
+  const acquired: AcquiredLock[] = []
   try {
     // All who wait go by the same order, so no two wait for each other.
-    for (const stream of options.streams.toSorted()) held.push(await one(warehouse, project, stream, held, options))
-    return together(held)
+    for (const stream of options.streams.toSorted()) acquired.push(await waitForLock(warehouse, project, stream, acquired, options))
+    return combineLocks(acquired)
   } catch (error) {
-    await together(held).release()
+    await combineLocks(acquired).release()
     throw error
   }
 }
 
-async function one(
+async function waitForLock(
   warehouse: Warehouse,
   project: ProjectConfig,
   stream: StreamName,
-  held: readonly HeldLock[],
-  { signal }: HoldOptions,
-): Promise<HeldLock> {
+  acquired: readonly AcquiredLock[],
+  { signal }: AcquireLocksOptions,
+): Promise<AcquiredLock> {
   for (;;) {
-    const lock = await warehouse.lock(project.projectId, [stream], Date.now())
+    const lock = await warehouse.lockStreams(project.projectId, [stream], Date.now())
     if (lock.held) return lock
-    if (signal.aborted) throw heldBy(project, lock)
-    await together(held).beat(Date.now())
+    if (signal.aborted) throw lockedError(project, lock)
+    await combineLocks(acquired).heartbeat(Date.now())
     await sleep(300, undefined, { signal }).catch(() => {})
   }
 }
 
-function together(held: readonly HeldLock[]): HeldLock {
+function combineLocks(locks: readonly AcquiredLock[]): AcquiredLock {
   return {
     held: true,
-    token: held[0]?.token ?? '',
-    beat: async (now) => (await Promise.all(held.map((lock) => lock.beat(now)))).every((kept) => kept),
+    token: locks[0]?.token ?? '',
+    heartbeat: async (now) => (await Promise.all(locks.map((lock) => lock.heartbeat(now)))).every((isKept) => isKept),
     release: async () => {
-      for (const lock of held) await lock.release()
+      for (const lock of locks) await lock.release()
     },
   }
 }
 
-function heldBy(project: ProjectConfig, { stream, holder, since }: { stream: string; holder: string; since: string }) {
+function lockedError(project: ProjectConfig, { stream, holder, since }: { stream: string; holder: string; since: string }) {
   return new UserError({
     what: `cannot sync the project ${project.name}`,
     why: `${holder} has been reading its ${stream} since ${since}`,

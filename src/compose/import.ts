@@ -1,32 +1,32 @@
 /** Imports of write-backs with real parts: all of a file or none, and what it would change. */
 import type { Config, ProjectConfig } from '../config.ts'
-import { CallFailed } from '../core/failure.ts'
-import type { QueueDesk } from '../core/outbox/desk.ts'
+import { ApiError } from '../core/failure.ts'
+import type { OutboxAdmin } from '../core/outbox/desk.ts'
 import type { ImportReport, PreviewReport } from '../core/outbox/report.ts'
 import type { BudgetView } from '../core/report.ts'
 import { checkLines } from '../imports/check.ts'
 import {
-  digestOf,
-  type Import,
-  type Imported,
+  shortDigest,
+  type ImportFile,
+  type ImportResult,
   type ImportOptions,
-  importWishes,
-  isOver,
-  linesOf,
+  importRequests,
+  needsApproval,
+  readImportLines,
 } from '../imports/import.ts'
-import type { Line } from '../imports/line.ts'
-import { spooled } from '../imports/spool.ts'
+import type { ImportLine } from '../imports/line.ts'
+import { openImportBuffer } from '../imports/spool.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { type PreviewDeps, preview, type Wished } from '../writeback/preview.ts'
-import { counted } from './counted.ts'
-import { withBudgets } from './opened.ts'
-import type { Patience, PatienceOptions } from './patience.ts'
-import { outlook, unsettled, withPatientQueue, withQueue } from './queue.ts'
-import { stoppedError, tellBudget, withService } from './service.ts'
+import { type PreviewDeps, previewLines, type ValidLine } from '../writeback/preview.ts'
+import { withRequestCounting } from './counted.ts'
+import { withRequestBudgets } from './opened.ts'
+import type { WarehouseRetry, WarehouseRetryOptions } from './patience.ts'
+import { estimateSending, countUnsettled, withRetryingOutbox, withOutbox } from './queue.ts'
+import { stoppedRunError, reportBudget, withService } from './service.ts'
 import { writebackDeps } from './writebacks.ts'
 
-export type ImportSource = Pick<Import, 'name' | 'format'> & {
+export type ImportSource = Pick<ImportFile, 'name' | 'format'> & {
   /** A path, or what can be read only once. */
   readonly source: string | AsyncIterable<Uint8Array>
 }
@@ -35,34 +35,34 @@ export type ImportSource = Pick<Import, 'name' | 'format'> & {
 export function importWritebacks(
   config: Config,
   project: ProjectConfig,
-  given: ImportSource,
-  options: Omit<ImportOptions, 'approveOver'> & Pick<PatienceOptions, 'tell'>,
+  source: ImportSource,
+  options: Omit<ImportOptions, 'approveOver'> & Pick<WarehouseRetryOptions, 'tell'>,
 ): Promise<ImportReport> {
   const { name } = project
-  return withSpooled(given, (file) =>
-    withPatientQueue(config, project, options, async (desk, warehouse, patience): Promise<ImportReport> => {
-      const ahead = await unsettled(desk)
-      const done = await patiently(desk, file, { ...options, approveOver: project.approveOver }, patience)
-      switch (done.kind) {
+  return withImportBuffer(source, (file) =>
+    withRetryingOutbox(config, project, options, async (admin, warehouse, warehouseRetry): Promise<ImportReport> => {
+      const ahead = await countUnsettled(admin)
+      const result = await importWithRetries(admin, file, { ...options, approveOver: project.approveOver }, warehouseRetry)
+      switch (result.kind) {
         case 'mistaken':
           return {
             outcome: 'mistaken',
             project: name,
-            mistaken: done.checked.mistaken,
-            mistakes: done.checked.mistakes,
+            mistaken: result.checkResult.mistakenLines,
+            mistakes: result.checkResult.mistakes,
           }
         case 'imported before':
-          return { outcome: 'imported before', project: name, batch: done.batch }
+          return { outcome: 'imported before', project: name, batch: result.batch }
         case 'queued': {
-          const { status, queued, known } = done
-          const batch = queued === 0 ? null : done.batch
+          const { status, queued, known } = result
+          const batch = queued === 0 ? null : result.batch
           return {
             outcome: status,
             project: name,
             batch,
             queued,
             known,
-            ...(await outlook(warehouse, project, ahead, queued)),
+            ...(await estimateSending(warehouse, project, ahead, queued)),
           }
         }
       }
@@ -71,22 +71,22 @@ export function importWritebacks(
 }
 
 /** The same bytes are never queued twice, so all of it can be tried again, from the file. */
-async function patiently(desk: QueueDesk, file: Import, options: ImportOptions, { keep }: Patience): Promise<Imported> {
+async function importWithRetries(admin: OutboxAdmin, file: ImportFile, options: ImportOptions, { run: keep }: WarehouseRetry): Promise<ImportResult> {
   let [tries, rows] = [0, 0]
   const onQueueing = (count: number) => {
     rows = count
     options.onQueueing(count)
   }
-  const done = await keep(() => {
+  const result = await keep(() => {
     tries += 1
-    return importWishes(desk, file, { ...options, onQueueing })
+    return importRequests(admin, file, { ...options, onQueueing })
   })
-  if (tries === 1 || done.kind !== 'imported before') return done
+  if (tries === 1 || result.kind !== 'imported before') return result
   // At the first try nobody had imported it: so it was this import, and only its answer was lost.
-  const counts = await desk.summary({ batch: done.batch })
+  const counts = await admin.countByStatus({ batch: result.batch })
   const queued = Object.values(counts).reduce((sum, count) => sum + count, 0)
   const status = counts.draft === undefined ? 'queued' : 'draft'
-  return { kind: 'queued', batch: done.batch, status, queued, known: Math.max(0, rows - queued) }
+  return { kind: 'queued', batch: result.batch, status, queued, known: Math.max(0, rows - queued) }
 }
 
 export type PreviewOptions = {
@@ -103,74 +103,74 @@ export type PreviewOptions = {
 export function previewImport(
   config: Config,
   project: ProjectConfig,
-  given: ImportSource,
+  source: ImportSource,
   options: PreviewOptions,
 ): Promise<PreviewReport> {
   const { name } = project
-  return withSpooled(given, (file) =>
-    withQueue(config, project, async (desk, warehouse): Promise<PreviewReport> => {
-      const batch = await desk.importedAs(digestOf(file))
+  return withImportBuffer(source, (file) =>
+    withOutbox(config, project, async (admin, warehouse): Promise<PreviewReport> => {
+      const batch = await admin.importedAs(shortDigest(file))
       if (batch !== null) return { outcome: 'imported before', project: name, batch }
-      const { good: rows, mistaken, mistakes } = await checkLines(linesOf(file), Date.now())
+      const { validLines: rows, mistakenLines: mistaken, mistakes } = await checkLines(readImportLines(file), Date.now())
       if (mistaken > 0) return { outcome: 'mistaken', project: name, mistaken, mistakes }
-      const wished = await firstOf(linesOf(file), options.limit)
+      const validLines = await readValidLines(readImportLines(file), options.limit)
       return {
         outcome: 'looked',
         project: name,
-        ...(await looked(config, project, { desk, warehouse }, wished, options)),
-        beyond: rows - wished.length,
-        draft: isOver(rows, project.approveOver),
-        ...(await outlook(warehouse, project, await unsettled(desk), rows)),
+        ...(await previewWithService(config, project, { desk: admin, warehouse }, validLines, options)),
+        beyond: rows - validLines.length,
+        draft: needsApproval(rows, project.approveOver),
+        ...(await estimateSending(warehouse, project, await countUnsettled(admin), rows)),
       }
     }),
   )
 }
 
-function looked(
+function previewWithService(
   config: Config,
   project: ProjectConfig,
-  { desk, warehouse }: { readonly desk: QueueDesk; readonly warehouse: Warehouse },
-  wished: readonly Wished[],
+  { desk: admin, warehouse }: { readonly desk: OutboxAdmin; readonly warehouse: Warehouse },
+  validLines: readonly ValidLine[],
   { signal, log, expiresAt, onProgress, onBudget }: PreviewOptions,
 ) {
-  return withBudgets(config, warehouse, log, (budgets) =>
-    withService({ ...project, readOnly: true }, budgets.of(project), { signal, log }, async (service) => {
+  return withRequestBudgets(config, warehouse, log, (budgets) =>
+    withService({ ...project, readOnly: true }, budgets.forProject(project), { signal, log }, async (service) => {
       const deps: PreviewDeps = {
         ...writebackDeps(warehouse, project, service, log),
         rawOf: warehouse.mirror(project.projectId).rawOf,
-        knownRefs: desk.knownRefs,
+        findDuplicateRefs: admin.findDuplicateRefs,
         expiresAt,
         onProgress: (count) => {
           onProgress(count)
-          tellBudget(service, onBudget)
+          reportBudget(service, onBudget)
         },
       }
       try {
-        const lines = await counted(warehouse, project, 'dry_run', service, () => preview(deps, wished))
+        const lines = await withRequestCounting(warehouse, project, 'dry_run', service, () => previewLines(deps, validLines))
         return { lines, requests: service.client.requests() }
       } catch (error) {
-        if (!(error instanceof CallFailed) || error.failure.kind === 'aborted') throw error
-        throw stoppedError(project, error.failure, service.client.heard())
+        if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error
+        throw stoppedRunError(project, error.failure, service.client.hasServiceAnswered())
       }
     }),
   )
 }
 
 /** Nothing behind the last one is read, as nothing depends on it. */
-async function firstOf(lines: AsyncIterable<Line>, limit: number): Promise<readonly Wished[]> {
-  const first: Wished[] = []
+async function readValidLines(lines: AsyncIterable<ImportLine>, limit: number): Promise<readonly ValidLine[]> {
+  const first: ValidLine[] = []
   if (limit === 0) return first
-  for await (const { line, read } of lines) {
-    if (read.ok) first.push({ line, wish: read.wish })
+  for await (const { line, result: read } of lines) {
+    if (read.ok) first.push({ line, request: read.request })
     if (first.length >= limit) break
   }
   return first
 }
 
-async function withSpooled<T>({ source, name, format }: ImportSource, work: (file: Import) => Promise<T>): Promise<T> {
-  const file = await spooled(source)
+async function withImportBuffer<T>({ source, name, format }: ImportSource, work: (file: ImportFile) => Promise<T>): Promise<T> {
+  const file = await openImportBuffer(source)
   try {
-    return await work({ spooled: file, name, format })
+    return await work({ buffer: file, name, format })
   } finally {
     await file.close()
   }

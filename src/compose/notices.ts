@@ -1,10 +1,10 @@
 /** Why write-backs were left in the queue: sentences for a person. */
-import { describe, type Failure } from '../core/failure.ts'
+import { describeFailure, type ApiFailure } from '../core/failure.ts'
 import type { Operation } from '../core/outbox/wish.ts'
-import type { Typed } from '../core/typed.ts'
-import type { Held } from '../writeback/breaker.ts'
+import type { CommandHint } from '../core/typed.ts'
+import type { CircuitState } from '../writeback/breaker.ts'
 
-export function heldNotices({ all, batches }: Held, typed: Typed): string[] {
+export function circuitNotices({ allReason: all, batchReasons: batches }: CircuitState, typed: CommandHint): string[] {
   const [list, push] = [typed('writeback list'), typed('push --despite-failures')]
   const next = `; look at them with \`${list}\`, and go on with \`${push}\``
   return [
@@ -14,13 +14,13 @@ export function heldNotices({ all, batches }: Held, typed: Typed): string[] {
 }
 
 /** What the key lacks the scopes for. */
-export function deniedNotices(denied: ReadonlyMap<Operation, Failure>): string[] {
-  const lacking = Map.groupBy(denied, ([, failure]) => describe(failure))
+export function missingScopeNotices(denied: ReadonlyMap<Operation, ApiFailure>): string[] {
+  const lacking = Map.groupBy(denied, ([, failure]) => describeFailure(failure))
   return [...lacking].map(([why, those]) => `${those.map(([operation]) => operation).join(', ')} stay queued: ${why}`)
 }
 
 /** With several projects nobody can tell whose they are. */
-export function namelessNotices(count: number): string[] {
+export function withoutProjectNotices(count: number): string[] {
   if (count === 0) return []
   const [who, them] = count === 1 ? ['1 row names', 'it'] : [`${count} rows name`, 'them']
   return [`${who} no project: nobody sends ${them} until project_id is set, in writebacks and in writeback_events`]

@@ -1,15 +1,15 @@
 /** What a command works with, open for as long as its work takes, and closed whatever becomes of it. */
 import type { Config } from '../config.ts'
 import type { Logger } from '../log.ts'
-import { type OpenOptions, openWarehouse, type Warehouse } from '../warehouse/open.ts'
-import { type Budgets, openBudgets } from './budgets.ts'
-import { createPatience, type Patience, type PatienceOptions } from './patience.ts'
-import { patientWarehouse } from './patient.ts'
+import { type WarehouseOptions, openWarehouse, type Warehouse } from '../warehouse/open.ts'
+import { type RequestBudgets, openRequestBudgets } from './budgets.ts'
+import { createWarehouseRetry, type WarehouseRetry, type WarehouseRetryOptions } from './patience.ts'
+import { retryingWarehouse } from './patient.ts'
 
 export async function withWarehouse<T>(
   { databaseUrl }: Config,
   work: (warehouse: Warehouse) => Promise<T>,
-  options: OpenOptions = {},
+  options: WarehouseOptions = {},
 ): Promise<T> {
   const warehouse = await openWarehouse(databaseUrl, options)
   try {
@@ -20,42 +20,42 @@ export async function withWarehouse<T>(
 }
 
 /** For who changes nothing in it. Throws UserError where nothing was ever mirrored. */
-export function withMirror<T>(config: Config, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-  return withWarehouse(config, work, { use: 'read' })
+export function withReadOnlyWarehouse<T>(config: Config, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+  return withWarehouse(config, work, { access: 'read' })
 }
 
 /** For what takes long: once it is open, the warehouse may be away for a while. */
-export function withPatience<T>(
+export function withWarehouseRetries<T>(
   config: Config,
-  { use, ...options }: PatienceOptions & Pick<OpenOptions, 'use'>,
-  work: (warehouse: Warehouse, patience: Patience) => Promise<T>,
+  { access: use, ...options }: WarehouseRetryOptions & Pick<WarehouseOptions, 'use'>,
+  work: (warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
-  const patience = createPatience(options)
-  return withWarehouse(config, (warehouse) => work(patientWarehouse(warehouse, patience), patience), use ? { use } : {})
+  const warehouseRetry = createWarehouseRetry(options)
+  return withWarehouse(config, (warehouse) => work(retryingWarehouse(warehouse, warehouseRetry), warehouseRetry), use ? { access: use } : {})
 }
 
 /** For who needs no mirror: there may be none yet. */
-export async function withBudgetsAlone<T>(
+export async function withRequestBudgetsOnly<T>(
   config: Config,
   log: Logger,
-  work: (budgets: Budgets) => Promise<T>,
+  work: (budgets: RequestBudgets) => Promise<T>,
 ): Promise<T> {
-  const warehouse = await openWarehouse(config.databaseUrl, { use: 'read' }).catch(() => null)
+  const warehouse = await openWarehouse(config.databaseUrl, { access: 'read' }).catch(() => null)
   try {
-    return await withBudgets(config, warehouse, log, work)
+    return await withRequestBudgets(config, warehouse, log, work)
   } finally {
     await warehouse?.close()
   }
 }
 
-export async function withBudgets<T>(
+export async function withRequestBudgets<T>(
   { queueUrl }: Config,
   warehouse: Warehouse | null,
   log: Logger,
-  work: (budgets: Budgets) => Promise<T>,
-  patience?: Patience,
+  work: (budgets: RequestBudgets) => Promise<T>,
+  warehouseRetry?: WarehouseRetry,
 ): Promise<T> {
-  const budgets = await openBudgets(queueUrl, warehouse, log, patience)
+  const budgets = await openRequestBudgets(queueUrl, warehouse, log, warehouseRetry)
   try {
     return await work(budgets)
   } finally {

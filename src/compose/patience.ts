@@ -1,15 +1,15 @@
 /** Patience with a warehouse that is away for a while: Postgres is restarted, or somebody else holds the SQLite file. */
 import pRetry from 'p-retry'
 import type { Ms } from '../core/time.ts'
-import { isAway } from '../warehouse/database/trouble.ts'
+import { isWarehouseUnavailable } from '../warehouse/database/trouble.ts'
 
-export type Patience = {
+export type WarehouseRetry = {
   /** Tries again while the warehouse is away. `work` may have been done although its answer was lost: it must bear a repetition. */
-  readonly keep: <T>(work: () => Promise<T>) => Promise<T>
-  readonly isAway: () => boolean
+  readonly run: <T>(work: () => Promise<T>) => Promise<T>
+  readonly isWarehouseAway: () => boolean
 }
 
-export type PatienceOptions = {
+export type WarehouseRetryOptions = {
   /** Ends the waiting, with the error that it waits for the end of. */
   readonly signal?: AbortSignal
   /** Tells a person, once an outage and once its end. */
@@ -17,33 +17,33 @@ export type PatienceOptions = {
   readonly ms?: Ms
 }
 
-const usualMs: Ms = 5 * 60_000
+const defaultMaxMs: Ms = 5 * 60_000
 
 /** A connection that somebody ended is replaced at once, and not worth a word. */
-const quietTries = 2
+const silentAttempts = 2
 
-export function createPatience({ signal, tell = () => {}, ms = usualMs }: PatienceOptions): Patience {
+export function createWarehouseRetry({ signal, tell = () => {}, ms = defaultMaxMs }: WarehouseRetryOptions): WarehouseRetry {
   const waiting = new Set<symbol>()
-  let told = false
+  let hasNotified = false
 
-  const onFailed = (one: symbol, tries: number, error: Error) => {
-    if (!isAway(error)) return
-    waiting.add(one)
-    if (told || tries < quietTries) return
-    told = true
+  const onFailed = (attempt: symbol, attempts: number, error: Error) => {
+    if (!isWarehouseUnavailable(error)) return
+    waiting.add(attempt)
+    if (hasNotified || attempts < silentAttempts) return
+    hasNotified = true
     tell(`${error.what}: ${error.why}; trying again for ${Math.round(ms / 60_000)} minutes`)
   }
-  const onWorked = () => {
+  const onSucceeded = () => {
     waiting.clear()
-    if (!told) return
-    told = false
+    if (!hasNotified) return
+    hasNotified = false
     tell('the warehouse answers again')
   }
 
   return {
-    isAway: () => waiting.size > 0,
-    keep: async (work) => {
-      const one = Symbol('work')
+    isWarehouseAway: () => waiting.size > 0,
+    run: async (work) => {
+      const attempt = Symbol('work')
       const done = await pRetry(work, {
         retries: Number.POSITIVE_INFINITY,
         minTimeout: 200,
@@ -51,10 +51,10 @@ export function createPatience({ signal, tell = () => {}, ms = usualMs }: Patien
         maxTimeout: 2000,
         randomize: true,
         maxRetryTime: ms,
-        shouldRetry: ({ error }) => isAway(error) && signal?.aborted !== true,
-        onFailedAttempt: ({ error, attemptNumber }) => onFailed(one, attemptNumber, error),
-      }).finally(() => waiting.delete(one))
-      onWorked()
+        shouldRetry: ({ error }) => isWarehouseUnavailable(error) && signal?.aborted !== true,
+        onFailedAttempt: ({ error, attemptNumber }) => onFailed(attempt, attemptNumber, error),
+      }).finally(() => waiting.delete(attempt))
+      onSucceeded()
       return done
     },
   }

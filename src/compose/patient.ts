@@ -3,43 +3,43 @@
  * Each of these bears a repetition, also where it was done and only its answer was lost.
  */
 import type { Mirror } from '../core/mirror.ts'
-import type { QueueDesk } from '../core/outbox/desk.ts'
-import type { Outbox } from '../core/outbox/outbox.ts'
-import { isAway } from '../warehouse/database/trouble.ts'
-import type { Lock } from '../warehouse/mirror/lock.ts'
+import type { OutboxAdmin } from '../core/outbox/desk.ts'
+import type { OutboxRepository } from '../core/outbox/outbox.ts'
+import { isWarehouseUnavailable } from '../warehouse/database/trouble.ts'
+import type { LockResult } from '../warehouse/mirror/lock.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import type { Patience } from './patience.ts'
+import type { WarehouseRetry } from './patience.ts'
 
-export function patientWarehouse(warehouse: Warehouse, patience: Patience): Warehouse {
-  const { keep } = patience
+export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): Warehouse {
+  const { run: keep } = retry
   return {
     ...warehouse,
-    mirror: (project, options) => patientMirror(warehouse.mirror(project, options), patience),
-    outbox: (project) => patientOutbox(warehouse.outbox(project), patience),
-    queueDesk: (project) => patientDesk(warehouse.queueDesk(project), patience),
+    mirror: (project, options) => retryingMirror(warehouse.mirror(project, options), retry),
+    outbox: (project) => retryingOutbox(warehouse.outbox(project), retry),
+    outboxAdmin: (project) => retryingOutboxAdmin(warehouse.outboxAdmin(project), retry),
     // One that was taken without our hearing of it is nobody's.
-    lock: async (...asked) => patientLock(await keep(() => warehouse.lock(...asked)), patience),
-    status: (...asked) => keep(() => warehouse.status(...asked)),
-    fleet: all(warehouse.fleet, patience),
+    lockStreams: async (...args) => retryingLock(await keep(() => warehouse.lockStreams(...args)), retry),
+    status: (...args) => keep(() => warehouse.status(...args)),
+    workerState: retryAllMethods(warehouse.workerState, retry),
   }
 }
 
 /** A sign of life that comes a second later is another one: it is left out meanwhile. */
-function patientMirror<T extends Mirror>(mirror: T, patience: Patience): T {
+function retryingMirror<T extends Mirror>(mirror: T, retry: WarehouseRetry): T {
   return {
-    ...all(mirror, patience),
-    beat: async (...told: Parameters<Mirror['beat']>) => {
-      if (!patience.isAway()) await mirror.beat(...told).catch(unlessAway)
+    ...retryAllMethods(mirror, retry),
+    heartbeat: async (...args: Parameters<Mirror['heartbeat']>) => {
+      if (!retry.isWarehouseAway()) await mirror.heartbeat(...args).catch(rethrowUnlessAway)
     },
   }
 }
 
-function patientLock(lock: Lock, patience: Patience): Lock {
+function retryingLock(lock: LockResult, retry: WarehouseRetry): LockResult {
   if (!lock.held) return lock
   return {
     ...lock,
-    beat: async (now) => patience.isAway() || lock.beat(now),
-    release: () => patience.keep(lock.release),
+    heartbeat: async (now) => retry.isWarehouseAway() || lock.heartbeat(now),
+    release: () => retry.run(lock.release),
   }
 }
 
@@ -47,17 +47,17 @@ function patientLock(lock: Lock, patience: Patience): Lock {
  * That a request leaves is not written down twice: whoever does not know whether it was sends nothing, and says so. Lost
  * claims are found again when their lease is over.
  */
-function patientOutbox(outbox: Outbox, patience: Patience): Outbox {
-  const { keep } = patience
+function retryingOutbox(outbox: OutboxRepository, retry: WarehouseRetry): OutboxRepository {
+  const { run: keep } = retry
   const why = 'the warehouse did not answer when it was written down that this leaves: nothing was sent'
   return {
-    ...all(outbox, patience),
-    leave: async (one, ...rest) => {
+    ...retryAllMethods(outbox, retry),
+    markSending: async (one, ...rest) => {
       try {
-        return await outbox.leave(one, ...rest)
+        return await outbox.markSending(one, ...rest)
       } catch (error) {
-        unlessAway(error)
-        await keep(() => outbox.sent(one, { happening: 'undone', why }))
+        rethrowUnlessAway(error)
+        await keep(() => outbox.settleSent(one, { event: 'undone', why }))
         return false
       }
     },
@@ -65,20 +65,20 @@ function patientOutbox(outbox: Outbox, patience: Patience): Outbox {
 }
 
 /** What is queued may come from what can be read only once, and people's decisions are theirs to repeat. */
-function patientDesk(desk: QueueDesk, patience: Patience): QueueDesk {
-  const { enqueue, decide } = desk
-  return { ...all(desk, patience), enqueue, decide }
+function retryingOutboxAdmin(admin: OutboxAdmin, retry: WarehouseRetry): OutboxAdmin {
+  const { enqueue, decide } = admin
+  return { ...retryAllMethods(admin, retry), enqueue, decide }
 }
 
 /** Every function of a port. */
-function all<T extends object>(port: T, { keep }: Patience): T {
-  const patient = Object.entries(port).map(([name, member]) => {
-    const tried = (...values: unknown[]) => keep(() => member.apply(port, values))
-    return [name, typeof member === 'function' ? tried : member]
+function retryAllMethods<T extends object>(port: T, { run: keep }: WarehouseRetry): T {
+  const retrying = Object.entries(port).map(([name, member]) => {
+    const retried = (...values: unknown[]) => keep(() => member.apply(port, values))
+    return [name, typeof member === 'function' ? retried : member]
   })
-  return Object.fromEntries(patient)
+  return Object.fromEntries(retrying)
 }
 
-function unlessAway(error: unknown): void {
-  if (!isAway(error)) throw error
+function rethrowUnlessAway(error: unknown): void {
+  if (!isWarehouseUnavailable(error)) throw error
 }

@@ -1,16 +1,16 @@
 /** `push` with real parts: sends one project's queued write-backs until none can be sent. */
 import type { Config, ProjectConfig } from '../config.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
-import { typedIn } from '../core/typed.ts'
+import { projectCommandHint } from '../core/typed.ts'
 import type { Logger } from '../log.ts'
-import { push } from '../writeback/push.ts'
-import type { Budgets } from './budgets.ts'
-import { counted } from './counted.ts'
-import { deniedNotices, heldNotices, namelessNotices } from './notices.ts'
-import { withBudgets, withWarehouse } from './opened.ts'
-import { unsettled, withPatientQueue } from './queue.ts'
-import { type Service, stoppedError, tellBudget, withService } from './service.ts'
-import { lanesAtOnce, readOnlySetting, refuseReadOnly, writebackDeps } from './writebacks.ts'
+import { sendQueued } from '../writeback/push.ts'
+import type { RequestBudgets } from './budgets.ts'
+import { withRequestCounting } from './counted.ts'
+import { missingScopeNotices, circuitNotices, withoutProjectNotices } from './notices.ts'
+import { withRequestBudgets, withWarehouse } from './opened.ts'
+import { countUnsettled, withRetryingOutbox } from './queue.ts'
+import { type Service, stoppedRunError, reportBudget, withService } from './service.ts'
+import { maxConcurrentLanes, readOnlySetting, rejectReadOnly, writebackDeps } from './writebacks.ts'
 
 export type PushOptions = {
   readonly signal: AbortSignal
@@ -26,31 +26,31 @@ export type PushOptions = {
 /** Throws UserError: denied, nobody answers, read-only. */
 export async function pushProject(config: Config, project: ProjectConfig, options: PushOptions): Promise<PushReport> {
   const { signal, log, despiteFailures } = options
-  if (project.readOnly) await recall(config, project)
-  refuseReadOnly(project)
+  if (project.readOnly) await revokeSending(config, project)
+  rejectReadOnly(project)
   const startedAt = Date.now()
-  return withPatientQueue(config, project, options, (desk, warehouse, patience) => {
+  return withRetryingOutbox(config, project, options, (admin, warehouse, warehouseRetry) => {
     const work = async (service: Service): Promise<PushReport> => {
-      const all = await unsettled(desk)
-      const pushed = await push(writebackDeps(warehouse, project, service, log, patience), {
-        lanesAtOnce,
+      const total = await countUnsettled(admin)
+      const result = await sendQueued(writebackDeps(warehouse, project, service, log, warehouseRetry), {
+        maxConcurrentLanes,
         despiteFailures,
         onProgress: ({ settled, working }) => {
-          options.onProgress({ settled, working, left: Math.max(0, all - settled) })
-          tellBudget(service, options.onBudget)
+          options.onProgress({ settled, working, left: Math.max(0, total - settled) })
+          reportBudget(service, options.onBudget)
         },
       })
-      if (pushed.stopped !== null) throw stoppedError(project, pushed.stopped, service.client.heard())
-      const heldLanes = (await desk.heldLanes()).length
+      if (result.stoppedBy !== null) throw stoppedRunError(project, result.stoppedBy, service.client.hasServiceAnswered())
+      const heldLanes = (await admin.listBlockedLanes()).length
       const notices = [
-        ...heldNotices(pushed.held, typedIn(config.projects, project.name)),
-        ...deniedNotices(pushed.denied),
-        ...namelessNotices(await warehouse.fleet.countNameless()),
+        ...circuitNotices(result.circuits, projectCommandHint(config.projects, project.name)),
+        ...missingScopeNotices(result.denied),
+        ...withoutProjectNotices(await warehouse.workerState.countWithoutProject()),
       ]
       return {
         project: project.name,
-        settled: pushed.settled,
-        queue: await desk.summary({}),
+        settled: result.settled,
+        queue: await admin.countByStatus({}),
         tookMs: Date.now() - startedAt,
         requests: service.client.requests(),
         outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
@@ -58,15 +58,15 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         heldLanes,
       }
     }
-    const send = (budgets: Budgets) =>
-      withService(project, budgets.of(project), { signal, log }, (service) =>
-        counted(warehouse, project, 'push', service, () => work(service)),
+    const send = (budgets: RequestBudgets) =>
+      withService(project, budgets.forProject(project), { signal, log }, (service) =>
+        withRequestCounting(warehouse, project, 'push', service, () => work(service)),
       )
-    return withBudgets(config, warehouse, log, send, patience)
+    return withRequestBudgets(config, warehouse, log, send, warehouseRetry)
   })
 }
 
 /** Nothing that has left goes again. */
-function recall(config: Config, { projectId }: ProjectConfig): Promise<void> {
-  return withWarehouse(config, (warehouse) => warehouse.queueDesk(projectId).recall(readOnlySetting))
+function revokeSending(config: Config, { projectId }: ProjectConfig): Promise<void> {
+  return withWarehouse(config, (warehouse) => warehouse.outboxAdmin(projectId).revokeSending(readOnlySetting))
 }

@@ -1,83 +1,83 @@
 /** The queue of write-backs with real parts: what people put in, look up and decide. */
 import type { Config, ProjectConfig } from '../config.ts'
-import { writesLast } from '../core/budget/outlook.ts'
-import type { Filter, QueueDesk, QueueEntry } from '../core/outbox/desk.ts'
-import type { AddReport, ListReport, MoveReport, Outlook, ShowReport } from '../core/outbox/report.ts'
-import { type Decision, holding } from '../core/outbox/state.ts'
-import type { Wish } from '../core/outbox/wish.ts'
+import { estimateWritesMs } from '../core/budget/outlook.ts'
+import type { OutboxFilter, OutboxAdmin, OutboxEntry } from '../core/outbox/desk.ts'
+import type { AddWritebackReport, ListWritebacksReport, DecisionReport, SendEstimate, ShowWritebackReport } from '../core/outbox/report.ts'
+import { type OutboxDecision, laneBlockingStatuses } from '../core/outbox/state.ts'
+import type { WritebackRequest } from '../core/outbox/wish.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
-import { isOver } from '../imports/import.ts'
-import { isAway } from '../warehouse/database/trouble.ts'
+import { needsApproval } from '../imports/import.ts'
+import { isWarehouseUnavailable } from '../warehouse/database/trouble.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { decide, meantIds } from '../writeback/decide.ts'
-import { withPatience, withWarehouse } from './opened.ts'
-import type { Patience, PatienceOptions } from './patience.ts'
+import { executeDecision, resolveIds } from '../writeback/decide.ts'
+import { withWarehouseRetries, withWarehouse } from './opened.ts'
+import type { WarehouseRetry, WarehouseRetryOptions } from './patience.ts'
 
 /** Queues one. `createdBy`: who wants it. */
 export function addWriteback(
   config: Config,
   project: ProjectConfig,
-  wish: Wish,
+  request: WritebackRequest,
   { createdBy }: { readonly createdBy: string },
-): Promise<AddReport> {
-  return withQueue(config, project, async (desk, warehouse) => {
-    const status = isOver(1, project.approveOver) ? 'draft' : 'queued'
-    const ahead = await unsettled(desk)
-    const how = { status, batchId: null, createdBy, expiresAt: null } as const
-    const done = await desk.enqueue(once([wish]), how).catch(unknownWhetherQueued)
-    const id = 'ids' in done ? (done.ids[0] ?? null) : null
-    return { project: project.name, id, status, ...(await outlook(warehouse, project, ahead, id === null ? 0 : 1)) }
+): Promise<AddWritebackReport> {
+  return withOutbox(config, project, async (admin, warehouse) => {
+    const status = needsApproval(1, project.approveOver) ? 'draft' : 'queued'
+    const ahead = await countUnsettled(admin)
+    const options = { status, batchId: null, createdBy, expiresAt: null } as const
+    const result = await admin.enqueue(singleItem([request]), options).catch(throwUnknownResult)
+    const id = 'ids' in result ? (result.ids[0] ?? null) : null
+    return { project: project.name, id, status, ...(await estimateSending(warehouse, project, ahead, id === null ? 0 : 1)) }
   })
 }
 
 export function listWritebacks(
   config: Config,
   project: ProjectConfig,
-  filter: Filter,
+  filter: OutboxFilter,
   { limit, newest }: { readonly limit: number; readonly newest: boolean },
-): Promise<ListReport> {
-  return withQueue(config, project, async (desk, warehouse) => ({
+): Promise<ListWritebacksReport> {
+  return withOutbox(config, project, async (admin, warehouse) => ({
     project: project.name,
-    writebacks: await (newest ? desk.newest(filter, limit) : desk.list(filter, limit)),
-    counts: await desk.summary(filter),
-    nameless: await warehouse.fleet.countNameless(),
+    writebacks: await (newest ? admin.listNewest(filter, limit) : admin.list(filter, limit)),
+    counts: await admin.countByStatus(filter),
+    nameless: await warehouse.workerState.countWithoutProject(),
   }))
 }
 
-const page = 500
+const pageSize = 500
 
 /** All that fit, in the order of the queue, some at a time. */
-export function eachWriteback(
+export function forEachWriteback(
   config: Config,
   project: ProjectConfig,
-  filter: Filter,
-  take: (some: readonly QueueEntry[]) => void,
+  filter: OutboxFilter,
+  onEntries: (entries: readonly OutboxEntry[]) => void,
 ): Promise<void> {
-  return withQueue(config, project, async (desk) => {
+  return withOutbox(config, project, async (admin) => {
     let after = 0
     for (;;) {
-      const some = await desk.list(filter, page, after)
-      take(some)
-      if (some.length < page) return
-      after = some.at(-1)?.seq ?? after
+      const entries = await admin.list(filter, pageSize, after)
+      onEntries(entries)
+      if (entries.length < pageSize) return
+      after = entries.at(-1)?.seq ?? after
     }
   })
 }
 
 /** `id` may be its beginning. Throws UserError where it means nothing, or several. */
-export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowReport> {
-  return withQueue(config, project, async (desk) => {
-    const [writeback] = await desk.list({ ids: await meantIds(desk, [id]) }, 1)
+export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
+  return withOutbox(config, project, async (admin) => {
+    const [writeback] = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
     if (writeback === undefined) throw new Error('an id that was just found is gone')
     const target = writeback.conversationId ?? writeback.visitorId ?? ''
-    const lane = await desk.list({ target, statuses: holding }, 1000)
-    const isOpen = holding.some((status) => status === writeback.status)
+    const lane = await admin.list({ target, statuses: laneBlockingStatuses }, 1000)
+    const isOpen = laneBlockingStatuses.some((status) => status === writeback.status)
     const before = isOpen ? lane.find(({ seq }) => seq < writeback.seq) : undefined
     return {
       project: project.name,
       writeback,
-      events: await desk.events(writeback.id),
+      events: await admin.listEvents(writeback.id),
       waitsFor: before === undefined ? null : { id: before.id, status: before.status },
       holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
     }
@@ -88,66 +88,66 @@ export function showWriteback(config: Config, project: ProjectConfig, id: string
 export function decideWritebacks(
   config: Config,
   project: ProjectConfig,
-  decision: Decision,
-  { meant, by }: { readonly meant: Filter; readonly by: string },
-): Promise<MoveReport> {
+  decision: OutboxDecision,
+  { meant: selection, by }: { readonly meant: OutboxFilter; readonly by: string },
+): Promise<DecisionReport> {
   // The kill switch does not wait until rows have got their project: it takes them as they are.
   const isOnly = config.projects.length === 1
-  const nameless = isOnly && decision === 'cancelled' && meant.ids === undefined && meant.batch === undefined
+  const orWithoutProject = isOnly && decision === 'cancelled' && selection.ids === undefined && selection.batch === undefined
   return withWarehouse(config, async (warehouse) => {
-    const desk = warehouse.queueDesk(project.projectId)
-    if (isOnly && !nameless) await desk.adopt()
-    return { project: project.name, ...(await decide(desk, decision, { ...meant, nameless }, by)) }
+    const admin = warehouse.outboxAdmin(project.projectId)
+    if (isOnly && !orWithoutProject) await admin.assignProject()
+    return { project: project.name, ...(await executeDecision(admin, decision, { ...selection, orWithoutProject }, by)) }
   })
 }
 
 /** Rows that came by plain SQL are the project's first. */
-export function withQueue<T>(
+export function withOutbox<T>(
   config: Config,
   project: ProjectConfig,
-  work: (desk: QueueDesk, warehouse: Warehouse) => Promise<T>,
+  work: (desk: OutboxAdmin, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  return withWarehouse(config, async (warehouse) => work(await adopted(config, project, warehouse), warehouse))
+  return withWarehouse(config, async (warehouse) => work(await openOutboxAdmin(config, project, warehouse), warehouse))
 }
 
 /** The same for what takes long. */
-export function withPatientQueue<T>(
+export function withRetryingOutbox<T>(
   config: Config,
   project: ProjectConfig,
-  options: PatienceOptions,
-  work: (desk: QueueDesk, warehouse: Warehouse, patience: Patience) => Promise<T>,
+  options: WarehouseRetryOptions,
+  work: (desk: OutboxAdmin, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
-  return withPatience(config, options, async (warehouse, patience) =>
-    work(await adopted(config, project, warehouse), warehouse, patience),
+  return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) =>
+    work(await openOutboxAdmin(config, project, warehouse), warehouse, warehouseRetry),
   )
 }
 
-async function adopted(config: Config, { projectId }: ProjectConfig, warehouse: Warehouse): Promise<QueueDesk> {
-  const desk = warehouse.queueDesk(projectId)
-  if (config.projects.length === 1) await desk.adopt()
-  return desk
+async function openOutboxAdmin(config: Config, { projectId }: ProjectConfig, warehouse: Warehouse): Promise<OutboxAdmin> {
+  const admin = warehouse.outboxAdmin(projectId)
+  if (config.projects.length === 1) await admin.assignProject()
+  return admin
 }
 
 /** How many are to be sent. */
-export async function unsettled(desk: QueueDesk): Promise<number> {
-  const { queued = 0, sending = 0 } = await desk.summary({ statuses: ['queued', 'sending'] })
+export async function countUnsettled(admin: OutboxAdmin): Promise<number> {
+  const { queued = 0, sending = 0 } = await admin.countByStatus({ statuses: ['queued', 'sending'] })
   return queued + sending
 }
 
 /** `ahead` were queued before, `rows` come behind them. */
-export async function outlook(
+export async function estimateSending(
   warehouse: Warehouse,
   project: ProjectConfig,
   ahead: number,
   rows: number,
-): Promise<Outlook> {
-  const takesMs: Ms = writesLast(project, ahead + rows)
-  return { ahead, takesMs, worker: (await warehouse.fleet.workers(Date.now())).length > 0 }
+): Promise<SendEstimate> {
+  const takesMs: Ms = estimateWritesMs(project, ahead + rows)
+  return { ahead, takesMs, worker: (await warehouse.workerState.liveWorkers(Date.now())).length > 0 }
 }
 
 /** Whoever adds it again would have it sent twice. */
-function unknownWhetherQueued(error: unknown): never {
-  if (!isAway(error)) throw error
+function throwUnknownResult(error: unknown): never {
+  if (!isWarehouseUnavailable(error)) throw error
   throw new UserError({
     what: 'it is not known whether the write-back was queued',
     why: error.message,
@@ -156,6 +156,6 @@ function unknownWhetherQueued(error: unknown): never {
   })
 }
 
-async function* once<T>(value: T): AsyncGenerator<T> {
+async function* singleItem<T>(value: T): AsyncGenerator<T> {
   yield value
 }

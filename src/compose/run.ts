@@ -1,42 +1,42 @@
 /** One run over some streams of a project, under their lock: what `sync` does once and a worker does portion by portion. */
 import type { ProjectConfig } from '../config.ts'
-import type { RunMode } from '../core/mirror.ts'
+import type { SyncMode } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
-import { type Synced, sync } from '../sync/sync.ts'
-import { type Lock, silenceMs } from '../warehouse/mirror/lock.ts'
+import { type SyncResult, runSync } from '../sync/sync.ts'
+import { type LockResult, heartbeatTimeoutMs } from '../warehouse/mirror/lock.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import type { Budgets } from './budgets.ts'
+import type { RequestBudgets } from './budgets.ts'
 import { type Service, type ServiceOptions, withService } from './service.ts'
 
-export type HeldLock = Extract<Lock, { held: true }>
+export type AcquiredLock = Extract<LockResult, { held: true }>
 
-export type RunAsk = ServiceOptions & {
-  readonly mode: RunMode
+export type SyncRunOptions = ServiceOptions & {
+  readonly mode: SyncMode
   readonly streams: readonly StreamName[]
-  readonly isEnough?: () => boolean
+  readonly isSliceOver?: () => boolean
   readonly onProgress: (progress: SyncProgress, service: Service) => void
 }
 
 /** The lock is released at the end. `lost`: it went to another process meanwhile, and the run was stopped. */
-export async function runUnder(
-  lock: HeldLock,
+export async function runSyncUnderLock(
+  lock: AcquiredLock,
   warehouse: Warehouse,
-  budgets: Budgets,
+  budgets: RequestBudgets,
   project: ProjectConfig,
-  ask: RunAsk,
-): Promise<{ readonly synced: Synced; readonly requests: number; readonly lost: boolean }> {
-  return withService(project, budgets.of(project), ask, async (service) => {
-    let lost = false
-    const stopBeating = keepAlive(lock, () => {
-      lost = true
+  options: SyncRunOptions,
+): Promise<{ readonly synced: SyncResult; readonly requests: number; readonly lost: boolean }> {
+  return withService(project, budgets.forProject(project), options, async (service) => {
+    let isLockLost = false
+    const stopHeartbeat = startLockHeartbeat(lock, () => {
+      isLockLost = true
       service.stop()
     })
     try {
-      const synced = await sync({
-        project: project.projectId,
-        mode: ask.mode,
-        streams: new Set(ask.streams),
+      const synced = await runSync({
+        projectId: project.projectId,
+        mode: options.mode,
+        streams: new Set(options.streams),
         mirrored: new Set(project.streams),
         startDate: project.startDate,
         timeZone: project.timeZone,
@@ -46,24 +46,24 @@ export async function runUnder(
         requests: service.client.requests,
         now: Date.now,
         signal: service.signal,
-        ...(ask.isEnough === undefined ? {} : { isEnough: ask.isEnough }),
-        onProgress: (progress) => ask.onProgress(progress, service),
-        log: ask.log,
+        ...(options.isSliceOver === undefined ? {} : { isEnough: options.isSliceOver }),
+        onProgress: (progress) => options.onProgress(progress, service),
+        log: options.log,
       })
-      return { synced, requests: service.client.requests(), lost }
+      return { synced, requests: service.client.requests(), lost: isLockLost }
     } finally {
-      stopBeating()
+      stopHeartbeat()
     }
   }).finally(() => lock.release())
 }
 
 /** Signs of life for the lock. */
-function keepAlive(lock: HeldLock, onLost: () => void): () => void {
+function startLockHeartbeat(lock: AcquiredLock, onLost: () => void): () => void {
   const beat = () =>
-    lock.beat(Date.now()).then(
-      (held) => held || onLost(),
+    lock.heartbeat(Date.now()).then(
+      (isHeld) => isHeld || onLost(),
       () => {},
     )
-  const timer = setInterval(() => void beat(), silenceMs / 6)
+  const timer = setInterval(() => void beat(), heartbeatTimeoutMs / 6)
   return () => clearInterval(timer)
 }

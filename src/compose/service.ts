@@ -1,17 +1,17 @@
 /** The service as one project may use it: a client with the key, on the budget that the key's users share. */
-import type { Budget } from '../api/budget.ts'
+import type { RequestBudget } from '../api/budget.ts'
 import { type Client, createClient } from '../api/client.ts'
 import type { Connections } from '../api/connections.ts'
 import type { ProjectConfig } from '../config.ts'
-import { budgetAway, describe, type Failure, isBudgetAway } from '../core/failure.ts'
-import type { Lane } from '../core/lane.ts'
+import { budgetUnavailable, describeFailure, type ApiFailure, isBudgetUnavailable } from '../core/failure.ts'
+import type { Priority } from '../core/lane.ts'
 import type { BudgetView } from '../core/report.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 
 export type Service = {
   readonly client: Client
-  readonly budget: Budget
+  readonly budget: RequestBudget
   readonly signal: AbortSignal
   readonly stop: () => void
 }
@@ -21,41 +21,41 @@ export type ServiceOptions = {
   readonly connections?: Connections
   readonly signal: AbortSignal
   readonly log: Logger
-  readonly onOutcome?: (lane: Lane, outcome: 'ok' | Failure['kind']) => void
+  readonly onOutcome?: (lane: Priority, outcome: 'ok' | ApiFailure['kind']) => void
 }
 
 /** How long a read may go on after somebody asked to stop: its page is then stored and not read again. */
-const graceMs = 5000
+const readGraceMs = 5000
 
-export function connect(project: ProjectConfig, budget: Budget, options: ServiceOptions): Service {
+export function connectService(project: ProjectConfig, budget: RequestBudget, options: ServiceOptions): Service {
   const { signal, log, onOutcome, connections } = options
-  const own = new AbortController()
-  const soft = AbortSignal.any([signal, own.signal])
-  const hard = new AbortController()
-  soft.addEventListener('abort', () => setTimeout(() => hard.abort(), graceMs).unref(), { once: true })
+  const ownAbort = new AbortController()
+  const stopSignal = AbortSignal.any([signal, ownAbort.signal])
+  const hardAbort = new AbortController()
+  stopSignal.addEventListener('abort', () => setTimeout(() => hardAbort.abort(), readGraceMs).unref(), { once: true })
   const client = createClient({
     baseUrl: project.baseUrl,
     key: project.apiKey.reveal(),
     budget,
     readOnly: project.readOnly,
-    signal: soft,
-    cutOff: hard.signal,
+    signal: stopSignal,
+    hardSignal: hardAbort.signal,
     log,
     windowMs: project.rate.windowMs,
     ...(onOutcome === undefined ? {} : { onOutcome }),
     ...(connections === undefined ? {} : { connections }),
   })
-  return { client, budget, signal: soft, stop: () => own.abort() }
+  return { client, budget, signal: stopSignal, stop: () => ownAbort.abort() }
 }
 
 /** The same, closed whatever becomes of the work. */
 export async function withService<T>(
   project: ProjectConfig,
-  budget: Budget,
+  budget: RequestBudget,
   options: ServiceOptions,
   work: (service: Service) => Promise<T>,
 ): Promise<T> {
-  const service = connect(project, budget, options)
+  const service = connectService(project, budget, options)
   try {
     return await work(service)
   } finally {
@@ -64,15 +64,15 @@ export async function withService<T>(
 }
 
 /** A budget that cannot be read just now is not told of. */
-export function tellBudget({ budget }: Service, tell: (budget: BudgetView) => void): void {
-  budget.view().then(tell, () => {})
+export function reportBudget({ budget }: Service, onBudget: (budget: BudgetView) => void): void {
+  budget.view().then(onBudget, () => {})
 }
 
 /** What stopped a whole run, for a person. `heard`: the service has answered before, so its address is not what is wrong. */
-export function stoppedError(project: ProjectConfig, failure: Failure, heard = false): UserError {
-  const why = describe(failure)
-  if (isBudgetAway(failure)) return new UserError({ ...budgetAway, why, exitCode: 1 })
-  const at = `at ${project.baseUrl.href} (project ${project.name})`
+export function stoppedRunError(project: ProjectConfig, failure: ApiFailure, hasServiceAnswered = false): UserError {
+  const why = describeFailure(failure)
+  if (isBudgetUnavailable(failure)) return new UserError({ ...budgetUnavailable, why, exitCode: 1 })
+  const location = `at ${project.baseUrl.href} (project ${project.name})`
   if (failure.kind === 'denied') {
     const next =
       failure.code === 'api_key_wrong_project'
@@ -82,12 +82,12 @@ export function stoppedError(project: ProjectConfig, failure: Failure, heard = f
   }
   if (failure.kind === 'refused') {
     const next = 'check DESKMIRROR_BASE_URL (with its version segment, if it has one) and DESKMIRROR_PROJECT_ID'
-    return new UserError({ what: `nobody serves this API ${at}`, why, next, exitCode: 2 })
+    return new UserError({ what: `nobody serves this API ${location}`, why, next, exitCode: 2 })
   }
-  const goesOn = 'the next run goes on where this one stopped'
-  if (heard || (failure.kind === 'transient' && failure.status !== null)) {
-    return new UserError({ what: `the service fails ${at}`, why, next: `try again later: ${goesOn}`, exitCode: 1 })
+  const resumeHint = 'the next run goes on where this one stopped'
+  if (hasServiceAnswered || (failure.kind === 'transient' && failure.status !== null)) {
+    return new UserError({ what: `the service fails ${location}`, why, next: `try again later: ${resumeHint}`, exitCode: 1 })
   }
-  const next = `check DESKMIRROR_BASE_URL and the network; ${goesOn}`
-  return new UserError({ what: `the service does not answer ${at}`, why, next, exitCode: 1 })
+  const next = `check DESKMIRROR_BASE_URL and the network; ${resumeHint}`
+  return new UserError({ what: `the service does not answer ${location}`, why, next, exitCode: 1 })
 }

@@ -1,18 +1,18 @@
 /** `status` and `migrate` with real parts: what needs the warehouse only. */
 import type { Config, ProjectConfig } from '../config.ts'
 import type { StatusReport } from '../core/report.ts'
-import type { Migrated } from '../warehouse/database/migrate.ts'
-import { withMirror, withWarehouse } from './opened.ts'
+import type { MigrationSummary } from '../warehouse/database/migrate.ts'
+import { withReadOnlyWarehouse, withWarehouse } from './opened.ts'
 
 /** How the mirror stands. */
-export function statusOf(config: Config, project: ProjectConfig): Promise<StatusReport> {
-  return withMirror(config, async (warehouse) => {
+export function readStatus(config: Config, project: ProjectConfig): Promise<StatusReport> {
+  return withReadOnlyWarehouse(config, async (warehouse) => {
     const report = await warehouse.status(project.projectId, Date.now(), project.rate, project.streams)
     return { ...report, project: project.name }
   })
 }
 
 /** Brings the warehouse to this version's schema. */
-export function migrateWarehouse(config: Config): Promise<Migrated> {
-  return withWarehouse(config, async ({ migrated }) => migrated ?? { from: null, to: '', applied: [] })
+export function migrateWarehouse(config: Config): Promise<MigrationSummary> {
+  return withWarehouse(config, async ({ migration: migrated }) => migrated ?? { from: null, to: '', applied: [] })
 }

@@ -1,17 +1,17 @@
 /** `sync` with real parts: one pass over one project, under its lock and on its budget. */
 import type { Config, ProjectConfig } from '../config.ts'
-import type { RunMode } from '../core/mirror.ts'
+import type { SyncMode } from '../core/mirror.ts'
 import type { BudgetView, SyncProgress, SyncReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Logger } from '../log.ts'
-import type { Budgets } from './budgets.ts'
-import { hold } from './hold.ts'
-import { withBudgets, withPatience } from './opened.ts'
-import { runUnder } from './run.ts'
-import { stoppedError, tellBudget } from './service.ts'
+import type { RequestBudgets } from './budgets.ts'
+import { acquireLocks } from './hold.ts'
+import { withRequestBudgets, withWarehouseRetries } from './opened.ts'
+import { runSyncUnderLock } from './run.ts'
+import { stoppedRunError, reportBudget } from './service.ts'
 
 export type SyncOptions = {
-  readonly mode: RunMode
+  readonly mode: SyncMode
   readonly streams: readonly StreamName[]
   /** Wait for another run of the project to end, instead of refusing. */
   readonly wait: boolean
@@ -28,20 +28,20 @@ export type SyncOptions = {
 export async function syncProject(config: Config, project: ProjectConfig, options: SyncOptions): Promise<SyncReport> {
   const { mode, streams, signal, log } = options
   const startedAt = Date.now()
-  return withPatience(config, options, async (warehouse, patience) => {
-    const run = async (budgets: Budgets) =>
-      runUnder(await hold(warehouse, project, options), warehouse, budgets, project, {
+  return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) => {
+    const run = async (budgets: RequestBudgets) =>
+      runSyncUnderLock(await acquireLocks(warehouse, project, options), warehouse, budgets, project, {
         mode,
         streams,
         signal,
         onProgress: (progress, service) => {
           options.onProgress(progress)
-          tellBudget(service, options.onBudget)
+          reportBudget(service, options.onBudget)
         },
         log,
       })
-    const { synced, requests } = await withBudgets(config, warehouse, log, run, patience)
-    if (synced.stopped !== null) throw stoppedError(project, synced.stopped)
+    const { synced, requests } = await withRequestBudgets(config, warehouse, log, run, warehouseRetry)
+    if (synced.stopped !== null) throw stoppedRunError(project, synced.stopped)
     const { gaps } = await warehouse.status(project.projectId, Date.now(), project.rate)
     const sum = (of: 'rows' | 'changed') => synced.reports.reduce((total, report) => total + report[of], 0)
     return {

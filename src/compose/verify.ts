@@ -3,9 +3,9 @@ import type { Config, ProjectConfig } from '../config.ts'
 import type { SyncProgress, VerifyReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Logger } from '../log.ts'
-import { verify } from '../verify/verify.ts'
-import type { Budgets } from './budgets.ts'
-import { withBudgets, withPatience } from './opened.ts'
+import { runVerify } from '../verify/verify.ts'
+import type { RequestBudgets } from './budgets.ts'
+import { withRequestBudgets, withWarehouseRetries } from './opened.ts'
 import { type Service, withService } from './service.ts'
 
 export type VerifyOptions = {
@@ -21,10 +21,10 @@ export type VerifyOptions = {
 
 export function verifyProject(config: Config, project: ProjectConfig, options: VerifyOptions): Promise<VerifyReport> {
   const { streams, limit, signal, onProgress, log } = options
-  return withPatience(config, { ...options, use: 'read' }, (warehouse, patience) => {
+  return withWarehouseRetries(config, { ...options, access: 'read' }, (warehouse, warehouseRetry) => {
     const compare = async ({ client }: Service) => {
-      const found = await verify({
-        project: project.projectId,
+      const found = await runVerify({
+        projectId: project.projectId,
         streams: new Set(streams),
         startDate: project.startDate,
         get: client.get,
@@ -35,7 +35,7 @@ export function verifyProject(config: Config, project: ProjectConfig, options: V
       })
       return { project: project.name, ...found, requests: client.requests() }
     }
-    const ask = (budgets: Budgets) => withService(project, budgets.of(project), { signal, log }, compare)
-    return withBudgets(config, warehouse, log, ask, patience)
+    const compareThroughService = (budgets: RequestBudgets) => withService(project, budgets.forProject(project), { signal, log }, compare)
+    return withRequestBudgets(config, warehouse, log, compareThroughService, warehouseRetry)
   })
 }

@@ -1,30 +1,30 @@
 /** Write-backs with real parts: the queue in the warehouse, the service behind its budget. */
 import pRetry from 'p-retry'
 import type { ProjectConfig } from '../config.ts'
-import type { Outbox } from '../core/outbox/outbox.ts'
+import type { OutboxRepository } from '../core/outbox/outbox.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { WritebackDeps } from '../writeback/deps.ts'
-import type { Patience } from './patience.ts'
+import type { WarehouseRetry } from './patience.ts'
 import type { Service } from './service.ts'
 
 /** How many lanes one process works on side by side: enough to use up the writes of a key, answers of a second included. */
-export const lanesAtOnce = 6
+export const maxConcurrentLanes = 6
 
 export function writebackDeps(
   warehouse: Warehouse,
   project: ProjectConfig,
   service: Service,
   log: Logger,
-  patience?: Patience,
+  warehouseRetry?: WarehouseRetry,
 ): WritebackDeps {
   const { client, signal } = service
   return {
-    project: project.projectId,
+    projectId: project.projectId,
     get: client.get,
     send: client.send,
-    outbox: insistent(warehouse.outbox(project.projectId), patience),
+    outbox: withSettleRetries(warehouse.outbox(project.projectId), warehouseRetry),
     mirror: warehouse.mirror(project.projectId, { schema: project.schema }),
     verifyAfterMs: project.verifyAfterMs,
     resendReplies: project.resendReplies,
@@ -39,17 +39,17 @@ export function writebackDeps(
  * What the service answered is known here only: a database that is just being restarted is told again and again, for half
  * a minute, or for as long as a command is patient anyway. Told twice, it takes the first time.
  */
-function insistent(outbox: Outbox, patience: Patience | undefined): Outbox {
-  if (patience !== undefined) return outbox
-  const often = { retries: 10, minTimeout: 100, maxTimeout: 5000 } as const
-  return { ...outbox, sent: (one, step) => pRetry(() => outbox.sent(one, step), often) }
+function withSettleRetries(outbox: OutboxRepository, warehouseRetry: WarehouseRetry | undefined): OutboxRepository {
+  if (warehouseRetry !== undefined) return outbox
+  const retryOptions = { retries: 10, minTimeout: 100, maxTimeout: 5000 } as const
+  return { ...outbox, settleSent: (writeback, transition) => pRetry(() => outbox.settleSent(writeback, transition), retryOptions) }
 }
 
 /** Who has decided what a recall notes. */
 export const readOnlySetting = 'DESKMIRROR_READ_ONLY'
 
 /** Before anything is claimed: what is queued stays so. */
-export function refuseReadOnly({ name, readOnly }: ProjectConfig): void {
+export function rejectReadOnly({ name, readOnly }: ProjectConfig): void {
   if (!readOnly) return
   throw new UserError({
     what: `nothing of the project ${name} is sent`,

@@ -1,23 +1,23 @@
 /** Which addresses the service may have: https only, except on this machine, so that a key never travels in the clear. */
 import { trimEnd } from './trim.ts'
-export type BaseUrl = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly why: string }
+export type BaseUrlResult = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly why: string }
 
 /**
  * Reads a base URL. A path prefix (`https://api.example.com/v1`) is allowed; a trailing slash is cut off. `why` never
  * repeats the address itself, because a refused one may carry a password.
  */
-export function baseUrl(text: string): BaseUrl {
-  if (!URL.canParse(text)) return refused('is not an absolute URL; write it as https://host/path')
+export function parseBaseUrl(text: string): BaseUrlResult {
+  if (!URL.canParse(text)) return refuseUrl('is not an absolute URL; write it as https://host/path')
   const url = new URL(text)
   // Where a password holds a `/`, the `@` behind it stands in what is read as the path.
   if (url.username !== '' || url.password !== '' || text.includes('@'))
-    return refused('carries a user name or password; the key goes elsewhere')
-  if (/svc_[a-z]+_/i.test(text)) return refused('carries an API key; the key goes elsewhere')
-  if (url.search !== '' || text.includes('?')) return refused('carries a query; only a host and a path are allowed')
-  if (url.hash !== '' || text.includes('#')) return refused('carries a fragment; only a host and a path are allowed')
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused('does not start with https://')
+    return refuseUrl('carries a user name or password; the key goes elsewhere')
+  if (/svc_[a-z]+_/i.test(text)) return refuseUrl('carries an API key; the key goes elsewhere')
+  if (url.search !== '' || text.includes('?')) return refuseUrl('carries a query; only a host and a path are allowed')
+  if (url.hash !== '' || text.includes('#')) return refuseUrl('carries a fragment; only a host and a path are allowed')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refuseUrl('does not start with https://')
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return refused('would send the key unencrypted; http:// is only for loopback addresses, use https://')
+    return refuseUrl('would send the key unencrypted; http:// is only for loopback addresses, use https://')
   }
   url.pathname = trimEnd(url.pathname, '/')
   return { ok: true, url }
@@ -27,7 +27,7 @@ export function baseUrl(text: string): BaseUrl {
  * Where the widget's operations may be if nobody says, likeliest first. The service's documentation does not tell how that
  * address relates to the base URL; but the base URL has a version in its path, and the path of the widget begins with one.
  */
-export function likelyWidgetUrls(base: URL): readonly URL[] {
+export function candidateWidgetUrls(base: URL): readonly URL[] {
   const path = trimEnd(base.pathname, '/')
   const paths = new Set([path.replace(/\/v\d[^/]*$/i, ''), '', path])
   return [...paths].map((prefix) => new URL(`${base.origin}${prefix}`))
@@ -39,6 +39,6 @@ export function isLoopback(hostname: string): boolean {
   return host === 'localhost' || host === '[::1]' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
 }
 
-function refused(why: string): BaseUrl {
+function refuseUrl(why: string): BaseUrlResult {
   return { ok: false, why }
 }

@@ -3,7 +3,7 @@ import { DateTime } from 'luxon'
 import { day as fullDay, hour, type Seconds } from './time.ts'
 
 /** From its first second to that of the next day, which is excluded. `to` and `from` do not depend on who asks when. */
-export type Day = {
+export type LocalDay = {
   /** The local date: `2026-03-29`. */
   readonly date: string
   readonly from: Seconds
@@ -11,12 +11,12 @@ export type Day = {
 }
 
 /** Every day from the one that holds `first` to the one that holds `last`, both included, the newest first. */
-export function daysBetween(first: Seconds, last: Seconds, zone: string): Day[] {
-  const days: Day[] = []
+export function localDaysBetween(first: Seconds, last: Seconds, zone: string): LocalDay[] {
+  const days: LocalDay[] = []
   const earliest = Math.min(first, last)
-  let date = dateAt(last, zone)
-  for (let to = startOf(shifted(date, 1), zone); to > earliest; date = shifted(date, -1)) {
-    const from = startOf(date, zone)
+  let date = localDateAt(last, zone)
+  for (let to = startOfDate(addDays(date, 1), zone); to > earliest; date = addDays(date, -1)) {
+    const from = startOfDate(date, zone)
     // Pacific/Apia had no 2011-12-30.
     if (from < to) days.push({ date, from, to })
     to = from
@@ -25,29 +25,29 @@ export function daysBetween(first: Seconds, last: Seconds, zone: string): Day[] 
 }
 
 /** The local date, where the window is exactly a day of the zone; else null. */
-export function dateOfDay({ from, to }: Pick<Day, 'from' | 'to'>, zone: string): string | null {
-  const date = dateAt(from, zone)
-  return daysBetween(from, from, zone).some((day) => day.from === from && day.to === to) ? date : null
+export function localDateOfDay({ from, to }: Pick<LocalDay, 'from' | 'to'>, zone: string): string | null {
+  const date = localDateAt(from, zone)
+  return localDaysBetween(from, from, zone).some((day) => day.from === from && day.to === to) ? date : null
 }
 
-function dateAt(at: Seconds, zone: string): string {
+function localDateAt(at: Seconds, zone: string): string {
   return DateTime.fromSeconds(at, { zone }).toFormat('yyyy-MM-dd')
 }
 
-function shifted(date: string, days: number): string {
+function addDays(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * fullDay * 1000).toISOString().slice(0, 10)
 }
 
 /** The first second of a date. Luxon alone is an hour off where the clocks show midnight twice. */
-function startOf(date: string, zone: string): Seconds {
+function startOfDate(date: string, zone: string): Seconds {
   const midnight = DateTime.fromISO(date, { zone }).toUnixInteger()
-  if (dateAt(midnight, zone) === date && dateAt(midnight - 1, zone) < date) return midnight
+  if (localDateAt(midnight, zone) === date && localDateAt(midnight - 1, zone) < date) return midnight
   const utc = Date.parse(`${date}T00:00:00Z`) / 1000
   // No zone is further from UTC than 14 hours.
   let [before, after] = [utc - 16 * hour, utc + 16 * hour]
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2)
-    if (dateAt(middle, zone) < date) before = middle
+    if (localDateAt(middle, zone) < date) before = middle
     else after = middle
   }
   return after

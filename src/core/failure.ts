@@ -4,7 +4,7 @@ import type { Ms } from './time.ts'
  * What can go wrong with one call of the service: a closed union, made only in `src/api/classify.ts`, which alone reads
  * HTTP statuses. `requestId` is the service's own id of the answer, to quote to its support.
  */
-export type Failure =
+export type ApiFailure =
   /** Over the rate limit. Nothing was done by the service; the same call may go again after `waitMs`. */
   | { readonly kind: 'throttled'; readonly waitMs: Ms; readonly why: string; readonly requestId: string | null }
   /** The network, a 5xx, or an answer that cannot be read. Whether the service did it is known only where `left` is false. */
@@ -45,32 +45,32 @@ export type Failure =
   | { readonly kind: 'aborted' }
 
 /** Carries a failure up to the story that turns it into an outcome. Anything else that is thrown is a bug. */
-export class CallFailed extends Error {
-  readonly failure: Failure
-  constructor(failure: Failure, options?: ErrorOptions) {
-    super(describe(failure), options)
+export class ApiError extends Error {
+  readonly failure: ApiFailure
+  constructor(failure: ApiFailure, options?: ErrorOptions) {
+    super(describeFailure(failure), options)
     this.name = 'CallFailed'
     this.failure = failure
   }
 }
 
 /** One line for a person. */
-export function describe(failure: Failure): string {
+export function describeFailure(failure: ApiFailure): string {
   if (failure.kind === 'aborted') return 'stopped on request'
   return failure.requestId === null ? failure.why : `${failure.why} (request ${failure.requestId})`
 }
 
 /** What a person does about a request budget that cannot be asked. */
-export const budgetAway = {
+export const budgetUnavailable = {
   what: 'the request budget cannot be reached, so nothing is sent to the service',
   next: 'start the server that DESKMIRROR_QUEUE_URL names if that is a Redis, else the one of the warehouse, or correct the address; the next run goes on where this one stopped',
 } as const
 
-export function isBudgetAway(failure: Failure): boolean {
+export function isBudgetUnavailable(failure: ApiFailure): boolean {
   return failure.kind === 'transient' && failure.budget === true
 }
 
 /** Whether the service itself will not do it, and not something in between, which answers without the service's envelope. */
-export function isRefusedByService(failure: Failure): boolean {
+export function isRefusedByService(failure: ApiFailure): boolean {
   return failure.kind === 'refused' && !failure.code.startsWith('http_')
 }

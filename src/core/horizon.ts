@@ -6,9 +6,9 @@
 import { day, type EpochMs, type Seconds } from './time.ts'
 
 /** Seconds by which clocks may differ without a word: a row that is further ahead is dated ahead. */
-export const tolerated: Seconds = 60
+export const clockTolerance: Seconds = 60
 
-export type Heard = {
+export type ResponseTimes = {
   /** `Date` of the answer, null where there is none. */
   readonly servedAt: Seconds | null
   /** When the request left and when its answer was here, by this machine's clock. */
@@ -16,7 +16,7 @@ export type Heard = {
   readonly answeredAt: EpochMs
 }
 
-export function horizonOf({ servedAt, askedAt, answeredAt }: Heard): Seconds {
+export function toCursorLimit({ servedAt, askedAt, answeredAt }: ResponseTimes): Seconds {
   const here = Math.floor(askedAt / 1000)
   if (servedAt === null) return here
   // Part of a second is no matter: every question overlaps by one.
@@ -25,14 +25,14 @@ export function horizonOf({ servedAt, askedAt, answeredAt }: Heard): Seconds {
 }
 
 /** `newestMessage`: when the newest message was written that any row shows. */
-export type Clocks = { readonly here: Seconds; readonly there: Seconds; readonly newestMessage: Seconds }
+export type ClockReadings = { readonly localTime: Seconds; readonly serviceTime: Seconds; readonly newestMessage: Seconds }
 
 /**
  * What time it is, where this machine's clock and the service's may disagree: the earlier one's, or the later one's as far
  * as a message proves that it has come to that; the service's is believed for a day without one. So neither a `Date` of
  * 9999 asks for days that have not come, nor does one of 1970 leave days out.
  */
-export function presentTime({ here, there, newestMessage }: Clocks): Seconds {
+export function presentTime({ localTime: here, serviceTime: there, newestMessage }: ClockReadings): Seconds {
   return there <= here
     ? Math.min(here, Math.max(there, newestMessage))
     : Math.min(there, Math.max(here, newestMessage + day))

@@ -36,9 +36,9 @@ export type JobFailure = {
 
 /** `byWarehouse`: the warehouse could not be used, so that it is worth trying again soon. */
 export type FailingJob = {
-  readonly about: JobSubject
+  readonly subject: JobSubject
   readonly failure: JobFailure
-  readonly byWarehouse: boolean
+  readonly isWarehouseError: boolean
 }
 
 const minuteMs: Ms = 60_000
@@ -48,7 +48,7 @@ const dayMs: Ms = 86_400_000
  * After so long without a new failure it counts as over, although it has not succeeded: what it was about may be gone. A
  * lane or a delivery that still fails is tried again within minutes, a schedule may fire once a week.
  */
-const forgottenAfterMs: Readonly<Record<JobKind, Ms>> = {
+const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   pass: 8 * dayMs,
   schedule: 8 * dayMs,
   housekeeping: 2 * dayMs,
@@ -58,16 +58,16 @@ const forgottenAfterMs: Readonly<Record<JobKind, Ms>> = {
   outbox_poll: 15 * minuteMs,
 }
 
-export function isForgotten({ job, lastAt }: Pick<JobFailure, 'job' | 'lastAt'>, now: EpochMs): boolean {
-  return now - lastAt > forgottenAfterMs[job]
+export function isExpired({ job, lastAt }: Pick<JobFailure, 'job' | 'lastAt'>, now: EpochMs): boolean {
+  return now - lastAt > expiresAfterMs[job]
 }
 
 /** The stream that the failing pass is over. */
-export function streamOf({ job, subject }: Pick<JobFailure, 'job' | 'subject'>): StreamName | null {
+export function failedStream({ job, subject }: Pick<JobFailure, 'job' | 'subject'>): StreamName | null {
   const [named] = subject.split('/')
   return job === 'pass' ? (streamNames.find((stream) => stream === named) ?? null) : null
 }
 
-export function jobOfText(text: string): JobKind | null {
+export function parseJobKind(text: string): JobKind | null {
   return jobKinds.find((kind) => kind === text) ?? null
 }

@@ -5,7 +5,7 @@
 import type { Json } from './row.ts'
 
 /** Finds number literals that a double may not hold: 16 digits in a row, or a three-digit exponent. May find too much. */
-const suspicious = /(?:^|[:,[\s])-?(?:\d{16}|\d[\d.]*[eE]\+?\d{3})/
+const mayLosePrecision = /(?:^|[:,[\s])-?(?:\d{16}|\d[\d.]*[eE]\+?\d{3})/
 
 /** Node has these since 21 (V8's "JSON.parse source text access"); TypeScript's library does not know them yet. */
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
@@ -14,14 +14,14 @@ const rawJson: (text: string) => unknown = Reflect.get(JSON, 'rawJSON')
 
 /** Throws SyntaxError as JSON.parse does. */
 export function parseJson(text: string): Json {
-  if (!suspicious.test(text)) return JSON.parse(text)
+  if (!mayLosePrecision.test(text)) return JSON.parse(text)
   return parseWith(text, (_key, value, { source }) =>
-    typeof value === 'number' && source !== undefined ? exact(value, source) : value,
+    typeof value === 'number' && source !== undefined ? toLosslessNumber(value, source) : value,
   ) as Json
 }
 
 /** undefined: it is no JSON. */
-export function readJson(text: string): Json | undefined {
+export function tryParseJson(text: string): Json | undefined {
   try {
     return parseJson(text)
   } catch {
@@ -38,7 +38,7 @@ export function stringifyJson(value: Json): string {
   }
 }
 
-function exact(value: number, source: string): number | bigint | string {
+function toLosslessNumber(value: number, source: string): number | bigint | string {
   if (!Number.isFinite(value)) return source
   return Number.isSafeInteger(value) || !/^-?\d+$/.test(source) ? value : BigInt(source)
 }

@@ -2,11 +2,11 @@
  * The mirror as a sync run sees it: what may be asked of the warehouse, and what is told to it. The warehouse of one
  * project implements this over SQL; no SQL and no service shows here.
  */
-import type { Behaviour, Gap, MirrorRow, Refused, StreamName } from './row.ts'
+import type { ServiceBehaviour, Gap, MirrorRow, RefusedRow, StreamName } from './row.ts'
 import type { EpochMs, Seconds } from './time.ts'
 
 /** One answered request's worth of news. All of it is stored in one transaction, or none. */
-export type Commit = {
+export type MirrorCommit = {
   readonly stream: StreamName
   /** Rows of the stream's table. The same key may occur twice; the last one wins. */
   readonly rows: readonly MirrorRow[]
@@ -20,32 +20,32 @@ export type Commit = {
   /** Cursors to move, by name; null forgets one. */
   readonly cursors?: Readonly<Record<string, string | null>>
   /** Notes the rows' ids under this census, to find later what a whole list did not show. */
-  readonly census?: string
-  readonly child?: ChildRead
+  readonly seenRowsKey?: string
+  readonly child?: ChildReadResult
   readonly gaps?: readonly Gap[]
   /** Subjects of the stream's gaps that are filled with this. */
-  readonly filled?: readonly string[]
+  readonly resolvedGapSubjects?: readonly string[]
   /** Rows that came and could not be read: each is a gap, or makes its parent's list incomplete. */
-  readonly refused?: readonly Refused[]
-  readonly learned?: readonly Behaviour[]
+  readonly refused?: readonly RefusedRow[]
+  readonly learned?: readonly ServiceBehaviour[]
 }
 
 /**
  * How many of the rows were new or different from what was stored; the rest was left untouched. `refused`: those that were
  * refused already, and those that the database cannot hold.
  */
-export type Committed = { readonly changed: number; readonly refused?: readonly Refused[] }
+export type CommitResult = { readonly changed: number; readonly refused?: readonly RefusedRow[] }
 
 /** The streams that are read one parent at a time, and the table of the parent. */
-export const childStreams = {
+export const parentStreams = {
   messages: 'conversations',
   visitor_activity: 'visitors',
   call_recordings: 'calls',
 } as const satisfies Partial<Record<StreamName, StreamName>>
-export type ChildStream = keyof typeof childStreams
+export type ChildStreamName = keyof typeof parentStreams
 
 /** A parent whose children are to be read. */
-export type DueChild = {
+export type PendingChild = {
   readonly parentId: string
   /** Grows each time the parent changes in a way that may mean new children. */
   readonly wanted: number
@@ -63,8 +63,8 @@ export type DueChild = {
 }
 
 /** The end of reading one parent's children. */
-export type ChildRead = {
-  readonly stream: ChildStream
+export type ChildReadResult = {
+  readonly stream: ChildStreamName
   readonly parentId: string
   /** The `wanted` that was read for: if the parent has changed since, it stays due. */
   readonly wanted: number
@@ -80,7 +80,7 @@ export type ChildRead = {
 }
 
 /** A stored rollup's window, and when it was last read, by the service's clock. */
-export type Rollup = {
+export type StoredRollup = {
   readonly from: Seconds
   readonly to: Seconds
   readonly timeZone: string | null
@@ -88,14 +88,14 @@ export type Rollup = {
 }
 
 /** `ended`: it has come to its end once. `skipped`: it never has, and the key lacked its scope the last time. */
-export type Standing = 'ended' | 'skipped' | 'unfinished'
+export type StreamStanding = 'ended' | 'skipped' | 'unfinished'
 /** The cursor that notes how many seconds the service's clock was last heard to be ahead of this machine's. */
-export const clockNote = 'clock'
+export const clockOffsetCursor = 'clock'
 
-export type RunMode = 'incremental' | 'reconcile' | 'full'
+export type SyncMode = 'incremental' | 'reconcile' | 'full'
 
 /** `gaps`: done, with stated gaps or skipped streams. `interrupted`: stopped on request, goes on where it was. */
-export type RunOutcome = 'complete' | 'gaps' | 'failed' | 'interrupted'
+export type SyncOutcome = 'complete' | 'gaps' | 'failed' | 'interrupted'
 
 /** What a stream did in a run, for `sync_runs` and the report. */
 export type StreamReport = {
@@ -112,21 +112,21 @@ export type StreamReport = {
 }
 
 export type Mirror = {
-  readonly commit: (commit: Commit) => Promise<Committed>
+  readonly commit: (commit: MirrorCommit) => Promise<CommitResult>
   /** A parent's children could not be read: due again at `againAt`; kept as a gap of the stream until they are. */
-  readonly childFailed: (stream: ChildStream, parentId: string, why: string, againAt: EpochMs) => Promise<void>
+  readonly recordChildFailure: (stream: ChildStreamName, parentId: string, why: string, againAt: EpochMs) => Promise<void>
 
-  readonly cursor: (name: string) => Promise<string | null>
+  readonly readCursor: (name: string) => Promise<string | null>
   /** Living rows among those ids, as JSON text. */
   readonly rawOf: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
   readonly behaviours: () => Promise<ReadonlyMap<string, string>>
 
   /** Parents due now (`dueAt <= now`): refreshes, then first reads (newest first), then those to be proof-read. */
-  readonly dueChildren: (stream: ChildStream, now: EpochMs, limit: number) => Promise<readonly DueChild[]>
-  readonly countDue: (stream: ChildStream, now: EpochMs) => Promise<number>
+  readonly readPendingChildren: (stream: ChildStreamName, now: EpochMs, limit: number) => Promise<readonly PendingChild[]>
+  readonly countPendingChildren: (stream: ChildStreamName, now: EpochMs) => Promise<number>
   /** Makes children due, to be read whole: all of them, or the least recently read, at least `atLeast` and one in `oneIn`. */
-  readonly makeDue: (
-    stream: ChildStream,
+  readonly requestFullReads: (
+    stream: ChildStreamName,
     which: 'all' | { readonly atLeast: number; readonly oneIn: number },
     now: EpochMs,
   ) => Promise<number>
@@ -135,12 +135,12 @@ export type Mirror = {
    * Makes due the conversations that have messages dated after `horizon`, longest not read first: nothing that is written
    * there before that moment may move what the conversation shows.
    */
-  readonly makeDueAhead: (horizon: Seconds, most: number, now: EpochMs) => Promise<void>
+  readonly markFutureDatedPending: (horizon: Seconds, most: number, now: EpochMs) => Promise<void>
   /** How many living rows of the stream are dated after `horizon`, counted to `most`. */
-  readonly countAhead: (stream: StreamName, horizon: Seconds, most: number) => Promise<number>
+  readonly countFutureRows: (stream: StreamName, horizon: Seconds, most: number) => Promise<number>
 
   /** Something may be new under these parents, whatever their own rows say; those that are not mirrored are left out. */
-  readonly wantChildren: (stream: ChildStream, parentIds: readonly string[], now: EpochMs) => Promise<void>
+  readonly markChildrenPending: (stream: ChildStreamName, parentIds: readonly string[], now: EpochMs) => Promise<void>
 
   /** Ids of living rows that the census did not see, in id order. `where: 'open'`: only conversations not handled. */
   readonly unseen: (
@@ -151,38 +151,38 @@ export type Mirror = {
     limit: number,
   ) => Promise<readonly string[]>
   /** How many `unseen` would list in all, and of how many living rows. */
-  readonly countUnseen: (
+  readonly countUnseenRows: (
     stream: 'conversations' | 'visitors' | 'calls',
     census: string,
     where: 'all' | 'open',
   ) => Promise<{ readonly unseen: number; readonly living: number }>
-  readonly forgetCensus: (census: string) => Promise<void>
+  readonly forgetSeenRows: (census: string) => Promise<void>
   /** Conversations that a list showed with an earlier last message than the mirror has, to be read by their ids; at most so many. */
-  readonly toCheck: (limit: number) => Promise<readonly string[]>
+  readonly listRowsToRecheck: (limit: number) => Promise<readonly string[]>
   /** These have been read since. */
-  readonly checked: (ids: readonly string[]) => Promise<void>
+  readonly clearRecheck: (ids: readonly string[]) => Promise<void>
   /** The service answered 404 for this id: sets `deleted_at` on the row and on its children. */
   readonly markDeleted: (stream: 'conversations' | 'visitors' | 'calls', id: string, at: EpochMs) => Promise<void>
 
   /** The `newest`-th newest `occurred_at` of calls up to `until` (1 = the newest), null if there are fewer. */
-  readonly callBefore: (newest: number, until: Seconds) => Promise<Seconds | null>
+  readonly nthNewestCallTime: (newest: number, until: Seconds) => Promise<Seconds | null>
   /** The earliest moment that any mirrored row speaks of; null for an empty mirror. */
-  readonly earliest: () => Promise<Seconds | null>
+  readonly earliestTime: () => Promise<Seconds | null>
   /** When the latest message was written that any row tells of. */
-  readonly latestMessage: () => Promise<Seconds | null>
+  readonly latestMessageTime: () => Promise<Seconds | null>
   /** All stored rollups, the newest first. */
-  readonly rollups: () => Promise<readonly Rollup[]>
+  readonly rollups: () => Promise<readonly StoredRollup[]>
   /** How each of these streams stands after earlier runs; one that no run has tried is missing. */
-  readonly standings: (streams: readonly StreamName[]) => Promise<ReadonlyMap<StreamName, Standing>>
+  readonly readStreamStandings: (streams: readonly StreamName[]) => Promise<ReadonlyMap<StreamName, StreamStanding>>
   /** A list has been read whole since this moment: closes its gaps that were not met with again. */
   readonly resolveGaps: (stream: StreamName, since: EpochMs) => Promise<number>
-  readonly openGaps: (stream: StreamName) => Promise<readonly Gap[]>
+  readonly listOpenGaps: (stream: StreamName) => Promise<readonly Gap[]>
 
-  readonly startRun: (mode: RunMode, now: EpochMs) => Promise<string>
-  readonly beat: (run: string, requests: number, now: EpochMs) => Promise<void>
+  readonly startRun: (mode: SyncMode, now: EpochMs) => Promise<string>
+  readonly heartbeat: (run: string, requests: number, now: EpochMs) => Promise<void>
   readonly finishRun: (
     run: string,
-    outcome: RunOutcome,
+    outcome: SyncOutcome,
     reports: readonly StreamReport[],
     now: EpochMs,
   ) => Promise<void>

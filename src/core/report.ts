@@ -1,6 +1,6 @@
 /** What the commands answer: the shapes behind `--json`, and behind the lines for people. Times are RFC 3339 text. */
 import type { JobKind } from './job-failure.ts'
-import type { RunMode, RunOutcome, StreamReport } from './mirror.ts'
+import type { SyncMode, SyncOutcome, StreamReport } from './mirror.ts'
 import type { StatusCounts } from './outbox/state.ts'
 import type { StreamName } from './row.ts'
 import type { Ms } from './time.ts'
@@ -8,8 +8,8 @@ import type { Ms } from './time.ts'
 /** `sync`, one project. */
 export type SyncReport = {
   readonly project: string
-  readonly mode: RunMode
-  readonly outcome: RunOutcome
+  readonly mode: SyncMode
+  readonly outcome: SyncOutcome
   readonly tookMs: Ms
   readonly requests: number
   readonly rows: number
@@ -89,10 +89,10 @@ export type StatusReport = {
   readonly failures: readonly FailureReport[]
   readonly lastRun: {
     readonly id: string
-    readonly mode: RunMode
+    readonly mode: SyncMode
     readonly startedAt: string
     readonly finishedAt: string | null
-    readonly outcome: RunOutcome | null
+    readonly outcome: SyncOutcome | null
     readonly requests: number
   } | null
   /** By how many seconds the service's clock was ahead of this machine's when it was last heard; null = never heard. */

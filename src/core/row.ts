@@ -11,13 +11,13 @@ export type MirrorRow = {
   /** Documented columns by their names in the table, keys included, `project_id` excluded. Times are RFC 3339 text. */
   readonly columns: Readonly<Record<string, Scalar>>
   /** Undocumented fields by dotted path (`customFields.plan`): scalars, or JSON text where the field is an array. */
-  readonly extra: ReadonlyMap<string, Extra>
+  readonly extraFields: ReadonlyMap<string, ExtraField>
   /** The row as it came, as JSON text. */
   readonly raw: string
 }
 
 /** An undocumented field's value. `json` says that `value` is JSON text of an array. */
-export type Extra = { readonly value: Scalar; readonly json: boolean }
+export type ExtraField = { readonly value: Scalar; readonly isJsonText: boolean }
 
 export const streamNames = [
   'conversations',
@@ -32,15 +32,15 @@ export const streamNames = [
 export type StreamName = (typeof streamNames)[number]
 
 /** A row that came and cannot be stored. `id`: its own, null where it could not be read. */
-export type Refused = { readonly id: string | null; readonly why: string }
+export type RefusedRow = { readonly id: string | null; readonly why: string }
 
 /** One line for a person, whatever the id is. */
-export function whyRefused({ id, why }: Refused): string {
-  const name = id === null ? 'a row without a readable id' : `row ${shortId(id)}`
+export function describeRefusedRow({ id, why }: RefusedRow): string {
+  const name = id === null ? 'a row without a readable id' : `row ${printableId(id)}`
   return `${name} could not be stored: ${why}`
 }
 
-function shortId(id: string): string {
+function printableId(id: string): string {
   const text = JSON.stringify(id.toWellFormed()).slice(1, -1)
   return text.length > 80 ? `${text.slice(0, 60)}… (${id.length} characters)` : text
 }
@@ -56,4 +56,4 @@ export type Gap = {
 }
 
 /** What the service turned out to do, where its documentation is silent, and why we think so. */
-export type Behaviour = { readonly name: string; readonly value: string; readonly evidence: string }
+export type ServiceBehaviour = { readonly name: string; readonly value: string; readonly evidence: string }

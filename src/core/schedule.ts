@@ -2,8 +2,8 @@
 import type { Ms } from './time.ts'
 
 /** `incremental`: what moved. `reconcile`: everything, compared. `analytics`: the rollups. `availability`: a snapshot. */
-export const roundNames = ['incremental', 'reconcile', 'analytics', 'availability'] as const
-export type RoundName = (typeof roundNames)[number]
+export const scheduleNames = ['incremental', 'reconcile', 'analytics', 'availability'] as const
+export type ScheduleName = (typeof scheduleNames)[number]
 
 /**
  * `cron`: five fields, or six with the seconds in front, read in the project's time zone.
@@ -15,7 +15,7 @@ export type Schedule =
   | { readonly kind: 'nightly' }
   | { readonly kind: 'off' }
 
-export type Schedules = Readonly<Record<RoundName, Schedule>>
+export type Schedules = Readonly<Record<ScheduleName, Schedule>>
 
 export const defaultSchedules: Schedules = {
   incremental: { kind: 'every', ms: 300_000 },

@@ -6,21 +6,21 @@ import { parseJson } from './json.ts'
 import type { Json } from './row.ts'
 
 /** `stored`: the row as it is mirrored, JSON text; undefined: it is not, and is taken as it came. */
-export function inShapeOf(stored: string | undefined, read: Json): Json {
-  return stored === undefined ? read : shaped(parseJson(stored), read)
+export function toListShape(stored: string | undefined, read: Json): Json {
+  return stored === undefined ? read : projectFields(parseJson(stored), read)
 }
 
-function shaped(stored: Json, read: Json): Json {
-  if (!isFields(stored) || !isFields(read)) return read
+function projectFields(stored: Json, read: Json): Json {
+  if (!isJsonObject(stored) || !isJsonObject(read)) return read
   // Not by assignment: a field may be called `__proto__`.
   return Object.fromEntries(
     Object.entries(stored).map(([name, value]) => [
       name,
-      Object.hasOwn(read, name) ? shaped(value, read[name] ?? null) : value,
+      Object.hasOwn(read, name) ? projectFields(value, read[name] ?? null) : value,
     ]),
   )
 }
 
-function isFields(value: Json): value is { readonly [field: string]: Json } {
+function isJsonObject(value: Json): value is { readonly [field: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

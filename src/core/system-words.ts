@@ -1,13 +1,13 @@
 /** Errors of the operating system in words. Source: errno(3), nodejs.org/api/errors.html. */
 
-export type SystemWords = {
+export type SystemErrorText = {
   readonly why: string
   readonly next: string
   /** 1: trying again may help. 2: a person must change something first. */
   readonly exitCode: 1 | 2
 }
 
-const sentences: readonly (readonly [RegExp, SystemWords])[] = [
+const systemErrors: readonly (readonly [RegExp, SystemErrorText])[] = [
   [/^ENOENT$/, { why: 'there is no such file or folder', next: 'check the path', exitCode: 2 }],
   [/^ENOTDIR$/, { why: 'a part of the path is no folder', next: 'check the path', exitCode: 2 }],
   [/^EISDIR$/, { why: 'it is a folder', next: 'name a file in it', exitCode: 2 }],
@@ -31,7 +31,7 @@ const sentences: readonly (readonly [RegExp, SystemWords])[] = [
 ]
 
 /** Undefined for what is no error of the system, or none that is known here. */
-export function systemWords(error: unknown): SystemWords | undefined {
+export function systemErrorText(error: unknown): SystemErrorText | undefined {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return sentences.find(([pattern]) => pattern.test(code))?.[1]
+  return systemErrors.find(([pattern]) => pattern.test(code))?.[1]
 }

@@ -13,11 +13,11 @@ export const hour = 3600
 export const day = 86_400
 
 /** RFC 3339 with a zone. The offset is optional in no service we know, so a time without one is just text. */
-const pattern = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
+const rfc3339Pattern = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
 
 /** The moment that a wire value names, or undefined where it is no RFC 3339 time. */
-export function moment(value: unknown): Seconds | undefined {
-  if (typeof value !== 'string' || value.length > 40 || !pattern.test(value)) return undefined
+export function parseTime(value: unknown): Seconds | undefined {
+  if (typeof value !== 'string' || value.length > 40 || !rfc3339Pattern.test(value)) return undefined
   const ms = Date.parse(value)
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000)
 }
@@ -28,9 +28,9 @@ export function rfc3339(at: Seconds): string {
 }
 
 /** The form of `rfc3339`, of a day that exists in every month. */
-const normal = /^[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
+const normalizedPattern = /^[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
 
 /** Whether a text is surely what `rfc3339` would write for its moment: nearly all are, and need not be written anew. */
-export function isNormal(text: string): boolean {
-  return normal.test(text)
+export function isNormalizedTime(text: string): boolean {
+  return normalizedPattern.test(text)
 }

@@ -1,13 +1,13 @@
 /** How the mirror of one project stands, in numbers: what is measured again and again while the worker runs. */
-import { type FailingJob, streamOf } from './job-failure.ts'
+import { type FailingJob, failedStream } from './job-failure.ts'
 import type { BudgetView } from './report.ts'
 import type { StreamName } from './row.ts'
 import type { Ms } from './time.ts'
 
-export type Vitals = {
+export type ProjectHealth = {
   /** The project's name. */
   readonly project: string
-  readonly streams: readonly StreamVitals[]
+  readonly streams: readonly StreamHealth[]
   /** Open gaps: what is known to be missing. */
   readonly gaps: number
   /** How many write-backs are in each state. */
@@ -15,27 +15,27 @@ export type Vitals = {
   /** Null: not used by this process yet. */
   readonly budget: BudgetView | null
   /** Nothing is read, because the service denies the key. */
-  readonly paused: boolean
+  readonly isPaused: boolean
 }
 
-export type StreamVitals = {
+export type StreamHealth = {
   readonly stream: StreamName
   /** Since the stream last came to its end without failure; null = it never did. */
   readonly lagMs: Ms | null
   /** Parents whose children are still to be read. */
-  readonly due: number
+  readonly pendingChildren: number
   /** The last pass failed. */
-  readonly failed: boolean
+  readonly isFailed: boolean
   /** Not read, as the key lacks its scope. */
-  readonly skipped: boolean
+  readonly isSkipped: boolean
 }
 
 /** A pass that threw did not live to note that its stream failed. */
-export function withFailing(all: readonly Vitals[], failing: readonly FailingJob[]): Vitals[] {
-  const fails = (project: string, stream: StreamName) =>
-    failing.some(({ about, failure }) => about.project?.name === project && streamOf(failure) === stream)
+export function withFailingJobs(all: readonly ProjectHealth[], failing: readonly FailingJob[]): ProjectHealth[] {
+  const isFailing = (project: string, stream: StreamName) =>
+    failing.some(({ subject: about, failure }) => about.project?.name === project && failedStream(failure) === stream)
   return all.map((vitals) => ({
     ...vitals,
-    streams: vitals.streams.map((it) => (fails(vitals.project, it.stream) ? { ...it, failed: true } : it)),
+    streams: vitals.streams.map((it) => (isFailing(vitals.project, it.stream) ? { ...it, isFailed: true } : it)),
   }))
 }

@@ -1,17 +1,17 @@
 /** What the worker measures, in the text format of Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Failure } from '../core/failure.ts'
+import type { ApiFailure } from '../core/failure.ts'
 import type { FailingJob, JobSubject } from '../core/job-failure.ts'
-import type { Lane } from '../core/lane.ts'
-import type { RunMode, RunOutcome } from '../core/mirror.ts'
-import type { Status } from '../core/outbox/state.ts'
+import type { Priority } from '../core/lane.ts'
+import type { SyncMode, SyncOutcome } from '../core/mirror.ts'
+import type { WritebackStatus } from '../core/outbox/state.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
-import type { Vitals } from '../core/vitals.ts'
+import type { ProjectHealth } from '../core/vitals.ts'
 import type { Logger } from '../log.ts'
-import { remembered, within } from './remembered.ts'
-import type { Readiness } from './server.ts'
-import { createVitalGauges } from './vital-gauges.ts'
+import { cacheResult, withTimeout } from './remembered.ts'
+import type { ReadinessResult } from './server.ts'
+import { createHealthGauges } from './vital-gauges.ts'
 import { createWorkerGauges } from './worker-gauges.ts'
 
 /** How a pass or a request went is counted as it ends; how the mirror stands is read when somebody asks. */
@@ -20,44 +20,44 @@ export type Metrics = {
   /** Never fails: what cannot be read is left out, and `deskmirror_vitals_up` is 0. */
   readonly text: () => Promise<string>
   /** One request was answered, or given up. */
-  readonly requested: (request: Requested) => void
-  readonly loaded: (page: { project: string; stream: StreamName; rows: number; changed: number }) => void
-  readonly passed: (pass: { stream: StreamName; mode: RunMode; outcome: RunOutcome; tookMs: Ms }) => void
+  readonly countRequest: (request: RequestMetric) => void
+  readonly countRows: (page: { project: string; stream: StreamName; rows: number; changed: number }) => void
+  readonly observeSyncRun: (pass: { stream: StreamName; mode: SyncMode; outcome: SyncOutcome; tookMs: Ms }) => void
   /** A webhook was delivered. `project` null: one that nobody knows. */
-  readonly delivered: (project: string | null, outcome: string) => void
+  readonly countDelivery: (project: string | null, outcome: string) => void
   /** A write-back has come to this. */
-  readonly settled: (writeback: { project: string; status: Status }) => void
+  readonly countSettled: (writeback: { project: string; status: WritebackStatus }) => void
   /** A job ended with this verdict. */
-  readonly worked: (job: { queue: string; verdict: string }) => void
+  readonly countJob: (job: { queue: string; verdict: string }) => void
   /** A job failed. */
-  readonly jobFailed: (about: JobSubject) => void
+  readonly countJobFailure: (about: JobSubject) => void
   /** The queue's store gave an error. */
-  readonly queueFailed: () => void
+  readonly countQueueError: () => void
 }
 
-export type Requested = {
+export type RequestMetric = {
   readonly project: string
-  readonly lane: Lane
-  readonly outcome: 'ok' | Failure['kind']
+  readonly priority: Priority
+  readonly outcome: 'ok' | ApiFailure['kind']
 }
 
 export type MetricsOptions = {
-  readonly vitals: () => Promise<readonly Vitals[]>
+  readonly readHealth: () => Promise<readonly ProjectHealth[]>
   /** The jobs that fail just now. */
-  readonly failing?: () => readonly FailingJob[]
+  readonly failingJobs?: () => readonly FailingJob[]
   /** What the worker cannot do without, and whether it is there. */
-  readonly ready?: () => Promise<readonly Readiness[]>
+  readonly checkReadiness?: () => Promise<readonly ReadinessResult[]>
   /** Hears why the vitals could not be read. */
   readonly log: Logger
   readonly now?: () => EpochMs
 }
 
-const keepMs: Ms = 10_000
+const cacheMs: Ms = 10_000
 /** Shorter than Prometheus waits for a scrape. */
-const patienceMs: Ms = 8000
+const readTimeoutMs: Ms = 8000
 
 export function createMetrics(options: MetricsOptions): Metrics {
-  const { vitals, log, now = Date.now, failing = () => [], ready = async () => [] } = options
+  const { readHealth, log, now = Date.now, failingJobs = () => [], checkReadiness = async () => [] } = options
   const registry = new Registry()
   const counter = (name: string, help: string, labelNames: readonly string[]) =>
     new Counter({ name: `deskmirror_${name}_total`, help, labelNames, registers: [registry] })
@@ -82,17 +82,17 @@ export function createMetrics(options: MetricsOptions): Metrics {
     help: '1: how the mirror stands could be read; 0: what is read from the warehouse is left out here',
     registers: [registry],
   })
-  const gauges = createVitalGauges(registry)
-  const worker = createWorkerGauges(registry)
+  const healthGauges = createHealthGauges(registry)
+  const workerGauges = createWorkerGauges(registry)
   collectDefaultMetrics({ register: registry })
 
-  const recent = remembered(vitals, keepMs, now)
+  const cachedHealth = cacheResult(readHealth, cacheMs, now)
   let wasUp = true
   const refresh = async () => {
-    worker.show(failing(), await within(patienceMs, ready()).catch(() => []), now())
+    workerGauges.show(failingJobs(), await withTimeout(readTimeoutMs, checkReadiness()).catch(() => []), now())
     try {
-      const all = await within(patienceMs, recent())
-      gauges.show(all)
+      const all = await withTimeout(readTimeoutMs, cachedHealth())
+      healthGauges.update(all)
       // A counter that begins at 1 has not risen in the eyes of `increase()`: the first 429 would go unseen.
       for (const { project } of all) throttled.inc({ project }, 0)
       up.set(1)
@@ -100,7 +100,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       wasUp = true
     } catch (error) {
       up.set(0)
-      gauges.hide()
+      healthGauges.clear()
       if (wasUp) log.warn({ event: 'vitals.failed', why: error instanceof Error ? error.message : String(error) })
       wasUp = false
     }
@@ -111,20 +111,20 @@ export function createMetrics(options: MetricsOptions): Metrics {
       await refresh()
       return registry.metrics()
     },
-    requested: ({ project, lane, outcome }) => {
+    countRequest: ({ project, priority: lane, outcome }) => {
       requests.inc({ project, lane, outcome })
       if (outcome === 'throttled') throttled.inc({ project })
     },
-    loaded: ({ project, stream, ...page }) => {
+    countRows: ({ project, stream, ...page }) => {
       read.inc({ project, stream }, page.rows)
       changed.inc({ project, stream }, page.changed)
     },
-    passed: ({ stream, mode, outcome, tookMs }) => passes.observe({ stream, mode, outcome }, tookMs / 1000),
-    delivered: (project, outcome) => deliveries.inc({ project: project ?? '', outcome }),
-    settled: ({ project, status }) => settled.inc({ project, status }),
-    worked: ({ queue, verdict }) => jobs.inc({ queue, verdict }),
-    jobFailed: ({ job, project, stream }) =>
+    observeSyncRun: ({ stream, mode, outcome, tookMs }) => passes.observe({ stream, mode, outcome }, tookMs / 1000),
+    countDelivery: (project, outcome) => deliveries.inc({ project: project ?? '', outcome }),
+    countSettled: ({ project, status }) => settled.inc({ project, status }),
+    countJob: ({ queue, verdict }) => jobs.inc({ queue, verdict }),
+    countJobFailure: ({ job, project, stream }) =>
       jobFailures.inc({ job, project: project?.name ?? '', stream: stream ?? '' }),
-    queueFailed: () => queueErrors.inc(),
+    countQueueError: () => queueErrors.inc(),
   }
 }

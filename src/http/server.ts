@@ -5,72 +5,72 @@ import type { Secret } from '../core/secret.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
-import { localHook, lockedHook, tokenHook } from './guard.ts'
-import { remembered, within } from './remembered.ts'
+import { localHostHook, disabledHook, createTokenHook } from './guard.ts'
+import { cacheResult, withTimeout } from './remembered.ts'
 
 /** Something that the worker cannot do without. `why` goes to the log only. */
-export type Readiness = { readonly name: string; readonly ok: boolean; readonly why: string | null }
+export type ReadinessResult = { readonly name: string; readonly ok: boolean; readonly why: string | null }
 
-export type Health = {
+export type HealthChecks = {
   /** Whether the process does its rounds. Answered from memory. */
-  readonly alive: () => boolean
-  readonly ready: () => Promise<readonly Readiness[]>
+  readonly isAlive: () => boolean
+  readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
 }
 
 /**
  * Routes of another room. `token`: who asks must know the token, and without one they are off. `own`: they check by
  * themselves who asks, and may be asked under any name of the machine.
  */
-export type Routes = {
+export type HttpRoutes = {
   readonly prefix: string
-  readonly guard: 'token' | 'own'
+  readonly auth: 'token' | 'own'
   readonly plugin: FastifyPluginAsync
 }
 
-export type HttpOptions = {
+export type HttpServerOptions = {
   readonly host: string
   /** 0: any free one. */
   readonly port: number
   /** Null only for an address that this machine alone can reach; see `exposureOf`. */
   readonly token: Secret | null
-  readonly health: Health
+  readonly health: HealthChecks
   readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> }
-  readonly plugins?: readonly Routes[]
+  readonly plugins?: readonly HttpRoutes[]
   readonly log: Logger
 }
 
 /** `address`: like `http://127.0.0.1:8484`. `close` lets answers under way end, for two seconds at most. */
-export type Http = { readonly address: string; readonly close: () => Promise<void> }
+export type HttpServer = { readonly address: string; readonly close: () => Promise<void> }
 
 const bodyLimit = 64 * 1024
 /** Whoever asks a worker is a probe, Prometheus, a person or a sender of webhooks, behind a proxy where there are many. */
-export const mostConnections = 256
-const graceMs: Ms = 2000
+export const maxConnections = 256
+const closeGraceMs: Ms = 2000
 
 /** Throws UserError where it cannot listen at the address. */
-export async function openHttp(options: HttpOptions): Promise<Http> {
+export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   // Node looks only every half minute whether a request takes too long, unless it is told otherwise.
-  const often = { connectionsCheckingInterval: 1000 }
-  const app = fastify({ bodyLimit, forceCloseConnections: 'idle', requestTimeout: 10_000, http: often })
-  app.server.maxConnections = mostConnections
+  const serverOptions = { connectionsCheckingInterval: 1000 }
+  const app = fastify({ bodyLimit, forceCloseConnections: 'idle', requestTimeout: 10_000, http: serverOptions })
+  app.server.maxConnections = maxConnections
   app.addHook('onRequest', async (_, reply) => {
     reply.headers({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' })
   })
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'nothing is here' }))
-  answerErrors(app, options.log)
+  handleErrors(app, options.log)
   const { token, host, plugins = [], log } = options
-  for (const { prefix, plugin } of plugins.filter(({ guard }) => guard === 'own')) app.register(plugin, { prefix })
-  app.register(async (named) => {
-    if (token === null && isLoopback(host)) named.addHook('onRequest', localHook)
-    addHealth(named, options)
-    named.register(async (asked) => {
-      if (token !== null) asked.addHook('onRequest', tokenHook(token, log))
-      addMetrics(asked, options)
+  for (const { prefix, plugin } of plugins.filter(({ auth: guard }) => guard === 'own')) app.register(plugin, { prefix })
+  app.register(async (localScope) => {
+    if (token === null && isLoopback(host)) localScope.addHook('onRequest', localHostHook)
+    addHealth(localScope, options)
+    localScope.register(async (protectedScope) => {
+      if (token !== null) protectedScope.addHook('onRequest', createTokenHook(token, log))
+      addMetrics(protectedScope, options)
     })
-    named.register(async (asked) => {
-      asked.addHook('onRequest', token === null ? lockedHook : tokenHook(token, log))
-      for (const { prefix, plugin } of plugins.filter(({ guard }) => guard === 'token'))
-        asked.register(plugin, { prefix })
+    localScope.register(async (protectedScope) => {
+      protectedScope.addHook('onRequest', token === null ? disabledHook : createTokenHook(token, log))
+      for (const { prefix, plugin } of plugins.filter(({ auth: guard }) => guard === 'token'))
+        protectedScope.register(plugin, { prefix })
     })
   })
   await listen(app, options)
@@ -79,33 +79,33 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
   return { address, close: () => close(app) }
 }
 
-function addHealth(app: FastifyInstance, { health, log }: HttpOptions): void {
-  const readiness = remembered(() => within(5000, health.ready()), 1000, Date.now)
+function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): void {
+  const readiness = cacheResult(() => withTimeout(5000, health.checkReadiness()), 1000, Date.now)
   app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'))
   app.get('/healthz', (_, reply) => {
-    const alive = health.alive()
-    return reply.code(alive ? 200 : 503).send({ alive })
+    const isAlive = health.isAlive()
+    return reply.code(isAlive ? 200 : 503).send({ alive: isAlive })
   })
-  let said = ''
+  let lastMissing = ''
   app.get('/readyz', async (_, reply) => {
-    const missing = (await readiness().catch(unknown)).filter(({ ok }) => !ok)
+    const missing = (await readiness().catch(toFailedResult)).filter(({ ok }) => !ok)
     const names = missing.map(({ name }) => name).join()
     // Whoever asks does so every few seconds: only a change is news.
-    if (names !== said && names === '') log.info({ event: 'http.ready' })
-    else if (names !== said)
+    if (names !== lastMissing && names === '') log.info({ event: 'http.ready' })
+    else if (names !== lastMissing)
       log.warn({ event: 'http.unready', missing: missing.map(({ name, why }) => ({ name, why })) })
-    said = names
+    lastMissing = names
     return reply
       .code(missing.length === 0 ? 200 : 503)
       .send({ ready: missing.length === 0, missing: missing.map(({ name }) => name) })
   })
 }
 
-function unknown(error: unknown): readonly Readiness[] {
+function toFailedResult(error: unknown): readonly ReadinessResult[] {
   return [{ name: 'readiness', ok: false, why: error instanceof Error ? error.message : String(error) }]
 }
 
-function addMetrics(app: FastifyInstance, { metrics }: HttpOptions): void {
+function addMetrics(app: FastifyInstance, { metrics }: HttpServerOptions): void {
   app.get('/metrics', async (_, reply) => {
     const text = await metrics.text()
     return reply.type(metrics.contentType).send(text)
@@ -113,7 +113,7 @@ function addMetrics(app: FastifyInstance, { metrics }: HttpOptions): void {
 }
 
 /** What a stranger is told of an error is its kind; the log has the rest. */
-function answerErrors(app: FastifyInstance, log: Logger): void {
+function handleErrors(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? 500
     if (status < 500) return reply.code(status).send({ error: error.message })
@@ -122,7 +122,7 @@ function answerErrors(app: FastifyInstance, log: Logger): void {
   })
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const listenErrorText: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there already',
   EACCES: 'this user may not listen there; ports below 1024 need more rights',
   EADDRNOTAVAIL: 'this machine has no such address',
@@ -130,12 +130,12 @@ const reasons: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'nobody could be asked for this name',
 }
 
-async function listen(app: FastifyInstance, { host, port }: HttpOptions): Promise<void> {
+async function listen(app: FastifyInstance, { host, port }: HttpServerOptions): Promise<void> {
   try {
     await app.listen({ host, port })
   } catch (error) {
     await app.close()
-    const why = error instanceof Error && 'code' in error ? reasons[String(error.code)] : undefined
+    const why = error instanceof Error && 'code' in error ? listenErrorText[String(error.code)] : undefined
     if (why === undefined) throw error
     const next = 'set DESKMIRROR_HTTP (`http` in deskmirror.yaml) to another host:port, or to off'
     throw new UserError({ what: `cannot listen at ${host}:${port}`, why, next, exitCode: 2 }, { cause: error })
@@ -149,7 +149,7 @@ function addressOf(app: FastifyInstance, host: string): string {
 }
 
 async function close(app: FastifyInstance): Promise<void> {
-  const timer = setTimeout(() => app.server.closeAllConnections(), graceMs)
+  const timer = setTimeout(() => app.server.closeAllConnections(), closeGraceMs)
   await app.close()
   clearTimeout(timer)
 }

@@ -3,18 +3,18 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../core/secret.ts'
 
 /** In place of secrets that are not there: as much work, and nobody can know it. */
-const nobodys = randomBytes(32).toString('hex')
+const placeholderKey = randomBytes(32).toString('hex')
 
 /** How many secrets every delivery is compared with at the least, so that its time does not tell how many there are. */
-const fewest = 4
+const minComparisons = 4
 
 /** `signature`: upper case and a `sha256=` before it are accepted. The time that it takes does not tell what was wrong. */
-export function isSigned(body: Buffer, signature: string | undefined, secrets: readonly Secret[]): boolean {
+export function hasValidSignature(body: Buffer, signature: string | undefined, secrets: readonly Secret[]): boolean {
   const [, digits] = /^\s*(?:sha256=)?([0-9a-f]{64})\s*$/i.exec(signature ?? '') ?? []
   const given = Buffer.from(digits ?? '0'.repeat(64), 'hex')
   // An empty key would let everybody sign.
   const keys = secrets.map((secret) => secret.reveal()).filter((key) => key !== '')
-  const others = Array.from({ length: Math.max(0, fewest - keys.length) }, () => nobodys)
+  const others = Array.from({ length: Math.max(0, minComparisons - keys.length) }, () => placeholderKey)
   const matches = [...keys, ...others].map((key) =>
     timingSafeEqual(createHmac('sha256', key).update(body).digest(), given),
   )

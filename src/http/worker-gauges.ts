@@ -2,7 +2,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { FailingJob } from '../core/job-failure.ts'
 import type { EpochMs } from '../core/time.ts'
-import type { Readiness } from './server.ts'
+import type { ReadinessResult } from './server.ts'
 
 export function createWorkerGauges(registry: Registry) {
   const gauge = (name: string, help: string, labelNames: readonly string[]) =>
@@ -14,11 +14,11 @@ export function createWorkerGauges(registry: Registry) {
   ])
   const isReady = gauge('ready', '1: the warehouse or the queue can be used', ['part'])
   return {
-    show: (failing: readonly FailingJob[], ready: readonly Readiness[], now: EpochMs) => {
+    show: (failing: readonly FailingJob[], ready: readonly ReadinessResult[], now: EpochMs) => {
       failingSeconds.reset()
       // The shortest first: of several lanes, or modes of a stream, the longest is what is left.
       const longestLast = failing.toSorted((a, b) => b.failure.since - a.failure.since)
-      for (const { about, failure } of longestLast) {
+      for (const { subject: about, failure } of longestLast) {
         const labels = { job: about.job, project: about.project?.name ?? '', stream: about.stream ?? '' }
         failingSeconds.set(labels, Math.max(0, now - failure.since) / 1000)
       }

@@ -7,26 +7,26 @@
  * Texts that are not written as they are, and those made of them by apostrophes in front. Spaces do not make a formula
  * harmless everywhere, and the wide signs are signs to East Asian editions. `null` alone is no text but nothing.
  */
-const dangerous = /^'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠]|null$)/
+const formulaLike = /^'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠]|null$)/
 
 /** The cell's characters, before they are quoted. */
-export function toCell(value: string | number | boolean | null): string {
+export function toCsvCell(value: string | number | boolean | null): string {
   if (typeof value !== 'string') return String(value)
-  return dangerous.test(value) ? `'${value}` : value
+  return formulaLike.test(value) ? `'${value}` : value
 }
 
 /** `null` is nothing; everything else is a text. */
-export function fromCell(cell: string): string | null {
+export function fromCsvCell(cell: string): string | null {
   if (cell === 'null') return null
-  return cell.startsWith("'") && dangerous.test(cell) ? cell.slice(1) : cell
+  return cell.startsWith("'") && formulaLike.test(cell) ? cell.slice(1) : cell
 }
 
 /** One line of CSV, its CR LF included. */
-export function csvLine(cells: readonly string[]): string {
-  return `${cells.map(quoted).join(',')}\r\n`
+export function toCsvLine(cells: readonly string[]): string {
+  return `${cells.map(quoteCell).join(',')}\r\n`
 }
 
 /** Whatever somebody's edition may take for a separator is quoted, and so are spaces that it may cut off. */
-function quoted(cell: string): string {
+function quoteCell(cell: string): string {
   return /[",;\t\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }

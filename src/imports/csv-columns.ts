@@ -1,9 +1,9 @@
 /** The columns of an import as CSV: whose they are by the header, and what their cells stand for. */
-import { fromCell } from './csv-cells.ts'
-import { type Separator, separators } from './csv-records.ts'
+import { fromCsvCell } from './csv-cells.ts'
+import { type CsvSeparator, csvSeparators } from './csv-records.ts'
 
 /** What a person fills in: the fields of a JSON line. */
-export const wishColumns = [
+export const requestColumns = [
   'operation',
   'conversation_id',
   'visitor_id',
@@ -16,7 +16,7 @@ export const wishColumns = [
   'expect',
   'expires_at',
 ] as const
-export type WishColumn = (typeof wishColumns)[number]
+export type RequestColumn = (typeof requestColumns)[number]
 
 /** What we write beside it. Not read again, so that a corrected list of failures can be imported as it is. */
 export const outcomeColumns = [
@@ -35,60 +35,60 @@ export const outcomeColumns = [
 export type OutcomeColumn = (typeof outcomeColumns)[number]
 
 /** A column for each cell; null: its cells are not read. */
-export type Header = readonly (WishColumn | null)[]
+export type CsvHeader = readonly (RequestColumn | null)[]
 
 /** A comma, or what the spreadsheets of other countries write instead: whichever the header has most of. */
-export function separatorOf(headerLine: string): Separator {
-  const counts = separators.map((separator) => headerLine.split(separator).length)
-  return separators[counts.indexOf(Math.max(...counts))] ?? ','
+export function detectSeparator(headerLine: string): CsvSeparator {
+  const counts = csvSeparators.map((separator) => headerLine.split(separator).length)
+  return csvSeparators[counts.indexOf(Math.max(...counts))] ?? ','
 }
 
 /** The header, or what is wrong with it. Names may stand in any order, in capitals, and with spaces around them. */
-export function readHeader(cells: readonly string[]): Header | { readonly why: readonly string[] } {
+export function parseHeader(cells: readonly string[]): CsvHeader | { readonly why: readonly string[] } {
   const names = cells.map((cell) => cell.trim().toLowerCase())
-  const unknown = names.filter((name) => name !== '' && !isWish(name) && !isOutcome(name))
-  const twice = names.filter((name, at) => isWish(name) && names.indexOf(name) !== at)
+  const unknown = names.filter((name) => name !== '' && !isRequestColumn(name) && !isOutcomeColumn(name))
+  const repeated = names.filter((name, index) => isRequestColumn(name) && names.indexOf(name) !== index)
   const why = [
-    ...unknown.map((name) => `${named(name)}: is no column of an import; those are ${wishColumns.join(', ')}`),
-    ...twice.map((name) => `${name}: is there twice`),
+    ...unknown.map((name) => `${quoteName(name)}: is no column of an import; those are ${requestColumns.join(', ')}`),
+    ...repeated.map((name) => `${name}: is there twice`),
     ...(names.includes('operation') ? [] : ['operation: has no column; the first line must name the columns']),
   ]
-  return why.length > 0 ? { why } : names.map((name) => (isWish(name) ? name : null))
+  return why.length > 0 ? { why } : names.map((name) => (isRequestColumn(name) ? name : null))
 }
 
 /** The fields of a record as a line of JSON would have them. Empty cells are left out. */
-export function fieldsOf(cells: readonly string[], header: Header): Readonly<Record<string, string | boolean | null>> {
-  const fields = cells.flatMap((cell, at) => {
-    const column = header[at] ?? null
-    return column === null || cell === '' ? [] : [[column, meaningOf(column, cell)] as const]
+export function toRequestFields(cells: readonly string[], header: CsvHeader): Readonly<Record<string, string | boolean | null>> {
+  const fields = cells.flatMap((cell, index) => {
+    const column = header[index] ?? null
+    return column === null || cell === '' ? [] : [[column, parseCell(column, cell)] as const]
   })
   return Object.fromEntries(fields)
 }
 
 /** In these, spaces around a value say nothing; in the others they are part of the text. */
-const trimmed: ReadonlySet<WishColumn> = new Set([
+const trimmedColumns: ReadonlySet<RequestColumn> = new Set([
   ...(['operation', 'conversation_id', 'visitor_id', 'handled', 'expect', 'expires_at'] as const),
 ])
 
-function meaningOf(column: WishColumn, cell: string): string | boolean | null {
-  const value = fromCell(trimmed.has(column) ? cell.trim() : cell)
-  return column === 'handled' && value !== null ? (truth.get(value.toLowerCase()) ?? value) : value
+function parseCell(column: RequestColumn, cell: string): string | boolean | null {
+  const value = fromCsvCell(trimmedColumns.has(column) ? cell.trim() : cell)
+  return column === 'handled' && value !== null ? (booleanWords.get(value.toLowerCase()) ?? value) : value
 }
 
-const truth: ReadonlyMap<string, boolean> = new Map([
+const booleanWords: ReadonlyMap<string, boolean> = new Map([
   ...(['true', 'yes', '1'] as const).map((word) => [word, true] as const),
   ...(['false', 'no', '0'] as const).map((word) => [word, false] as const),
 ])
 
-function isWish(name: string): name is WishColumn {
-  return wishColumns.some((column) => column === name)
+function isRequestColumn(name: string): name is RequestColumn {
+  return requestColumns.some((column) => column === name)
 }
 
-function isOutcome(name: string): name is OutcomeColumn {
+function isOutcomeColumn(name: string): name is OutcomeColumn {
   return outcomeColumns.some((column) => column === name)
 }
 
 /** A file that is no CSV at all has anything in its first line. */
-function named(name: string): string {
+function quoteName(name: string): string {
   return JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name)
 }

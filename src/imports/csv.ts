@@ -1,34 +1,34 @@
 /** Write-backs as CSV: an import read, and the same columns written beside what became of each wish. */
-import { aboutWhat, readWish, type Wish } from '../core/outbox/wish.ts'
-import { csvLine, toCell } from './csv-cells.ts'
+import { targetKind, parseRequest, type WritebackRequest } from '../core/outbox/wish.ts'
+import { toCsvLine, toCsvCell } from './csv-cells.ts'
 import {
-  fieldsOf,
-  type Header,
+  toRequestFields,
+  type CsvHeader,
   type OutcomeColumn,
   outcomeColumns,
-  readHeader,
-  separatorOf,
-  type WishColumn,
-  wishColumns,
+  parseHeader,
+  detectSeparator,
+  type RequestColumn,
+  requestColumns,
 } from './csv-columns.ts'
-import { type CsvRecord, csvRecords } from './csv-records.ts'
-import { type Line, type LineReader, mistaken } from './line.ts'
+import { type CsvRecord, createRecordParser } from './csv-records.ts'
+import { type ImportLine, type LineParser, toMistakenLine } from './line.ts'
 import type { TextLine } from './text-lines.ts'
 
 /** A broken header is the one mistake of its file: nothing below it can be understood. */
-export function csvReader(): LineReader {
-  let records: ReturnType<typeof csvRecords> | undefined
-  let header: Header | 'broken' | undefined
-  const toLine = (record: CsvRecord | null): Line | null => {
-    if (record === null || header === 'broken' || isBlank(record)) return null
-    if (header !== undefined) return wished(record, header)
-    const read = record.flaw === null ? readHeader(record.cells) : { why: [record.flaw] }
-    header = 'why' in read ? 'broken' : read
-    return 'why' in read ? mistaken(record.line, ...read.why) : null
+export function createCsvParser(): LineParser {
+  let records: ReturnType<typeof createRecordParser> | undefined
+  let header: CsvHeader | 'broken' | undefined
+  const toLine = (record: CsvRecord | null): ImportLine | null => {
+    if (record === null || header === 'broken' || isBlankRecord(record)) return null
+    if (header !== undefined) return toImportLine(record, header)
+    const result = record.mistake === null ? parseHeader(record.cells) : { why: [record.mistake] }
+    header = 'why' in result ? 'broken' : result
+    return 'why' in result ? toMistakenLine(record.line, ...result.why) : null
   }
   return {
-    take(line: TextLine): Line | null {
-      records ??= csvRecords(separatorOf(line.text))
+    parseLine(line: TextLine): ImportLine | null {
+      records ??= createRecordParser(detectSeparator(line.text))
       return toLine(records.take(line))
     },
     end: () => toLine(records?.end() ?? null),
@@ -36,40 +36,40 @@ export function csvReader(): LineReader {
 }
 
 /** Spreadsheets write rows of nothing but separators where somebody emptied a row. */
-function isBlank({ cells, flaw }: CsvRecord): boolean {
-  return flaw === null && cells.every((cell) => cell.trim() === '')
+function isBlankRecord({ cells, mistake }: CsvRecord): boolean {
+  return mistake === null && cells.every((cell) => cell.trim() === '')
 }
 
-function wished({ line, cells, flaw }: CsvRecord, header: Header): Line {
-  if (flaw !== null) return mistaken(line, flaw)
-  const beyond = cells.slice(header.length).some((cell) => cell !== '')
-  if (beyond) return mistaken(line, `has more cells than the header's ${header.length}`)
-  return { line, read: readWish(fieldsOf(cells, header)) }
+function toImportLine({ line, cells, mistake }: CsvRecord, header: CsvHeader): ImportLine {
+  if (mistake !== null) return toMistakenLine(line, mistake)
+  const hasExtraCells = cells.slice(header.length).some((cell) => cell !== '')
+  if (hasExtraCells) return toMistakenLine(line, `has more cells than the header's ${header.length}`)
+  return { line, result: parseRequest(toRequestFields(cells, header)) }
 }
 
 /** What became of a wish, by the names of the table `writebacks`. */
-export type Outcome = { readonly [C in OutcomeColumn]?: string | number | null }
+export type OutcomeCells = { readonly [C in OutcomeColumn]?: string | number | null }
 
 /** The header. With a BOM: without one a spreadsheet takes UTF-8 for something else, and spoils what it saves. */
-export const csvHead = `\uFEFF${csvLine([...outcomeColumns, ...wishColumns])}`
+export const csvHeader = `\uFEFF${toCsvLine([...outcomeColumns, ...requestColumns])}`
 
 /** One line under `csvHead`; the import reads the same wish from it. */
-export function csvRow(outcome: Outcome, wish: Wish): string {
-  const wishes = toFields(wish)
-  return csvLine([
+export function toCsvRow(outcome: OutcomeCells, request: WritebackRequest): string {
+  const requestCells = toRequestCells(request)
+  return toCsvLine([
     // An outcome that is null is nothing to tell, but a name that is null is to be cleared.
-    ...outcomeColumns.map((column) => toCell(outcome[column] ?? '')),
-    ...wishColumns.map((column) => toCell(wishes[column] === undefined ? '' : wishes[column])),
+    ...outcomeColumns.map((column) => toCsvCell(outcome[column] ?? '')),
+    ...requestColumns.map((column) => toCsvCell(requestCells[column] === undefined ? '' : requestCells[column])),
   ])
 }
 
-type Fields = { readonly [C in WishColumn]?: string | boolean | null }
+type RequestCells = { readonly [C in RequestColumn]?: string | boolean | null }
 
-function toFields({ operation, target, payload, ref, expect, expiresAt }: Wish): Fields {
-  const about = aboutWhat[operation]
+function toRequestCells({ operation, target, payload, ref, expect, expiresAt }: WritebackRequest): RequestCells {
+  const kind = targetKind[operation]
   return {
     operation,
-    [`${about}_id`]: target,
+    [`${kind}_id`]: target,
     ...payload,
     ref: ref ?? '',
     expect: expect ?? '',

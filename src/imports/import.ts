@@ -1,33 +1,33 @@
 /** An import, told as a story: every line is checked, then all are queued, or none. */
 
-import type { Enqueue, QueueDesk } from '../core/outbox/desk.ts'
-import type { Wish } from '../core/outbox/wish.ts'
+import type { EnqueueOptions, OutboxAdmin } from '../core/outbox/desk.ts'
+import type { WritebackRequest } from '../core/outbox/wish.ts'
 import type { EpochMs } from '../core/time.ts'
 import { trimBoth } from '../core/trim.ts'
-import { type Checked, checkLines } from './check.ts'
-import type { Line } from './line.ts'
-import { type Format, readLines } from './lines.ts'
-import type { Spooled } from './spool.ts'
+import { type CheckResult, checkLines } from './check.ts'
+import type { ImportLine } from './line.ts'
+import { type ImportFormat, parseLines } from './lines.ts'
+import type { ImportBuffer } from './spool.ts'
 
-export type Import = {
-  readonly spooled: Spooled
+export type ImportFile = {
+  readonly buffer: ImportBuffer
   /** A file's path or name; null = standard input. */
   readonly name: string | null
-  readonly format: Format
+  readonly format: ImportFormat
 }
 
-export type Imported =
-  | { readonly kind: 'mistaken'; readonly checked: Checked }
+export type ImportResult =
+  | { readonly kind: 'mistaken'; readonly checkResult: CheckResult }
   | { readonly kind: 'imported before'; readonly batch: string }
   | {
       readonly kind: 'queued'
       readonly batch: string
-      readonly status: Enqueue['status']
+      readonly status: EnqueueOptions['status']
       readonly queued: number
       readonly known: number
     }
 
-export type ImportOptions = Pick<Enqueue, 'createdBy' | 'expiresAt'> & {
+export type ImportOptions = Pick<EnqueueOptions, 'createdBy' | 'expiresAt'> & {
   /** More rows than that wait for approval; null = none do. */
   readonly approveOver: number | null
   readonly now: EpochMs
@@ -37,67 +37,67 @@ export type ImportOptions = Pick<Enqueue, 'createdBy' | 'expiresAt'> & {
   readonly onQueueing: (rows: number) => void
 }
 
-const portion = 200
+const rowsPerInsert = 200
 
-export async function importWishes(desk: QueueDesk, given: Import, options: ImportOptions): Promise<Imported> {
+export async function importRequests(admin: OutboxAdmin, file: ImportFile, options: ImportOptions): Promise<ImportResult> {
   const { onProgress, onQueueing, approveOver, now, createdBy, expiresAt } = options
-  const before = await desk.importedAs(digestOf(given))
+  const before = await admin.importedAs(shortDigest(file))
   if (before !== null) return { kind: 'imported before', batch: before }
-  const checked = await checkLines(
-    counted(linesOf(given), (lines) => onProgress('checked', lines)),
+  const checkResult = await checkLines(
+    withProgress(readImportLines(file), (lines) => onProgress('checked', lines)),
     now,
   )
-  if (checked.mistaken > 0) return { kind: 'mistaken', checked }
-  const status = isOver(checked.good, approveOver) ? 'draft' : 'queued'
-  const batch = batchOf(given)
-  onQueueing(checked.good)
-  const wishes = counted(wishesOf(given), (lines) => onProgress('queued', lines))
-  const done = await desk.enqueue(portions(wishes), { status, batchId: batch, createdBy, expiresAt }, digestOf(given))
-  if ('importedAs' in done) return { kind: 'imported before', batch: done.importedAs }
-  return { kind: 'queued', batch, status, queued: done.queued, known: done.known }
+  if (checkResult.mistakenLines > 0) return { kind: 'mistaken', checkResult }
+  const status = needsApproval(checkResult.validLines, approveOver) ? 'draft' : 'queued'
+  const batch = toBatchName(file)
+  onQueueing(checkResult.validLines)
+  const requests = withProgress(readRequests(file), (lines) => onProgress('queued', lines))
+  const result = await admin.enqueue(inChunks(requests), { status, batchId: batch, createdBy, expiresAt }, shortDigest(file))
+  if ('importedAs' in result) return { kind: 'imported before', batch: result.importedAs }
+  return { kind: 'queued', batch, status, queued: result.queued, known: result.known }
 }
 
-export function linesOf({ spooled, format }: Import): AsyncGenerator<Line> {
-  return readLines(spooled.read(), format)
+export function readImportLines({ buffer, format }: ImportFile): AsyncGenerator<ImportLine> {
+  return parseLines(buffer.read(), format)
 }
 
 /** Of a file that was checked. Where a line has a mistake all the same the file has changed, and its reading ends so. */
-async function* wishesOf(given: Import): AsyncGenerator<Wish> {
-  for await (const { read } of linesOf(given)) if (read.ok) yield read.wish
+async function* readRequests(file: ImportFile): AsyncGenerator<WritebackRequest> {
+  for await (const { result: read } of readImportLines(file)) if (read.ok) yield read.request
 }
 
-export function isOver(rows: number, approveOver: number | null): boolean {
+export function needsApproval(rows: number, approveOver: number | null): boolean {
   return approveOver !== null && rows > approveOver
 }
 
 /** Enough of the file's digest to tell it from others, and little enough for a person to type. */
-export function digestOf({ spooled }: Import): string {
-  return spooled.digest.slice(0, 12)
+export function shortDigest({ buffer }: ImportFile): string {
+  return buffer.digest.slice(0, 12)
 }
 
 /** `orders-0123456789ab`: what people call the import. */
-export function batchOf(given: Import): string {
-  const file = (given.name ?? 'stdin').replace(/^.*[/\\]/, '').replace(/(?!^)\.[^.]*$/, '')
-  const harmless = trimBoth(file.replace(/[^\w.-]+/g, '-'), '-.')
-  return `${harmless.slice(0, 40) || 'import'}-${digestOf(given)}`
+export function toBatchName(file: ImportFile): string {
+  const baseName = (file.name ?? 'stdin').replace(/^.*[/\\]/, '').replace(/(?!^)\.[^.]*$/, '')
+  const safeName = trimBoth(baseName.replace(/[^\w.-]+/g, '-'), '-.')
+  return `${safeName.slice(0, 40) || 'import'}-${shortDigest(file)}`
 }
 
-async function* portions(wishes: AsyncIterable<Wish>): AsyncGenerator<readonly Wish[]> {
-  let some: Wish[] = []
-  for await (const wish of wishes) {
-    some.push(wish)
-    if (some.length < portion) continue
-    yield some
-    some = []
+async function* inChunks(requests: AsyncIterable<WritebackRequest>): AsyncGenerator<readonly WritebackRequest[]> {
+  let chunk: WritebackRequest[] = []
+  for await (const request of requests) {
+    chunk.push(request)
+    if (chunk.length < rowsPerInsert) continue
+    yield chunk
+    chunk = []
   }
-  if (some.length > 0) yield some
+  if (chunk.length > 0) yield chunk
 }
 
-async function* counted<T>(items: AsyncIterable<T>, tell: (count: number) => void): AsyncGenerator<T> {
+async function* withProgress<T>(items: AsyncIterable<T>, onCount: (count: number) => void): AsyncGenerator<T> {
   let count = 0
   for await (const item of items) {
     count += 1
-    if (count % portion === 0) tell(count)
+    if (count % rowsPerInsert === 0) onCount(count)
     yield item
   }
 }

@@ -1,14 +1,14 @@
 /** JSON Lines: one wish a line. Blank lines are skipped. */
-import { readJson } from '../core/json.ts'
-import { readWish } from '../core/outbox/wish.ts'
-import { type Line, type LineReader, mistaken } from './line.ts'
+import { tryParseJson } from '../core/json.ts'
+import { parseRequest } from '../core/outbox/wish.ts'
+import { type ImportLine, type LineParser, toMistakenLine } from './line.ts'
 import type { TextLine } from './text-lines.ts'
 
-export const jsonLines: LineReader = { take: fromJson, end: () => null }
+export const jsonLinesParser: LineParser = { parseLine: parseJsonLine, end: () => null }
 
-function fromJson({ line, text, flaw }: TextLine): Line | null {
-  if (flaw !== null) return mistaken(line, flaw)
+function parseJsonLine({ line, text, mistake }: TextLine): ImportLine | null {
+  if (mistake !== null) return toMistakenLine(line, mistake)
   if (text.trim() === '') return null
-  const value = readJson(text)
-  return value === undefined ? mistaken(line, 'is not JSON') : { line, read: readWish(value) }
+  const value = tryParseJson(text)
+  return value === undefined ? toMistakenLine(line, 'is not JSON') : { line, result: parseRequest(value) }
 }

@@ -1,17 +1,17 @@
 /** One line of an import, read: where it stands, and what it wishes for. */
-import type { ReadWish } from '../core/outbox/wish.ts'
+import type { RequestParseResult } from '../core/outbox/wish.ts'
 import type { TextLine } from './text-lines.ts'
 
 /** `line`: the physical line where it begins, from 1. */
-export type Line = { readonly line: number; readonly read: ReadWish }
+export type ImportLine = { readonly line: number; readonly result: RequestParseResult }
 
 /** Takes a file's physical lines, one after another, and gives a line of the import where one is complete. */
-export type LineReader = {
-  readonly take: (line: TextLine) => Line | null
+export type LineParser = {
+  readonly parseLine: (line: TextLine) => ImportLine | null
   /** What is left open at the end of the file. */
-  readonly end: () => Line | null
+  readonly end: () => ImportLine | null
 }
 
-export function mistaken(line: number, ...why: string[]): Line {
-  return { line, read: { ok: false, why } }
+export function toMistakenLine(line: number, ...why: string[]): ImportLine {
+  return { line, result: { ok: false, why } }
 }

@@ -1,27 +1,27 @@
 /** A file of wishes, JSON Lines or CSV → its lines, one at a time. */
-import { csvReader } from './csv.ts'
-import { jsonLines } from './jsonl.ts'
-import type { Line, LineReader } from './line.ts'
-import { textLines } from './text-lines.ts'
+import { createCsvParser } from './csv.ts'
+import { jsonLinesParser } from './jsonl.ts'
+import type { ImportLine, LineParser } from './line.ts'
+import { readTextLines } from './text-lines.ts'
 
 /** `auto` tells by the first character that is no white space. */
-export type Format = 'jsonl' | 'csv' | 'auto'
+export type ImportFormat = 'jsonl' | 'csv' | 'auto'
 
 /** A mistake is a line too, and the others are read all the same. Blank lines, and CSV's header, are none. */
-export async function* readLines(bytes: AsyncIterable<Uint8Array>, format: Format = 'auto'): AsyncGenerator<Line> {
-  let reader: LineReader | undefined
-  for await (const text of textLines(bytes)) {
-    if (reader === undefined && text.flaw === null && text.text.trim() === '') continue
-    reader ??= readerOf(format, text.text)
-    const line = reader.take(text)
+export async function* parseLines(bytes: AsyncIterable<Uint8Array>, format: ImportFormat = 'auto'): AsyncGenerator<ImportLine> {
+  let parser: LineParser | undefined
+  for await (const textLine of readTextLines(bytes)) {
+    if (parser === undefined && textLine.mistake === null && textLine.text.trim() === '') continue
+    parser ??= selectParser(format, textLine.text)
+    const line = parser.parseLine(textLine)
     if (line !== null) yield line
   }
-  const last = reader?.end() ?? null
+  const last = parser?.end() ?? null
   if (last !== null) yield last
 }
 
-function readerOf(format: Format, firstLine: string): LineReader {
-  if (format !== 'auto') return format === 'csv' ? csvReader() : jsonLines
+function selectParser(format: ImportFormat, firstLine: string): LineParser {
+  if (format !== 'auto') return format === 'csv' ? createCsvParser() : jsonLinesParser
   // A list in brackets is no JSON Lines, but it is no CSV either, and the mistakes of JSON Lines say what is wrong.
-  return /^\s*[{[]/.test(firstLine) ? jsonLines : csvReader()
+  return /^\s*[{[]/.test(firstLine) ? jsonLinesParser : createCsvParser()
 }

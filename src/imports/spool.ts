@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemWords } from '../core/system-words.ts'
+import { systemErrorText } from '../core/system-words.ts'
 import { UserError } from '../core/user-error.ts'
 
-export type Spooled = {
+export type ImportBuffer = {
   /**
    * From the first byte, whenever it is called. Throws UserError behind the last byte if they were others than at first:
    * whoever stores what was read commits only after the end.
@@ -24,75 +24,75 @@ export type Spooled = {
 }
 
 /** `source`: a path, or a stream that can be read once. `folder`: where a stream is kept meanwhile. */
-export async function spooled(source: string | AsyncIterable<Uint8Array>, folder = tmpdir()): Promise<Spooled> {
-  const file = await (typeof source === 'string' ? opened(source, folder) : copied(source, folder))
-  return closedOnError(file, async () => {
-    const { digest, lines } = await measured(fromStart(file))
-    return { read: () => unchanged(fromStart(file), digest), digest, lines, close: () => file.close() }
+export async function openImportBuffer(source: string | AsyncIterable<Uint8Array>, folder = tmpdir()): Promise<ImportBuffer> {
+  const file = await (typeof source === 'string' ? openFile(source, folder) : copyToTempFile(source, folder))
+  return closeOnError(file, async () => {
+    const { digest, lines } = await measureBytes(readFromStart(file))
+    return { read: () => verifyUnchanged(readFromStart(file), digest), digest, lines, close: () => file.close() }
   })
 }
 
 /** The file itself, so that nobody can put another one into its place. A named pipe is copied like standard input. */
-async function opened(path: string, folder: string): Promise<FileHandle> {
-  const file = await open(path).catch((cause) => cannot(`read ${path}`, cause, 'check the path and its permissions'))
-  return closedOnError(file, async () => {
+async function openFile(path: string, folder: string): Promise<FileHandle> {
+  const file = await open(path).catch((cause) => throwUserError(`read ${path}`, cause, 'check the path and its permissions'))
+  return closeOnError(file, async () => {
     const stats = await file.stat()
-    if (stats.isDirectory()) return cannot(`read ${path}`, new Error('it is a folder'), 'name a file in it')
+    if (stats.isDirectory()) return throwUserError(`read ${path}`, new Error('it is a folder'), 'name a file in it')
     if (stats.isFile()) return file
-    const copy = await copied(file.createReadStream({ autoClose: false }), folder)
+    const copy = await copyToTempFile(file.createReadStream({ autoClose: false }), folder)
     await file.close()
     return copy
   })
 }
 
 /** Its name is removed before the first byte is written: however this process ends, nothing is left behind. */
-async function copied(source: AsyncIterable<Uint8Array>, folder: string): Promise<FileHandle> {
-  const noRoom = (cause: unknown) =>
-    cannot(`keep the import in ${folder}`, cause, 'make room there, or set TMPDIR to another folder')
-  const file = await nameless(folder).catch(noRoom)
-  return closedOnError(file, async () => {
-    for await (const chunk of source) await file.writeFile(chunk).catch(noRoom)
+async function copyToTempFile(source: AsyncIterable<Uint8Array>, folder: string): Promise<FileHandle> {
+  const throwNoRoom = (cause: unknown) =>
+    throwUserError(`keep the import in ${folder}`, cause, 'make room there, or set TMPDIR to another folder')
+  const file = await createUnnamedFile(folder).catch(throwNoRoom)
+  return closeOnError(file, async () => {
+    for await (const chunk of source) await file.writeFile(chunk).catch(throwNoRoom)
     return file
   })
 }
 
-async function nameless(folder: string): Promise<FileHandle> {
-  const place = await mkdtemp(join(folder, 'deskmirror-'))
-  return open(join(place, 'import'), 'wx+', 0o600).finally(() => rm(place, { recursive: true }))
+async function createUnnamedFile(folder: string): Promise<FileHandle> {
+  const directory = await mkdtemp(join(folder, 'deskmirror-'))
+  return open(join(directory, 'import'), 'wx+', 0o600).finally(() => rm(directory, { recursive: true }))
 }
 
 const chunkSize = 64 * 1024
 
 /** A file's bytes. Each chunk is a buffer of its own, as lines are cut out of it. */
-async function* fromStart(file: FileHandle): AsyncGenerator<Buffer> {
-  for (let at = 0; ; ) {
-    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, at)
+async function* readFromStart(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, position)
     if (bytesRead === 0) return
     yield buffer.subarray(0, bytesRead)
-    at += bytesRead
+    position += bytesRead
   }
 }
 
-async function measured(bytes: AsyncIterable<Buffer>): Promise<{ digest: string; lines: number }> {
-  const sum = createHash('sha256')
+async function measureBytes(bytes: AsyncIterable<Buffer>): Promise<{ digest: string; lines: number }> {
+  const hash = createHash('sha256')
   let [lines, last] = [0, lf]
   for await (const chunk of bytes) {
-    sum.update(chunk)
+    hash.update(chunk)
     for (let at = chunk.indexOf(lf); at >= 0; at = chunk.indexOf(lf, at + 1)) lines += 1
     last = chunk.at(-1) ?? last
   }
-  return { digest: sum.digest('hex'), lines: last === lf ? lines : lines + 1 }
+  return { digest: hash.digest('hex'), lines: last === lf ? lines : lines + 1 }
 }
 
 const lf = 0x0a
 
-async function* unchanged(bytes: AsyncIterable<Buffer>, digest: string): AsyncGenerator<Buffer> {
-  const sum = createHash('sha256')
+async function* verifyUnchanged(bytes: AsyncIterable<Buffer>, digest: string): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256')
   for await (const chunk of bytes) {
-    sum.update(chunk)
+    hash.update(chunk)
     yield chunk
   }
-  if (sum.digest('hex') !== digest) {
+  if (hash.digest('hex') !== digest) {
     throw new UserError({
       what: 'cannot import the file',
       why: 'it changed while it was read',
@@ -102,7 +102,7 @@ async function* unchanged(bytes: AsyncIterable<Buffer>, digest: string): AsyncGe
   }
 }
 
-async function closedOnError<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {
+async function closeOnError<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
@@ -111,7 +111,7 @@ async function closedOnError<T>(file: FileHandle, work: () => Promise<T>): Promi
   }
 }
 
-function cannot(what: string, cause: unknown, next: string): never {
-  const why = systemWords(cause)?.why ?? (cause instanceof Error ? cause.message : String(cause))
+function throwUserError(what: string, cause: unknown, next: string): never {
+  const why = systemErrorText(cause)?.why ?? (cause instanceof Error ? cause.message : String(cause))
   throw new UserError({ what: `cannot ${what}`, why, next, exitCode: 2 }, { cause })
 }

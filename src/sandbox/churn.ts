@@ -1,10 +1,10 @@
 /** Life goes on: seeded random changes of a project, the same for the same seed and state. */
 
 import type { Mutations } from './mutations.ts'
-import { between, type Dice, diceFor, pick, purposes } from './past/dice.ts'
-import type { State } from './state.ts'
+import { integerBetween, type Random, createRandom, pick, purposes } from './past/dice.ts'
+import type { ProjectState } from './state.ts'
 
-const kindsOfChange = [
+const mutationKinds = [
   'visitorWrites',
   'visitorWrites',
   'visitorWrites',
@@ -26,57 +26,57 @@ const kindsOfChange = [
   'deleteVisitor',
   'deleteCall',
 ] as const
-export type ChangeKind = (typeof kindsOfChange)[number]
+export type MutationKind = (typeof mutationKinds)[number]
 
 /** The kinds that a comma-separated list names; of an empty one, all that delete nothing. Throws a RangeError for others. */
-export function changeKinds(list: string): readonly ChangeKind[] {
+export function parseMutationKinds(list: string): readonly MutationKind[] {
   const names = list.split(',').map((name) => name.trim())
   const chosen = names.filter((name) => name !== '')
   for (const name of chosen) {
-    if (!kindsOfChange.some((kind) => kind === name)) throw new RangeError(`there is no change ${name}`)
+    if (!mutationKinds.some((kind) => kind === name)) throw new RangeError(`there is no change ${name}`)
   }
-  return chosen.length > 0 ? (chosen as ChangeKind[]) : kindsOfChange.filter((kind) => !kind.startsWith('delete'))
+  return chosen.length > 0 ? (chosen as MutationKind[]) : mutationKinds.filter((kind) => !kind.startsWith('delete'))
 }
 
 /** `n` random changes, the same for the same seed and state. Answers what was done. */
-export function churn(
-  state: State,
+export function applyRandomMutations(
+  state: ProjectState,
   mutations: Mutations,
   n: number,
   seed: number,
-  kinds: readonly ChangeKind[] = kindsOfChange,
+  kinds: readonly MutationKind[] = mutationKinds,
 ): readonly string[] {
-  const dice = diceFor(seed)
+  const random = createRandom(seed)
   return Array.from({ length: n }, (_, step) =>
-    oneChange(state, mutations, dice, step, pick(kinds, dice(purposes.churn, step))),
+    applyMutation(state, mutations, random, step, pick(kinds, random(purposes.churn, step))),
   )
 }
 
-function oneChange(state: State, m: Mutations, dice: Dice, step: number, kind: ChangeKind): string {
-  const thrown = dice(purposes.churn, step, 1)
-  const text = state.world.phrases.sentence(thrown >>> 8, step, state.world.content)
+function applyMutation(state: ProjectState, mutations: Mutations, random: Random, step: number, kind: MutationKind): string {
+  const draw = random(purposes.churn, step, 1)
+  const text = state.seedData.sampleText.sentence(draw >>> 8, step, state.seedData.textVariety)
   const [conversation, visitor, call] = [
-    state.conversations.near(thrown),
-    state.visitors.near(thrown),
-    state.calls.near(thrown),
+    state.conversations.pickNear(draw),
+    state.visitors.pickNear(draw),
+    state.calls.pickNear(draw),
   ]
-  const actions: Record<ChangeKind, () => void> = {
-    visitorWrites: () => conversation && m.visitorWrites(conversation.id, text),
-    agentReplies: () => conversation && m.agentReplies(conversation.id, text),
-    handled: () => conversation && m.setHandled(conversation.id, true),
-    reopened: () => conversation && m.setHandled(conversation.id, false),
-    addConversation: () => m.addConversation(visitor?.id, text),
-    addVisitor: () => m.addVisitor({ name: `Newcomer ${thrown % 1000}`, email: `new.${thrown}@example.org` }),
-    renameVisitor: () => visitor && m.renameVisitor(visitor.id, `Renamed ${thrown % 1000}`, visitor.email),
-    addActivity: () => visitor && m.addActivity(visitor.id),
-    addCall: () => m.addCall(visitor?.id),
-    lateCall: () => m.addCall(visitor?.id, between(1, 600, thrown) * 1000),
-    recordingAppears: () => call && m.recordingAppears(call.id),
+  const actions: Record<MutationKind, () => void> = {
+    visitorWrites: () => conversation && mutations.visitorWrites(conversation.id, text),
+    agentReplies: () => conversation && mutations.agentReplies(conversation.id, text),
+    handled: () => conversation && mutations.setHandled(conversation.id, true),
+    reopened: () => conversation && mutations.setHandled(conversation.id, false),
+    addConversation: () => mutations.addConversation(visitor?.id, text),
+    addVisitor: () => mutations.addVisitor({ name: `Newcomer ${draw % 1000}`, email: `new.${draw}@example.org` }),
+    renameVisitor: () => visitor && mutations.renameVisitor(visitor.id, `Renamed ${draw % 1000}`, visitor.email),
+    addActivity: () => visitor && mutations.addActivity(visitor.id),
+    addCall: () => mutations.addCall(visitor?.id),
+    lateCall: () => mutations.addCall(visitor?.id, integerBetween(1, 600, draw) * 1000),
+    recordingAppears: () => call && mutations.recordingAppears(call.id),
     editMessage: () =>
-      conversation && state.messages(conversation).length > 0 && m.editMessage(conversation.id, 0, text),
-    deleteConversation: () => conversation && m.deleteConversation(conversation.id),
-    deleteVisitor: () => visitor && m.deleteVisitor(visitor.id),
-    deleteCall: () => call && m.deleteCall(call.id),
+      conversation && state.messages(conversation).length > 0 && mutations.editMessage(conversation.id, 0, text),
+    deleteConversation: () => conversation && mutations.deleteConversation(conversation.id),
+    deleteVisitor: () => visitor && mutations.deleteVisitor(visitor.id),
+    deleteCall: () => call && mutations.deleteCall(call.id),
   }
   if (!Object.hasOwn(actions, kind)) throw new RangeError(`there is no change ${kind}`)
   actions[kind]()

@@ -1,6 +1,6 @@
 /** The service's own clock: it starts where it is told, and goes on as fast as it is told. */
 import { performance } from 'node:perf_hooks'
-import { type EpochMs, type Ms, moment } from '../core/time.ts'
+import { type EpochMs, type Ms, parseTime } from '../core/time.ts'
 
 export type ServiceClock = {
   /** Where it started. */
@@ -10,8 +10,8 @@ export type ServiceClock = {
 }
 
 /** `speed`: its seconds in a real one; 0 = it moves only by `advance`. Throws a RangeError for a start that is no time. */
-export function serviceClock(start: string, speed: number): ServiceClock {
-  const seconds = moment(start)
+export function createServiceClock(start: string, speed: number): ServiceClock {
+  const seconds = parseTime(start)
   if (seconds === undefined) throw new RangeError(`${start} is not an RFC 3339 time`)
   const began = performance.now()
   let ahead: Ms = 0
@@ -26,6 +26,6 @@ export function serviceClock(start: string, speed: number): ServiceClock {
 }
 
 /** This machine's clock, which no correction sets back: the limits and the journal are kept in real time. */
-export function realClock(): EpochMs {
+export function realNow(): EpochMs {
   return performance.timeOrigin + performance.now()
 }

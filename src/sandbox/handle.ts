@@ -1,12 +1,12 @@
 /** A running sandbox as its owner sees it: where it is, what it was asked, what it holds, and the strings to pull. */
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Json } from './api/json.ts'
-import type { ChangeKind } from './churn.ts'
+import type { MutationKind } from './churn.ts'
 import type { Mutations } from './mutations.ts'
 import type { KeyOptions } from './options.ts'
 import type { LedgerEntry } from './project.ts'
 import type { ScriptedFault } from './server/faults.ts'
-import type { Counts, JournalEntry } from './server/journal.ts'
+import type { RequestCounts, RequestLogEntry } from './server/journal.ts'
 import type { Switches } from './switches.ts'
 import type { TruthRow, TruthStream } from './truth.ts'
 
@@ -21,8 +21,8 @@ export type Sandbox = {
   readonly key: string
   readonly projectIds: readonly string[]
 
-  readonly log: () => readonly JournalEntry[]
-  readonly counts: () => Counts
+  readonly log: () => readonly RequestLogEntry[]
+  readonly counts: () => RequestCounts
   readonly resetLog: () => void
   /** Every write that was done, in order. */
   readonly ledger: (projectId?: string) => readonly LedgerEntry[]
@@ -33,15 +33,15 @@ export type Sandbox = {
   readonly mutate: Mutations
   readonly mutateIn: (projectId: string) => Mutations
   /** `n` seeded changes; answers their kinds. */
-  readonly churn: (n: number, seed: number, kinds?: readonly ChangeKind[], projectId?: string) => readonly string[]
+  readonly applyRandomMutations: (n: number, seed: number, kinds?: readonly MutationKind[], projectId?: string) => readonly string[]
   readonly switches: () => Switches
   /**
    * Changes switches while it runs. `rate.*` starts the counts anew. `storm.*` and `content` are part of the past: they
    * make it anew and forget what happened since.
    */
-  readonly set: (switches: Partial<Switches>) => void
-  readonly fail: (fault: ScriptedFault) => void
-  readonly forgetFaults: () => void
+  readonly setSwitches: (switches: Partial<Switches>) => void
+  readonly scriptFault: (fault: ScriptedFault) => void
+  readonly clearFaults: () => void
   readonly addKey: (key: KeyOptions, projectId?: string) => void
   readonly revokeKey: (key: string) => void
   /** The service's clock. */

@@ -37,7 +37,7 @@ export type Visitor = {
 }
 
 /** One entry of a visitor's activity. `dressing` decides its undocumented fields; equal entries have equal dressing. */
-export type Activity = { readonly kind: string; readonly at: EpochMs; readonly dressing: number }
+export type Activity = { readonly kind: string; readonly at: EpochMs; readonly variantSeed: number }
 
 export type PhoneCall = {
   readonly index: number

@@ -2,7 +2,7 @@
 
 import type { Conversation, Message, Note, PhoneCall, Visitor } from './model.ts'
 import { purposes } from './past/dice.ts'
-import type { State } from './state.ts'
+import type { ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 
 /** Rows are named by their ids; an id that does not exist throws a RangeError. */
@@ -29,21 +29,21 @@ export type Mutations = {
   readonly editMessage: (conversationId: string, k: number, content: string) => void
 }
 
-export function mutationsOf(state: State, switches: () => Switches): Mutations {
+export function createMutations(state: ProjectState, switches: () => Switches): Mutations {
   return { ...conversationMutations(state, switches), ...visitorMutations(state), ...callMutations(state) }
 }
 
-function conversationMutations(state: State, switches: () => Switches) {
+function conversationMutations(state: ProjectState, switches: () => Switches) {
   const { conversations, clock } = state
-  const known = (id: string) => existing(conversations.find(id), 'conversation', id)
-  const say = (conversation: Conversation, message: Omit<Message, 'id' | 'createdAt' | 'kind'>, patch: object) => {
-    const said = state.addMessage(conversation, { ...message, kind: 'utterance' })
-    const moved = { lastMessageAt: said.createdAt, lastMessageSenderType: said.senderType, updatedAt: said.createdAt }
-    conversations.change(conversation.index, { ...moved, ...patch })
-    return said
+  const requireConversation = (id: string) => requireRow(conversations.find(id), 'conversation', id)
+  const addMessage = (conversation: Conversation, message: Omit<Message, 'id' | 'createdAt' | 'kind'>, patch: object) => {
+    const newMessage = state.addMessage(conversation, { ...message, kind: 'utterance' })
+    const newTimes = { lastMessageAt: newMessage.createdAt, lastMessageSenderType: newMessage.senderType, updatedAt: newMessage.createdAt }
+    conversations.change(conversation.index, { ...newTimes, ...patch })
+    return newMessage
   }
   const visitorWrites = (conversation: Conversation, content: string) =>
-    say(
+    addMessage(
       conversation,
       { senderType: 'visitor', senderDisplayName: 'Visitor', content },
       {
@@ -53,41 +53,41 @@ function conversationMutations(state: State, switches: () => Switches) {
     )
   return {
     addConversation(visitorId?: string, content = 'Hello, is anybody there?') {
-      const conversation = begun(state, visitorId ?? someVisitor(state))
+      const conversation = newConversation(state, visitorId ?? anyVisitorId(state))
       conversations.add(conversation)
       visitorWrites(conversation, content)
-      return known(conversation.id)
+      return requireConversation(conversation.id)
     },
-    visitorWrites: (id: string, content = 'Any news?') => visitorWrites(known(id), content),
+    visitorWrites: (id: string, content = 'Any news?') => visitorWrites(requireConversation(id), content),
     agentReplies: (id: string, content = 'We are on it.', senderDisplayName = 'Support') =>
-      say(known(id), { senderType: 'agent', senderDisplayName, content }, { handledAt: null, waitingSince: null }),
+      addMessage(requireConversation(id), { senderType: 'agent', senderDisplayName, content }, { handledAt: null, waitingSince: null }),
     replyArrives: (id: string, content: string, senderDisplayName: string) =>
-      say(
-        known(id),
+      addMessage(
+        requireConversation(id),
         { senderType: 'agent', senderDisplayName, content, reply: true },
         { handledAt: null, waitingSince: null },
       ),
     setHandled(id: string, handled: boolean) {
-      const { index } = known(id)
+      const { index } = requireConversation(id)
       const patch = handled ? { handledAt: clock(), waitingSince: null } : { handledAt: null }
       conversations.change(index, { ...patch, updatedAt: clock() })
-      return known(id)
+      return requireConversation(id)
     },
-    deleteConversation: (id: string) => conversations.remove(known(id).index),
+    deleteConversation: (id: string) => conversations.remove(requireConversation(id).index),
     editMessage(id: string, k: number, content: string) {
-      const messages = state.messages(known(id))
+      const messages = state.messages(requireConversation(id))
       if (k < 0 || k >= messages.length) throw new RangeError(`the conversation has no message ${k}`)
       state.editMessage(messages.rowAt(k).id, content)
     },
   }
 }
 
-function begun(state: State, visitorId: string): Conversation {
+function newConversation(state: ProjectState, visitorId: string): Conversation {
   const index = state.conversations.nextIndex()
   const now = state.clock()
   return {
     index,
-    id: state.identities.conversation.of(index),
+    id: state.identities.conversation.idAt(index),
     visitorId,
     createdAt: now,
     lastMessageAt: now,
@@ -100,65 +100,65 @@ function begun(state: State, visitorId: string): Conversation {
   }
 }
 
-function visitorMutations(state: State) {
+function visitorMutations(state: ProjectState) {
   const { visitors, clock } = state
-  const known = (id: string) => existing(visitors.find(id), 'visitor', id)
+  const requireVisitor = (id: string) => requireRow(visitors.find(id), 'visitor', id)
   return {
     addVisitor({ name = 'New Visitor', email = null }: { name?: string | null; email?: string | null } = {}) {
       const [index, now] = [visitors.nextIndex(), clock()]
-      const id = state.identities.visitor.of(index)
+      const id = state.identities.visitor.idAt(index)
       visitors.add({ index, id, name, email, createdAt: now, lastSeenAt: now, updatedAt: now })
-      return known(id)
+      return requireVisitor(id)
     },
     renameVisitor(id: string, name: string | null, email: string | null) {
-      visitors.change(known(id).index, { name, email, updatedAt: clock() })
-      return known(id)
+      visitors.change(requireVisitor(id).index, { name, email, updatedAt: clock() })
+      return requireVisitor(id)
     },
-    addNote: (id: string, content: string) => state.addNote(known(id), content),
+    addNote: (id: string, content: string) => state.addNote(requireVisitor(id), content),
     addActivity(id: string, kind = 'page_view') {
-      const visitor = known(id)
-      const dressing = state.world.dice(purposes.extra, visitor.index, state.activity(visitor).length)
-      const { at } = state.addActivity(visitor, { kind, dressing })
+      const visitor = requireVisitor(id)
+      const dressing = state.seedData.random(purposes.extra, visitor.index, state.activity(visitor).length)
+      const { at } = state.addActivity(visitor, { kind, variantSeed: dressing })
       visitors.change(visitor.index, { lastSeenAt: at, updatedAt: at })
     },
-    deleteVisitor: (id: string) => visitors.remove(known(id).index),
+    deleteVisitor: (id: string) => visitors.remove(requireVisitor(id).index),
   }
 }
 
-function callMutations(state: State) {
+function callMutations(state: ProjectState) {
   const { calls, clock } = state
-  const known = (id: string) => existing(calls.find(id), 'call', id)
+  const requireCall = (id: string) => requireRow(calls.find(id), 'call', id)
   return {
     addCall(visitorId?: string, agoMs = 0) {
       const index = calls.nextIndex()
-      const id = state.identities.call.of(index)
+      const id = state.identities.call.idAt(index)
       const endedAt = clock() - agoMs
       const startedAt = endedAt - 90_000
       const outcome = 'completed'
       calls.add({
         index,
         id,
-        visitorId: visitorId ?? someVisitor(state),
+        visitorId: visitorId ?? anyVisitorId(state),
         startedAt,
         endedAt,
         outcome,
         recordedAt: null,
       })
-      return known(id)
+      return requireCall(id)
     },
     recordingAppears(id: string) {
-      calls.change(known(id).index, { recordedAt: clock() })
-      return known(id)
+      calls.change(requireCall(id).index, { recordedAt: clock() })
+      return requireCall(id)
     },
-    deleteCall: (id: string) => calls.remove(known(id).index),
+    deleteCall: (id: string) => calls.remove(requireCall(id).index),
   }
 }
 
-function existing<T>(row: T | undefined, what: string, id: string): T {
+function requireRow<T>(row: T | undefined, what: string, id: string): T {
   if (row === undefined) throw new RangeError(`there is no ${what} ${id}`)
   return row
 }
 
-function someVisitor(state: State): string {
-  return state.visitors.near(0)?.id ?? state.identities.visitor.of(0)
+function anyVisitorId(state: ProjectState): string {
+  return state.visitors.pickNear(0)?.id ?? state.identities.visitor.idAt(0)
 }

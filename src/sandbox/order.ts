@@ -1,7 +1,7 @@
 /** Row numbers in order of one of their times, in flat arrays: a million rows in 12 MB, moved in a fraction of a millisecond. */
 import type { EpochMs } from '../core/time.ts'
 
-export type Order = {
+export type TimeOrder = {
   readonly size: () => number
   readonly timeAt: (position: number) => EpochMs
   readonly indexAt: (position: number) => number
@@ -10,21 +10,21 @@ export type Order = {
 }
 
 /** Orders the given rows; equal times are in order of their numbers. */
-export function orderOf(indexes: Iterable<number>, count: number, timeOf: (index: number) => EpochMs): Order {
+export function createTimeOrder(indexes: Iterable<number>, count: number, timeOf: (index: number) => EpochMs): TimeOrder {
   let rows = Uint32Array.from(indexes)
-  const unsorted = new Map<number, EpochMs>()
-  const known = new Float64Array(count)
+  const laterTimes = new Map<number, EpochMs>()
+  const knownTimes = new Float64Array(count)
   for (const index of rows) {
-    if (index < count) known[index] = timeOf(index)
-    else unsorted.set(index, timeOf(index))
+    if (index < count) knownTimes[index] = timeOf(index)
+    else laterTimes.set(index, timeOf(index))
   }
-  const time = (index: number) => (index < count ? (known[index] ?? 0) : (unsorted.get(index) ?? 0))
+  const time = (index: number) => (index < count ? (knownTimes[index] ?? 0) : (laterTimes.get(index) ?? 0))
   if (!isSorted(rows, time)) rows.sort((a, b) => time(a) - time(b) || a - b)
   let times = Float64Array.from(rows, time)
   let size = rows.length
 
-  const place = (at: EpochMs, index: number) =>
-    firstWhere(size, (p) => {
+  const positionOf = (at: EpochMs, index: number) =>
+    findFirstPosition(size, (p) => {
       const there = times[p] ?? 0
       return there > at || (there === at && (rows[p] ?? 0) >= index)
     })
@@ -42,7 +42,7 @@ export function orderOf(indexes: Iterable<number>, count: number, timeOf: (index
     indexAt: (p) => rows[p] ?? 0,
     insert(at, index) {
       if (size === rows.length) grow()
-      const p = place(at, index)
+      const p = positionOf(at, index)
       rows.copyWithin(p + 1, p, size)
       times.copyWithin(p + 1, p, size)
       rows[p] = index
@@ -50,7 +50,7 @@ export function orderOf(indexes: Iterable<number>, count: number, timeOf: (index
       size += 1
     },
     remove(at, index) {
-      const p = place(at, index)
+      const p = positionOf(at, index)
       if (rows[p] !== index) throw new Error(`row ${index} is not where its time says`)
       rows.copyWithin(p, p + 1, size)
       times.copyWithin(p, p + 1, size)
@@ -60,11 +60,11 @@ export function orderOf(indexes: Iterable<number>, count: number, timeOf: (index
 }
 
 /** The first position of `size` for which `holds`; it must hold for all that follow. `size` if there is none. */
-export function firstWhere(size: number, holds: (position: number) => boolean): number {
+export function findFirstPosition(size: number, isMatch: (position: number) => boolean): number {
   let [low, high] = [0, size]
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (holds(middle)) high = middle
+    if (isMatch(middle)) high = middle
     else low = middle + 1
   }
   return low

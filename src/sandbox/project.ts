@@ -1,24 +1,24 @@
 /** One project of the service: its rows, its writes, and what can happen to it. */
 import type { EpochMs } from '../core/time.ts'
-import { hostileWire } from './api/hostile.ts'
+import { withHostileRows } from './api/hostile.ts'
 import type { Json } from './api/json.ts'
-import { type Wire, wireOf } from './api/wire.ts'
-import { type Mutations, mutationsOf } from './mutations.ts'
-import { diceFor, purposes } from './past/dice.ts'
-import { identity } from './past/identity.ts'
-import { type Past, worldOf } from './past/world.ts'
-import { type State, stateOf } from './state.ts'
+import { type WireFormat, createWireFormat } from './api/wire.ts'
+import { type Mutations, createMutations } from './mutations.ts'
+import { createRandom, purposes } from './past/dice.ts'
+import { createRowIds } from './past/identity.ts'
+import { type SeedOptions, createSeedData } from './past/world.ts'
+import { type ProjectState, createProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
-import { type View, viewOf } from './view.ts'
+import { type View, createView } from './view.ts'
 
 export type Project = {
   readonly id: string
-  readonly state: State
+  readonly state: ProjectState
   readonly mutate: Mutations
   /** Which of its rows show, and with what times, under the switches of now. */
   readonly view: () => View
   /** How its rows look under the switches of now. */
-  readonly wire: () => Wire
+  readonly wire: () => WireFormat
   readonly ledger: LedgerEntry[]
   /** Back to the seeded past, made under the switches of now. */
   readonly reset: () => void
@@ -33,34 +33,34 @@ export type LedgerEntry = {
   readonly at: EpochMs
 }
 
-export function projectIdOf(seed: number): string {
-  return identity(diceFor(seed), purposes.project).of(0)
+export function projectIdFromSeed(seed: number): string {
+  return createRowIds(createRandom(seed), purposes.project).idAt(0)
 }
 
 /** The world is made when the project is first looked at: two hundred projects start as fast as one. */
-export function projectOf(id: string, past: Past, clock: () => EpochMs, switches: () => Switches): Project {
-  let made: { state: State; mutate: Mutations } | undefined
+export function createProject(id: string, seedOptions: SeedOptions, clock: () => EpochMs, switches: () => Switches): Project {
+  let contentsCache: { state: ProjectState; mutate: Mutations } | undefined
   const contents = () => {
-    if (made === undefined) {
-      const state = stateOf(worldOf(past, switches()), clock)
-      made = { state, mutate: mutationsOf(state, switches) }
+    if (contentsCache === undefined) {
+      const state = createProjectState(createSeedData(seedOptions, switches()), clock)
+      contentsCache = { state, mutate: createMutations(state, switches) }
     }
-    return made
+    return contentsCache
   }
-  let dressed: { readonly for: Switches; readonly wire: Wire; readonly view: View } | undefined
-  const dress = () => {
+  let displayCache: { readonly for: Switches; readonly wire: WireFormat; readonly view: View } | undefined
+  const display = () => {
     const s = switches()
     const { state } = contents()
-    if (dressed?.for !== s)
-      dressed = { for: s, wire: hostileWire(wireOf(id, state.world.dice, s), id, s), view: viewOf(state, s) }
-    return dressed
+    if (displayCache?.for !== s)
+      displayCache = { for: s, wire: withHostileRows(createWireFormat(id, state.seedData.random, s), id, s), view: createView(state, s) }
+    return displayCache
   }
   return {
     id,
     ledger: [],
     reset() {
-      made = undefined
-      dressed = undefined
+      contentsCache = undefined
+      displayCache = undefined
     },
     get state() {
       return contents().state
@@ -68,7 +68,7 @@ export function projectOf(id: string, past: Past, clock: () => EpochMs, switches
     get mutate() {
       return contents().mutate
     },
-    view: () => dress().view,
-    wire: () => dress().wire,
+    view: () => display().view,
+    wire: () => display().wire,
   }
 }

@@ -4,31 +4,31 @@ import type { Message } from './model.ts'
 import type { Switches } from './switches.ts'
 
 /** The message as it shows; any other one as it is. */
-export function shownReply(message: Message, s: Switches): Message {
+export function alterReply(message: Message, s: Switches): Message {
   if (message.reply !== true) return message
   const { 'reply.sender': senderType, 'reply.kind': kind } = s
-  const content = texts[s['reply.text']](message.content)
-  return { ...message, senderType, kind, content, senderDisplayName: names[s['reply.name']](message.senderDisplayName) }
+  const content = textAlterations[s['reply.text']](message.content)
+  return { ...message, senderType, kind, content, senderDisplayName: nameAlterations[s['reply.name']](message.senderDisplayName) }
 }
 
 /** Whether any reply shows otherwise than it came. */
-export function changesReplies(s: Switches): boolean {
+export function altersReplies(s: Switches): boolean {
   const asSent = s['reply.text'] === 'as-sent' && s['reply.name'] === 'as-sent'
   const usual = s['reply.sender'] === 'agent' && s['reply.kind'] === 'utterance'
   return !asSent || !usual || s['reply.seconds'] !== 0 || s['reply.late'] !== 0
 }
 
 /** How long it does not show. */
-export function replyLateness({ reply }: Message, s: Switches): Ms {
+export function replyDelayMs({ reply }: Message, s: Switches): Ms {
   return reply === true ? s['reply.late'] : 0
 }
 
 /** How far off its time is. */
-export function replyOffset({ reply }: Message, s: Switches): Ms {
+export function replyOffsetMs({ reply }: Message, s: Switches): Ms {
   return reply === true ? s['reply.seconds'] * 1000 : 0
 }
 
-const texts: Record<Switches['reply.text'], (text: string) => string> = {
+const textAlterations: Record<Switches['reply.text'], (text: string) => string> = {
   'as-sent': (text) => text,
   trimmed: (text) => text.trim().replace(/\s+/g, ' '),
   escaped: (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll("'", '&#39;'),
@@ -39,7 +39,7 @@ const texts: Record<Switches['reply.text'], (text: string) => string> = {
   redacted: () => '[removed]',
 }
 
-const names: Record<Switches['reply.name'], (name: string) => string> = {
+const nameAlterations: Record<Switches['reply.name'], (name: string) => string> = {
   'as-sent': (name) => name,
   extended: (name) => `${name} (Support)`,
   team: () => 'Customer Care',

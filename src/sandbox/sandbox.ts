@@ -1,87 +1,87 @@
 /** Starts the service double: a full, stateful server of the API on loopback, and the strings that a test pulls. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { routerOf } from './api/operation.ts'
+import { createRouter } from './api/operation.ts'
 import { operations } from './api/operations.ts'
-import { rollupOf } from './api/overview-operations.ts'
-import { churn } from './churn.ts'
-import { realClock, serviceClock } from './clock.ts'
+import { computeRollup } from './api/overview-operations.ts'
+import { applyRandomMutations } from './churn.ts'
+import { realNow, createServiceClock } from './clock.ts'
 import type { Sandbox } from './handle.ts'
 import type { SandboxOptions } from './options.ts'
 import type { Project } from './project.ts'
-import { controlOf } from './server/control.ts'
-import { faultsOf } from './server/faults.ts'
-import type { Gateway } from './server/gateway.ts'
-import { countsOf, type JournalEntry } from './server/journal.ts'
-import { listenerOf } from './server/listener.ts'
-import { type Service, serviceOf } from './service.ts'
-import { type Switchboard, switchboard } from './switchboard.ts'
-import { cutKeys, projectsFrom, usualKey } from './tenants.ts'
+import { createControl } from './server/control.ts'
+import { createFaults } from './server/faults.ts'
+import type { ServerContext } from './server/gateway.ts'
+import { countRequests, type RequestLogEntry } from './server/journal.ts'
+import { createListener } from './server/listener.ts'
+import { type SandboxService, createService } from './service.ts'
+import { type SwitchSettings, createSwitchSettings } from './switchboard.ts'
+import { createKeys, createProjects, defaultKey } from './tenants.ts'
 import { truthOf } from './truth.ts'
 
 export type { Sandbox } from './handle.ts'
 export type { KeyOptions, ProjectOptions, SandboxOptions } from './options.ts'
 
-export const usualNow = '2026-06-01T12:00:00Z'
+export const defaultNow = '2026-06-01T12:00:00Z'
 
 /** Listens when it resolves. Throws a RangeError for options that cannot be, and the system's error for a port in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const [seed, prefix] = [options.seed ?? 1, options.prefix ?? '']
-  const board = switchboard(options.switches ?? {})
-  const clock = serviceClock(options.now ?? usualNow, options.speed ?? 1)
-  const projects = projectsFrom(options, clock, board.now)
-  const service = serviceOf({ projects, clock: clock.now, switches: board.now, seed })
-  const addKey = cutKeys(options, [...projects.keys()], service.keys)
-  obey(board, service)
-  const journal: JournalEntry[] = []
-  const gateway = gatewayOf(service, journal)
+  const switchSettings = createSwitchSettings(options.switches ?? {})
+  const clock = createServiceClock(options.now ?? defaultNow, options.speed ?? 1)
+  const projects = createProjects(options, clock, switchSettings.current)
+  const service = createService({ projects, clock: clock.now, switches: switchSettings.current, seed })
+  const addKey = createKeys(options, [...projects.keys()], service.keys)
+  applySwitchChanges(switchSettings, service)
+  const requestLog: RequestLogEntry[] = []
+  const serverContext = createServerContext(service, requestLog)
   const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 0 })
-  const port = await listening(server, options.port ?? 0)
+  const port = await listen(server, options.port ?? 0)
   const origin = `http://127.0.0.1:${port}`
-  const project = projectFinder(projects)
+  const project = createProjectFinder(projects)
   const sandbox: Sandbox = {
     origin,
     port,
     baseUrl: `${origin}${prefix}`,
     widgetUrl: origin,
-    key: options.keys?.[0]?.key ?? usualKey,
+    key: options.keys?.[0]?.key ?? defaultKey,
     projectIds: [...projects.keys()],
-    ...askable(service, journal, project),
-    ...pullable(service, project),
+    ...createReaders(service, requestLog, project),
+    ...createMutators(service, project),
     // Asked for anew each time: some switches make the project's past anew.
     get mutate() {
       return project().mutate
     },
-    switches: board.now,
-    set: board.set,
-    fail: gateway.faults.script,
-    forgetFaults: gateway.faults.forget,
+    switches: switchSettings.current,
+    setSwitches: switchSettings.set,
+    scriptFault: serverContext.faults.script,
+    clearFaults: serverContext.faults.clear,
     addKey: (key, id) => addKey(key, project(id).id),
     advance: clock.advance,
-    stop: () => stop(server),
+    stop: () => stopServer(server),
     stopped: new Promise((resolve) => server.once('close', () => resolve())),
   }
-  server.on('request', listenerOf(gateway, prefix, controlOf(sandbox)))
+  server.on('request', createListener(serverContext, prefix, createControl(sandbox)))
   return sandbox
 }
 
 /** Some switches are built into what already stands: the counts of the limits, and the past. */
-function obey(board: Switchboard, service: Service): void {
-  board.onSet((names) => {
-    if (names.some((name) => name.startsWith('rate.'))) service.allowance.restart()
+function applySwitchChanges(switchSettings: SwitchSettings, service: SandboxService): void {
+  switchSettings.onChange((names) => {
+    if (names.some((name) => name.startsWith('rate.'))) service.keyLimits.reset()
     if (!names.some((name) => name.startsWith('storm.') || name === 'content')) return
     for (const project of service.projects.values()) project.reset()
   })
 }
 
-function gatewayOf(service: Service, journal: JournalEntry[]): Gateway {
+function createServerContext(service: SandboxService, requestLog: RequestLogEntry[]): ServerContext {
   let number = 0
   return {
     service,
-    faults: faultsOf(service.dice, service.switches),
-    find: routerOf(operations),
-    journal,
-    real: realClock,
+    faults: createFaults(service.random, service.switches),
+    findRoute: createRouter(operations),
+    requestLog,
+    realNow: realNow,
     nextNumber: () => {
       number += 1
       return number
@@ -92,7 +92,7 @@ function gatewayOf(service: Service, journal: JournalEntry[]): Gateway {
 type ProjectFinder = (id?: string) => Project
 
 /** Where no project is named, the first is meant. */
-function projectFinder(projects: ReadonlyMap<string, Project>): ProjectFinder {
+function createProjectFinder(projects: ReadonlyMap<string, Project>): ProjectFinder {
   const [first] = projects.values()
   return (id) => {
     const found = id === undefined ? first : projects.get(id.toLowerCase())
@@ -101,30 +101,30 @@ function projectFinder(projects: ReadonlyMap<string, Project>): ProjectFinder {
   }
 }
 
-function askable(service: Service, journal: JournalEntry[], project: ProjectFinder) {
+function createReaders(service: SandboxService, requestLog: RequestLogEntry[], findProject: ProjectFinder) {
   return {
-    projectId: project().id,
-    log: () => [...journal],
-    counts: () => countsOf(journal),
+    projectId: findProject().id,
+    log: () => [...requestLog],
+    counts: () => countRequests(requestLog),
     resetLog() {
-      journal.length = 0
+      requestLog.length = 0
     },
-    ledger: (id) => project(id).ledger,
-    truth: (stream, id) => truthOf(project(id), stream, service.switches()),
-    rollup: (from, to, id) => rollupOf(project(id), Date.parse(from), Date.parse(to)),
+    ledger: (id) => findProject(id).ledger,
+    truth: (stream, id) => truthOf(findProject(id), stream, service.switches()),
+    rollup: (from, to, id) => computeRollup(findProject(id), Date.parse(from), Date.parse(to)),
     now: service.clock,
   } satisfies Partial<Sandbox>
 }
 
-function pullable(service: Service, project: ProjectFinder) {
+function createMutators(service: SandboxService, findProject: ProjectFinder) {
   return {
-    mutateIn: (id) => project(id).mutate,
-    churn: (n, seed, kinds, id) => churn(project(id).state, project(id).mutate, n, seed, kinds),
+    mutateIn: (id) => findProject(id).mutate,
+    applyRandomMutations: (n, seed, kinds, id) => applyRandomMutations(findProject(id).state, findProject(id).mutate, n, seed, kinds),
     revokeKey: service.keys.revoke,
   } satisfies Partial<Sandbox>
 }
 
-async function listening(server: Server, port: number): Promise<number> {
+async function listen(server: Server, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
@@ -132,7 +132,7 @@ async function listening(server: Server, port: number): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-async function stop(server: Server): Promise<void> {
+async function stopServer(server: Server): Promise<void> {
   if (!server.listening) return
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   server.closeAllConnections()

@@ -1,12 +1,12 @@
 /** All rows of one kind: those of the seeded world, made on demand, under what has happened to them since. */
 import type { EpochMs } from '../core/time.ts'
 import type { Sequence } from './model.ts'
-import { type Order, orderOf } from './order.ts'
-import type { Identity } from './past/identity.ts'
+import { type TimeOrder, createTimeOrder } from './order.ts'
+import type { RowIds } from './past/identity.ts'
 
 export type Row = { readonly index: number; readonly id: string }
 
-export type Shelf<T extends Row, Field extends string> = {
+export type RowStore<T extends Row, Field extends string> = {
   /** Rows that exist now. */
   readonly size: () => number
   /** The number that the next new row takes. */
@@ -14,62 +14,62 @@ export type Shelf<T extends Row, Field extends string> = {
   readonly at: (index: number) => T | undefined
   readonly find: (id: string) => T | undefined
   /** Any row, the same for the same number; undefined if there is none. */
-  readonly near: (thrown: number) => T | undefined
+  readonly pickNear: (thrown: number) => T | undefined
   readonly add: (row: T) => void
   readonly change: (index: number, patch: Partial<T>) => void
   readonly remove: (index: number) => void
   /** Rows that exist now, in order of their numbers. */
   readonly all: () => Generator<T>
-  readonly by: (field: Field) => Sequence<T>
+  readonly orderedBy: (field: Field) => Sequence<T>
   /** The row as it was before its last change, if that is less than `withinMs` ago; else as it is. */
-  readonly lagging: (row: T, withinMs: number) => T
+  readonly staleCopy: (row: T, withinMs: number) => T
   /** The row as it was so many milliseconds ago; undefined if it was not there yet. */
   readonly asOf: (row: T, agoMs: number) => T | undefined
 }
 
-export type Source<T, Field> = {
+export type SeedRows<T, Field> = {
   readonly count: number
-  readonly identity: Identity
-  readonly base: (index: number) => T
+  readonly ids: RowIds
+  readonly seedRow: (index: number) => T
   /** One time of a row of the world, without making the row. */
-  readonly baseTime: (field: Field, index: number) => EpochMs
+  readonly seedTime: (field: Field, index: number) => EpochMs
   readonly timeOf: (field: Field, row: T) => EpochMs
   /** When a row of the world became what it is. */
-  readonly baseSince: (index: number) => EpochMs
+  readonly seedSince: (index: number) => EpochMs
   readonly clock: () => EpochMs
 }
 
 /** So many earlier copies of a row are kept. */
-const history = 20
+const maxHistory = 20
 
-export function shelf<T extends Row, Field extends string>(source: Source<T, Field>): Shelf<T, Field> {
+export function createRowStore<T extends Row, Field extends string>(seed: SeedRows<T, Field>): RowStore<T, Field> {
   const changed = new Map<number, T>()
   const removed = new Set<number>()
   /** What each row was before its changes, oldest first, and until when; undefined = not there yet. */
-  const former = new Map<number, { readonly row: T | undefined; readonly until: EpochMs }[]>()
-  const orders = new Map<Field, Order>()
-  let next = source.count
+  const formerRows = new Map<number, { readonly row: T | undefined; readonly until: EpochMs }[]>()
+  const orders = new Map<Field, TimeOrder>()
+  let next = seed.count
 
   const at = (index: number) => {
     if (index >= next || removed.has(index)) return undefined
-    return changed.get(index) ?? source.base(index)
+    return changed.get(index) ?? seed.seedRow(index)
   }
   function* indexes() {
     for (let index = 0; index < next; index += 1) if (!removed.has(index)) yield index
   }
   const timeOf = (field: Field, index: number) => {
     const row = changed.get(index)
-    return row === undefined ? source.baseTime(field, index) : source.timeOf(field, row)
+    return row === undefined ? seed.seedTime(field, index) : seed.timeOf(field, row)
   }
   const orderBy = (field: Field) => {
-    const order = orders.get(field) ?? orderOf(indexes(), next, (index) => timeOf(field, index))
+    const order = orders.get(field) ?? createTimeOrder(indexes(), next, (index) => timeOf(field, index))
     orders.set(field, order)
     return order
   }
-  const remember = (index: number, row: T | undefined) => {
-    former.set(index, [...(former.get(index) ?? []), { row, until: source.clock() }].slice(-history))
+  const addHistory = (index: number, row: T | undefined) => {
+    formerRows.set(index, [...(formerRows.get(index) ?? []), { row, until: seed.clock() }].slice(-maxHistory))
   }
-  const existing = (index: number) => {
+  const requireRow = (index: number) => {
     const row = at(index)
     if (row === undefined) throw new Error(`there is no row ${index}`)
     return row
@@ -80,56 +80,56 @@ export function shelf<T extends Row, Field extends string>(source: Source<T, Fie
     nextIndex: () => next,
     at,
     find(id) {
-      const index = source.identity.indexOf(id)
+      const index = seed.ids.indexOf(id)
       return index === undefined ? undefined : at(index)
     },
-    near(thrown) {
+    pickNear(draw) {
       for (let step = 0; step < next; step += 1) {
-        const row = at((thrown + step) % next)
+        const row = at((draw + step) % next)
         if (row !== undefined) return row
       }
       return undefined
     },
     add(row) {
       next = row.index + 1
-      remember(row.index, undefined)
+      addHistory(row.index, undefined)
       changed.set(row.index, row)
-      for (const [field, order] of orders) order.insert(source.timeOf(field, row), row.index)
+      for (const [field, order] of orders) order.insert(seed.timeOf(field, row), row.index)
     },
     change(index, patch) {
-      const before = existing(index)
+      const before = requireRow(index)
       const after = { ...before, ...patch }
-      remember(index, before)
+      addHistory(index, before)
       changed.set(index, after)
       for (const [field, order] of orders) {
-        const [was, is] = [source.timeOf(field, before), source.timeOf(field, after)]
+        const [was, is] = [seed.timeOf(field, before), seed.timeOf(field, after)]
         if (was === is) continue
         order.remove(was, index)
         order.insert(is, index)
       }
     },
     remove(index) {
-      const row = existing(index)
-      for (const [field, order] of orders) order.remove(source.timeOf(field, row), index)
+      const row = requireRow(index)
+      for (const [field, order] of orders) order.remove(seed.timeOf(field, row), index)
       removed.add(index)
       changed.delete(index)
     },
     *all() {
-      for (const index of indexes()) yield existing(index)
+      for (const index of indexes()) yield requireRow(index)
     },
-    by(field) {
+    orderedBy(field) {
       const order = orderBy(field)
-      return { length: order.size(), timeAt: order.timeAt, rowAt: (p) => existing(order.indexAt(p)) }
+      return { length: order.size(), timeAt: order.timeAt, rowAt: (p) => requireRow(order.indexAt(p)) }
     },
-    lagging(row, withinMs) {
-      const was = former.get(row.index)?.at(-1)
-      return was?.row !== undefined && source.clock() - was.until < withinMs ? was.row : row
+    staleCopy(row, withinMs) {
+      const was = formerRows.get(row.index)?.at(-1)
+      return was?.row !== undefined && seed.clock() - was.until < withinMs ? was.row : row
     },
     asOf(row, agoMs) {
       if (agoMs === 0) return row
-      const then = source.clock() - agoMs
-      const was = former.get(row.index)?.find(({ until }) => until > then)
-      const there = row.index >= source.count || source.baseSince(row.index) <= then
+      const then = seed.clock() - agoMs
+      const was = formerRows.get(row.index)?.find(({ until }) => until > then)
+      const there = row.index >= seed.count || seed.seedSince(row.index) <= then
       return there ? (was === undefined ? row : was.row) : undefined
     },
   }

@@ -4,18 +4,18 @@ import type { Activity, Conversation, Message, Note, PhoneCall, Sequence, Visito
 import type { CallTime } from './past/calls.ts'
 import type { ConversationTime } from './past/conversations.ts'
 import { purposes } from './past/dice.ts'
-import { type Identity, identity } from './past/identity.ts'
+import { type RowIds, createRowIds } from './past/identity.ts'
 import type { VisitorTime } from './past/visitors.ts'
-import type { World } from './past/world.ts'
-import { type Shelf, shelf } from './shelf.ts'
+import type { SeedData } from './past/world.ts'
+import { type RowStore, createRowStore } from './shelf.ts'
 
-export type State = {
-  readonly world: World
+export type ProjectState = {
+  readonly seedData: SeedData
   readonly clock: () => EpochMs
-  readonly conversations: Shelf<Conversation, ConversationTime>
-  readonly visitors: Shelf<Visitor, VisitorTime>
-  readonly calls: Shelf<PhoneCall, CallTime>
-  readonly identities: { readonly conversation: Identity; readonly visitor: Identity; readonly call: Identity }
+  readonly conversations: RowStore<Conversation, ConversationTime>
+  readonly visitors: RowStore<Visitor, VisitorTime>
+  readonly calls: RowStore<PhoneCall, CallTime>
+  readonly identities: { readonly conversation: RowIds; readonly visitor: RowIds; readonly call: RowIds }
   readonly messages: (conversation: Conversation) => Sequence<Message>
   readonly addMessage: (conversation: Conversation, message: Omit<Message, 'id' | 'createdAt'>) => Message
   /** Replaces a message's text. Nothing else shows that it changed. */
@@ -26,58 +26,58 @@ export type State = {
   readonly addNote: (visitor: Visitor, content: string) => Note
 }
 
-export function stateOf(world: World, clock: () => EpochMs): State {
-  const conversations = shelf<Conversation, ConversationTime>({
-    ...sourceOf(world.conversations),
+export function createProjectState(seedData: SeedData, clock: () => EpochMs): ProjectState {
+  const conversations = createRowStore<Conversation, ConversationTime>({
+    ...toSeedRows(seedData.conversations),
     timeOf: (field, row) => row[field],
-    baseSince: (index) => world.conversations.timeOf('updatedAt', index),
+    seedSince: (index) => seedData.conversations.timeOf('updatedAt', index),
     clock,
   })
-  const visitors = shelf<Visitor, VisitorTime>({
-    ...sourceOf(world.visitors),
+  const visitors = createRowStore<Visitor, VisitorTime>({
+    ...toSeedRows(seedData.visitors),
     timeOf: (field, row) => row[field],
-    baseSince: (index) => world.visitors.timeOf('updatedAt', index),
+    seedSince: (index) => seedData.visitors.timeOf('updatedAt', index),
     clock,
   })
-  const calls = shelf<PhoneCall, CallTime>({
-    ...sourceOf(world.calls),
+  const calls = createRowStore<PhoneCall, CallTime>({
+    ...toSeedRows(seedData.calls),
     timeOf: (field, row) => row[field],
-    baseSince: (index) => world.calls.timeOf('endedAt', index),
+    seedSince: (index) => seedData.calls.timeOf('endedAt', index),
     clock,
   })
   return {
-    world,
+    seedData,
     clock,
     conversations,
     visitors,
     calls,
     identities: {
-      conversation: world.conversations.identity,
-      visitor: world.visitors.identity,
-      call: world.calls.identity,
+      conversation: seedData.conversations.ids,
+      visitor: seedData.visitors.ids,
+      call: seedData.calls.ids,
     },
-    ...messagesIn(world, clock),
-    ...activityIn(world, clock),
-    ...notesIn(world, clock),
+    ...createMessages(seedData, clock),
+    ...createActivity(seedData, clock),
+    ...createNotes(seedData, clock),
   }
 }
 
-function sourceOf<T, Field>(part: {
+function toSeedRows<T, Field>(part: {
   count: number
-  identity: Identity
+  identity: RowIds
   base: (index: number) => T
   timeOf: (field: Field, index: number) => EpochMs
 }) {
   return { count: part.count, identity: part.identity, base: part.base, baseTime: part.timeOf }
 }
 
-function messagesIn(world: World, clock: () => EpochMs) {
+function createMessages(seedData: SeedData, clock: () => EpochMs) {
   const added = new Map<number, Message[]>()
   const edited = new Map<number, string>()
-  let nextId = world.conversations.firstFreeMessageId
+  let nextId = seedData.conversations.firstFreeMessageId
   const messages = ({ index }: Conversation) => {
-    const past = index < world.conversations.count ? world.conversations.messages(index) : nothing
-    const all = joined(past, added.get(index) ?? [], (message) => message.createdAt)
+    const seeded = index < seedData.conversations.count ? seedData.conversations.messages(index) : emptySequence
+    const all = concatRows(seeded, added.get(index) ?? [], (message) => message.createdAt)
     return edited.size === 0 ? all : { ...all, rowAt: (k: number) => withEdit(all.rowAt(k), edited) }
   }
   return {
@@ -94,13 +94,13 @@ function messagesIn(world: World, clock: () => EpochMs) {
   }
 }
 
-function activityIn(world: World, clock: () => EpochMs) {
+function createActivity(seedData: SeedData, clock: () => EpochMs) {
   const added = new Map<number, Activity[]>()
   return {
     activity(visitor: Visitor) {
-      const past =
-        visitor.index < world.visitors.count ? world.activities.of(world.visitors.base(visitor.index)) : nothing
-      return joined(past, added.get(visitor.index) ?? [], (entry) => entry.at)
+      const seeded =
+        visitor.index < seedData.visitors.count ? seedData.activities.of(seedData.visitors.seedRow(visitor.index)) : emptySequence
+      return concatRows(seeded, added.get(visitor.index) ?? [], (entry) => entry.at)
     },
     addActivity({ index, lastSeenAt }: Visitor, entry: Omit<Activity, 'at'>) {
       const whole = { ...entry, at: Math.max(clock(), lastSeenAt) }
@@ -110,20 +110,20 @@ function activityIn(world: World, clock: () => EpochMs) {
   }
 }
 
-function notesIn(world: World, clock: () => EpochMs) {
-  const ids = identity(world.dice, purposes.entry)
+function createNotes(seedData: SeedData, clock: () => EpochMs) {
+  const ids = createRowIds(seedData.random, purposes.entry)
   const notes: Note[] = []
   return {
     notes: () => notes,
     addNote(visitor: Visitor, content: string) {
-      const note = { id: ids.of(notes.length), visitorId: visitor.id, content, createdAt: clock() }
+      const note = { id: ids.idAt(notes.length), visitorId: visitor.id, content, createdAt: clock() }
       notes.push(note)
       return note
     },
   }
 }
 
-const nothing: Sequence<never> = {
+const emptySequence: Sequence<never> = {
   length: 0,
   timeAt: () => 0,
   rowAt: () => {
@@ -131,15 +131,15 @@ const nothing: Sequence<never> = {
   },
 }
 
-function joined<T>(past: Sequence<T>, added: readonly T[], timeOf: (row: T) => EpochMs): Sequence<T> {
-  if (added.length === 0) return past
+function concatRows<T>(seeded: Sequence<T>, added: readonly T[], timeOf: (row: T) => EpochMs): Sequence<T> {
+  if (added.length === 0) return seeded
   const rowAt = (k: number) => {
-    const row = k < past.length ? past.rowAt(k) : added[k - past.length]
+    const row = k < seeded.length ? seeded.rowAt(k) : added[k - seeded.length]
     if (row === undefined) throw new Error(`there is no row ${k}`)
     return row
   }
-  const timeAt = (k: number) => (k < past.length ? past.timeAt(k) : timeOf(rowAt(k)))
-  return { length: past.length + added.length, timeAt, rowAt }
+  const timeAt = (k: number) => (k < seeded.length ? seeded.timeAt(k) : timeOf(rowAt(k)))
+  return { length: seeded.length + added.length, timeAt, rowAt }
 }
 
 function withEdit(message: Message, edited: ReadonlyMap<number, string>): Message {

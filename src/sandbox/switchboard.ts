@@ -1,37 +1,37 @@
 /** The switches as they are now, and who has to know when one is moved. */
 
-import { changeKinds } from './churn.ts'
-import { chosenKinds } from './server/faults.ts'
-import { type Switches, type SwitchName, switchesWith } from './switches.ts'
-import { chosenRows } from './view.ts'
+import { parseMutationKinds } from './churn.ts'
+import { parseFaultKinds } from './server/faults.ts'
+import { type Switches, type SwitchName, parseSwitches } from './switches.ts'
+import { parseRowKinds } from './view.ts'
 
-export type Switchboard = {
-  readonly now: () => Switches
+export type SwitchSettings = {
+  readonly current: () => Switches
   /** All of them or none. Throws a RangeError for a name or value that no switch has. */
   readonly set: (given: Partial<Switches>) => void
-  readonly onSet: (listener: (names: readonly SwitchName[]) => void) => void
+  readonly onChange: (listener: (names: readonly SwitchName[]) => void) => void
 }
 
-export function switchboard(given: Partial<Switches>): Switchboard {
-  let switches = checked(switchesWith(given))
+export function createSwitchSettings(given: Partial<Switches>): SwitchSettings {
+  let switches = validateSwitches(parseSwitches(given))
   const listeners: ((names: readonly SwitchName[]) => void)[] = []
   return {
-    now: () => switches,
+    current: () => switches,
     set(changes) {
-      switches = checked(switchesWith(changes, switches))
+      switches = validateSwitches(parseSwitches(changes, switches))
       for (const listener of listeners) listener(Object.keys(changes) as SwitchName[])
     },
-    onSet: (listener) => {
+    onChange: (listener) => {
       listeners.push(listener)
     },
   }
 }
 
 /** Throws a RangeError where a switch names a fault, a change or a kind of row that does not exist. */
-function checked(switches: Switches): Switches {
-  chosenKinds(switches['fault.kinds'])
-  changeKinds(switches['move.kinds'])
-  chosenRows(switches['misdated.of'])
-  chosenRows(switches['late.of'])
+function validateSwitches(switches: Switches): Switches {
+  parseFaultKinds(switches['fault.kinds'])
+  parseMutationKinds(switches['move.kinds'])
+  parseRowKinds(switches['misdated.of'])
+  parseRowKinds(switches['late.of'])
   return switches
 }

@@ -1,18 +1,18 @@
 /** Everything that the service's documentation leaves open, as one value: each switch, what it can be, and its default (first). */
 
-type Choice<T extends string> = { readonly kind: 'choice'; readonly of: readonly T[]; readonly about: string }
-type Amount = { readonly kind: 'number'; readonly default: number; readonly about: string; readonly signed?: true }
-type Flag = { readonly kind: 'boolean'; readonly default: boolean; readonly about: string }
-type Text = { readonly kind: 'text'; readonly default: string; readonly about: string }
+type ChoiceSwitch<T extends string> = { readonly kind: 'choice'; readonly of: readonly T[]; readonly about: string }
+type NumberSwitch = { readonly kind: 'number'; readonly default: number; readonly about: string; readonly signed?: true }
+type BooleanSwitch = { readonly kind: 'boolean'; readonly default: boolean; readonly about: string }
+type TextSwitch = { readonly kind: 'text'; readonly default: string; readonly about: string }
 
-const choice = <const T extends string>(about: string, ...of: T[]): Choice<T> => ({ kind: 'choice', of, about })
-const amount = (about: string, byDefault: number): Amount => ({ kind: 'number', default: byDefault, about })
+const choice = <const T extends string>(about: string, ...of: T[]): ChoiceSwitch<T> => ({ kind: 'choice', of, about })
+const amount = (about: string, byDefault: number): NumberSwitch => ({ kind: 'number', default: byDefault, about })
 /** An amount that may be negative. */
-const signed = (about: string, byDefault: number): Amount => ({ ...amount(about, byDefault), signed: true })
-const flag = (about: string, byDefault: boolean): Flag => ({ kind: 'boolean', default: byDefault, about })
-const text = (about: string, byDefault: string): Text => ({ kind: 'text', default: byDefault, about })
+const signed = (about: string, byDefault: number): NumberSwitch => ({ ...amount(about, byDefault), signed: true })
+const flag = (about: string, byDefault: boolean): BooleanSwitch => ({ kind: 'boolean', default: byDefault, about })
+const text = (about: string, byDefault: string): TextSwitch => ({ kind: 'text', default: byDefault, about })
 
-const whichRows =
+const pageOrderText =
   'which rows a page holds, and shows first; `…-bounded`: of what a bound leaves, and the other end where none is given'
 
 export const pageOrders = ['oldest', 'newest', 'newest-ascending', 'oldest-bounded', 'newest-bounded'] as const
@@ -26,7 +26,7 @@ export const switchTable = {
     'updatedAt',
   ),
   'conversations.bound': choice('whether `since` includes the moment itself', 'inclusive', 'exclusive'),
-  'conversations.order': choice(whichRows, ...pageOrders),
+  'conversations.order': choice(pageOrderText, ...pageOrders),
   'conversations.updatedAt': flag('whether conversations show `updatedAt`', false),
   'visitors.since': choice(
     'time that `since` compares and the list is ordered by',
@@ -35,10 +35,10 @@ export const switchTable = {
     'updatedAt',
   ),
   'visitors.bound': choice('whether `since` includes the moment itself', 'inclusive', 'exclusive'),
-  'visitors.order': choice(whichRows, ...pageOrders),
+  'visitors.order': choice(pageOrderText, ...pageOrders),
   'visitors.fields': choice('names and shape of the profile', 'plain', 'nested', 'snake'),
   'visitors.updatedAt': flag('whether visitors show a time of their last change', true),
-  'calls.order': choice(whichRows, ...pageOrders),
+  'calls.order': choice(pageOrderText, ...pageOrders),
   'calls.by': choice('time that `from` and `to` compare and the list is ordered by', 'startedAt', 'endedAt'),
   'calls.from': choice('whether `from` includes the moment itself', 'inclusive', 'exclusive'),
   'calls.to': choice('whether `to` includes the moment itself', 'exclusive', 'inclusive'),
@@ -48,7 +48,7 @@ export const switchTable = {
   'activity.before': choice('whether `before` includes the moment itself', 'exclusive', 'inclusive'),
   'activity.fields': choice('names and shape of an entry', 'plain', 'nested', 'snake'),
   'messages.paging': choice('how to reach more than a page of messages', 'since', 'before', 'limit', 'all'),
-  'messages.order': choice(whichRows, ...pageOrders),
+  'messages.order': choice(pageOrderText, ...pageOrders),
   'messages.bound': choice('whether the paging parameter includes the moment itself', 'inclusive', 'exclusive'),
   'messages.limit': choice('whether the messages list honours `limit`', 'honoured', 'ignored'),
   'messages.page': amount('messages in a page where `limit` is absent or ignored', 50),
@@ -177,47 +177,47 @@ export const switchTable = {
   'fault.hugeMb': amount('size of a `huge` body', 64),
 } as const
 
-type Table = typeof switchTable
-export type SwitchName = keyof Table
-type Value<D> = D extends Choice<infer T> ? T : D extends Amount ? number : D extends Flag ? boolean : string
+type SwitchTable = typeof switchTable
+export type SwitchName = keyof SwitchTable
+type SwitchValue<D> = D extends ChoiceSwitch<infer T> ? T : D extends NumberSwitch ? number : D extends BooleanSwitch ? boolean : string
 
-export type Switches = { readonly [Name in SwitchName]: Value<Table[Name]> }
+export type Switches = { readonly [Name in SwitchName]: SwitchValue<SwitchTable[Name]> }
 
 export const switchNames = Object.keys(switchTable) as SwitchName[]
 
 /** Every switch at its default, but those given. Throws a RangeError for a name or value that no switch has. */
-export function switchesWith(given: Readonly<Record<string, unknown>>, base?: Switches): Switches {
-  const all: Record<string, unknown> = base === undefined ? defaults() : { ...base }
-  for (const [name, value] of Object.entries(given)) if (value !== undefined) all[name] = checked(name, value)
+export function parseSwitches(given: Readonly<Record<string, unknown>>, base?: Switches): Switches {
+  const all: Record<string, unknown> = base === undefined ? defaultSwitches() : { ...base }
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) all[name] = parseSwitch(name, value)
   return all as Switches
 }
 
-function defaults(): Record<string, unknown> {
+function defaultSwitches(): Record<string, unknown> {
   return Object.fromEntries(switchNames.map((name) => [name, defaultOf(switchTable[name])]))
 }
 
-function defaultOf(entry: Choice<string> | Amount | Flag | Text): unknown {
+function defaultOf(entry: ChoiceSwitch<string> | NumberSwitch | BooleanSwitch | TextSwitch): unknown {
   return entry.kind === 'choice' ? entry.of[0] : entry.default
 }
 
-function checked(name: string, value: unknown): unknown {
+function parseSwitch(name: string, value: unknown): unknown {
   if (!Object.hasOwn(switchTable, name)) {
     throw new RangeError(`there is no switch ${name}; there are ${switchNames.join(', ')}`)
   }
-  const entry: Choice<string> | Amount | Flag | Text = switchTable[name as SwitchName]
+  const entry: ChoiceSwitch<string> | NumberSwitch | BooleanSwitch | TextSwitch = switchTable[name as SwitchName]
   if (entry.kind === 'choice' && entry.of.includes(String(value))) return String(value)
-  if (entry.kind === 'number' && String(value).trim() !== '' && isAmount(entry, Number(value))) return Number(value)
+  if (entry.kind === 'number' && String(value).trim() !== '' && isAllowedNumber(entry, Number(value))) return Number(value)
   if (entry.kind === 'boolean' && ['true', 'false'].includes(String(value))) return String(value) === 'true'
   if (entry.kind === 'text') return String(value)
-  throw new RangeError(`the switch ${name} cannot be ${String(value)}; it can be ${allowed(entry)}`)
+  throw new RangeError(`the switch ${name} cannot be ${String(value)}; it can be ${describeAllowed(entry)}`)
 }
 
-function isAmount({ signed }: Amount, value: number): boolean {
+function isAllowedNumber({ signed }: NumberSwitch, value: number): boolean {
   return signed ? Number.isFinite(value) : value >= 0
 }
 
 /** One line for a person: what the values can be. */
-export function allowed(entry: Choice<string> | Amount | Flag | Text): string {
+export function describeAllowed(entry: ChoiceSwitch<string> | NumberSwitch | BooleanSwitch | TextSwitch): string {
   if (entry.kind === 'choice') return entry.of.join(' | ')
   if (entry.kind === 'boolean') return 'true | false'
   if (entry.kind === 'text') return 'text'

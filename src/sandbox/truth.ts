@@ -1,6 +1,6 @@
 /** All that a project holds now, as the service would answer it: what a true mirror must equal. */
 import type { Json } from './api/json.ts'
-import { availabilityOf } from './api/overview-operations.ts'
+import { computeAvailability } from './api/overview-operations.ts'
 import type { Project } from './project.ts'
 import type { Switches } from './switches.ts'
 import { each } from './view.ts'
@@ -30,42 +30,42 @@ export function truthOf(project: Project, stream: TruthStream, s: Switches): Gen
 
 const rowsOf: Record<TruthStream, (project: Project, s: Switches) => Generator<TruthRow>> = {
   *conversations({ state, view, wire }) {
-    for (const row of state.conversations.all()) yield top(row.id, wire().conversation(view().as.conversation(row)))
+    for (const row of state.conversations.all()) yield listRow(row.id, wire().conversation(view().asShown.conversation(row)))
   },
   *visitors({ state, view, wire }) {
-    for (const row of state.visitors.all()) yield top(row.id, wire().visitor(view().as.visitor(row)))
+    for (const row of state.visitors.all()) yield listRow(row.id, wire().visitor(view().asShown.visitor(row)))
   },
   *calls({ state, view, wire }) {
-    for (const row of state.calls.all()) yield top(row.id, wire().call(view().as.call(row)))
+    for (const row of state.calls.all()) yield listRow(row.id, wire().call(view().asShown.call(row)))
   },
   *messages({ state, view, wire }) {
     for (const parent of state.conversations.all()) {
       for (const row of each(state.messages(parent))) {
-        const shown = wire().message(parent.id, view().as.message(parent, row))
+        const shown = wire().message(parent.id, view().asShown.message(parent, row))
         yield { id: String(shown.id), parentId: parent.id, row: shown }
       }
     }
   },
   *visitor_activity({ state, view, wire }) {
     for (const parent of state.visitors.all()) {
-      const shown = [...each(state.activity(parent))].map((row, k) => view().as.activity(parent, row, k))
+      const shown = [...each(state.activity(parent))].map((row, k) => view().asShown.activity(parent, row, k))
       for (const row of shown) yield { id: null, parentId: parent.id, row: wire().activity(row) }
     }
   },
   *call_recordings({ state, view, wire }, s) {
     for (const parent of state.calls.all()) {
       if (parent.recordedAt === null && s['recordings.none'] === '404') continue
-      yield { id: null, parentId: parent.id, row: wire().recording(view().as.call(parent)) }
+      yield { id: null, parentId: parent.id, row: wire().recording(view().asShown.call(parent)) }
     }
   },
   *availability(project) {
-    yield { id: null, parentId: null, row: availabilityOf(project, project.state.clock()) }
+    yield { id: null, parentId: null, row: computeAvailability(project, project.state.clock()) }
   },
   *notes({ state, wire }) {
     for (const note of state.notes()) yield { id: note.id, parentId: note.visitorId, row: wire().note(note) }
   },
 }
 
-function top(id: string, row: Json): TruthRow {
+function listRow(id: string, row: Json): TruthRow {
   return { id, parentId: null, row }
 }

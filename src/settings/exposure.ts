@@ -4,13 +4,13 @@ import type { Secret } from '../core/secret.ts'
 import { ConfigurationError } from './mistakes.ts'
 import type { Config, HttpAddress } from './settings.ts'
 
-export type Exposure = HttpAddress & { readonly token: Secret | null }
+export type HttpExposure = HttpAddress & { readonly token: Secret | null }
 
 /**
  * Where the worker may listen; null = HTTP is off. Throws ConfigurationError for an address that other machines can
  * reach where there is no token, and UserError for a token that cannot be read. Only `start` asks.
  */
-export function exposureOf({ http, httpToken }: Pick<Config, 'http' | 'httpToken'>): Exposure | null {
+export function resolveHttpExposure({ http, httpToken }: Pick<Config, 'http' | 'httpToken'>): HttpExposure | null {
   if (http === null) return null
   httpToken?.reveal()
   if (httpToken !== null || isLoopback(http.host)) return { ...http, token: httpToken }

@@ -2,11 +2,11 @@
 import { UserError } from '../core/user-error.ts'
 
 /** `where`: the variable, or `deskmirror.yaml:7 projects.shop.rate`. `why`: what was found, and what is allowed. */
-export type Mistake = { readonly where: string; readonly why: string }
+export type ConfigProblem = { readonly where: string; readonly why: string }
 
 export class ConfigurationError extends UserError {
-  readonly mistakes: readonly Mistake[]
-  constructor(mistakes: readonly Mistake[]) {
+  readonly mistakes: readonly ConfigProblem[]
+  constructor(mistakes: readonly ConfigProblem[]) {
     super({
       what:
         mistakes.length === 1 ? 'the configuration has a mistake' : `the configuration has ${mistakes.length} mistakes`,

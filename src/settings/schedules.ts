@@ -2,18 +2,18 @@
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
 import { parseDuration } from '../core/budget/rate.ts'
-import { defaultSchedules, type RoundName, type Schedule, type Schedules } from '../core/schedule.ts'
+import { defaultSchedules, type ScheduleName, type Schedule, type Schedules } from '../core/schedule.ts'
 import type { Ms } from '../core/time.ts'
-import { parsed } from './fields.ts'
+import { parsedField } from './fields.ts'
 
-const shortest: Ms = 1000
-const longest: Ms = 366 * 86_400_000
+const minIntervalMs: Ms = 1000
+const maxIntervalMs: Ms = 366 * 86_400_000
 
 /** Undefined for what is no schedule, and for a pattern that no day ever fits. */
 export function parseSchedule(text: string): Schedule | undefined {
   if (text === 'off' || text === 'nightly') return { kind: text }
   const ms = parseDuration(text)
-  if (ms !== undefined) return ms >= shortest && ms <= longest ? { kind: 'every', ms } : undefined
+  if (ms !== undefined) return ms >= minIntervalMs && ms <= maxIntervalMs ? { kind: 'every', ms } : undefined
   return isCron(text) ? { kind: 'cron', pattern: text } : undefined
 }
 
@@ -29,9 +29,9 @@ function isCron(pattern: string): boolean {
 }
 
 const allowed = 'write a duration of at least 1s like 5m, a cron pattern like "0 3 * * *", nightly, or off'
-const schedule = parsed(allowed, parseSchedule)
+const schedule = parsedField(allowed, parseSchedule)
 
-type Setting = `schedules.${RoundName}`
+type ScheduleKey = `schedules.${ScheduleName}`
 
 /** Each round is a setting of its own, so that a project can change one and inherit the others. */
 export const scheduleFields = {
@@ -40,9 +40,9 @@ export const scheduleFields = {
   'schedules.reconcile': schedule.default(defaultSchedules.reconcile),
   'schedules.analytics': schedule.default(defaultSchedules.analytics),
   'schedules.availability': schedule.default(defaultSchedules.availability),
-} satisfies Record<Setting | 'schedules', unknown>
+} satisfies Record<ScheduleKey | 'schedules', unknown>
 
-export function toSchedules(fields: Readonly<Record<Setting, Schedule>>): Schedules {
+export function toSchedules(fields: Readonly<Record<ScheduleKey, Schedule>>): Schedules {
   return {
     incremental: fields['schedules.incremental'],
     reconcile: fields['schedules.reconcile'],

@@ -1,33 +1,33 @@
 /** The YAML file: its text as plain values, and the line where each of them is written. */
 import { type Document, LineCounter, parseDocument, visit } from 'yaml'
-import { ConfigurationError, type Mistake } from './mistakes.ts'
+import { ConfigurationError, type ConfigProblem } from './mistakes.ts'
 
 export type YamlFile = {
   readonly values: unknown
   /** `deskmirror.yaml:7`; the line of the nearest parent where the path itself is not in the file. */
-  readonly at: (path: readonly PropertyKey[]) => string
+  readonly locate: (path: readonly PropertyKey[]) => string
 }
 
 /** Reads the text of a file called `name`. Malformed YAML throws ConfigurationError, which repeats nothing of the text. */
-export function readYaml(name: string, text: string): YamlFile {
-  const lines = new LineCounter()
-  const line = (offset: number) => `${name}:${lines.linePos(offset).line}`
-  const document = sound(name, () =>
-    parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' }),
+export function parseYaml(name: string, text: string): YamlFile {
+  const counter = new LineCounter()
+  const lineAt = (offset: number) => `${name}:${counter.linePos(offset).line}`
+  const document = withYamlLimits(name, () =>
+    parseDocument(text, { lineCounter: counter, prettyErrors: false, logLevel: 'error' }),
   )
-  const mistakes = [...malformed(document, line), ...unresolved(document, line)]
-  if (mistakes.length > 0) throw new ConfigurationError(mistakes)
-  const at = (path: readonly PropertyKey[]): string => {
+  const problems = [...syntaxProblems(document, lineAt), ...aliasProblems(document, lineAt)]
+  if (problems.length > 0) throw new ConfigurationError(problems)
+  const locate = (path: readonly PropertyKey[]): string => {
     const node = document.getIn(path, true)
     const range = isRanged(node) ? node.range : undefined
-    if (range != null) return line(range[0])
-    return path.length === 0 ? name : at(path.slice(0, -1))
+    if (range != null) return lineAt(range[0])
+    return path.length === 0 ? name : locate(path.slice(0, -1))
   }
-  return { values: sound(name, () => document.toJS({ maxAliasCount: 20 })), at }
+  return { values: withYamlLimits(name, () => document.toJS({ maxAliasCount: 20 })), locate }
 }
 
 /** The library gives up on nesting beyond the stack, and on aliases of aliases that would fill the memory. */
-function sound<T>(name: string, work: () => T): T {
+function withYamlLimits<T>(name: string, work: () => T): T {
   try {
     return work()
   } catch {
@@ -37,29 +37,29 @@ function sound<T>(name: string, work: () => T): T {
 }
 
 /** One forgotten bracket may make a mistake of every line behind it. */
-const listed = 10
+const maxListed = 10
 
-function malformed({ errors }: Document, line: (offset: number) => string): Mistake[] {
+function syntaxProblems({ errors }: Document, line: (offset: number) => string): ConfigProblem[] {
   return errors
-    .slice(0, listed)
-    .map((error) => ({ where: line(error.pos[0]), why: `is not valid YAML (${words(error.code)})` }))
+    .slice(0, maxListed)
+    .map((error) => ({ where: line(error.pos[0]), why: `is not valid YAML (${describeErrorCode(error.code)})` }))
 }
 
 /** An alias that stands for nothing may be a secret that begins with `*`. */
-function unresolved(document: Document, line: (offset: number) => string): Mistake[] {
-  const mistakes: Mistake[] = []
+function aliasProblems(document: Document, line: (offset: number) => string): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
   visit(document, {
     Alias: (_, alias) => {
       if (alias.resolve(document) !== undefined) return
       const why = 'has an alias (*name) without its anchor (&name) before it; text that begins with * belongs in quotes'
-      mistakes.push({ where: line(alias.range?.[0] ?? 0), why })
+      problems.push({ where: line(alias.range?.[0] ?? 0), why })
     },
   })
-  return mistakes
+  return problems
 }
 
 /** `BAD_INDENT` → `bad indent`. The library's messages can quote the text, its codes cannot. */
-function words(code: string): string {
+function describeErrorCode(code: string): string {
   return code.toLowerCase().replaceAll('_', ' ')
 }
 

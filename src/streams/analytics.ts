@@ -1,6 +1,6 @@
 /** The analytics rollup, a day at a time. Its fields are not documented. */
 import { stringifyJson } from '../core/json.ts'
-import { segment } from '../core/segment.ts'
+import { pathSegment } from '../core/segment.ts'
 import { rfc3339 } from '../core/time.ts'
 import type { DailyStream } from './stream.ts'
 
@@ -8,8 +8,8 @@ export const analytics: DailyStream = {
   kind: 'daily',
   name: 'analytics',
   scope: 'analytics:read',
-  path: (project) => `/public/projects/${segment(project)}/analytics`,
-  row: (item, { date, from, to }, timeZone, readAt) => ({
+  path: (project) => `/public/projects/${pathSegment(project)}/analytics`,
+  parseRow: (item, { date, from, to }, timeZone, readAt) => ({
     columns: {
       window_from: rfc3339(from),
       window_to: rfc3339(to),
@@ -17,7 +17,7 @@ export const analytics: DailyStream = {
       time_zone: timeZone,
       read_at: rfc3339(readAt),
     },
-    extra: new Map(),
+    extraFields: new Map(),
     raw: stringifyJson(item),
   }),
 }

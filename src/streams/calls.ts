@@ -1,11 +1,11 @@
 /** Calls: the list of a project. No field is documented. */
 import type { Json } from '../core/row.ts'
-import { segment } from '../core/segment.ts'
-import { occurredAt, occurredFields } from './occurred.ts'
-import { identity, keyOf, timesOf, toRow } from './row.ts'
-import { type ListStream, readRows } from './stream.ts'
+import { pathSegment } from '../core/segment.ts'
+import { occurredAt, occurredAtFields } from './occurred.ts'
+import { itemIdentity, findKey, timesIn, toRow } from './row.ts'
+import { type ListStream, parseItems } from './stream.ts'
 
-const id = (item: Json) => keyOf(item, ['id', 'callid', 'uuid'])
+const itemId = (item: Json) => findKey(item, ['id', 'callid', 'uuid'])
 
 export const calls: ListStream = {
   kind: 'list',
@@ -13,20 +13,20 @@ export const calls: ListStream = {
   scope: 'calls:read',
   list: (project) => ({
     name: 'calls',
-    path: `/public/projects/${segment(project)}/calls`,
+    path: `/public/projects/${pathSegment(project)}/calls`,
     query: {},
-    lower: 'from',
-    upper: 'to',
-    documented: true,
-    parts: [],
-    identify: (item) => identity(id(item), item),
-    times: timesOf,
+    lowerParam: 'from',
+    upperParam: 'to',
+    isDocumented: true,
+    partitions: [],
+    identify: (item) => itemIdentity(itemId(item), item),
+    times: timesIn,
   }),
-  one: (_project, id) => `/public/calls/${segment(id)}`,
-  rows: (items, project = null) =>
-    readRows(items, project, (item) => {
-      const key = id(item)
+  rowPath: (_project, id) => `/public/calls/${pathSegment(id)}`,
+  parseRows: (items, project = null) =>
+    parseItems(items, project, (item) => {
+      const key = itemId(item)
       const own = { id: key, occurred_at: occurredAt(item) }
-      return key === null ? null : toRow(item, { ...occurredFields, id: ['id', 'text'] }, own)
+      return key === null ? null : toRow(item, { ...occurredAtFields, id: ['id', 'text'] }, own)
     }),
 }

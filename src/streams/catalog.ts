@@ -9,8 +9,8 @@ import type { Stream } from './stream.ts'
 import { visitorActivity } from './visitor-activity.ts'
 import { visitors } from './visitors.ts'
 
-export const lists = [conversations, visitors, calls] as const
-export const branches = [messages, visitorActivity] as const
-export const leaves = [callRecordings] as const
+export const listStreams = [conversations, visitors, calls] as const
+export const childListStreams = [messages, visitorActivity] as const
+export const childObjectStreams = [callRecordings] as const
 
-export const catalog: readonly Stream[] = [...lists, ...branches, ...leaves, analytics, availability]
+export const allStreams: readonly Stream[] = [...listStreams, ...childListStreams, ...childObjectStreams, analytics, availability]

@@ -1,11 +1,11 @@
 /** Conversations: the list of a project. It carries no message text. */
-import type { Query } from '../core/call.ts'
-import { segment } from '../core/segment.ts'
-import type { List } from '../core/walk/list.ts'
-import { type Documented, identity, keyOf, timesOf, toRow } from './row.ts'
-import { type ListStream, readRows } from './stream.ts'
+import type { QueryParams } from '../core/call.ts'
+import { pathSegment } from '../core/segment.ts'
+import type { ListEndpoint } from '../core/walk/list.ts'
+import { type DocumentedFields, itemIdentity, findKey, timesIn, toRow } from './row.ts'
+import { type ListStream, parseItems } from './stream.ts'
 
-const documented: Documented = {
+const documented: DocumentedFields = {
   id: ['id', 'text'],
   visitorId: ['visitor_id', 'text'],
   status: ['status', 'text'],
@@ -18,32 +18,32 @@ const documented: Documented = {
   origin: ['origin', 'text'],
 }
 
-const id = (item: Parameters<typeof keyOf>[0]) => keyOf(item, ['id', 'conversationid'])
+const itemId = (item: Parameters<typeof findKey>[0]) => findKey(item, ['id', 'conversationid'])
 
-const list = (project: string, query: Query = {}): List => ({
+const conversationList = (project: string, query: QueryParams = {}): ListEndpoint => ({
   name: 'conversations',
-  path: `/public/projects/${segment(project)}/conversations`,
+  path: `/public/projects/${pathSegment(project)}/conversations`,
   query,
-  lower: 'since',
-  upper: null,
-  documented: true,
-  parts: query.handled === undefined ? [{ handled: true }, { handled: false }] : [],
-  identify: (item) => identity(id(item), item),
-  times: timesOf,
+  lowerParam: 'since',
+  upperParam: null,
+  isDocumented: true,
+  partitions: query.handled === undefined ? [{ handled: true }, { handled: false }] : [],
+  identify: (item) => itemIdentity(itemId(item), item),
+  times: timesIn,
 })
 
 export const conversations: ListStream = {
   kind: 'list',
   name: 'conversations',
   scope: 'conversations:read',
-  list,
-  one: (_project, id) => `/public/conversations/${segment(id)}`,
-  rows: (items, project = null) =>
-    readRows(items, project, (item) => {
-      const key = id(item)
+  list: conversationList,
+  rowPath: (_project, id) => `/public/conversations/${pathSegment(id)}`,
+  parseRows: (items, project = null) =>
+    parseItems(items, project, (item) => {
+      const key = itemId(item)
       return key === null ? null : toRow(item, documented, { id: key })
     }),
 }
 
 /** The open work: short however large the project is, and the one place where a handled flag shows. */
-export const openConversations = (project: string): List => list(project, { handled: false })
+export const openConversationList = (project: string): ListEndpoint => conversationList(project, { handled: false })

@@ -1,10 +1,10 @@
 /** Messages: one conversation at a time. How the service pages them is not documented. */
-import { segment } from '../core/segment.ts'
-import { moment } from '../core/time.ts'
-import { type Documented, fieldsOf, identity, keyOf, toRow } from './row.ts'
-import { type BranchStream, readRows } from './stream.ts'
+import { pathSegment } from '../core/segment.ts'
+import { parseTime } from '../core/time.ts'
+import { type DocumentedFields, asJsonObject, itemIdentity, findKey, toRow } from './row.ts'
+import { type ChildListStream, parseItems } from './stream.ts'
 
-const documented: Documented = {
+const documented: DocumentedFields = {
   id: ['id', 'integer'],
   conversationId: ['conversation_id', 'text'],
   senderType: ['sender_type', 'text'],
@@ -14,26 +14,26 @@ const documented: Documented = {
   createdAt: ['created_at', 'time'],
 }
 
-export const messages: BranchStream = {
+export const messages: ChildListStream = {
   kind: 'branch',
   name: 'messages',
   scope: 'conversations:read',
   list: (_project, conversation) => ({
     name: 'messages',
-    path: `/public/conversations/${segment(conversation)}/messages`,
+    path: `/public/conversations/${pathSegment(conversation)}/messages`,
     query: {},
-    lower: 'since',
-    upper: 'before',
-    documented: false,
-    parts: [],
-    identify: (item) => identity(keyOf(item, ['id']), item),
+    lowerParam: 'since',
+    upperParam: 'before',
+    isDocumented: false,
+    partitions: [],
+    identify: (item) => itemIdentity(findKey(item, ['id']), item),
     times: (item) => {
-      const at = moment(fieldsOf(item)?.createdAt)
+      const at = parseTime(asJsonObject(item)?.createdAt)
       return at === undefined ? new Map() : new Map([['createdAt', at]])
     },
   }),
-  rows: (items, conversation, { project = null } = {}) =>
-    readRows(items, project, (item) =>
-      keyOf(item, ['id']) === null ? null : toRow(item, documented, { conversation_id: conversation }),
+  parseRows: (items, conversation, { project = null } = {}) =>
+    parseItems(items, project, (item) =>
+      findKey(item, ['id']) === null ? null : toRow(item, documented, { conversation_id: conversation }),
     ),
 }

@@ -1,10 +1,10 @@
 /** When something happened, where no field is documented to say so: the time whose name says it best. */
 import type { Json } from '../core/row.ts'
 import { rfc3339 } from '../core/time.ts'
-import { type Documented, plainName, timesOf } from './row.ts'
+import { type DocumentedFields, normalizeName, timesIn } from './row.ts'
 
 /** What such a field may be called, best first; compared without case, the last part of a path only. */
-const names = [
+const timeFieldNames = [
   'occurredat',
   'startedat',
   'starttime',
@@ -19,14 +19,14 @@ const names = [
 
 /** RFC 3339, or null for a row without any time. The same for the same row, whatever else has been learned. */
 export function occurredAt(item: Json): string | null {
-  const times = [...timesOf(item)]
+  const times = [...timesIn(item)]
   const rank = (path: string) => {
-    const at = names.indexOf(plainName(path.slice(path.lastIndexOf('.') + 1)))
-    return at === -1 ? names.length : at
+    const at = timeFieldNames.indexOf(normalizeName(path.slice(path.lastIndexOf('.') + 1)))
+    return at === -1 ? timeFieldNames.length : at
   }
   const [best] = times.sort(([a, at], [b, bt]) => rank(a) - rank(b) || at - bt || a.localeCompare(b))
   return best === undefined ? null : rfc3339(best[1])
 }
 
 /** The spellings that mean our own column: a field of that name needs no second one. */
-export const occurredFields: Documented = { occurredAt: ['occurred_at', 'time'], occurred_at: ['occurred_at', 'time'] }
+export const occurredAtFields: DocumentedFields = { occurredAt: ['occurred_at', 'time'], occurred_at: ['occurred_at', 'time'] }

@@ -1,12 +1,12 @@
 /** Visitors: the list of a project. Beyond name and email no field is documented. */
 import type { Json } from '../core/row.ts'
-import { segment } from '../core/segment.ts'
-import { type Documented, identity, keyOf, timesOf, toRow } from './row.ts'
-import { type ListStream, readRows } from './stream.ts'
+import { pathSegment } from '../core/segment.ts'
+import { type DocumentedFields, itemIdentity, findKey, timesIn, toRow } from './row.ts'
+import { type ListStream, parseItems } from './stream.ts'
 
-const documented: Documented = { name: ['name', 'text'], email: ['email', 'text'] }
+const documented: DocumentedFields = { name: ['name', 'text'], email: ['email', 'text'] }
 
-const id = (item: Json) => keyOf(item, ['id', 'visitorid', 'uuid'])
+const itemId = (item: Json) => findKey(item, ['id', 'visitorid', 'uuid'])
 
 export const visitors: ListStream = {
   kind: 'list',
@@ -14,19 +14,19 @@ export const visitors: ListStream = {
   scope: 'visitors:read',
   list: (project) => ({
     name: 'visitors',
-    path: `/public/projects/${segment(project)}/visitors`,
+    path: `/public/projects/${pathSegment(project)}/visitors`,
     query: {},
-    lower: 'since',
-    upper: null,
-    documented: true,
-    parts: [],
-    identify: (item) => identity(id(item), item),
-    times: timesOf,
+    lowerParam: 'since',
+    upperParam: null,
+    isDocumented: true,
+    partitions: [],
+    identify: (item) => itemIdentity(itemId(item), item),
+    times: timesIn,
   }),
-  one: (project, id) => `/public/projects/${segment(project)}/visitors/${segment(id)}`,
-  rows: (items, project = null) =>
-    readRows(items, project, (item) => {
-      const key = id(item)
+  rowPath: (project, id) => `/public/projects/${pathSegment(project)}/visitors/${pathSegment(id)}`,
+  parseRows: (items, project = null) =>
+    parseItems(items, project, (item) => {
+      const key = itemId(item)
       return key === null ? null : toRow(item, { ...documented, id: ['id', 'text'] }, { id: key })
     }),
 }

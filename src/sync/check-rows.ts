@@ -3,15 +3,15 @@
  * message may be dated before the one that it follows: only reading each by its id can tell.
  */
 import type { ListStream } from '../streams/stream.ts'
-import type { Run } from './deps.ts'
-import { readAgain } from './vanished.ts'
+import type { SyncRun } from './deps.ts'
+import { rereadByIds } from './vanished.ts'
 
 /** So many a pass; the others remain noted for the next one. */
-const atMost = 400
+const maxRechecks = 400
 
-export async function checkRows(run: Run, stream: ListStream): Promise<void> {
-  const ids = await run.mirror.toCheck(atMost)
+export async function recheckRows(run: SyncRun, stream: ListStream): Promise<void> {
+  const ids = await run.mirror.listRowsToRecheck(maxRechecks)
   if (ids.length === 0) return
-  await readAgain(run, stream, ids, 'fresh')
-  await run.mirror.checked(ids)
+  await rereadByIds(run, stream, ids, 'fresh')
+  await run.mirror.clearRecheck(ids)
 }

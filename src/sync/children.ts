@@ -2,100 +2,100 @@
  * What is read one parent at a time: messages, activity, recordings. What is left to read is a query over the
  * warehouse, so a child that fails is simply due again later, and never holds up the others.
  */
-import { CallFailed, describe } from '../core/failure.ts'
-import { tolerated } from '../core/horizon.ts'
-import type { Lane } from '../core/lane.ts'
-import { type ChildStream, childStreams, type DueChild } from '../core/mirror.ts'
+import { ApiError, describeFailure } from '../core/failure.ts'
+import { clockTolerance } from '../core/horizon.ts'
+import type { Priority } from '../core/lane.ts'
+import { type ChildStreamName, parentStreams, type PendingChild } from '../core/mirror.ts'
 import type { Ms, Seconds } from '../core/time.ts'
-import { lists } from '../streams/catalog.ts'
-import type { Run } from './deps.ts'
-import { latestOf } from './latest.ts'
-import { sideBySide } from './side-by-side.ts'
-import { isGone, isRefused, stopIfEnough } from './stop.ts'
-import { markGone } from './vanished.ts'
+import { listStreams } from '../streams/catalog.ts'
+import type { SyncRun } from './deps.ts'
+import { latestSeenTime } from './latest.ts'
+import { mapConcurrently } from './side-by-side.ts'
+import { isNotFound, isRefused, throwIfSliceOver } from './stop.ts'
+import { markRowDeleted } from './vanished.ts'
 
 /** `latest`: how late it was at least, before the child is asked for. */
-export type ReadChild = (child: DueChild, lane: Lane, latest: Seconds) => Promise<void>
+export type ChildReader = (child: PendingChild, lane: Priority, latest: Seconds) => Promise<void>
 
 /** So many conversations with messages dated ahead are read again by an incremental pass, longest not read first. */
-const aheadAtMost = 200
+const maxFutureDatedRereads = 200
 
-const portion = 400
-const atOnce = 16
+const batchSize = 400
+const concurrency = 16
 
 /** A reconcile reads again at least so many parents' children, and at least one in so many: each within a week of nights. */
-const proofRead = { atLeast: 1000, oneIn: 7 }
+const rereadShare = { atLeast: 1000, oneIn: 7 }
 
 /** Reads the children of every parent that is due, and once more those that failed on the way. */
-export async function syncChildren(run: Run, stream: ChildStream, read: ReadChild): Promise<void> {
+export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: ChildReader): Promise<void> {
   if (run.mode !== 'incremental') {
-    await run.mirror.makeDue(stream, run.mode === 'full' ? 'all' : proofRead, run.now())
+    await run.mirror.requestFullReads(stream, run.mode === 'full' ? 'all' : rereadShare, run.now())
   } else if (stream === 'messages') {
-    await run.mirror.makeDueAhead(run.horizon() + tolerated, aheadAtMost, run.now())
+    await run.mirror.markFutureDatedPending(run.cursorLimit() + clockTolerance, maxFutureDatedRereads, run.now())
   }
-  run.tally.left(stream, await run.mirror.countDue(stream, run.now()))
-  const failed: DueChild[] = []
+  run.stats.setRemaining(stream, await run.mirror.countPendingChildren(stream, run.now()))
+  const failed: PendingChild[] = []
   // What becomes due from now on is for the next pass: a list that lacks something is not asked again at once.
   const now = run.now()
   // Whoever was read before is not read twice in one pass, even if somebody sets this machine's clock back.
-  const again = new Set<string>()
+  const seenParents = new Set<string>()
   for (let first = true; ; first = false) {
-    if (!first) stopIfEnough(run)
+    if (!first) throwIfSliceOver(run)
     // The first child alone: what it teaches about the service saves the others from asking the same.
-    const all = await run.mirror.dueChildren(stream, now, first ? 1 : portion)
-    const due = all.filter(({ parentId }) => !again.has(parentId))
-    if (due.length === 0) break
-    for (const { parentId, fetched } of due) if (fetched > 0) again.add(parentId)
-    failed.push(...(await readAll(run, stream, due, read)))
+    const all = await run.mirror.readPendingChildren(stream, now, first ? 1 : batchSize)
+    const pending = all.filter(({ parentId }) => !seenParents.has(parentId))
+    if (pending.length === 0) break
+    for (const { parentId, fetched } of pending) if (fetched > 0) seenParents.add(parentId)
+    failed.push(...(await readChildren(run, stream, pending, read)))
   }
-  const lost = await readAll(run, stream, failed, read)
-  if (lost.length > 0) run.tally.fail(stream, `${lost.length} of its lists could not be read; they are due again soon`)
+  const unreadable = await readChildren(run, stream, failed, read)
+  if (unreadable.length > 0) run.stats.fail(stream, `${unreadable.length} of its lists could not be read; they are due again soon`)
 }
 
 /** Reads the children of these parents; gives back those that failed and may not fail another time. */
-async function readAll(run: Run, stream: ChildStream, due: readonly DueChild[], read: ReadChild): Promise<DueChild[]> {
-  const latest = await latestOf(run)
-  const attempt = async (child: DueChild) => {
-    stopIfEnough(run)
+async function readChildren(run: SyncRun, stream: ChildStreamName, pending: readonly PendingChild[], read: ChildReader): Promise<PendingChild[]> {
+  const latest = await latestSeenTime(run)
+  const attempt = async (child: PendingChild) => {
+    throwIfSliceOver(run)
     try {
-      await read(child, laneOf(child), latest)
+      await read(child, childPriority(child), latest)
       return []
     } catch (error) {
-      await settle(run, stream, child, error)
+      await handleChildFailure(run, stream, child, error)
       return isRefused(error) ? [] : [child]
     }
   }
-  return (await sideBySide(due, atOnce, attempt)).flat()
+  return (await mapConcurrently(pending, concurrency, attempt)).flat()
 }
 
-function laneOf({ fetched, whole }: DueChild): Lane {
+function childPriority({ fetched, whole }: PendingChild): Priority {
   if (fetched === 0) return 'backfill'
   return whole ? 'verify' : 'fresh'
 }
 
 /** After a failed read of one child: it is due again later, and a gap until then. Throws what stops the stream. */
-async function settle(run: Run, stream: ChildStream, child: DueChild, error: unknown): Promise<void> {
-  if (!(error instanceof CallFailed)) throw error
+async function handleChildFailure(run: SyncRun, stream: ChildStreamName, child: PendingChild, error: unknown): Promise<void> {
+  if (!(error instanceof ApiError)) throw error
   const { failure } = error
   if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
-  const gone = isGone(error) && (await parentIsGone(run, stream, child.parentId))
-  if (gone && (await markGone(run, childStreams[stream], child.parentId))) return
-  await run.mirror.childFailed(stream, child.parentId, describe(failure), run.now() + backOff(child.attempts))
+  const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, child.parentId))
+  if (isDeleted && (await markRowDeleted(run, parentStreams[stream], child.parentId))) return
+  await run.mirror.recordChildFailure(stream, child.parentId, describeFailure(failure), run.now() + retryDelayMs(child.attempts))
 }
 
 /** A 404 of the child says that there is no such parent: the parent is asked itself before it is believed. */
-async function parentIsGone(run: Run, stream: ChildStream, parentId: string): Promise<boolean> {
-  const parent = lists.find((list) => list.name === childStreams[stream])
+async function isParentDeleted(run: SyncRun, stream: ChildStreamName, parentId: string): Promise<boolean> {
+  const parent = listStreams.find((list) => list.name === parentStreams[stream])
   if (parent === undefined) return false
   try {
-    await run.get(parent.one(run.project, parentId), {}, 'fresh')
+    await run.get(parent.rowPath(run.projectId, parentId), {}, 'fresh')
     return false
   } catch (error) {
-    return isGone(error)
+    return isNotFound(error)
   }
 }
 
 /** Half a minute at first, twice as long each time, a day at the most. */
-function backOff(attempts: number): Ms {
+function retryDelayMs(attempts: number): Ms {
   return Math.min(86_400_000, 30_000 * 2 ** Math.min(attempts, 12))
 }

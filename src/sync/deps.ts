@@ -1,18 +1,18 @@
 /** What a sync run is told and may use: values and functions, so that the story knows no HTTP and no SQL. */
-import type { Get } from '../core/call.ts'
-import type { Failure } from '../core/failure.ts'
-import type { Lane } from '../core/lane.ts'
-import type { Mirror, RunMode } from '../core/mirror.ts'
+import type { ApiGet } from '../core/call.ts'
+import type { ApiFailure } from '../core/failure.ts'
+import type { Priority } from '../core/lane.ts'
+import type { Mirror, SyncMode } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs, Seconds } from '../core/time.ts'
-import type { Knowledge } from '../core/walk/knowledge.ts'
-import type { Tally } from './tally.ts'
+import type { PagingProfile } from '../core/walk/knowledge.ts'
+import type { RunStats } from './tally.ts'
 
 export type SyncDeps = {
   /** The project's id at the service. */
-  readonly project: string
-  readonly mode: RunMode
+  readonly projectId: string
+  readonly mode: SyncMode
   readonly streams: ReadonlySet<StreamName>
   /** The streams that the project mirrors, whichever this run reads. */
   readonly mirrored: ReadonlySet<StreamName>
@@ -21,7 +21,7 @@ export type SyncDeps = {
   readonly timeZone: string
   /** How far behind its cursor an incremental pass begins. */
   readonly lookBack: Seconds
-  readonly get: Get
+  readonly get: ApiGet
   readonly mirror: Mirror
   /** HTTP requests sent so far, retries included. */
   readonly requests: () => number
@@ -45,30 +45,30 @@ export type Log = {
 }
 
 /** One run's shared state: what it has learned, counted and noticed so far. */
-export type Run = SyncDeps & {
+export type SyncRun = SyncDeps & {
   readonly id: string
-  readonly tally: Tally
-  readonly known: Map<string, Knowledge>
+  readonly stats: RunStats
+  readonly profiles: Map<string, PagingProfile>
   readonly notices: Set<string>
   /** Streams that could not begin, as others have to be read before. */
-  readonly waiting: Set<StreamName>
+  readonly waitingStreams: Set<StreamName>
   /** What ended a stream before its end. */
-  readonly failures: Map<StreamName, Failure>
+  readonly failures: Map<StreamName, ApiFailure>
   /** Whether the service has answered anything of what was asked. */
   readonly isAnswered: () => boolean
   /** Rows dated ahead of the clocks, by their ids, as the lists showed them. */
-  readonly ahead: Map<StreamName, Set<string>>
+  readonly futureDated: Map<StreamName, Set<string>>
   /** Lists that showed nothing at all, and said that there is more. */
-  readonly hollow: Set<StreamName>
+  readonly emptyListsWithMore: Set<StreamName>
   /** The smaller of the two clocks, the service's as last heard and this machine's. */
-  readonly horizon: () => Seconds
+  readonly cursorLimit: () => Seconds
   /** How many seconds the service's clock is ahead of this machine's, as this run last heard; null = it has not. */
-  readonly heard: () => Seconds | null
+  readonly clockOffset: () => Seconds | null
   /** This machine's clock, and the service's as last heard; the same where it sends no `Date`. */
-  readonly clocks: () => { readonly here: Seconds; readonly there: Seconds }
+  readonly clocks: () => { readonly localTime: Seconds; readonly serviceTime: Seconds }
 }
 
 /** A first or a proof-reading pass is less urgent than news. */
-export function laneFor(run: Run, first: boolean): Lane {
+export function priorityFor(run: SyncRun, first: boolean): Priority {
   return run.mode === 'incremental' ? (first ? 'backfill' : 'fresh') : 'verify'
 }

@@ -1,10 +1,10 @@
 /** How far back the rollups go. Nothing in the API says so: it is seen from the rows, once the lists have been read. */
 import type { StreamName } from '../core/row.ts'
 import type { Seconds } from '../core/time.ts'
-import { lists } from '../streams/catalog.ts'
-import type { Run } from './deps.ts'
+import { listStreams } from '../streams/catalog.ts'
+import type { SyncRun } from './deps.ts'
 
-export type History =
+export type RollupHistory =
   | { readonly kind: 'known'; readonly from: Seconds }
   /** These lists have never been read to their end, so that any row may still be the earliest. */
   | { readonly kind: 'waiting'; readonly lists: readonly StreamName[] }
@@ -13,20 +13,20 @@ export type History =
   /** The lists have been read, and are empty. */
   | { readonly kind: 'empty' }
 
-type Asking = Pick<Run, 'mirror' | 'mirrored' | 'startDate'>
+type HistoryDeps = Pick<SyncRun, 'mirror' | 'mirrored' | 'startDate'>
 
 /** `here`: how the lists stand after this very run, which the warehouse does not know yet. */
-export async function historyOf(
-  { mirror, mirrored, startDate }: Asking,
-  here: ReadonlyMap<StreamName, 'ended' | 'skipped'> = new Map(),
-): Promise<History> {
+export async function findRollupHistory(
+  { mirror, mirrored, startDate }: HistoryDeps,
+  thisRun: ReadonlyMap<StreamName, 'ended' | 'skipped'> = new Map(),
+): Promise<RollupHistory> {
   if (startDate !== null) return { kind: 'known', from: startDate }
-  const telling = lists.map(({ name }) => name).filter((name) => mirrored.has(name))
-  const before = await mirror.standings(telling)
-  const standing = (name: StreamName) => (before.get(name) === 'ended' ? 'ended' : (here.get(name) ?? before.get(name)))
-  const waiting = telling.filter((name) => !['ended', 'skipped'].includes(standing(name) ?? ''))
+  const relevantLists = listStreams.map(({ name }) => name).filter((name) => mirrored.has(name))
+  const before = await mirror.readStreamStandings(relevantLists)
+  const stateOf = (name: StreamName) => (before.get(name) === 'ended' ? 'ended' : (thisRun.get(name) ?? before.get(name)))
+  const waiting = relevantLists.filter((name) => !['ended', 'skipped'].includes(stateOf(name) ?? ''))
   if (waiting.length > 0 && (await mirror.rollups()).length === 0) return { kind: 'waiting', lists: waiting }
-  const from = await mirror.earliest()
+  const from = await mirror.earliestTime()
   if (from !== null) return { kind: 'known', from }
-  return { kind: telling.some((name) => standing(name) === 'ended') ? 'empty' : 'unknown' }
+  return { kind: relevantLists.some((name) => stateOf(name) === 'ended') ? 'empty' : 'unknown' }
 }

@@ -1,69 +1,69 @@
 /** From a list's pages to the mirror: each page's rows, the cursor and what was learned, in one commit. */
 
-import type { PageRead } from '../api/pager.ts'
+import type { PageBatch } from '../api/pager.ts'
 import { readList } from '../api/pager.ts'
-import type { Lane } from '../core/lane.ts'
-import { childStreams } from '../core/mirror.ts'
-import type { Behaviour, Gap, StreamName } from '../core/row.ts'
-import { contradicts, forgiving, type Knowledge, recall, unite } from '../core/walk/knowledge.ts'
-import type { List } from '../core/walk/list.ts'
-import type { Range } from '../core/walk/position.ts'
-import { noteAhead } from './clocks.ts'
-import type { Run } from './deps.ts'
-import { stopIfAsked } from './stop.ts'
+import type { Priority } from '../core/lane.ts'
+import { parentStreams } from '../core/mirror.ts'
+import type { ServiceBehaviour, Gap, StreamName } from '../core/row.ts'
+import { isBehaviourChange, resetUnsupported, type PagingProfile, decodeProfile, mergeProfiles } from '../core/walk/knowledge.ts'
+import type { ListEndpoint } from '../core/walk/list.ts'
+import type { TimeRange } from '../core/walk/position.ts'
+import { recordFutureDated } from './clocks.ts'
+import type { SyncRun } from './deps.ts'
+import { throwIfAborted } from './stop.ts'
 
-export type Pass = {
+export type ListScan = {
   readonly stream: StreamName
-  readonly list: List
-  readonly ranges: readonly Range[]
-  readonly lane: Lane
+  readonly list: ListEndpoint
+  readonly ranges: readonly TimeRange[]
+  readonly priority: Priority
 }
 
 /** The pages of a list, each to be committed before the next is asked for. */
-export async function* pagesOf(run: Run, { stream, list, ranges, lane }: Pass): AsyncGenerator<PageRead> {
-  const known = await knowledge(run, list)
-  const isList = !(stream in childStreams)
-  const habit = (await saysMore(run)) || (isList ? null : false)
-  for await (const read of readList(run.get, { list, known, ranges, lane, habit })) {
-    if (read.learned.length > 0) {
-      run.known.set(list.name, unite(run.known.get(list.name) ?? known, read.known))
-      await tell(run, stream, read.learned)
+export async function* readPages(run: SyncRun, { stream, list, ranges, priority: lane }: ListScan): AsyncGenerator<PageBatch> {
+  const known = await loadProfile(run, list)
+  const isList = !(stream in parentStreams)
+  const habit = (await alwaysSaysMore(run)) || (isList ? null : false)
+  for await (const read of readList(run.get, { list, profile: known, ranges, priority: lane, alwaysHasMore: habit })) {
+    if (read.observations.length > 0) {
+      run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? known, read.profile))
+      await reportLearned(run, stream, read.observations)
     }
-    noteAhead(run, stream, read.ahead)
-    if (isList && isHollow(read)) run.hollow.add(stream)
+    recordFutureDated(run, stream, read.idsDatedAhead)
+    if (isList && isEmptyWithMore(read)) run.emptyListsWithMore.add(stream)
     yield read
-    stopIfAsked(run.signal)
+    throwIfAborted(run.signal)
   }
 }
 
 /** Whether some list of the service is known to say of its last page that there is more. */
-export async function saysMore(run: Run): Promise<boolean> {
-  if ([...run.known.values()].some(({ exact }) => exact === false)) return true
+export async function alwaysSaysMore(run: SyncRun): Promise<boolean> {
+  if ([...run.profiles.values()].some(({ isHasMoreExact: exact }) => exact === false)) return true
   return [...(await run.mirror.behaviours())].some(
     ([name, value]) => name.endsWith('.has_more') && value === 'not exact',
   )
 }
 
 /** Nothing, and more behind it. */
-function isHollow({ answer, items, ends, refused }: PageRead): boolean {
+function isEmptyWithMore({ answer, items, isLastOfAnswer: ends, refused }: PageBatch): boolean {
   const { hasMore = false } = (answer?.data ?? {}) as { readonly hasMore?: unknown }
   return ends && items.length === 0 && refused.length === 0 && hasMore === true
 }
 
 /** A reconcile tries again what did not work: the service may have changed. */
-async function knowledge(run: Run, list: List): Promise<Knowledge> {
-  const known = run.known.get(list.name)
-  if (known !== undefined) return known
-  const recalled = recall(list, await run.mirror.behaviours())
-  run.known.set(list.name, run.mode === 'incremental' ? recalled : forgiving(list, recalled))
-  return run.known.get(list.name) ?? recalled
+async function loadProfile(run: SyncRun, list: ListEndpoint): Promise<PagingProfile> {
+  const cached = run.profiles.get(list.name)
+  if (cached !== undefined) return cached
+  const stored = decodeProfile(list, await run.mirror.behaviours())
+  run.profiles.set(list.name, run.mode === 'incremental' ? stored : resetUnsupported(list, stored))
+  return run.profiles.get(list.name) ?? stored
 }
 
-async function tell(run: Run, stream: StreamName, learned: readonly Behaviour[]): Promise<void> {
+async function reportLearned(run: SyncRun, stream: StreamName, learned: readonly ServiceBehaviour[]): Promise<void> {
   const before = await run.mirror.behaviours()
   for (const { name, value, evidence } of learned) {
     const was = before.get(name)
-    if (was === undefined || !contradicts(was, value)) {
+    if (was === undefined || !isBehaviourChange(was, value)) {
       run.log.info({ event: 'behaviour.learned', stream, name, value })
     } else {
       run.log.warn({ event: 'behaviour.changed', stream, name, value, was })
@@ -75,8 +75,8 @@ async function tell(run: Run, stream: StreamName, learned: readonly Behaviour[])
 }
 
 /** What a page could not show, as gaps of its stream. */
-export function gapsOf(stream: StreamName, read: PageRead): Gap[] {
-  return read.missed.map(({ range, reason }) => ({
+export function toGaps(stream: StreamName, read: PageBatch): Gap[] {
+  return read.missedRanges.map(({ range, reason }) => ({
     stream,
     from: range.lo === 0 ? null : range.lo,
     to: range.hi,

@@ -2,7 +2,7 @@
 import pMap from 'p-map'
 
 /** Works on the items, so many at a time. After the first failure nothing is begun; it is thrown when all have ended. */
-export async function sideBySide<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
+export async function mapConcurrently<T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const failures: unknown[] = []
   const results: R[] = []
   const attempt = async (item: T) => {
@@ -13,7 +13,7 @@ export async function sideBySide<T, R>(items: readonly T[], most: number, work: 
       failures.push(error)
     }
   }
-  await pMap(items, attempt, { concurrency: most })
+  await pMap(items, attempt, { concurrency: concurrency })
   if (failures.length > 0) throw failures[0]
   return results
 }

@@ -4,7 +4,7 @@ import type { SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs } from '../core/time.ts'
 
-type Count = {
+type StreamCounts = {
   requests: number
   rows: number
   changed: number
@@ -15,63 +15,63 @@ type Count = {
   endedAt: EpochMs
 }
 
-export type Tally = {
+export type RunStats = {
   /** The stream begins. */
-  readonly open: (stream: StreamName) => void
-  readonly request: (stream: StreamName) => void
+  readonly start: (stream: StreamName) => void
+  readonly recordRequest: (stream: StreamName) => void
   /** A page was stored. `left`: requests still to make, null = unknown. */
-  readonly stored: (stream: StreamName, rows: number, changed: number) => void
-  readonly left: (stream: StreamName, requests: number | null) => void
+  readonly recordPage: (stream: StreamName, rows: number, changed: number) => void
+  readonly setRemaining: (stream: StreamName, requests: number | null) => void
   readonly skip: (stream: StreamName, scope: string) => void
   readonly fail: (stream: StreamName, why: string) => void
-  readonly close: (stream: StreamName) => void
+  readonly finish: (stream: StreamName) => void
   readonly reports: () => readonly StreamReport[]
 }
 
-export function createTally(now: () => EpochMs, onProgress: (progress: SyncProgress) => void): Tally {
-  const counts = new Map<StreamName, Count>()
-  const count = (stream: StreamName): Count => {
+export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncProgress) => void): RunStats {
+  const counts = new Map<StreamName, StreamCounts>()
+  const count = (stream: StreamName): StreamCounts => {
     const known = counts.get(stream)
     if (known !== undefined) return known
     const startedAt = now()
     const zero = { requests: 0, rows: 0, changed: 0, left: null, skipped: null, failed: null }
-    const fresh: Count = { ...zero, startedAt, endedAt: startedAt }
+    const fresh: StreamCounts = { ...zero, startedAt, endedAt: startedAt }
     counts.set(stream, fresh)
     return fresh
   }
-  const tell = (stream: StreamName, state: SyncProgress['state']) => {
+  const reportProgress = (stream: StreamName, state: SyncProgress['state']) => {
     const { requests, rows, changed, left } = count(stream)
     onProgress({ stream, state, rows, changed, requests, left })
   }
   return {
-    open: (stream) => tell(stream, 'running'),
-    request: (stream) => {
+    start: (stream) => reportProgress(stream, 'running'),
+    recordRequest: (stream) => {
       count(stream).requests += 1
     },
-    stored: (stream, rows, changed) => {
-      const counted = count(stream)
-      counted.rows += rows
-      counted.changed += changed
-      counted.endedAt = now()
-      if (counted.left !== null && counted.left > 0) counted.left -= 1
-      tell(stream, 'running')
+    recordPage: (stream, rows, changed) => {
+      const streamCounts = count(stream)
+      streamCounts.rows += rows
+      streamCounts.changed += changed
+      streamCounts.endedAt = now()
+      if (streamCounts.left !== null && streamCounts.left > 0) streamCounts.left -= 1
+      reportProgress(stream, 'running')
     },
-    left: (stream, requests) => {
+    setRemaining: (stream, requests) => {
       count(stream).left = requests
-      tell(stream, 'running')
+      reportProgress(stream, 'running')
     },
     skip: (stream, scope) => {
       count(stream).skipped = scope
-      tell(stream, 'skipped')
+      reportProgress(stream, 'skipped')
     },
     fail: (stream, why) => {
       count(stream).failed ??= why
-      tell(stream, 'failed')
+      reportProgress(stream, 'failed')
     },
-    close: (stream) => {
+    finish: (stream) => {
       const { skipped, failed } = count(stream)
       count(stream).left = 0
-      if (skipped === null && failed === null) tell(stream, 'done')
+      if (skipped === null && failed === null) reportProgress(stream, 'done')
     },
     reports: () =>
       [...counts].map(([stream, { requests, rows, changed, startedAt, endedAt, skipped, failed }]) => ({

@@ -10,12 +10,12 @@ import type { Json } from '../core/row.ts'
 export function differingFields(here: string, there: string, of: 'any' | 'both' = 'any'): readonly string[] {
   if (here === there) return []
   const [a, b] = [parseJson(here), parseJson(there)]
-  if (!isFields(a) || !isFields(b)) return isDeepStrictEqual(a, b) ? [] : ['(all)']
+  if (!isJsonObject(a) || !isJsonObject(b)) return isDeepStrictEqual(a, b) ? [] : ['(all)']
   const names = [...new Set([...Object.keys(a), ...Object.keys(b)])]
   const compared = of === 'any' ? names : names.filter((name) => Object.hasOwn(a, name) && Object.hasOwn(b, name))
   return compared.filter((name) => !isDeepStrictEqual(a[name], b[name]))
 }
 
-function isFields(value: Json): value is { readonly [field: string]: Json } {
+function isJsonObject(value: Json): value is { readonly [field: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,28 +1,28 @@
 /** Compares the mirror with the service, row by row. Reads both, changes neither. */
 
 import { readList } from '../api/pager.ts'
-import type { Get } from '../core/call.ts'
-import { CallFailed } from '../core/failure.ts'
+import type { ApiGet } from '../core/call.ts'
+import { ApiError } from '../core/failure.ts'
 import { stringifyJson } from '../core/json.ts'
-import { childStreams } from '../core/mirror.ts'
+import { parentStreams } from '../core/mirror.ts'
 import type { Difference, SyncProgress, VerifyReport } from '../core/report.ts'
 import type { Json, MirrorRow, StreamName } from '../core/row.ts'
-import { whyNoSegment } from '../core/segment.ts'
+import { pathSegmentProblem } from '../core/segment.ts'
 import type { Seconds } from '../core/time.ts'
-import type { List } from '../core/walk/list.ts'
-import { everything, type Range } from '../core/walk/position.ts'
-import { catalog } from '../streams/catalog.ts'
-import { fieldsOf } from '../streams/row.ts'
-import type { BranchStream, DailyStream, LeafStream, ListStream, Stream } from '../streams/stream.ts'
-import { isEarlier } from '../sync/start-date.ts'
-import { isGone, stopIfAsked } from '../sync/stop.ts'
+import type { ListEndpoint } from '../core/walk/list.ts'
+import { allTime, type TimeRange } from '../core/walk/position.ts'
+import { allStreams } from '../streams/catalog.ts'
+import { asJsonObject } from '../streams/row.ts'
+import type { ChildListStream, DailyStream, ChildObjectStream, ListStream, Stream } from '../streams/stream.ts'
+import { isBeforeStartDate } from '../sync/start-date.ts'
+import { isNotFound, throwIfAborted } from '../sync/stop.ts'
 import { differingFields } from './differences.ts'
 
 export type VerifyDeps = {
-  readonly project: string
+  readonly projectId: string
   readonly streams: ReadonlySet<StreamName>
   readonly startDate: Seconds | null
-  readonly get: Get
+  readonly get: ApiGet
   readonly mirror: StoredRows
   /** How many differences are listed; all are counted. */
   readonly limit: number
@@ -41,15 +41,15 @@ export type StoredRows = {
   readonly rawOf: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
 }
 
-export type Verified = Omit<VerifyReport, 'project' | 'requests'>
+export type VerifyResult = Omit<VerifyReport, 'project' | 'requests'>
 
 /** Throws CallFailed, but for a missing scope: then the stream is not compared. */
-export async function verify(deps: VerifyDeps): Promise<Verified> {
+export async function runVerify(deps: VerifyDeps): Promise<VerifyResult> {
   const comparison = createComparison(deps)
-  for (const stream of catalog) {
+  for (const stream of allStreams) {
     if (!deps.streams.has(stream.name) || stream.kind === 'moment') continue
     try {
-      await compare({ ...deps, get: comparison.counting(stream.name) }, stream, comparison)
+      await compareStream({ ...deps, get: comparison.counting(stream.name) }, stream, comparison)
       comparison.close(stream.name)
     } catch (error) {
       const scope = missingScope(error, stream)
@@ -62,7 +62,7 @@ export async function verify(deps: VerifyDeps): Promise<Verified> {
 
 /** The scope that a denied call lacked, by the stream's own account where the message does not name it. */
 function missingScope(error: unknown, stream: Stream): string | null {
-  if (!(error instanceof CallFailed) || error.failure.kind !== 'denied') return null
+  if (!(error instanceof ApiError) || error.failure.kind !== 'denied') return null
   const { scope, code } = error.failure
   return scope ?? (code === 'api_key_scope_missing' ? stream.scope : null)
 }
@@ -80,36 +80,36 @@ function createComparison({ get, limit, onProgress }: VerifyDeps) {
     counts.set(stream, known)
     return known
   }
-  const tell = (stream: StreamName, state: SyncProgress['state']) => {
+  const reportProgress = (stream: StreamName, state: SyncProgress['state']) => {
     const { compared, differing, requests } = count(stream)
     onProgress({ stream, state, rows: compared, changed: differing, requests, left: null })
   }
-  const differ = (difference: Difference) => {
+  const recordDifference = (difference: Difference) => {
     count(difference.stream).differing += 1
     if (differences.length < limit) differences.push(difference)
   }
   return {
-    counting: (stream: StreamName): Get => {
+    counting: (stream: StreamName): ApiGet => {
       return (path, query, lane) => {
         count(stream).requests += 1
-        tell(stream, 'running')
+        reportProgress(stream, 'running')
         return get(path, query, lane)
       }
     },
     /** One row of the service beside ours; `here` undefined: we have none. */
     row: (stream: StreamName, key: string, here: string | undefined, there: string, of?: 'both') => {
       count(stream).compared += 1
-      if (here === undefined) return differ({ stream, key, kind: 'missing here', fields: [] })
+      if (here === undefined) return recordDifference({ stream, key, kind: 'missing here', fields: [] })
       const fields = differingFields(here, there, of)
-      if (fields.length > 0) differ({ stream, key, kind: 'different', fields })
+      if (fields.length > 0) recordDifference({ stream, key, kind: 'different', fields })
     },
-    gone: (stream: StreamName, key: string) => differ({ stream, key, kind: 'gone there', fields: [] }),
-    close: (stream: StreamName) => tell(stream, 'done'),
+    gone: (stream: StreamName, key: string) => recordDifference({ stream, key, kind: 'gone there', fields: [] }),
+    close: (stream: StreamName) => reportProgress(stream, 'done'),
     skip: (stream: StreamName, scope: string) => {
       count(stream).skipped = scope
-      tell(stream, 'skipped')
+      reportProgress(stream, 'skipped')
     },
-    result: (): Verified => ({
+    result: (): VerifyResult => ({
       streams: [...counts].map(([stream, { compared, differing, skipped }]) => ({
         stream,
         compared,
@@ -122,14 +122,14 @@ function createComparison({ get, limit, onProgress }: VerifyDeps) {
   }
 }
 
-function compare(deps: VerifyDeps, stream: Stream, comparison: Comparison): Promise<void> {
+function compareStream(deps: VerifyDeps, stream: Stream, comparison: Comparison): Promise<void> {
   switch (stream.kind) {
     case 'list':
       return compareList(deps, stream, comparison)
     case 'branch':
-      return compareBranches(deps, stream, comparison)
+      return compareChildLists(deps, stream, comparison)
     case 'leaf':
-      return compareLeaves(deps, stream, comparison)
+      return compareChildObjects(deps, stream, comparison)
     case 'daily':
       return compareDays(deps, stream, comparison)
     case 'moment':
@@ -139,9 +139,9 @@ function compare(deps: VerifyDeps, stream: Stream, comparison: Comparison): Prom
 
 async function compareList(deps: VerifyDeps, stream: ListStream, comparison: Comparison): Promise<void> {
   const seen = new Set<string>()
-  const start = stream.name === 'calls' ? { ...everything, lo: deps.startDate ?? 0 } : everything
-  for await (const items of pages(deps, stream.list(deps.project), start)) {
-    const rows = stream.rows(items, deps.project).rows.map((row) => [String(row.columns.id), row.raw] as const)
+  const start = stream.name === 'calls' ? { ...allTime, lo: deps.startDate ?? 0 } : allTime
+  for await (const items of readListItems(deps, stream.list(deps.projectId), start)) {
+    const rows = stream.parseRows(items, deps.projectId).rows.map((row) => [String(row.columns.id), row.raw] as const)
     const fresh = new Map(rows.filter(([id]) => !seen.has(id)))
     const here = await deps.mirror.rawOf(stream.name, [...fresh.keys()])
     for (const [id, raw] of fresh) {
@@ -149,9 +149,9 @@ async function compareList(deps: VerifyDeps, stream: ListStream, comparison: Com
       comparison.row(stream.name, id, here.get(id), raw)
     }
   }
-  for await (const { key, raw } of stored(deps, stream.name)) {
+  for await (const { key, raw } of readStoredRows(deps, stream.name)) {
     const id = key.join('/')
-    if (!seen.has(id) && whyNoSegment(id) === null) await compareUnlisted(deps, stream, { id, raw }, comparison)
+    if (!seen.has(id) && pathSegmentProblem(id) === null) await compareUnlisted(deps, stream, { id, raw }, comparison)
   }
 }
 
@@ -162,28 +162,28 @@ async function compareUnlisted(
   { id, raw }: { readonly id: string; readonly raw: string },
   comparison: Comparison,
 ): Promise<void> {
-  const answer = await orGone(deps.get(stream.one(deps.project, id), {}, 'verify'))
-  const there = answer === null ? undefined : stream.rows([answer.data], deps.project).rows[0]?.raw
+  const answer = await nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'verify'))
+  const there = answer === null ? undefined : stream.parseRows([answer.data], deps.projectId).rows[0]?.raw
   if (there === undefined) comparison.gone(stream.name, id)
   else comparison.row(stream.name, id, raw, there, 'both')
 }
 
-async function compareBranches(deps: VerifyDeps, stream: BranchStream, comparison: Comparison): Promise<void> {
-  const start = stream.name === 'visitor_activity' ? { ...everything, lo: deps.startDate ?? 0 } : everything
-  for await (const { key } of stored(deps, childStreams[stream.name])) {
+async function compareChildLists(deps: VerifyDeps, stream: ChildListStream, comparison: Comparison): Promise<void> {
+  const start = stream.name === 'visitor_activity' ? { ...allTime, lo: deps.startDate ?? 0 } : allTime
+  for await (const { key } of readStoredRows(deps, parentStreams[stream.name])) {
     const parent = key[0] ?? ''
-    if (whyNoSegment(parent) !== null) continue
+    if (pathSegmentProblem(parent) !== null) continue
     const there = new Map<string, string>()
     try {
-      for await (const items of pages(deps, stream.list(deps.project, parent), start)) {
-        const rows = stream.rows(items, parent).rows.filter((row) => !isEarlier(deps, row))
-        for (const row of rows) there.set(keyOf(stream, row), row.raw)
+      for await (const items of readListItems(deps, stream.list(deps.projectId, parent), start)) {
+        const rows = stream.parseRows(items, parent).rows.filter((row) => !isBeforeStartDate(deps, row))
+        for (const row of rows) there.set(childKey(stream, row), row.raw)
       }
     } catch (error) {
-      if (!isGone(error)) throw error
+      if (!isNotFound(error)) throw error
     }
     const here = new Map<string, string>()
-    for await (const row of stored(deps, stream.name, parent)) here.set(row.key.join('/'), row.raw)
+    for await (const row of readStoredRows(deps, stream.name, parent)) here.set(row.key.join('/'), row.raw)
     for (const [id, raw] of there) comparison.row(stream.name, id, here.get(id), raw)
     for (const id of here.keys()) if (!there.has(id)) comparison.gone(stream.name, id)
   }
@@ -191,41 +191,41 @@ async function compareBranches(deps: VerifyDeps, stream: BranchStream, compariso
 
 const childKeys = { messages: ['conversation_id', 'id'], visitor_activity: ['visitor_id', 'entry_hash', 'ordinal'] }
 
-function keyOf({ name }: BranchStream, row: MirrorRow): string {
+function childKey({ name }: ChildListStream, row: MirrorRow): string {
   return childKeys[name].map((column) => String(row.columns[column])).join('/')
 }
 
-async function compareLeaves(deps: VerifyDeps, stream: LeafStream, comparison: Comparison): Promise<void> {
-  for await (const { key } of stored(deps, childStreams[stream.name])) {
+async function compareChildObjects(deps: VerifyDeps, stream: ChildObjectStream, comparison: Comparison): Promise<void> {
+  for await (const { key } of readStoredRows(deps, parentStreams[stream.name])) {
     const parent = key[0] ?? ''
-    if (whyNoSegment(parent) !== null) continue
-    const answer = await orGone(deps.get(stream.path(parent), {}, 'verify'))
-    const there = stringifyJson(answer === null ? {} : fieldsOf(answer.data))
+    if (pathSegmentProblem(parent) !== null) continue
+    const answer = await nullIfNotFound(deps.get(stream.path(parent), {}, 'verify'))
+    const there = stringifyJson(answer === null ? {} : asJsonObject(answer.data))
     comparison.row(stream.name, parent, (await deps.mirror.rawOf(stream.name, [parent])).get(parent), there)
   }
 }
 
 async function compareDays(deps: VerifyDeps, stream: DailyStream, comparison: Comparison): Promise<void> {
-  for await (const { key, raw } of stored(deps, stream.name)) {
+  for await (const { key, raw } of readStoredRows(deps, stream.name)) {
     const [from, to] = key
-    const { data } = await deps.get(stream.path(deps.project), { from, to }, 'verify')
+    const { data } = await deps.get(stream.path(deps.projectId), { from, to }, 'verify')
     comparison.row(stream.name, key.join('/'), raw, stringifyJson(data))
   }
 }
 
-async function* pages(deps: VerifyDeps, list: List, start: Range): AsyncGenerator<readonly Json[]> {
-  for await (const { items } of readList(deps.get, { list, known: null, ranges: [start], lane: 'verify' })) {
+async function* readListItems(deps: VerifyDeps, list: ListEndpoint, start: TimeRange): AsyncGenerator<readonly Json[]> {
+  for await (const { items } of readList(deps.get, { list, profile: null, ranges: [start], priority: 'verify' })) {
     yield items
-    stopIfAsked(deps.signal)
+    throwIfAborted(deps.signal)
   }
 }
 
 /** All living rows of a stream (under one parent), in key order. */
-async function* stored({ mirror, signal }: VerifyDeps, stream: StreamName, parent: string | null = null) {
+async function* readStoredRows({ mirror, signal }: VerifyDeps, stream: StreamName, parent: string | null = null) {
   for (let after: readonly string[] | null = null; ; ) {
     const rows: Awaited<ReturnType<StoredRows['readRows']>> = await mirror.readRows(stream, after, 500, parent)
     for (const row of rows) {
-      stopIfAsked(signal)
+      throwIfAborted(signal)
       yield row
     }
     after = rows.at(-1)?.key ?? null
@@ -233,9 +233,9 @@ async function* stored({ mirror, signal }: VerifyDeps, stream: StreamName, paren
   }
 }
 
-function orGone<T>(answer: Promise<T>): Promise<T | null> {
+function nullIfNotFound<T>(answer: Promise<T>): Promise<T | null> {
   return answer.catch((error) => {
-    if (isGone(error)) return null
+    if (isNotFound(error)) return null
     throw error
   })
 }

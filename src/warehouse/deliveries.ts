@@ -1,35 +1,35 @@
 /** Webhook deliveries: stored once, due until somebody has looked after them, forgotten later. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/portable.ts'
-import type { HintedKind } from '../core/hint.ts'
+import type { ReferencedTable } from '../core/hint.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../core/time.ts'
-import { each } from './database/dialect.ts'
+import { listParameter } from './database/dialect.ts'
 import { decodeText, encodeText } from './database/escape.ts'
 import type { Db } from './database/session.ts'
 
 /** `id` names the bytes of the body. `body`: as text. `attempts`: this one included. */
-export type Delivery = { readonly id: string; readonly body: string; readonly attempts: number }
+export type WebhookDelivery = { readonly id: string; readonly body: string; readonly attempts: number }
 
 /** The same bytes count as a repetition for so long; later they are news again, as an event may look like the one before. */
-export const repetitionMs: Ms = 5 * 60_000
+export const duplicateWindowMs: Ms = 5 * 60_000
 
 /** Whoever takes deliveries has them for so long; if it dies, they are due again. Taking one twice does no harm. */
 const leaseMs: Ms = 60_000
 
 /** Of one project. One body may have 64 KiB: at the worst 320 MB, and 1.3 GB of what is done. */
-export const mostWaiting = 5000
-export const mostDone = 20_000
+export const maxPendingDeliveries = 5000
+export const maxDoneDeliveries = 20_000
 
-export type Deliveries = ReturnType<typeof deliveriesOf>
+export type DeliveryRepository = ReturnType<typeof createDeliveries>
 
-export function deliveriesOf(db: Db, kind: DatabaseKind) {
+export function createDeliveries(db: Db, kind: DatabaseKind) {
   return {
     /** Whether as many wait to be looked after as may. */
     isFull: async (project: string): Promise<boolean> => {
-      const waiting = db.selectFrom('webhook_deliveries').select('id').where('project_id', '=', project)
-      const beyond = waiting
+      const pending = db.selectFrom('webhook_deliveries').select('id').where('project_id', '=', project)
+      const beyond = pending
         .where('due_at', 'is not', null)
-        .offset(mostWaiting - 1)
+        .offset(maxPendingDeliveries - 1)
         .limit(1)
       return (await beyond.execute()).length > 0
     },
@@ -40,16 +40,16 @@ export function deliveriesOf(db: Db, kind: DatabaseKind) {
     claim: (project: string, now: EpochMs, limit: number) => claim(db, project, now, limit),
     /** They are done. `found`: what was read, for a person. */
     settle: async (project: string, id: string, found: string, now: EpochMs) => {
-      await of(project, [id])
-        .set({ due_at: null, taken_at: moment(now), found })
+      await updateDeliveries(project, [id])
+        .set({ due_at: null, taken_at: toTimestamp(now), found })
         .execute()
     },
     /** Not now: they are due again at `until`. */
     postpone: async (project: string, ids: readonly string[], until: EpochMs) => {
-      if (ids.length > 0) await of(project, ids).set({ due_at: until }).execute()
+      if (ids.length > 0) await updateDeliveries(project, ids).set({ due_at: until }).execute()
     },
     /** One delivery of each project that has some that are due. */
-    due: async (now: EpochMs): Promise<readonly { readonly project: string; readonly id: string }[]> => {
+    firstDuePerProject: async (now: EpochMs): Promise<readonly { readonly project: string; readonly id: string }[]> => {
       const all = db.selectFrom('webhook_deliveries').where('due_at', 'is not', null).where('due_at', '<=', now)
       const rows = await all
         .select(['project_id', (eb) => eb.fn.min('id').as('id')])
@@ -57,17 +57,17 @@ export function deliveriesOf(db: Db, kind: DatabaseKind) {
         .execute()
       return rows.map((row) => ({ project: row.project_id, id: row.id }))
     },
-    forget: async (olderThan: EpochMs): Promise<number> => {
-      const gone = db.deleteFrom('webhook_deliveries').where('received_at', '<', moment(olderThan))
+    deleteOlderThan: async (olderThan: EpochMs): Promise<number> => {
+      const gone = db.deleteFrom('webhook_deliveries').where('received_at', '<', toTimestamp(olderThan))
       return Number((await gone.executeTakeFirst()).numDeletedRows)
     },
     /** Forgets those of each project that are done, but for the latest. */
-    trim: () => trim(db, kind),
+    trimDone: () => trimDone(db, kind),
     /** What the mirror knows of these ids: in which table each of them is. */
-    locate: (project: string, ids: readonly string[]) => locate(db, kind, project, ids),
+    findKinds: (project: string, ids: readonly string[]) => findKinds(db, kind, project, ids),
   }
 
-  function of(project: string, ids: readonly string[]) {
+  function updateDeliveries(project: string, ids: readonly string[]) {
     return db.updateTable('webhook_deliveries').where('project_id', '=', project).where('id', 'in', ids)
   }
 }
@@ -79,25 +79,25 @@ async function store(
   { id, body, bytes }: { id: string; body: string; bytes: number },
   now: EpochMs,
 ): Promise<boolean> {
-  const fresh = { received_at: moment(now), due_at: now, attempts: 0, taken_at: null, found: null }
+  const newState = { received_at: toTimestamp(now), due_at: now, attempts: 0, taken_at: null, found: null }
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('webhook_deliveries')
-    .values({ project_id: project, id, bytes, body: encodeText(kind, body), ...fresh })
+    .values({ project_id: project, id, bytes, body: encodeText(kind, body), ...newState })
     .onConflict((conflict) =>
       conflict
         .columns(['project_id', 'id'])
-        .doUpdateSet(fresh)
+        .doUpdateSet(newState)
         .where('webhook_deliveries.due_at', 'is', null)
-        .where('webhook_deliveries.received_at', '<', moment(now - repetitionMs)),
+        .where('webhook_deliveries.received_at', '<', toTimestamp(now - duplicateWindowMs)),
     )
     .executeTakeFirst()
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
-async function trim(db: Db, kind: DatabaseKind): Promise<number> {
+async function trimDone(db: Db, kind: DatabaseKind): Promise<number> {
   const { rows } = await sql<{ project: string }>`
     select project_id as project from webhook_deliveries where due_at is null
-    group by project_id having count(*) > ${mostDone}`.execute(db)
+    group by project_id having count(*) > ${maxDoneDeliveries}`.execute(db)
   let gone = 0
   for (const { project } of rows) {
     const done = db
@@ -105,7 +105,7 @@ async function trim(db: Db, kind: DatabaseKind): Promise<number> {
       .select('id')
       .where('project_id', '=', project)
       .where('due_at', 'is', null)
-    const latestLast = done.orderBy('received_at', 'desc').orderBy('id').offset(mostDone)
+    const latestLast = done.orderBy('received_at', 'desc').orderBy('id').offset(maxDoneDeliveries)
     // SQLite knows no offset without a limit.
     const old = kind === 'sqlite' ? latestLast.limit(-1) : latestLast
     const { numDeletedRows } = await db
@@ -118,7 +118,7 @@ async function trim(db: Db, kind: DatabaseKind): Promise<number> {
   return gone
 }
 
-async function claim(db: Db, project: string, now: EpochMs, limit: number): Promise<Delivery[]> {
+async function claim(db: Db, project: string, now: EpochMs, limit: number): Promise<WebhookDelivery[]> {
   // Asked for twice: in Postgres a row that another process has claimed meanwhile is looked at once more.
   const rows = await db
     .updateTable('webhook_deliveries')
@@ -140,21 +140,21 @@ async function claim(db: Db, project: string, now: EpochMs, limit: number): Prom
   return rows.map((row) => ({ ...row, body: decodeText(row.body) }))
 }
 
-async function locate(
+async function findKinds(
   db: Db,
   kind: DatabaseKind,
   project: string,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, HintedKind>> {
+): Promise<ReadonlyMap<string, ReferencedTable>> {
   const tables = ['conversations', 'visitors', 'calls'] as const
   const parts = tables.map(
     (table) => sql`select id, cast(${table} as text) as "kind" from ${sql.table(table)}
-      where project_id = ${project} and id in (select value from ${each(kind, ids)} as listed)`,
+      where project_id = ${project} and id in (select value from ${listParameter(kind, ids)} as listed)`,
   )
-  const { rows } = await sql<{ id: string; kind: HintedKind }>`${sql.join(parts, sql` union all `)}`.execute(db)
+  const { rows } = await sql<{ id: string; kind: ReferencedTable }>`${sql.join(parts, sql` union all `)}`.execute(db)
   return new Map(rows.map((row) => [row.id, row.kind]))
 }
 
-function moment(at: EpochMs): string {
+function toTimestamp(at: EpochMs): string {
   return rfc3339(Math.floor(at / 1000))
 }

@@ -1,40 +1,40 @@
 /** What the workers of a warehouse tell each other: who lives, which project rests and why, how every stream stands. */
 import { sql } from 'kysely'
-import type { ChildStream } from '../core/mirror.ts'
+import type { ChildStreamName } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
-import { type EpochMs, moment, rfc3339 } from '../core/time.ts'
-import { isAlive, thisProcess } from './database/process.ts'
+import { type EpochMs, parseTime, rfc3339 } from '../core/time.ts'
+import { isProcessAlive, currentProcess } from './database/process.ts'
 import type { Db } from './database/session.ts'
-import { dueClasses } from './mirror/children.ts'
-import { nameOf, silenceMs } from './mirror/lock.ts'
-import { forgetIdleRuns } from './mirror/runs.ts'
+import { pendingConditions } from './mirror/children.ts'
+import { processLabel, heartbeatTimeoutMs } from './mirror/lock.ts'
+import { deleteIdleRuns } from './mirror/runs.ts'
 
 /** `key`: fingerprint of the key that was denied. */
-export type Pause = { readonly until: EpochMs; readonly key: string; readonly why: string }
+export type ProjectPause = { readonly until: EpochMs; readonly keyFingerprint: string; readonly why: string }
 
 /** Of one project; whatever has never happened is missing. */
-export type Standing = {
-  readonly ends: ReadonlyMap<
+export type ProjectSyncState = {
+  readonly streams: ReadonlyMap<
     StreamName,
     { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
   >
-  readonly due: ReadonlyMap<ChildStream, number>
+  readonly pendingChildren: ReadonlyMap<ChildStreamName, number>
   readonly gaps: number
   readonly writebacks: Readonly<Record<string, number>>
 }
 
-export type Fleet = ReturnType<typeof fleetOf>
+export type WorkerStateRepository = ReturnType<typeof createWorkerState>
 
-export function fleetOf(db: Db) {
+export function createWorkerState(db: Db) {
   return {
-    pause: (project: string, pause: Pause | null) => setPause(db, project, pause),
-    pauseOf: (project: string) => pauseOf(db, project),
+    setPause: (project: string, pause: ProjectPause | null) => setPause(db, project, pause),
+    readPause: (project: string) => readPause(db, project),
     /** The projects that rest. */
-    paused: async (now: EpochMs) => {
+    pausedProjects: async (now: EpochMs) => {
       const rows = await db.selectFrom('sync_projects').select('project_id').where('paused_until', '>', now).execute()
       return new Set(rows.map((row) => row.project_id))
     },
-    noteLostBudget: async (project: string, why: string, at: EpochMs) => {
+    recordBudgetLoss: async (project: string, why: string, at: EpochMs) => {
       const lost = { budget_lost_at: at, budget_lost_why: why }
       await db
         .insertInto('sync_projects')
@@ -43,45 +43,45 @@ export function fleetOf(db: Db) {
         .execute()
     },
     /** Child streams of the project with something due. */
-    dueStreams: (project: string, now: EpochMs) => dueStreams(db, project, now),
-    allDue: (now: EpochMs) => allDue(db, now),
+    pendingChildStreams: (project: string, now: EpochMs) => pendingChildStreams(db, project, now),
+    allPendingChildStreams: (now: EpochMs) => allPendingChildStreams(db, now),
     /** Nothing of these streams is left to read. One that lacks its scope stays as it is. */
-    noteEnd: (project: string, streams: readonly StreamName[], now: EpochMs) => noteEnd(db, project, streams, now),
+    markStreamsSynced: (project: string, streams: readonly StreamName[], now: EpochMs) => markStreamsSynced(db, project, streams, now),
     /** How each project stands that has ever been read. */
-    standings: (now: EpochMs) => standings(db, now),
-    ends: () => ends(db),
-    workers: (now: EpochMs) => liveWorkers(db, now),
+    projectStates: (now: EpochMs) => readProjectStates(db, now),
+    streamStates: () => readStreamStates(db),
+    liveWorkers: (now: EpochMs) => liveWorkers(db, now),
     /** Ids of the projects with write-backs that are not settled, or have yet to follow a cancellation. */
-    withWritebacks: async () => {
+    projectsWithWritebacks: async () => {
       const { rows } = await sql<{ project: string }>`
         select distinct project_id as project from writebacks where status in ('queued','sending')
         union select project_id from writeback_cancellations where finished_at is null`.execute(db)
       return new Set(rows.map((row) => row.project))
     },
     /** Write-backs that came by plain SQL and say of no project, so that nobody sends them. */
-    countNameless: () => countNameless(db),
+    countWithoutProject: () => countWithoutProject(db),
     /** A sign of life of this process; `id` is its own. */
-    beatWorker: (id: string, queue: string, now: EpochMs) => beatWorker(db, id, queue, now),
-    forgetWorker: async (id: string) => {
+    recordHeartbeat: (id: string, queue: string, now: EpochMs) => recordWorkerHeartbeat(db, id, queue, now),
+    removeWorker: async (id: string) => {
       await db.deleteFrom('sync_workers').where('id', '=', id).execute()
     },
-    forgetIdleRuns: (olderThan: EpochMs) => forgetIdleRuns(db, rfc3339(Math.floor(olderThan / 1000))),
+    deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, rfc3339(Math.floor(olderThan / 1000))),
     ping: async () => {
       await sql`select 1`.execute(db)
     },
   }
 }
 
-export async function countNameless(db: Db): Promise<number> {
+export async function countWithoutProject(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from writebacks where project_id = '' and status in ('draft','queued')`.execute(db)
   return rows[0]?.count ?? 0
 }
 
-async function setPause(db: Db, project: string, pause: Pause | null): Promise<void> {
+async function setPause(db: Db, project: string, pause: ProjectPause | null): Promise<void> {
   const state = {
     paused_until: pause?.until ?? null,
-    paused_key: pause?.key ?? null,
+    paused_key: pause?.keyFingerprint ?? null,
     paused_why: pause?.why ?? null,
   }
   if (pause === null) {
@@ -95,38 +95,38 @@ async function setPause(db: Db, project: string, pause: Pause | null): Promise<v
     .execute()
 }
 
-async function pauseOf(db: Db, project: string): Promise<Pause | null> {
+async function readPause(db: Db, project: string): Promise<ProjectPause | null> {
   const row = await db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
   if (row?.paused_until == null) return null
-  return { until: row.paused_until, key: row.paused_key ?? '', why: row.paused_why ?? '' }
+  return { until: row.paused_until, keyFingerprint: row.paused_key ?? '', why: row.paused_why ?? '' }
 }
 
-async function dueStreams(db: Db, project: string, now: EpochMs): Promise<ChildStream[]> {
-  const found: ChildStream[] = []
+async function pendingChildStreams(db: Db, project: string, now: EpochMs): Promise<ChildStreamName[]> {
+  const found: ChildStreamName[] = []
   for (const stream of ['messages', 'visitor_activity', 'call_recordings'] as const) {
-    const due = (which: string) => sql`exists (select 1 from sync_children where project_id = ${project}
-      and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(which)})`
-    const { rows } = await sql`select 1 where ${sql.join(Object.values(dueClasses).map(due), sql` or `)}`.execute(db)
+    const isPending = (condition: string) => sql`exists (select 1 from sync_children where project_id = ${project}
+      and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(condition)})`
+    const { rows } = await sql`select 1 where ${sql.join(Object.values(pendingConditions).map(isPending), sql` or `)}`.execute(db)
     if (rows.length > 0) found.push(stream)
   }
   return found
 }
 
-async function allDue(db: Db, now: EpochMs): Promise<Map<string, ChildStream[]>> {
-  const found = new Map<string, ChildStream[]>()
-  for (const which of Object.values(dueClasses)) {
-    const { rows } = await sql<{ project: string; stream: ChildStream }>`
+async function allPendingChildStreams(db: Db, now: EpochMs): Promise<Map<string, ChildStreamName[]>> {
+  const found = new Map<string, ChildStreamName[]>()
+  for (const condition of Object.values(pendingConditions)) {
+    const { rows } = await sql<{ project: string; stream: ChildStreamName }>`
       select distinct project_id as project, stream from sync_children
-      where due_at is not null and due_at <= ${now} and ${sql.raw(which)}`.execute(db)
+      where due_at is not null and due_at <= ${now} and ${sql.raw(condition)}`.execute(db)
     for (const { project, stream } of rows) {
-      const own = found.get(project) ?? []
-      if (!own.includes(stream)) found.set(project, [...own, stream])
+      const streamsOfProject = found.get(project) ?? []
+      if (!streamsOfProject.includes(stream)) found.set(project, [...streamsOfProject, stream])
     }
   }
   return found
 }
 
-async function noteEnd(db: Db, project: string, streams: readonly StreamName[], now: EpochMs): Promise<void> {
+async function markStreamsSynced(db: Db, project: string, streams: readonly StreamName[], now: EpochMs): Promise<void> {
   if (streams.length === 0) return
   const at = rfc3339(Math.floor(now / 1000))
   await db
@@ -150,29 +150,29 @@ async function noteEnd(db: Db, project: string, streams: readonly StreamName[], 
     .execute()
 }
 
-type End = { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
+type StreamSyncState = { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
 
-async function ends(db: Db): Promise<Map<string, Map<StreamName, End>>> {
+async function readStreamStates(db: Db): Promise<Map<string, Map<StreamName, StreamSyncState>>> {
   const rows = await db.selectFrom('sync_streams').selectAll().execute()
-  const found = new Map<string, Map<StreamName, End>>()
+  const found = new Map<string, Map<StreamName, StreamSyncState>>()
   for (const { project_id, stream, synced_at, failed, skipped } of rows) {
-    const own = found.get(project_id) ?? new Map<StreamName, End>()
-    const at = moment(synced_at)
-    const end = { at: at === undefined ? null : at * 1000, failed: failed !== null, skipped: skipped !== null }
-    found.set(project_id, own.set(stream as StreamName, end))
+    const ofProject = found.get(project_id) ?? new Map<StreamName, StreamSyncState>()
+    const at = parseTime(synced_at)
+    const state = { at: at === undefined ? null : at * 1000, failed: failed !== null, skipped: skipped !== null }
+    found.set(project_id, ofProject.set(stream as StreamName, state))
   }
   return found
 }
 
-async function standings(db: Db, now: EpochMs): Promise<Map<string, Standing>> {
-  const due = new Map<string, Map<ChildStream, number>>()
-  for (const which of Object.values(dueClasses)) {
-    const { rows } = await sql<{ project: string; stream: ChildStream; count: number }>`
+async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, ProjectSyncState>> {
+  const pending = new Map<string, Map<ChildStreamName, number>>()
+  for (const condition of Object.values(pendingConditions)) {
+    const { rows } = await sql<{ project: string; stream: ChildStreamName; count: number }>`
       select project_id as project, stream, count(*) as count from sync_children
-      where due_at is not null and due_at <= ${now} and ${sql.raw(which)} group by project_id, stream`.execute(db)
+      where due_at is not null and due_at <= ${now} and ${sql.raw(condition)} group by project_id, stream`.execute(db)
     for (const { project, stream, count } of rows) {
-      const own = due.get(project) ?? new Map<ChildStream, number>()
-      due.set(project, own.set(stream, (own.get(stream) ?? 0) + count))
+      const ofProject = pending.get(project) ?? new Map<ChildStreamName, number>()
+      pending.set(project, ofProject.set(stream, (ofProject.get(stream) ?? 0) + count))
     }
   }
   const gaps = await sql<{ project: string; count: number }>`
@@ -182,14 +182,14 @@ async function standings(db: Db, now: EpochMs): Promise<Map<string, Standing>> {
   const queue = await sql<{ project: string; status: string; count: number }>`
     select project_id as project, status, count(*) as count from writebacks group by project_id, status`.execute(db)
   const writebacks = Map.groupBy(queue.rows, ({ project }) => project)
-  const ended = await ends(db)
-  const projects = new Set([...ended.keys(), ...due.keys(), ...writebacks.keys()])
+  const streamStates = await readStreamStates(db)
+  const projects = new Set([...streamStates.keys(), ...pending.keys(), ...writebacks.keys()])
   return new Map(
     [...projects].map((project) => [
       project,
       {
-        ends: ended.get(project) ?? new Map(),
-        due: due.get(project) ?? new Map(),
+        ends: streamStates.get(project) ?? new Map(),
+        due: pending.get(project) ?? new Map(),
         gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
         writebacks: Object.fromEntries((writebacks.get(project) ?? []).map(({ status, count }) => [status, count])),
       },
@@ -198,24 +198,24 @@ async function standings(db: Db, now: EpochMs): Promise<Map<string, Standing>> {
 }
 
 /** Rows of workers that fell silent go with somebody else's beat. */
-async function beatWorker(db: Db, id: string, queue: string, now: EpochMs): Promise<void> {
+async function recordWorkerHeartbeat(db: Db, id: string, queue: string, now: EpochMs): Promise<void> {
   await db
     .insertInto('sync_workers')
-    .values({ id, ...thisProcess(), queue, since: rfc3339(Math.floor(now / 1000)), beat_at: now })
+    .values({ id, ...currentProcess(), queue, since: rfc3339(Math.floor(now / 1000)), beat_at: now })
     .onConflict((conflict) => conflict.column('id').doUpdateSet({ beat_at: now }))
     .execute()
   await db
     .deleteFrom('sync_workers')
-    .where('beat_at', '<', now - 10 * silenceMs)
+    .where('beat_at', '<', now - 10 * heartbeatTimeoutMs)
     .execute()
 }
 
 /** The workers that live, oldest first. */
 export async function liveWorkers(db: Db, now: EpochMs) {
   const rows = await db.selectFrom('sync_workers').selectAll().orderBy('since').execute()
-  const alive = rows.filter((row) => isAlive(row, thisProcess()) ?? now - row.beat_at < 2 * silenceMs)
+  const alive = rows.filter((row) => isProcessAlive(row, currentProcess()) ?? now - row.beat_at < 2 * heartbeatTimeoutMs)
   return alive.map((row) => ({
-    holder: nameOf(row),
+    holder: processLabel(row),
     queue: row.queue,
     since: row.since,
     heardAt: rfc3339(Math.floor(row.beat_at / 1000)),
@@ -223,7 +223,7 @@ export async function liveWorkers(db: Db, now: EpochMs) {
 }
 
 /** What befell the project: whether it rests, and when the record of its budget was last lost. */
-export async function troubleOf(db: Db, project: string, now: EpochMs) {
+export async function readProjectIncidents(db: Db, project: string, now: EpochMs) {
   const row = await db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
   const at = (ms: number) => rfc3339(Math.floor(ms / 1000))
   const until = row?.paused_until ?? 0

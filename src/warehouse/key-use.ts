@@ -2,20 +2,20 @@
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/portable.ts'
 import type { KeyUse } from '../core/budget/key-use.ts'
-import { databaseClock } from './database/dialect.ts'
+import { databaseNowMs } from './database/dialect.ts'
 import type { Db } from './database/session.ts'
 
-export function keyUse(database: () => Db, kind: DatabaseKind, name: string): KeyUse {
-  const now = sql`cast(${databaseClock(kind)} as bigint)`
+export function createKeyUse(openDb: () => Db, kind: DatabaseKind, name: string): KeyUse {
+  const now = sql`cast(${databaseNowMs(kind)} as bigint)`
   return {
-    isQuiet: async (withinMs) => {
+    isUnusedFor: async (withinMs) => {
       const { rows } =
-        await sql`select 1 from sync_keys where name = ${name} and used_at > ${now} - ${withinMs}`.execute(database())
+        await sql`select 1 from sync_keys where name = ${name} and used_at > ${now} - ${withinMs}`.execute(openDb())
       return rows.length === 0
     },
-    note: async () => {
+    recordUse: async () => {
       await sql`insert into sync_keys (name, used_at) values (${name}, ${now})
-        on conflict (name) do update set used_at = excluded.used_at`.execute(database())
+        on conflict (name) do update set used_at = excluded.used_at`.execute(openDb())
     },
   }
 }

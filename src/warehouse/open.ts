@@ -2,133 +2,133 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
-import type { BudgetCell } from '../core/budget/cell.ts'
+import type { BudgetRecord } from '../core/budget/cell.ts'
 import type { KeyUse } from '../core/budget/key-use.ts'
 import type { Rate } from '../core/budget/rate.ts'
 import type { Mirror } from '../core/mirror.ts'
-import type { QueueDesk } from '../core/outbox/desk.ts'
-import type { Outbox } from '../core/outbox/outbox.ts'
+import type { OutboxAdmin } from '../core/outbox/desk.ts'
+import type { OutboxRepository } from '../core/outbox/outbox.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import { UserError } from '../core/user-error.ts'
-import { createBudgets } from './budget-cell.ts'
-import { type Migrated, migrate, requireSchema } from './database/migrate.ts'
-import { type Place, parseDatabaseUrl } from './database/place.ts'
-import { postgresSessions } from './database/postgres.ts'
-import { type Db, openKysely, type Sessions } from './database/session.ts'
-import { sqliteSessions } from './database/sqlite.ts'
-import { renewStatistics } from './database/statistics.ts'
-import { laterTrouble, openTrouble, WarehouseError } from './database/trouble.ts'
-import { UnusedWarehouse } from './database/unused.ts'
-import { type Deliveries, deliveriesOf } from './deliveries.ts'
-import { type FailureLog, failureLogOf } from './failures.ts'
-import { type Fleet, fleetOf } from './fleet.ts'
-import { type Lock, takeLock } from './mirror/lock.ts'
-import { createMirror, type MirrorOptions, type Reader } from './mirror/mirror.ts'
-import { queueDeskOf } from './outbox/desk.ts'
-import { outboxOf } from './outbox/outbox.ts'
-import { noteRequests, type RequestNote } from './requests.ts'
+import { createBudgetRecords } from './budget-cell.ts'
+import { type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
+import { type DatabaseLocation, parseDatabaseUrl } from './database/place.ts'
+import { openPostgresPool } from './database/postgres.ts'
+import { type Db, openKysely, type ConnectionPool } from './database/session.ts'
+import { openSqlitePool } from './database/sqlite.ts'
+import { analyzeAllTables } from './database/statistics.ts'
+import { explainRuntimeError, explainOpenError, WarehouseError } from './database/trouble.ts'
+import { EmptyWarehouseError } from './database/unused.ts'
+import { type DeliveryRepository, createDeliveries } from './deliveries.ts'
+import { type JobFailureRepository, createJobFailures } from './failures.ts'
+import { type WorkerStateRepository, createWorkerState } from './fleet.ts'
+import { type LockResult, acquireStreamLocks } from './mirror/lock.ts'
+import { createMirror, type MirrorOptions, type MirrorReader } from './mirror/mirror.ts'
+import { createOutboxAdmin } from './outbox/desk.ts'
+import { createOutboxRepository } from './outbox/outbox.ts'
+import { recordRequests, type RequestSource } from './requests.ts'
 import { readStatus } from './status.ts'
 
 export type Warehouse = {
-  readonly kind: Sessions['kind']
+  readonly kind: ConnectionPool['kind']
   /** What opening it did to its schema. */
-  readonly migrated: Migrated | null
-  readonly mirror: (project: string, options?: MirrorOptions) => Mirror & Reader
+  readonly migration: MigrationSummary | null
+  readonly mirror: (project: string, options?: MirrorOptions) => Mirror & MirrorReader
   /** The project's queue of write-backs, as whoever carries it out sees it, and as people use it. */
-  readonly outbox: (project: string) => Outbox
-  readonly queueDesk: (project: string) => QueueDesk
+  readonly outbox: (project: string) => OutboxRepository
+  readonly outboxAdmin: (project: string) => OutboxAdmin
   /** Takes streams of the project for this process, and closes the runs that dead ones left. `now`: milliseconds since 1970. */
-  readonly lock: (project: string, streams: readonly string[], now: number) => Promise<Lock>
+  readonly lockStreams: (project: string, streams: readonly string[], now: number) => Promise<LockResult>
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
   /** The request budget of that name, shared by all processes that have this warehouse open, for reading or for writing. */
-  readonly budgetCell: (name: string) => BudgetCell
+  readonly budgetRecord: (name: string) => BudgetRecord
   /** When the key of that budget was used, wherever the budget is kept. */
   readonly keyUse: (name: string) => KeyUse
   /** What workers tell each other. */
-  readonly fleet: Fleet
+  readonly workerState: WorkerStateRepository
   /** What fails in the workers. */
-  readonly failures: FailureLog
+  readonly jobFailures: JobFailureRepository
   /** Notes how many requests a use of the service has sent that is no run. */
-  readonly noteRequests: (note: RequestNote, requests: number, now: number) => Promise<void>
+  readonly recordRequests: (note: RequestSource, requests: number, now: number) => Promise<void>
   /** What webhooks brought. */
-  readonly deliveries: Deliveries
+  readonly deliveries: DeliveryRepository
   /** Counts the rows of all tables anew, for whoever asks questions. */
-  readonly renewStatistics: () => Promise<void>
+  readonly analyzeTables: () => Promise<void>
   /** One statement of SQL for a person to see; rows as they come. */
   readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
   readonly close: () => Promise<void>
 }
 
-export type OpenOptions = {
+export type WarehouseOptions = {
   /** `read`: changes nothing, and refuses a database that has not been mirrored into. */
-  readonly use?: 'write' | 'read'
+  readonly access?: 'write' | 'read'
   /** SQLite only. */
   readonly synchronous?: 'normal' | 'full'
 }
 
 /** `sqlite:PATH` or `postgres://…`. Throws UserError. */
-export async function openWarehouse(url: string, options: OpenOptions = {}): Promise<Warehouse> {
-  const place = parseDatabaseUrl(url)
-  const write = options.use !== 'read'
-  if (!write && place.kind === 'sqlite' && existsSync(dirname(resolve(place.path))) && !existsSync(place.path)) {
-    throw new UnusedWarehouse()
+export async function openWarehouse(url: string, options: WarehouseOptions = {}): Promise<Warehouse> {
+  const location = parseDatabaseUrl(url)
+  const isWriter = options.access !== 'read'
+  if (!isWriter && location.kind === 'sqlite' && existsSync(dirname(resolve(location.path))) && !existsSync(location.path)) {
+    throw new EmptyWarehouseError()
   }
   try {
-    const sessions =
-      place.kind === 'sqlite'
-        ? sqliteSessions(place.path, { mustExist: !write, synchronous: options.synchronous ?? 'normal' })
-        : await postgresSessions(place.url, write)
-    return await warehouseOver(explained(sessions, place), write)
+    const pool =
+      location.kind === 'sqlite'
+        ? openSqlitePool(location.path, { mustExist: !isWriter, synchronous: options.synchronous ?? 'normal' })
+        : await openPostgresPool(location.url, isWriter)
+    return await createWarehouse(withExplainedErrors(pool, location), isWriter)
   } catch (error) {
-    throw error instanceof UserError && !(error instanceof WarehouseError) ? error : openTrouble(place, error)
+    throw error instanceof UserError && !(error instanceof WarehouseError) ? error : explainOpenError(location, error)
   }
 }
 
 /** What goes wrong with the database itself is told to a person; the rest is a bug of ours, and thrown as it is. */
-function explained(sessions: Sessions, place: Place): Sessions {
+function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): ConnectionPool {
   const explain = (error: unknown): never => {
-    throw laterTrouble(place, error) ?? error
+    throw explainRuntimeError(location, error) ?? error
   }
   return {
-    ...sessions,
-    apart: () => explained(sessions.apart(), place),
-    take: async () => {
-      const session = await sessions.take().catch(explain)
-      return { ...session, run: (text, parameters) => session.run(text, parameters).catch(explain) }
+    ...pool,
+    openSeparate: () => withExplainedErrors(pool.openSeparate(), location),
+    acquire: async () => {
+      const connection = await pool.acquire().catch(explain)
+      return { ...connection, run: (text, parameters) => connection.run(text, parameters).catch(explain) }
     },
   }
 }
 
 /** Over connections that are open already; they are closed where that fails. */
-export async function warehouseOver(sessions: Sessions, write = true): Promise<Warehouse> {
-  const db = openKysely(sessions)
+export async function createWarehouse(pool: ConnectionPool, isWriter = true): Promise<Warehouse> {
+  const db = openKysely(pool)
   try {
-    const migrated = write ? await migrate(db, sessions.kind) : await requireSchema(db, sessions.kind).then(() => null)
-    return assemble(db, sessions, migrated)
+    const migration = isWriter ? await migrate(db, pool.kind) : await requireCurrentSchema(db, pool.kind).then(() => null)
+    return assembleWarehouse(db, pool, migration)
   } catch (error) {
     await db.destroy()
     throw error
   }
 }
 
-function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Warehouse {
-  const budgets = createBudgets(sessions)
+function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSummary | null): Warehouse {
+  const budgets = createBudgetRecords(pool)
   return {
-    kind: sessions.kind,
-    migrated,
-    mirror: (project, options = {}) => createMirror(db, sessions, project, options),
-    outbox: (project) => outboxOf({ db, kind: sessions.kind, project, clock: Date.now }),
-    queueDesk: (project) => queueDeskOf({ db, kind: sessions.kind, project, clock: Date.now }),
-    lock: (project, streams, now) => takeLock(db, sessions.kind, project, streams, now),
+    kind: pool.kind,
+    migration,
+    mirror: (project, options = {}) => createMirror(db, pool, project, options),
+    outbox: (project) => createOutboxRepository({ db, kind: pool.kind, project, clock: Date.now }),
+    outboxAdmin: (project) => createOutboxAdmin({ db, kind: pool.kind, project, clock: Date.now }),
+    lockStreams: (project, streams, now) => acquireStreamLocks(db, pool.kind, project, streams, now),
     status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
-    budgetCell: budgets.cell,
-    keyUse: budgets.use,
-    fleet: fleetOf(db),
-    failures: failureLogOf(db),
-    noteRequests: (note, requests, now) => noteRequests(db, note, requests, now),
-    deliveries: deliveriesOf(db, sessions.kind),
-    renewStatistics: () => renewStatistics(db, sessions.kind),
+    budgetRecord: budgets.record,
+    keyUse: budgets.keyUse,
+    workerState: createWorkerState(db),
+    jobFailures: createJobFailures(db),
+    recordRequests: (note, requests, now) => recordRequests(db, note, requests, now),
+    deliveries: createDeliveries(db, pool.kind),
+    analyzeTables: () => analyzeAllTables(db, pool.kind),
     query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
     close: async () => {
       await budgets.close()

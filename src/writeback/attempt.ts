@@ -1,32 +1,32 @@
 /** One request for one write-back, written down in the very moment before it leaves. */
-import type { Answer } from '../core/call.ts'
-import { CallFailed, type Failure } from '../core/failure.ts'
-import type { Cleared } from './operations/procedure.ts'
-import { freshForMs } from './patience.ts'
-import { restMs, type Task } from './task.ts'
+import type { ApiResponse } from '../core/call.ts'
+import { ApiError, type ApiFailure } from '../core/failure.ts'
+import type { ReadyToSend } from './operations/procedure.ts'
+import { guardValidMs } from './patience.ts'
+import { verifyDelayMs, type SendTask } from './task.ts'
 
 /** `stale`: it had to wait for so long that what the guard saw is old. `lost`: the claim is somebody else's by now. */
-export type Attempted = { readonly answer: Answer } | { readonly failure: Failure } | 'stale' | 'lost'
+export type SendAttempt = { readonly answer: ApiResponse } | { readonly failure: ApiFailure } | 'stale' | 'lost'
 
 /** To be asked as soon as the guard has looked. Throws CallFailed where nothing was written down, because no slot was to be had. */
-export async function attempt(task: Task, { body, before }: Cleared): Promise<Attempted> {
-  const { deps, one, procedure } = task
+export async function attemptSend(task: SendTask, { body, before }: ReadyToSend): Promise<SendAttempt> {
+  const { deps, writeback, handler } = task
   // Behind the look: a service so slow that looking takes longer than it is believed would never be sent anything.
-  const lookedAt = deps.now()
-  let asked = null as 'written' | 'stale' | 'lost' | null
-  const leave = async () => {
+  const guardedAt = deps.now()
+  let decision = null as 'written' | 'stale' | 'lost' | null
+  const markSending = async () => {
     const now = deps.now()
-    if (now - lookedAt > freshForMs) asked = 'stale'
-    else asked = (await deps.outbox.leave(one, { before }, now, now + restMs(task))) ? 'written' : 'lost'
-    return asked === 'written'
+    if (now - guardedAt > guardValidMs) decision = 'stale'
+    else decision = (await deps.outbox.markSending(writeback, { before }, now, now + verifyDelayMs(task))) ? 'written' : 'lost'
+    return decision === 'written'
   }
-  const path = procedure.path(deps.project, one.target)
+  const path = handler.path(deps.projectId, writeback.target)
   try {
-    return { answer: await deps.send({ method: procedure.method, path, body, lane: 'write' }, leave) }
+    return { answer: await deps.send({ method: handler.method, path, body, priority: 'write' }, markSending) }
   } catch (error) {
-    if (!(error instanceof CallFailed) || asked === null) throw error
-    if (asked === 'written') return { failure: error.failure }
-    deps.log.debug({ event: 'writeback.held_back', id: one.id, why: asked, waited_ms: deps.now() - lookedAt })
-    return asked
+    if (!(error instanceof ApiError) || decision === null) throw error
+    if (decision === 'written') return { failure: error.failure }
+    deps.log.debug({ event: 'writeback.held_back', id: writeback.id, why: decision, waited_ms: deps.now() - guardedAt })
+    return decision
   }
 }

@@ -1,87 +1,87 @@
 /** What people decide about write-backs that are queued: which are meant, what moves, and why the rest stays. */
 
-import type { Filter, QueueDesk } from '../core/outbox/desk.ts'
-import type { MoveReport } from '../core/outbox/report.ts'
-import { type Decision, next, type Status, type StatusCounts, statuses, toStored } from '../core/outbox/state.ts'
+import type { OutboxFilter, OutboxAdmin } from '../core/outbox/desk.ts'
+import type { DecisionReport } from '../core/outbox/report.ts'
+import { type OutboxDecision, nextState, type WritebackStatus, type StatusCounts, writebackStatuses, toStoredState } from '../core/outbox/state.ts'
 import { UserError } from '../core/user-error.ts'
 
 /** `ids` may be beginnings of ids. Nothing moves where one means nothing, or several: then it throws UserError. */
-export async function decide(
-  desk: QueueDesk,
-  decision: Decision,
-  meant: Filter,
+export async function executeDecision(
+  admin: OutboxAdmin,
+  decision: OutboxDecision,
+  selection: OutboxFilter,
   by: string,
-): Promise<Omit<MoveReport, 'project'>> {
-  const filter = meant.ids === undefined ? meant : { ...meant, ids: await meantIds(desk, meant.ids) }
-  if (meant.batch !== undefined && (await desk.list({ batch: meant.batch }, 1)).length === 0)
-    throw noSuch(`of the batch ${meant.batch}`)
-  const before = await desk.summary(only(filter, reachedBy(decision)))
-  const moved = await desk.decide(decision, filter, by)
+): Promise<Omit<DecisionReport, 'project'>> {
+  const filter = selection.ids === undefined ? selection : { ...selection, ids: await resolveIds(admin, selection.ids) }
+  if (selection.batch !== undefined && (await admin.list({ batch: selection.batch }, 1)).length === 0)
+    throw notFoundError(`of the batch ${selection.batch}`)
+  const before = await admin.countByStatus(restrictStatuses(filter, resultingStatuses(decision)))
+  const moved = await admin.decide(decision, filter, by)
   const stayed =
     filter.ids === undefined
-      ? staying({ ...(await desk.summary(only(filter, stayingUnder(decision)))), ...before }, decision)
-      : await stayingOf(desk, filter.ids, new Set(moved.ids), decision)
+      ? stayedByStatus({ ...(await admin.countByStatus(restrictStatuses(filter, unaffectedStatuses(decision)))), ...before }, decision)
+      : await stayedById(admin, filter.ids, new Set(moved.ids), decision)
   const { count, ids, following } = moved
   return { moved: count, ids, stayed, ...(following === undefined ? {} : { following }) }
 }
 
-export async function meantIds(desk: QueueDesk, beginnings: readonly string[]): Promise<readonly string[]> {
+export async function resolveIds(admin: OutboxAdmin, prefixes: readonly string[]): Promise<readonly string[]> {
   const found: string[] = []
-  for (const beginning of beginnings) {
-    const [id, ...others] = await desk.named(beginning)
-    if (id === undefined) throw noSuch(`with the id ${beginning}`)
-    if (others.length > 0) throw ambiguous(beginning, [id, ...others])
+  for (const prefix of prefixes) {
+    const [id, ...others] = await admin.findIdsByPrefix(prefix)
+    if (id === undefined) throw notFoundError(`with the id ${prefix}`)
+    if (others.length > 0) throw ambiguousIdError(prefix, [id, ...others])
     found.push(id)
   }
   return [...new Set(found)]
 }
 
 /** What it becomes; null: it keeps its status. */
-function becomes(status: Status, decision: Decision): Status | null {
-  const to = next(status, decision)
-  return to === null || toStored(to).status === status ? null : toStored(to).status
+function statusAfter(status: WritebackStatus, decision: OutboxDecision): WritebackStatus | null {
+  const to = nextState(status, decision)
+  return to === null || toStoredState(to).status === status ? null : toStoredState(to).status
 }
 
-function reachedBy(decision: Decision): readonly Status[] {
-  return [...new Set(statuses.flatMap((status) => becomes(status, decision) ?? []))]
+function resultingStatuses(decision: OutboxDecision): readonly WritebackStatus[] {
+  return [...new Set(writebackStatuses.flatMap((status) => statusAfter(status, decision) ?? []))]
 }
 
-function stayingUnder(decision: Decision): readonly Status[] {
-  const reached = reachedBy(decision)
-  return statuses.filter((status) => becomes(status, decision) === null && !reached.includes(status))
+function unaffectedStatuses(decision: OutboxDecision): readonly WritebackStatus[] {
+  const reached = resultingStatuses(decision)
+  return writebackStatuses.filter((status) => statusAfter(status, decision) === null && !reached.includes(status))
 }
 
-function only(filter: Filter, some: readonly Status[]): Filter {
-  const { statuses: meant } = filter
-  return { ...filter, statuses: meant === undefined ? some : some.filter((status) => meant.includes(status)) }
+function restrictStatuses(filter: OutboxFilter, allowed: readonly WritebackStatus[]): OutboxFilter {
+  const { statuses: requested } = filter
+  return { ...filter, statuses: requested === undefined ? allowed : allowed.filter((status) => requested.includes(status)) }
 }
 
 /**
  * What was sent while this was decided counts as it is after; but what moved is not to be counted where it moved to, so of
  * those there are as many as before.
  */
-function staying(counts: StatusCounts, decision: Decision): MoveReport['stayed'] {
-  return statuses.flatMap((status) => {
+function stayedByStatus(counts: StatusCounts, decision: OutboxDecision): DecisionReport['stayed'] {
+  return writebackStatuses.flatMap((status) => {
     const count = counts[status] ?? 0
-    return count === 0 || becomes(status, decision) !== null
+    return count === 0 || statusAfter(status, decision) !== null
       ? []
-      : [{ id: null, status, count, why: whyStays(status, decision) }]
+      : [{ id: null, status, count, why: whyStayed(status, decision) }]
   })
 }
 
-async function stayingOf(
-  desk: QueueDesk,
+async function stayedById(
+  admin: OutboxAdmin,
   ids: readonly string[],
   moved: ReadonlySet<string>,
-  decision: Decision,
-): Promise<MoveReport['stayed']> {
+  decision: OutboxDecision,
+): Promise<DecisionReport['stayed']> {
   const left = ids.filter((id) => !moved.has(id))
-  const entries = left.length === 0 ? [] : await desk.list({ ids: left }, left.length)
-  return entries.map(({ id, status }) => ({ id, status, count: 1, why: whyStays(status, decision) }))
+  const entries = left.length === 0 ? [] : await admin.list({ ids: left }, left.length)
+  return entries.map(({ id, status }) => ({ id, status, count: 1, why: whyStayed(status, decision) }))
 }
 
 /** Why it cannot move from where it is, and what can be done instead. */
-function whyStays(status: Status, decision: Decision): string {
+function whyStayed(status: WritebackStatus, decision: OutboxDecision): string {
   if (status === 'sending' && decision === 'cancelled')
     return 'what has not arrived becomes cancelled, and nothing of it is sent again'
   if (status === 'sending') return 'it may have left already; what became of it is found out by itself'
@@ -94,7 +94,7 @@ function whyStays(status: Status, decision: Decision): string {
   return '`writeback retry` sends it again'
 }
 
-function noSuch(what: string): UserError {
+function notFoundError(what: string): UserError {
   const why = `there is no write-back ${what}`
   return new UserError({
     what: 'nothing was changed',
@@ -104,7 +104,7 @@ function noSuch(what: string): UserError {
   })
 }
 
-function ambiguous(beginning: string, ids: readonly string[]): UserError {
-  const why = `several ids begin with ${beginning}: ${ids.join(', ')}${ids.length > 2 ? ', …' : ''}`
+function ambiguousIdError(prefix: string, ids: readonly string[]): UserError {
+  const why = `several ids begin with ${prefix}: ${ids.join(', ')}${ids.length > 2 ? ', …' : ''}`
   return new UserError({ what: 'nothing was changed', why, next: 'write more of the id', exitCode: 2 })
 }

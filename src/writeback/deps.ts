@@ -1,20 +1,20 @@
 /** What carrying out write-backs is told and may use: values and functions, so that the story knows no HTTP and no SQL. */
-import type { Answer, Call, Get } from '../core/call.ts'
+import type { ApiResponse, ApiRequest, ApiGet } from '../core/call.ts'
 import type { Mirror } from '../core/mirror.ts'
-import type { Outbox } from '../core/outbox/outbox.ts'
+import type { OutboxRepository } from '../core/outbox/outbox.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 
 export type WritebackDeps = {
   /** The project's id at the service. */
-  readonly project: string
-  readonly get: Get
+  readonly projectId: string
+  readonly get: ApiGet
   /**
    * One HTTP request, never a second one. `leave` is asked when it may go by the budget, and says whether it still should:
    * what it writes down is written before a byte leaves. Throws CallFailed.
    */
-  readonly send: (call: Call, leave: () => Promise<boolean>) => Promise<Answer>
-  readonly outbox: Outbox
+  readonly send: (call: ApiRequest, leave: () => Promise<boolean>) => Promise<ApiResponse>
+  readonly outbox: OutboxRepository
   readonly mirror: Pick<Mirror, 'commit' | 'rawOf'>
   /** How long an unanswered reply rests before it is looked for. */
   readonly verifyAfterMs: Ms

@@ -1,66 +1,66 @@
 /** Whether a visitor has written since the moment that a person saw: then what that person wanted may be wrong by now. */
-import type { Answer } from '../core/call.ts'
+import type { ApiResponse } from '../core/call.ts'
 import type { Writeback } from '../core/outbox/outbox.ts'
-import { laneOf } from '../core/outbox/wish.ts'
-import { moment, rfc3339, type Seconds } from '../core/time.ts'
-import { fieldsOf } from '../streams/row.ts'
+import { toLaneName } from '../core/outbox/wish.ts'
+import { parseTime, rfc3339, type Seconds } from '../core/time.ts'
+import { asJsonObject } from '../streams/row.ts'
 import type { WritebackDeps } from './deps.ts'
-import { readTalk, type Said, sideOf } from './talk.ts'
+import { readSnapshot, type SnapshotMessage, toMessageSide } from './talk.ts'
 
 /** What the person saw: the conversation up to this second, or up to this message. `mirror`: the mirror showed it. */
-export type SeenUpTo = { readonly at: Seconds; readonly mirror: boolean } | { readonly id: string }
+export type Precondition = { readonly at: Seconds; readonly isFromMirror: boolean } | { readonly id: string }
 
 /** What was said to be seen, else what the mirror showed, else all there was when it was queued. */
-export function seenBy(one: Writeback, expect: string | null, conversation: Answer): SeenUpTo {
-  const said = moment(expect)
-  if (said !== undefined) return { at: said, mirror: false }
+export function toPrecondition(writeback: Writeback, expect: string | null, conversation: ApiResponse): Precondition {
+  const expectedAt = parseTime(expect)
+  if (expectedAt !== undefined) return { at: expectedAt, isFromMirror: false }
   if (expect !== null) return { id: expect }
-  const shown = moment(one.seen?.last_message_at)
-  if (shown !== undefined) return { at: shown, mirror: true }
+  const mirroredAt = parseTime(writeback.targetSnapshot?.last_message_at)
+  if (mirroredAt !== undefined) return { at: mirroredAt, isFromMirror: true }
   // The service has its own clock.
-  const ahead = conversation.servedAt === null ? 0 : conversation.servedAt - Math.floor(conversation.askedAt / 1000)
-  return { at: (moment(one.createdAt) ?? 0) + ahead, mirror: false }
+  const clockOffset = conversation.servedAt === null ? 0 : conversation.servedAt - Math.floor(conversation.askedAt / 1000)
+  return { at: (parseTime(writeback.createdAt) ?? 0) + clockOffset, isFromMirror: false }
 }
 
 /**
  * Why it must not go: what happened since; null: nothing did. By times, and by ids as well, as clocks may be wrong: where
  * the mirror holds what was seen, a message that it does not hold is news, whatever its time. Throws CallFailed.
  */
-export async function newsSince(
+export async function findViolation(
   deps: WritebackDeps,
-  id: string,
-  conversation: Answer,
-  seen: SeenUpTo,
+  conversationId: string,
+  conversation: ApiResponse,
+  precondition: Precondition,
 ): Promise<string | null> {
-  const fields = fieldsOf(conversation.data)
-  const last = moment(fields?.lastMessageAt)
-  const moved = 'id' in seen || last === undefined || last > seen.at
-  if ('at' in seen && last !== undefined && moved && sideOf(fields?.lastMessageSenderType) === 'visitor')
-    return `a visitor wrote at ${rfc3339(last)}, after ${rfc3339(seen.at)}`
-  const held = await heldIds(deps, id, seen)
-  if (!moved && held === null) return null
-  const { said, whole } = await readTalk(deps, id)
+  const fields = asJsonObject(conversation.data)
+  const last = parseTime(fields?.lastMessageAt)
+  const hasMoved = 'id' in precondition || last === undefined || last > precondition.at
+  if ('at' in precondition && last !== undefined && hasMoved && toMessageSide(fields?.lastMessageSenderType) === 'visitor')
+    return `a visitor wrote at ${rfc3339(last)}, after ${rfc3339(precondition.at)}`
+  const mirroredIds = await readMirroredIds(deps, conversationId, precondition)
+  if (!hasMoved && mirroredIds === null) return null
+  const { utterances, isComplete } = await readSnapshot(deps, conversationId)
   const later =
-    'at' in seen ? said.filter(({ at }) => (at ?? Number.POSITIVE_INFINITY) > seen.at) : after(said, seen.id)
-  if (later === null) return `the message ${'id' in seen ? seen.id : ''} is not in the conversation`
-  const from = held === null ? later : said.filter((it) => later.includes(it) || !held.has(it.id))
-  const own = await deps.outbox.provenMessages(laneOf('conversation', id))
+    'at' in precondition ? utterances.filter(({ at }) => (at ?? Number.POSITIVE_INFINITY) > precondition.at) : messagesAfter(utterances, precondition.id)
+  if (later === null) return `the message ${'id' in precondition ? precondition.id : ''} is not in the conversation`
+  const unseen = mirroredIds === null ? later : utterances.filter((it) => later.includes(it) || !mirroredIds.has(it.id))
+  const ownIds = await deps.outbox.listMatchedMessageIds(toLaneName('conversation', conversationId))
   // Whoever is not known to be on our side is taken for a visitor: that is the safe mistake.
-  const news = from.find((it) => it.by !== 'ours' && !own.has(it.id))
-  if (news !== undefined)
-    return `a visitor wrote ${news.at === null ? 'since' : `at ${rfc3339(news.at)}`} (message ${news.id})`
-  return whole || !moved ? null : 'the service does not show all messages, so a visitor may have written since'
+  const violation = unseen.find((it) => it.side !== 'ours' && !ownIds.has(it.id))
+  if (violation !== undefined)
+    return `a visitor wrote ${violation.at === null ? 'since' : `at ${rfc3339(violation.at)}`} (message ${violation.id})`
+  return isComplete || !hasMoved ? null : 'the service does not show all messages, so a visitor may have written since'
 }
 
 /** Ids of the messages that the mirror holds; null: what was seen is not among them, or was not seen there. */
-async function heldIds(deps: WritebackDeps, id: string, seen: SeenUpTo): Promise<ReadonlySet<string> | null> {
-  if ('at' in seen && !seen.mirror) return null
-  const { ids, newest } = await deps.outbox.mirroredMessages(id)
-  const holds = 'id' in seen ? ids.has(seen.id) : (moment(newest) ?? Number.NEGATIVE_INFINITY) >= seen.at
-  return holds ? ids : null
+async function readMirroredIds(deps: WritebackDeps, conversationId: string, precondition: Precondition): Promise<ReadonlySet<string> | null> {
+  if ('at' in precondition && !precondition.isFromMirror) return null
+  const { ids, newest } = await deps.outbox.readMirroredMessages(conversationId)
+  const isMirrored = 'id' in precondition ? ids.has(precondition.id) : (parseTime(newest) ?? Number.NEGATIVE_INFINITY) >= precondition.at
+  return isMirrored ? ids : null
 }
 
-function after(said: readonly Said[], id: string): readonly Said[] | null {
-  const place = said.findIndex((message) => message.id === id)
-  return place < 0 ? null : said.slice(place + 1)
+function messagesAfter(messages: readonly SnapshotMessage[], id: string): readonly SnapshotMessage[] | null {
+  const index = messages.findIndex((message) => message.id === id)
+  return index < 0 ? null : messages.slice(index + 1)
 }

@@ -1,23 +1,23 @@
 /** What the client sends, and which answers it reads. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { Call } from '../../src/core/call.ts'
+import type { ApiRequest } from '../../src/core/call.ts'
 import {
-  type Answerer,
-  clientOf,
+  type RequestHandler,
+  createTestClient,
   failureOf,
-  fine,
-  json,
+  emptyListAnswer,
+  jsonAnswer,
   memoryBudget,
   readCall,
-  startService,
-  unlimited,
+  startTestService,
+  unlimitedPolicy,
   writeCall,
 } from './service.ts'
 
 test('a request carries the key, asks for gzip, and goes below the path of the base URL', async () => {
-  const service = await startService(fine)
-  const client = clientOf(service.url, { version: '1.2.3' })
+  const service = await startTestService(emptyListAnswer)
+  const client = createTestClient(service.url, { version: '1.2.3' })
   await client.get(
     '/public/things',
     { since: '2026-01-01T00:00:00Z', handled: false, limit: 200, to: undefined },
@@ -35,10 +35,10 @@ test('a request carries the key, asks for gzip, and goes below the path of the b
 })
 
 test('an answer carries its data, its request id, and the clocks of both sides', async () => {
-  const service = await startService(
-    json(200, '{"data":{"id":12345678901234567890},"requestId":"req-7"}', { date: 'Wed, 18 Nov 2026 10:00:00 GMT' }),
+  const service = await startTestService(
+    jsonAnswer(200, '{"data":{"id":12345678901234567890},"requestId":"req-7"}', { date: 'Wed, 18 Nov 2026 10:00:00 GMT' }),
   )
-  const answer = await clientOf(service.url, { now: () => 42 }).get('/thing', {}, 'fresh')
+  const answer = await createTestClient(service.url, { now: () => 42 }).get('/thing', {}, 'fresh')
   expect(answer).toEqual({
     data: { id: 12345678901234567890n },
     status: 200,
@@ -50,8 +50,8 @@ test('an answer carries its data, its request id, and the clocks of both sides',
 })
 
 test('the header x-request-id stands in where the body names no request', async () => {
-  const service = await startService(json(200, { data: {} }, { 'x-request-id': 'from-header' }))
-  expect(await clientOf(service.url).get('/thing', {}, 'fresh')).toMatchObject({ requestId: 'from-header' })
+  const service = await startTestService(jsonAnswer(200, { data: {} }, { 'x-request-id': 'from-header' }))
+  expect(await createTestClient(service.url).get('/thing', {}, 'fresh')).toMatchObject({ requestId: 'from-header' })
 })
 
 describe('compressed bodies', () => {
@@ -63,37 +63,37 @@ describe('compressed bodies', () => {
     'gzip, br': brotliCompressSync(gzipSync(text)),
   }
   test.for(Object.entries(compressed))('%s is read', async ([encoding, body]) => {
-    const service = await startService(sendBytes(body, encoding))
-    const answer = await clientOf(service.url).get('/thing', {}, 'fresh')
+    const service = await startTestService(sendBytes(body, encoding))
+    const answer = await createTestClient(service.url).get('/thing', {}, 'fresh')
     expect(answer.data).toEqual({ word: 'ö'.repeat(1000) })
   })
 
   test('one that would unpack to more than the cap is not unpacked', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000, ' '))
-    const service = await startService(sendBytes(bomb, 'gzip'))
-    const failure = await failureOf(clientOf(service.url, { maxBodyBytes: 1_000_000 }).send(readCall))
+    const service = await startTestService(sendBytes(bomb, 'gzip'))
+    const failure = await failureOf(createTestClient(service.url, { maxBodyBytes: 1_000_000 }).send(readCall))
     expect(failure).toMatchObject({ kind: 'transient', left: true, status: 200 })
     expect(failure).toHaveProperty('why', expect.stringContaining('more than 1000000 bytes'))
   })
 })
 
 test('a body without end is cut off at the cap', async () => {
-  const service = await startService((_request, response) => {
+  const service = await startTestService((_request, response) => {
     const more = () => {
       while (response.write(Buffer.alloc(65_536, ' ')));
       response.once('drain', more)
     }
     more()
   })
-  const failure = await failureOf(clientOf(service.url, { maxBodyBytes: 1_000_000 }).send(readCall))
+  const failure = await failureOf(createTestClient(service.url, { maxBodyBytes: 1_000_000 }).send(readCall))
   expect(failure).toHaveProperty('why', expect.stringContaining('more than 1000000 bytes'))
 })
 
 describe('a write', () => {
   test('does not begin where writing is switched off: it takes no slot, and reads go on', async () => {
-    const service = await startService(fine)
-    const budget = memoryBudget({ ...unlimited, writeRate: { requests: 0, windowMs: 60_000 } })
-    const client = clientOf(service.url, { readOnly: true, budget })
+    const service = await startTestService(emptyListAnswer)
+    const budget = memoryBudget({ ...unlimitedPolicy, writeRate: { requests: 0, windowMs: 60_000 } })
+    const client = createTestClient(service.url, { readOnly: true, budget })
     const refused = { exitCode: 2, message: expect.stringMatching(/DESKMIRROR_READ_ONLY.*POST \/thing was not sent/) }
     for (const method of ['POST', 'PATCH'] as const)
       await expect(client.send({ ...writeCall, method })).rejects.toMatchObject({ name: 'UserError', exitCode: 2 })
@@ -104,49 +104,49 @@ describe('a write', () => {
 
   test('sends its body as JSON, with integers beyond 2^53 whole, over a connection of its own', async () => {
     const bodies: string[] = []
-    const service = await startService((request, response) => {
+    const service = await startTestService((request, response) => {
       request.on('data', (chunk) => bodies.push(String(chunk)))
-      request.on('end', () => fine(request, response))
+      request.on('end', () => emptyListAnswer(request, response))
     })
-    const call: Call = { ...writeCall, method: 'PATCH', body: { id: 9007199254740993n } }
-    await clientOf(service.url).send(call)
+    const call: ApiRequest = { ...writeCall, method: 'PATCH', body: { id: 9007199254740993n } }
+    await createTestClient(service.url).send(call)
     expect(bodies).toEqual(['{"id":9007199254740993}'])
     expect(service.last().headers).toMatchObject({ 'content-type': 'application/json', connection: 'close' })
   })
 
-  test.for<[string, Answerer, unknown]>([
+  test.for<[string, RequestHandler, unknown]>([
     ['204 without a body', (_request, response) => void response.writeHead(204).end(), null],
     ['201 without a body', (_request, response) => void response.writeHead(201).end(), null],
-    ['200 with an envelope', json(200, { data: { id: 1 } }), { id: 1 }],
-    ['200 with a JSON object that is no envelope', json(200, { ok: true }), null],
+    ['200 with an envelope', jsonAnswer(200, { data: { id: 1 } }), { id: 1 }],
+    ['200 with a JSON object that is no envelope', jsonAnswer(200, { ok: true }), null],
   ])('is done when the service answers %s', async ([, answer, data]) => {
-    const service = await startService(answer)
-    expect((await clientOf(service.url).send(writeCall)).data).toEqual(data)
+    const service = await startTestService(answer)
+    expect((await createTestClient(service.url).send(writeCall)).data).toEqual(data)
   })
 
-  test.for<[string, Answerer]>([
-    ['a page of HTML', json(200, '<html>welcome</html>')],
-    ['half a body', json(200, '{"data":{"id"')],
-    ['a 503', json(503, '')],
+  test.for<[string, RequestHandler]>([
+    ['a page of HTML', jsonAnswer(200, '<html>welcome</html>')],
+    ['half a body', jsonAnswer(200, '{"data":{"id"')],
+    ['a 503', jsonAnswer(503, '')],
   ])('whose answer is %s may or may not have been done, and is sent once', async ([, answer]) => {
-    const service = await startService(answer)
-    expect(await failureOf(clientOf(service.url).send(writeCall))).toMatchObject({ kind: 'transient', left: true })
+    const service = await startTestService(answer)
+    expect(await failureOf(createTestClient(service.url).send(writeCall))).toMatchObject({ kind: 'transient', left: true })
     expect(service.seen()).toBe(1)
   })
 
   test('that has begun to leave is not cut off by the wish to stop', async () => {
     const stop = new AbortController()
-    const service = await startService((request, response) => {
+    const service = await startTestService((request, response) => {
       stop.abort()
       request.socket.once('data', () => {})
-      setImmediate(() => fine(request, response))
+      setImmediate(() => emptyListAnswer(request, response))
     })
-    const client = clientOf(service.url, { signal: stop.signal })
+    const client = createTestClient(service.url, { signal: stop.signal })
     expect(await client.send(writeCall)).toMatchObject({ status: 200 })
   })
 })
 
-function sendBytes(body: Buffer, encoding: string): Answerer {
+function sendBytes(body: Buffer, encoding: string): RequestHandler {
   return (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding })
     response.end(body)

@@ -2,20 +2,20 @@
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
-  type Answerer,
-  clientOf,
+  type RequestHandler,
+  createTestClient,
   errorOf,
   failureOf,
-  json,
+  jsonAnswer,
   memoryBudget,
   readCall,
-  startService,
+  startTestService,
   writeCall,
 } from './service.ts'
 
-async function failureFrom(answer: Answerer) {
-  const service = await startService(answer)
-  return failureOf(clientOf(service.url).send(readCall))
+async function failureFrom(answer: RequestHandler) {
+  const service = await startTestService(answer)
+  return failureOf(createTestClient(service.url).send(readCall))
 }
 
 const error = (code: string, message: string, more: object = {}) => ({
@@ -40,11 +40,11 @@ describe('throttled', () => {
     ['an unreadable Retry-After rests a whole window', { 'retry-after': 'soon' }, 60_000],
     ['a negative Retry-After rests a whole window', { 'retry-after': '-5' }, 60_000],
   ])('a 429 with %s', async ([, headers, waitMs]) => {
-    expect(await failureFrom(json(429, body, headers))).toMatchObject({ kind: 'throttled', waitMs, requestId: 'req-9' })
+    expect(await failureFrom(jsonAnswer(429, body, headers))).toMatchObject({ kind: 'throttled', waitMs, requestId: 'req-9' })
   })
 
   test('a 429 in HTML is throttled all the same', async () => {
-    expect(await failureFrom(json(429, '<h1>slow down</h1>'))).toMatchObject({ kind: 'throttled', waitMs: 60_000 })
+    expect(await failureFrom(jsonAnswer(429, '<h1>slow down</h1>'))).toMatchObject({ kind: 'throttled', waitMs: 60_000 })
   })
 })
 
@@ -55,7 +55,7 @@ describe('denied', () => {
     'scope:visitors:read is required',
     'This key may not do that (needs: visitors:read)',
   ])('a missing scope is named, whatever the wording: %s', async (message) => {
-    const failure = await failureFrom(json(403, error('api_key_scope_missing', message, { status: 403 })))
+    const failure = await failureFrom(jsonAnswer(403, error('api_key_scope_missing', message, { status: 403 })))
     expect(failure).toMatchObject({ kind: 'denied', code: 'api_key_scope_missing', scope: 'visitors:read' })
   })
 
@@ -64,12 +64,12 @@ describe('denied', () => {
     [401, 'api_key_invalid'],
     [403, 'api_key_wrong_project'],
   ] as const)('%d %s names no scope', async ([status, code]) => {
-    const failure = await failureFrom(json(status, error(code, 'The key may not see project a:b')))
+    const failure = await failureFrom(jsonAnswer(status, error(code, 'The key may not see project a:b')))
     expect(failure).toMatchObject({ kind: 'denied', status, code, scope: null, requestId: 'req-9' })
   })
 
   test('a 403 without an envelope is denied too', async () => {
-    expect(await failureFrom(json(403, 'Forbidden'))).toMatchObject({ kind: 'denied', code: 'http_403', scope: null })
+    expect(await failureFrom(jsonAnswer(403, 'Forbidden'))).toMatchObject({ kind: 'denied', code: 'http_403', scope: null })
   })
 })
 
@@ -90,25 +90,25 @@ describe('refused', () => {
     ['nonsense', [null, 7, {}, [], { path: {} }], []],
     ['nothing', undefined, []],
   ])('a validation error names its fields, whatever an issue looks like: %s', async ([, issues, fields]) => {
-    const failure = await failureFrom(json(400, error('VALIDATION_ERROR', 'Bad request', { context: { issues } })))
+    const failure = await failureFrom(jsonAnswer(400, error('VALIDATION_ERROR', 'Bad request', { context: { issues } })))
     expect(failure).toMatchObject({ kind: 'refused', status: 400, code: 'VALIDATION_ERROR', fields })
   })
 
   test('issues beside the error, not in it, are found', async () => {
     const body = { ...error('VALIDATION_ERROR', 'Bad request'), context: { issues: ['since'] } }
-    expect(await failureFrom(json(400, body))).toMatchObject({ fields: ['since'] })
+    expect(await failureFrom(jsonAnswer(400, body))).toMatchObject({ fields: ['since'] })
   })
 
   test('a 404 carries code, words and request id', async () => {
-    const failure = await failureFrom(json(404, error('NOT_FOUND', 'No such row')))
+    const failure = await failureFrom(jsonAnswer(404, error('NOT_FOUND', 'No such row')))
     expect(failure).toMatchObject({ kind: 'refused', status: 404, code: 'NOT_FOUND', requestId: 'req-9' })
     expect(failure).toHaveProperty('why', 'GET /thing: 404 NOT_FOUND: No such row')
   })
 
   test('a redirect is not followed, and the failure says where it leads', async () => {
-    const to = await startService(json(200, { data: {} }))
-    const from = await startService(json(302, '', { location: `${to.url}/elsewhere?token=x` }))
-    const failure = await failureOf(clientOf(from.url).send(readCall))
+    const to = await startTestService(jsonAnswer(200, { data: {} }))
+    const from = await startTestService(jsonAnswer(302, '', { location: `${to.url}/elsewhere?token=x` }))
+    const failure = await failureOf(createTestClient(from.url).send(readCall))
     expect(failure).toMatchObject({ kind: 'refused', status: 302 })
     expect(failure).toHaveProperty('why', expect.stringContaining(`${to.url}/elsewhere; is the base URL right?`))
     expect(to.seen()).toBe(0)
@@ -116,19 +116,19 @@ describe('refused', () => {
 })
 
 describe('transient', () => {
-  const unreadable: Record<string, Answerer> = {
-    'a page of HTML': json(200, '<html></html>'),
-    'half a JSON document': json(200, '{"data":{"items":['),
-    'an empty body': json(200, ''),
-    'a list': json(200, []),
-    'JSON null': json(200, 'null'),
-    'no data': json(200, { requestId: 'req-9' }),
-    'data that is null': json(200, { data: null }),
-    'an error under a success status': json(200, { error: { code: 'oops' } }),
+  const unreadable: Record<string, RequestHandler> = {
+    'a page of HTML': jsonAnswer(200, '<html></html>'),
+    'half a JSON document': jsonAnswer(200, '{"data":{"items":['),
+    'an empty body': jsonAnswer(200, ''),
+    'a list': jsonAnswer(200, []),
+    'JSON null': jsonAnswer(200, 'null'),
+    'no data': jsonAnswer(200, { requestId: 'req-9' }),
+    'data that is null': jsonAnswer(200, { data: null }),
+    'an error under a success status': jsonAnswer(200, { error: { code: 'oops' } }),
     'bytes that are not UTF-8': (_request, response) => response.end(Buffer.from('7b2264617461223a22ff227d', 'hex')),
-    'an encoding that nobody knows': json(200, { data: {} }, { 'content-encoding': 'zstd-9' }),
-    'gzip that is none': json(200, { data: {} }, { 'content-encoding': 'gzip' }),
-    'nesting without end': json(200, `{"data":${'['.repeat(200_000)}`),
+    'an encoding that nobody knows': jsonAnswer(200, { data: {} }, { 'content-encoding': 'zstd-9' }),
+    'gzip that is none': jsonAnswer(200, { data: {} }, { 'content-encoding': 'gzip' }),
+    'nesting without end': jsonAnswer(200, `{"data":${'['.repeat(200_000)}`),
     'less than its length': (_request, response) => {
       response.writeHead(200, { 'content-length': '1000' })
       response.write('{"data":')
@@ -140,11 +140,11 @@ describe('transient', () => {
   })
 
   test.for([500, 502, 503, 504, 520, 599, 408, 425])('a %d', async (status) => {
-    expect(await failureFrom(json(status, 'oops'))).toMatchObject({ kind: 'transient', left: true, status })
+    expect(await failureFrom(jsonAnswer(status, 'oops'))).toMatchObject({ kind: 'transient', left: true, status })
   })
 
   test('a 503 that names a time carries it', async () => {
-    expect(await failureFrom(json(503, '', { 'retry-after': '5' }))).toMatchObject({ kind: 'transient', waitMs: 5000 })
+    expect(await failureFrom(jsonAnswer(503, '', { 'retry-after': '5' }))).toMatchObject({ kind: 'transient', waitMs: 5000 })
   })
 
   test('a connection that is cut may have carried the request', async () => {
@@ -154,42 +154,42 @@ describe('transient', () => {
 
   test('an answer that is not HTTP may follow a request that was carried out', async () => {
     const url = await startTcp((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\n')))
-    expect(await failureOf(clientOf(url).send(writeCall))).toMatchObject({ kind: 'transient', left: true })
+    expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({ kind: 'transient', left: true })
   })
 
   test('an answer that takes too long is given up', async () => {
-    const service = await startService(() => {})
-    const failure = await failureOf(clientOf(service.url, { timeoutMs: 50 }).send(readCall))
+    const service = await startTestService(() => {})
+    const failure = await failureOf(createTestClient(service.url, { timeoutMs: 50 }).send(readCall))
     expect(failure).toMatchObject({ kind: 'transient', left: true, why: 'GET /thing: no whole answer within 50 ms' })
   })
 
   test('the time limit holds for a body that trickles in as well', async () => {
-    const service = await startService((_request, response) => void response.write('{'))
-    const failure = await failureOf(clientOf(service.url, { timeoutMs: 100 }).send(readCall))
+    const service = await startTestService((_request, response) => void response.write('{'))
+    const failure = await failureOf(createTestClient(service.url, { timeoutMs: 100 }).send(readCall))
     expect(failure).toMatchObject({ kind: 'transient', left: true, status: 200 })
   })
 
   describe('where certainly no byte of the request left', () => {
     test('nobody listens', async () => {
       const url = await closedPort()
-      expect(await failureOf(clientOf(url).send(writeCall))).toMatchObject({ kind: 'transient', left: false })
+      expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({ kind: 'transient', left: false })
     })
 
     test('the name is unknown', async () => {
-      const failure = await failureOf(clientOf(new URL('https://nowhere.invalid')).send(writeCall))
+      const failure = await failureOf(createTestClient(new URL('https://nowhere.invalid')).send(writeCall))
       expect(failure).toMatchObject({ kind: 'transient', left: false, status: null })
     })
 
     test('the other side does not speak TLS', async () => {
-      const service = await startService(json(200, { data: {} }))
+      const service = await startTestService(jsonAnswer(200, { data: {} }))
       const url = new URL(service.url.href.replace('http:', 'https:'))
-      expect(await failureOf(clientOf(url).send(writeCall))).toMatchObject({ kind: 'transient', left: false })
+      expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({ kind: 'transient', left: false })
     })
 
     test('the slot is given back at once', async () => {
       const url = await closedPort()
       const budget = memoryBudget()
-      const client = clientOf(url, { budget })
+      const client = createTestClient(url, { budget })
       await failureOf(client.send(writeCall))
       expect(await budget.view()).toMatchObject({ inUse: 0 })
       expect(client.requests()).toBe(0)
@@ -210,8 +210,8 @@ test('an error envelope may be of any shape: nothing but CallFailed is thrown', 
   ]
   for (const status of [301, 400, 401, 403, 404, 409, 418, 429, 500]) {
     for (const one of odd) {
-      const service = await startService(json(status, { error: one, requestId: one }))
-      expect((await errorOf(clientOf(service.url).send(readCall))).message).toContain(String(status))
+      const service = await startTestService(jsonAnswer(status, { error: one, requestId: one }))
+      expect((await errorOf(createTestClient(service.url).send(readCall))).message).toContain(String(status))
     }
   }
 })
@@ -219,7 +219,7 @@ test('an error envelope may be of any shape: nothing but CallFailed is thrown', 
 test('a message of the service is one short line, whatever it sends', async () => {
   const message = `red \u001b[31m alert\r\n${'x'.repeat(10_000)}`
   const { failure, message: line } = await errorOf(
-    clientOf((await startService(json(400, error('odd\ncode', message)))).url).send(readCall),
+    createTestClient((await startTestService(jsonAnswer(400, error('odd\ncode', message)))).url).send(readCall),
   )
   expect(failure.kind).toBe('refused')
   expect(line).not.toMatch(/\p{Cc}/u)

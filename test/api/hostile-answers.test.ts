@@ -2,11 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { Answer } from '../../src/core/call.ts'
+import type { ApiResponse } from '../../src/core/call.ts'
 import type { Json } from '../../src/core/row.ts'
-import { type Answerer, clientOf, errorOf, failureOf, json, readCall, startService } from './service.ts'
+import { type RequestHandler, createTestClient, errorOf, failureOf, jsonAnswer, readCall, startTestService } from './service.ts'
 
-const send = (body: Buffer, headers: Record<string, string> = {}): Answerer => {
+const send = (body: Buffer, headers: Record<string, string> = {}): RequestHandler => {
   return (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json', ...headers })
     response.end(body)
@@ -14,12 +14,12 @@ const send = (body: Buffer, headers: Record<string, string> = {}): Answerer => {
 }
 const list = (rows: string) => Buffer.from(`{"data":{"items":[${rows}],"hasMore":true},"requestId":"r"}`)
 
-async function read(answer: Answerer): Promise<Answer> {
-  return clientOf((await startService(answer)).url).send(readCall)
+async function read(answer: RequestHandler): Promise<ApiResponse> {
+  return createTestClient((await startTestService(answer)).url).send(readCall)
 }
 
-function rowsOf({ items }: Answer): { built: Json[]; refused: unknown[] } {
-  const portions = [...(items?.portions() ?? [])]
+function rowsOf({ items }: ApiResponse): { built: Json[]; refused: unknown[] } {
+  const portions = [...(items?.batches() ?? [])]
   return { built: portions.flatMap((one) => [...one.items]), refused: portions.flatMap((one) => [...one.refused]) }
 }
 
@@ -78,8 +78,8 @@ test.for<[string, string]>([
   ['of many values', `{"data":{"x":[${'0,'.repeat(150_000)}0]}}`],
   ['with a request id of 50 MB', `{"data":{"id":1},"requestId":"${'x'.repeat(50 << 20)}"}`],
 ])('an answer without a list that is %s is refused, and not asked for again', async ([, body]) => {
-  const service = await startService(send(Buffer.from(body)))
-  const error = await errorOf(clientOf(service.url).get('/thing', {}, 'fresh'))
+  const service = await startTestService(send(Buffer.from(body)))
+  const error = await errorOf(createTestClient(service.url).get('/thing', {}, 'fresh'))
   expect(error.failure).toMatchObject({ kind: 'refused', status: 200 })
   expect(service.seen()).toBe(1)
 })
@@ -91,18 +91,18 @@ test('twenty million rows are no page', async () => {
 })
 
 test('an answer that drips is given up long before its deadline', async () => {
-  const service = await startService(async (_request, response) => {
+  const service = await startTestService(async (_request, response) => {
     response.writeHead(200)
     while (!response.destroyed) {
       response.write(' ')
       await pause(2)
     }
   })
-  const failure = await failureOf(clientOf(service.url, { stallMs: 100 }).send(readCall))
+  const failure = await failureOf(createTestClient(service.url, { stallMs: 100 }).send(readCall))
   expect(failure).toMatchObject({ kind: 'transient', left: true, why: expect.stringContaining('came too slowly') })
 })
 
 test('an encoding that is called like what every object has is unknown', async () => {
-  const failure = await failureOf(read(json(200, { data: {} }, { 'content-encoding': 'constructor' })))
+  const failure = await failureOf(read(jsonAnswer(200, { data: {} }, { 'content-encoding': 'constructor' })))
   expect(failure).toMatchObject({ kind: 'transient', why: expect.stringContaining('unknown encoding') })
 })

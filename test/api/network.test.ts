@@ -3,9 +3,9 @@ import { createServer as httpServer } from 'node:http'
 import { createServer as httpsServer } from 'node:https'
 import { type AddressInfo, type Server, createServer as tcpServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createBudget } from '../../src/api/budget.ts'
+import { createRequestBudget } from '../../src/api/budget.ts'
 import { createClient } from '../../src/api/client.ts'
-import { networkSentence } from '../../src/api/network-words.ts'
+import { networkErrorText } from '../../src/api/network-words.ts'
 import { createMemoryStore } from '../../src/api/state-store.ts'
 import { freePort } from '../support/server.ts'
 
@@ -16,9 +16,9 @@ async function told(address: string): Promise<string> {
   const client = createClient({
     baseUrl: new URL(address),
     key: 'svc_live_0123456789',
-    budget: createBudget(createMemoryStore({ rate, writeRate: rate, reserve: 0 })),
+    budget: createRequestBudget(createMemoryStore({ rate, writeRate: rate, reserve: 0 })),
     signal: new AbortController().signal,
-    retries: { attempts: 1, baseMs: 1, capMs: 1, patienceMs: 0 },
+    retries: { attempts: 1, baseMs: 1, capMs: 1, maxAskedWaitMs: 0 },
   })
   onTestFinished(() => client.close())
   const error = await client.get('/x', {}, 'fresh').catch((thrown: unknown) => thrown)
@@ -101,5 +101,5 @@ test.each([
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', /signed by nobody whom this machine trusts/],
   ['EMFILE', /ulimit -n/],
 ])('what cannot be brought about here has its sentence too: %s', (code, says) => {
-  expect(networkSentence(code)).toMatch(says)
+  expect(networkErrorText(code)).toMatch(says)
 })

@@ -1,25 +1,25 @@
 /** The connection to Redis: what it says, what it keeps to itself, and that it comes back. */
 import { expect, onTestFinished, test } from 'vitest'
-import { openRedis } from '../../src/api/redis-cell.ts'
+import { openRedisRecords } from '../../src/api/redis-cell.ts'
 import { UserError } from '../../src/core/user-error.ts'
-import { startOwnRedis } from '../support/redis-server.ts'
+import { startPrivateRedis } from '../support/redis-server.ts'
 
 function connect(url: string) {
   const said: string[] = []
-  const redis = openRedis(url, (why) => said.push(why))
+  const redis = openRedisRecords(url, (why) => said.push(why))
   onTestFinished(redis.close)
-  return { cell: redis.cell('desk'), said }
+  return { cell: redis.record('desk'), said }
 }
 
 test('what is no address of a Redis is refused without being shown', () => {
   for (const url of ['http://u:secret@host', 'secret', 'redis//secret']) {
-    expect(() => openRedis(url)).toThrow(UserError)
-    expect(() => openRedis(url)).not.toThrow(/secret/)
+    expect(() => openRedisRecords(url)).toThrow(UserError)
+    expect(() => openRedisRecords(url)).not.toThrow(/secret/)
   }
 })
 
 test('trouble is said in words, and never with the password', async () => {
-  const redis = await startOwnRedis({ durable: false })
+  const redis = await startPrivateRedis({ durable: false })
   onTestFinished(redis.stop)
   const wrong = connect(redis.url.replace('//', '//somebody:hunter2@'))
   const error: unknown = await wrong.cell.read().catch((why: unknown) => why)
@@ -30,14 +30,14 @@ test('trouble is said in words, and never with the password', async () => {
 })
 
 test('a server that comes back is found again, and known to have been away', async () => {
-  const redis = await startOwnRedis({ durable: true })
+  const redis = await startPrivateRedis({ durable: true })
   onTestFinished(redis.stop)
   const { cell } = connect(redis.url)
-  await cell.swap(await cell.read(), 'kept')
+  await cell.compareAndSet(await cell.read(), 'kept')
   await redis.crash()
   const reading = await eventually(() => cell.read())
   expect(reading.restarted).toBe(true)
-  expect(await cell.swap(reading, 'anew')).toMatchObject({ swapped: true, reading: { restarted: false } })
+  expect(await cell.compareAndSet(reading, 'anew')).toMatchObject({ swapped: true, reading: { restarted: false } })
 })
 
 async function eventually<T>(attempt: () => Promise<T>): Promise<T> {

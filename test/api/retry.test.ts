@@ -1,29 +1,29 @@
 /** Which reads are tried again, how often, and when that ends. */
 import { describe, expect, test } from 'vitest'
 import type { ClientOptions } from '../../src/api/client.ts'
-import { createDice } from '../budget/world.ts'
+import { createRandom } from '../budget/world.ts'
 import {
-  type Answerer,
-  clientOf,
+  type RequestHandler,
+  createTestClient,
   failureOf,
-  fine,
-  inTurn,
-  json,
+  emptyListAnswer,
+  answersInOrder,
+  jsonAnswer,
   memoryBudget,
   quickRetries,
-  startService,
+  startTestService,
 } from './service.ts'
 
-const broken = json(500, 'oops')
+const broken = jsonAnswer(500, 'oops')
 
-async function readFrom(answer: Answerer, options: Partial<ClientOptions> = {}) {
-  const service = await startService(answer)
-  const client = clientOf(service.url, options)
+async function readFrom(answer: RequestHandler, options: Partial<ClientOptions> = {}) {
+  const service = await startTestService(answer)
+  const client = createTestClient(service.url, options)
   return { service, client, reading: client.get('/thing', {}, 'fresh') }
 }
 
 test('a read that fails seven times and then succeeds has succeeded', async () => {
-  const { reading, service } = await readFrom(inTurn(...Array(7).fill(broken), fine))
+  const { reading, service } = await readFrom(answersInOrder(...Array(7).fill(broken), emptyListAnswer))
   expect((await reading).status).toBe(200)
   expect(service.seen()).toBe(8)
 })
@@ -35,13 +35,13 @@ test('after eight tries the last failure is the answer', async () => {
 })
 
 test.for([400, 401, 403, 404, 302])('a %d is not tried again', async (status) => {
-  const { reading, service } = await readFrom(json(status, ''))
+  const { reading, service } = await readFrom(jsonAnswer(status, ''))
   await failureOf(reading)
   expect(service.seen()).toBe(1)
 })
 
 test('connections that break are tried again', async () => {
-  const { reading } = await readFrom(inTurn((request) => void request.socket.destroy(), fine))
+  const { reading } = await readFrom(answersInOrder((request) => void request.socket.destroy(), emptyListAnswer))
   expect((await reading).status).toBe(200)
 })
 
@@ -50,8 +50,8 @@ describe('a 429', () => {
   const restless = () => ({ ...memoryBudget(), throttled: async () => {} })
 
   test('is no attempt: a read with one try survives it', async () => {
-    const busy = json(429, '', { 'retry-after': '1' })
-    const { reading, service } = await readFrom(inTurn(busy, busy, busy, fine), {
+    const busy = jsonAnswer(429, '', { 'retry-after': '1' })
+    const { reading, service } = await readFrom(answersInOrder(busy, busy, busy, emptyListAnswer), {
       budget: restless(),
       retries: { ...quickRetries, attempts: 1 },
     })
@@ -62,9 +62,9 @@ describe('a 429', () => {
   test('reaches the budget, with the time that the service asks for', async () => {
     const waits: number[] = []
     const budget = { ...restless(), throttled: async (_lease: unknown, waitMs: number) => void waits.push(waitMs) }
-    const { reading } = await readFrom(inTurn(json(429, '', { 'retry-after': '9' }), json(429, ''), fine), {
+    const { reading } = await readFrom(answersInOrder(jsonAnswer(429, '', { 'retry-after': '9' }), jsonAnswer(429, ''), emptyListAnswer), {
       budget,
-      retries: { ...quickRetries, patienceMs: 900_000 },
+      retries: { ...quickRetries, maxAskedWaitMs: 900_000 },
       windowMs: 30_000,
     })
     await reading
@@ -72,9 +72,9 @@ describe('a 429', () => {
   })
 
   test('that comes again and again ends when patience does', async () => {
-    const { reading, service } = await readFrom(json(429, '', { 'retry-after': '10' }), {
+    const { reading, service } = await readFrom(jsonAnswer(429, '', { 'retry-after': '10' }), {
       budget: restless(),
-      retries: { ...quickRetries, patienceMs: 45_000 },
+      retries: { ...quickRetries, maxAskedWaitMs: 45_000 },
     })
     expect(await failureOf(reading)).toMatchObject({ kind: 'throttled', waitMs: 10_000 })
     expect(service.seen()).toBe(5)
@@ -82,7 +82,7 @@ describe('a 429', () => {
 
   test('stops every other call of the key until its time is over', async () => {
     const budget = memoryBudget()
-    const { reading, client } = await readFrom(inTurn(json(429, '', { 'retry-after': '1' }), fine), { budget })
+    const { reading, client } = await readFrom(answersInOrder(jsonAnswer(429, '', { 'retry-after': '1' }), emptyListAnswer), { budget })
     await reading
     await client.get('/other', {}, 'fresh')
     expect(await budget.view()).toMatchObject({ throttled: 1, pausedForMs: null })
@@ -91,16 +91,16 @@ describe('a 429', () => {
 
 describe('the share of retries', () => {
   test('an outage does not multiply the load: at most 0.6 retries a read, and a few to begin with', async () => {
-    const service = await startService(broken)
-    const client = clientOf(service.url)
+    const service = await startTestService(broken)
+    const client = createTestClient(service.url)
     for (let read = 0; read < 200; read += 1) await failureOf(client.get('/thing', {}, 'backfill'))
     expect(service.seen()).toBeLessThanOrEqual(200 * 1.6 + 30)
   })
 
   test('a quarter of all answers may be faulty, and every read comes through', async () => {
-    const dice = createDice(5)
-    const service = await startService((request, response) => (dice() < 0.25 ? broken : fine)(request, response))
-    const client = clientOf(service.url)
+    const dice = createRandom(5)
+    const service = await startTestService((request, response) => (dice() < 0.25 ? broken : emptyListAnswer)(request, response))
+    const client = createTestClient(service.url)
     const reads = Array.from({ length: 1000 }, () => client.get('/thing', {}, 'backfill'))
     expect((await Promise.all(reads)).every(({ status }) => status === 200)).toBe(true)
   })
@@ -131,15 +131,15 @@ describe('the wish to stop', () => {
   test('ends a read that waits for the budget, at once', async () => {
     const stop = new AbortController()
     const budget = memoryBudget()
-    await budget.throttled({ grantedAt: 0, freeAt: 0, writeFreeAt: null }, 3_600_000)
-    const { reading, service } = await readFrom(fine, { signal: stop.signal, budget })
+    await budget.recordThrottle({ grantedAt: 0, freeAt: 0, writeFreeAt: null }, 3_600_000)
+    const { reading, service } = await readFrom(emptyListAnswer, { signal: stop.signal, budget })
     stop.abort()
     expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
     expect(service.seen()).toBe(0)
   })
 
   test('keeps a call from leaving that is made afterwards', async () => {
-    const { reading, service } = await readFrom(fine, { signal: AbortSignal.abort() })
+    const { reading, service } = await readFrom(emptyListAnswer, { signal: AbortSignal.abort() })
     expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
     expect(service.seen()).toBe(0)
   })

@@ -3,37 +3,37 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { createClient } from '../../src/api/client.ts'
 import {
-  type Answerer,
-  clientOf,
+  type RequestHandler,
+  createTestClient,
   errorOf,
-  json,
-  key,
+  jsonAnswer,
+  testKey,
   memoryBudget,
   readCall,
-  startService,
+  startTestService,
   writeCall,
 } from './service.ts'
 
-const echo = `You sent Bearer ${key} (${encodeURIComponent(key)}, ${Buffer.from(key).toString('base64')})`
-const echoing = { code: key, message: echo, status: 400, context: { issues: [{ path: key }, echo] } }
+const echo = `You sent Bearer ${testKey} (${encodeURIComponent(testKey)}, ${Buffer.from(testKey).toString('base64')})`
+const echoing = { code: testKey, message: echo, status: 400, context: { issues: [{ path: testKey }, echo] } }
 
-const worlds: Record<string, Answerer> = {
+const worlds: Record<string, RequestHandler> = {
   ...Object.fromEntries(
     [200, 302, 400, 401, 403, 404, 429, 500, 503].map((status) => [
       `a ${status} that repeats it`,
-      json(status, { error: { ...echoing, status }, requestId: key }, { 'x-request-id': key, location: `/x/${key}` }),
+      jsonAnswer(status, { error: { ...echoing, status }, requestId: testKey }, { 'x-request-id': testKey, location: `/x/${testKey}` }),
     ]),
   ),
-  'a missing scope that is named like it': json(403, {
-    error: { code: 'api_key_scope_missing', message: `a:read ${key}:read` },
+  'a missing scope that is named like it': jsonAnswer(403, {
+    error: { code: 'api_key_scope_missing', message: `a:read ${testKey}:read` },
   }),
   ...Object.fromEntries(
     [265, 275, 285].map((length) => [
       `a message that is cut within it, after ${length} characters`,
-      json(400, { error: { code: 'odd', message: 'x'.repeat(length) + key } }),
+      jsonAnswer(400, { error: { code: 'odd', message: 'x'.repeat(length) + testKey } }),
     ]),
   ),
-  'an encoding named like it': json(200, {}, { 'content-encoding': key }),
+  'an encoding named like it': jsonAnswer(200, {}, { 'content-encoding': testKey }),
   'a connection that is cut': (request) => void request.socket.destroy(),
   'an answer that is no HTTP': (request) => void request.socket.end(`${echo}\r\n\r\n`),
   'no answer': () => {},
@@ -42,10 +42,10 @@ const worlds: Record<string, Answerer> = {
 test.for(Object.entries(worlds))('%s', async ([, answer]) => {
   const lines: unknown[] = []
   const log = { debug: (event: unknown) => void lines.push(event), warn: (event: unknown) => void lines.push(event) }
-  const service = await startService(answer)
+  const service = await startTestService(answer)
   const budget = { ...memoryBudget(), throttled: async () => {} }
   const retries = { attempts: 2, baseMs: 1, capMs: 1, patienceMs: 1 }
-  const client = clientOf(service.url, { log, timeoutMs: 200, retries, budget })
+  const client = createTestClient(service.url, { log, timeoutMs: 200, retries, budget })
   const errors = [
     await errorOf(client.send(readCall)),
     await errorOf(client.send(writeCall)),
@@ -53,17 +53,17 @@ test.for(Object.entries(worlds))('%s', async ([, answer]) => {
   ]
   const shown = inspect([errors, lines, client], { depth: 9, showHidden: true }) + JSON.stringify([errors, lines])
   expect(lines.length).toBeGreaterThan(0)
-  expect(shown).not.toContain(key)
-  expect(shown).not.toContain(key.slice(0, 12))
-  expect(shown).not.toContain(encodeURIComponent(key))
-  expect(shown).not.toContain(Buffer.from(key).toString('base64'))
+  expect(shown).not.toContain(testKey)
+  expect(shown).not.toContain(testKey.slice(0, 12))
+  expect(shown).not.toContain(encodeURIComponent(testKey))
+  expect(shown).not.toContain(Buffer.from(testKey).toString('base64'))
 })
 
 test.for(['http://example.com', 'http://10.0.0.1/v1', 'https://user:pass@example.com', 'https://example.com?key=1'])(
   'a base URL that would show the key to others is refused: %s',
   (address) => {
     const signal = new AbortController().signal
-    const create = () => createClient({ baseUrl: new URL(address), key, budget: memoryBudget(), signal })
+    const create = () => createClient({ baseUrl: new URL(address), key: testKey, budget: memoryBudget(), signal })
     expect(create).toThrow(/^the base URL /)
   },
 )

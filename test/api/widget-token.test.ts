@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { mintToken, type WidgetSession } from '../../src/api/widget-token.ts'
 import { UserError } from '../../src/core/user-error.ts'
-import { clientOf, failureOf, json, key, startService } from './service.ts'
+import { createTestClient, failureOf, jsonAnswer, testKey, startTestService } from './service.ts'
 
 const session: WidgetSession = {
   visitor: { email: 'ada@example.com', name: 'Ada' },
@@ -13,20 +13,20 @@ const uuid = '7f0c5a52-6f0d-4f8e-9a56-0b3c1d2e4f60'
 const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'
 
 async function minted(body: unknown, headers: Record<string, string> = {}) {
-  const service = await startService(json(200, body, headers))
-  return mintToken(clientOf(service.url), session)
+  const service = await startTestService(jsonAnswer(200, body, headers))
+  return mintToken(createTestClient(service.url), session)
 }
 
 test('one POST with the key, the visitor, the metadata and the lifetime asks for it, over a connection of its own', async () => {
   const bodies: string[] = []
-  const service = await startService((request, response) => {
+  const service = await startTestService((request, response) => {
     request.on('data', (chunk) => bodies.push(String(chunk)))
-    request.on('end', () => json(201, { data: { token: 'wgt_1' }, requestId: 'r' })(request, response))
+    request.on('end', () => jsonAnswer(201, { data: { token: 'wgt_1' }, requestId: 'r' })(request, response))
   })
-  expect((await mintToken(clientOf(service.url), session)).token).toBe('wgt_1')
+  expect((await mintToken(createTestClient(service.url), session)).token).toBe('wgt_1')
   const { method, url, headers } = service.last()
   expect([method, url, service.seen()]).toEqual(['POST', '/v1/v1/widget/token', 1])
-  expect(headers).toMatchObject({ authorization: `Bearer ${key}`, connection: 'close' })
+  expect(headers).toMatchObject({ authorization: `Bearer ${testKey}`, connection: 'close' })
   expect(JSON.parse(bodies.join(''))).toEqual(session)
 })
 
@@ -77,8 +77,8 @@ describe('an answer in which none is recognized is a failure that names its fiel
   })
 
   test('an empty body is no answer', async () => {
-    const service = await startService(json(200, ''))
-    expect(await failureOf(mintToken(clientOf(service.url), session))).toMatchObject({ kind: 'transient', status: 200 })
+    const service = await startTestService(jsonAnswer(200, ''))
+    expect(await failureOf(mintToken(createTestClient(service.url), session))).toMatchObject({ kind: 'transient', status: 200 })
   })
 })
 
@@ -88,8 +88,8 @@ test('what comes back is not followed elsewhere, and not asked for twice', async
     [503, 'transient'],
     [401, 'denied'],
   ] as const) {
-    const service = await startService(json(status, '', { location: 'https://elsewhere.example/v1/widget/token' }))
-    expect(await failureOf(mintToken(clientOf(service.url), session))).toMatchObject({ kind, status })
+    const service = await startTestService(jsonAnswer(status, '', { location: 'https://elsewhere.example/v1/widget/token' }))
+    expect(await failureOf(mintToken(createTestClient(service.url), session))).toMatchObject({ kind, status })
     expect(service.seen()).toBe(1)
   }
 })

@@ -1,12 +1,12 @@
 /** What an answer to a write proves: that it was done, that nothing was done, or nothing at all. */
 import { expect, test } from 'vitest'
-import { clientOf, failureOf, json, readCall, startService, writeCall } from './service.ts'
+import { createTestClient, failureOf, jsonAnswer, readCall, startTestService, writeCall } from './service.ts'
 
 const error = { error: { code: 'ODD', message: 'odd' } }
 
 async function failureFrom(status: number, body: unknown, call = writeCall) {
-  const service = await startService(json(status, body))
-  return failureOf(clientOf(service.url).send(call))
+  const service = await startTestService(jsonAnswer(status, body))
+  return failureOf(createTestClient(service.url).send(call))
 }
 
 test('only some statuses below 500 say that nothing was done', async () => {
@@ -55,8 +55,8 @@ test.for<[number, unknown]>([
   [200, ''],
   [200, {}],
 ])('%d with %j does', async ([status, body]) => {
-  const service = await startService(json(status, body))
-  expect(await clientOf(service.url).send(writeCall)).toMatchObject({ status })
+  const service = await startTestService(jsonAnswer(status, body))
+  expect(await createTestClient(service.url).send(writeCall)).toMatchObject({ status })
 })
 
 test.for([202, 206, 207, 299])('a %d says that it will be done, or in part', async (status) => {

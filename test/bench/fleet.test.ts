@@ -1,15 +1,15 @@
 /** The simulation of many projects loses no job, counts as one would by hand, and is never slower with more workers. */
 import { describe, expect, test } from 'vitest'
-import type { Costs, OfStream } from '../../bench/fleet/costs.ts'
-import { diceOf } from '../../bench/fleet/dice.ts'
-import { createKey } from '../../bench/fleet/key.ts'
-import { loadOf } from '../../bench/fleet/load.ts'
-import { projectsOf } from '../../bench/fleet/projects.ts'
-import { type Case, simulate } from '../../bench/fleet/simulate.ts'
+import type { Costs, PerStream } from '../../bench/fleet/costs.ts'
+import { seededRandom } from '../../bench/fleet/dice.ts'
+import { createKeyLimit } from '../../bench/fleet/key.ts'
+import { createLoad } from '../../bench/fleet/load.ts'
+import { createProjects } from '../../bench/fleet/projects.ts'
+import { type Simulation, simulate } from '../../bench/fleet/simulate.ts'
 import { streamNames } from '../../src/core/row.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
 
-const ofEach = (value: number) => Object.fromEntries(streamNames.map((stream) => [stream, value])) as OfStream<number>
+const ofEach = (value: number) => Object.fromEntries(streamNames.map((stream) => [stream, value])) as PerStream<number>
 const costs: Costs = {
   tickCpuMs: 2,
   passCpuMs: ofEach(3),
@@ -27,30 +27,30 @@ const idle = Object.fromEntries(streamNames.map((stream) => [stream, 2])) as Rec
 const small = { conversations: 700, visitors: 300, calls: 90 }
 const hour = 3_600_000
 
-const usual: Omit<Case, 'projects' | 'workers'> = {
-  load: loadOf(small, idle, false),
+const usual: Omit<Simulation, 'projects' | 'workers'> = {
+  load: createLoad(small, idle, false),
   costs,
   concurrency: 8,
-  portionMs: 20_000,
+  sliceMs: 20_000,
   startsAt: Date.UTC(2026, 0, 15, 5),
   forMs: hour,
   warmUpMs: 0,
-  toTheEnd: true,
+  drain: true,
   random: () => 0.5,
 }
-const run = (projects: number, workers: number, more: Partial<Case> = {}) =>
-  simulate({ ...usual, random: diceOf(7), projects: projectsOf(projects, 3), workers, ...more })
+const run = (projects: number, workers: number, more: Partial<Simulation> = {}) =>
+  simulate({ ...usual, random: seededRandom(7), projects: createProjects(projects, 3), workers, ...more })
 
 describe('every job that was announced runs once, and nothing is left', () => {
   test.each([
     ['quiet', {}],
-    ['the first mirror', { load: loadOf(small, idle, true), forMs: hour / 6 }],
+    ['the first mirror', { load: createLoad(small, idle, true), forMs: hour / 6 }],
     [
       'with too little of everything',
       { concurrency: 1, costs: { ...costs, passCpuMs: ofEach(2000) }, forMs: hour / 6 },
     ],
   ])('%s', (_, more) => {
-    const { announced, doubles, ended, requests } = run(30, 2, more)
+    const { announced, duplicates: doubles, ended, requests } = run(30, 2, more)
     expect(announced).toBeGreaterThan(300)
     expect(ended + doubles).toBe(announced)
     expect(requests).toBeGreaterThan(0)
@@ -60,8 +60,8 @@ describe('every job that was announced runs once, and nothing is left', () => {
 test('a first mirror asks once for each page and each child, beside what every pass asks for', () => {
   const firings = { ...defaultSchedules, reconcile: { kind: 'off' }, analytics: { kind: 'off' } } as const
   const quick = { schedules: firings, forMs: hour }
-  const projects = projectsOf(5, 3, quick.schedules)
-  const { requests } = run(5, 2, { projects, load: loadOf(small, ofEach(0), true) })
+  const projects = createProjects(5, 3, quick.schedules)
+  const { requests } = run(5, 2, { projects, load: createLoad(small, ofEach(0), true) })
   const pages = 4 + 2 + 1
   const children = (4 + 2 + 1) * 200
   expect(requests).toBe(5 * (pages + children))
@@ -71,14 +71,14 @@ describe('a single round', () => {
   const off = { kind: 'off' } as const
   const schedules = { ...defaultSchedules, reconcile: off, analytics: off, availability: off }
   const one = (...streams: ('conversations' | 'calls')[]) =>
-    projectsOf(1, 3, schedules).map((project) => ({ ...project, streams }))
+    createProjects(1, 3, schedules).map((project) => ({ ...project, streams }))
   const tick = costs.queueMs + costs.tickCpuMs
   const requestMs = costs.budgetMs + costs.requestMs + costs.requestCpuMs
   const pass = costs.queueMs + costs.passCpuMs.conversations + costs.passMs + 2 * requestMs
 
   test('takes as long as its steps one after the other', () => {
     const { lag, age, wait, announced, cpuMs, queueMs, requests } = run(1, 1, { projects: one('conversations') })
-    expect([lag.at(0), lag.max()]).toEqual([tick + pass, tick + pass])
+    expect([lag.quantile(0), lag.max()]).toEqual([tick + pass, tick + pass])
     expect(age.max()).toBe(300_000)
     expect(wait.passes.max()).toBe(costs.queueMs)
     expect([announced, requests]).toEqual([24, 24])
@@ -88,21 +88,21 @@ describe('a single round', () => {
 
   test('waits for a place where there is but one', () => {
     const { lag } = run(1, 1, { projects: one('conversations', 'calls'), concurrency: 1 })
-    expect([lag.at(0), lag.max()]).toEqual([tick + pass, tick + 2 * pass])
+    expect([lag.quantile(0), lag.max()]).toEqual([tick + pass, tick + 2 * pass])
   })
 })
 
 test.each([1, 2, 3])('twice the workers are never slower, where one is too few (seed %i)', (seed) => {
-  const slow = { costs: { ...costs, passCpuMs: ofEach(1200) }, forMs: hour / 3, projects: projectsOf(40, seed) }
-  const outcomes = [1, 2, 4].map((workers) => run(0, workers, { ...slow, random: diceOf(seed) }))
-  const [one = [], two = [], four = []] = outcomes.map(({ lag, age }) => [lag.at(0.5), lag.at(0.95), age.at(0.5)])
+  const slow = { costs: { ...costs, passCpuMs: ofEach(1200) }, forMs: hour / 3, projects: createProjects(40, seed) }
+  const outcomes = [1, 2, 4].map((workers) => run(0, workers, { ...slow, random: seededRandom(seed) }))
+  const [one = [], two = [], four = []] = outcomes.map(({ lag, age }) => [lag.quantile(0.5), lag.quantile(0.95), age.quantile(0.5)])
   expect(one.map((ms, n) => (two[n] ?? 0) <= ms)).toEqual([true, true, true])
   expect(two.map((ms, n) => (four[n] ?? 0) <= ms)).toEqual([true, true, true])
 })
 
 test('a key lets no window hold more than its slots, whatever is asked', () => {
-  const key = createKey({ requests: 600, windowMs: 60_000 })
-  const dice = diceOf(1)
+  const key = createKeyLimit({ requests: 600, windowMs: 60_000 })
+  const dice = seededRandom(1)
   const sent: { at: number; count: number }[] = []
   for (let now = 0; now < 600_000; now += dice() * 3000) {
     const count = 1 + Math.floor(dice() * 32)

@@ -2,47 +2,47 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  type Ask,
+  type PendingRequest,
   type BudgetPolicy,
   type BudgetState,
-  freshBudget,
-  settle,
-  take,
-  throttle,
+  initialBudgetState,
+  releaseSlot,
+  acquireSlot,
+  recordThrottle,
 } from '../../src/core/budget/budget.ts'
-import { close, doubt, open } from '../../src/core/budget/closing.ts'
-import { forecast, view } from '../../src/core/budget/outlook.ts'
-import { fromText, toText } from '../../src/core/budget/text.ts'
+import { closeBudget, distrustReason, startBudget } from '../../src/core/budget/closing.ts'
+import { estimateSendMs, budgetView } from '../../src/core/budget/outlook.ts'
+import { decodeBudgetState, encodeBudgetState } from '../../src/core/budget/text.ts'
 import { everyServer, limit, slidingLog, windowMs } from './servers.ts'
-import { type Burst, createDice, deadlineMs, most, run } from './world.ts'
+import { type Burst, createRandom, deadlineMs, maxInWindow, simulate } from './world.ts'
 
 const policy: BudgetPolicy = {
   rate: { requests: limit, windowMs },
   writeRate: { requests: 120, windowMs },
   reserve: 0,
 }
-const read: Ask = { lane: 'fresh', write: false, deadlineMs }
+const read: PendingRequest = { priority: 'fresh', write: false, deadlineMs }
 const saturated: Burst = { at: 0, lane: 'backfill', write: false, count: 1e9 }
 
 describe('a budget whose record was lost', () => {
-  const closed = close(policy, freshBudget, 1000, deadlineMs)
+  const closed = closeBudget(policy, initialBudgetState, 1000, deadlineMs)
 
   test('grants nothing for a deadline and a window, as if every slot had been taken at that moment', () => {
     const until = 1000 + deadlineMs + windowMs
-    expect(take(policy, closed, until - 1, 'me', [read]).decision).toHaveProperty('waitMs')
-    expect(take(policy, closed, until, 'me', [read]).decision).toHaveProperty('granted')
+    expect(acquireSlot(policy, closed, until - 1, 'me', [read]).decision).toHaveProperty('waitMs')
+    expect(acquireSlot(policy, closed, until, 'me', [read]).decision).toHaveProperty('granted')
   })
 
   test('says so, and reckons with it', () => {
-    expect(view(policy, closed, 2000)).toMatchObject({ closedForMs: deadlineMs + windowMs - 1000, pausedForMs: null })
-    expect(view(policy, closed, 200_000)).toMatchObject({ closedForMs: null })
-    expect(forecast(policy, closed, 2000, 1)).toBe(deadlineMs + windowMs - 1000)
+    expect(budgetView(policy, closed, 2000)).toMatchObject({ closedForMs: deadlineMs + windowMs - 1000, pausedForMs: null })
+    expect(budgetView(policy, closed, 200_000)).toMatchObject({ closedForMs: null })
+    expect(estimateSendMs(policy, closed, 2000, 1)).toBe(deadlineMs + windowMs - 1000)
   })
 
   test('keeps the pause that the service asked for, from the last that is known of it', () => {
     const lease = { grantedAt: 0, freeAt: 0, writeFreeAt: null }
-    const paused = throttle(policy, freshBudget, 5000, lease, 600_000)
-    expect(view(policy, close(policy, paused, 1e12, deadlineMs), 1e12)).toMatchObject({
+    const paused = recordThrottle(policy, initialBudgetState, 5000, lease, 600_000)
+    expect(budgetView(policy, closeBudget(policy, paused, 1e12, deadlineMs), 1e12)).toMatchObject({
       pausedForMs: 600_000,
       slots: 456,
     })
@@ -50,19 +50,19 @@ describe('a budget whose record was lost', () => {
 
   test('still knows nothing of a request that was under way then, and so outwaits it', () => {
     let sent = 0
-    const { counted } = run({
+    const { counted } = simulate({
       policy: { ...policy, rate: { requests: 1, windowMs } },
-      losses: [1000],
+      recordLosses: [1000],
       unanswered: 1,
       countsLate: true,
       processes: [[saturated]],
       latency: () => (sent++ === 0 ? deadlineMs : 50),
       servers: [],
       untilMs: 200_000,
-      dice: createDice(1),
+      random: createRandom(1),
     })
     expect(counted.length).toBeGreaterThanOrEqual(2)
-    expect(most(counted, windowMs)).toBe(1)
+    expect(maxInWindow(counted, windowMs)).toBe(1)
   })
 
   const worlds = fc.record({
@@ -79,7 +79,7 @@ describe('a budget whose record was lost', () => {
   test('never lets the service count more than the limit in any window, whatever was under way, and whoever died', () => {
     fc.assert(
       fc.property(worlds, ({ slow, allowed, processes, dice, ...trouble }) => {
-        const history = run({
+        const history = simulate({
           ...trouble,
           policy: { ...policy, rate: { requests: allowed, windowMs } },
           processes: Array.from({ length: processes }, () => [saturated]),
@@ -87,10 +87,10 @@ describe('a budget whose record was lost', () => {
           // An estimate of a sliding window is too rough for a few requests.
           servers: allowed < 600 ? [slidingLog(allowed)] : everyServer(),
           untilMs: 700_000,
-          dice: createDice(dice),
+          random: createRandom(dice),
         })
         expect(history.refused).toEqual([])
-        expect(most(history.counted, windowMs)).toBeLessThanOrEqual(Math.max(1, Math.floor(0.95 * allowed)))
+        expect(maxInWindow(history.counted, windowMs)).toBeLessThanOrEqual(Math.max(1, Math.floor(0.95 * allowed)))
       }),
       { numRuns: 100 },
     )
@@ -99,11 +99,11 @@ describe('a budget whose record was lost', () => {
 
 describe('a record', () => {
   const at = 1_790_000_000_000
-  const state: BudgetState = { ...freshBudget, at, era: 7 }
+  const state: BudgetState = { ...initialBudgetState, at, era: 7 }
   const last = { state, now: at + 50, agoMs: 3000 }
   const found = { state, now: at + 3050, restarted: false }
 
-  test.for<[string, Parameters<typeof doubt>]>([
+  test.for<[string, Parameters<typeof distrustReason>]>([
     ['that is as it was', [found, last]],
     ['that others have moved on', [{ ...found, state: { ...state, at: at + 2000 } }, last]],
     ['that this process sees for the first time', [found, null]],
@@ -129,24 +129,24 @@ describe('a record', () => {
       [{ ...found, state: { ...state, at: at - 9e6, era: 8 }, now: at - 9e6 }, last],
     ],
   ])('%s is believed', ([, [now, before]]) => {
-    expect(doubt(now, before)).toBeNull()
+    expect(distrustReason(now, before)).toBeNull()
   })
 
-  test.for<[string, RegExp, Parameters<typeof doubt>]>([
+  test.for<[string, RegExp, Parameters<typeof distrustReason>]>([
     ['whose keeper was restarted', /restarted/, [{ ...found, restarted: true }, null]],
     ['whose keeper’s clock was set back', /set back by 5\.0 s/, [{ ...found, now: at - 5000 }, null]],
     ['that is older than what was seen', /older/, [{ ...found, state: { ...state, at: at - 1 } }, last]],
     ['from before the last closing', /older/, [{ ...found, state: { ...state, era: 6 } }, last]],
     ['whose keeper’s clock was set forward', /set forward by 2\.0 s/, [{ ...found, now: at + 5050 }, last]],
   ])('%s is not', ([, why, [now, before]]) => {
-    expect(doubt(now, before)).toMatch(why)
+    expect(distrustReason(now, before)).toMatch(why)
   })
 
   test('of one who closes or begins is newer than any before, even where the clock was set back', () => {
-    const later = close(policy, state, at, deadlineMs)
+    const later = closeBudget(policy, state, at, deadlineMs)
     expect(later.era).toBeGreaterThan(state.era)
-    expect(close(policy, later, 5, deadlineMs).era).toBeGreaterThan(later.era)
-    expect(open(later, 5).era).toBeGreaterThan(later.era)
+    expect(closeBudget(policy, later, 5, deadlineMs).era).toBeGreaterThan(later.era)
+    expect(startBudget(later, 5).era).toBeGreaterThan(later.era)
   })
 })
 
@@ -183,7 +183,7 @@ describe('the text of a record', () => {
     fc.assert(
       fc.property(anyState, fc.integer({ min: 1, max: 3_600_000 }), (state, window) => {
         const rated = { ...policy, rate: { requests: 600, windowMs: window } }
-        expect(fromText(toText(rated, state))).toEqual(state)
+        expect(decodeBudgetState(encodeBudgetState(rated, state))).toEqual(state)
       }),
       { numRuns: 200 },
     )
@@ -195,17 +195,17 @@ describe('the text of a record', () => {
       rate: { requests: 600, windowMs: window },
       writeRate: { requests: 600, windowMs: window },
     }
-    let state = freshBudget
+    let state = initialBudgetState
     for (let step = 0; step < 1200; step += 1) {
       const now = 1_790_000_000_000 + (step * window) / 600
-      const taken = take(rated, state, now, 'me', [{ ...read, write: true }])
+      const taken = acquireSlot(rated, state, now, 'me', [{ ...read, write: true }])
       state =
-        'lease' in taken.decision ? settle(rated, taken.state, now, taken.decision.lease, 'answered') : taken.state
+        'lease' in taken.decision ? releaseSlot(rated, taken.state, now, taken.decision.lease, 'answered') : taken.state
     }
-    expect(view(rated, state, state.at).inUse).toBeGreaterThan(550)
-    const text = toText(rated, state)
+    expect(budgetView(rated, state, state.at).inUse).toBeGreaterThan(550)
+    const text = encodeBudgetState(rated, state)
     expect(text.length).toBeLessThan(4096)
-    expect(fromText(text)).toEqual(state)
+    expect(decodeBudgetState(text)).toEqual(state)
   })
 
   test.for([
@@ -218,11 +218,11 @@ describe('the text of a record', () => {
     '{"form":2}',
     '{"form":1,"all":[1,2,"x y"],"writes":[],"turns":[]}',
   ])('that cannot be read counts as lost: %s', (text) => {
-    expect(fromText(text)).toBeNull()
+    expect(decodeBudgetState(text)).toBeNull()
   })
 
   test('cut off anywhere counts as lost', () => {
-    const text = toText(policy, close(policy, freshBudget, 5, 5))
-    for (let length = 0; length < text.length; length += 1) expect(fromText(text.slice(0, length))).toBeNull()
+    const text = encodeBudgetState(policy, closeBudget(policy, initialBudgetState, 5, 5))
+    for (let length = 0; length < text.length; length += 1) expect(decodeBudgetState(text.slice(0, length))).toBeNull()
   })
 })

@@ -4,22 +4,22 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { TestContext } from 'vitest'
-import type { Task } from './spender.ts'
-import type { Dice } from './world.ts'
+import type { SpendingTask } from './spender.ts'
+import type { Random } from './world.ts'
 
 /** Registers what is to be done at the end of a test; tests that run side by side have one each. */
-export type Finished = TestContext['onTestFinished']
+export type OnTestFinished = TestContext['onTestFinished']
 
 const program = fileURLToPath(new URL('./spender.ts', import.meta.url))
 
-export type Counter = {
+export type CountingService = {
   readonly url: string
   readonly arrivals: number[]
   readonly next: (count: number) => Promise<void>
 }
 
 /** Counts a request when it arrives, answers a little later, and refuses none: the tests judge. */
-export async function startCounter(dice: Dice, finished: Finished): Promise<Counter> {
+export async function startCountingService(dice: Random, finished: OnTestFinished): Promise<CountingService> {
   const arrivals: number[] = []
   const waiting = new Set<() => void>()
   const server = createServer((_request, response) => {
@@ -45,7 +45,7 @@ export async function startCounter(dice: Dice, finished: Finished): Promise<Coun
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, arrivals, next }
 }
 
-export type Fleet = {
+export type ProcessGroup = {
   readonly processes: ChildProcess[]
   /** What the processes said was lost. */
   readonly lost: string[]
@@ -55,11 +55,11 @@ export type Fleet = {
 }
 
 /** Gone when the test ends. */
-export function startFleet(task: Omit<Task, 'quiet'>, size: number, finished: Finished): Fleet {
+export function startProcessGroup(task: Omit<SpendingTask, 'quiet'>, size: number, finished: OnTestFinished): ProcessGroup {
   const processes: ChildProcess[] = []
   const lost: string[] = []
   const start = (quiet: boolean): ChildProcess => {
-    const argument = JSON.stringify({ ...task, quiet } satisfies Task)
+    const argument = JSON.stringify({ ...task, quiet } satisfies SpendingTask)
     const child = spawn(process.execPath, [program, argument], { stdio: ['ignore', 'pipe', 'inherit'] })
     child.stdout.on('data', (text) => lost.push(...(String(text).match(/^lost: .*/gm) ?? [])))
     return child

@@ -2,33 +2,33 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, onTestFinished } from 'vitest'
-import { openRedis } from '../../src/api/redis-cell.ts'
+import { openRedisRecords } from '../../src/api/redis-cell.ts'
 import { createSharedStore, type SharedStoreOptions } from '../../src/api/shared-store.ts'
-import type { BudgetCell, Reading } from '../../src/core/budget/cell.ts'
-import { swapWithinMs } from '../../src/core/budget/cell.ts'
+import type { BudgetRecord, RecordReading } from '../../src/core/budget/cell.ts'
+import { maxSwapDelayMs } from '../../src/core/budget/cell.ts'
 import type { KeyUse } from '../../src/core/budget/key-use.ts'
 import type { BudgetStore } from '../../src/core/budget/store.ts'
 import { databases } from '../support/databases.ts'
 import { startRedis } from '../support/redis-server.ts'
 import type { Server } from '../support/server.ts'
 
-export type Kept = {
+export type TestRecord = {
   /** Another process's way to the one budget. */
-  readonly connect: () => Promise<BudgetCell>
+  readonly connect: () => Promise<BudgetRecord>
   /** The record is gone. */
   readonly forget: () => Promise<void>
 }
 
-export type Keeper = { readonly name: string; readonly make: () => Promise<Kept> }
+export type RecordStore = { readonly name: string; readonly make: () => Promise<TestRecord> }
 
 let redis: Promise<Server> | undefined
 afterAll(async () => (await redis)?.stop())
 
-async function inRedis(): Promise<Kept> {
+async function inRedis(): Promise<TestRecord> {
   redis ??= startRedis()
   const { url } = await redis
   const name = `test:${randomUUID()}`
-  const cells = [openRedis(url), openRedis(url)]
+  const cells = [openRedisRecords(url), openRedisRecords(url)]
   const admin = new Redis(url)
   onTestFinished(() => {
     for (const { close } of cells) close()
@@ -36,44 +36,44 @@ async function inRedis(): Promise<Kept> {
   })
   let next = 0
   return {
-    connect: async () => cells[next++ % cells.length]!.cell(name),
+    connect: async () => cells[next++ % cells.length]!.record(name),
     forget: async () => void (await admin.del(`deskmirror:budget:${name}`)),
   }
 }
 
-async function inWarehouse(kind: 'sqlite' | 'postgres'): Promise<Kept> {
+async function inWarehouse(kind: 'sqlite' | 'postgres'): Promise<TestRecord> {
   const place = await databases.find(({ name }) => name === kind)!.make()
   onTestFinished(() => place.drop())
   const warehouses = [await place.open(), await place.open()]
   let next = 0
   return {
-    connect: async () => warehouses[next++ % warehouses.length]!.budgetCell('desk'),
+    connect: async () => warehouses[next++ % warehouses.length]!.budgetRecord('desk'),
     forget: async () => void (await warehouses[0]!.query('delete from sync_budgets')),
   }
 }
 
-export const keepers: readonly Keeper[] = [
+export const recordStores: readonly RecordStore[] = [
   { name: 'Redis', make: inRedis },
   { name: 'Postgres', make: () => inWarehouse('postgres') },
   { name: 'SQLite', make: () => inWarehouse('sqlite') },
-  { name: 'a variable', make: async () => inVariable() },
+  { name: 'a variable', make: async () => inMemoryRecord() },
 ]
 
 /** A cell whose clock and content are the test's to change. */
-export function inVariable(clock: { now: number } = { now: 1e6 }) {
+export function inMemoryRecord(clock: { now: number } = { now: 1e6 }) {
   let kept: { version: string; text: string } | null = null
   const state = { restarted: false, down: false }
-  const look = (): Reading => {
+  const look = (): RecordReading => {
     if (state.down) throw new Error('connection refused')
     // No two moments are the same.
     clock.now += 0.001
     return { now: clock.now, version: kept?.version ?? null, text: kept?.text ?? null, restarted: state.restarted }
   }
-  const cell: BudgetCell = {
+  const cell: BudgetRecord = {
     read: async () => look(),
-    swap: async (seen, text) => {
+    compareAndSet: async (seen, text) => {
       const { now, version } = look()
-      const swapped = version === seen.version && now - seen.now <= swapWithinMs
+      const swapped = version === seen.version && now - seen.now <= maxSwapDelayMs
       if (!swapped) return { swapped, reading: look() }
       kept = { version: randomUUID(), text }
       state.restarted = false
@@ -87,28 +87,28 @@ export function inVariable(clock: { now: number } = { now: 1e6 }) {
 }
 
 /** Writes whatever is given, as a restored backup would. */
-export async function overwrite(cell: BudgetCell, text: string): Promise<void> {
-  const { swapped } = await cell.swap(await cell.read(), text)
+export async function overwriteRecord(cell: BudgetRecord, text: string): Promise<void> {
+  const { swapped } = await cell.compareAndSet(await cell.read(), text)
   if (!swapped) throw new Error('somebody else wrote meanwhile')
 }
 
-export const policy = {
+export const testPolicy = {
   rate: { requests: 100, windowMs: 60_000 },
   writeRate: { requests: 20, windowMs: 60_000 },
   reserve: 0,
 }
 
 /** Nobody used the key before. */
-export const neverUsed: KeyUse = { isQuiet: async () => true, note: async () => {} }
+export const unusedKey: KeyUse = { isUnusedFor: async () => true, recordUse: async () => {} }
 
 /** A process's store, and what it said was lost. */
-export function storeOver(cell: BudgetCell, options: Partial<SharedStoreOptions> = {}) {
+export function createTestStore(cell: BudgetRecord, options: Partial<SharedStoreOptions> = {}) {
   const lost: string[] = []
   const store: BudgetStore = createSharedStore({
-    policy,
-    cell,
-    use: neverUsed,
-    onLost: (why) => lost.push(why),
+    policy: testPolicy,
+    record: cell,
+    keyUse: unusedKey,
+    onClosed: (why) => lost.push(why),
     ...options,
   })
   return { store, lost }

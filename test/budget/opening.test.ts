@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createBudget } from '../../src/api/budget.ts'
+import { createRequestBudget } from '../../src/api/budget.ts'
 import { createSharedStore } from '../../src/api/shared-store.ts'
-import { sayWhenOpen } from '../../src/compose/budget-opening.ts'
+import { logWhenBudgetOpens } from '../../src/compose/budget-opening.ts'
 import { createLog } from '../../src/log.ts'
 import { databases } from '../support/databases.ts'
 
@@ -15,13 +15,13 @@ test('a budget that was closed says so when it is open again', async () => {
   const opened: Promise<void>[] = []
   const store = createSharedStore({
     policy: { rate, writeRate: rate, reserve: 0 },
-    cell: warehouse.budgetCell('key'),
-    use: warehouse.keyUse('key'),
+    record: warehouse.budgetRecord('key'),
+    keyUse: warehouse.keyUse('key'),
     deadlineMs: 100,
-    onLost: () => void opened.push(sayWhenOpen('shop', budget, log, () => false)),
+    onClosed: () => void opened.push(logWhenBudgetOpens('shop', budget, log, () => false)),
   })
-  const budget = createBudget(store)
-  const take = () => budget.acquire({ lane: 'fresh', write: false, deadlineMs: 50 })
+  const budget = createRequestBudget(store)
+  const take = () => budget.acquire({ priority: 'fresh', write: false, deadlineMs: 50 })
   await take()
   await warehouse.query('delete from sync_budgets')
   // Waits until it is open.

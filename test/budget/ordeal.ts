@@ -2,30 +2,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { databases } from '../support/databases.ts'
-import { startOwnRedis } from '../support/redis-server.ts'
-import type { Finished, Fleet } from './fleet.ts'
+import { startPrivateRedis } from '../support/redis-server.ts'
+import type { OnTestFinished, ProcessGroup } from './fleet.ts'
 
 /** A store to share: its URL, and what may happen to it. */
-export type Shared = { readonly url: string; readonly harms: readonly (() => Promise<unknown>)[] }
-export type Place = { readonly name: string; readonly make: (finished: Finished) => Promise<Shared> }
+export type SharedLocation = { readonly url: string; readonly faults: readonly (() => Promise<unknown>)[] }
+export type StoreKind = { readonly name: string; readonly make: (finished: OnTestFinished) => Promise<SharedLocation> }
 
-async function inRedis(durable: boolean, finished: Finished): Promise<Shared> {
-  const redis = await startOwnRedis({ durable })
+async function inRedis(durable: boolean, finished: OnTestFinished): Promise<SharedLocation> {
+  const redis = await startPrivateRedis({ durable })
   finished(redis.stop)
-  return { url: redis.url, harms: [redis.crash, redis.empty] }
+  return { url: redis.url, faults: [redis.crash, redis.flush] }
 }
 
-async function inWarehouse(kind: 'sqlite' | 'postgres', finished: Finished): Promise<Shared> {
+async function inWarehouse(kind: 'sqlite' | 'postgres', finished: OnTestFinished): Promise<SharedLocation> {
   const place = await databases.find(({ name }) => name === kind)!.make()
   finished(() => place.drop())
   const warehouse = await place.open()
   const url = place.url!
   const forget = () => warehouse.query('delete from sync_budgets')
-  return { url, harms: kind === 'sqlite' ? [forget] : [forget, () => cutOff(url)] }
+  return { url, faults: kind === 'sqlite' ? [forget] : [forget, () => endConnections(url)] }
 }
 
 /** Ends every connection of the processes to their Postgres. */
-async function cutOff(url: string): Promise<void> {
+async function endConnections(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url.replace(/\?.*/, '') })
   await client.connect()
   await client.query(
@@ -34,7 +34,7 @@ async function cutOff(url: string): Promise<void> {
   await client.end()
 }
 
-export const places: readonly Place[] = [
+export const storeKinds: readonly StoreKind[] = [
   { name: 'a Redis that keeps its data', make: (finished) => inRedis(true, finished) },
   { name: 'a Redis that keeps nothing', make: (finished) => inRedis(false, finished) },
   { name: 'Postgres', make: (finished) => inWarehouse('postgres', finished) },
@@ -42,8 +42,8 @@ export const places: readonly Place[] = [
 ]
 
 /** A few seconds in which processes are killed and stopped at any moment, and the store suffers everything once. */
-export async function trouble(
-  fleet: Fleet,
+export async function injectFaults(
+  fleet: ProcessGroup,
   harms: readonly (() => Promise<unknown>)[],
   dice: () => number,
 ): Promise<void> {

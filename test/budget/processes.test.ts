@@ -1,9 +1,9 @@
 /** Four real processes on each shared store never pass the budget, whoever dies and whatever is lost. */
 import { describe, expect, test } from 'vitest'
 import type { BudgetPolicy } from '../../src/core/budget/budget.ts'
-import { startCounter, startFleet } from './fleet.ts'
-import { places, trouble } from './ordeal.ts'
-import { createDice, most } from './world.ts'
+import { startCountingService, startProcessGroup } from './fleet.ts'
+import { storeKinds, injectFaults } from './ordeal.ts'
+import { createRandom, maxInWindow } from './world.ts'
 
 const windowMs = 2000
 const limit = 60
@@ -12,17 +12,17 @@ const seed = Date.now() % 100_000
 
 describe.concurrent('four processes', () => {
   const title = 'are killed and stopped, and still no window ever holds more requests than there are slots'
-  test.for(places)(`${title}: $name (seed ${seed})`, async ({ make }, { onTestFinished }) => {
-    const dice = createDice(seed)
-    const { url, harms } = await make(onTestFinished)
-    const counter = await startCounter(dice, onTestFinished)
-    const fleet = startFleet({ store: url, service: counter.url, policy, timeoutMs: 1000 }, 4, onTestFinished)
+  test.for(storeKinds)(`${title}: $name (seed ${seed})`, async ({ make }, { onTestFinished }) => {
+    const dice = createRandom(seed)
+    const { url, faults: harms } = await make(onTestFinished)
+    const counter = await startCountingService(dice, onTestFinished)
+    const fleet = startProcessGroup({ store: url, service: counter.url, policy, timeoutMs: 1000 }, 4, onTestFinished)
     await counter.next(2 * limit)
     expect(fleet.lost).toEqual([])
-    await trouble(fleet, harms, dice)
+    await injectFaults(fleet, harms, dice)
     // They get going again.
     await counter.next(limit)
-    expect(most(counter.arrivals, windowMs)).toBeLessThanOrEqual(Math.floor(0.95 * limit))
+    expect(maxInWindow(counter.arrivals, windowMs)).toBeLessThanOrEqual(Math.floor(0.95 * limit))
     expect(fleet.lost.length).toBeGreaterThan(0)
   })
 })

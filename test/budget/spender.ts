@@ -3,15 +3,15 @@
  * a `Task` as JSON. Each loss of the record is a line on standard output, and so is its first answer.
  */
 import { flushCompileCache } from 'node:module'
-import { createBudget } from '../../src/api/budget.ts'
+import { createRequestBudget } from '../../src/api/budget.ts'
 import { createClient } from '../../src/api/client.ts'
-import { openRedis } from '../../src/api/redis-cell.ts'
+import { openRedisRecords } from '../../src/api/redis-cell.ts'
 import { createSharedStore } from '../../src/api/shared-store.ts'
 import type { BudgetPolicy } from '../../src/core/budget/budget.ts'
-import type { BudgetCell } from '../../src/core/budget/cell.ts'
+import type { BudgetRecord } from '../../src/core/budget/cell.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 
-export type Task = {
+export type SpendingTask = {
   /** Of a Redis or of a warehouse. */
   readonly store: string
   readonly service: string
@@ -24,13 +24,13 @@ export type Task = {
 // The cache is written at the end of a process, and this one is killed before.
 flushCompileCache()
 
-const task: Task = JSON.parse(process.argv[2] ?? '')
-const budget = createBudget(
+const task: SpendingTask = JSON.parse(process.argv[2] ?? '')
+const budget = createRequestBudget(
   createSharedStore({
     policy: task.policy,
-    cell: await cellAt(task.store),
-    use: { isQuiet: async () => task.quiet, note: async () => {} },
-    onLost: (why) => process.stdout.write(`lost: ${why}\n`),
+    record: await cellAt(task.store),
+    keyUse: { isUnusedFor: async () => task.quiet, recordUse: async () => {} },
+    onClosed: (why) => process.stdout.write(`lost: ${why}\n`),
     deadlineMs: task.timeoutMs + 1000,
   }),
 )
@@ -42,14 +42,14 @@ const client = createClient({
   timeoutMs: task.timeoutMs,
 })
 
-async function cellAt(url: string): Promise<BudgetCell> {
-  if (url.startsWith('redis:')) return openRedis(url).cell('spent')
-  return (await openWarehouse(url, { use: 'read' })).budgetCell('spent')
+async function cellAt(url: string): Promise<BudgetRecord> {
+  if (url.startsWith('redis:')) return openRedisRecords(url).record('spent')
+  return (await openWarehouse(url, { access: 'read' })).budgetRecord('spent')
 }
 
 async function spend(): Promise<never> {
   for (;;) {
-    const answer = await client.send({ method: 'GET', path: '/thing', lane: 'backfill' }).catch(() => null)
+    const answer = await client.send({ method: 'GET', path: '/thing', priority: 'backfill' }).catch(() => null)
     if (answer !== null) process.stdout.write('answered\n')
     // A store that is away is not asked again at once.
     else await new Promise((resolve) => setTimeout(resolve, 50))

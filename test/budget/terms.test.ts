@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { openBudgets } from '../../src/compose/budgets.ts'
+import { openRequestBudgets } from '../../src/compose/budgets.ts'
 import { createLog } from '../../src/log.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { projectOf } from '../mirror/mirroring.ts'
+import { projectConfigOf } from '../mirror/mirroring.ts'
 import { databases } from '../support/databases.ts'
 
 const silent = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
@@ -12,16 +12,16 @@ for (const db of databases) {
   test(`a rate that is changed while a process runs holds from then on, and what was spent stays spent — ${db.name}`, async () => {
     const place = await db.make()
     const sandbox = await startSandbox({ size: { conversations: 0, visitors: 1, calls: 0 } })
-    const budgets = await openBudgets('embedded', await place.open(), silent)
+    const budgets = await openRequestBudgets('embedded', await place.open(), silent)
     try {
-      const project = projectOf(sandbox, { rate: minute(600) })
-      const before = budgets.of(project)
-      expect(budgets.of({ ...project })).toBe(before)
+      const project = projectConfigOf(sandbox, { rate: minute(600) })
+      const before = budgets.forProject(project)
+      expect(budgets.forProject({ ...project })).toBe(before)
       const { signal } = new AbortController()
-      await before.acquire({ lane: 'fresh', write: false, deadlineMs: 5000, signal })
-      const after = budgets.of({ ...project, rate: minute(300) })
+      await before.acquire({ priority: 'fresh', write: false, deadlineMs: 5000, signal })
+      const after = budgets.forProject({ ...project, rate: minute(300) })
       expect(await after.view()).toMatchObject({ limit: 300, inUse: 1 })
-      expect(budgets.known(project)).toBe(after)
+      expect(budgets.ifOpened(project)).toBe(after)
     } finally {
       budgets.close()
       await sandbox.stop()

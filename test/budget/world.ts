@@ -1,27 +1,27 @@
 /** A world in simulated time: processes that share one budget, a network that takes its time, a service that counts. */
 import {
-  type Ask,
+  type PendingRequest,
   type BudgetPolicy,
   type BudgetState,
-  freshBudget,
-  type Lease,
-  settle,
-  take,
-  throttle,
+  initialBudgetState,
+  type Slot,
+  releaseSlot,
+  acquireSlot,
+  recordThrottle,
 } from '../../src/core/budget/budget.ts'
-import { close } from '../../src/core/budget/closing.ts'
-import type { Lane } from '../../src/core/lane.ts'
+import { closeBudget } from '../../src/core/budget/closing.ts'
+import type { Priority } from '../../src/core/lane.ts'
 import type { LimitedServer } from './servers.ts'
 
-export type Dice = () => number
+export type Random = () => number
 
 /** Milliseconds between sending and answer. */
-export type Latency = (dice: Dice) => number
+export type Latency = (dice: Random) => number
 
 /** Requests that a process has from `at` on. */
-export type Burst = { readonly at: number; readonly lane: Lane; readonly write: boolean; readonly count: number }
+export type Burst = { readonly at: number; readonly lane: Priority; readonly write: boolean; readonly count: number }
 
-export type World = {
+export type SimulatedWorld = {
   readonly policy: BudgetPolicy
   readonly state?: BudgetState
   readonly processes: readonly (readonly Burst[])[]
@@ -34,18 +34,18 @@ export type World = {
   /** Moments of requests that another program makes with the same key. */
   readonly foreign?: readonly number[]
   /** Moments at which the record of all that was sent is lost; whoever looks next finds it so. */
-  readonly losses?: readonly number[]
+  readonly recordLosses?: readonly number[]
   /** The share of our requests whose process dies before the answer is entered. The service counts them all the same. */
   readonly unanswered?: number
   /** True: the service counts a request just before it answers, and not at any moment until then. */
   readonly countsLate?: boolean
-  readonly dice: Dice
+  readonly random: Random
 }
 
-export type Sent = { readonly at: number; readonly lane: Lane; readonly write: boolean; readonly process: number }
+export type SentRequest = { readonly at: number; readonly lane: Priority; readonly write: boolean; readonly process: number }
 
-export type History = {
-  readonly sent: readonly Sent[]
+export type SimulationResult = {
+  readonly sent: readonly SentRequest[]
   /** When the service counted each of our requests, in order. */
   readonly counted: readonly number[]
   readonly countedWrites: readonly number[]
@@ -59,7 +59,7 @@ export type History = {
 export const deadlineMs = 30_000
 
 /** mulberry32: small, seeded, good enough to vary a world. */
-export function createDice(seed: number): Dice {
+export function createRandom(seed: number): Random {
   let a = seed >>> 0
   return () => {
     a = (a + 0x6d2b79f5) >>> 0
@@ -69,89 +69,89 @@ export function createDice(seed: number): Dice {
   }
 }
 
-export function run(world: World): History {
-  const { policy, dice, latency } = world
-  let state = world.state ?? freshBudget
+export function simulate(world: SimulatedWorld): SimulationResult {
+  const { policy, random, latency } = world
+  let state = world.state ?? initialBudgetState
   let lost = false
-  const found = (now: number) => {
-    if (lost) state = close(policy, freshBudget, now, deadlineMs)
+  const currentState = (now: number) => {
+    if (lost) state = closeBudget(policy, initialBudgetState, now, deadlineMs)
     lost = false
     return state
   }
-  const agenda = createAgenda()
-  const sent: Sent[] = []
+  const events = createEventQueue()
+  const sent: SentRequest[] = []
   const counted: number[] = []
   const countedWrites: number[] = []
   const refused: { at: number; server: string }[] = []
   let throttled = 0
 
   const count = (at: number) => {
-    const verdicts = world.servers.map((server) => {
-      const fine = server.admit(at)
-      if (!fine) refused.push({ at, server: server.name })
-      return fine
+    const admissions = world.servers.map((server) => {
+      const isAdmitted = server.admit(at)
+      if (!isAdmitted) refused.push({ at, server: server.name })
+      return isAdmitted
     })
-    return world.answers429 !== true || verdicts[0] === true
+    return world.answers429 !== true || admissions[0] === true
   }
 
-  const send = (at: number, ask: Ask, lease: Lease, process: number) => {
-    sent.push({ at, lane: ask.lane, write: ask.write, process })
-    const takes = latency(dice)
+  const send = (at: number, ask: PendingRequest, lease: Slot, process: number) => {
+    sent.push({ at, lane: ask.priority, write: ask.write, process })
+    const takes = latency(random)
     let admitted = true
-    agenda.add(at + (world.countsLate === true ? 0.999 : dice()) * takes, (now) => {
+    events.add(at + (world.countsLate === true ? 0.999 : random()) * takes, (now) => {
       admitted = count(now)
       if (admitted) counted.push(now)
       if (admitted && ask.write) countedWrites.push(now)
     })
-    if (dice() < (world.unanswered ?? 0)) return
-    agenda.add(at + takes, (now) => {
-      state = settle(policy, found(now), now, lease, 'answered')
+    if (random() < (world.unanswered ?? 0)) return
+    events.add(at + takes, (now) => {
+      state = releaseSlot(policy, currentState(now), now, lease, 'answered')
       if (admitted) return
       throttled += 1
-      state = throttle(policy, state, now, lease, world.retryAfterMs ?? 60_000)
+      state = recordThrottle(policy, state, now, lease, world.retryAfterMs ?? 60_000)
     })
   }
 
   world.processes.forEach((bursts, process) => {
-    const waiting = new Map<string, { ask: Ask; left: number }>()
+    const waiting = new Map<string, { ask: PendingRequest; left: number }>()
     let timer = 0
     const serve = (now: number): void => {
       const kinds = [...waiting.entries()].filter(([, kind]) => kind.left > 0).sort(([a], [b]) => (a < b ? -1 : 1))
       if (kinds.length === 0) return
       const asks = kinds.map(([, kind]) => kind.ask)
-      const { state: next, decision } = take(policy, found(now), now, `process ${process}`, asks)
+      const { state: next, decision } = acquireSlot(policy, currentState(now), now, `process ${process}`, asks)
       state = next
       const mine = ++timer
       if ('waitMs' in decision) {
         // A timer fires late, never early.
-        agenda.add(now + decision.waitMs + dice() * 2, (later) => mine === timer && serve(later))
+        events.add(now + decision.waitMs + random() * 2, (later) => mine === timer && serve(later))
         return
       }
       const kind = kinds[decision.granted]![1]
       kind.left -= 1
       send(now, kind.ask, decision.lease, process)
-      agenda.add(now + 0.2, (later) => mine === timer && serve(later))
+      events.add(now + 0.2, (later) => mine === timer && serve(later))
     }
     for (const { at, lane, write, count } of bursts) {
-      agenda.add(at, (now) => {
+      events.add(at, (now) => {
         const key = `${['write', 'fresh', 'backfill', 'verify'].indexOf(lane)} ${write ? 0 : 1}`
-        waiting.set(key, { ask: { lane, write, deadlineMs }, left: (waiting.get(key)?.left ?? 0) + count })
+        waiting.set(key, { ask: { priority: lane, write, deadlineMs }, left: (waiting.get(key)?.left ?? 0) + count })
         serve(now)
       })
     }
   })
-  for (const at of world.foreign ?? []) agenda.add(at, (now) => void count(now))
-  for (const at of world.losses ?? [])
-    agenda.add(at, () => {
+  for (const at of world.foreign ?? []) events.add(at, (now) => void count(now))
+  for (const at of world.recordLosses ?? [])
+    events.add(at, () => {
       lost = true
     })
 
-  agenda.play(world.untilMs)
+  events.play(world.untilMs)
   return { sent, counted, countedWrites, refused, throttled, state }
 }
 
 /** The most moments that any window of so many milliseconds holds. `moments` in order. */
-export function most(moments: readonly number[], windowMs: number): number {
+export function maxInWindow(moments: readonly number[], windowMs: number): number {
   let from = 0
   let best = 0
   moments.forEach((at, index) => {
@@ -161,17 +161,17 @@ export function most(moments: readonly number[], windowMs: number): number {
   return best
 }
 
-export function within(moments: readonly number[], from: number, to: number): number {
+export function countBetween(moments: readonly number[], from: number, to: number): number {
   return moments.filter((at) => at >= from && at < to).length
 }
 
-type Happening = { readonly at: number; readonly order: number; readonly what: (now: number) => void }
+type AgendaEvent = { readonly at: number; readonly order: number; readonly what: (now: number) => void }
 
 /** Things to come, in the order of their times; those of one time in the order in which they were added. */
-function createAgenda() {
-  const heap: Happening[] = []
+function createEventQueue() {
+  const heap: AgendaEvent[] = []
   let order = 0
-  const before = (a: Happening, b: Happening) => a.at < b.at || (a.at === b.at && a.order < b.order)
+  const before = (a: AgendaEvent, b: AgendaEvent) => a.at < b.at || (a.at === b.at && a.order < b.order)
   const add = (at: number, what: (now: number) => void) => {
     let place = heap.push({ at, order: order++, what }) - 1
     while (place > 0) {
@@ -181,7 +181,7 @@ function createAgenda() {
       place = parent
     }
   }
-  const next = (): Happening | undefined => {
+  const next = (): AgendaEvent | undefined => {
     const top = heap[0]
     const last = heap.pop()
     if (last === undefined || last === top) return top

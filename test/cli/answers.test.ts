@@ -1,16 +1,16 @@
 /** What the commands answer, and with which exit code. */
 import { describe, expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
-import { worst } from '../../src/cli/exit.ts'
+import { worstExitCode } from '../../src/cli/exit.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { verifyCommand } from '../../src/cli/verify.ts'
-import { CallFailed } from '../../src/core/failure.ts'
-import type { RunOutcome } from '../../src/core/mirror.ts'
+import { ApiError } from '../../src/core/failure.ts'
+import type { SyncOutcome } from '../../src/core/mirror.ts'
 import type { CheckItem, StatusReport, SyncReport, VerifyReport } from '../../src/core/report.ts'
-import { runCommand, trouble } from './shell.ts'
+import { runCommand, createUserError } from './shell.ts'
 
-function syncReport(project: string, outcome: RunOutcome = 'complete'): SyncReport {
+function syncReport(project: string, outcome: SyncOutcome = 'complete'): SyncReport {
   const streams: SyncReport['streams'] = [
     { stream: 'conversations', requests: 62, rows: 12_340, changed: 37, tookMs: 2100, skipped: null, failed: null },
     { stream: 'calls', requests: 1, rows: 0, changed: 0, tookMs: 40, skipped: 'calls:read', failed: null },
@@ -39,13 +39,13 @@ function syncReport(project: string, outcome: RunOutcome = 'complete'): SyncRepo
 
 describe('the verdict over several projects', () => {
   test('where a person is needed weighs most, then what failed, then gaps', () => {
-    expect([worst([0, 3, 1, 2]), worst([0, 3, 1]), worst([3, 0]), worst([0]), worst([])]).toEqual([2, 1, 3, 0, 0])
+    expect([worstExitCode([0, 3, 1, 2]), worstExitCode([0, 3, 1]), worstExitCode([3, 0]), worstExitCode([0]), worstExitCode([])]).toEqual([2, 1, 3, 0, 0])
   })
 
   test("one project's trouble is its own: the others go on", async () => {
     const { exit, out, err } = await runCommand(syncCommand, ['--json'], {
       syncProject: async (_, { name }) => {
-        if (name === 'shop') throw trouble(2)
+        if (name === 'shop') throw createUserError(2)
         return syncReport(name)
       },
     })
@@ -61,9 +61,9 @@ describe('the verdict over several projects', () => {
 })
 
 describe('sync', () => {
-  const exits: Record<RunOutcome, number> = { complete: 0, gaps: 3, failed: 1, interrupted: 1 }
+  const exits: Record<SyncOutcome, number> = { complete: 0, gaps: 3, failed: 1, interrupted: 1 }
   test.each(Object.entries(exits))('%s ends with %i', async (outcome, exit) => {
-    const syncProject = async () => syncReport('shop', outcome as RunOutcome)
+    const syncProject = async () => syncReport('shop', outcome as SyncOutcome)
     expect(await runCommand(syncCommand, ['--project', 'shop'], { syncProject })).toMatchObject({ exit })
   })
 
@@ -130,7 +130,7 @@ describe('sync', () => {
     } as const
     const { exit, err } = await runCommand(syncCommand, ['--project', 'shop'], {
       syncProject: async () => {
-        throw new CallFailed(failure)
+        throw new ApiError(failure)
       },
     })
     expect(exit).toBe(2)
@@ -244,7 +244,7 @@ describe('status', () => {
     const { exit, out } = await runCommand(
       statusCommand,
       ['--project', 'shop'],
-      { statusOf: async () => report },
+      { readStatus: async () => report },
       { now },
     )
     expect(exit).toBe(0)
@@ -276,7 +276,7 @@ describe('status', () => {
       paused: { until: '2026-06-01T12:10:00Z', why: '401 api_key_invalid' },
       budget: { ...report.budget, lost: { at: '2026-06-01T09:00:00Z', why: 'its record is gone' } },
     }
-    const { out } = await runCommand(statusCommand, ['--project', 'shop'], { statusOf: async () => troubled }, { now })
+    const { out } = await runCommand(statusCommand, ['--project', 'shop'], { readStatus: async () => troubled }, { now })
     for (const line of [
       'workers       desk-1, queue redis, since 1 h ago\n',
       '              desk-2, queue redis, since 1 h ago; it has not written to the warehouse for 10 min: its log says why\n',
@@ -286,7 +286,7 @@ describe('status', () => {
       expect(out).toContain(line)
     }
     const later = { now: now + 25 * 3_600_000 }
-    expect((await runCommand(statusCommand, [], { statusOf: async () => troubled }, later)).out).not.toContain('record')
+    expect((await runCommand(statusCommand, [], { readStatus: async () => troubled }, later)).out).not.toContain('record')
   })
   test('shows what fails in the workers, since when and why', async () => {
     const since = '2026-06-01T11:48:00Z'
@@ -299,7 +299,7 @@ describe('status', () => {
         { job: 'writebacks', subject: 'visitor/1', since, lastAt: since, failures: 40, reason: 'x is not a function' },
       ],
     }
-    const { out } = await runCommand(statusCommand, [], { statusOf: async () => failing }, { now })
+    const { out } = await runCommand(statusCommand, [], { readStatus: async () => failing }, { now })
     expect(out).toMatch(/^messages .* failing for 12 min$/m)
     expect(out).toContain('failed: messages: its disk is full\n')
     expect(out).toContain('failing for 12 min: write-backs visitor/1 (40 times): x is not a function\n')
@@ -316,7 +316,7 @@ describe('status', () => {
   })
   test('a stream that somebody stopped has not failed', async () => {
     const streams = report.streams.map((it) => ({ ...it, failed: 'stopped on request' }))
-    const { out } = await runCommand(statusCommand, [], { statusOf: async () => ({ ...report, streams }) }, { now })
+    const { out } = await runCommand(statusCommand, [], { readStatus: async () => ({ ...report, streams }) }, { now })
     expect(out).toMatch(/^messages .* stopped$/m)
     expect(out).not.toContain('failed')
   })
@@ -324,7 +324,7 @@ describe('status', () => {
     const said = await runCommand(
       statusCommand,
       ['--project', 'shop', '--verbose'],
-      { statusOf: async () => report },
+      { readStatus: async () => report },
       { now },
     )
     expect(said.out).toContain('calls.order   oldest   a page of  [31m200 (2026-06-01T11:58:00Z)')

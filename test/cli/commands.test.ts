@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { deskmirror, environment, launcher } from './run.ts'
+import { runDeskmirror, cleanEnvironment, launcher } from './run.ts'
 
 const size = { conversations: 30, visitors: 10, calls: 8, messagesPerConversation: 5, activityPerVisitor: 3, days: 3 }
 const nowhere = mkdtempSync(join(tmpdir(), 'deskmirror-commands-'))
@@ -38,7 +38,7 @@ function connected(more: Readonly<Record<string, string>> = {}): Record<string, 
 
 test.concurrent('check, migrate, sync, sync again, status, verify: a first day', async () => {
   const [cwd, env] = [folderIn(nowhere), connected()]
-  const run = (...args: string[]) => deskmirror(args, { cwd, env })
+  const run = (...args: string[]) => runDeskmirror(args, { cwd, env })
 
   const check = await run('check')
   expect(check.out).toMatch(/✓ connection/)
@@ -85,7 +85,7 @@ describe.concurrent('what is wrong is one clear message, with 2 where a person i
   ])(
     '%s',
     async (_, wrong, exit, says) => {
-      const said = await deskmirror(['sync', '--quiet'], { cwd: nowhere, env: connected(wrong) })
+      const said = await runDeskmirror(['sync', '--quiet'], { cwd: nowhere, env: connected(wrong) })
       expect(said).toMatchObject({ exit, err: expect.stringMatching(says) })
       expect(said.err).not.toMatch(/^ {4}at |hunter2|svc_live_unknown_key/m)
       expect(said.err.trimEnd().split('\n').length).toBeLessThanOrEqual(3)
@@ -95,7 +95,7 @@ describe.concurrent('what is wrong is one clear message, with 2 where a person i
 
   test('a database that is no database', async () => {
     writeFileSync(join(nowhere, 'letter.db'), 'this is a letter to my aunt, and no database at all'.repeat(50))
-    const said = await deskmirror(['sync', '--quiet'], {
+    const said = await runDeskmirror(['sync', '--quiet'], {
       cwd: nowhere,
       env: connected({ DESKMIRROR_DATABASE_URL: 'sqlite:letter.db' }),
     })
@@ -107,7 +107,7 @@ describe.concurrent('what is wrong is one clear message, with 2 where a person i
 test.concurrent('nobody at the address: one message soon, and trying again may help: 1', async () => {
   const cwd = folderIn(nowhere)
   const args = ['sync', '--quiet', '--streams', 'availability']
-  const { exit, out, err } = await deskmirror(args, {
+  const { exit, out, err } = await runDeskmirror(args, {
     cwd,
     env: connected({ DESKMIRROR_BASE_URL: 'http://127.0.0.1:1' }),
   })
@@ -118,7 +118,7 @@ test.concurrent('nobody at the address: one message soon, and trying again may h
 
 test.concurrent('another service at the address: one message, and a person must change something: 2', async () => {
   const cwd = folderIn(nowhere)
-  const { exit, err } = await deskmirror(['sync', '--quiet'], {
+  const { exit, err } = await runDeskmirror(['sync', '--quiet'], {
     cwd,
     env: connected({ DESKMIRROR_BASE_URL: `${connected().DESKMIRROR_BASE_URL}/not-here` }),
   })
@@ -128,20 +128,20 @@ test.concurrent('another service at the address: one message, and a person must 
 
 test.concurrent('a scope that the key lacks is named, its streams are left out, the others go on: 3', async () => {
   const [cwd, env] = [folderIn(nowhere), connected({ DESKMIRROR_API_KEY: 'svc_live_no_calls' })]
-  const { exit, out } = await deskmirror(['sync', '--quiet'], { cwd, env })
+  const { exit, out } = await runDeskmirror(['sync', '--quiet'], { cwd, env })
   expect(exit).toBe(3)
   expect(out).toMatch(/^skipped: calls, call_recordings: the key lacks the scope calls:read$/m)
   expect(out).toMatch(/^conversations +1 request +30 rows/m)
-  expect((await deskmirror(['check'], { cwd, env })).exit).toBe(3)
+  expect((await runDeskmirror(['check'], { cwd, env })).exit).toBe(3)
 }, 30_000)
 
 test('two passes at once: the second says who holds the project, and ends with 1', async () => {
   const [cwd, env] = [folderIn(nowhere), connected()]
   const release = slowDown()
-  const first = spawn(process.execPath, [launcher, 'sync', '--quiet'], { cwd, env: environment(env), stdio: 'ignore' })
+  const first = spawn(process.execPath, [launcher, 'sync', '--quiet'], { cwd, env: cleanEnvironment(env), stdio: 'ignore' })
   const ended = new Promise((resolve) => first.on('close', resolve))
   await requestsOf(service, 1)
-  const second = await deskmirror(['sync', '--quiet'], { cwd, env })
+  const second = await runDeskmirror(['sync', '--quiet'], { cwd, env })
   release()
   expect(second.exit).toBe(1)
   expect(second.err).toContain(String(first.pid))
@@ -151,7 +151,7 @@ test('two passes at once: the second says who holds the project, and ends with 1
 test('SIGINT stops after the page in hand and ends with 1; the next sync goes on', async () => {
   const [cwd, env] = [folderIn(nowhere), connected()]
   const release = slowDown()
-  const child = spawn(process.execPath, [launcher, 'sync', '--json'], { cwd, env: environment(env) })
+  const child = spawn(process.execPath, [launcher, 'sync', '--json'], { cwd, env: cleanEnvironment(env) })
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text
@@ -166,14 +166,14 @@ test('SIGINT stops after the page in hand and ends with 1; the next sync goes on
   release()
   expect(err).toContain('stopping after the page in hand')
   expect(JSON.parse(out).projects[0].outcome).toBe('interrupted')
-  expect(await deskmirror(['sync', '--quiet'], { cwd, env })).toMatchObject({ exit: 0 })
+  expect(await runDeskmirror(['sync', '--quiet'], { cwd, env })).toMatchObject({ exit: 0 })
 }, 60_000)
 
 /** Makes every answer take its time, and the log begin anew. */
 function slowDown(): () => void {
   service.resetLog()
-  service.set({ 'latency.after': 300 })
-  return () => service.set({ 'latency.after': 0 })
+  service.setSwitches({ 'latency.after': 300 })
+  return () => service.setSwitches({ 'latency.after': 0 })
 }
 
 async function requestsOf({ log }: Sandbox, atLeast: number): Promise<void> {

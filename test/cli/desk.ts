@@ -6,17 +6,17 @@ import { join } from 'node:path'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { syncOnce } from '../mirror/mirroring.ts'
-import { type Ended, environment, launcher } from './run.ts'
+import { type ProcessResult, cleanEnvironment, launcher } from './run.ts'
 
-export type Run = (
+export type RunCli = (
   args: readonly string[],
   more?: { readonly env?: Readonly<Record<string, string>>; readonly input?: string },
-) => Promise<Ended>
+) => Promise<ProcessResult>
 
-export type Desk = {
+export type CliScenario = {
   readonly service: Sandbox
   readonly folder: string
-  readonly run: Run
+  readonly run: RunCli
   /** The answer of a command with `--json`, and its exit code. */
   readonly ask: (...args: readonly string[]) => Promise<{ readonly exit: number | null; readonly document: Document }>
   readonly warehouse: Warehouse
@@ -29,10 +29,10 @@ export type Desk = {
 type Document = ReturnType<typeof JSON.parse>
 
 /** `atEnd`: the test's own, as tests run side by side. */
-export async function desk(
+export async function startCliScenario(
   atEnd: (work: () => void | Promise<void>) => void,
   options: SandboxOptions = {},
-): Promise<Desk> {
+): Promise<CliScenario> {
   const size = { conversations: 12, visitors: 12, calls: 1, days: 1 }
   const switches = { 'rate.kind': 'off', ...options.switches } as const
   const service = await startSandbox({ size, prefix: '/v1', ...options, switches })
@@ -51,7 +51,7 @@ export async function desk(
     DESKMIRROR_WRITE_RATE: '60000/1s',
     DESKMIRROR_VERIFY_AFTER: '200ms',
   }
-  const run: Run = (args, more = {}) => command(args, folder, { ...env, ...more.env }, more.input)
+  const run: RunCli = (args, more = {}) => command(args, folder, { ...env, ...more.env }, more.input)
   return {
     service,
     folder,
@@ -74,8 +74,8 @@ function idsOf(service: Sandbox, stream: 'conversations' | 'visitors'): readonly
   return [...service.truth(stream)].map(({ id }) => id ?? '')
 }
 
-function command(args: readonly string[], cwd: string, env: Record<string, string>, input = ''): Promise<Ended> {
-  const child = spawn(process.execPath, [launcher, ...args], { cwd, env: environment(env) })
+function command(args: readonly string[], cwd: string, env: Record<string, string>, input = ''): Promise<ProcessResult> {
+  const child = spawn(process.execPath, [launcher, ...args], { cwd, env: cleanEnvironment(env) })
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text

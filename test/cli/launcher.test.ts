@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { emptyFolder, environment, launcher } from './run.ts'
+import { emptyFolder, cleanEnvironment, launcher } from './run.ts'
 
 type End = { readonly code: number | null; readonly out: string }
 
@@ -23,7 +23,7 @@ function onOldNode(claimed: string): Promise<End> {
   cpSync(join(launcher, '..'), join(folder, 'bin'), { recursive: true })
   writeFileSync(join(folder, 'old.cjs'), `Object.defineProperty(process.versions, 'node', { value: '${claimed}' })`)
   const args = ['--require', join(folder, 'old.cjs'), join(folder, 'bin', 'deskmirror.js'), 'demo']
-  return ended(spawn(process.execPath, args, { env: environment() }))
+  return ended(spawn(process.execPath, args, { env: cleanEnvironment() }))
 }
 
 test.each(['8.17.0', '20.20.2', '22.18.0'])(
@@ -39,7 +39,7 @@ test.each(['8.17.0', '20.20.2', '22.18.0'])(
 
 test('a process that may open too few files: one line says so, and what to do', async () => {
   const { code, out } = await ended(
-    spawn('sh', ['-c', 'ulimit -n 40; exec "$0" "$1" demo', process.execPath, launcher], { env: environment() }),
+    spawn('sh', ['-c', 'ulimit -n 40; exec "$0" "$1" demo', process.execPath, launcher], { env: cleanEnvironment() }),
   )
   expect(code).toBe(2)
   expect(out).toMatch(/^deskmirror: cannot open enough files: .*\n {2}→ raise the limit: `ulimit -n 1024` .*\n$/)
@@ -50,7 +50,7 @@ async function handedOver(script: string): Promise<{ readonly child: ChildProces
   const folder = emptyFolder()
   writeFileSync(join(folder, 'child.cjs'), script)
   const call = `require(${JSON.stringify(join(launcher, '..', 'handover.js'))})(process.execPath, [${JSON.stringify(join(folder, 'child.cjs'))}, 'word'])`
-  const child = spawn(process.execPath, ['--eval', call], { env: environment() })
+  const child = spawn(process.execPath, ['--eval', call], { env: cleanEnvironment() })
   const end = ended(child)
   await new Promise((resolve) => child.stdout.once('data', resolve))
   return { child, end }
@@ -71,7 +71,7 @@ describe('a newer Node.js takes over', () => {
 
   test('a launcher that is killed takes it along', async () => {
     const call = `require(${JSON.stringify(join(launcher, '..', 'handover.js'))})(process.execPath, [${JSON.stringify(launcher)}, 'sandbox'])`
-    const child = spawn(process.execPath, ['--eval', call], { env: environment() })
+    const child = spawn(process.execPath, ['--eval', call], { env: cleanEnvironment() })
     // Their output ends when both are gone.
     const end = ended(child)
     await new Promise((resolve) => child.stdout.once('data', resolve))

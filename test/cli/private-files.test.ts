@@ -3,8 +3,8 @@ import { chmodSync, lstatSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { startProcess } from '../worker/process.ts'
-import { deskmirror, emptyFolder } from './run.ts'
+import { startWorkerProcess } from '../worker/process.ts'
+import { runDeskmirror, emptyFolder } from './run.ts'
 
 /** What others may get at. What is in a folder that they may not enter is out of their reach, whatever its mode. */
 function exposed(folder: string): string[] {
@@ -29,9 +29,9 @@ async function service() {
 test('sync and the worker keep what they write to themselves', async () => {
   const { sandbox, env } = await service()
   const folder = emptyFolder()
-  expect(await deskmirror(['sync', '--quiet'], { cwd: folder, env })).toMatchObject({ exit: 0 })
-  const worker = startProcess({ databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' }, sandbox)
-  await worker.says(({ event }) => event === 'pass.ended')
+  expect(await runDeskmirror(['sync', '--quiet'], { cwd: folder, env })).toMatchObject({ exit: 0 })
+  const worker = startWorkerProcess({ databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' }, sandbox)
+  await worker.waitFor(({ event }) => event === 'pass.ended')
   expect(readdirSync(folder)).toEqual(
     expect.arrayContaining(['deskmirror.db', 'desk.db', 'desk.db-wal', 'desk.db-queue']),
   )
@@ -44,9 +44,9 @@ test('files that others may read are left as they are; check says so, and how to
   const path = join(folder, 'deskmirror.db')
   writeFileSync(path, '')
   chmodSync(path, 0o644)
-  expect(await deskmirror(['sync', '--quiet'], { cwd: folder, env })).toMatchObject({ exit: 0 })
+  expect(await runDeskmirror(['sync', '--quiet'], { cwd: folder, env })).toMatchObject({ exit: 0 })
   expect(exposed(folder)).toEqual(['deskmirror.db 644'])
-  const { exit, out } = await deskmirror(['check'], { cwd: folder, env })
+  const { exit, out } = await runDeskmirror(['check'], { cwd: folder, env })
   expect(exit).toBe(0)
   expect(out).toMatch(/! files +other users of this machine may read deskmirror\.db \(mode 644\)/)
   expect(out).toContain('→ unless that is wanted: chmod go= deskmirror.db')

@@ -1,9 +1,9 @@
 /** Progress: what each stream has done, how fast, and how long it still takes. */
 import { describe, expect, test } from 'vitest'
 import { openDisplay } from '../../src/cli/display.ts'
-import { press } from '../../src/cli/interrupt.ts'
-import { afterProgress, noProgress, streamCells, summary, timeLeft } from '../../src/cli/progress.ts'
-import { count, duration, printable } from '../../src/cli/readable.ts'
+import { classifyInterrupt } from '../../src/cli/interrupt.ts'
+import { afterProgress, emptyProgress, streamProgressRow, progressSummary, timeLeft } from '../../src/cli/progress.ts'
+import { formatCount, formatDuration, toPrintable } from '../../src/cli/readable.ts'
 import type { BudgetView, SyncProgress } from '../../src/core/report.ts'
 
 const budget: BudgetView = {
@@ -29,21 +29,21 @@ describe('the time that is left', () => {
   test('and so does the time for which nothing is sent, as the record of the last requests was lost', () => {
     const closed = { ...budget, closedForMs: 90_000 }
     expect(timeLeft(570, closed)).toBe(150_000)
-    const progress = afterProgress({ ...noProgress, budget: closed }, running, 0)
-    expect(summary(progress, 100)).toContain('nothing is sent for 1 min 30 s: the record of the last requests was lost')
+    const progress = afterProgress({ ...emptyProgress, budget: closed }, running, 0)
+    expect(progressSummary(progress, 100)).toContain('nothing is sent for 1 min 30 s: the record of the last requests was lost')
   })
   test('a stream of unknown length makes it a lower bound', () => {
-    const known = afterProgress({ ...noProgress, budget }, running, 0)
+    const known = afterProgress({ ...emptyProgress, budget }, running, 0)
     const unknown = afterProgress(known, { ...running, stream: 'calls', left: null }, 0)
-    expect(summary(known, 100)).toBe('about 2 min left   budget 570 of 570')
-    expect(summary(unknown, 100)).toBe('at least 2 min left   budget 570 of 570')
+    expect(progressSummary(known, 100)).toBe('about 2 min left   budget 570 of 570')
+    expect(progressSummary(unknown, 100)).toBe('at least 2 min left   budget 570 of 570')
   })
 })
 
 test("a stream's line has its rows, changes, requests, rate and what is left", () => {
-  const begun = afterProgress(noProgress, running, 1000)
+  const begun = afterProgress(emptyProgress, running, 1000)
   const later = afterProgress(begun, { ...running, rows: 12_000, changed: 40, requests: 60, left: 1 }, 4000)
-  const cells = streamCells(later.streams.get('messages')!, 5000)
+  const cells = streamProgressRow(later.streams.get('messages')!, 5000)
   expect(cells).toEqual(['messages', '12,000 rows', '40 changed', '60 requests', '3,000 rows/s', '1 request left'])
 })
 
@@ -76,7 +76,7 @@ describe('without a terminal', () => {
     const { out, text } = collector(true)
     const display = openDisplay(out, true, () => 0)
     display.onProgress({ ...running, state: 'done' })
-    display.say('stopping')
+    display.notify('stopping')
     expect(text()).toBe('deskmirror: stopping\n')
   })
 })
@@ -87,27 +87,27 @@ test('on a terminal what stays is written above what is redrawn', async () => {
   display.onProgress(running)
   display.onBudget(budget)
   await expect.poll(text).toContain('1,140 requests left')
-  display.above('12:00:00 warn call.throttled\n')
-  display.end()
+  display.writeAbove('12:00:00 warn call.throttled\n')
+  display.clear()
   expect(text()).toContain('12:00:00 warn call.throttled\n')
   expect(text().match(/1,140 requests left/g)).toHaveLength(1)
 })
 
 test('Ctrl-C: the first stops softly, a second at once; an echo of the first is none', () => {
-  expect([press(null, 0), press(1000, 1020), press(1000, 3000)]).toEqual(['first', 'echo', 'again'])
+  expect([classifyInterrupt(null, 0), classifyInterrupt(1000, 1020), classifyInterrupt(1000, 3000)]).toEqual(['first', 'echo', 'again'])
 })
 
 test('numbers and durations are for people', () => {
   expect([
-    count(12_340),
-    duration(340),
-    duration(2100),
-    duration(126_000),
-    duration(12_000_000),
-    duration(187_200_000),
+    formatCount(12_340),
+    formatDuration(340),
+    formatDuration(2100),
+    formatDuration(126_000),
+    formatDuration(12_000_000),
+    formatDuration(187_200_000),
   ]).toEqual(['12,340', '340 ms', '2.1 s', '2 min 6 s', '3 h 20 min', '2 d 4 h'])
 })
 
 test('foreign text cannot move the cursor or turn the line around', () => {
-  expect(printable('a\u001b[2Jb\r\nc\u202ed 👩‍🚀')).toBe('a [2Jb c d 👩‍🚀')
+  expect(toPrintable('a\u001b[2Jb\r\nc\u202ed 👩‍🚀')).toBe('a [2Jb c d 👩‍🚀')
 })

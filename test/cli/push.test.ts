@@ -1,9 +1,9 @@
 /** `deskmirror push`: what is queued goes out, and the answer says what became of it. */
 import { describe, expect, test } from 'vitest'
-import { progressLine, pushCommand } from '../../src/cli/push.ts'
+import { renderProgress, pushCommand } from '../../src/cli/push.ts'
 import type { PushReport } from '../../src/core/report.ts'
-import { type Desk, desk } from './desk.ts'
-import { runCommand, trouble } from './shell.ts'
+import { type CliScenario, startCliScenario } from './desk.ts'
+import { runCommand, createUserError } from './shell.ts'
 
 const done: PushReport = {
   project: 'shop',
@@ -64,7 +64,7 @@ describe('what a push answers', () => {
     const { exit, out } = await runCommand(pushCommand, ['--json', '--despite-failures'], {
       pushProject: async (_, { name }, { despiteFailures }) => {
         expect(despiteFailures).toBe(true)
-        if (name === 'shop') throw trouble(2)
+        if (name === 'shop') throw createUserError(2)
         return { ...done, project: name }
       },
     })
@@ -79,23 +79,23 @@ test('the progress tells what is left, and how long it takes at 114 of 120 write
   const rate = { requests: 600, windowMs: 60_000 }
   const policy = { rate, writeRate: { requests: 120, windowMs: 60_000 }, reserve: 0 }
   const progress = { settled: 57, left: 1140, working: 6 }
-  expect(progressLine(policy, progress, 30_000, null)).toBe(
+  expect(renderProgress(policy, progress, 30_000, null)).toBe(
     '57 settled   1,140 left   114 a minute   about 10 min left',
   )
   const view = { limit: 600, windowMs: 60_000, slots: 570, inUse: 200, closedForMs: null, throttled: 1 }
-  expect(progressLine(policy, progress, 1000, { ...view, pausedForMs: 60_000 })).toBe(
+  expect(renderProgress(policy, progress, 1000, { ...view, pausedForMs: 60_000 })).toBe(
     '57 settled   1,140 left   about 11 min left   the service asked for a pause: 1 min',
   )
 })
 
-function queue({ warehouse }: Desk, ...conversations: readonly string[]) {
+function queue({ warehouse }: CliScenario, ...conversations: readonly string[]) {
   const values = conversations.map((id) => `('handled', '${id}', '{"handled":true}')`)
   return warehouse.query(`insert into writebacks (operation, conversation_id, payload) values ${values.join(', ')}`)
 }
 
 describe.concurrent('against a service', () => {
   test('what came by plain SQL is sent, once; a second push has nothing to do', async ({ onTestFinished }) => {
-    const d = await desk(onTestFinished)
+    const d = await startCliScenario(onTestFinished)
     await queue(d, d.conversation(0), d.conversation(1))
     const first = await d.ask('push')
     expect(first).toMatchObject({ exit: 0, document: { projects: [{ outcome: 'done', settled: { succeeded: 2 } }] } })
@@ -109,7 +109,7 @@ describe.concurrent('against a service', () => {
   })
 
   test('where writing is switched off, it ends with 2 before anything is claimed', async ({ onTestFinished }) => {
-    const d = await desk(onTestFinished)
+    const d = await startCliScenario(onTestFinished)
     await queue(d, d.conversation(0))
     const { exit, out, err } = await d.run(['push', '--quiet'], { env: { DESKMIRROR_READ_ONLY: '1' } })
     expect([exit, out, err]).toEqual([2, '', expect.stringMatching(/switched off \(DESKMIRROR_READ_ONLY\)\n {2}→ /)])
@@ -121,7 +121,7 @@ describe.concurrent('against a service', () => {
   test('a denied key ends with 2, a missing scope with 3, and what was queued stays queued', async ({
     onTestFinished,
   }) => {
-    const d = await desk(onTestFinished)
+    const d = await startCliScenario(onTestFinished)
     d.service.addKey({ key: 'svc_live_reader', scopes: ['conversations:read', 'visitors:read'] })
     await queue(d, d.conversation(0))
     const denied = await d.run(['push', '--quiet'], { env: { DESKMIRROR_API_KEY: 'svc_live_unknown' } })

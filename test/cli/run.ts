@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 
 export const launcher = new URL('../../bin/deskmirror.js', import.meta.url).pathname
 
-export type Ended = { readonly exit: number | null; readonly out: string; readonly err: string }
+export type ProcessResult = { readonly exit: number | null; readonly out: string; readonly err: string }
 
 /** An empty folder that is gone after the test. */
 export function emptyFolder(): string {
@@ -17,18 +17,18 @@ export function emptyFolder(): string {
 }
 
 /** Nothing of the tester's own environment reaches the command. */
-export function environment(variables: Readonly<Record<string, string>> = {}): Record<string, string> {
+export function cleanEnvironment(variables: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { PATH: process.env.PATH ?? '', NO_COLOR: '1', ...variables }
 }
 
 /** Waits for the command to end by itself. */
-export function deskmirror(
+export function runDeskmirror(
   args: readonly string[],
   options: { readonly cwd: string; readonly env?: Readonly<Record<string, string>>; readonly node?: string },
-): Promise<Ended> {
+): Promise<ProcessResult> {
   const child = spawn(options.node ?? process.execPath, [launcher, ...args], {
     cwd: options.cwd,
-    env: environment(options.env),
+    env: cleanEnvironment(options.env),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [out, err] = ['', '']

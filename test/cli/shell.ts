@@ -1,32 +1,32 @@
 /** A command run in this process: what it works with is a literal, what it says is collected. */
 import type { Command } from 'commander'
 import type { Display } from '../../src/cli/display.ts'
-import type { Shell } from '../../src/cli/shell.ts'
-import type { QueueRoom, Work } from '../../src/cli/work.ts'
+import type { CommandContext } from '../../src/cli/shell.ts'
+import type { WritebackUseCases, UseCases } from '../../src/cli/work.ts'
 import type { Config } from '../../src/config.ts'
 import { loadConfig } from '../../src/config.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { createLog } from '../../src/log.ts'
 
-export type Said = { readonly exit: number; readonly out: string; readonly err: string }
+export type CommandOutput = { readonly exit: number; readonly out: string; readonly err: string }
 
 const unasked = async (): Promise<never> => {
   throw new Error('this test does not expect to be asked')
 }
-const nothing: Work = {
+const nothing: UseCases = {
   syncProject: unasked,
   pushProject: unasked,
   checkProject: unasked,
   verifyProject: unasked,
   mintWidgetToken: unasked,
-  statusOf: unasked,
+  readStatus: unasked,
   migrateWarehouse: unasked,
 }
 
-const emptyDesk: QueueRoom = {
+const emptyDesk: WritebackUseCases = {
   addWriteback: unasked,
   listWritebacks: unasked,
-  eachWriteback: unasked,
+  forEachWriteback: unasked,
   showWriteback: unasked,
   decideWritebacks: unasked,
   importWritebacks: unasked,
@@ -52,16 +52,16 @@ export function twoProjects(variables: Readonly<Record<string, string>> = {}): C
 }
 
 export async function runCommand(
-  command: (shell: Shell) => Command,
+  command: (shell: CommandContext) => Command,
   args: readonly string[],
-  work: Partial<Work & QueueRoom>,
+  work: Partial<UseCases & WritebackUseCases>,
   options: {
     readonly signal?: AbortSignal
     readonly now?: number
     readonly input?: Buffer
     readonly variables?: Readonly<Record<string, string>>
   } = {},
-): Promise<Said> {
+): Promise<CommandOutput> {
   const said = { exit: -1, out: '', err: '' }
   const err = (text: string) => {
     said.err += text
@@ -71,37 +71,37 @@ export async function runCommand(
     onProgress: () => {},
     onBudget: () => {},
     onLine: () => {},
-    above: err,
-    say: err,
-    end: () => {},
+    writeAbove: err,
+    notify: err,
+    clear: () => {},
   }
-  const shell: Shell = {
-    out: (text) => {
+  const shell: CommandContext = {
+    writeOut: (text) => {
       said.out += text
     },
-    err,
-    exit: (code) => {
+    writeErr: err,
+    setExitCode: (code) => {
       said.exit = code
     },
-    display: () => display,
+    openDisplay: () => display,
     loadConfig: () => twoProjects(options.variables),
     openLog: () => createLog({ level: 'silent', pretty: false, secrets: [], write: err }),
-    stackTraces: () => false,
-    interruptible: () => options.signal ?? new AbortController().signal,
-    work: async () => ({ ...nothing, ...work }),
-    queue: async () => ({ ...emptyDesk, ...work }),
-    input: () => ReadableStream.from(options.input === undefined ? [] : [options.input]),
-    person: () => 'ada',
-    daemon: () => {
+    wantsStackTraces: () => false,
+    openInterruptSignal: () => options.signal ?? new AbortController().signal,
+    loadUseCases: async () => ({ ...nothing, ...work }),
+    loadWritebackUseCases: async () => ({ ...emptyDesk, ...work }),
+    openStdin: () => ReadableStream.from(options.input === undefined ? [] : [options.input]),
+    currentUser: () => 'ada',
+    listenForSignals: () => {
       throw new Error('this test starts no worker')
     },
-    worker: unasked,
+    loadWorker: unasked,
     now: () => options.now ?? 0,
   }
   await command(shell).exitOverride().parseAsync(args, { from: 'user' })
   return said
 }
 
-export function trouble(exitCode: 1 | 2): UserError {
+export function createUserError(exitCode: 1 | 2): UserError {
   return new UserError({ what: 'it did not work', why: 'because', next: 'do this', exitCode })
 }

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { troubleLines, troubleOf } from '../../src/cli/trouble.ts'
-import { deskmirror, emptyFolder, environment, launcher } from './run.ts'
+import { renderError, explainError } from '../../src/cli/trouble.ts'
+import { runDeskmirror, emptyFolder, cleanEnvironment, launcher } from './run.ts'
 
 const env = {
   DESKMIRROR_BASE_URL: 'http://127.0.0.1:1',
@@ -17,7 +17,7 @@ test('a working folder that somebody removed', async () => {
   mkdirSync(cwd)
   const removed = `rmdir ../gone && exec "$0" "$1" status`
   const run = () =>
-    execFileSync('sh', ['-c', removed, process.execPath, launcher], { cwd, env: environment(env), stdio: 'pipe' })
+    execFileSync('sh', ['-c', removed, process.execPath, launcher], { cwd, env: cleanEnvironment(env), stdio: 'pipe' })
   expect(run).toThrow(
     /deskmirror: cannot work in this folder: it was removed\n {2}→ change into a folder that is there/,
   )
@@ -26,12 +26,12 @@ test('a working folder that somebody removed', async () => {
 test('standard output that has no room for the answer: 1, and it is said', () => {
   const full = openSync('/dev/full', 'w')
   const args = [launcher, 'sandbox', '--help']
-  const run = () => execFileSync(process.execPath, args, { env: environment(), stdio: ['ignore', full, 'pipe'] })
+  const run = () => execFileSync(process.execPath, args, { env: cleanEnvironment(), stdio: ['ignore', full, 'pipe'] })
   expect(run).toThrow(/deskmirror: cannot write the answer to standard output: the disk is full/)
 })
 
 test('an import that is not there', async () => {
-  const { exit, err } = await deskmirror(['writeback', 'import', 'replies.csv'], { cwd: emptyFolder(), env })
+  const { exit, err } = await runDeskmirror(['writeback', 'import', 'replies.csv'], { cwd: emptyFolder(), env })
   expect([exit, err]).toEqual([
     2,
     'deskmirror: cannot read replies.csv: there is no such file or folder\n  → check the path and its permissions\n',
@@ -42,7 +42,7 @@ test('an error that nobody caught: no stack, and no secret of its words', () => 
   const words = 'lost postgres://me:hunter2@db/desk'
   const thrown = `data:text/javascript,process.once('beforeExit', () => { throw new Error('${words}') })`
   const args = ['--import', thrown, launcher, '--version']
-  const run = () => execFileSync(process.execPath, args, { env: environment(), stdio: 'pipe' })
+  const run = () => execFileSync(process.execPath, args, { env: cleanEnvironment(), stdio: 'pipe' })
   expect(run).toThrow(
     /deskmirror: this is a mistake in deskmirror: Error: lost postgres:\/\/…@db\/desk\n {2}→ [^\n]*\n$/,
   )
@@ -55,7 +55,7 @@ test.each([
   ['EIO', 1, 'the disk fails'],
 ])('%s, wherever it comes up', (code, exitCode, why) => {
   const error = Object.assign(new Error(`${code}: …, write`), { code, syscall: 'write', path: '/mnt/data/x' })
-  const trouble = troubleOf(error)
+  const trouble = explainError(error)
   expect(trouble).toMatchObject({ exitCode, why, what: 'cannot use /mnt/data/x' })
-  expect(troubleLines(trouble, true).join('\n')).not.toMatch(/mistake|Error/)
+  expect(renderError(trouble, true).join('\n')).not.toMatch(/mistake|Error/)
 })

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { deskmirror, type Ended } from './run.ts'
+import { runDeskmirror, type ProcessResult } from './run.ts'
 
 const size = { conversations: 3, visitors: 3, calls: 1, days: 1 }
 const folders: string[] = []
@@ -35,21 +35,21 @@ function folder(): string {
   return path
 }
 
-function token(args: readonly string[], env: Record<string, string> = {}, at = service): Promise<Ended> {
+function token(args: readonly string[], env: Record<string, string> = {}, at = service): Promise<ProcessResult> {
   const connected = {
     DESKMIRROR_BASE_URL: at.baseUrl,
     DESKMIRROR_WIDGET_URL: at.widgetUrl,
     DESKMIRROR_PROJECT_ID: at.projectId,
     DESKMIRROR_API_KEY: at.key,
   }
-  return deskmirror(['token', ...args], { cwd: folder(), env: { ...connected, ...env } })
+  return runDeskmirror(['token', ...args], { cwd: folder(), env: { ...connected, ...env } })
 }
 
 describe.concurrent('a token', () => {
   test('is a line of its own on standard output; nothing else is said, and nothing is written', async () => {
     const cwd = folder()
     const env = { DESKMIRROR_BASE_URL: service.baseUrl, DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: service.key }
-    const ended = await deskmirror(['token', '--email', 'ada@example.com'], { cwd, env })
+    const ended = await runDeskmirror(['token', '--email', 'ada@example.com'], { cwd, env })
     expect(ended).toEqual({ exit: 0, out: expect.stringMatching(/^wgt_\w+\n$/), err: '' })
     expect(readdirSync(cwd)).toEqual([])
   })
@@ -88,9 +88,9 @@ describe.concurrent('a token', () => {
       DESKMIRROR_PROJECT_ID: service.projectId,
       DESKMIRROR_API_KEY: service.key,
     }
-    expect((await deskmirror(['migrate'], { cwd, env })).exit).toBe(0)
-    expect((await deskmirror(['token'], { cwd, env })).exit).toBe(0)
-    const warehouse = await openWarehouse(`sqlite:${join(cwd, 'deskmirror.db')}`, { use: 'read' })
+    expect((await runDeskmirror(['migrate'], { cwd, env })).exit).toBe(0)
+    expect((await runDeskmirror(['token'], { cwd, env })).exit).toBe(0)
+    const warehouse = await openWarehouse(`sqlite:${join(cwd, 'deskmirror.db')}`, { access: 'read' })
     const budgets = await warehouse.query('select state from sync_budgets').finally(warehouse.close)
     const [{ all, writes }] = budgets.map(({ state }) => JSON.parse(String(state)))
     expect([budgets.length, writes.length > 0, writes]).toEqual([1, true, all])
@@ -107,8 +107,8 @@ describe.concurrent('neither the token nor the key is said, written or logged', 
       DESKMIRROR_API_KEY: service.key,
       DESKMIRROR_LOG_LEVEL: 'trace',
     }
-    await deskmirror(['migrate'], { cwd, env })
-    const { out, err } = await deskmirror(['token', '--email', 'ada@example.com'], { cwd, env })
+    await runDeskmirror(['migrate'], { cwd, env })
+    const { out, err } = await runDeskmirror(['token', '--email', 'ada@example.com'], { cwd, env })
     expect(err).toMatch(/"event":"call\.ended".*"status":200/)
     const written = readdirSync(cwd).map((name) => readFileSync(join(cwd, name), 'latin1'))
     for (const secret of [out.trim(), service.key, 'ada@example.com'])
@@ -188,7 +188,7 @@ describe.concurrent('where none is to be had, one message says why and what to d
 
   test('a key that is over its rate', async () => {
     const busy = await serving({})
-    busy.fail({ kind: 'foreign-429' })
+    busy.scriptFault({ kind: 'foreign-429' })
     const { exit, err } = await token([], {}, busy)
     expect([exit, err]).toEqual([1, expect.stringMatching(/mints no widget token now.*\n {2}→ try again in 1 s/)])
   })
@@ -199,7 +199,7 @@ describe.concurrent('where none is to be had, one message says why and what to d
       ['reset-after', 1, /expires by itself/],
     ] as const) {
       const odd = await serving({})
-      odd.fail({ kind })
+      odd.scriptFault({ kind })
       const { exit, err } = await token([], {}, odd)
       expect([exit, err]).toEqual([code, expect.stringMatching(says)])
       expect(odd.log()).toHaveLength(1)
@@ -216,12 +216,12 @@ describe.concurrent('where none is to be had, one message says why and what to d
     const [one, two] = ['shop', 'school'].map((name) => `  ${name}: { project_id: ${name}, api_key: { env: KEY } }`)
     writeFileSync(join(cwd, 'deskmirror.yaml'), `base_url: ${service.widgetUrl}\nprojects:\n${one}\n${two}\n`)
     const env = { KEY: service.key }
-    const { exit, err } = await deskmirror(['token'], { cwd, env })
+    const { exit, err } = await runDeskmirror(['token'], { cwd, env })
     expect([exit, err]).toEqual([
       2,
       expect.stringMatching(/one project.*shop, school\n {2}→ name one of those with --project/),
     ])
-    expect((await deskmirror(['token', '--project', 'shop'], { cwd, env })).exit).toBe(0)
+    expect((await runDeskmirror(['token', '--project', 'shop'], { cwd, env })).exit).toBe(0)
   })
 
   test.each([

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { deskmirror, environment, launcher } from './run.ts'
+import { runDeskmirror, cleanEnvironment, launcher } from './run.ts'
 
 const nowhere = mkdtempSync(join(tmpdir(), 'deskmirror-usage-'))
 const withDotenv = mkdtempSync(join(tmpdir(), 'deskmirror-usage-'))
@@ -28,20 +28,20 @@ const commands = [
 
 describe.concurrent('help', () => {
   test('names every command and the exit codes, on standard output', async () => {
-    const { exit, out, err } = await deskmirror(['--help'], { cwd: nowhere })
+    const { exit, out, err } = await runDeskmirror(['--help'], { cwd: nowhere })
     expect([exit, err]).toEqual([0, ''])
     for (const command of commands) expect(out).toMatch(new RegExp(`^  ${command} `, 'm'))
     expect(out).toContain('Exit code: 0 done')
   })
 
   test.each(commands)('%s --help has examples', async (command) => {
-    const { exit, out } = await deskmirror([command, '--help'], { cwd: nowhere })
+    const { exit, out } = await runDeskmirror([command, '--help'], { cwd: nowhere })
     expect(exit).toBe(0)
     expect(out).toMatch(/\$ (npx )?deskmirror/)
   })
 
   test('the version is that of the package', async () => {
-    const { exit, out } = await deskmirror(['--version'], { cwd: nowhere })
+    const { exit, out } = await runDeskmirror(['--version'], { cwd: nowhere })
     expect([exit, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)])
   })
 })
@@ -56,7 +56,7 @@ describe.concurrent('a mistake in the call ends with 2 and says what is possible
     [['status', 'now'], /too many arguments/],
     [[], /Usage: deskmirror/],
   ])('%j', async (args, says) => {
-    const { exit, out, err } = await deskmirror(args, { cwd: nowhere })
+    const { exit, out, err } = await runDeskmirror(args, { cwd: nowhere })
     expect([exit, out]).toEqual([2, ''])
     expect(err).toMatch(says)
     expect(err).not.toMatch(/^ {4}at /m)
@@ -65,7 +65,7 @@ describe.concurrent('a mistake in the call ends with 2 and says what is possible
 
 describe.concurrent('a mistake in the configuration ends with 2, one clear message and no stack trace', () => {
   test.each(['sync', 'verify', 'status'])('%s names everything that is missing', async (command) => {
-    const { exit, out, err } = await deskmirror([command], { cwd: nowhere })
+    const { exit, out, err } = await runDeskmirror([command], { cwd: nowhere })
     expect([exit, out]).toEqual([2, ''])
     expect(err).toMatch(/^deskmirror: the configuration has \d mistakes\n {2}DESKMIRROR_BASE_URL is missing/)
     expect(err).toContain('deskmirror check')
@@ -73,7 +73,7 @@ describe.concurrent('a mistake in the configuration ends with 2, one clear messa
   })
 
   test('check explains on standard output where everything comes from', async () => {
-    const { exit, out, err } = await deskmirror(['check'], { cwd: nowhere })
+    const { exit, out, err } = await runDeskmirror(['check'], { cwd: nowhere })
     expect([exit, err]).toEqual([2, ''])
     for (const word of ['DESKMIRROR_API_KEY', 'Settings > API keys', 'svc_live_', 'conversations:read', 'demo']) {
       expect(out).toContain(word)
@@ -81,15 +81,15 @@ describe.concurrent('a mistake in the configuration ends with 2, one clear messa
   })
 
   test('--json is one document even then', async () => {
-    const sync = await deskmirror(['sync', '--json'], { cwd: nowhere })
+    const sync = await runDeskmirror(['sync', '--json'], { cwd: nowhere })
     expect(JSON.parse(sync.out)).toMatchObject({ error: { what: 'the configuration has 3 mistakes', exitCode: 2 } })
-    const check = await deskmirror(['check', '--json'], { cwd: nowhere })
+    const check = await runDeskmirror(['check', '--json'], { cwd: nowhere })
     expect(JSON.parse(check.out).projects[0].items[0]).toMatchObject({ name: 'DESKMIRROR_BASE_URL', state: 'error' })
     expect([sync.exit, check.exit]).toEqual([2, 2])
   })
 
   test('--json is one document even where the call itself is mistaken', async () => {
-    const { exit, out } = await deskmirror(['sync', '--json', '--streams', 'foo'], { cwd: nowhere })
+    const { exit, out } = await runDeskmirror(['sync', '--json', '--streams', 'foo'], { cwd: nowhere })
     expect(exit).toBe(2)
     expect(JSON.parse(out)).toMatchObject({ error: { what: 'the call has a mistake', exitCode: 2 } })
   })
@@ -97,14 +97,14 @@ describe.concurrent('a mistake in the configuration ends with 2, one clear messa
   test('a project that nobody configured is refused with the names of those that are', async () => {
     const cwd = nowhere
     const env = { DESKMIRROR_BASE_URL: 'http://localhost:9', DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: 'k123' }
-    const { exit, err } = await deskmirror(['sync', '--project', 'shop'], { cwd, env })
+    const { exit, err } = await runDeskmirror(['sync', '--project', 'shop'], { cwd, env })
     expect(exit).toBe(2)
     expect(err).toMatch(/there is no project shop: the configuration has default/)
   })
 
   test('.env in the working folder is read', async () => {
     writeFileSync(join(withDotenv, '.env'), 'DESKMIRROR_PROJECT_ID=p\nDESKMIRROR_API_KEY=k123\n')
-    const { err } = await deskmirror(['sync'], { cwd: withDotenv })
+    const { err } = await runDeskmirror(['sync'], { cwd: withDotenv })
     expect(err).toMatch(/has a mistake: DESKMIRROR_BASE_URL is missing/)
   })
 })
@@ -113,7 +113,7 @@ describe.concurrent('standard output that nobody reads any more', () => {
   test('ends the command quietly, with the exit code that it has anyway', async () => {
     const child = spawn(process.execPath, [launcher, 'check'], {
       cwd: nowhere,
-      env: environment(),
+      env: cleanEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     child.stdout.destroy()

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { writebackCommand } from '../../src/cli/writeback.ts'
-import type { QueueEntry } from '../../src/core/outbox/desk.ts'
-import type { MoveReport } from '../../src/core/outbox/report.ts'
+import type { OutboxEntry } from '../../src/core/outbox/desk.ts'
+import type { DecisionReport } from '../../src/core/outbox/report.ts'
 import { UserError } from '../../src/core/user-error.ts'
-import { desk } from './desk.ts'
-import { deskmirror, emptyFolder } from './run.ts'
+import { startCliScenario } from './desk.ts'
+import { runDeskmirror, emptyFolder } from './run.ts'
 import { runCommand } from './shell.ts'
 
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -98,7 +98,7 @@ describe('writeback add', () => {
 })
 
 describe('what is decided', () => {
-  const decided = async (args: readonly string[], report: Partial<MoveReport> = {}) => {
+  const decided = async (args: readonly string[], report: Partial<DecisionReport> = {}) => {
     const asked: unknown[] = []
     const said = await writeback([...args, '--project', 'shop'], {
       decideWritebacks: async (_, { name }, decision, { meant, by }) => {
@@ -165,7 +165,7 @@ describe('what is decided', () => {
 })
 
 test('a list says what there is, why, and how much more', async () => {
-  const entry = { id: 'id-1', operation: 'handled', conversationId: c, status: 'conflict' } as unknown as QueueEntry
+  const entry = { id: 'id-1', operation: 'handled', conversationId: c, status: 'conflict' } as unknown as OutboxEntry
   const { out } = await writeback(
     ['list', '--limit', '1', '--newest', '--status', 'conflict,queued', '--project', 'shop'],
     {
@@ -213,7 +213,7 @@ describe.concurrent('with a real queue', () => {
   test('a file is queued whole and once, pushed, corrected from the list of what failed, and pushed again', async ({
     onTestFinished,
   }) => {
-    const d = await desk(onTestFinished)
+    const d = await startCliScenario(onTestFinished)
     const nobody = '00000000-0000-4000-8000-000000000000'
     const file = d.file(
       'my replies (1).jsonl',
@@ -255,7 +255,7 @@ describe.concurrent('with a real queue', () => {
   })
 
   test('a file with mistakes queues nothing, and says which lines', async ({ onTestFinished }) => {
-    const d = await desk(onTestFinished)
+    const d = await startCliScenario(onTestFinished)
     const good = `{"operation":"handled","conversation_id":"${d.conversation(0)}","handled":true}`
     const bad = '{"operation":"note","content":"n"}'
     const file = d.file('orders.jsonl', [good, ...Array.from({ length: 30 }, () => bad), '{', good].join('\n'))
@@ -280,7 +280,7 @@ describe.concurrent('with a real queue', () => {
   test('a dry run tells what each line would change in the live record, and changes nothing anywhere', async ({
     onTestFinished,
   }) => {
-    const d = await desk(onTestFinished)
+    const d = await startCliScenario(onTestFinished)
     d.service.advance(2000)
     const [open, overtaken, handled] = [0, 1, 2].map(d.conversation)
     const visitor = [...d.service.truth('visitors')][0]!
@@ -337,7 +337,7 @@ describe.concurrent('with a real queue', () => {
   test('a large import waits for approval; cancelling, retrying and an expiry do what they say', async ({
     onTestFinished,
   }) => {
-    const d = await desk(onTestFinished)
+    const d = await startCliScenario(onTestFinished)
     const line = (n: number) => `{"operation":"handled","conversation_id":"${d.conversation(n)}","handled":true}`
     const file = d.file('flags.jsonl', [0, 1, 2].map(line).join('\n'))
     const env = { DESKMIRROR_APPROVE_OVER: '2' }
@@ -349,7 +349,7 @@ describe.concurrent('with a real queue', () => {
 
     expect(await d.ask('writeback', 'approve', '--batch', batch)).toMatchObject({ exit: 0, document: { moved: 3 } })
     const { writebacks } = (await d.ask('writeback', 'list')).document
-    const ids: string[] = writebacks.map(({ id }: QueueEntry) => id)
+    const ids: string[] = writebacks.map(({ id }: OutboxEntry) => id)
     expect((await d.run(['writeback', 'cancel', ids[0] ?? ''])).out).toBe('1 cancelled\n')
     const show = await d.run(['writeback', 'show', (ids[0] ?? '').slice(0, -1)])
     expect(show.out).toMatch(/draft → queued +approved by .*\n.*queued → cancelled +cancelled by /)
@@ -360,8 +360,8 @@ describe.concurrent('with a real queue', () => {
   })
 
   test('an uncertain one holds its lane until a person says what became of it', async ({ onTestFinished }) => {
-    const d = await desk(onTestFinished)
-    d.service.fail({ kind: 'reset-after', operation: 'addNote' })
+    const d = await startCliScenario(onTestFinished)
+    d.service.scriptFault({ kind: 'reset-after', operation: 'addNote' })
     const note = ['writeback', 'add', 'note', '--visitor', d.visitor(0), '--quiet', '--content']
     const first = (await d.run([...note, '-'], { input: 'First.\n' })).out.trim()
     const second = (await d.run([...note, 'Second.'])).out.trim()
@@ -397,6 +397,6 @@ describe.concurrent('help of every part of it', () => {
 })
 
 test('a mistake in a call below writeback ends with 2 and says where help is', async () => {
-  const { exit, err } = await deskmirror(['writeback', 'lst'], { cwd: emptyFolder() })
+  const { exit, err } = await runDeskmirror(['writeback', 'lst'], { cwd: emptyFolder() })
   expect([exit, err]).toEqual([2, expect.stringMatching(/Did you mean list.*\(deskmirror writeback --help/s)])
 })

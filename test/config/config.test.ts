@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
 import { ConfigurationError } from '../../src/settings/mistakes.ts'
-import { secretsIn } from '../../src/settings/secrets.ts'
+import { collectSecrets } from '../../src/settings/secrets.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -419,7 +419,7 @@ describe('webhook secrets are several while one takes the place of another', () 
   test('none of them is printed or written down', () => {
     const { projects, ...rest } = load({ ...needed, DESKMIRROR_WEBHOOK_SECRET: 'hush-1,hush-2' })
     expect(inspect(projects, { depth: 9, showHidden: true }) + JSON.stringify(projects)).not.toContain('hush')
-    expect(secretsIn({ projects, ...rest })).toEqual([key, 'hush-1,hush-2', 'hush-1', 'hush-2'])
+    expect(collectSecrets({ projects, ...rest })).toEqual([key, 'hush-1,hush-2', 'hush-1', 'hush-2'])
     expect(mistakes({ ...needed, DESKMIRROR_WEBHOOK_SECRET: ' , ' }).join()).toContain('is empty')
     write('school.key', 'k')
     write('deskmirror.yaml', yaml.replace('reserve: 0.25', 'webhook_secret: [{ env: HOOKS }, hush-3]'))

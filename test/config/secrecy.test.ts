@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { troubleLines, troubleOf } from '../../src/cli/trouble.ts'
+import { renderError, explainError } from '../../src/cli/trouble.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
-import { secretsIn } from '../../src/settings/secrets.ts'
-import { nameOfPlace, parseDatabaseUrl } from '../../src/warehouse/database/place.ts'
-import { openTrouble } from '../../src/warehouse/database/trouble.ts'
+import { collectSecrets } from '../../src/settings/secrets.ts'
+import { locationLabel, parseDatabaseUrl } from '../../src/warehouse/database/place.ts'
+import { explainOpenError } from '../../src/warehouse/database/trouble.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -30,17 +30,17 @@ function printedOf(environment: Record<string, string>): string {
     const config = loadConfig('service', folder, environment)
     const lines: string[] = [inspect(config.warnings)]
     const place = parseDatabaseUrl(config.databaseUrl)
-    const error = openTrouble(place, Object.assign(new Error(`no ${config.databaseUrl}`), { code: 'ECONNREFUSED' }))
+    const error = explainOpenError(place, Object.assign(new Error(`no ${config.databaseUrl}`), { code: 'ECONNREFUSED' }))
     const log = createLog({
       level: 'info',
       pretty: false,
-      secrets: secretsIn(config),
+      secrets: collectSecrets(config),
       write: (line) => lines.push(line),
     })
     log.error({ event: 'test', why: `no route to ${config.databaseUrl} nor ${config.queueUrl}` })
-    return [...lines, nameOfPlace(place), ...troubleLines(troubleOf(error), true)].join('\n')
+    return [...lines, locationLabel(place), ...renderError(explainError(error), true)].join('\n')
   } catch (error) {
-    return `${troubleLines(troubleOf(error), true).join('\n')}${inspect(error, { depth: 5 })}`
+    return `${renderError(explainError(error), true).join('\n')}${inspect(error, { depth: 5 })}`
   }
 }
 

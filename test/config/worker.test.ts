@@ -6,9 +6,9 @@ import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { UserError } from '../../src/core/user-error.ts'
-import { exposureOf } from '../../src/settings/exposure.ts'
+import { resolveHttpExposure } from '../../src/settings/exposure.ts'
 import { ConfigurationError } from '../../src/settings/mistakes.ts'
-import { secretsIn } from '../../src/settings/secrets.ts'
+import { collectSecrets } from '../../src/settings/secrets.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -151,7 +151,7 @@ projects:
 })
 
 describe('HTTP is for this machine, or for whoever knows the token', () => {
-  const exposed = (environment: Record<string, string>) => exposureOf(load({ ...single, ...environment }))
+  const exposed = (environment: Record<string, string>) => resolveHttpExposure(load({ ...single, ...environment }))
 
   test.each(['127.0.0.1:8484', '127.8.8.8:1', '[::1]:0', 'localhost:8484'])('%s needs no token', (address) => {
     expect(exposed({ DESKMIRROR_HTTP: address })).toMatchObject({ token: null })
@@ -161,8 +161,8 @@ describe('HTTP is for this machine, or for whoever knows the token', () => {
     '%s needs one, and only the worker cares',
     (address) => {
       const config = load({ ...single, DESKMIRROR_HTTP: address })
-      expect(() => exposureOf(config)).toThrow(/lets other machines in, and there is no token/)
-      expect(() => exposureOf(config)).toThrow(expect.objectContaining({ exitCode: 2 }))
+      expect(() => resolveHttpExposure(config)).toThrow(/lets other machines in, and there is no token/)
+      expect(() => resolveHttpExposure(config)).toThrow(expect.objectContaining({ exitCode: 2 }))
       const { token: found } = exposed({ DESKMIRROR_HTTP: address, DESKMIRROR_HTTP_TOKEN: token })!
       expect(found?.reveal()).toBe(token)
     },
@@ -177,10 +177,10 @@ describe('HTTP is for this machine, or for whoever knows the token', () => {
   test('the token is a reference, in a file read by the worker only', () => {
     yaml('http_token: { file: token }\n')
     const config = load(single)
-    expect(() => exposureOf(config)).toThrow(UserError)
-    expect(secretsIn(config)).toEqual([key])
+    expect(() => resolveHttpExposure(config)).toThrow(UserError)
+    expect(collectSecrets(config)).toEqual([key])
     writeFileSync(join(folder, 'token'), `${token}\n`)
-    expect(exposureOf(load(single))?.token?.reveal()).toBe(token)
+    expect(resolveHttpExposure(load(single))?.token?.reveal()).toBe(token)
     yaml(`http_token: ${token}\n`)
     expect(mistakes(single)).toEqual([expect.stringMatching(/^deskmirror\.yaml:1 http_token holds the secret itself/)])
     expect(mistakes(single).join()).not.toContain(token)
@@ -189,7 +189,7 @@ describe('HTTP is for this machine, or for whoever knows the token', () => {
   test('the token is printed by nothing that prints the configuration, and known to the log', () => {
     const config = load({ ...single, DESKMIRROR_HTTP_TOKEN: token })
     expect(inspect(config, { depth: 9, showHidden: true }) + JSON.stringify(config)).not.toContain(token)
-    expect(secretsIn(config)).toEqual([token, key])
+    expect(collectSecrets(config)).toEqual([token, key])
   })
 })
 

@@ -1,6 +1,6 @@
 /** Which addresses a key may be sent to. */
 import { expect, test } from 'vitest'
-import { baseUrl, likelyWidgetUrls } from '../../src/core/base-url.ts'
+import { parseBaseUrl, candidateWidgetUrls } from '../../src/core/base-url.ts'
 
 test.for<[string, string]>([
   ['https://api.example.com', 'https://api.example.com/'],
@@ -11,7 +11,7 @@ test.for<[string, string]>([
   ['http://127.8.9.10', 'http://127.8.9.10/'],
   ['http://[::1]:3000', 'http://[::1]:3000/'],
 ])('%s is allowed', ([text, url]) => {
-  const result = baseUrl(text)
+  const result = parseBaseUrl(text)
   expect(result.ok && result.url.href).toBe(url)
 })
 
@@ -23,7 +23,7 @@ test.for([
 ])(
   'for %s the widget is looked for without the version first, then at the root, then below it all',
   ([base = '', ...likely]) => {
-    expect(likelyWidgetUrls(new URL(base)).map(({ href }) => href)).toEqual(likely)
+    expect(candidateWidgetUrls(new URL(base)).map(({ href }) => href)).toEqual(likely)
   },
 )
 
@@ -44,7 +44,7 @@ test.for([
   'example.com',
   '',
 ])('%j is refused, without repeating what may be a password', (text) => {
-  const result = baseUrl(text)
+  const result = parseBaseUrl(text)
   expect(result.ok).toBe(false)
   expect(JSON.stringify(result)).not.toContain('pass-word')
 })

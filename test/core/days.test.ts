@@ -1,10 +1,10 @@
 /** The days of time zones: what a rollup's window is. */
 import { expect, test } from 'vitest'
-import { dateOfDay, daysBetween } from '../../src/core/days.ts'
+import { localDateOfDay, localDaysBetween } from '../../src/core/days.ts'
 
 const at = (text: string) => Date.parse(text) / 1000
 const lengths = (zone: string, first: string, last: string) =>
-  daysBetween(at(first), at(last), zone).map(({ date, from, to }) => `${date} ${(to - from) / 3600} h`)
+  localDaysBetween(at(first), at(last), zone).map(({ date, from, to }) => `${date} ${(to - from) / 3600} h`)
 
 test('a day begins at the first second of its date, and has 23 to 25 hours where the clocks change', () => {
   expect(lengths('Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-30T12:00:00Z')).toEqual([
@@ -14,7 +14,7 @@ test('a day begins at the first second of its date, and has 23 to 25 hours where
   ])
   expect(lengths('Europe/Berlin', '2026-10-25T12:00:00Z', '2026-10-25T12:00:00Z')).toEqual(['2026-10-25 25 h'])
   expect(lengths('Australia/Lord_Howe', '2024-10-06T00:00:00Z', '2024-10-06T00:00:00Z')).toEqual(['2024-10-06 23.5 h'])
-  const [india] = daysBetween(at('2026-05-02T00:00:00Z'), at('2026-05-02T00:00:00Z'), 'Asia/Kolkata')
+  const [india] = localDaysBetween(at('2026-05-02T00:00:00Z'), at('2026-05-02T00:00:00Z'), 'Asia/Kolkata')
   expect(india).toEqual({ date: '2026-05-02', from: at('2026-05-01T18:30:00Z'), to: at('2026-05-02T18:30:00Z') })
 })
 
@@ -40,11 +40,11 @@ test('in every time zone each day begins where the one before ends, wherever one
       ['2011-12-29T05:00:00Z', '2011-12-31T22:00:00Z'],
       ['2026-11-01T05:00:00Z', '2026-11-01T22:00:00Z'],
     ] as const) {
-      const days = daysBetween(at(first), at(last), zone)
+      const days = localDaysBetween(at(first), at(last), zone)
       for (const [i, day] of days.entries()) {
         if (i > 0) expect(day.to, `${zone} ${day.date}`).toBe(days[i - 1]!.from)
-        expect(dateOfDay(day, zone)).toBe(day.date)
-        expect(daysBetween(day.from, day.to - 1, zone), `${zone} ${day.date}`).toEqual([day])
+        expect(localDateOfDay(day, zone)).toBe(day.date)
+        expect(localDaysBetween(day.from, day.to - 1, zone), `${zone} ${day.date}`).toEqual([day])
       }
     }
   }
@@ -52,9 +52,9 @@ test('in every time zone each day begins where the one before ends, wherever one
 
 test('a window is a day of a zone, or it is not', () => {
   const utc = { from: at('2026-01-05T00:00:00Z'), to: at('2026-01-06T00:00:00Z') }
-  expect(dateOfDay(utc, 'UTC')).toBe('2026-01-05')
-  expect(dateOfDay(utc, 'Europe/London')).toBe('2026-01-05')
-  expect(dateOfDay(utc, 'Asia/Tokyo')).toBeNull()
+  expect(localDateOfDay(utc, 'UTC')).toBe('2026-01-05')
+  expect(localDateOfDay(utc, 'Europe/London')).toBe('2026-01-05')
+  expect(localDateOfDay(utc, 'Asia/Tokyo')).toBeNull()
   const summer = { from: at('2026-03-29T00:00:00Z'), to: at('2026-03-30T00:00:00Z') }
-  expect(dateOfDay(summer, 'Europe/London')).toBeNull()
+  expect(localDateOfDay(summer, 'Europe/London')).toBeNull()
 })

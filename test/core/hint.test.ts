@@ -1,14 +1,14 @@
 /** What a delivery may be about: which ids are found in payloads that nobody has described. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mostIds, readHint } from '../../src/core/hint.ts'
+import { maxReferences, parseWebhook } from '../../src/core/hint.ts'
 
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const [a, b, c, d] = [uuid(1), uuid(2), uuid(3), uuid(4)]
 
 /** `conversations 1` for the first of these ids, `? 2` for one whose kind is not told. */
 const found = (payload: unknown) =>
-  readHint(JSON.stringify(payload)).ids.map(({ id, kind }) => `${kind ?? '?'} ${Number(id.slice(-12)) || id}`)
+  parseWebhook(JSON.stringify(payload)).references.map(({ id, table: kind }) => `${kind ?? '?'} ${Number(id.slice(-12)) || id}`)
 
 describe('an id is known by the name of its field, or of what it stands in', () => {
   test.each([
@@ -77,23 +77,23 @@ describe('no ids, and why:', () => {
     ['{}', 'it holds no id'],
     ['null', 'it holds no id'],
     ['{"conversationId":"abc","text":"call 00000000-0000-4000-8000-000000000001 please"}', 'it holds no id'],
-    [JSON.stringify(many(mostIds + 1)), 'it holds more than 20 ids'],
+    [JSON.stringify(many(maxReferences + 1)), 'it holds more than 20 ids'],
   ])('%s', (body, why) => {
-    expect(readHint(body)).toEqual({ ids: [], why })
+    expect(parseWebhook(body)).toEqual({ ids: [], why })
   })
 
   test('twenty are not too many', () => {
-    expect(readHint(JSON.stringify(many(mostIds))).ids).toHaveLength(mostIds)
+    expect(parseWebhook(JSON.stringify(many(maxReferences))).references).toHaveLength(maxReferences)
   })
 })
 
 test('64 KiB of nothing but brackets, or of big numbers, are no trouble', () => {
   const deep = 32_000
-  expect(readHint(`${'['.repeat(deep)}"${a}"${']'.repeat(deep)}`).ids).toEqual([{ id: a, kind: null }])
-  expect(readHint(`${'{"conversation":'.repeat(4000)}"${b}"${'}'.repeat(4000)}`).ids).toHaveLength(1)
+  expect(parseWebhook(`${'['.repeat(deep)}"${a}"${']'.repeat(deep)}`).references).toEqual([{ id: a, kind: null }])
+  expect(parseWebhook(`${'{"conversation":'.repeat(4000)}"${b}"${'}'.repeat(4000)}`).references).toHaveLength(1)
   const numbers = `${'['.repeat(deep)}12345678901234567890${']'.repeat(deep)}`
-  expect(readHint(numbers).ids).toEqual([])
-  expect(readHint(`{"callId":12345678901234567890}`).ids).toEqual([{ id: '12345678901234567890', kind: 'calls' }])
+  expect(parseWebhook(numbers).references).toEqual([])
+  expect(parseWebhook(`{"callId":12345678901234567890}`).references).toEqual([{ id: '12345678901234567890', kind: 'calls' }])
 })
 
 test('whatever comes: it never throws, and gives ids that stand in the text, each once and never more than it may', () => {
@@ -114,8 +114,8 @@ test('whatever comes: it never throws, and gives ids that stand in the text, eac
   )
   fc.assert(
     fc.property(bodies, (body) => {
-      const { ids, why } = readHint(body)
-      expect(ids.length).toBeLessThanOrEqual(mostIds)
+      const { references: ids, why } = parseWebhook(body)
+      expect(ids.length).toBeLessThanOrEqual(maxReferences)
       expect(why === null).toBe(ids.length > 0)
       expect(new Set(ids.map(({ id }) => id.toLowerCase())).size).toBe(ids.length)
       for (const { id } of ids) expect(body).toContain(id)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { segment } from '../../src/core/segment.ts'
+import { pathSegment } from '../../src/core/segment.ts'
 import { conversations } from '../../src/streams/conversations.ts'
 
 describe('an id becomes a part of a path', () => {
@@ -9,7 +9,7 @@ describe('an id becomes a part of a path', () => {
     ['a b&c', 'a%20b%26c'],
     ['v1.2..3', 'v1.2..3'],
   ] as const)('%s', ([id, written]) => {
-    expect(segment(id)).toBe(written)
+    expect(pathSegment(id)).toBe(written)
   })
 })
 
@@ -30,6 +30,6 @@ describe('one that would lead elsewhere, or nowhere, is refused', () => {
     '\ud800',
     'x'.repeat(5000),
   ])('%j', (id) => {
-    expect(() => conversations.one('p', id)).toThrow(expect.objectContaining({ name: 'CallFailed' }))
+    expect(() => conversations.rowPath('p', id)).toThrow(expect.objectContaining({ name: 'CallFailed' }))
   })
 })

@@ -7,7 +7,7 @@ import { parseEnv } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadConfig } from '../../src/config.ts'
-import { strangers } from '../../src/settings/variables.ts'
+import { unknownVariables } from '../../src/settings/variables.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -45,7 +45,7 @@ test.each(['Dockerfile', 'docker-compose.yml', 'deploy/deskmirror.service', 'dep
   (file) => {
     const names = read(file).match(/DESKMIRROR_[A-Z_]+/g) ?? []
     const variables = Object.fromEntries(names.map((name) => [name, 'set']))
-    expect(strangers(variables, new Set())).toEqual([])
+    expect(unknownVariables(variables, new Set())).toEqual([])
   },
 )
 

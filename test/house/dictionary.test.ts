@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { type Table, tables } from '../../schema/tables.ts'
+import { type TableSpec, tables } from '../../schema/tables.ts'
 import { databases } from '../support/databases.ts'
 
 const root = new URL('../..', import.meta.url).pathname
@@ -10,7 +10,7 @@ const text = readFileSync(`${root}/docs/warehouse.md`, 'utf8')
 const sectionOf = (table: string) => text.split(`\n### ${table}\n`)[1]?.split('\n### ')[0] ?? ''
 
 test('the dictionary names every table and every column, with what it means', () => {
-  for (const [table, { note, columns }] of Object.entries<Table>(tables)) {
+  for (const [table, { note, columns }] of Object.entries<TableSpec>(tables)) {
     expect(sectionOf(table), table).toContain(note)
     for (const [column, [, meaning]] of Object.entries(columns)) {
       const line = sectionOf(table)

@@ -1,15 +1,15 @@
 /** The floor plan of the README holds in every file, and each of its rules catches what it forbids. */
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type Files, violations } from './floorplan.ts'
+import { type SourceFiles, layerViolations } from './floorplan.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const paths = globSync(['src/**/*.ts', 'schema/**/*.ts', 'jobs/**/*.ts'], { cwd: root })
-const files: Files = new Map(paths.map((path) => [path.replaceAll('\\', '/'), readFileSync(`${root}${path}`, 'utf8')]))
+const files: SourceFiles = new Map(paths.map((path) => [path.replaceAll('\\', '/'), readFileSync(`${root}${path}`, 'utf8')]))
 
 test('every file imports from its own room or a lower floor, and keeps the rules of the house', () => {
   expect(files.size).toBeGreaterThan(30)
-  expect(violations(files)).toEqual([])
+  expect(layerViolations(files)).toEqual([])
 })
 
 const forbidden: readonly { rule: string; files: Record<string, string>; says: RegExp }[] = [
@@ -78,7 +78,7 @@ const forbidden: readonly { rule: string; files: Record<string, string>; says: R
 
 describe('the plan catches what it forbids', () => {
   test.each(forbidden)('$rule', ({ files: wrong, says }) => {
-    const found = violations(new Map(Object.entries(wrong)))
+    const found = layerViolations(new Map(Object.entries(wrong)))
     expect(found).toHaveLength(1)
     expect(found[0]).toMatch(says)
   })

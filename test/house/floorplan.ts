@@ -1,6 +1,6 @@
 /** The floor plan: which room may import which. Pure: from the texts of all files to sentences about what is wrong. */
 
-export type Files = ReadonlyMap<string, string>
+export type SourceFiles = ReadonlyMap<string, string>
 type Import = { readonly from: string; readonly what: string; readonly target: string | null }
 
 /** From the ground up: a room imports itself and the rooms named here. */
@@ -49,7 +49,7 @@ const outsideCore =
   /^(node:(fs|net|http|https|http2|tls|dns|dgram|child_process|worker_threads|timers|os|process)|undici|pg|pino)/
 const drawers = /(^|\/)(index|utils?|helpers?|types|common|misc|shared)\.ts$/
 
-export function violations(files: Files): string[] {
+export function layerViolations(files: SourceFiles): string[] {
   const imports = [...files].flatMap(([file, text]) => importsOf(file, text))
   return [
     ...imports.flatMap((it) => wrongRoom(it)),
@@ -87,7 +87,7 @@ function wrongPackage({ from, what, target }: Import): string[] {
   return impure ? [`${from} imports ${what}: core has no I/O`] : []
 }
 
-function wrongPath({ from, what, target }: Import, files: Files): string[] {
+function wrongPath({ from, what, target }: Import, files: SourceFiles): string[] {
   if (target === null) return []
   if (!/\.(ts|json)$/.test(what)) return [`${from} imports ${what}: write the file's extension`]
   return files.has(target) || target.endsWith('.json') ? [] : [`${from} imports ${what}: there is no such file`]

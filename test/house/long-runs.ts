@@ -1,31 +1,31 @@
 /** Every parser over long runs of one letter, in a process that can be killed: what takes quadratic time takes minutes here. */
-import { classify } from '../../src/api/classify.ts'
-import { createRedact } from '../../src/api/redact.ts'
-import { createScanner } from '../../src/api/scan.ts'
-import { printable } from '../../src/cli/readable.ts'
-import { baseUrl } from '../../src/core/base-url.ts'
+import { classifyExchange } from '../../src/api/classify.ts'
+import { createRedactor } from '../../src/api/redact.ts'
+import { createRowSplitter } from '../../src/api/scan.ts'
+import { toPrintable } from '../../src/cli/readable.ts'
+import { parseBaseUrl } from '../../src/core/base-url.ts'
 import { parseDuration, parseRate } from '../../src/core/budget/rate.ts'
-import { readHint } from '../../src/core/hint.ts'
-import { readJson, stringifyJson } from '../../src/core/json.ts'
-import { readWish } from '../../src/core/outbox/wish.ts'
-import { serverUrl } from '../../src/core/server-url.ts'
-import { moment } from '../../src/core/time.ts'
-import { csvReader } from '../../src/imports/csv.ts'
-import { jsonLines } from '../../src/imports/jsonl.ts'
+import { parseWebhook } from '../../src/core/hint.ts'
+import { tryParseJson, stringifyJson } from '../../src/core/json.ts'
+import { parseRequest } from '../../src/core/outbox/wish.ts'
+import { parseServerUrl } from '../../src/core/server-url.ts'
+import { parseTime } from '../../src/core/time.ts'
+import { createCsvParser } from '../../src/imports/csv.ts'
+import { jsonLinesParser } from '../../src/imports/jsonl.ts'
 import { parseSchedule } from '../../src/settings/schedules.ts'
-import { mayBeSecret, shown } from '../../src/settings/shown.ts'
+import { mayBeSecret, redactValue } from '../../src/settings/shown.ts'
 import { conversations } from '../../src/streams/conversations.ts'
 import { visitorActivity } from '../../src/streams/visitor-activity.ts'
 import { columnName } from '../../src/warehouse/columns/names.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../src/warehouse/database/escape.ts'
-import { isSame } from '../../src/writeback/operations/reply.ts'
+import { matchesPayload } from '../../src/writeback/operations/reply.ts'
 
 const call = { method: 'GET', path: '/public/calls/1', lane: 'fresh' } as const
-const about = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: createRedact('svc_live_secret') }
+const about = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: createRedactor('svc_live_secret') }
 
 function answered(status: number, body: unknown, headers: Record<string, string> = {}): unknown {
   const scanned = { rest: Buffer.from(JSON.stringify(body)), portions: null }
-  return classify({ kind: 'answered', head: { status, headers }, body: scanned }, about)
+  return classifyExchange({ kind: 'answered', head: { status, headers }, body: scanned }, about)
 }
 
 const row = (text: string) => ({ id: 'c1', [text]: text, createdAt: text, nested: { [text]: [text] } })
@@ -40,28 +40,28 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   'the headers of an answer': (text) => answered(429, text, { 'retry-after': text, date: text, location: text }),
   'a redirect': (text) => answered(302, {}, { location: text }),
   'the bytes of an answer': (text) => {
-    const scanner = createScanner()
+    const scanner = createRowSplitter()
     scanner.write(Buffer.from(`{"data":{"items":[${text}`))
     return scanner.end()
   },
-  'the names of fields': (text) => conversations.rows([row(text)], text),
-  'an entry of activity': (text) => visitorActivity.rows([row(text)], 'v1'),
+  'the names of fields': (text) => conversations.parseRows([row(text)], text),
+  'an entry of activity': (text) => visitorActivity.parseRows([row(text)], 'v1'),
   'the name of a column': (text) => columnName(text, new Set()),
-  'a time': moment,
-  JSON: readJson,
-  'numbers in JSON': (text) => readJson(`[ ${text},"${text.replace(/["\\\n]/g, '')}",1${'0'.repeat(400)}]`),
+  'a time': parseTime,
+  JSON: tryParseJson,
+  'numbers in JSON': (text) => tryParseJson(`[ ${text},"${text.replace(/["\\\n]/g, '')}",1${'0'.repeat(400)}]`),
   'JSON of a text': (text) => stringifyJson({ [text]: text }),
   'what a database cannot hold': (text) => {
     const stored = encodeJson('postgres', JSON.stringify(text))
     return [decodeJson('postgres', stored), decodeText(encodeText('postgres', text)), encodeText('sqlite', text)]
   },
   'a line of CSV': (text) => {
-    const reader = csvReader()
-    return [reader.take({ line: 1, text, flaw: null }), reader.take({ line: 2, text, flaw: null }), reader.end()]
+    const reader = createCsvParser()
+    return [reader.parseLine({ line: 1, text, mistake: null }), reader.parseLine({ line: 2, text, mistake: null }), reader.end()]
   },
-  'a line of JSON Lines': (text) => jsonLines.take({ line: 1, text, flaw: null }),
+  'a line of JSON Lines': (text) => jsonLinesParser.parseLine({ line: 1, text, mistake: null }),
   'a write-back': (text) =>
-    readWish({
+    parseRequest({
       operation: 'message',
       conversation_id: text,
       content: text,
@@ -69,13 +69,13 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
       expect: text,
       ref: text,
     }),
-  'a webhook': (text) => [readHint(text), readHint(JSON.stringify({ [text]: text, id: text }))],
-  'a base URL': (text) => [baseUrl(text), baseUrl(`https://service.example/${text}`)],
-  'the address of a server': (text) => [serverUrl(text, ['redis']), serverUrl(`redis://${text}`, ['redis'])],
+  'a webhook': (text) => [parseWebhook(text), parseWebhook(JSON.stringify({ [text]: text, id: text }))],
+  'a base URL': (text) => [parseBaseUrl(text), parseBaseUrl(`https://service.example/${text}`)],
+  'the address of a server': (text) => [parseServerUrl(text, ['redis']), parseServerUrl(`redis://${text}`, ['redis'])],
   'a duration, a rate, a schedule': (text) => [parseDuration(text), parseRate(text), parseSchedule(text)],
-  'a setting that is wrong': (text) => [shown(text), mayBeSecret(text)],
-  'a reply as it is shown': (text) => isSame(said(text), { content: `${text}.`, sender_name: text }),
-  'a line for a terminal': printable,
+  'a setting that is wrong': (text) => [redactValue(text), mayBeSecret(text)],
+  'a reply as it is shown': (text) => matchesPayload(said(text), { content: `${text}.`, sender_name: text }),
+  'a line for a terminal': toPrintable,
 }
 
 const letters = ['a', 'A', '0', '-', '.', '/', ' ', '\n', '<', '[', '{', '"', '\\', ':', '@', '_', ',', '\0', 'é', '␛']

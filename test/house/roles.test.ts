@@ -6,18 +6,18 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { type OwnPostgres, startOwnPostgres } from '../support/postgres-server.ts'
+import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
 import { findProgram } from '../support/server.ts'
 
 const script = new URL('../../deploy/postgres/roles.sql', import.meta.url).pathname
 const folder = mkdtempSync(join(tmpdir(), 'deskmirror-roles-'))
-let server: OwnPostgres
+let server: PrivatePostgres
 
 /** The server of the tests has a superuser of the owner's name. */
 const owner = 'warehouse_owner'
 
 beforeAll(async () => {
-  server = await startOwnPostgres()
+  server = await startPrivatePostgres()
   for (const name of ['warehouse', 'reader', 'metabase'])
     writeFileSync(join(folder, `${name}-password`), `${name}'s own`)
   const text = readFileSync(script, 'utf8').replaceAll('/run/secrets', folder)

@@ -1,27 +1,27 @@
 /** What the worker measures: scraped over real HTTP, read as Prometheus reads it. */
 import { describe, expect, test } from 'vitest'
-import type { Vitals } from '../../src/core/vitals.ts'
+import type { ProjectHealth } from '../../src/core/vitals.ts'
 import { createMetrics, type MetricsOptions } from '../../src/http/metrics.ts'
-import { listeningLog, serve } from './serving.ts'
+import { captureLog, startTestServer } from './serving.ts'
 
-const shop: Vitals = {
+const shop: ProjectHealth = {
   project: 'shop',
   streams: [
-    { stream: 'conversations', lagMs: 90_500, due: 0, failed: false, skipped: false },
-    { stream: 'messages', lagMs: 12_000, due: 321, failed: true, skipped: false },
-    { stream: 'calls', lagMs: null, due: 0, failed: false, skipped: true },
+    { stream: 'conversations', lagMs: 90_500, pendingChildren: 0, isFailed: false, isSkipped: false },
+    { stream: 'messages', lagMs: 12_000, pendingChildren: 321, isFailed: true, isSkipped: false },
+    { stream: 'calls', lagMs: null, pendingChildren: 0, isFailed: false, isSkipped: true },
   ],
   gaps: 3,
   writebacks: { queued: 7, uncertain: 1 },
   budget: { limit: 600, windowMs: 60_000, slots: 456, inUse: 12, pausedForMs: 2500, throttled: 1, closedForMs: 40_000 },
-  paused: false,
+  isPaused: false,
 }
-const school: Vitals = { ...shop, project: 'school', streams: [], gaps: 0, writebacks: {}, budget: null, paused: true }
+const school: ProjectHealth = { ...shop, project: 'school', streams: [], gaps: 0, writebacks: {}, budget: null, isPaused: true }
 
 async function measuring(over: Partial<MetricsOptions> = {}) {
-  const { log, lines } = listeningLog()
-  const metrics = createMetrics({ vitals: async () => [shop, school], log, ...over })
-  const { ask } = await serve({ metrics })
+  const { log, lines } = captureLog()
+  const metrics = createMetrics({ readHealth: async () => [shop, school], log, ...over })
+  const { ask } = await startTestServer({ metrics })
   return { metrics, lines, scrape: async () => samples((await ask('/metrics')).text), ask }
 }
 
@@ -40,9 +40,9 @@ function samples(text: string): Readonly<Record<string, number>> {
 describe('what happens is counted', () => {
   test('requests by lane and outcome, and each 429 of its own', async () => {
     const { metrics, scrape } = await measuring()
-    metrics.requested({ project: 'shop', lane: 'fresh', outcome: 'ok' })
-    metrics.requested({ project: 'shop', lane: 'fresh', outcome: 'ok' })
-    metrics.requested({ project: 'shop', lane: 'write', outcome: 'throttled' })
+    metrics.countRequest({ project: 'shop', priority: 'fresh', outcome: 'ok' })
+    metrics.countRequest({ project: 'shop', priority: 'fresh', outcome: 'ok' })
+    metrics.countRequest({ project: 'shop', priority: 'write', outcome: 'throttled' })
     expect(await scrape()).toMatchObject({
       'deskmirror_requests_total{project="shop",lane="fresh",outcome="ok"}': 2,
       'deskmirror_requests_total{project="shop",lane="write",outcome="throttled"}': 1,
@@ -57,10 +57,10 @@ describe('what happens is counted', () => {
 
   test('rows, passes and jobs', async () => {
     const { metrics, scrape } = await measuring()
-    metrics.loaded({ project: 'shop', stream: 'calls', rows: 200, changed: 12 })
-    metrics.loaded({ project: 'shop', stream: 'calls', rows: 20, changed: 0 })
-    metrics.passed({ stream: 'calls', mode: 'incremental', outcome: 'complete', tookMs: 1500 })
-    metrics.worked({ queue: 'streams', verdict: 'done' })
+    metrics.countRows({ project: 'shop', stream: 'calls', rows: 200, changed: 12 })
+    metrics.countRows({ project: 'shop', stream: 'calls', rows: 20, changed: 0 })
+    metrics.observeSyncRun({ stream: 'calls', mode: 'incremental', outcome: 'complete', tookMs: 1500 })
+    metrics.countJob({ queue: 'streams', verdict: 'done' })
     expect(await scrape()).toMatchObject({
       'deskmirror_rows_read_total{project="shop",stream="calls"}': 220,
       'deskmirror_rows_changed_total{project="shop",stream="calls"}': 12,
@@ -115,7 +115,7 @@ describe('how the mirror stands is read when somebody asks', () => {
       read += 1
       return [shop]
     }
-    const { scrape } = await measuring({ vitals, now: () => clock })
+    const { scrape } = await measuring({ readHealth: vitals, now: () => clock })
     await Promise.all(Array.from({ length: 8 }, scrape))
     clock = 9999
     await scrape()
@@ -129,8 +129,8 @@ describe('how the mirror stands is read when somebody asks', () => {
   })
 
   test('what is gone is shown no longer', async () => {
-    let [clock, all] = [0, [shop, school] as readonly Vitals[]]
-    const { scrape } = await measuring({ vitals: async () => all, now: () => clock })
+    let [clock, all] = [0, [shop, school] as readonly ProjectHealth[]]
+    const { scrape } = await measuring({ readHealth: async () => all, now: () => clock })
     expect(await scrape()).toHaveProperty('deskmirror_open_gaps{project="school"}')
     ;[clock, all] = [20_000, [{ ...shop, writebacks: {} }]]
     const found = await scrape()
@@ -141,8 +141,8 @@ describe('how the mirror stands is read when somebody asks', () => {
   test('a warehouse that does not answer leaves the rest as it is, and says so', async () => {
     let [clock, broken] = [0, false]
     const vitals = () => (broken ? Promise.reject(new Error('the warehouse is away')) : Promise.resolve([shop]))
-    const { scrape, metrics, lines } = await measuring({ vitals, now: () => clock })
-    metrics.requested({ project: 'shop', lane: 'fresh', outcome: 'ok' })
+    const { scrape, metrics, lines } = await measuring({ readHealth: vitals, now: () => clock })
+    metrics.countRequest({ project: 'shop', priority: 'fresh', outcome: 'ok' })
     await scrape()
     ;[clock, broken] = [20_000, true]
     const found = await scrape()
@@ -158,6 +158,6 @@ describe('how the mirror stands is read when somebody asks', () => {
 })
 
 test('a name with a quote in it is text like any other', async () => {
-  const { scrape } = await measuring({ vitals: async () => [{ ...shop, project: 'a "b"\\' }] })
+  const { scrape } = await measuring({ readHealth: async () => [{ ...shop, project: 'a "b"\\' }] })
   expect(await scrape()).toMatchObject({ 'deskmirror_open_gaps{project="a \\"b\\"\\\\"}': 3 })
 })

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { createMetrics } from '../../src/http/metrics.ts'
-import { listeningLog } from './serving.ts'
+import { captureLog } from './serving.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const page = read('docs/operations.md')
@@ -13,7 +13,7 @@ const { groups } = parse(read('deploy/alerts.yml')) as {
 const rules = groups.flatMap((group) => group.rules)
 
 async function measured(): Promise<readonly string[]> {
-  const { text } = createMetrics({ vitals: async () => [], log: listeningLog().log })
+  const { text } = createMetrics({ readHealth: async () => [], log: captureLog().log })
   return [...(await text()).matchAll(/^# TYPE (deskmirror_\w+) /gm)].map(([, name = '']) => name)
 }
 

@@ -1,11 +1,11 @@
 /** An expensive answer: asked for once at a time, kept for a while. */
 import { expect, test } from 'vitest'
-import { remembered, within } from '../../src/http/remembered.ts'
+import { cacheResult, withTimeout } from '../../src/http/remembered.ts'
 
 test('whoever asks while the answer is under way waits for the same one', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   let asked = 0
-  const ask = remembered(
+  const ask = cacheResult(
     () => {
       asked += 1
       return promise
@@ -21,7 +21,7 @@ test('whoever asks while the answer is under way waits for the same one', async 
 
 test('a failure is not kept', async () => {
   const answers = [() => Promise.reject(new Error('away')), () => Promise.resolve('back')]
-  const ask = remembered(
+  const ask = cacheResult(
     () => (answers.shift() ?? answers[0]!)(),
     1000,
     () => 0,
@@ -31,5 +31,5 @@ test('a failure is not kept', async () => {
 })
 
 test('a question that nobody answers is given up', async () => {
-  await expect(within(20, new Promise(() => {}))).rejects.toThrow('no answer within 0.02 s')
+  await expect(withTimeout(20, new Promise(() => {}))).rejects.toThrow('no answer within 0.02 s')
 })

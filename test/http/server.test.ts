@@ -3,23 +3,23 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { UserError } from '../../src/core/user-error.ts'
-import { mostConnections, type Readiness, type Routes } from '../../src/http/server.ts'
-import { listeningLog, serve, token, withToken } from './serving.ts'
+import { maxConnections, type ReadinessResult, type HttpRoutes } from '../../src/http/server.ts'
+import { captureLog, startTestServer, token, tokenOptions } from './serving.ts'
 
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 const bearer = (text: string) => ({ authorization: `Bearer ${text}` })
 
-const board: Routes = {
+const board: HttpRoutes = {
   prefix: '/queues',
-  guard: 'token',
+  auth: 'token',
   plugin: async (app) => {
     app.get('/', async () => 'the board')
     app.put('/pause', async () => 'paused')
   },
 }
-const hooks: Routes = {
+const hooks: HttpRoutes = {
   prefix: '/webhooks',
-  guard: 'own',
+  auth: 'own',
   plugin: async (app) => {
     app.post('/:project', async ({ body }) => ({ got: body }))
   },
@@ -30,15 +30,15 @@ describe('/healthz says whether the worker does its rounds', () => {
     [true, 200],
     [false, 503],
   ])('%s: %i', async (alive, status) => {
-    const { ask } = await serve({ health: { alive: () => alive, ready: async () => [] } })
+    const { ask } = await startTestServer({ health: { isAlive: () => alive, checkReadiness: async () => [] } })
     expect(await ask('/healthz')).toMatchObject({ status, text: JSON.stringify({ alive }) })
   })
 })
 
 describe('/readyz says whether all is there that the worker needs', () => {
-  const serveReady = (ready: () => Promise<readonly Readiness[]>) => {
-    const heard = listeningLog()
-    return serve({ health: { alive: () => true, ready }, log: heard.log }).then((http) => ({ ...http, ...heard }))
+  const serveReady = (ready: () => Promise<readonly ReadinessResult[]>) => {
+    const heard = captureLog()
+    return startTestServer({ health: { isAlive: () => true, checkReadiness: ready }, log: heard.log }).then((http) => ({ ...http, ...heard }))
   }
   const warehouse = { name: 'warehouse', ok: true, why: null }
 
@@ -72,7 +72,7 @@ describe('/readyz says whether all is there that the worker needs', () => {
 })
 
 describe('with a token', () => {
-  const guarded = () => serve({ ...withToken, plugins: [board, hooks] })
+  const guarded = () => startTestServer({ ...tokenOptions, plugins: [board, hooks] })
 
   test.each(['/metrics', '/queues/'])('%s asks for it', async (path) => {
     const { ask } = await guarded()
@@ -107,8 +107,8 @@ describe('with a token', () => {
   })
 
   test('a wrong one is logged without it', async () => {
-    const { log, lines } = listeningLog()
-    const { ask } = await serve({ ...withToken, log })
+    const { log, lines } = captureLog()
+    const { ask } = await startTestServer({ ...tokenOptions, log })
     await ask('/metrics?token=in-the-query', { headers: bearer('wrong-token') })
     expect(lines.at(-1)).toMatch(/"event":"http\.denied","route":"\/metrics"/)
     expect(lines.join()).not.toMatch(/wrong-token|in-the-query/)
@@ -136,7 +136,7 @@ describe('with a token', () => {
 
 describe('without a token', () => {
   test('the metrics are open, and the board is off', async () => {
-    const { ask } = await serve({ plugins: [board] })
+    const { ask } = await startTestServer({ plugins: [board] })
     expect(await ask('/metrics')).toMatchObject({ status: 200, text: 'measured 1\n' })
     const { status, text } = await ask('/queues/', { headers: bearer('x') })
     expect(status).toBe(403)
@@ -144,14 +144,14 @@ describe('without a token', () => {
   })
 
   test.each(['127.0.0.1:8484', 'localhost', '[::1]:80', '127.0.0.1'])('who calls it %s is answered', async (host) => {
-    const { ask } = await serve()
+    const { ask } = await startTestServer()
     expect((await ask('/healthz', { headers: { host } })).status).toBe(200)
   })
 
   test.each(['evil.example', 'localhost.evil.example:8484', '10.0.0.1', '127.0.0.1.nip.io', 'a b'])(
     'who calls it %s is a page that was led here',
     async (host) => {
-      const { ask } = await serve({ plugins: [board] })
+      const { ask } = await startTestServer({ plugins: [board] })
       for (const path of ['/healthz', '/readyz', '/metrics', '/queues/']) {
         expect((await ask(path, { headers: { host } })).status).toBe(403)
       }
@@ -159,22 +159,22 @@ describe('without a token', () => {
   )
 
   test('a token makes names matter no more', async () => {
-    const { ask } = await serve(withToken)
+    const { ask } = await startTestServer(tokenOptions)
     const headers = { ...bearer(token), host: 'desk.internal' }
     expect((await ask('/metrics', { headers })).status).toBe(200)
   })
 })
 
 describe('routes that check by themselves who asks', () => {
-  test.each([{}, withToken])('need no token and mind no name', async (over) => {
-    const { ask } = await serve({ ...over, plugins: [board, hooks] })
+  test.each([{}, tokenOptions])('need no token and mind no name', async (over) => {
+    const { ask } = await startTestServer({ ...over, plugins: [board, hooks] })
     const headers = { host: 'desk.example.com', 'content-type': 'application/json' }
     const sent = { method: 'POST', headers, body: '{"a":1}' }
     expect(await ask('/webhooks/shop', sent)).toMatchObject({ status: 200, text: '{"got":{"a":1}}' })
   })
 
   test('are sent 64 KiB at most', async () => {
-    const { ask } = await serve({ plugins: [hooks] })
+    const { ask } = await startTestServer({ plugins: [hooks] })
     const sent = (bytes: number) => ({
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -186,17 +186,17 @@ describe('routes that check by themselves who asks', () => {
   })
 
   test('that fail show nothing of why', async () => {
-    const { log, lines } = listeningLog()
+    const { log, lines } = captureLog()
     const fail = () => Promise.reject(new Error('the warehouse is at 10.1.2.3'))
-    const broken: Routes = { prefix: '/x', guard: 'own', plugin: async (app) => void app.get('/', fail) }
-    const { ask } = await serve({ plugins: [broken], log })
+    const broken: HttpRoutes = { prefix: '/x', auth: 'own', plugin: async (app) => void app.get('/', fail) }
+    const { ask } = await startTestServer({ plugins: [broken], log })
     expect(await ask('/x/')).toMatchObject({ status: 500, text: '{"error":"this went wrong; the log says why"}' })
     expect(lines.at(-1)).toContain('the warehouse is at 10.1.2.3')
   })
 })
 
 test('an unknown path is 404, as JSON, with nothing about the server', async () => {
-  const { ask } = await serve({ plugins: [board] })
+  const { ask } = await startTestServer({ plugins: [board] })
   const { status, text, headers } = await ask('/etc/passwd')
   expect([status, text]).toEqual([404, '{"error":"nothing is here"}'])
   expect(headers).not.toHaveProperty('x-powered-by')
@@ -207,9 +207,9 @@ test('an unknown path is 404, as JSON, with nothing about the server', async () 
 })
 
 test('a port that is taken is named, with the setting that says another', async () => {
-  const { address } = await serve()
+  const { address } = await startTestServer()
   const port = Number(new URL(address).port)
-  const error = await serve({ port }).catch((reason: unknown) => reason)
+  const error = await startTestServer({ port }).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(UserError)
   expect(error).toMatchObject({
     what: `cannot listen at 127.0.0.1:${port}`,
@@ -219,21 +219,21 @@ test('a port that is taken is named, with the setting that says another', async 
 })
 
 test('an address that is not of this machine is named as well', async () => {
-  await expect(serve({ host: '192.0.2.1' })).rejects.toMatchObject({
+  await expect(startTestServer({ host: '192.0.2.1' })).rejects.toMatchObject({
     exitCode: 2,
     why: 'this machine has no such address',
   })
 })
 
 test('it takes so many connections and no more, and others again when some have ended', async () => {
-  const { address, ask } = await serve()
+  const { address, ask } = await startTestServer()
   const port = Number(new URL(address).port)
   const open = async () => {
     const socket = connect(port, '127.0.0.1')
     await once(socket, 'connect')
     return socket
   }
-  const sockets = await Promise.all(Array.from({ length: mostConnections }, open))
+  const sockets = await Promise.all(Array.from({ length: maxConnections }, open))
   const beyond = await open()
   await once(beyond, 'close')
   const [first] = sockets
@@ -243,7 +243,7 @@ test('it takes so many connections and no more, and others again when some have 
 })
 
 test('it closes although somebody keeps a connection open', async () => {
-  const { address, close } = await serve()
+  const { address, close } = await startTestServer()
   const socket = connect(Number(new URL(address).port), '127.0.0.1')
   const answered = new Promise((resolve) => socket.once('data', resolve))
   socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
@@ -259,7 +259,7 @@ test('it closes although an answer never comes', async () => {
     asked.resolve()
     return new Promise<string>(() => {})
   }
-  const { ask, close } = await serve({ metrics: { contentType: 'text/plain', text } })
+  const { ask, close } = await startTestServer({ metrics: { contentType: 'text/plain', text } })
   const cut = expect(ask('/metrics')).rejects.toThrow()
   await asked.promise
   await close()

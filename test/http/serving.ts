@@ -2,43 +2,43 @@
 import { request } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { secret } from '../../src/core/secret.ts'
-import { type HttpOptions, openHttp } from '../../src/http/server.ts'
+import { type HttpServerOptions, openHttpServer } from '../../src/http/server.ts'
 import { createLog, type Logger } from '../../src/log.ts'
 
 export const token = 'a:token-with-a-colon'
-export const withToken = { token: secret(token) }
+export const tokenOptions = { token: secret(token) }
 
 /** What the server logged, one event a line. */
-export function listeningLog(): { readonly log: Logger; readonly lines: string[] } {
+export function captureLog(): { readonly log: Logger; readonly lines: string[] } {
   const lines: string[] = []
   const write = (line: string) => void lines.push(line)
   return { log: createLog({ level: 'info', pretty: false, secrets: [token], write }), lines }
 }
 
-export type Answer = {
+export type TestResponse = {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
 }
-export type Asking = { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: string }
+export type TestRequest = { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: string }
 
 /** Opens a server that is closed when the test ends. */
-export async function serve(over: Partial<HttpOptions> = {}) {
-  const http = await openHttp({
+export async function startTestServer(over: Partial<HttpServerOptions> = {}) {
+  const http = await openHttpServer({
     host: '127.0.0.1',
     port: 0,
     token: null,
-    health: { alive: () => true, ready: async () => [] },
+    health: { isAlive: () => true, checkReadiness: async () => [] },
     metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'measured 1\n' },
-    log: listeningLog().log,
+    log: captureLog().log,
     ...over,
   })
   onTestFinished(http.close)
-  return { ...http, ask: (path: string, asking?: Asking) => ask(http.address + path, asking) }
+  return { ...http, ask: (path: string, asking?: TestRequest) => ask(http.address + path, asking) }
 }
 
 /** Not `fetch`, which would not let us say another `Host`. */
-function ask(url: string, { method = 'GET', headers = {}, body }: Asking = {}): Promise<Answer> {
+function ask(url: string, { method = 'GET', headers = {}, body }: TestRequest = {}): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers, agent: false }, (answer) => {
       let text = ''

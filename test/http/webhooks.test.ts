@@ -3,16 +3,16 @@ import { createHmac } from 'node:crypto'
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { type Secret, secret } from '../../src/core/secret.ts'
-import { type Receipt, webhooksOf } from '../../src/http/webhooks.ts'
-import { listeningLog, serve, withToken } from './serving.ts'
+import { type DeliveryReceipt, webhookRoutes } from '../../src/http/webhooks.ts'
+import { captureLog, startTestServer, tokenOptions } from './serving.ts'
 
 const [key, next] = ['whsec_one', 'whsec_two']
 const body = Buffer.from('{"type":"conversation.updated","conversationId":"5f1c1d52-6a51-4c1e-9a43-0d5f0b1c2d3e"}')
 const sign = (over: Buffer | string, by = key) => createHmac('sha256', by).update(over).digest('hex')
 
 /** A receiver for one project that has a secret, and one that has none. */
-async function receiving(secrets: readonly Secret[] = [secret(key)], over: Parameters<typeof serve>[0] = {}) {
-  const heard = listeningLog()
+async function receiving(secrets: readonly Secret[] = [secret(key)], over: Parameters<typeof startTestServer>[0] = {}) {
+  const heard = captureLog()
   const stored: { project: string; body: Buffer }[] = []
   const counted: string[] = []
   const projects = [
@@ -20,19 +20,19 @@ async function receiving(secrets: readonly Secret[] = [secret(key)], over: Param
     { name: 'quiet', id: '22222222-2222-4222-8222-222222222222', secrets: [] },
   ]
   const room = { left: 1000 }
-  const receive = async (project: string, delivered: Buffer): Promise<Receipt> => {
+  const receive = async (project: string, delivered: Buffer): Promise<DeliveryReceipt> => {
     if (stored.length >= room.left) return 'full'
     const isKnown = stored.some((it) => it.body.equals(delivered))
     if (!isKnown) stored.push({ project, body: delivered })
     return isKnown ? 'repeated' : 'accepted'
   }
-  const receiver = webhooksOf({
-    project: (named) => projects.find(({ name, id }) => name === named || id === named),
-    receive,
+  const receiver = webhookRoutes({
+    findProject: (named) => projects.find(({ name, id }) => name === named || id === named),
+    storeDelivery: receive,
     onDelivery: (project, outcome) => void counted.push(`${project} ${outcome}`),
     log: heard.log,
   })
-  const { address } = await serve({ plugins: [receiver], ...over })
+  const { address } = await startTestServer({ plugins: [receiver], ...over })
   const post = (path: string, bytes: Buffer | null, headers: Record<string, string> = {}) =>
     deliver(address + path, bytes, headers)
   const signed = (bytes: Buffer, headers: Record<string, string> = {}) =>
@@ -141,7 +141,7 @@ describe('a delivery with the right signature is stored', () => {
   })
 
   test('under any name of the machine, with and without a token of the server', async () => {
-    for (const over of [{}, withToken]) {
+    for (const over of [{}, tokenOptions]) {
       const { signed } = await receiving([secret(key)], over)
       expect(await signed(body, { host: 'hooks.example.com' })).toEqual(accepted)
     }
@@ -194,10 +194,10 @@ describe('any other delivery is 401, and the answer does not tell why', () => {
 })
 
 test('a warehouse that does not take it is the sender’s to try again', async () => {
-  const { log } = listeningLog()
+  const { log } = captureLog()
   const project = () => ({ name: 'shop', secrets: [secret(key)] })
   const receive = () => Promise.reject(new Error('the disk is full'))
-  const { address } = await serve({ plugins: [webhooksOf({ project, receive, onDelivery: () => {}, log })], log })
+  const { address } = await startTestServer({ plugins: [webhookRoutes({ findProject: project, storeDelivery: receive, onDelivery: () => {}, log })], log })
   const answer = await deliver(`${address}/webhooks/shop`, body, { 'x-service-signature': sign(body) })
   expect(answer).toEqual({ status: 500, text: '{"error":"this went wrong; the log says why"}' })
 })

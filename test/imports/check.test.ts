@@ -1,13 +1,13 @@
 /** The first pass over an import: what is told to the person before anything is queued. */
 import { expect, test } from 'vitest'
 import { checkLines } from '../../src/imports/check.ts'
-import { readLines } from '../../src/imports/lines.ts'
-import { createRefLines } from '../../src/imports/ref-lines.ts'
+import { parseLines } from '../../src/imports/lines.ts'
+import { createRefIndex } from '../../src/imports/ref-lines.ts'
 import { chunks, conversation, visitor } from './wishes.ts'
 
 const check = (...lines: readonly object[]) =>
   checkLines(
-    readLines(chunks(lines.map((line) => JSON.stringify(line)).join('\n'))),
+    parseLines(chunks(lines.map((line) => JSON.stringify(line)).join('\n'))),
     Date.parse('2026-06-01T12:00:00Z'),
   )
 
@@ -23,7 +23,7 @@ test('good lines are counted', async () => {
 })
 
 test('a mistake is told with its line and everything that is wrong there', async () => {
-  const { good, mistakes, mistaken } = await check(note, { operation: 'note', visitor_id: 7 }, { operation: 'call' })
+  const { validLines: good, mistakes, mistakenLines: mistaken } = await check(note, { operation: 'note', visitor_id: 7 }, { operation: 'call' })
   expect(good).toBe(1)
   expect(mistaken).toBe(2)
   expect(mistakes).toEqual([
@@ -33,7 +33,7 @@ test('a mistake is told with its line and everything that is wrong there', async
 })
 
 test('a hundred mistakes are told, and all are counted', async () => {
-  const { mistakes, mistaken, good } = await check(...Array.from({ length: 250 }, () => ({})), note)
+  const { mistakes, mistakenLines: mistaken, validLines: good } = await check(...Array.from({ length: 250 }, () => ({})), note)
   expect(mistaken).toBe(250)
   expect(mistakes.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, at) => at + 1))
   expect(good).toBe(1)
@@ -41,7 +41,7 @@ test('a hundred mistakes are told, and all are counted', async () => {
 
 test('a ref that is there twice is a mistake that names the first line', async () => {
   const ref = (ref: string) => ({ ...note, ref })
-  const { good, mistakes, mistaken } = await check(ref('a'), note, ref('b'), note, ref('A'), ref('b'), ref('b'))
+  const { validLines: good, mistakes, mistakenLines: mistaken } = await check(ref('a'), note, ref('b'), note, ref('A'), ref('b'), ref('b'))
   expect(mistakes).toEqual([
     { line: 6, why: ['ref: is the ref of line 3 as well'] },
     { line: 7, why: ['ref: is the ref of line 3 as well'] },
@@ -52,7 +52,7 @@ test('a ref that is there twice is a mistake that names the first line', async (
 
 test('an expiry that has passed is a mistake: what is queued with it would never be sent', async () => {
   const until = (expires_at: string) => ({ ...note, expires_at })
-  const { mistakes, good } = await check(until('2026-06-01T12:00:01Z'), until('2026-06-01T14:00:00+02:00'), note)
+  const { mistakes, validLines: good } = await check(until('2026-06-01T12:00:01Z'), until('2026-06-01T14:00:00+02:00'), note)
   expect(mistakes).toEqual([
     { line: 2, why: ['expires_at: 2026-06-01T12:00:00Z has passed; leave it out, or name a time to come'] },
   ])
@@ -60,7 +60,7 @@ test('an expiry that has passed is a mistake: what is queued with it would never
 })
 
 test('of any number of refs the first line is known, and none is taken for another', () => {
-  const refs = createRefLines(2)
+  const refs = createRefIndex(2)
   const lines = Array.from({ length: 20_000 }, (_, at) => at + 1)
   expect(lines.filter((line) => refs.firstLine(`ref ${line}`, line) !== line)).toEqual([])
   expect(lines.filter((line) => refs.firstLine(`ref ${line}`, 99_999) !== line)).toEqual([])

@@ -4,10 +4,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Wish } from '../../src/core/outbox/wish.ts'
-import { readLines } from '../../src/imports/lines.ts'
-import { longestLine } from '../../src/imports/text-lines.ts'
-import { anyWish, chunks, conversation, linesOf, told, visitor } from './wishes.ts'
+import type { WritebackRequest } from '../../src/core/outbox/wish.ts'
+import { parseLines } from '../../src/imports/lines.ts'
+import { maxLineBytes } from '../../src/imports/text-lines.ts'
+import { anyRequest, chunks, conversation, parseAllLines, summarizeLine, visitor } from './wishes.ts'
 
 const reply = { operation: 'message', conversation_id: conversation, content: 'On its way', sender_name: 'Ann' }
 const note = { operation: 'note', visitor_id: visitor, content: 'Paid twice' }
@@ -15,7 +15,7 @@ const json = (...values: readonly object[]) => values.map((value) => JSON.string
 
 describe('JSON Lines', () => {
   test('one wish a line, whether or not the last line ends', async () => {
-    const wish: Wish = {
+    const wish: WritebackRequest = {
       operation: 'message',
       target: conversation,
       payload: { content: 'On its way', sender_name: 'Ann' },
@@ -23,24 +23,24 @@ describe('JSON Lines', () => {
       expect: null,
       expiresAt: null,
     }
-    expect(await linesOf(json(reply))).toEqual([{ line: 1, read: { ok: true, wish } }])
-    expect((await linesOf(json(reply, note))).map(told)).toEqual(['1: message', '2: note'])
-    expect((await linesOf(`${json(reply, note)}\n`)).map(told)).toEqual(['1: message', '2: note'])
+    expect(await parseAllLines(json(reply))).toEqual([{ line: 1, read: { ok: true, wish } }])
+    expect((await parseAllLines(json(reply, note))).map(summarizeLine)).toEqual(['1: message', '2: note'])
+    expect((await parseAllLines(`${json(reply, note)}\n`)).map(summarizeLine)).toEqual(['1: message', '2: note'])
   })
 
   test('blank lines are skipped, and lines are numbered as an editor numbers them', async () => {
     const file = `\n  \r\n${JSON.stringify(reply)}\r\n\n\t\n${JSON.stringify(note)}\n\n`
-    expect((await linesOf(file)).map(told)).toEqual(['3: message', '6: note'])
+    expect((await parseAllLines(file)).map(summarizeLine)).toEqual(['3: message', '6: note'])
   })
 
   test('a BOM is no part of the first line, and one in the middle is a mistake', async () => {
-    expect((await linesOf(`\uFEFF${json(reply)}`)).map(told)).toEqual(['1: message'])
-    expect((await linesOf(`${json(reply)}\n\uFEFF${json(note)}`)).map(told)).toEqual(['1: message', '2: is not JSON'])
+    expect((await parseAllLines(`\uFEFF${json(reply)}`)).map(summarizeLine)).toEqual(['1: message'])
+    expect((await parseAllLines(`${json(reply)}\n\uFEFF${json(note)}`)).map(summarizeLine)).toEqual(['1: message', '2: is not JSON'])
   })
 
   test('a broken line is a mistake, and the others are read', async () => {
     const file = `${json(reply)}\n{"operation":\nhello\n[1]\n7\n${json(note)}`
-    expect((await linesOf(file)).map(told)).toEqual([
+    expect((await parseAllLines(file)).map(summarizeLine)).toEqual([
       '1: message',
       '2: is not JSON',
       '3: is not JSON',
@@ -52,11 +52,11 @@ describe('JSON Lines', () => {
 
   test("ids beyond 2^53 are the service's own", async () => {
     const file = `{"operation":"handled","conversation_id":"${conversation}","handled":true,"expect":9007199254740993}`
-    expect(await linesOf(file)).toMatchObject([{ read: { wish: { expect: '9007199254740993' } } }])
+    expect(await parseAllLines(file)).toMatchObject([{ read: { wish: { expect: '9007199254740993' } } }])
   })
 
   test('a list in brackets is told to be no JSON Lines', async () => {
-    expect((await linesOf(`[\n${json(reply)}\n]`)).map(told)).toEqual([
+    expect((await parseAllLines(`[\n${json(reply)}\n]`)).map(summarizeLine)).toEqual([
       '1: is not JSON',
       '2: message',
       '3: is not JSON',
@@ -65,11 +65,11 @@ describe('JSON Lines', () => {
 
   test('whoever writes a wish as JSON reads the same wish', async () => {
     await fc.assert(
-      fc.asyncProperty(anyWish, async (wish) => {
+      fc.asyncProperty(anyRequest, async (wish) => {
         const about = ['message', 'handled'].includes(wish.operation) ? 'conversation_id' : 'visitor_id'
         const { operation, target, payload, ref, expect: seen, expiresAt } = wish
         const line = { operation, [about]: target, ...payload, ref, expect: seen, expires_at: expiresAt }
-        expect(await linesOf(json(line))).toEqual([{ line: 1, read: { ok: true, wish } }])
+        expect(await parseAllLines(json(line))).toEqual([{ line: 1, read: { ok: true, wish } }])
       }),
     )
   })
@@ -78,29 +78,29 @@ describe('JSON Lines', () => {
 describe('any file', () => {
   test('an empty one has no lines', async () => {
     for (const format of ['jsonl', 'csv', 'auto'] as const) {
-      expect(await linesOf('', format)).toEqual([])
-      expect(await linesOf('\uFEFF\n \r\n', format)).toEqual([])
+      expect(await parseAllLines('', format)).toEqual([])
+      expect(await parseAllLines('\uFEFF\n \r\n', format)).toEqual([])
     }
   })
 
   test('the first character that is no white space tells the form, unless it is given', async () => {
-    expect((await linesOf(`\uFEFF\n  ${json(reply)}`)).map(told)).toEqual(['2: message'])
-    expect((await linesOf(`\n\noperation,visitor_id,content\nnote,${visitor},Hi`)).map(told)).toEqual(['4: note'])
-    expect((await linesOf('operation,visitor_id', 'jsonl')).map(told)).toEqual(['1: is not JSON'])
-    expect((await linesOf(json(reply), 'csv')).map(told)).toEqual([expect.stringMatching(/^1: /)])
+    expect((await parseAllLines(`\uFEFF\n  ${json(reply)}`)).map(summarizeLine)).toEqual(['2: message'])
+    expect((await parseAllLines(`\n\noperation,visitor_id,content\nnote,${visitor},Hi`)).map(summarizeLine)).toEqual(['4: note'])
+    expect((await parseAllLines('operation,visitor_id', 'jsonl')).map(summarizeLine)).toEqual(['1: is not JSON'])
+    expect((await parseAllLines(json(reply), 'csv')).map(summarizeLine)).toEqual([expect.stringMatching(/^1: /)])
   })
 
   test('bytes that are no UTF-8 are refused where they are, and never become replacement characters', async () => {
     const latin1 = Buffer.from(`${json({ ...note, content: 'Grüße' })}`, 'latin1')
     const file = Buffer.concat([Buffer.from(`${json(note)}\n`), latin1, Buffer.from(`\n${json(note)}`)])
-    expect((await linesOf(file)).map(told)).toEqual(['1: note', '2: is not UTF-8', '3: note'])
-    expect((await linesOf(Buffer.from(json(note), 'utf16le'))).map(told)).not.toContain('1: note')
+    expect((await parseAllLines(file)).map(summarizeLine)).toEqual(['1: note', '2: is not UTF-8', '3: note'])
+    expect((await parseAllLines(Buffer.from(json(note), 'utf16le'))).map(summarizeLine)).not.toContain('1: note')
   })
 
   test('a line of 1 MiB is read, a longer one is a mistake, and the others are read', async () => {
     const padded = (length: number) => json(note).padEnd(length)
-    const file = [padded(longestLine), padded(longestLine + 1), json(note)].join('\n')
-    expect((await linesOf(file)).map(told)).toEqual(['1: note', '2: is longer than 1 MiB', '3: note'])
+    const file = [padded(maxLineBytes), padded(maxLineBytes + 1), json(note)].join('\n')
+    expect((await parseAllLines(file)).map(summarizeLine)).toEqual(['1: note', '2: is longer than 1 MiB', '3: note'])
   })
 
   test('it does not matter where a file is cut into chunks', async () => {
@@ -112,12 +112,12 @@ describe('any file', () => {
       fc.asyncProperty(fc.constantFrom(...files), fc.array(fc.nat(250)), async (file, cuts) => {
         const at = [0, ...cuts.toSorted((a, b) => a - b), file.length]
         const pieces = at.map((from, index) => file.subarray(from, at[index + 1]))
-        expect(await Array.fromAsync(readLines(chunks(...pieces)))).toEqual(await linesOf(file))
+        expect(await Array.fromAsync(parseLines(chunks(...pieces)))).toEqual(await parseAllLines(file))
       }),
     )
     for (const file of files) {
       const bytes = [...file].map((byte) => Uint8Array.of(byte))
-      expect(await Array.fromAsync(readLines(chunks(...bytes)))).toEqual(await linesOf(file))
+      expect(await Array.fromAsync(parseLines(chunks(...bytes)))).toEqual(await parseAllLines(file))
     }
   })
 })
@@ -150,7 +150,7 @@ describe('memory', () => {
       }
     }
     let lines = 0
-    for await (const { line } of readLines(file())) lines += Math.sign(line)
+    for await (const { line } of parseLines(file())) lines += Math.sign(line)
     expect([1, 1_000 * thousands]).toContain(lines)
     // The files are of 45 MB and more; a chunk that is still held may be of some.
     expect(most - before).toBeLessThan(30)

@@ -8,25 +8,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { UserError } from '../../src/core/user-error.ts'
-import { type Spooled, spooled } from '../../src/imports/spool.ts'
+import { type ImportBuffer, openImportBuffer } from '../../src/imports/spool.ts'
 import { chunks } from './wishes.ts'
 
 let folder: string
-const opened: Spooled[] = []
+const openBuffers: ImportBuffer[] = []
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'spool-'))
 })
 afterEach(async () => {
-  for (const spool of opened.splice(0)) await spool.close()
+  for (const spool of openBuffers.splice(0)) await spool.close()
   await rm(folder, { recursive: true })
 })
 
 const text = `${'a line of text\n'.repeat(20_000)}and one without an end`
 const sha256 = (bytes: string) => createHash('sha256').update(bytes).digest('hex')
 
-async function spool(...[source, place = folder]: Parameters<typeof spooled>): Promise<Spooled> {
-  const made = await spooled(source, place)
-  opened.push(made)
+async function openBuffer(...[source, place = folder]: Parameters<typeof openImportBuffer>): Promise<ImportBuffer> {
+  const made = await openImportBuffer(source, place)
+  openBuffers.push(made)
   return made
 }
 
@@ -41,7 +41,7 @@ async function fileOf(content: string): Promise<string> {
 }
 
 test('a stream is read as often as one likes', async () => {
-  const kept = await spool(chunks(text.slice(0, 7), text.slice(7)))
+  const kept = await openBuffer(chunks(text.slice(0, 7), text.slice(7)))
   expect(await all(kept.read())).toBe(text)
   expect(await all(kept.read())).toBe(text)
   expect(kept.digest).toBe(sha256(text))
@@ -49,7 +49,7 @@ test('a stream is read as often as one likes', async () => {
 })
 
 test('a file is read where it is, with the same digest', async () => {
-  const kept = await spool(await fileOf(text))
+  const kept = await openBuffer(await fileOf(text))
   expect(await all(kept.read())).toBe(text)
   expect(kept).toMatchObject({ digest: sha256(text), lines: 20_001 })
 })
@@ -61,13 +61,13 @@ test.for<[string, number]>([
   ['a\n', 1],
   ['a\n\nb', 3],
 ])('%j has %i lines', async ([content, lines]) => {
-  expect((await spool(chunks(content))).lines).toBe(lines)
+  expect((await openBuffer(chunks(content))).lines).toBe(lines)
 })
 
 test('a named pipe is read once and kept, like standard input', async () => {
   const pipe = join(folder, 'pipe')
   execFileSync('mkfifo', [pipe])
-  const made = spool(pipe)
+  const made = openBuffer(pipe)
   const writer = createWriteStream(pipe)
   writer.end(text)
   await once(writer, 'close')
@@ -77,7 +77,7 @@ test('a named pipe is read once and kept, like standard input', async () => {
 })
 
 test('two readings at once do not disturb each other', async () => {
-  const kept = await spool(chunks(text))
+  const kept = await openBuffer(chunks(text))
   expect(await Promise.all([all(kept.read()), all(kept.read())])).toEqual([text, text])
 })
 
@@ -88,8 +88,8 @@ test('nothing lies in the folder while a stream is kept, nor when it broke off',
     seen.push(await readdir(folder))
     throw new Error('the terminal was closed')
   }
-  await expect(spool(breaking())).rejects.toThrow('the terminal was closed')
-  await spool(chunks(text))
+  await expect(openBuffer(breaking())).rejects.toThrow('the terminal was closed')
+  await openBuffer(chunks(text))
   expect([...seen, await readdir(folder)]).toEqual([[], []])
 })
 
@@ -99,7 +99,7 @@ test.for<[string, (path: string) => Promise<void>]>([
   ['it is cut', (path) => writeFile(path, text.slice(0, -1))],
 ])('a file that changes between two readings ends the second with an error: %s', async ([, change]) => {
   const path = await fileOf(text)
-  const kept = await spool(path)
+  const kept = await openBuffer(path)
   await all(kept.read())
   await change(path)
   await expect(all(kept.read())).rejects.toThrow(UserError)
@@ -107,7 +107,7 @@ test.for<[string, (path: string) => Promise<void>]>([
 
 test('a file that changes while it is read ends the reading with an error', async () => {
   const path = await fileOf(text)
-  const kept = await spool(path)
+  const kept = await openBuffer(path)
   const reading = kept.read()
   await reading.next()
   await writeFile(path, text.replace('and one', 'and own'))
@@ -116,14 +116,14 @@ test('a file that changes while it is read ends the reading with an error', asyn
 
 test('another file in the place of the first is not read', async () => {
   const path = await fileOf(text)
-  const kept = await spool(path)
+  const kept = await openBuffer(path)
   await writeFile(join(folder, 'other'), 'other')
   await rename(join(folder, 'other'), path)
   expect(await all(kept.read())).toBe(text)
 })
 
 test('a reading may be broken off', async () => {
-  const kept = await spool(await fileOf(text))
+  const kept = await openBuffer(await fileOf(text))
   for await (const chunk of kept.read()) {
     expect(chunk.length).toBeGreaterThan(0)
     break
@@ -133,7 +133,7 @@ test('a reading may be broken off', async () => {
 
 test('what cannot be read is told with what to do', async () => {
   const nowhere = join(folder, 'nowhere')
-  await expect(spool(nowhere)).rejects.toMatchObject({ what: `cannot read ${nowhere}`, exitCode: 2 })
-  await expect(spool(folder)).rejects.toMatchObject({ what: `cannot read ${folder}`, why: 'it is a folder' })
-  await expect(spool(chunks(text), nowhere)).rejects.toMatchObject({ what: `cannot keep the import in ${nowhere}` })
+  await expect(openBuffer(nowhere)).rejects.toMatchObject({ what: `cannot read ${nowhere}`, exitCode: 2 })
+  await expect(openBuffer(folder)).rejects.toMatchObject({ what: `cannot read ${folder}`, why: 'it is a folder' })
+  await expect(openBuffer(chunks(text), nowhere)).rejects.toMatchObject({ what: `cannot keep the import in ${nowhere}` })
 })

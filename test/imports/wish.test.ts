@@ -1,7 +1,7 @@
 /** What a person may wish for, and what is said about a wish that cannot be carried. */
 import { describe, expect, test } from 'vitest'
 import { parseJson } from '../../src/core/json.ts'
-import { longest, operations, readWish } from '../../src/core/outbox/wish.ts'
+import { maxLengths, operations, parseRequest } from '../../src/core/outbox/wish.ts'
 import { conversation, visitor } from './wishes.ts'
 
 const lines = {
@@ -11,22 +11,22 @@ const lines = {
   note: { operation: 'note', visitor_id: visitor, content: 'Paid twice' },
 }
 
-function why(line: unknown): readonly string[] {
-  const read = readWish(line)
+function mistakesOf(line: unknown): readonly string[] {
+  const read = parseRequest(line)
   return read.ok ? [] : read.why
 }
 
-function wish(line: unknown) {
-  const read = readWish(line)
+function parseValid(line: unknown) {
+  const read = parseRequest(line)
   if (!read.ok) throw new Error(read.why.join())
-  return read.wish
+  return read.request
 }
 
 describe('a wish', () => {
   test.for(operations)('is about somebody, holds what is sent and nothing else: %s', (operation) => {
     const { operation: _, ...fields } = lines[operation]
     const { conversation_id, visitor_id, ...payload } = { conversation_id: undefined, visitor_id: undefined, ...fields }
-    expect(wish(lines[operation])).toEqual({
+    expect(parseValid(lines[operation])).toEqual({
       operation,
       target: conversation_id ?? visitor_id,
       payload,
@@ -35,21 +35,21 @@ describe('a wish', () => {
   })
 
   test('keeps what a correction leaves out apart from what it clears', () => {
-    expect(wish(lines.visitor).payload).toEqual({ name: 'Zoë' })
-    expect(wish({ ...lines.visitor, email: null }).payload).toEqual({ name: 'Zoë', email: null })
-    expect(wish({ ...lines.visitor, name: null }).payload).toEqual({ name: null })
+    expect(parseValid(lines.visitor).payload).toEqual({ name: 'Zoë' })
+    expect(parseValid({ ...lines.visitor, email: null }).payload).toEqual({ name: 'Zoë', email: null })
+    expect(parseValid({ ...lines.visitor, name: null }).payload).toEqual({ name: null })
   })
 
   test('keeps a text as it was written', () => {
     const content = '  Grüße 👋🏽\r\n\n\t"it\'s" \u202e  '
-    expect(wish({ ...lines.message, content }).payload).toMatchObject({ content })
-    expect(wish({ ...lines.note, content: 'x'.repeat(longest.content) }).payload).toMatchObject({
-      content: 'x'.repeat(longest.content),
+    expect(parseValid({ ...lines.message, content }).payload).toMatchObject({ content })
+    expect(parseValid({ ...lines.note, content: 'x'.repeat(maxLengths.content) }).payload).toMatchObject({
+      content: 'x'.repeat(maxLengths.content),
     })
   })
 
   test('may name the message that was seen last by its id, its time, or the message itself', () => {
-    const seen = (text: string) => wish({ ...lines.handled, expect: parseJson(text) }).expect
+    const seen = (text: string) => parseValid({ ...lines.handled, expect: parseJson(text) }).expect
     expect(seen('7')).toBe('7')
     expect(seen('9007199254740993')).toBe('9007199254740993')
     expect(seen('"0012"')).toBe('12')
@@ -60,7 +60,7 @@ describe('a wish', () => {
   })
 
   test('may end at a time', () => {
-    const until = (expires_at: unknown) => wish({ ...lines.note, expires_at }).expiresAt
+    const until = (expires_at: unknown) => parseValid({ ...lines.note, expires_at }).expiresAt
     expect(until('2028-02-29T23:00:00-02:00')).toBe('2028-03-01T01:00:00Z')
     expect(until(null)).toBeNull()
   })
@@ -129,11 +129,11 @@ const mistakes: readonly (readonly [about: string, line: unknown, why: readonly 
 
 describe('a mistake is told with the field that it is about', () => {
   test.for(mistakes)('%s', ([, line, expected]) => {
-    expect(why(line)).toEqual(expected)
+    expect(mistakesOf(line)).toEqual(expected)
   })
 
   test('all of a line are told, each once', () => {
-    expect(why({ ...lines.message, conversation_id: 'x', content: '', expect: {}, extra: 1 })).toEqual([
+    expect(mistakesOf({ ...lines.message, conversation_id: 'x', content: '', expect: {}, extra: 1 })).toEqual([
       'conversation_id: is no UUID',
       'content: is empty',
       'expect: must be the last message that you saw: its id, or its time (RFC 3339)',

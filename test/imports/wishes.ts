@@ -1,8 +1,8 @@
 /** Wishes as a test needs them: any that a person could have, and the lines that say them. */
 import fc from 'fast-check'
-import { longest, type Wish } from '../../src/core/outbox/wish.ts'
-import type { Line } from '../../src/imports/line.ts'
-import { type Format, readLines } from '../../src/imports/lines.ts'
+import { maxLengths, type WritebackRequest } from '../../src/core/outbox/wish.ts'
+import type { ImportLine } from '../../src/imports/line.ts'
+import { type ImportFormat, parseLines } from '../../src/imports/lines.ts'
 
 export const conversation = '0b6d6f3e-1111-4222-8333-444455556666'
 export const visitor = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'
@@ -11,17 +11,17 @@ export async function* chunks(...texts: readonly (string | Uint8Array)[]): Async
   for (const text of texts) yield Buffer.from(text)
 }
 
-export async function linesOf(file: string | Uint8Array, format: Format = 'auto'): Promise<Line[]> {
-  return Array.fromAsync(readLines(chunks(file), format))
+export async function parseAllLines(file: string | Uint8Array, format: ImportFormat = 'auto'): Promise<ImportLine[]> {
+  return Array.fromAsync(parseLines(chunks(file), format))
 }
 
 /** `line: operation` or `line: why; why`: enough to see what became of a file. */
-export function told({ line, read }: Line): string {
-  return `${line}: ${read.ok ? read.wish.operation : read.why.join('; ')}`
+export function summarizeLine({ line, result: read }: ImportLine): string {
+  return `${line}: ${read.ok ? read.request.operation : read.why.join('; ')}`
 }
 
 /** Texts that are likely to be mistaken for something else. */
-export const tricky = fc.oneof(
+export const trickyText = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc
     .array(
@@ -31,33 +31,33 @@ export const tricky = fc.oneof(
 )
 
 function text(maxLength: number) {
-  return tricky
+  return trickyText
     .map((value) => value.slice(0, maxLength))
     .filter((value) => value.trim() !== '' && value.isWellFormed() && !/[\p{Cc}--[\n\r\t]]/v.test(value))
 }
 
-const phrase = (maxLength: number) => text(maxLength).filter((value) => !/[\n\r\t]/.test(value))
+const singleLineText = (maxLength: number) => text(maxLength).filter((value) => !/[\n\r\t]/.test(value))
 
-const wanted = {
-  ref: fc.option(phrase(longest.ref)),
+const commonFields = {
+  ref: fc.option(singleLineText(maxLengths.ref)),
   expect: fc.constantFrom(null, '7', '9007199254740993', '2026-01-31T18:00:00Z'),
   expiresAt: fc.constantFrom(null, '2026-02-01T00:00:00Z'),
 }
-const content = text(longest.content)
-const nullable = fc.option(phrase(longest.name))
+const content = text(maxLengths.content)
+const nullable = fc.option(singleLineText(maxLengths.name))
 
-export const anyWish: fc.Arbitrary<Wish> = fc.oneof(
+export const anyRequest: fc.Arbitrary<WritebackRequest> = fc.oneof(
   fc.record({
     operation: fc.constant('message' as const),
     target: fc.uuid(),
-    payload: fc.record({ content, sender_name: phrase(longest.name) }),
-    ...wanted,
+    payload: fc.record({ content, sender_name: singleLineText(maxLengths.name) }),
+    ...commonFields,
   }),
   fc.record({
     operation: fc.constant('handled' as const),
     target: fc.uuid(),
     payload: fc.record({ handled: fc.boolean() }),
-    ...wanted,
+    ...commonFields,
   }),
   fc.record({
     operation: fc.constant('visitor' as const),
@@ -67,7 +67,7 @@ export const anyWish: fc.Arbitrary<Wish> = fc.oneof(
       fc.record({ email: nullable }),
       fc.record({ name: nullable, email: nullable }),
     ),
-    ...wanted,
+    ...commonFields,
   }),
-  fc.record({ operation: fc.constant('note' as const), target: fc.uuid(), payload: fc.record({ content }), ...wanted }),
+  fc.record({ operation: fc.constant('note' as const), target: fc.uuid(), payload: fc.record({ content }), ...commonFields }),
 )

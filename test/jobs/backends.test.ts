@@ -3,26 +3,26 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { DateTime } from 'luxon'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { Backend, Work, WorkOptions } from '../../jobs/backends/backend.ts'
-import { type JobQueue, keepSchedule, type Rhythm } from '../../jobs/backends/schedule.ts'
-import type { Verdict } from '../../jobs/verdict.ts'
-import { type Place, places } from './places.ts'
+import type { Backend, JobHandler, JobWorkerOptions } from '../../jobs/backends/backend.ts'
+import { type JobQueue, ensureSchedule, type Recurrence } from '../../jobs/backends/schedule.ts'
+import type { JobResult } from '../../jobs/verdict.ts'
+import { type QueueFixture, queueFixtures } from './places.ts'
 
 type Data = { readonly name: string }
-const done: Verdict = { do: 'done' }
+const done: JobResult = { do: 'done' }
 /** For what sends no event. */
 const patience = { interval: 10, timeout: 20_000 }
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
 /** What a killed process leaves is found within a second. */
-const impatient: WorkOptions = { lockDuration: 300, stalledInterval: 150 }
+const impatient: JobWorkerOptions = { lockDuration: 300, stalledInterval: 150 }
 
 /** Resolves with all names once so many jobs have begun. */
-function counting(expected: number, verdict: (name: string, time: number) => Verdict | Promise<Verdict> = () => done) {
+function counting(expected: number, verdict: (name: string, time: number) => JobResult | Promise<JobResult> = () => done) {
   const names: string[] = []
   const all = Promise.withResolvers<string[]>()
-  const work: Work<Data> = async ({ data }) => {
+  const work: JobHandler<Data> = async ({ data }) => {
     names.push(data.name)
     if (names.length === expected) all.resolve(names)
     return verdict(data.name, names.filter((name) => name === data.name).length)
@@ -36,9 +36,9 @@ async function pending(queue: JobQueue<Data>): Promise<string[]> {
   return jobs.map(({ name, data }) => `${name} ${data.name}`)
 }
 
-for (const { kind, make, makeFrail } of places) {
+for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
   describe(`jobs kept in: ${kind}`, () => {
-    let place: Place
+    let place: QueueFixture
     let backend: Backend
     beforeAll(async () => {
       place = await make()
@@ -59,7 +59,7 @@ for (const { kind, make, makeFrail } of places) {
     test('a schedule keeps to the place in its period, and is not moved by being set again', async () => {
       const { queue } = fresh()
       const rhythm = { every: hourMs, offset: 25 * minuteMs }
-      const set = () => backend.keepSchedules(queue, [{ id: 'desk', rhythm, job: 'sync', data: { name: 'desk' } }])
+      const set = () => backend.ensureSchedules(queue, [{ id: 'desk', recurrence: rhythm, job: 'sync', data: { name: 'desk' } }])
       await set()
       const first = await queue.getJobScheduler('desk')
       expect(first!.next! % hourMs).toBe(25 * minuteMs)
@@ -78,7 +78,7 @@ for (const { kind, make, makeFrail } of places) {
         job: 'sync',
         data: { name },
       }))
-      await Promise.all([1, 2, 3, 4, 5].map(() => backend.keepSchedules(queue, schedules)))
+      await Promise.all([1, 2, 3, 4, 5].map(() => backend.ensureSchedules(queue, schedules)))
       expect((await pending(queue)).toSorted()).toEqual(desks.map((name) => `sync ${name}`).toSorted())
       for (const { next } of await queue.getJobSchedulers()) expect(next! - Date.now()).toBeLessThanOrEqual(hourMs)
     })
@@ -86,7 +86,7 @@ for (const { kind, make, makeFrail } of places) {
     test('a schedule by the clock follows its time zone', async () => {
       const { queue } = fresh()
       const rhythm = { pattern: '30 3 * * *', tz: 'Asia/Kathmandu' }
-      await backend.keepSchedules(queue, [{ id: 'desk', rhythm, job: 'reconcile', data: { name: 'desk' } }])
+      await backend.ensureSchedules(queue, [{ id: 'desk', recurrence: rhythm, job: 'reconcile', data: { name: 'desk' } }])
       const { next } = (await queue.getJobScheduler('desk'))!
       expect(DateTime.fromMillis(next!, { zone: 'Asia/Kathmandu' }).toFormat('HH:mm:ss')).toBe('03:30:00')
       expect(next! - Date.now()).toBeLessThanOrEqual(24 * hourMs)
@@ -94,8 +94,8 @@ for (const { kind, make, makeFrail } of places) {
 
     test('a schedule that is changed takes effect and leaves one run behind, one that is removed none', async () => {
       const { queue } = fresh()
-      const set = (rhythm: Rhythm, name: string) =>
-        backend.keepSchedules(queue, [{ id: 'desk', rhythm, job: 'sync', data: { name } }])
+      const set = (rhythm: Recurrence, name: string) =>
+        backend.ensureSchedules(queue, [{ id: 'desk', recurrence: rhythm, job: 'sync', data: { name } }])
       const next = async () => (await queue.getJobScheduler('desk'))!.next!
       await set({ pattern: '0 0 3 1 1 *', tz: 'UTC' }, 'yearly')
       await set({ every: 24 * hourMs, offset: 7 }, 'daily')
@@ -114,16 +114,16 @@ for (const { kind, make, makeFrail } of places) {
     test('a schedule that has stopped is started again', async () => {
       const { queue } = fresh()
       const schedule = { id: 'desk', rhythm: { every: minuteMs, offset: 1 }, job: 'sync', data: { name: 'desk' } }
-      await keepSchedule(queue, schedule, Date.now())
+      await ensureSchedule(queue, schedule, Date.now())
       // Whatever lost its run, BullMQ itself would not let one go.
       await queue.clean(0, 0, 'delayed')
-      await keepSchedule(queue, schedule, Date.now() + 3 * hourMs)
+      await ensureSchedule(queue, schedule, Date.now() + 3 * hourMs)
       expect(await pending(queue)).toEqual(['sync desk'])
     })
 
     test('a schedule goes on whatever becomes of its runs', async () => {
       const { name, queue } = fresh()
-      const ends: readonly Verdict[] = [
+      const ends: readonly JobResult[] = [
         { do: 'give up', why: 'denied' },
         { do: 'retry', why: 'unwell' },
         { do: 'again', afterMs: 0 },
@@ -139,7 +139,7 @@ for (const { kind, make, makeFrail } of places) {
 
     test('while a run of a schedule goes on, no more than one other waits', async () => {
       const { name, queue } = fresh()
-      const held = Promise.withResolvers<Verdict>()
+      const held = Promise.withResolvers<JobResult>()
       const { work, all } = counting(1, () => held.promise)
       await queue.upsertJobScheduler('desk', { every: 30 }, { name: 'sync', data: { name: 'sync' } })
       const worker = backend.worker(name, work)
@@ -208,7 +208,7 @@ for (const { kind, make, makeFrail } of places) {
 
     test('only a failed try is an attempt', async () => {
       const { name, queue } = fresh()
-      const verdicts: readonly Verdict[] = [
+      const verdicts: readonly JobResult[] = [
         { do: 'again', afterMs: 0 },
         { do: 'rest', forMs: 1 },
         { do: 'retry', why: 'unwell' },
@@ -242,7 +242,7 @@ for (const { kind, make, makeFrail } of places) {
       await add(queue, 'tired', 'b', 'c', 'd')
       const began: { name: string; at: number }[] = []
       const all = Promise.withResolvers<void>()
-      const work: Work<Data> = async ({ data }) => {
+      const work: JobHandler<Data> = async ({ data }) => {
         began.push({ name: data.name, at: Date.now() })
         if (began.length === 5) all.resolve()
         return began.length === 1 ? { do: 'rest', forMs: 300 } : done
@@ -315,7 +315,7 @@ for (const { kind, make, makeFrail } of places) {
       await before.queue<Data>('q').add('job', { name: 'waiting' })
       // The embedded store has room for one process.
       await before.close()
-      const child = await own.startHanging('q')
+      const child = await own.startUnendingJob('q')
       child.kill('SIGKILL')
       await once(child, 'exit')
 

@@ -1,10 +1,10 @@
 /** The page of the queues, as a browser gets it. */
 import { expect, test } from 'vitest'
-import { boardOf } from '../../jobs/board.ts'
-import { serve, token, withToken } from '../http/serving.ts'
+import { bullBoardRoutes } from '../../jobs/board.ts'
+import { startTestServer, token, tokenOptions } from '../http/serving.ts'
 
 test('the page of the queues comes from this server alone, and lets the browser ask no other host', async () => {
-  const { ask } = await serve({ ...withToken, plugins: [boardOf([])] })
+  const { ask } = await startTestServer({ ...tokenOptions, plugins: [bullBoardRoutes([])] })
   const { status, headers, text } = await ask('/queues/', { headers: { authorization: `Bearer ${token}` } })
   expect(status).toBe(200)
   expect(text).toContain('id="root"')

@@ -8,13 +8,13 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { openBackend } from '../../jobs/backends/backend.ts'
-import { startSession } from '../../jobs/backends/embedded/session.ts'
+import { startThreadSession } from '../../jobs/backends/embedded/session.ts'
 import { openPostgres } from '../../jobs/backends/postgres.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { createLog } from '../../src/log.ts'
-import { type OwnRedis, startOwnRedis } from '../support/redis-server.ts'
+import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts'
 import { freePort } from '../support/server.ts'
-import { places, queueFolder, quiet } from './places.ts'
+import { queueFixtures, createQueueFolder, silentLog } from './places.ts'
 
 type Event = { readonly event: string; readonly why?: string }
 
@@ -32,7 +32,7 @@ const settings = (folder: string) => ({
 })
 
 async function refusal(url: string, patienceMs = 0): Promise<UserError> {
-  const error = await openBackend(url, { folder: '', log: quiet, patienceMs }).then(
+  const error = await openBackend(url, { folder: '', log: silentLog, connectTimeoutMs: patienceMs }).then(
     () => null,
     (it: unknown) => it,
   )
@@ -43,17 +43,17 @@ async function refusal(url: string, patienceMs = 0): Promise<UserError> {
 
 describe('the embedded store', () => {
   const inFolder = async () => {
-    const folder = await queueFolder()
+    const folder = await createQueueFolder()
     onTestFinished(() => rmSync(folder, { recursive: true }))
     return folder
   }
 
   test('belongs to one process, names it to others, and is free when that is killed', async () => {
-    const place = await places.find(({ kind }) => kind === 'embedded')!.make()
+    const place = await queueFixtures.find(({ kind }) => kind === 'embedded')!.make()
     const first = await place.open()
     await first.queue('q').add('job', {})
     await first.close()
-    const holder = await place.startHanging('q')
+    const holder = await place.startUnendingJob('q')
     await expect(place.open()).rejects.toThrow(new RegExp(`process ${holder.pid} on .* uses it`))
     await expect(place.open()).rejects.toBeInstanceOf(UserError)
     holder.kill('SIGKILL')
@@ -97,35 +97,35 @@ describe('the embedded store', () => {
 
   test('is a Postgres with a session that answers in order', async () => {
     const setting = settings(await inFolder())
-    const session = await startSession(setting, () => {})
+    const session = await startThreadSession(setting, () => {})
     const answers = await Promise.all([
-      session.ask('select $1::int8 as big', ['9007199254740993']),
-      session.ask('select current_schema() as schema', []),
-      session.ask('select 1/0', []).catch((error: unknown) => error),
+      session.query('select $1::int8 as big', ['9007199254740993']),
+      session.query('select current_schema() as schema', []),
+      session.query('select 1/0', []).catch((error: unknown) => error),
     ])
     expect(answers[0]).toMatchObject({ rows: [{ big: '9007199254740993' }], rowCount: 1 })
     expect(answers[1]).toMatchObject({ rows: [{ schema: 'deskmirror_queue' }] })
     expect(answers[2]).toMatchObject({ code: '22012' })
-    await session.finish()
+    await session.close()
   })
 
   test('tidies up by itself what jobs leave behind', async () => {
     const died: Error[] = []
     const setting = { ...settings(await inFolder()), maintainMs: 50 }
-    const session = await startSession(setting, (error) => died.push(error))
-    await session.ask('create table left_behind as select n from generate_series(1, 5000) as n', [])
-    await session.ask('delete from left_behind', [])
-    const size = async () => (await session.ask("select pg_relation_size('left_behind') as size", [])).rows[0]
+    const session = await startThreadSession(setting, (error) => died.push(error))
+    await session.query('create table left_behind as select n from generate_series(1, 5000) as n', [])
+    await session.query('delete from left_behind', [])
+    const size = async () => (await session.query("select pg_relation_size('left_behind') as size", [])).rows[0]
     await vi.waitUntil(async () => Reflect.get(Object(await size()), 'size') === '0', { interval: 20, timeout: 20_000 })
-    await session.finish()
+    await session.close()
     expect(died).toEqual([])
   })
 })
 
 describe('a server', () => {
-  let redis: OwnRedis
+  let redis: PrivateRedis
   beforeAll(async () => {
-    redis = await startOwnRedis({ durable: false })
+    redis = await startPrivateRedis({ durable: false })
   })
   afterAll(() => redis.stop())
   const at = (url: string, change: (url: URL) => void) => {
@@ -145,7 +145,7 @@ describe('a server', () => {
 
   test('that is late is not too late', async () => {
     const port = await freePort()
-    const opening = openBackend(`redis://127.0.0.1:${port}`, { folder: '', log: quiet, patienceMs: 20_000 })
+    const opening = openBackend(`redis://127.0.0.1:${port}`, { folder: '', log: silentLog, connectTimeoutMs: 20_000 })
     const { hostname, port: real } = new URL(redis.url)
     let calls = 0
     const late = createServer((socket) => {
@@ -195,7 +195,7 @@ describe('a server', () => {
     await admin.acl('SETUSER', 'advised', 'on', '>a secret', '~deskmirror:*', '+@all', '-@dangerous', '+info')
     admin.disconnect()
     const advised = at(redis.url, (it) => Object.assign(it, { username: 'advised', password: 'a secret' }))
-    const backend = await openBackend(advised, { folder: '', log: quiet })
+    const backend = await openBackend(advised, { folder: '', log: silentLog })
     const ran = Promise.withResolvers<void>()
     backend.worker('q', async () => {
       ran.resolve()
@@ -208,17 +208,17 @@ describe('a server', () => {
 
   test('Postgres lets one process after the other set schedules', async () => {
     const url = at(inject('postgresUrl'), (it) => it.searchParams.set('schema', 'jobs_alone'))
-    const options = { folder: '', prefix: '', log: quiet, patienceMs: 0, answerMs: 20_000, onFatal: () => {} }
+    const options = { folder: '', prefix: '', log: silentLog, patienceMs: 0, answerMs: 20_000, onFatal: () => {} }
     const [one, other] = [await openPostgres(url, options), await openPostgres(url, options)]
     const [entered, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const order: string[] = []
-    const first = one.alone(async () => {
+    const first = one.runExclusively(async () => {
       entered.resolve()
       await release.promise
       order.push('one')
     })
     await entered.promise
-    const second = other.alone(async () => void order.push('other'))
+    const second = other.runExclusively(async () => void order.push('other'))
     const admin = new pg.Client({ connectionString: inject('postgresUrl') })
     await admin.connect()
     const waiting = "select from pg_locks where locktype = 'advisory' and not granted"
@@ -244,9 +244,9 @@ describe('a server', () => {
   })
 
   test('that goes away is one line in the log; who adds a job is told in time, and closing does not wait for it', async () => {
-    const gone = await startOwnRedis({ durable: false })
+    const gone = await startPrivateRedis({ durable: false })
     const { log, events } = heard()
-    const backend = await openBackend(gone.url, { folder: '', log, answerMs: 300 })
+    const backend = await openBackend(gone.url, { folder: '', log, requestTimeoutMs: 300 })
     const queues = ['a', 'b', 'c'].map((name) => backend.queue(name))
     const workers = ['a', 'b', 'c'].map((name) => backend.worker(name, async () => ({ do: 'done' })))
     await Promise.all(workers.map((worker) => once(worker, 'drained')))

@@ -10,39 +10,39 @@ import { afterAll, inject } from 'vitest'
 import { type Backend, type BackendOptions, openBackend } from '../../jobs/backends/backend.ts'
 import type { BackendKind } from '../../jobs/backends/link.ts'
 import { createLog } from '../../src/log.ts'
-import { madeOnce } from '../support/made-once.ts'
-import { startOwnPostgres } from '../support/postgres-server.ts'
-import { type OwnRedis, startOwnRedis } from '../support/redis-server.ts'
+import { makeOnce } from '../support/made-once.ts'
+import { startPrivatePostgres } from '../support/postgres-server.ts'
+import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts'
 
-export type Place = {
+export type QueueFixture = {
   readonly open: (options?: Partial<BackendOptions>) => Promise<Backend>
   /** A process of its own that runs jobs of the queue and never ends the first: resolves once it has begun. */
-  readonly startHanging: (queue: string) => Promise<ChildProcess>
+  readonly startUnendingJob: (queue: string) => Promise<ChildProcess>
   readonly drop: () => Promise<void>
 }
 
 /** Resolves when it serves again. `meanwhile`: while it is down, or just coming back. */
 type Crash = (meanwhile: () => Promise<void>) => Promise<void>
 
-export type TestPlace = {
+export type QueueFixtureKind = {
   readonly kind: BackendKind
-  readonly make: () => Promise<Place>
+  readonly make: () => Promise<QueueFixture>
   /** A server that dies and recovers under those that use it. Null: there is none. */
-  readonly makeFrail: (() => Promise<Place & { readonly crash: Crash }>) | null
+  readonly makeCrashable: (() => Promise<QueueFixture & { readonly crash: Crash }>) | null
 }
 
-export const quiet = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
+export const silentLog = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
-export const places: readonly TestPlace[] = [
-  { kind: 'redis', make: inRedis, makeFrail: inFrailRedis },
-  { kind: 'postgres', make: inPostgres, makeFrail: inFrailPostgres },
-  { kind: 'embedded', make: inFolder, makeFrail: null },
+export const queueFixtures: readonly QueueFixtureKind[] = [
+  { kind: 'redis', make: inRedis, makeCrashable: inFrailRedis },
+  { kind: 'postgres', make: inPostgres, makeCrashable: inFrailPostgres },
+  { kind: 'embedded', make: inFolder, makeCrashable: null },
 ]
 
-function place(url: string, prefix: string, folder: string, drop: () => Promise<void>): Place {
+function place(url: string, prefix: string, folder: string, drop: () => Promise<void>): QueueFixture {
   return {
-    open: (options = {}) => openBackend(url, { folder, prefix, log: quiet, ...options }),
-    startHanging: async (queue) => {
+    open: (options = {}) => openBackend(url, { folder, prefix, log: silentLog, ...options }),
+    startUnendingJob: async (queue) => {
       const program = new URL('./hanging.ts', import.meta.url).pathname
       const child = spawn(process.execPath, [program, url, folder, prefix, queue], {
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -57,21 +57,21 @@ function place(url: string, prefix: string, folder: string, drop: () => Promise<
   }
 }
 
-let redis: Promise<OwnRedis> | undefined
+let redis: Promise<PrivateRedis> | undefined
 afterAll(async () => (await redis)?.stop())
 
-async function inRedis(): Promise<Place> {
-  return place(await redisUrl(), `test-${randomUUID()}`, '', async () => {})
+async function inRedis(): Promise<QueueFixture> {
+  return place(await startTestRedis(), `test-${randomUUID()}`, '', async () => {})
 }
 
 /** One server a test file. */
-export async function redisUrl(): Promise<string> {
-  redis ??= startOwnRedis({ durable: true })
+export async function startTestRedis(): Promise<string> {
+  redis ??= startPrivateRedis({ durable: true })
   return (await redis).url
 }
 
 async function inFrailRedis() {
-  const server = await startOwnRedis({ durable: true })
+  const server = await startPrivateRedis({ durable: true })
   const crash: Crash = async (meanwhile) => {
     const crashed = server.crash()
     await meanwhile()
@@ -80,13 +80,13 @@ async function inFrailRedis() {
   return { ...place(server.url, 'frail', '', server.stop), crash }
 }
 
-async function inPostgres(): Promise<Place> {
-  const { url, drop } = jobSchema()
+async function inPostgres(): Promise<QueueFixture> {
+  const { url, drop } = createJobSchema()
   return place(url, 'unused', '', drop)
 }
 
 /** A schema for the jobs of one test, which makes it by using it. */
-export function jobSchema() {
+export function createJobSchema() {
   const url = new URL(inject('postgresUrl'))
   const schema = `jobs_${randomUUID().replaceAll('-', '')}`
   url.searchParams.set('schema', schema)
@@ -94,19 +94,19 @@ export function jobSchema() {
 }
 
 async function inFrailPostgres() {
-  const server = await startOwnPostgres()
+  const server = await startPrivatePostgres()
   return { ...place(server.url, 'frail', '', server.stop), crash: server.crash }
 }
 
-async function inFolder(): Promise<Place> {
-  const folder = await queueFolder()
+async function inFolder(): Promise<QueueFixture> {
+  const folder = await createQueueFolder()
   return place('embedded', 'unused', folder, async () => rmSync(folder, { recursive: true }))
 }
 
 /** A folder where the embedded store was used before, with nothing in it. */
-export async function queueFolder(folder = emptyFolder()): Promise<string> {
-  const used = await madeOnce('queue', async (path) =>
-    (await openBackend('embedded', { folder: path, log: quiet })).close(),
+export async function createQueueFolder(folder = emptyFolder()): Promise<string> {
+  const used = await makeOnce('queue', async (path) =>
+    (await openBackend('embedded', { folder: path, log: silentLog })).close(),
   )
   cpSync(used, folder, { recursive: true })
   return folder

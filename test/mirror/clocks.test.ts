@@ -4,7 +4,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
-import { type Mirrored, syncOnce, unlike } from './mirroring.ts'
+import { type SyncOverrides, syncOnce, findDifferences } from './mirroring.ts'
 
 const [sqlite, , postgres] = databases
 const [hour, day, year] = [3600, 86_400, 31_536_000]
@@ -18,9 +18,9 @@ const size = {
   days: 3,
 } as const
 
-type World = { sandbox: Sandbox; warehouse: Warehouse; sync: (over?: Mirrored) => ReturnType<typeof syncOnce> }
+type World = { sandbox: Sandbox; warehouse: Warehouse; sync: (over?: SyncOverrides) => ReturnType<typeof syncOnce> }
 
-async function mirrored(
+async function withSandbox(
   switches: Partial<Switches>,
   work: (world: World) => Promise<void>,
   db = sqlite!,
@@ -43,12 +43,12 @@ async function mirrored(
 }
 
 /** What differs, in short. */
-async function missed(warehouse: Warehouse, sandbox: Sandbox) {
-  return (await unlike(warehouse, sandbox)).map(({ stream, key, how }) => `${stream} ${how} ${key.slice(0, 50)}`)
+async function describeDifferences(warehouse: Warehouse, sandbox: Sandbox) {
+  return (await findDifferences(warehouse, sandbox)).map(({ stream, key, how }) => `${stream} ${how} ${key.slice(0, 50)}`)
 }
 
 /** What everybody does all day: nothing of it needs a reconcile. */
-const news = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addActivity', 'addCall'] as const
+const everydayMutations = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addActivity', 'addCall'] as const
 
 const clocks: Record<string, Partial<Switches>> = {
   'agrees with everybody': {},
@@ -79,21 +79,21 @@ const clocks: Record<string, Partial<Switches>> = {
 
 for (const [name, switches] of Object.entries(clocks)) {
   test(`two incremental passes have all that came between them, from a service that ${name}`, async () => {
-    await mirrored(switches, async ({ sandbox, warehouse, sync }) => {
+    await withSandbox(switches, async ({ sandbox, warehouse, sync }) => {
       const gaps = name.includes('local time') ? ['conversations'] : []
       const streams = (await sync()).gaps.map(({ stream }) => stream)
       expect(streams.filter((stream) => !gaps.includes(stream))).toEqual([])
       for (const seed of [1, 2]) {
         sandbox.advance(120_000)
-        sandbox.churn(60, seed, news)
+        sandbox.applyRandomMutations(60, seed, everydayMutations)
         await sync()
-        if (streams.length === 0) expect(await missed(warehouse, sandbox)).toEqual([])
+        if (streams.length === 0) expect(await describeDifferences(warehouse, sandbox)).toEqual([])
       }
     })
   })
 }
 
-const late: Record<string, Partial<Switches>> = {
+const lateRowSwitches: Record<string, Partial<Switches>> = {
   'conversations a minute late': { 'late.of': 'conversations' },
   'everything in a list a minute late': {},
   'everything in a list five minutes late': { 'late.seconds': 300 },
@@ -103,27 +103,27 @@ const late: Record<string, Partial<Switches>> = {
 }
 
 for (const db of [sqlite!, postgres!]) {
-  for (const [name, switches] of Object.entries(late)) {
+  for (const [name, switches] of Object.entries(lateRowSwitches)) {
     test(`the second incremental pass has what the first could not see yet: ${name} — ${db.name}`, async () => {
-      await mirrored(
+      await withSandbox(
         { 'late.share': 0.5, 'late.seconds': 60, ...switches },
         async ({ sandbox, warehouse, sync }) => {
-          sandbox.set({ 'late.share': 0 })
+          sandbox.setSwitches({ 'late.share': 0 })
           await sync()
-          sandbox.set({ 'late.share': switches['late.share'] ?? 0.5 })
+          sandbox.setSwitches({ 'late.share': switches['late.share'] ?? 0.5 })
           sandbox.advance(1_000_000)
           for (let step = 0; step < 10; step += 1) {
-            sandbox.churn(5, step, news)
+            sandbox.applyRandomMutations(5, step, everydayMutations)
             sandbox.advance(10_000)
           }
           await sync()
           sandbox.advance(300_000)
           // Somebody new, who is seen at once.
-          sandbox.set({ 'late.share': 0 })
-          sandbox.churn(3, 99, ['addConversation', 'addVisitor', 'addCall'])
+          sandbox.setSwitches({ 'late.share': 0 })
+          sandbox.applyRandomMutations(3, 99, ['addConversation', 'addVisitor', 'addCall'])
           await warehouse.query('update sync_children set due_at = 0 where due_at is not null')
           await sync()
-          expect(await missed(warehouse, sandbox)).toEqual([])
+          expect(await describeDifferences(warehouse, sandbox)).toEqual([])
         },
         db,
       )
@@ -132,7 +132,7 @@ for (const db of [sqlite!, postgres!]) {
 }
 
 test('rows dated ahead, and clocks that disagree, are said by sync and by status; nothing else is new', async () => {
-  await mirrored({ 'misdated.share': 0.1, 'misdated.seconds': year }, async ({ sandbox, warehouse, sync }) => {
+  await withSandbox({ 'misdated.share': 0.1, 'misdated.seconds': year }, async ({ sandbox, warehouse, sync }) => {
     const { notices } = await sync()
     for (const stream of ['conversations', 'visitors', 'calls', 'messages']) {
       expect(notices).toContainEqual(
@@ -149,23 +149,23 @@ test('rows dated ahead, and clocks that disagree, are said by sync and by status
 })
 
 test('a cursor that an older version left a year ahead is not believed', async () => {
-  await mirrored({}, async ({ sandbox, warehouse, sync }) => {
+  await withSandbox({}, async ({ sandbox, warehouse, sync }) => {
     await sync()
     await warehouse.query(
       "update sync_cursors set position = '2037-01-01T00:00:00Z/' where stream in ('conversations', 'visitors', 'calls')",
     )
     sandbox.advance(3_600_000)
-    sandbox.churn(40, 1, news)
+    sandbox.applyRandomMutations(40, 1, everydayMutations)
     sandbox.advance(3_600_000)
     const { notices } = await sync()
     expect(notices.filter((notice) => notice.includes('all of it is read again')).length).toBe(3)
-    expect(await missed(warehouse, sandbox)).toEqual([])
+    expect(await describeDifferences(warehouse, sandbox)).toEqual([])
   })
 })
 
 for (const [db, back] of [[sqlite!, 300] as const, [postgres!, 300] as const, [sqlite!, hour] as const]) {
   test(`a reply dated ${back} seconds back moves the last message of its conversation back, and is mirrored by the next pass — ${db.name}`, async () => {
-    await mirrored(
+    await withSandbox(
       { 'reply.seconds': -back },
       async ({ sandbox, warehouse, sync }) => {
         const ids = [...sandbox.truth('conversations')].slice(0, 10).map(({ id }) => id!)
@@ -177,7 +177,7 @@ for (const [db, back] of [[sqlite!, 300] as const, [postgres!, 300] as const, [s
         sandbox.advance(20_000)
         sandbox.mutate.addConversation()
         await sync()
-        expect(await missed(warehouse, sandbox)).toEqual([])
+        expect(await describeDifferences(warehouse, sandbox)).toEqual([])
         sandbox.resetLog()
         await sync()
         expect(sandbox.log().length).toBeLessThanOrEqual(8)
@@ -188,7 +188,7 @@ for (const [db, back] of [[sqlite!, 300] as const, [postgres!, 300] as const, [s
 }
 
 test('a list that shows an old copy again changes no row, and costs one request for each such copy', async () => {
-  await mirrored({}, async ({ sandbox, warehouse, sync }) => {
+  await withSandbox({}, async ({ sandbox, warehouse, sync }) => {
     await sync()
     sandbox.advance(600_000)
     const ids = [...sandbox.truth('conversations')].slice(0, 5).map(({ id }) => id!)
@@ -196,53 +196,53 @@ test('a list that shows an old copy again changes no row, and costs one request 
     sandbox.advance(10_000)
     sandbox.mutate.addConversation()
     await sync()
-    sandbox.set({ 'stale.ms': 60_000 })
+    sandbox.setSwitches({ 'stale.ms': 60_000 })
     sandbox.resetLog()
     await sync()
     const single = sandbox.log().filter(({ path }) => /\/conversations\/[^/]+$/.test(path))
     expect(single.length).toBe(5)
-    expect(await missed(warehouse, sandbox)).toEqual([])
+    expect(await describeDifferences(warehouse, sandbox)).toEqual([])
   })
 })
 
 /** As if so long had passed for the service and for this machine. */
-async function pass({ sandbox, warehouse }: World, seconds: number) {
+async function advanceAndSync({ sandbox, warehouse }: World, seconds: number) {
   sandbox.advance(seconds * 1000)
   await warehouse.query(`update sync_children set due_at = due_at - ${seconds * 1000} where due_at is not null`)
 }
 
 test('activity that comes after the visitor it made young again is looked for long before the look-back ends', async () => {
-  await mirrored({ 'late.of': 'activity', 'late.seconds': 60 }, async (world) => {
+  await withSandbox({ 'late.of': 'activity', 'late.seconds': 60 }, async (world) => {
     const { sandbox, warehouse, sync } = world
     await sync()
     const ids = [...sandbox.truth('visitors')].slice(0, 5).map(({ id }) => id!)
-    sandbox.set({ 'late.share': 1 })
+    sandbox.setSwitches({ 'late.share': 1 })
     for (const id of ids) sandbox.mutate.addActivity(id)
-    await pass(world, 20)
+    await advanceAndSync(world, 20)
     await sync()
-    expect((await missed(warehouse, sandbox)).length).toBe(5)
-    await pass(world, 60)
+    expect((await describeDifferences(warehouse, sandbox)).length).toBe(5)
+    await advanceAndSync(world, 60)
     await sync()
-    expect(await missed(warehouse, sandbox)).toEqual([])
+    expect(await describeDifferences(warehouse, sandbox)).toEqual([])
   })
 })
 
 test('a message that comes behind the last one is found when the look-back is over', async () => {
-  await mirrored({}, async (world) => {
+  await withSandbox({}, async (world) => {
     const { sandbox, warehouse, sync } = world
     await sync()
     const ids = [...sandbox.truth('conversations')].slice(0, 5).map(({ id }) => id!)
     for (const id of ids) sandbox.mutate.replyArrives(id, 'It is on its way.', 'Support')
-    sandbox.set({ 'reply.late': 300_000 })
-    await pass(world, 20)
+    sandbox.setSwitches({ 'reply.late': 300_000 })
+    await advanceAndSync(world, 20)
     for (const id of ids) sandbox.mutate.agentReplies(id)
-    await pass(world, 20)
+    await advanceAndSync(world, 20)
     await sync()
-    await pass(world, 30)
+    await advanceAndSync(world, 30)
     await sync()
-    expect((await missed(warehouse, sandbox)).length).toBe(5)
-    await pass(world, 600)
+    expect((await describeDifferences(warehouse, sandbox)).length).toBe(5)
+    await advanceAndSync(world, 600)
     await sync()
-    expect(await missed(warehouse, sandbox)).toEqual([])
+    expect(await describeDifferences(warehouse, sandbox)).toEqual([])
   })
 })

@@ -2,7 +2,7 @@
 import { make } from 'covertable'
 import type { Switches } from '../../src/sandbox/switches.ts'
 
-export const unknowns = {
+export const undocumentedBehaviours = {
   'conversations.since': ['lastMessageAt', 'createdAt', 'updatedAt'],
   'conversations.bound': ['inclusive', 'exclusive'],
   'conversations.updatedAt': [true, false],
@@ -49,10 +49,10 @@ export const unknowns = {
   'errors.context': ['error', 'envelope'],
 } satisfies { [Name in keyof Switches]?: readonly Switches[Name][] }
 
-export const combinations = make(unknowns) as Partial<Switches>[]
+export const behaviourCombinations = make(undocumentedBehaviours) as Partial<Switches>[]
 
 /** More than a page of each list, and of some conversations. */
-export const someThousandRows = {
+export const multiPageSize = {
   conversations: 210,
   visitors: 205,
   calls: 205,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { databases } from '../support/databases.ts'
-import { syncOnce, unexplained, unlike } from './mirroring.ts'
+import { syncOnce, unexplainedDifferences, findDifferences } from './mirroring.ts'
 
 const size = {
   conversations: 80,
@@ -31,8 +31,8 @@ for (const db of databases.filter(({ name }) => name !== 'pglite')) {
           const warehouse = await place.open()
           const first = await syncOnce(place.url!, sandbox)
           const again = await syncOnce(place.url!, sandbox, { mode: 'reconcile' })
-          if (kind === 'odd') expect(await unlike(warehouse, sandbox)).toEqual([])
-          expect(await unexplained(warehouse, sandbox)).toEqual([])
+          if (kind === 'odd') expect(await findDifferences(warehouse, sandbox)).toEqual([])
+          expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
           expect([first.outcome, again.outcome]).toEqual(kind === 'odd' ? ['complete', 'complete'] : ['gaps', 'gaps'])
           if (kind === 'unfit') expect(again.gaps.map(({ reason }) => reason)).toEqual(expect.arrayContaining(reasons))
         } finally {

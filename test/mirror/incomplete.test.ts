@@ -4,14 +4,14 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
-import { syncOnce, unexplained, unlike } from './mirroring.ts'
+import { syncOnce, unexplainedDifferences, findDifferences } from './mirroring.ts'
 
 const [sqlite] = databases
 
 type Work = (url: string, sandbox: Sandbox, warehouse: Warehouse, conversation: string) => Promise<void>
 
 /** One conversation of 60 messages, and a service that cannot be brought to show them all. */
-async function hiding(switches: Partial<Switches>, work: Work): Promise<void> {
+async function withHiddenMessages(switches: Partial<Switches>, work: Work): Promise<void> {
   const place = await sqlite!.make()
   const size = { conversations: 1, visitors: 1, calls: 0, days: 1, activityPerVisitor: [0, 0] } as const
   const sandbox = await startSandbox({
@@ -36,13 +36,13 @@ const services: Record<string, Partial<Switches>> = {
 
 for (const [name, switches] of Object.entries(services)) {
   test(`a new message in a conversation does not make its missing ones forgotten: a service that ${name}`, async () => {
-    await hiding(switches, async (url, sandbox, warehouse, conversation) => {
+    await withHiddenMessages(switches, async (url, sandbox, warehouse, conversation) => {
       for (const mode of ['incremental', 'incremental', 'reconcile'] as const) {
         expect(await syncOnce(url, sandbox, { mode })).toMatchObject({
           outcome: 'gaps',
           gaps: [{ stream: 'messages' }],
         })
-        expect(await unexplained(warehouse, sandbox)).toEqual([])
+        expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
         sandbox.advance(60_000)
         sandbox.mutate.visitorWrites(conversation)
       }
@@ -51,9 +51,9 @@ for (const [name, switches] of Object.entries(services)) {
 }
 
 test('a conversation whose messages can all be read again is no gap any more after a reconcile', async () => {
-  await hiding({ 'messages.order': 'newest' }, async (url, sandbox, warehouse) => {
+  await withHiddenMessages({ 'messages.order': 'newest' }, async (url, sandbox, warehouse) => {
     await syncOnce(url, sandbox)
-    sandbox.set({ 'messages.limit': 'honoured' })
+    sandbox.setSwitches({ 'messages.limit': 'honoured' })
     expect(await syncOnce(url, sandbox, { mode: 'reconcile' })).toMatchObject({ outcome: 'complete', gaps: [] })
     expect(await warehouse.query('select messages_complete as whole from conversations')).toEqual([{ whole: 1 }])
   })
@@ -62,24 +62,24 @@ test('a conversation whose messages can all be read again is no gap any more aft
 for (const header of ['ahead', 'jumping', 'absent'] as const) {
   test(`rows that are written while one reads prove nothing of the others, whatever the clock of the answers: ${header}`, async () => {
     const busy = { 'move.every': 1, 'move.kinds': 'visitorWrites', 'messages.order': 'newest-ascending' } as const
-    await hiding({ ...busy, 'date.header': header }, async (url, sandbox, warehouse) => {
+    await withHiddenMessages({ ...busy, 'date.header': header }, async (url, sandbox, warehouse) => {
       expect(await syncOnce(url, sandbox)).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'messages' }] })
-      sandbox.set({ 'move.every': 0 })
+      sandbox.setSwitches({ 'move.every': 0 })
       sandbox.advance(60_000)
       await syncOnce(url, sandbox)
-      expect(await unexplained(warehouse, sandbox)).toEqual([])
+      expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
     })
   })
 }
 
 test('messages that come newest first, and oldest first where a bound is given, are mirrored whole', async () => {
-  await hiding({ 'messages.order': 'oldest-bounded' }, async (url, sandbox, warehouse) => {
+  await withHiddenMessages({ 'messages.order': 'oldest-bounded' }, async (url, sandbox, warehouse) => {
     expect(await syncOnce(url, sandbox)).toMatchObject({ outcome: 'complete' })
     sandbox.advance(60_000)
-    sandbox.churn(5, 1, ['visitorWrites', 'addConversation'])
+    sandbox.applyRandomMutations(5, 1, ['visitorWrites', 'addConversation'])
     for (const mode of ['incremental', 'reconcile'] as const) {
       expect(await syncOnce(url, sandbox, { mode })).toMatchObject({ outcome: 'complete', gaps: [] })
-      expect((await unlike(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
+      expect((await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
     }
   })
 })
@@ -108,7 +108,7 @@ for (const order of ['newest', 'newest-ascending', 'newest-bounded'] as const) {
 
 for (const header of ['right', 'ahead', 'absent'] as const) {
   test(`a message that comes within the second in which its conversation was read is not missed, whatever the clock of the answers: ${header}`, async () => {
-    await hiding(
+    await withHiddenMessages(
       { 'messages.limit': 'honoured', 'date.header': header },
       async (url, sandbox, warehouse, conversation) => {
         const due = async () => Number((await warehouse.query('select count(due_at) as n from sync_children'))[0]!.n)
@@ -122,7 +122,7 @@ for (const header of ['right', 'ahead', 'absent'] as const) {
         // Nothing is late any more: this is the last time that it is read without a reason.
         sandbox.advance(605_000)
         await syncOnce(url, sandbox, { streams: ['conversations', 'messages'] })
-        expect((await unlike(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
+        expect((await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
         expect(await due()).toBe(0)
       },
     )
@@ -130,14 +130,14 @@ for (const header of ['right', 'ahead', 'absent'] as const) {
 }
 
 test('a full sync reads whole what waits already, and what was put off', async () => {
-  await hiding({ 'messages.limit': 'honoured' }, async (url, sandbox, warehouse, conversation) => {
+  await withHiddenMessages({ 'messages.limit': 'honoured' }, async (url, sandbox, warehouse, conversation) => {
     await syncOnce(url, sandbox)
     for (const due of [0, Date.now() + 3_600_000]) {
       await warehouse.query(`update sync_children set due_at = ${due}, attempts = 5 where stream = 'messages'`)
       // Nothing but a whole reading can show it.
       sandbox.mutate.editMessage(conversation, 0, `As of ${due}`)
       await syncOnce(url, sandbox, { mode: 'full' })
-      expect((await unlike(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
+      expect((await findDifferences(warehouse, sandbox)).filter(({ stream }) => stream === 'messages')).toEqual([])
     }
   })
 })

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { environment, launcher } from '../cli/run.ts'
+import { cleanEnvironment, launcher } from '../cli/run.ts'
 import { databases } from '../support/databases.ts'
-import { syncOnce, unlike } from './mirroring.ts'
+import { syncOnce, findDifferences } from './mirroring.ts'
 
 const size = {
   conversations: 210,
@@ -18,7 +18,7 @@ const size = {
 function startSync(databaseUrl: string, sandbox: Sandbox): ChildProcess {
   return spawn(process.execPath, [launcher, 'sync', '--quiet'], {
     stdio: 'ignore',
-    env: environment({
+    env: cleanEnvironment({
       DESKMIRROR_BASE_URL: sandbox.baseUrl,
       DESKMIRROR_PROJECT_ID: sandbox.projectId,
       DESKMIRROR_API_KEY: sandbox.key,
@@ -40,7 +40,7 @@ async function killAfter(requests: number, databaseUrl: string, sandbox: Sandbox
 }
 
 /** Pseudo-random, so that a failure can be run again. */
-function* moments(n: number, most: number): Generator<number> {
+function* killPoints(n: number, most: number): Generator<number> {
   for (let i = 0, x = 12_345; i < n; i++) {
     x = (x * 1_103_515_245 + 12_345) % 2 ** 31
     yield 1 + (x % most)
@@ -56,14 +56,14 @@ for (const { db, kills } of [
     const sandbox = await startSandbox({ seed: 11, size, switches: { 'rate.kind': 'off', 'latency.after': 3 } })
     try {
       let killed = 0
-      for (const requests of moments(kills, 60)) {
+      for (const requests of killPoints(kills, 60)) {
         if ((await killAfter(requests, place.url!, sandbox)) === 'killed') killed++
-        else sandbox.churn(30, requests, ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall'])
+        else sandbox.applyRandomMutations(30, requests, ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall'])
       }
       expect(killed).toBeGreaterThanOrEqual(kills / 2)
       await syncOnce(place.url!, sandbox)
       const warehouse = await place.open()
-      expect(await unlike(warehouse, sandbox)).toEqual([])
+      expect(await findDifferences(warehouse, sandbox)).toEqual([])
       if (db.name === 'sqlite')
         expect(await warehouse.query('pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])
       const runs = await warehouse.query(`select count(*) as n from sync_runs where finished_at is null`)

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { createGzip } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { SyncReport } from '../../src/core/report.ts'
-import { databases, type Place } from '../support/databases.ts'
+import { databases, type DatabaseInstance } from '../support/databases.ts'
 
 const script = fileURLToPath(new URL('one-answer.ts', import.meta.url))
 const project = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -16,7 +16,7 @@ const at = '2026-01-01T00:00:00Z'
 type Body = Iterable<string>
 
 /** A service with one visitor and one conversation; `answers` by the end of a path. */
-async function serving(answers: Readonly<Record<string, () => Body>>): Promise<string> {
+async function startService(answers: Readonly<Record<string, () => Body>>): Promise<string> {
   const list = (rows: string) => [`{"data":{"items":[${rows}],"hasMore":false},"requestId":"r"}`]
   const usual: Readonly<Record<string, () => Body>> = {
     conversations: () => list(`{"id":"c1","projectId":"${project}","createdAt":"${at}","lastMessageAt":"${at}"}`),
@@ -43,8 +43,8 @@ async function send(response: ServerResponse, body: Body): Promise<void> {
   gzip.end()
 }
 
-async function read(place: Place, answers: Readonly<Record<string, () => Body>>, streams: string) {
-  const url = await serving(answers)
+async function read(place: DatabaseInstance, answers: Readonly<Record<string, () => Body>>, streams: string) {
+  const url = await startService(answers)
   const { stdout } = await promisify(execFile)(process.execPath, [script, place.url!, url, streams])
   return JSON.parse(stdout) as SyncReport & { peakMb: number }
 }

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { type SyncOptions, syncProject } from '../../src/compose/sync.ts'
 import type { Config, ProjectConfig } from '../../src/config.ts'
 import { parseJson, stringifyJson } from '../../src/core/json.ts'
-import { childStreams } from '../../src/core/mirror.ts'
+import { parentStreams } from '../../src/core/mirror.ts'
 import type { SyncReport } from '../../src/core/report.ts'
 import { type Json, type StreamName, streamNames } from '../../src/core/row.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
@@ -14,7 +14,7 @@ import type { Warehouse } from '../../src/warehouse/open.ts'
 /** The window is short because a budget remembers what was asked within one, and hands it from request to request. */
 export const unlimited = { requests: 1e9, windowMs: 100 }
 
-export function projectOf(
+export function projectConfigOf(
   sandbox: Pick<Sandbox, 'projectId' | 'baseUrl' | 'widgetUrl' | 'key'>,
   over: Partial<ProjectConfig> = {},
 ): ProjectConfig {
@@ -57,14 +57,14 @@ export function configOf(databaseUrl: string, project: ProjectConfig): Config {
   }
 }
 
-export type Mirrored = Partial<SyncOptions> & {
+export type SyncOverrides = Partial<SyncOptions> & {
   readonly project?: Partial<ProjectConfig>
   readonly queueUrl?: string
 }
 
 /** One pass of `deskmirror sync` over the sandbox. */
-export function syncOnce(databaseUrl: string, sandbox: Sandbox, over: Mirrored = {}): Promise<SyncReport> {
-  const project = projectOf(sandbox, over.project)
+export function syncOnce(databaseUrl: string, sandbox: Sandbox, over: SyncOverrides = {}): Promise<SyncReport> {
+  const project = projectConfigOf(sandbox, over.project)
   const config = {
     ...configOf(databaseUrl, project),
     ...(over.queueUrl === undefined ? {} : { queueUrl: over.queueUrl }),
@@ -81,7 +81,7 @@ export function syncOnce(databaseUrl: string, sandbox: Sandbox, over: Mirrored =
   })
 }
 
-export type Unlike = {
+export type RowDifference = {
   stream: StreamName
   key: string
   how: 'missing' | 'extra' | 'different'
@@ -93,16 +93,16 @@ const compared = ['conversations', 'messages', 'visitors', 'visitor_activity', '
 type Compared = (typeof compared)[number]
 
 /** Every row in which the mirror and the service differ. */
-export async function unlike(
+export async function findDifferences(
   warehouse: Warehouse,
   sandbox: Sandbox,
   projectId = sandbox.projectId,
   streams: readonly Compared[] = compared,
-): Promise<Unlike[]> {
+): Promise<RowDifference[]> {
   const mirror = warehouse.mirror(projectId)
-  const found: Unlike[] = []
+  const found: RowDifference[] = []
   for (const stream of streams) {
-    const there = truthOf(sandbox, stream, projectId)
+    const there = sandboxRows(sandbox, stream, projectId)
     const here = new Map<string, string>()
     for (let after: readonly string[] | null = null; ; ) {
       const rows: Awaited<ReturnType<typeof mirror.readRows>> = await mirror.readRows(stream, after, 1000)
@@ -126,7 +126,7 @@ export async function unlike(
   return found
 }
 
-function truthOf(sandbox: Sandbox, stream: Compared, projectId: string): Map<string, string> {
+function sandboxRows(sandbox: Sandbox, stream: Compared, projectId: string): Map<string, string> {
   const rows = new Map<string, string>()
   for (const { id, parentId, row } of sandbox.truth(stream, projectId)) {
     // Through JSON, as it crosses the wire: a lone surrogate or a big integer is what its text says.
@@ -145,39 +145,39 @@ function countedKey(rows: ReadonlyMap<string, string>, parent: string, raw: stri
 }
 
 function canonical(value: Json): string {
-  return stringifyJson(sorted(value))
+  return stringifyJson(withSortedKeys(value))
 }
 
-function sorted(value: Json): Json {
-  if (Array.isArray(value)) return value.map(sorted)
+function withSortedKeys(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withSortedKeys)
   if (typeof value !== 'object' || value === null) return value
   const fields = value as { readonly [field: string]: Json }
   return Object.fromEntries(
     Object.keys(fields)
       .sort()
-      .map((name) => [name, sorted(fields[name]!)]),
+      .map((name) => [name, withSortedKeys(fields[name]!)]),
   )
 }
 
 /** Differences that nothing in the warehouse admits: no gap of the stream, no flag on the conversation. */
-export async function unexplained(
+export async function unexplainedDifferences(
   warehouse: Warehouse,
   sandbox: Sandbox,
   streams?: readonly Compared[],
-): Promise<Unlike[]> {
+): Promise<RowDifference[]> {
   const mirror = warehouse.mirror(sandbox.projectId)
   const incomplete = await warehouse.query(`select id from conversations where not messages_complete`)
   const flagged = new Set(incomplete.map((row) => String(row.id)))
-  const found: Unlike[] = []
-  const all = await unlike(warehouse, sandbox, sandbox.projectId, streams)
+  const found: RowDifference[] = []
+  const all = await findDifferences(warehouse, sandbox, sandbox.projectId, streams)
   // What hangs on a row that is missing is missing with it.
   const missing = new Set(all.filter(({ how }) => how === 'missing').map(({ stream, key }) => `${stream}/${key}`))
   for (const difference of all) {
     const { stream, key, how } = difference
     // Of a list that the service does not show whole, old messages may be missing, or be edited without notice.
     if (stream === 'messages' && how !== 'extra' && flagged.has(key.split('/')[0]!)) continue
-    const root = stream in childStreams ? childStreams[stream as keyof typeof childStreams] : stream
-    if (how === 'missing' && (await mirror.openGaps(stream)).length > 0 && stream !== 'messages') continue
+    const root = stream in parentStreams ? parentStreams[stream as keyof typeof parentStreams] : stream
+    if (how === 'missing' && (await mirror.listOpenGaps(stream)).length > 0 && stream !== 'messages') continue
     if (how === 'missing' && missing.has(`${root}/${key.split('/')[0]}`)) continue
     found.push(difference)
   }

@@ -4,13 +4,13 @@ import { expect, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import { databases } from '../support/databases.ts'
-import { unknowns } from './combinations.ts'
-import { syncOnce, unexplained } from './mirroring.ts'
+import { undocumentedBehaviours } from './combinations.ts'
+import { syncOnce, unexplainedDifferences } from './mirroring.ts'
 
 /** Any value of any switch, storms apart: they need more rows than these worlds have. */
-const manners = fc.record(
+const behaviours = fc.record(
   Object.fromEntries(
-    Object.entries(unknowns)
+    Object.entries(undocumentedBehaviours)
       .filter(([name]) => !name.startsWith('storm.'))
       .map(([name, values]) => [name, fc.constantFrom(...(values as readonly unknown[]))]),
   ),
@@ -36,23 +36,23 @@ const [sqlite] = databases
 /** In the title, so that every run says which worlds it tried. */
 const seed = Date.now() % 2 ** 31
 
-export function randomWorlds(count: number): void {
+export function testRandomServices(count: number): void {
   test(
     `${count} random worlds, changed at random between the passes, are mirrored true (seed ${seed})`,
     async () => {
       await fc.assert(
-        fc.asyncProperty(fc.nat(1e6), sizes, manners, fc.nat(40), async (past, size, switches, changes) => {
+        fc.asyncProperty(fc.nat(1e6), sizes, behaviours, fc.nat(40), async (past, size, switches, changes) => {
           const place = await sqlite!.make()
           const sandbox = await startSandbox({ seed: past, size, switches: { 'rate.kind': 'off', ...switches } })
           try {
             const warehouse = await place.open()
             await syncOnce(place.url!, sandbox)
-            sandbox.set({ 'move.every': 0, 'stale.ms': 0 })
-            sandbox.churn(changes, past)
+            sandbox.setSwitches({ 'move.every': 0, 'stale.ms': 0 })
+            sandbox.applyRandomMutations(changes, past)
             await syncOnce(place.url!, sandbox)
-            sandbox.set({ 'late.share': 0 })
+            sandbox.setSwitches({ 'late.share': 0 })
             const last = await syncOnce(place.url!, sandbox, { mode: 'reconcile' })
-            expect(await unexplained(warehouse, sandbox)).toEqual([])
+            expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
             expect(last.outcome).toBe(last.gaps.length === 0 ? 'complete' : 'gaps')
           } finally {
             await sandbox.stop()

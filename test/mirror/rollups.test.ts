@@ -5,13 +5,13 @@ import { secret } from '../../src/core/secret.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
-import { type Mirrored, syncOnce } from './mirroring.ts'
+import { type SyncOverrides, syncOnce } from './mirroring.ts'
 
 const hour = 3_600_000
 /** The world begins and ends at noon. */
 const [size, days] = [12, 13]
 
-async function desk(db: TestDatabase, options: Parameters<typeof startSandbox>[0] = {}) {
+async function startSyncedSandbox(db: TestDatabase, options: Parameters<typeof startSandbox>[0] = {}) {
   const place = await db.make()
   const world = { conversations: 40, visitors: 10, calls: 20, messagesPerConversation: [1, 3], days: size } as const
   const now = '2026-06-15T12:00:00Z'
@@ -28,7 +28,7 @@ async function desk(db: TestDatabase, options: Parameters<typeof startSandbox>[0
     await place.drop()
   })
   const warehouse = await place.open()
-  const sync = (over: Mirrored = {}) => {
+  const sync = (over: SyncOverrides = {}) => {
     sandbox.resetLog()
     return syncOnce(place.url!, sandbox, over)
   }
@@ -36,8 +36,8 @@ async function desk(db: TestDatabase, options: Parameters<typeof startSandbox>[0
 }
 
 /** The availability is asked first, and tells what time it is there. */
-const rollups: Mirrored = { streams: ['availability', 'analytics'] }
-const only = (...streams: StreamName[]): Mirrored => ({ streams })
+const rollups: SyncOverrides = { streams: ['availability', 'analytics'] }
+const only = (...streams: StreamName[]): SyncOverrides => ({ streams })
 const asked = (sandbox: Sandbox) =>
   sandbox
     .log()
@@ -77,7 +77,7 @@ const [sqlite, , postgres] = databases as [TestDatabase, TestDatabase, TestDatab
 
 describe('the history of the rollups', () => {
   test('does not begin before the lists have been read once, and that is said', async () => {
-    const { sandbox, warehouse, sync } = await desk(sqlite)
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     const first = await sync(rollups)
     expect(first).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'analytics' }] })
     expect(first.gaps[0]?.reason).toMatch(/conversations, visitors, calls .* never been read to the end/)
@@ -92,7 +92,7 @@ describe('the history of the rollups', () => {
   })
 
   test('needs no lists where a start date says how far back it goes', async () => {
-    const { sandbox, warehouse, sync } = await desk(sqlite)
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     const startDate = Math.floor(sandbox.now() / 1000) - 3 * 86_400
     expect((await sync({ ...rollups, project: { startDate } })).outcome).toBe('complete')
     expect(await storedDays(warehouse)).toEqual(['2026-06-12', '2026-06-13', '2026-06-14', '2026-06-15'])
@@ -102,7 +102,7 @@ describe('the history of the rollups', () => {
   })
 
   test('begins earlier when an earlier row comes, or one of a list that the key could not read before', async () => {
-    const { sandbox, warehouse, sync } = await desk(sqlite)
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     sandbox.addKey({ key: 'svc_live_few', scopes: ['calls:read', 'visitors:read', 'analytics:read'] })
     await sync({ project: { apiKey: secret('svc_live_few') } })
     const few = (await storedDays(warehouse)).length
@@ -114,7 +114,7 @@ describe('the history of the rollups', () => {
   })
 
   test('is said not to be known where no list is mirrored, and grows from its first day', async () => {
-    const { sandbox, warehouse, sync } = await desk(sqlite)
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     const project = { streams: ['availability', 'analytics'] as const }
     const first = await sync({ ...rollups, project })
     expect(first.gaps).toMatchObject([{ stream: 'analytics', from: null, reason: /set DESKMIRROR_START_DATE/ }])
@@ -127,8 +127,8 @@ describe('the history of the rollups', () => {
   test('ends where the rows end, whatever year the `Date` of an answer names', async () => {
     const today = new Date().toISOString().slice(0, 10)
     for (const far of ['9998-12-31T00:00:00Z', '1970-01-02T00:00:00Z']) {
-      const { sandbox, warehouse, sync } = await desk(sqlite, { now: `${today}T12:00:00Z` })
-      sandbox.set({ 'date.offset': Math.round((Date.parse(far) - sandbox.now()) / 1000) })
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite, { now: `${today}T12:00:00Z` })
+      sandbox.setSwitches({ 'date.offset': Math.round((Date.parse(far) - sandbox.now()) / 1000) })
       await sync()
       const dates = await storedDays(warehouse)
       expect(dates).toContain(today)
@@ -138,7 +138,7 @@ describe('the history of the rollups', () => {
   })
 
   test('ends with the day that it is at the service, where the clock of this machine is months ahead', async () => {
-    const { sandbox, warehouse, sync } = await desk(sqlite)
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     const project = { startDate: Math.floor(Date.parse('2026-06-13T00:00:00Z') / 1000) }
     expect((await sync({ ...only('analytics'), project })).outcome).toBe('complete')
     expect(await storedDays(warehouse)).toEqual(['2026-06-13', '2026-06-14', '2026-06-15'])
@@ -147,13 +147,13 @@ describe('the history of the rollups', () => {
 
   test('of an account without any row begins today, and is complete', async () => {
     const size = { conversations: 0, visitors: 0, calls: 0, days: 1 }
-    const { warehouse, sync } = await desk(sqlite, { size })
+    const { warehouse, sync } = await startSyncedSandbox(sqlite, { size })
     expect((await sync()).outcome).toBe('complete')
     expect(await storedDays(warehouse)).toEqual(['2026-06-15'])
   })
 
   test('does not begin with a row whose clock was never set', async () => {
-    const { sandbox, warehouse, sync } = await desk(sqlite)
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     sandbox.mutate.addCall(undefined, sandbox.now())
     await sync()
     expect(await storedDays(warehouse)).toHaveLength(days)
@@ -163,12 +163,12 @@ describe('the history of the rollups', () => {
 for (const db of [sqlite, postgres]) {
   describe(`another time zone — ${db.name}`, () => {
     test('takes the place of the old one: no window of two zones, none twice, whenever it is stopped', async () => {
-      const { sandbox, warehouse, sync } = await desk(db)
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
       await sync()
       expect(await started(warehouse, sandbox)).toEqual({ sum: 40, there: 40 })
       for (const timeZone of db === sqlite ? zonesTried : zonesTried.slice(0, 2)) {
         const stop = new AbortController()
-        const onProgress: Mirrored['onProgress'] = ({ rows }) => rows >= 4 && stop.abort()
+        const onProgress: SyncOverrides['onProgress'] = ({ rows }) => rows >= 4 && stop.abort()
         const cut = await sync({ ...rollups, project: { timeZone }, signal: stop.signal, onProgress })
         expect(cut.outcome).toBe('interrupted')
         expect(cut.notices.join()).toContain(`days of ${timeZone}`)
@@ -187,7 +187,7 @@ for (const db of [sqlite, postgres]) {
     })
 
     test('costs nothing where its days are the same: another name, or a winter', async () => {
-      const { sandbox, warehouse, sync } = await desk(db, { now: '2026-02-15T12:00:00Z' })
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(db, { now: '2026-02-15T12:00:00Z' })
       await sync()
       for (const timeZone of ['Etc/UTC', 'Europe/London', 'Africa/Accra']) {
         await sync({ ...rollups, project: { timeZone } })
@@ -198,7 +198,7 @@ for (const db of [sqlite, postgres]) {
     })
 
     test('that an earlier version has stored beside the first one goes with the next pass; what is right stays', async () => {
-      const { open, sandbox, warehouse, sync } = await desk(db)
+      const { open, sandbox, warehouse, sync } = await startSyncedSandbox(db)
       await sync()
       for (const table of ['analytics_rollups', 'analytics_metrics']) {
         for (const name of ['day', 'time_zone']) await warehouse.query(`alter table ${table} drop column ${name}`)
@@ -210,7 +210,7 @@ for (const db of [sqlite, postgres]) {
         select ${columns}, ${doubled} from analytics_rollups where window_from = '2026-06-10T00:00:00Z'`)
       await warehouse.query(`insert into analytics_metrics (project_id, window_from, window_to, metric, value)
         select project_id, ${doubled}, metric, value from analytics_metrics where window_from = '2026-06-10T00:00:00Z'`)
-      expect((await open()).migrated?.applied).toEqual(['0007_rollup_days'])
+      expect((await open()).migration?.applied).toEqual(['0007_rollup_days'])
       expect(await storedDays(warehouse)).toHaveLength(days + 1)
 
       expect((await sync(rollups)).outcome).toBe('complete')
@@ -221,7 +221,7 @@ for (const db of [sqlite, postgres]) {
     })
 
     test('does not touch what is there before the service has answered for the first new day', async () => {
-      const { sandbox, warehouse, sync } = await desk(db)
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
       await sync()
       sandbox.addKey({ key: 'svc_live_none', scopes: ['conversations:read'] })
       const project = { timeZone: 'Asia/Tokyo', apiKey: secret('svc_live_none') }
@@ -234,9 +234,9 @@ for (const db of [sqlite, postgres]) {
 
 describe('an old rollup', () => {
   test('is read again by reconciles, a seventh of the days each, those first that were read longest ago', async () => {
-    const { sandbox, warehouse, sync: read } = await desk(sqlite, { size: { conversations: 1, visitors: 1, calls: 0 } })
+    const { sandbox, warehouse, sync: read } = await startSyncedSandbox(sqlite, { size: { conversations: 1, visitors: 1, calls: 0 } })
     const project = { startDate: Math.floor(sandbox.now() / 1000) - 300 * 86_400 }
-    const sync = (over: Mirrored = {}) => read({ ...rollups, project, ...over })
+    const sync = (over: SyncOverrides = {}) => read({ ...rollups, project, ...over })
     await sync()
     sandbox.advance(24 * hour)
     await sync()
@@ -261,15 +261,15 @@ describe('an old rollup', () => {
   })
 
   test('is read again once, however often the reconcile is cut short', async () => {
-    const { sandbox, sync: pass } = await desk(sqlite, { size: { conversations: 1, visitors: 1, calls: 0 } })
+    const { sandbox, sync: pass } = await startSyncedSandbox(sqlite, { size: { conversations: 1, visitors: 1, calls: 0 } })
     const project = { startDate: Math.floor(sandbox.now() / 1000) - 100 * 86_400 }
-    const sync = (over: Mirrored = {}) => pass({ ...rollups, project, ...over })
+    const sync = (over: SyncOverrides = {}) => pass({ ...rollups, project, ...over })
     await sync()
     sandbox.advance(24 * hour)
     const read: string[] = []
     for (let outcome = 'interrupted', passes = 0; outcome === 'interrupted'; passes++) {
       const stop = new AbortController()
-      const onProgress: Mirrored['onProgress'] = ({ rows }) => rows >= 15 && stop.abort()
+      const onProgress: SyncOverrides['onProgress'] = ({ rows }) => rows >= 15 && stop.abort()
       const cut = await sync({ mode: 'reconcile', signal: stop.signal, onProgress })
       outcome = cut.outcome
       read.push(...asked(sandbox))

@@ -4,13 +4,13 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
-import { syncOnce, unlike } from './mirroring.ts'
+import { syncOnce, findDifferences } from './mirroring.ts'
 
 const [sqlite] = databases
 
 type Work = (url: string, sandbox: Sandbox, warehouse: Warehouse) => Promise<void>
 
-async function serving(switches: Partial<Switches>, work: Work, over: object = {}): Promise<void> {
+async function withSandbox(switches: Partial<Switches>, work: Work, over: object = {}): Promise<void> {
   const place = await sqlite!.make()
   const size = { conversations: 30, visitors: 10, calls: 10, days: 2, messagesPerConversation: [1, 3] } as const
   const sandbox = await startSandbox({
@@ -29,7 +29,7 @@ async function serving(switches: Partial<Switches>, work: Work, over: object = {
 
 for (const shape of ['more', 'fewer'] as const) {
   test(`a conversation that is read by its id is not changed back by the list, where the one shows ${shape} than the other`, async () => {
-    await serving({ 'single.shape': shape }, async (url, sandbox, warehouse) => {
+    await withSandbox({ 'single.shape': shape }, async (url, sandbox, warehouse) => {
       await syncOnce(url, sandbox)
       const open = [...sandbox.truth('conversations')].filter(
         ({ row }) => (row as { handledAt: unknown }).handledAt === null,
@@ -38,16 +38,16 @@ for (const shape of ['more', 'fewer'] as const) {
       const conversations = async () =>
         (await syncOnce(url, sandbox)).streams.find(({ stream }) => stream === 'conversations')!
       expect((await conversations()).changed).toBe(3)
-      expect(await unlike(warehouse, sandbox)).toEqual([])
+      expect(await findDifferences(warehouse, sandbox)).toEqual([])
       expect((await conversations()).changed).toBe(0)
       await syncOnce(url, sandbox, { mode: 'reconcile' })
-      expect(await unlike(warehouse, sandbox)).toEqual([])
+      expect(await findDifferences(warehouse, sandbox)).toEqual([])
     })
   })
 }
 
 test('empty pages that always have more behind them are a gap, and end', async () => {
-  await serving(
+  await withSandbox(
     { 'pages.hollow': true },
     async (url, sandbox) => {
       const { gaps } = await syncOnce(url, sandbox, { streams: ['conversations'] })
@@ -60,7 +60,7 @@ test('empty pages that always have more behind them are a gap, and end', async (
 
 test('that pages run both ways is said once, and no more', async () => {
   const odd = { 'messages.order': 'oldest-bounded', 'messages.limit': 'ignored', 'messages.paging': 'since' } as const
-  await serving(
+  await withSandbox(
     odd,
     async (url, sandbox, warehouse) => {
       const id = [...sandbox.truth('conversations')][0]!.id!

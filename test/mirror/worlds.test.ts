@@ -1,3 +1,3 @@
-import { randomWorlds } from './random-worlds.ts'
+import { testRandomServices } from './random-worlds.ts'
 
-randomWorlds(20)
+testRandomServices(20)

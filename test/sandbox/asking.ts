@@ -24,7 +24,7 @@ formats.default(ajv)
 ajv.addSchema({ $id: 'service', components: description.components })
 
 /** Every operation of the description, by its id. */
-export const described = new Map(
+export const describedOperations = new Map(
   Object.entries(description.paths).flatMap(([path, item]) =>
     ['get', 'post', 'patch'].flatMap((method) => {
       const operation = item[method]
@@ -34,11 +34,11 @@ export const described = new Map(
 )
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service sent; the schema says what it must be.
-export type Answered = { status: number; headers: Headers; body: any; text: string }
+export type SandboxResponse = { status: number; headers: Headers; body: any; text: string }
 
-export type Asking = { method?: string; body?: unknown; headers?: Record<string, string>; key?: string | null }
+export type SandboxRequest = { method?: string; body?: unknown; headers?: Record<string, string>; key?: string | null }
 
-export async function ask(sandbox: Sandbox, path: string, asking: Asking = {}): Promise<Answered> {
+export async function sendRequest(sandbox: Sandbox, path: string, asking: SandboxRequest = {}): Promise<SandboxResponse> {
   const { method = 'GET', body, headers = {}, key = sandbox.key } = asking
   const answer = await fetch(sandbox.baseUrl + path, {
     method,
@@ -52,19 +52,19 @@ export async function ask(sandbox: Sandbox, path: string, asking: Asking = {}): 
 }
 
 /** The same, for an answer that must be as the operation's description says. */
-export async function askAs(
+export async function sendConforming(
   sandbox: Sandbox,
   operationId: string,
   path: string,
-  asking: Asking = {},
-): Promise<Answered> {
-  const answer = await ask(sandbox, path, asking)
-  if (answer.status !== 204) expect(mismatches(operationId, answer)).toEqual([])
+  asking: SandboxRequest = {},
+): Promise<SandboxResponse> {
+  const answer = await sendRequest(sandbox, path, asking)
+  if (answer.status !== 204) expect(schemaMismatches(operationId, answer)).toEqual([])
   return answer
 }
 
-export function mismatches(operationId: string, { status, body }: Answered): readonly string[] {
-  const responses = described.get(operationId)!.responses
+export function schemaMismatches(operationId: string, { status, body }: SandboxResponse): readonly string[] {
+  const responses = describedOperations.get(operationId)!.responses
   const { $ref } = responses[status] ?? (status < 300 ? responses['2XX'] : undefined) ?? responses.default!
   const schema = description.components.responses[$ref.split('/').at(-1)!]!.content['application/json'].schema.$ref
   const validate = ajv.getSchema(`service${schema}`) ?? ajv.compile({ $ref: `service${schema}` })
@@ -72,7 +72,7 @@ export function mismatches(operationId: string, { status, body }: Answered): rea
 }
 
 /** The ids of one row of each kind, and the paths of the project. */
-export async function landmarks(sandbox: Sandbox) {
+export async function firstRowPaths(sandbox: Sandbox) {
   const first = (stream: Parameters<Sandbox['truth']>[0]) => sandbox.truth(stream).next().value!.id!
   const base = `/public/projects/${sandbox.projectId}`
   return {

@@ -1,13 +1,13 @@
 /** What a moment includes, for a clock that is finer than the times shown. */
 import { expect, test } from 'vitest'
-import { lowest, upTo } from '../../src/sandbox/api/bounds.ts'
+import { lowerBound, upperBound } from '../../src/sandbox/api/bounds.ts'
 
 const rows = [9_400, 10_000, 10_600, 11_000]
 const at = 10_000
 const from = (inclusive: boolean, hidden: boolean, moment = at) =>
-  rows.filter((row) => row >= lowest(moment, { inclusive, hidden }))
+  rows.filter((row) => row >= lowerBound(moment, { inclusive, hidden }))
 const before = (inclusive: boolean, hidden: boolean, moment = at) =>
-  rows.filter((row) => row < upTo(moment, { inclusive, hidden }))
+  rows.filter((row) => row < upperBound(moment, { inclusive, hidden }))
 
 test('rows cut to their second: the moment means the whole second', () => {
   expect(from(true, false)).toEqual([10_000, 10_600, 11_000])

@@ -1,7 +1,7 @@
 /** Clocks that do not agree, rows dated wrongly, and rows that appear late. */
 import { afterEach, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { ask, askAs, landmarks } from './asking.ts'
+import { sendRequest, sendConforming, firstRowPaths } from './asking.ts'
 
 let sandbox: Sandbox
 afterEach(() => sandbox.stop())
@@ -13,11 +13,11 @@ const seconds = (text: string) => Date.parse(text) / 1000
 
 async function start(switches: SandboxOptions['switches'] = {}) {
   sandbox = await startSandbox({ seed: 3, speed: 0, size, switches: { 'rate.kind': 'off', ...switches } })
-  return landmarks(sandbox)
+  return firstRowPaths(sandbox)
 }
 
 async function items(path: string): Promise<Row[]> {
-  return (await ask(sandbox, path)).body.data.items
+  return (await sendRequest(sandbox, path)).body.data.items
 }
 
 test.for([-3600, 600])(
@@ -33,19 +33,19 @@ test.for([-3600, 600])(
     const read = async () => {
       const times = []
       for (const [id, path] of Object.entries(paths)) {
-        const { data } = (await askAs(sandbox, id, path)).body
+        const { data } = (await sendConforming(sandbox, id, path)).body
         times.push(...data.items.map((row: Row) => seconds(row.createdAt ?? row.startedAt ?? row.occurredAt!)))
       }
       return times
     }
     const before = await read()
-    sandbox.set({ 'rows.offset': off })
+    sandbox.setSwitches({ 'rows.offset': off })
     expect(await read()).toEqual(before.map((at) => at + off))
     const all = await items(`${base}/conversations?limit=200`)
     expect(
       (await items(`${base}/conversations?limit=200&since=${all[20]!.lastMessageAt}`)).map(({ id }) => id),
     ).toEqual(all.slice(20).map(({ id }) => id))
-    expect(Date.parse((await ask(sandbox, paths.listCalls)).headers.get('date')!)).toBe(
+    expect(Date.parse((await sendRequest(sandbox, paths.listCalls)).headers.get('date')!)).toBe(
       Math.floor(sandbox.now() / 1000) * 1000,
     )
   },
@@ -54,7 +54,7 @@ test.for([-3600, 600])(
 test('local time with a Z: rows show it, filters compare the right time', async () => {
   const { base } = await start()
   const right = await items(`${base}/conversations?limit=200`)
-  sandbox.set({ 'rows.zone': 2 })
+  sandbox.setSwitches({ 'rows.zone': 2 })
   const local = await items(`${base}/conversations?limit=200`)
   expect(local.map((row) => seconds(row.lastMessageAt!))).toEqual(
     right.map((row) => seconds(row.lastMessageAt!) + 2 * hour),
@@ -64,7 +64,7 @@ test('local time with a Z: rows show it, filters compare the right time', async 
 
 test('the `Date` header can be off by any time', async () => {
   const { base } = await start({ 'date.offset': -year })
-  const { headers } = await ask(sandbox, `${base}/availability`)
+  const { headers } = await sendRequest(sandbox, `${base}/availability`)
   expect(seconds(headers.get('date')!)).toBe(Math.floor(sandbox.now() / 1000) - year)
 })
 
@@ -79,9 +79,9 @@ test.for([hour, -hour, year])(
     const lists = { conversations: 'lastMessageAt', visitors: 'lastSeenAt', calls: 'startedAt' }
     for (const [list, field] of Object.entries(lists)) {
       const shown = await items(`${base}/${list}?limit=200`)
-      sandbox.set({ 'misdated.share': 0 })
+      sandbox.setSwitches({ 'misdated.share': 0 })
       const right = new Map((await items(`${base}/${list}?limit=200`)).map((row) => [row.id, seconds(row[field]!)]))
-      sandbox.set({ 'misdated.share': 0.3 })
+      sandbox.setSwitches({ 'misdated.share': 0.3 })
       const differences = shown.map((row) => seconds(row[field]!) - right.get(row.id)!)
       expect(new Set(differences)).toEqual(new Set([0, off]))
       expect(shown.map((row) => row[field])).toEqual(shown.map((row) => row[field]).sort())
@@ -117,9 +117,9 @@ test('a conversation that is shown late is not there, then as it was before, the
   const { id } = sandbox.mutate.addConversation()
   const listed = async () => (await items(`${base}/conversations?limit=200`)).find((row) => row.id === id)
   expect(await listed()).toBeUndefined()
-  expect((await ask(sandbox, `/public/conversations/${id}`)).status).toBe(200)
-  sandbox.set({ 'late.byId': true })
-  expect((await ask(sandbox, `/public/conversations/${id}`)).status).toBe(404)
+  expect((await sendRequest(sandbox, `/public/conversations/${id}`)).status).toBe(200)
+  sandbox.setSwitches({ 'late.byId': true })
+  expect((await sendRequest(sandbox, `/public/conversations/${id}`)).status).toBe(404)
   sandbox.advance(60_000)
   const was = await listed()
   sandbox.mutate.visitorWrites(id)
@@ -139,7 +139,7 @@ test('messages that are shown late: the conversation speaks of them before they 
   const before = await items(`${conversation}/messages`)
   const { createdAt } = sandbox.mutate.visitorWrites(conversationId)
   expect(await items(`${conversation}/messages`)).toEqual(before)
-  expect(seconds((await ask(sandbox, conversation)).body.data.lastMessageAt)).toBe(Math.floor(createdAt / 1000))
+  expect(seconds((await sendRequest(sandbox, conversation)).body.data.lastMessageAt)).toBe(Math.floor(createdAt / 1000))
   sandbox.advance(90_000)
   expect((await items(`${conversation}/messages`)).length).toBe(before.length + 1)
 })
@@ -153,15 +153,15 @@ test('the truth has the times that rows show, and what is late', async () => {
     'late.seconds': 2 * hour,
   })
   sandbox.mutate.addConversation()
-  sandbox.set({ 'late.share': 0 })
+  sandbox.setSwitches({ 'late.share': 0 })
   const shown = new Map((await items(`${base}/conversations?limit=200`)).map((row) => [row.id, row]))
-  sandbox.set({ 'late.share': 1 })
+  sandbox.setSwitches({ 'late.share': 1 })
   expect(new Map([...sandbox.truth('conversations')].map(({ id, row }) => [id, row]))).toEqual(shown)
 })
 
 test('a kind of row that there is not is refused', async () => {
   await start()
-  expect(() => sandbox.set({ 'late.of': 'messages,notes' })).toThrow(/there are no rows notes/)
-  expect(() => sandbox.set({ 'late.seconds': -1 })).toThrow(RangeError)
-  sandbox.set({ 'misdated.seconds': -60 })
+  expect(() => sandbox.setSwitches({ 'late.of': 'messages,notes' })).toThrow(/there are no rows notes/)
+  expect(() => sandbox.setSwitches({ 'late.seconds': -1 })).toThrow(RangeError)
+  sandbox.setSwitches({ 'misdated.seconds': -60 })
 })

@@ -2,17 +2,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operations } from '../../src/sandbox/api/operations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type Answered, type Asking, ask, askAs, described, landmarks } from './asking.ts'
+import { type SandboxResponse, type SandboxRequest, sendRequest, sendConforming, describedOperations, firstRowPaths } from './asking.ts'
 
 let sandbox: Sandbox
-let at: Awaited<ReturnType<typeof landmarks>>
+let at: Awaited<ReturnType<typeof firstRowPaths>>
 beforeAll(async () => {
   sandbox = await startSandbox({ seed: 11, switches: { 'rate.kind': 'off' } })
-  at = await landmarks(sandbox)
+  at = await firstRowPaths(sandbox)
 })
 afterAll(() => sandbox.stop())
 
-type Case = { path: () => string; asking?: Asking }
+type Case = { path: () => string; asking?: SandboxRequest }
 const range = 'from=2026-05-01T00:00:00Z&to=2026-05-31T00:00:00Z'
 
 /** One good request for each operation. */
@@ -45,9 +45,9 @@ const good: Record<string, Case> = {
 }
 
 test('the description has the fifteen operations and the widget token, and the sandbox serves exactly those', () => {
-  expect([...described.keys()].sort()).toEqual(Object.keys(good).sort())
+  expect([...describedOperations.keys()].sort()).toEqual(Object.keys(good).sort())
   expect(operations.map(({ id, method, path, scope }) => ({ id, method, path, scope }))).toEqual(
-    [...described.entries()]
+    [...describedOperations.entries()]
       .filter(([id]) => id !== 'mintWidgetToken')
       .map(([id, op]) => ({
         id,
@@ -70,8 +70,8 @@ const vocabularies = [
 for (const switches of vocabularies) {
   describe(`with ${JSON.stringify(switches)}`, () => {
     test.for(Object.entries(good))('%s answers as described', async ([id, { path, asking }]) => {
-      sandbox.set(switches)
-      const answer = await askAs(sandbox, id, path(), asking)
+      sandbox.setSwitches(switches)
+      const answer = await sendConforming(sandbox, id, path(), asking)
       expect(answer.status, answer.text).toBeGreaterThanOrEqual(200)
       expect(answer.status, answer.text).toBeLessThan(300)
       expect(answer.body.requestId).toBeTypeOf('string')
@@ -80,7 +80,7 @@ for (const switches of vocabularies) {
   })
 }
 
-const failures: Record<string, { status: number; code: string; asking: Asking; only?: (id: string) => boolean }> = {
+const failures: Record<string, { status: number; code: string; asking: SandboxRequest; only?: (id: string) => boolean }> = {
   'no credential': { status: 401, code: 'api_key_missing', asking: { key: null } },
   'an unknown key': { status: 401, code: 'api_key_invalid', asking: { key: 'svc_live_unknown' } },
   'a key without scopes': {
@@ -100,7 +100,7 @@ const failures: Record<string, { status: number; code: string; asking: Asking; o
 for (const [name, { status, code, asking, only = () => true }] of Object.entries(failures)) {
   test.for(Object.keys(good).filter(only))(`${name}: %s answers ${code}`, async (id) => {
     sandbox.addKey({ key: 'svc_live_bare', scopes: [] })
-    const answer = await askAs(sandbox, id, good[id]!.path(), { ...good[id]!.asking, ...asking })
+    const answer = await sendConforming(sandbox, id, good[id]!.path(), { ...good[id]!.asking, ...asking })
     expectProblem(answer, status, code)
   })
 }
@@ -108,20 +108,20 @@ for (const [name, { status, code, asking, only = () => true }] of Object.entries
 test.for(['/public/nothing', '/public/conversations/', '/', '/public/conversations/x/y/z'])(
   'a path that is not the API’s (%s) answers NOT_FOUND in the envelope',
   async (path) => {
-    expectProblem(await ask(sandbox, path), 404, 'NOT_FOUND')
+    expectProblem(await sendRequest(sandbox, path), 404, 'NOT_FOUND')
   },
 )
 
 test('the description itself and a page for people are served, and the page needs nothing from elsewhere', async () => {
-  const yaml = await ask(sandbox, '/openapi.yaml', { key: null })
+  const yaml = await sendRequest(sandbox, '/openapi.yaml', { key: null })
   expect(yaml.text).toContain('openapi: 3.1.0')
-  const page = await ask(sandbox, '/public/docs', { key: null })
+  const page = await sendRequest(sandbox, '/public/docs', { key: null })
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
-  for (const { path } of described.values()) expect(page.text).toContain(path)
+  for (const { path } of describedOperations.values()) expect(page.text).toContain(path)
   expect(page.text).not.toMatch(/<script|src=|@import|href="http/)
 })
 
-function expectProblem(answer: Answered, status: number, code: string): void {
+function expectProblem(answer: SandboxResponse, status: number, code: string): void {
   expect(answer.status, answer.text).toBe(status)
   expect(answer.body.error).toMatchObject({ code, status })
   expect(answer.body.error.message).toBeTypeOf('string')

@@ -2,21 +2,21 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { type FaultKind, faultKinds } from '../../src/sandbox/server/faults.ts'
-import { ask, landmarks } from './asking.ts'
+import { sendRequest, firstRowPaths } from './asking.ts'
 
 let sandbox: Sandbox
-let at: Awaited<ReturnType<typeof landmarks>>
+let at: Awaited<ReturnType<typeof firstRowPaths>>
 beforeEach(async () => {
   sandbox = await startSandbox({
     size: { conversations: 20 },
     switches: { 'rate.kind': 'off', 'fault.slowMs': 40, 'fault.hugeMb': 3 },
   })
-  at = await landmarks(sandbox)
+  at = await firstRowPaths(sandbox)
 })
 afterEach(() => sandbox.stop())
 
 const reply = () =>
-  ask(sandbox, `${at.conversation}/messages`, { method: 'POST', body: { content: 'Hi', senderName: 'Ann' } })
+  sendRequest(sandbox, `${at.conversation}/messages`, { method: 'POST', body: { content: 'Hi', senderName: 'Ann' } })
 
 /** What a client sees of each: a status and a kind of body, or no readable answer at all. */
 const seen: Record<FaultKind, number | 'nothing'> = {
@@ -43,7 +43,7 @@ const seen: Record<FaultKind, number | 'nothing'> = {
 test.for(Object.entries(seen) as [FaultKind, number | 'nothing'][])(
   '%s: the client sees %s; the ledger knows whether the write was done; the log says why',
   async ([kind, status]) => {
-    sandbox.fail({ kind, operation: 'sendMessage' })
+    sandbox.scriptFault({ kind, operation: 'sendMessage' })
     const answer = await reply().catch(() => null)
     if (kind === 'huge') expect(answer!.text.length).toBeGreaterThan(3 << 20)
     else expect(answer?.status ?? 'nothing').toBe(status)
@@ -56,10 +56,10 @@ test.for(Object.entries(seen) as [FaultKind, number | 'nothing'][])(
 )
 
 test('a fault can wait for its operation, let some pass, and come more than once', async () => {
-  sandbox.fail({ kind: 'busy-503', operation: 'getConversation', skip: 1, times: 2 })
+  sandbox.scriptFault({ kind: 'busy-503', operation: 'getConversation', skip: 1, times: 2 })
   const statuses: number[] = []
   for (let n = 0; n < 4; n += 1) {
-    statuses.push((await ask(sandbox, at.conversation)).status)
+    statuses.push((await sendRequest(sandbox, at.conversation)).status)
     await reply()
   }
   expect(statuses).toEqual([200, 503, 503, 200])
@@ -72,7 +72,7 @@ test('chance is seeded: the same requests meet the same faults, in about the sha
     })
     const path = `/public/projects/${twin.projectId}/availability`
     const statuses: number[] = []
-    for (let n = 0; n < 200; n += 1) statuses.push((await ask(twin, path)).status)
+    for (let n = 0; n < 200; n += 1) statuses.push((await sendRequest(twin, path)).status)
     await twin.stop()
     return statuses
   }
@@ -85,19 +85,19 @@ test('chance is seeded: the same requests meet the same faults, in about the sha
 })
 
 test('faults can be kept to reads or to writes', async () => {
-  sandbox.set({ 'fault.rate': 1, 'fault.kinds': 'error-500', 'fault.on': 'reads' })
+  sandbox.setSwitches({ 'fault.rate': 1, 'fault.kinds': 'error-500', 'fault.on': 'reads' })
   expect((await reply()).status).toBe(200)
-  expect((await ask(sandbox, at.conversation)).status).toBe(500)
-  sandbox.set({ 'fault.on': 'writes' })
+  expect((await sendRequest(sandbox, at.conversation)).status).toBe(500)
+  sandbox.setSwitches({ 'fault.on': 'writes' })
   expect((await reply()).status).toBe(500)
-  expect((await ask(sandbox, at.conversation)).status).toBe(200)
+  expect((await sendRequest(sandbox, at.conversation)).status).toBe(200)
 })
 
 test('neither the log nor the ledger ever shows a key, and answers are as late as the latency says', async () => {
-  sandbox.set({ 'latency.before': 30, 'latency.after': 30 })
+  sandbox.setSwitches({ 'latency.before': 30, 'latency.after': 30 })
   const before = performance.timeOrigin + performance.now()
   await reply()
-  await ask(sandbox, at.conversation, { key: null, headers: { 'x-api-key': sandbox.key } })
+  await sendRequest(sandbox, at.conversation, { key: null, headers: { 'x-api-key': sandbox.key } })
   const [entry] = sandbox.log()
   expect(entry!.arrivedAt - before).toBeGreaterThanOrEqual(28)
   expect(entry!.answeredAt! - entry!.arrivedAt).toBeGreaterThanOrEqual(28)
@@ -105,11 +105,11 @@ test('neither the log nor the ledger ever shows a key, and answers are as late a
 })
 
 test('every shape of an error that the documentation leaves open can be had', async () => {
-  const bad = async () => (await ask(sandbox, `${at.base}/conversations?limit=0`)).body
-  sandbox.set({ 'errors.issues': 'field', 'errors.context': 'envelope', 'errors.retryable': 'absent' })
+  const bad = async () => (await sendRequest(sandbox, `${at.base}/conversations?limit=0`)).body
+  sandbox.setSwitches({ 'errors.issues': 'field', 'errors.context': 'envelope', 'errors.retryable': 'absent' })
   const { error, context } = await bad()
   expect([error.context, error.retryable, context.issues[0].field]).toEqual([undefined, undefined, 'limit'])
-  sandbox.set({ 'errors.issues': 'string', 'errors.context': 'error', 'errors.retryable': 'always' })
+  sandbox.setSwitches({ 'errors.issues': 'string', 'errors.context': 'error', 'errors.retryable': 'always' })
   expect((await bad()).error).toMatchObject({
     retryable: true,
     context: { issues: [expect.stringContaining('limit')] },
@@ -118,9 +118,9 @@ test('every shape of an error that the documentation leaves open can be had', as
 
 test('an accepted write answers 200 or 201 with the row, or 204 with nothing', async () => {
   expect((await reply()).body.data.content).toBe('Hi')
-  sandbox.set({ 'writes.answer': '201' })
+  sandbox.setSwitches({ 'writes.answer': '201' })
   expect((await reply()).status).toBe(201)
-  sandbox.set({ 'writes.answer': '204' })
+  sandbox.setSwitches({ 'writes.answer': '204' })
   const { status, text } = await reply()
   expect([status, text]).toEqual([204, ''])
   expect(sandbox.ledger().map(({ operation, body }) => [operation, body])).toEqual(
@@ -130,11 +130,11 @@ test('an accepted write answers 200 or 201 with the row, or 204 with nothing', a
 
 test('a switch that does not exist, or a value that it cannot have, is refused and changes nothing', () => {
   const before = sandbox.switches()
-  expect(() => sandbox.set({ 'rate.kind': 'often' } as never)).toThrow(
+  expect(() => sandbox.setSwitches({ 'rate.kind': 'often' } as never)).toThrow(
     /rate.kind cannot be often; it can be sliding \| fixed/,
   )
-  expect(() => sandbox.set({ speed: 3 } as never)).toThrow('there is no switch speed')
-  expect(() => sandbox.set({ 'fault.kinds': 'flood' })).toThrow('there is no fault flood')
-  expect(() => sandbox.set({ 'rate.limit': Number.NaN })).toThrow('rate.limit')
+  expect(() => sandbox.setSwitches({ speed: 3 } as never)).toThrow('there is no switch speed')
+  expect(() => sandbox.setSwitches({ 'fault.kinds': 'flood' })).toThrow('there is no fault flood')
+  expect(() => sandbox.setSwitches({ 'rate.limit': Number.NaN })).toThrow('rate.limit')
   expect(sandbox.switches()).toEqual(before)
 })

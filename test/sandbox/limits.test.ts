@@ -1,9 +1,9 @@
 /** The rate limit, drawn in each way that a service may draw it. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { countsOf, type JournalEntry } from '../../src/sandbox/server/journal.ts'
+import { countRequests, type RequestLogEntry } from '../../src/sandbox/server/journal.ts'
 import { limiters } from '../../src/sandbox/server/rate-limit.ts'
-import { ask, landmarks } from './asking.ts'
+import { sendRequest, firstRowPaths } from './asking.ts'
 
 let sandbox: Sandbox | undefined
 afterEach(() => sandbox?.stop())
@@ -12,7 +12,7 @@ afterEach(() => sandbox?.stop())
 function allowed(kind: keyof typeof limiters, times: readonly number[]): number {
   const limiter = limiters[kind](10, 60_000)
   return times.filter((at) => {
-    const free = limiter.wait(at) === 0
+    const free = limiter.waitMs(at) === 0
     if (free) limiter.count(at)
     return free
   }).length
@@ -49,8 +49,8 @@ describe('ten requests in 60 seconds', () => {
     const limiter = limiters[kind](10, 60_000)
     let now = start + 30_000
     for (let n = 0; n < 100; n += 1) {
-      now += limiter.wait(now)
-      expect(limiter.wait(now)).toBe(0)
+      now += limiter.waitMs(now)
+      expect(limiter.waitMs(now)).toBe(0)
       limiter.count(now)
     }
   })
@@ -58,11 +58,11 @@ describe('ten requests in 60 seconds', () => {
 
 test('a key may make 600 requests in 60 seconds, 120 of them writes; another key has its own allowance', async () => {
   sandbox = await startSandbox({ size: { conversations: 3 } })
-  const { conversation } = await landmarks(sandbox)
+  const { conversation } = await firstRowPaths(sandbox)
   sandbox.addKey({ key: 'svc_live_other' })
-  const many = async (n: number, asking: Parameters<typeof ask>[2], path: string) => {
+  const many = async (n: number, asking: Parameters<typeof sendRequest>[2], path: string) => {
     const statuses = await Promise.all(
-      Array.from({ length: n }, async () => (await ask(sandbox!, path, asking)).status),
+      Array.from({ length: n }, async () => (await sendRequest(sandbox!, path, asking)).status),
     )
     return statuses.filter((status) => status !== 429).length
   }
@@ -77,15 +77,15 @@ test('a key may make 600 requests in 60 seconds, 120 of them writes; another key
 
 test('over the limit: 429 rate_limited, with Retry-After in seconds, as a date, or not at all', async () => {
   sandbox = await startSandbox({ switches: { 'rate.limit': 1 } })
-  const { conversation } = await landmarks(sandbox)
-  const header = async () => (await ask(sandbox!, conversation)).headers.get('retry-after')
+  const { conversation } = await firstRowPaths(sandbox)
+  const header = async () => (await sendRequest(sandbox!, conversation)).headers.get('retry-after')
   expect(await header()).toBeNull()
   expect(Number(await header())).toBeGreaterThan(50)
-  sandbox.set({ 'rate.retryAfter': 'date', 'rate.limit': 0 })
+  sandbox.setSwitches({ 'rate.retryAfter': 'date', 'rate.limit': 0 })
   expect(Date.parse((await header())!)).toBeGreaterThan(sandbox.now())
-  sandbox.set({ 'rate.retryAfter': 'absent' })
+  sandbox.setSwitches({ 'rate.retryAfter': 'absent' })
   expect(await header()).toBeNull()
-  expect((await ask(sandbox, conversation)).body.error).toMatchObject({
+  expect((await sendRequest(sandbox, conversation)).body.error).toMatchObject({
     code: 'rate_limited',
     status: 429,
     retryable: true,
@@ -94,20 +94,20 @@ test('over the limit: 429 rate_limited, with Retry-After in seconds, as a date, 
 
 test('somebody else’s use leaves less, and requests without a good key cost nothing', async () => {
   sandbox = await startSandbox({ switches: { 'rate.limit': 10, 'rate.foreign': 8 } })
-  const { conversation } = await landmarks(sandbox)
+  const { conversation } = await firstRowPaths(sandbox)
   const statuses: number[] = []
-  await ask(sandbox, conversation, { key: 'wrong' })
-  for (let n = 0; n < 3; n += 1) statuses.push((await ask(sandbox, conversation)).status)
+  await sendRequest(sandbox, conversation, { key: 'wrong' })
+  for (let n = 0; n < 3; n += 1) statuses.push((await sendRequest(sandbox, conversation)).status)
   expect(statuses).toEqual([200, 200, 429])
 })
 
 test('the counts find the densest 60 seconds wherever they start, for the busiest key', () => {
   const entry = (arrivedAt: number, keyId: string, write = false) =>
-    ({ arrivedAt, keyId, write, operation: 'x', status: 200, fault: null }) as JournalEntry
+    ({ arrivedAt, keyId, write, operation: 'x', status: 200, fault: null }) as RequestLogEntry
   const entries = [0, 30, 50, 59, 61, 100, 200].flatMap((s) => [
     entry(s * 1000, 'a', s === 30 || s === 61),
     entry(s * 1000, 'b'),
   ])
-  expect(countsOf(entries).maxInWindow).toEqual({ requests: 4, writes: 2 })
-  expect(countsOf([]).maxInWindow).toEqual({ requests: 0, writes: 0 })
+  expect(countRequests(entries).maxInWindow).toEqual({ requests: 4, writes: 2 })
+  expect(countRequests([]).maxInWindow).toEqual({ requests: 0, writes: 0 })
 })

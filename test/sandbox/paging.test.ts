@@ -1,7 +1,7 @@
 /** Paging, in each of the ways that the documentation leaves open. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { ask, landmarks } from './asking.ts'
+import { sendRequest, firstRowPaths } from './asking.ts'
 
 let sandbox: Sandbox
 afterEach(() => sandbox.stop())
@@ -16,11 +16,11 @@ async function start(switches: SandboxOptions['switches'], more: Partial<typeof 
     size: { ...size, ...more },
     switches: { 'rate.kind': 'off', ...switches },
   })
-  return landmarks(sandbox)
+  return firstRowPaths(sandbox)
 }
 
 async function page(path: string): Promise<{ items: Row[]; hasMore: boolean }> {
-  const { body, text } = await ask(sandbox, path)
+  const { body, text } = await sendRequest(sandbox, path)
   if (body?.data === undefined) throw new Error(text)
   return body.data
 }
@@ -73,7 +73,7 @@ describe('lists', () => {
       const { base } = await start({ 'calls.by': by })
       const forwards = await walk(`${base}/calls`, 'from', by)
       expect(ascending(forwards, by)).toEqual(sorted(ascending(forwards, by)))
-      sandbox.set({ 'calls.order': 'newest', 'calls.to': 'inclusive' })
+      sandbox.setSwitches({ 'calls.order': 'newest', 'calls.to': 'inclusive' })
       const backwards = await walk(`${base}/calls`, 'to', by)
       expect(backwards.map(({ id }) => id)).toEqual(forwards.map(({ id }) => id).reverse())
       expect(forwards).toHaveLength(50)
@@ -82,7 +82,7 @@ describe('lists', () => {
 
   test('calls can demand both from and to', async () => {
     const { base } = await start({ 'calls.range': 'required' })
-    const { body } = await ask(sandbox, `${base}/calls?from=2026-05-01T00:00:00Z`)
+    const { body } = await sendRequest(sandbox, `${base}/calls?from=2026-05-01T00:00:00Z`)
     expect(body.error.context.issues[0].path).toEqual(['to'])
   })
 
@@ -108,21 +108,21 @@ describe('lists', () => {
     const { base } = await start({})
     expect((await page(`${base}/conversations?limit=70`)).hasMore).toBe(false)
     expect((await page(`${base}/conversations?limit=69`)).hasMore).toBe(true)
-    sandbox.set({ hasMore: 'full' })
+    sandbox.setSwitches({ hasMore: 'full' })
     expect((await page(`${base}/conversations?limit=70`)).hasMore).toBe(true)
     expect((await page(`${base}/conversations?limit=71`)).hasMore).toBe(false)
   })
 
   test('a limit over 200 is refused, cut, or honoured; an unknown parameter is ignored or refused by name', async () => {
     const { base } = await start({}, { conversations: 250 })
-    const list = (query: string) => ask(sandbox, `${base}/conversations?${query}`)
+    const list = (query: string) => sendRequest(sandbox, `${base}/conversations?${query}`)
     expect((await list('limit=250')).status).toBe(400)
-    sandbox.set({ 'limit.over': 'clamped' })
+    sandbox.setSwitches({ 'limit.over': 'clamped' })
     expect((await list('limit=250')).body.data.items).toHaveLength(200)
-    sandbox.set({ 'limit.over': 'honoured' })
+    sandbox.setSwitches({ 'limit.over': 'honoured' })
     expect((await list('limit=250')).body.data.items).toHaveLength(250)
     expect((await list('order=asc')).status).toBe(200)
-    sandbox.set({ 'query.unknown': 'rejected' })
+    sandbox.setSwitches({ 'query.unknown': 'rejected' })
     expect(
       (await list('order=asc&limit=3&page=2')).body.error.context.issues.map((i: { path: string[] }) => i.path[0]),
     ).toEqual(['order', 'page'])
@@ -166,7 +166,7 @@ describe('lists', () => {
     for (let n = 0; n < 8; n += 1) await page(`${base}/visitors`)
     expect(count('calls') - 50 - (count('visitors') - 40)).toBe(-8)
     expect(count('conversations')).toBe(70)
-    expect(() => sandbox.set({ 'move.kinds': 'explode' })).toThrow('there is no change explode')
+    expect(() => sandbox.setSwitches({ 'move.kinds': 'explode' })).toThrow('there is no change explode')
   })
 
   test('a list can show the old copy of a changed row for a while, the row itself never', async () => {
@@ -174,7 +174,7 @@ describe('lists', () => {
     const listed = async () => (await page(`${base}/visitors?limit=200`)).items.find(({ id }) => id === visitorId)!.name
     sandbox.mutate.renameVisitor(visitorId, 'Changed', null)
     expect(await listed()).not.toBe('Changed')
-    expect((await ask(sandbox, visitor)).body.data.name).toBe('Changed')
+    expect((await sendRequest(sandbox, visitor)).body.data.name).toBe('Changed')
     sandbox.advance(6000)
     expect(await listed()).toBe('Changed')
   })
@@ -201,7 +201,7 @@ describe('messages', () => {
     const { conversation } = await start({ 'messages.paging': 'since' })
     const forwards = await walk(`${conversation}/messages`, 'since', 'createdAt', 7)
     rising(forwards)
-    sandbox.set({ 'messages.paging': 'before', 'messages.order': 'newest' })
+    sandbox.setSwitches({ 'messages.paging': 'before', 'messages.order': 'newest' })
     const backwards = await walk(`${conversation}/messages`, 'before', 'createdAt', 7)
     expect(ids(backwards)).toEqual(ids(forwards).reverse())
     expect(forwards).toHaveLength(30)
@@ -221,17 +221,17 @@ describe('messages', () => {
 
   test('parameters that the list does not have are refused by name where the service minds', async () => {
     const { conversation } = await start({ 'messages.paging': 'limit', 'query.unknown': 'rejected' })
-    expect((await ask(sandbox, `${conversation}/messages?limit=3`)).status).toBe(200)
+    expect((await sendRequest(sandbox, `${conversation}/messages?limit=3`)).status).toBe(200)
     expect(
-      (await ask(sandbox, `${conversation}/messages?before=2026-05-01T00:00:00Z`)).body.error.context.issues[0].path,
+      (await sendRequest(sandbox, `${conversation}/messages?before=2026-05-01T00:00:00Z`)).body.error.context.issues[0].path,
     ).toEqual(['before'])
-    sandbox.set({ 'messages.paging': 'all' })
-    expect((await ask(sandbox, `${conversation}/messages?limit=3`)).status).toBe(400)
+    sandbox.setSwitches({ 'messages.paging': 'all' })
+    expect((await sendRequest(sandbox, `${conversation}/messages?limit=3`)).status).toBe(400)
   })
 
   test('a storm ends a conversation in one second, and ids can lie beyond 2^53', async () => {
     const { conversation } = await start({ 'storm.messages': 15, 'ids.big': true })
-    const { text } = await ask(sandbox, `${conversation}/messages?limit=200`)
+    const { text } = await sendRequest(sandbox, `${conversation}/messages?limit=200`)
     const rows: Row[] = JSON.parse(text).data.items
     expect(new Set(rows.slice(-15).map(({ createdAt }) => createdAt)).size).toBe(1)
     expect(text).toContain('"id":9007199254740994,')

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { truthStreams } from '../../src/sandbox/truth.ts'
-import { ask, landmarks } from './asking.ts'
+import { sendRequest, firstRowPaths } from './asking.ts'
 
 const running: Sandbox[] = []
 afterEach(async () => {
@@ -23,7 +23,7 @@ test('the same seed makes the same world and the same changes; another seed anot
   expect(one.projectId).toBe(twin.projectId)
   expect(one.projectId).not.toBe(other.projectId)
   const calm = everything(one)
-  expect(one.churn(200, 4)).toEqual(twin.churn(200, 4))
+  expect(one.applyRandomMutations(200, 4)).toEqual(twin.applyRandomMutations(200, 4))
   expect(everything(one)).toEqual(everything(twin))
   expect(everything(one)).not.toEqual(calm)
 })
@@ -35,8 +35,8 @@ for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
       size: { conversations: 40, visitors: 25, calls: 25 },
       switches: { 'conversations.since': field, 'visitors.since': visitorField, 'conversations.updatedAt': true },
     })
-    const { base } = await landmarks(sandbox)
-    const list = async (path: string) => (await ask(sandbox, `${path}?limit=200`)).body.data.items
+    const { base } = await firstRowPaths(sandbox)
+    const list = async (path: string) => (await sendRequest(sandbox, `${path}?limit=200`)).body.data.items
     const byId = (rows: Record<string, string>[]) => rows.toSorted((a, b) => (a.id! < b.id! ? -1 : 1))
     const truth = (stream: (typeof truthStreams)[number], parent: string | null = null) =>
       [...sandbox.truth(stream)]
@@ -51,7 +51,7 @@ for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
         expect(times).toEqual(times.toSorted())
       }
       sandbox.advance(90_000)
-      sandbox.churn(50, round)
+      sandbox.applyRandomMutations(50, round)
     }
     for (const { id } of sandbox.truth('conversations')) {
       expect(await list(`/public/conversations/${id}/messages`)).toEqual(truth('messages', id))
@@ -60,25 +60,25 @@ for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
       expect((await list(`${base}/visitors/${id}/activity`)).reverse()).toEqual(truth('visitor_activity', id))
     }
     for (const { id } of sandbox.truth('calls')) {
-      expect([(await ask(sandbox, `/public/calls/${id}/recording`)).body.data]).toEqual(truth('call_recordings', id))
+      expect([(await sendRequest(sandbox, `/public/calls/${id}/recording`)).body.data]).toEqual(truth('call_recordings', id))
     }
   })
 }
 
 test('an id that differs in one place is no row’s, and ids are read in either case', async () => {
   const sandbox = await start()
-  const { conversationId } = await landmarks(sandbox)
+  const { conversationId } = await firstRowPaths(sandbox)
   const almost = conversationId.slice(0, -1) + (conversationId.endsWith('0') ? '1' : '0')
-  expect((await ask(sandbox, `/public/conversations/${almost}`)).status).toBe(404)
-  expect((await ask(sandbox, `/public/conversations/${conversationId.toUpperCase()}`)).status).toBe(200)
+  expect((await sendRequest(sandbox, `/public/conversations/${almost}`)).status).toBe(404)
+  expect((await sendRequest(sandbox, `/public/conversations/${conversationId.toUpperCase()}`)).status).toBe(200)
 })
 
 test('a million messages cost little memory, and any of them is found at once', async () => {
   const before = process.memoryUsage().heapUsed
   const sandbox = await start({ size: { conversations: 10_000, messagesPerConversation: 100, visitors: 20_000 } })
-  const { base } = await landmarks(sandbox)
-  const far = (await ask(sandbox, `${base}/conversations?since=2026-05-31T00:00:00Z`)).body.data.items[3]
-  const { items } = (await ask(sandbox, `/public/conversations/${far.id}/messages?limit=200`)).body.data
+  const { base } = await firstRowPaths(sandbox)
+  const far = (await sendRequest(sandbox, `${base}/conversations?since=2026-05-31T00:00:00Z`)).body.data.items[3]
+  const { items } = (await sendRequest(sandbox, `/public/conversations/${far.id}/messages?limit=200`)).body.data
   expect(items).toHaveLength(100)
   expect(items.at(-1).createdAt).toBe(far.lastMessageAt)
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(60 << 20)
@@ -86,7 +86,7 @@ test('a million messages cost little memory, and any of them is found at once', 
 
 test('message ids are unique in the whole project', async () => {
   const sandbox = await start()
-  sandbox.churn(100, 1)
+  sandbox.applyRandomMutations(100, 1)
   const ids = [...sandbox.truth('messages')].map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
 })
@@ -100,15 +100,15 @@ test('texts hold what breaks programs, and visitors lack what programs expect', 
   expect(texts.includes('')).toBe(true)
   const visitors = [...sandbox.truth('visitors')].map(({ row }) => row as Record<string, unknown>)
   expect(visitors.some(({ email }) => email === null)).toBe(true)
-  sandbox.set({ content: 'plain' })
+  sandbox.setSwitches({ content: 'plain' })
   const plain = [...sandbox.truth('messages')].map(({ row }) => String((row as Record<string, unknown>).content))
   expect(plain.every((text) => !text.includes('\u0000') && text.length < 1000)).toBe(true)
 })
 
 test('the service has a clock of its own, and the past ends just before it starts', async () => {
   const sandbox = await start({ now: '2030-02-03T04:05:06Z' })
-  const { base, conversationId } = await landmarks(sandbox)
-  const { headers } = await ask(sandbox, `${base}/availability`)
+  const { base, conversationId } = await firstRowPaths(sandbox)
+  const { headers } = await sendRequest(sandbox, `${base}/availability`)
   expect(headers.get('date')).toBe('Sun, 03 Feb 2030 04:05:06 GMT')
   const newest = [...sandbox.truth('conversations')]
     .map(({ row }) => String((row as { lastMessageAt: string }).lastMessageAt))
@@ -118,7 +118,7 @@ test('the service has a clock of its own, and the past ends just before it start
   expect(sandbox.now()).toBe(Date.parse('2030-02-03T04:05:06Z'))
   sandbox.advance(3_600_000)
   sandbox.mutate.visitorWrites(conversationId, 'Later')
-  const { data } = (await ask(sandbox, `/public/conversations/${conversationId}`)).body
+  const { data } = (await sendRequest(sandbox, `/public/conversations/${conversationId}`)).body
   expect(data).toMatchObject({
     lastMessageAt: '2030-02-03T05:05:06Z',
     lastMessageSenderType: 'visitor',
@@ -128,19 +128,19 @@ test('the service has a clock of its own, and the past ends just before it start
 
 test('whether a visitor’s message reopens a handled conversation is a switch', async () => {
   const sandbox = await start()
-  const { conversationId } = await landmarks(sandbox)
+  const { conversationId } = await firstRowPaths(sandbox)
   for (const reopens of [true, false]) {
-    sandbox.set({ 'reopen.byVisitor': reopens })
+    sandbox.setSwitches({ 'reopen.byVisitor': reopens })
     sandbox.mutate.setHandled(conversationId, true)
     sandbox.mutate.visitorWrites(conversationId)
-    const { data } = (await ask(sandbox, `/public/conversations/${conversationId}`)).body
+    const { data } = (await sendRequest(sandbox, `/public/conversations/${conversationId}`)).body
     expect(data.handledAt === null).toBe(reopens)
   }
 })
 
 test('what is deleted is gone with its children; what is edited is edited', async () => {
   const sandbox = await start()
-  const { conversationId, visitorId, callId } = await landmarks(sandbox)
+  const { conversationId, visitorId, callId } = await firstRowPaths(sandbox)
   sandbox.mutate.editMessage(conversationId, 0, 'Corrected')
   expect((sandbox.truth('messages').next().value!.row as { content: string }).content).toBe('Corrected')
   sandbox.mutate.deleteConversation(conversationId)
@@ -164,7 +164,7 @@ test('two hundred projects, each with its own key and its own rows', async () =>
   expect(new Set(sandbox.projectIds).size).toBe(200)
   for (const n of [0, 77, 198]) {
     const path = `/public/projects/${sandbox.projectIds[n + 1]}/conversations`
-    expect((await ask(sandbox, path, { key: `svc_live_${n}` })).body.data.items).toHaveLength(3)
-    expect((await ask(sandbox, path)).status).toBe(403)
+    expect((await sendRequest(sandbox, path, { key: `svc_live_${n}` })).body.data.items).toHaveLength(3)
+    expect((await sendRequest(sandbox, path)).status).toBe(403)
   }
 })

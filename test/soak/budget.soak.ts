@@ -1,9 +1,9 @@
 /** Minutes of what `npm test` has seconds for: the whole budget is used while nobody is harmed, and never passed at all. */
 import { describe, expect, test } from 'vitest'
 import type { BudgetPolicy } from '../../src/core/budget/budget.ts'
-import { startCounter, startFleet } from '../budget/fleet.ts'
-import { places, trouble } from '../budget/ordeal.ts'
-import { createDice, most, within } from '../budget/world.ts'
+import { startCountingService, startProcessGroup } from '../budget/fleet.ts'
+import { storeKinds, injectFaults } from '../budget/ordeal.ts'
+import { createRandom, maxInWindow, countBetween } from '../budget/world.ts'
 
 // The rate of a usual key in short windows: what each grant takes weighs six times as much as in a minute.
 const windowMs = 10_000
@@ -12,18 +12,18 @@ const policy: BudgetPolicy = { rate: { requests: limit, windowMs }, writeRate: {
 const seed = Date.now() % 100_000
 
 for (const count of [2, 4]) {
-  test.for(places)(
+  test.for(storeKinds)(
     `${count} processes use at least 92 % of the limit through $name`,
     async ({ make }, { onTestFinished }) => {
       const { url } = await make(onTestFinished)
-      const counter = await startCounter(createDice(seed), onTestFinished)
-      const fleet = startFleet({ store: url, service: counter.url, policy, timeoutMs: 1000 }, count, onTestFinished)
+      const counter = await startCountingService(createRandom(seed), onTestFinished)
+      const fleet = startProcessGroup({ store: url, service: counter.url, policy, timeoutMs: 1000 }, count, onTestFinished)
       await counter.next(limit)
       const from = performance.now()
       await counter.next(3 * limit)
       const until = performance.now()
-      expect(within(counter.arrivals, from, until) / ((until - from) / windowMs) / limit).toBeGreaterThanOrEqual(0.92)
-      expect(most(counter.arrivals, windowMs)).toBeLessThanOrEqual(Math.floor(0.95 * limit))
+      expect(countBetween(counter.arrivals, from, until) / ((until - from) / windowMs) / limit).toBeGreaterThanOrEqual(0.92)
+      expect(maxInWindow(counter.arrivals, windowMs)).toBeLessThanOrEqual(Math.floor(0.95 * limit))
       expect(fleet.lost).toEqual([])
     },
   )
@@ -31,19 +31,19 @@ for (const count of [2, 4]) {
 
 describe.concurrent('four processes', () => {
   const short: BudgetPolicy = { ...policy, rate: { requests: 60, windowMs: 2000 } }
-  test.for(places)(
+  test.for(storeKinds)(
     `never pass it in ten rounds of trouble: $name (seed ${seed})`,
     async ({ make }, { onTestFinished }) => {
-      const dice = createDice(seed)
-      const { url, harms } = await make(onTestFinished)
-      const counter = await startCounter(dice, onTestFinished)
-      const fleet = startFleet({ store: url, service: counter.url, policy: short, timeoutMs: 1000 }, 4, onTestFinished)
+      const dice = createRandom(seed)
+      const { url, faults: harms } = await make(onTestFinished)
+      const counter = await startCountingService(dice, onTestFinished)
+      const fleet = startProcessGroup({ store: url, service: counter.url, policy: short, timeoutMs: 1000 }, 4, onTestFinished)
       await counter.next(60)
       for (let round = 0; round < 10; round += 1) {
-        await trouble(fleet, harms, dice)
+        await injectFaults(fleet, harms, dice)
         await counter.next(60)
       }
-      expect(most(counter.arrivals, 2000)).toBeLessThanOrEqual(57)
+      expect(maxInWindow(counter.arrivals, 2000)).toBeLessThanOrEqual(57)
     },
   )
 })

@@ -1,5 +1,5 @@
 /** The connection of each operation breaks at every byte of its request, and at every byte of its answer. */
 import { test } from 'vitest'
-import { cutEverywhere, kinds } from '../writeback/cuts.ts'
+import { cutEverywhere, operationNames } from '../writeback/cuts.ts'
 
-for (const kind of kinds) test(kind, () => cutEverywhere(kind, 1))
+for (const kind of operationNames) test(kind, () => cutEverywhere(kind, 1))

@@ -4,15 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, type TestContext, test } from 'vitest'
-import type { ChangeKind } from '../../src/sandbox/churn.ts'
+import type { MutationKind } from '../../src/sandbox/churn.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { createDice, most } from '../budget/world.ts'
+import { createRandom, maxInWindow } from '../budget/world.ts'
 import { emptyFolder } from '../cli/run.ts'
-import { unlike } from '../mirror/mirroring.ts'
-import { startOwnPostgres } from '../support/postgres-server.ts'
-import { startOwnRedis } from '../support/redis-server.ts'
-import { type Running, startProcess } from '../worker/process.ts'
+import { findDifferences } from '../mirror/mirroring.ts'
+import { startPrivatePostgres } from '../support/postgres-server.ts'
+import { startPrivateRedis } from '../support/redis-server.ts'
+import { type WorkerProcess, startWorkerProcess } from '../worker/process.ts'
 
 const seed = Number(process.env.SEED ?? Date.now() % 100_000)
 const limit = 300
@@ -26,7 +26,7 @@ const size = {
   activityPerVisitor: [0, 5],
   days: 20,
 } as const
-const visible: readonly ChangeKind[] = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall']
+const visible: readonly MutationKind[] = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall']
 
 type Finished = TestContext['onTestFinished']
 type Harm = { readonly name: string; readonly times: number; readonly strike: () => unknown }
@@ -48,26 +48,26 @@ async function laptop(): Promise<Scene> {
 }
 
 async function fleet(finished: Finished): Promise<Scene> {
-  const [redis, postgres] = [await startOwnRedis({ durable: true }), await startOwnPostgres()]
+  const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPrivatePostgres()]
   finished(redis.stop)
   finished(postgres.stop)
   const harms = [
     { name: 'Redis restarts', times: 5, strike: redis.crash },
-    { name: 'Redis forgets', times: 5, strike: redis.empty },
+    { name: 'Redis forgets', times: 5, strike: redis.flush },
     { name: 'Postgres stops at once', times: 5, strike: postgres.crash },
   ]
   return { databaseUrl: postgres.url, queueUrl: redis.url, workers: 3, harms }
 }
 
 async function postgresAlone(finished: Finished): Promise<Scene> {
-  const postgres = await startOwnPostgres()
+  const postgres = await startPrivatePostgres()
   finished(postgres.stop)
   const harms = [{ name: 'Postgres stops at once', times: 5, strike: postgres.crash }]
   return { databaseUrl: postgres.url, queueUrl: postgres.url, workers: 3, harms }
 }
 
 test.for(scenes)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }, { onTestFinished }) => {
-  const dice = createDice(seed)
+  const dice = createRandom(seed)
   const sandbox = await startSandbox({
     seed,
     size,
@@ -82,7 +82,7 @@ test.for(scenes)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }
   onTestFinished(sandbox.stop)
   const scene = await make(onTestFinished)
   const start = () =>
-    startProcess(scene, sandbox, {
+    startWorkerProcess(scene, sandbox, {
       DESKMIRROR_RATE: `${limit}/${windowMs / 1000}s`,
       DESKMIRROR_WRITE_RATE: `60/${windowMs / 1000}s`,
     })
@@ -101,7 +101,7 @@ test.for(scenes)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }
   for (const harm of shuffled([kill, ...scene.harms], dice)) {
     await requests(sandbox, Math.floor(dice() * 60))
     sandbox.advance(1000)
-    sandbox.churn(10, Math.floor(dice() * 1e6), visible)
+    sandbox.applyRandomMutations(10, Math.floor(dice() * 1e6), visible)
     process.stderr.write(`${sandbox.log().length} requests: ${harm.name}\n`)
     await harm.strike()
     revive(workers, start)
@@ -109,7 +109,7 @@ test.for(scenes)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }
 
   await equal(workers, start, scene.databaseUrl, sandbox)
   const arrivals = sandbox.log().map(({ arrivedAt }) => arrivedAt)
-  expect(most(arrivals, windowMs)).toBeLessThanOrEqual(limit)
+  expect(maxInWindow(arrivals, windowMs)).toBeLessThanOrEqual(limit)
   expect(sandbox.counts().byStatus['429'] ?? 0).toBe(0)
   for (const worker of workers) worker.child.kill('SIGTERM')
   for (const worker of workers) expect(await worker.ended).toBe(0)
@@ -122,15 +122,15 @@ async function requests(sandbox: Sandbox, more: number): Promise<void> {
 }
 
 /** One that could not go on ends, and its supervisor starts another one. */
-function revive(workers: Running[], start: () => Running): void {
+function revive(workers: WorkerProcess[], start: () => WorkerProcess): void {
   for (const [at, worker] of workers.entries()) if (worker.child.exitCode !== null) workers[at] = start()
 }
 
-async function equal(workers: Running[], start: () => Running, url: string, sandbox: Sandbox): Promise<void> {
+async function equal(workers: WorkerProcess[], start: () => WorkerProcess, url: string, sandbox: Sandbox): Promise<void> {
   for (;;) {
     revive(workers, start)
-    const warehouse = await openWarehouse(url, { use: 'read' })
-    const differences = await unlike(warehouse, sandbox).finally(warehouse.close)
+    const warehouse = await openWarehouse(url, { access: 'read' })
+    const differences = await findDifferences(warehouse, sandbox).finally(warehouse.close)
     if (differences.length === 0) return
     process.stderr.write(`${sandbox.log().length} requests: ${differences.length} rows differ\n`)
     await sleep(5000)

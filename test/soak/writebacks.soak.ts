@@ -1,12 +1,12 @@
 /** Two thousand mixed write-backs, a tenth of all requests faulty, and forty times kill -9. */
 import { expect, test } from 'vitest'
-import { endure, judge } from '../writeback/ordeal.ts'
+import { runKillScenario, checkOutcomes } from '../writeback/ordeal.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
   for (const processes of [1, 3]) {
     test(`${database}, ${processes} at once`, async () => {
-      const o = await endure({ database, processes, writebacks: 2000, kills: 40, every: [400, 1600] })
-      const fates = await judge(o)
+      const o = await runKillScenario({ database, processes, writebacks: 2000, kills: 40, killIntervalMs: [400, 1600] })
+      const fates = await checkOutcomes(o)
       expect(fates.succeeded).toBeGreaterThan(1000)
     })
   }

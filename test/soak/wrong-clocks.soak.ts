@@ -5,25 +5,25 @@
 import { appendFileSync } from 'node:fs'
 import { make } from 'covertable'
 import { expect, test } from 'vitest'
-import { changes, clocks, judgeAll, sendAll, type World } from '../writeback/wrong-clocks.ts'
+import { replyChanges, clocks, checkOutcomes, runClockScenario, type ClockScenario } from '../writeback/wrong-clocks.ts'
 
 const namesOf = <T extends object>(table: T) => Object.keys(table) as (keyof T)[]
 
 /** What shows as it was sent is found, and is no person's business. */
-async function prove(world: World): Promise<void> {
-  const o = await sendAll(world)
-  const counts = await judgeAll(o)
+async function prove(world: ClockScenario): Promise<void> {
+  const o = await runClockScenario(world)
+  const counts = await checkOutcomes(o)
   const figures = { ...world, ...counts, requests: o.sandbox.counts().total }
   if (process.env.SOAK_FIGURES !== undefined) appendFileSync(process.env.SOAK_FIGURES, `${JSON.stringify(figures)}\n`)
   if (world.switches !== undefined) return
-  if (changes[world.change][1]) expect(counts).not.toHaveProperty('message uncertain')
+  if (replyChanges[world.change][1]) expect(counts).not.toHaveProperty('message uncertain')
   expect(counts['message succeeded']).toBeGreaterThan(50)
 }
 
 const ways = {
   database: ['sqlite', 'postgres'],
   clock: namesOf(clocks),
-  change: namesOf(changes),
+  change: namesOf(replyChanges),
   'messages.paging': ['since', 'before', 'limit', 'all'],
   'messages.order': ['oldest', 'newest', 'newest-ascending'],
   'messages.bound': ['inclusive', 'exclusive'],
@@ -36,7 +36,7 @@ const ways = {
   'ids.big': [false, true],
 } satisfies Readonly<Record<string, readonly unknown[]>>
 
-for (const { database, clock, change, ...switches } of make(ways) as (Pick<World, 'clock' | 'change'> & {
+for (const { database, clock, change, ...switches } of make(ways) as (Pick<ClockScenario, 'clock' | 'change'> & {
   readonly database: 'sqlite' | 'postgres'
 })[]) {
   test(JSON.stringify({ database, clock, change, ...switches }), () =>
@@ -45,7 +45,7 @@ for (const { database, clock, change, ...switches } of make(ways) as (Pick<World
 }
 
 for (const clock of namesOf(clocks)) {
-  for (const change of namesOf(changes)) {
+  for (const change of namesOf(replyChanges)) {
     test(`${clock}, ${change}`, () => prove({ clock, change, writebacks: 400 }))
   }
 }

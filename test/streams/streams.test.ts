@@ -20,17 +20,17 @@ describe('documented fields become columns, all others are handed on by their pa
       createdAt: '2026-01-02T03:04:05.678+01:00',
       mood: 'good',
     }
-    const [row] = conversations.rows([item]).rows
+    const [row] = conversations.parseRows([item]).rows
     expect(row!.columns).toEqual({ id: 'c1', visitor_id: 'v1', handled_at: null, created_at: '2026-01-02T02:04:05Z' })
-    expect([...row!.extra]).toEqual([['mood', { value: 'good', json: false }]])
+    expect([...row!.extraFields]).toEqual([['mood', { value: 'good', json: false }]])
     expect(row!.raw).toBe(JSON.stringify(item))
   })
 
   test('a visitor with nested objects, lists and empty objects', () => {
     const item = { id: 'v1', name: null, email: 'a@b.c', custom: { plan: 'pro', seats: 3, more: {} }, tags: ['x'] }
-    const [row] = visitors.rows([item]).rows
+    const [row] = visitors.parseRows([item]).rows
     expect(row!.columns).toEqual({ id: 'v1', name: null, email: 'a@b.c' })
-    expect([...row!.extra]).toEqual([
+    expect([...row!.extraFields]).toEqual([
       ['custom.plan', { value: 'pro', json: false }],
       ['custom.seats', { value: 3, json: false }],
       ['custom.more', { value: '{}', json: true }],
@@ -39,19 +39,19 @@ describe('documented fields become columns, all others are handed on by their pa
   })
 
   test('a documented field of another type: text as JSON, a time that is none as null', () => {
-    const [row] = conversations.rows([{ id: 'c1', status: { is: 'open' }, createdAt: 'yesterday' }]).rows
+    const [row] = conversations.parseRows([{ id: 'c1', status: { is: 'open' }, createdAt: 'yesterday' }]).rows
     expect(row!.columns).toMatchObject({ status: '{"is":"open"}', created_at: null })
   })
 
   test('a message belongs to the conversation that was asked for, and its id may be beyond 2^53', () => {
     const item = parseJson('{"id":9007199254740993,"conversationId":"elsewhere","content":"hi"}')
-    const [row] = messages.rows([item], 'c1').rows
+    const [row] = messages.parseRows([item], 'c1').rows
     expect(row!.columns).toEqual({ id: 9_007_199_254_740_993n, conversation_id: 'c1', content: 'hi' })
     expect(row!.raw).toContain('9007199254740993')
   })
 
   test('availability is stamped with the time of asking', () => {
-    expect(availability.row({ available: true, agentsOnline: 2 }, 0).columns).toEqual({
+    expect(availability.parseRow({ available: true, agentsOnline: 2 }, 0).columns).toEqual({
       available: true,
       agents_online: 2,
       taken_at: '1970-01-01T00:00:00Z',
@@ -67,11 +67,11 @@ describe('keys', () => {
     ['uuid', { uuid: 'k' }],
     ['a number', { id: 7 }],
   ])('are found in %s', (_, item) => {
-    expect(visitors.rows([item as Json]).rows[0]!.columns.id).toBe('id' in item && item.id === 7 ? '7' : 'k')
+    expect(visitors.parseRows([item as Json]).rows[0]!.columns.id).toBe('id' in item && item.id === 7 ? '7' : 'k')
   })
 
   test('rows without one are counted and not stored', () => {
-    expect(calls.rows([null, 7, [], { id: null }, { name: 'x' }, { id: 'k' }] as Json[])).toMatchObject({
+    expect(calls.parseRows([null, 7, [], { id: null }, { name: 'x' }, { id: 'k' }] as Json[])).toMatchObject({
       refused: Array(5).fill(expect.anything()),
     })
   })
@@ -88,19 +88,19 @@ describe('when something occurred', () => {
     [{ id: 'k', finished: '2026-01-01T00:09:00Z', begun: '2026-01-01T00:00:00Z' }, '2026-01-01T00:00:00Z'],
     [{ id: 'k', note: 'never' }, null],
   ])('%j', (item, at) => {
-    expect(calls.rows([item]).rows[0]!.columns.occurred_at).toBe(at)
+    expect(calls.parseRows([item]).rows[0]!.columns.occurred_at).toBe(at)
   })
 
   test('a field of that very name makes no second column', () => {
-    const [row] = visitorActivity.rows([{ occurredAt: '2026-01-01T00:00:00Z', type: 'view' }], 'v1').rows
-    expect([...row!.extra.keys()]).toEqual(['type'])
+    const [row] = visitorActivity.parseRows([{ occurredAt: '2026-01-01T00:00:00Z', type: 'view' }], 'v1').rows
+    expect([...row!.extraFields.keys()]).toEqual(['type'])
   })
 })
 
 describe('activity entries', () => {
   const entry = { type: 'view', at: '2026-01-01T00:00:00Z' }
   const keys = (items: Json[]) =>
-    visitorActivity.rows(items, 'v1').rows.map(({ columns }) => [columns.entry_hash, columns.ordinal])
+    visitorActivity.parseRows(items, 'v1').rows.map(({ columns }) => [columns.entry_hash, columns.ordinal])
 
   test('that are alike to the letter are told apart by counting', () => {
     const [[a, first], [b, second]] = keys([entry, { ...entry }]) as [[string, number], [string, number]]
@@ -120,16 +120,16 @@ describe('a recording that is not there', () => {
   const none = { hasRecording: false }
   test('is looked for again, ever later, while its call is younger than a week', () => {
     const ages = [0, hour, 3 * hour, 2 * day]
-    expect(ages.map((age) => callRecordings.again(none, age))).toEqual([15 * minute, hour, 3 * hour, 6 * hour])
-    expect(callRecordings.again(none, 8 * day)).toBeNull()
+    expect(ages.map((age) => callRecordings.rereadAfter(none, age))).toEqual([15 * minute, hour, 3 * hour, 6 * hour])
+    expect(callRecordings.rereadAfter(none, 8 * day)).toBeNull()
   })
 
   test('is not looked for again once it is there', () => {
-    expect(callRecordings.again({ hasRecording: true }, 0)).toBeNull()
+    expect(callRecordings.rereadAfter({ hasRecording: true }, 0)).toBeNull()
   })
 
   test('may be a 404, which is a row as well', () => {
-    const row = callRecordings.row(null, 'k', 0)
+    const row = callRecordings.parseRow(null, 'k', 0)
     expect(row).toMatchObject({ raw: '{}', columns: { call_id: 'k', has_recording: false } })
   })
 })

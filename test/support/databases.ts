@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, inject } from 'vitest'
-import { openWarehouse, type Warehouse, warehouseOver } from '../../src/warehouse/open.ts'
-import { emptyPglite, pgliteSessions } from './pglite.ts'
+import { openWarehouse, type Warehouse, createWarehouse } from '../../src/warehouse/open.ts'
+import { resetPglite, openPglitePool } from './pglite.ts'
 
 /** An empty database of a test's own. */
-export type Place = {
+export type DatabaseInstance = {
   readonly kind: 'sqlite' | 'postgres'
   /** For a warehouse of another process; null where there can be none (PGlite). */
   readonly url: string | null
@@ -18,7 +18,7 @@ export type Place = {
   readonly drop: () => Promise<void>
 }
 
-export type TestDatabase = { readonly name: 'sqlite' | 'pglite' | 'postgres'; readonly make: () => Promise<Place> }
+export type TestDatabase = { readonly name: 'sqlite' | 'pglite' | 'postgres'; readonly make: () => Promise<DatabaseInstance> }
 
 export const databases: readonly TestDatabase[] = [
   { name: 'sqlite', make: makeSqlite },
@@ -26,32 +26,32 @@ export const databases: readonly TestDatabase[] = [
   { name: 'postgres', make: makePostgres },
 ]
 
-function place(
-  kind: Place['kind'],
+function createInstance(
+  kind: DatabaseInstance['kind'],
   url: string | null,
   open: () => Promise<Warehouse>,
   drop: () => Promise<void>,
-): Place {
-  const opened: Warehouse[] = []
+): DatabaseInstance {
+  const openWarehouses: Warehouse[] = []
   return {
     kind,
     url,
     open: async () => {
       const warehouse = await open()
-      opened.push(warehouse)
+      openWarehouses.push(warehouse)
       return warehouse
     },
     drop: async () => {
-      for (const warehouse of opened) await warehouse.close()
+      for (const warehouse of openWarehouses) await warehouse.close()
       await drop()
     },
   }
 }
 
-async function makeSqlite(): Promise<Place> {
+async function makeSqlite(): Promise<DatabaseInstance> {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-sqlite-'))
   const url = `sqlite:${join(folder, 'desk.db')}`
-  return place(
+  return createInstance(
     'sqlite',
     url,
     () => openWarehouse(url),
@@ -59,12 +59,12 @@ async function makeSqlite(): Promise<Place> {
   )
 }
 
-async function makePglite(): Promise<Place> {
-  const database = await emptyPglite()
-  return place(
+async function makePglite(): Promise<DatabaseInstance> {
+  const database = await resetPglite()
+  return createInstance(
     'postgres',
     null,
-    () => warehouseOver(pgliteSessions(database)),
+    () => createWarehouse(openPglitePool(database)),
     async () => {},
   )
 }
@@ -72,20 +72,20 @@ async function makePglite(): Promise<Place> {
 /** One database a test file, and a schema in it for each test. */
 let ownDatabase: Promise<string> | undefined
 
-async function makePostgres(): Promise<Place> {
+async function makePostgres(): Promise<DatabaseInstance> {
   ownDatabase ??= createDatabase()
   const database = await ownDatabase
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await administer(database, `create schema ${name}`)
+  await runAsAdmin(database, `create schema ${name}`)
   const url = new URL(database)
   url.searchParams.set('schema', name)
-  const drop = () => administer(database, `drop schema ${name} cascade`)
-  return place('postgres', url.href, () => openWarehouse(url.href), drop)
+  const drop = () => runAsAdmin(database, `drop schema ${name} cascade`)
+  return createInstance('postgres', url.href, () => openWarehouse(url.href), drop)
 }
 
 async function createDatabase(): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await administer(inject('postgresUrl'), `create database ${name}`)
+  await runAsAdmin(inject('postgresUrl'), `create database ${name}`)
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${name}`
   return url.href
@@ -94,22 +94,22 @@ async function createDatabase(): Promise<string> {
 afterAll(async () => {
   if (ownDatabase === undefined) return
   const name = new URL(await ownDatabase).pathname.slice(1)
-  await administer(inject('postgresUrl'), `drop database ${name} with (force)`)
+  await runAsAdmin(inject('postgresUrl'), `drop database ${name} with (force)`)
 })
 
 /** A database of its own on the tests' Postgres. */
-export async function databaseOf(
+export async function createDatabaseWith(
   encoding: string,
 ): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   const how = encoding === 'UTF8' ? '' : `encoding '${encoding}' template template0 lc_collate 'C' lc_ctype 'C'`
-  await administer(inject('postgresUrl'), `create database ${name} ${how}`)
+  await runAsAdmin(inject('postgresUrl'), `create database ${name} ${how}`)
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${name}`
-  return { url: url.href, drop: () => administer(inject('postgresUrl'), `drop database ${name} with (force)`) }
+  return { url: url.href, drop: () => runAsAdmin(inject('postgresUrl'), `drop database ${name} with (force)`) }
 }
 
-async function administer(url: string, statement: string): Promise<void> {
+async function runAsAdmin(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {

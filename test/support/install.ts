@@ -2,21 +2,21 @@
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
-type Find = () => string | undefined
+type FindProgram = () => string | undefined
 
-export async function installPostgres(find: Find): Promise<string> {
+export async function installPostgres(find: FindProgram): Promise<string> {
   requireDebian('PostgreSQL 13 or later (Debian: apt-get install postgresql)', 'DESKMIRROR_TEST_POSTGRES_URL')
   withoutServices(() => {
     install('postgresql-common')
     withoutMainCluster(() => install('postgresql'))
   })
-  return found(find, 'initdb')
+  return requireProgram(find, 'initdb')
 }
 
-export async function installRedis(find: Find): Promise<string> {
+export async function installRedis(find: FindProgram): Promise<string> {
   requireDebian('Redis 7 or later (Debian: apt-get install redis-server)', 'DESKMIRROR_TEST_REDIS_URL')
   withoutServices(() => install('redis-server'))
-  return found(find, 'redis-server')
+  return requireProgram(find, 'redis-server')
 }
 
 function requireDebian(what: string, variable: string): void {
@@ -24,7 +24,7 @@ function requireDebian(what: string, variable: string): void {
   throw new Error(`the tests need ${what}: install it, or name a running server in ${variable}`)
 }
 
-function found(find: Find, name: string): string {
+function requireProgram(find: FindProgram, name: string): string {
   const program = find()
   if (program === undefined) throw new Error(`${name} is not there although its package was installed`)
   return program
@@ -39,29 +39,29 @@ function install(name: string): void {
 }
 
 /** Debian asks this script whether a freshly installed service may start. Status 101 = no. */
-const policy = '/usr/sbin/policy-rc.d'
+const policyScript = '/usr/sbin/policy-rc.d'
 
 function withoutServices(work: () => void): void {
-  const own = existsSync(policy)
-  if (own) renameSync(policy, `${policy}.deskmirror`)
-  writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
+  const hadPolicy = existsSync(policyScript)
+  if (hadPolicy) renameSync(policyScript, `${policyScript}.deskmirror`)
+  writeFileSync(policyScript, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
   try {
     work()
   } finally {
-    rmSync(policy, { force: true })
-    if (own) renameSync(`${policy}.deskmirror`, policy)
+    rmSync(policyScript, { force: true })
+    if (hadPolicy) renameSync(`${policyScript}.deskmirror`, policyScript)
   }
 }
 
 /** The package would make and start a cluster named main on port 5432, where somebody else's may be. */
-const clusters = '/etc/postgresql-common/createcluster.conf'
+const clusterConfig = '/etc/postgresql-common/createcluster.conf'
 
 function withoutMainCluster(work: () => void): void {
-  copyFileSync(clusters, `${clusters}.deskmirror`)
-  appendFileSync(clusters, '\ncreate_main_cluster = false\n')
+  copyFileSync(clusterConfig, `${clusterConfig}.deskmirror`)
+  appendFileSync(clusterConfig, '\ncreate_main_cluster = false\n')
   try {
     work()
   } finally {
-    renameSync(`${clusters}.deskmirror`, clusters)
+    renameSync(`${clusterConfig}.deskmirror`, clusterConfig)
   }
 }

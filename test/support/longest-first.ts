@@ -4,7 +4,7 @@
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-const longest = [
+const longestFiles = [
   'mirror/unknowns-sqlite',
   'mirror/unknowns-postgres',
   'worker/work',
@@ -29,14 +29,14 @@ const longest = [
   'mirror/rollups',
 ]
 
-export class LongestFirst extends BaseSequencer {
+export class LongestFirstSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const usual = await super.sort(files)
-    return usual.toSorted((one, other) => place(one) - place(other))
+    return usual.toSorted((one, other) => rank(one) - rank(other))
   }
 }
 
-function place({ moduleId }: TestSpecification): number {
-  const found = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
-  return found === -1 ? longest.length : found
+function rank({ moduleId }: TestSpecification): number {
+  const found = longestFiles.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+  return found === -1 ? longestFiles.length : found
 }

@@ -5,17 +5,17 @@ import { join } from 'node:path'
 import { inject } from 'vitest'
 
 /** The path of a file or folder that `make` has made, now or for another test file. It is not to be changed. */
-export async function madeOnce(name: string, make: (path: string) => Promise<void>): Promise<string> {
+export async function makeOnce(name: string, make: (path: string) => Promise<void>): Promise<string> {
   const path = join(inject('sharedFolder'), name)
   if (existsSync(path)) return path
-  const mine = `${path}-${randomUUID()}`
-  await make(mine)
+  const ownPath = `${path}-${randomUUID()}`
+  await make(ownPath)
   try {
-    renameSync(mine, path)
+    renameSync(ownPath, path)
   } catch (error) {
     // Another process was faster, and theirs is as good. A folder is not replaced by one.
     if (!existsSync(path)) throw error
-    rmSync(mine, { recursive: true })
+    rmSync(ownPath, { recursive: true })
   }
   return path
 }

@@ -1,31 +1,31 @@
 /** PGlite (Postgres within this process) as connections of the warehouse: one session, handed out to one at a time. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { PGlite } from '@electric-sql/pglite'
-import { oids, readInteger, readTime } from '../../src/warehouse/database/postgres.ts'
-import type { Sessions } from '../../src/warehouse/database/session.ts'
-import { madeOnce } from './made-once.ts'
+import { typeOids, parsePostgresInteger, parsePostgresTime } from '../../src/warehouse/database/postgres.ts'
+import type { ConnectionPool } from '../../src/warehouse/database/session.ts'
+import { makeOnce } from './made-once.ts'
 
 const asText = (text: string) => text
 const parsers = {
-  [oids.int8]: readInteger,
-  [oids.numeric]: Number,
-  [oids.jsonb]: asText,
-  [oids.json]: asText,
-  [oids.date]: asText,
-  [oids.timestamptz]: readTime,
+  [typeOids.int8]: parsePostgresInteger,
+  [typeOids.numeric]: Number,
+  [typeOids.jsonb]: asText,
+  [typeOids.json]: asText,
+  [typeOids.date]: asText,
+  [typeOids.timestamptz]: parsePostgresTime,
 }
 
 /** One a process. */
-let shared: Promise<PGlite> | undefined
+let sharedInstance: Promise<PGlite> | undefined
 
-export function pglite(): Promise<PGlite> {
-  shared ??= fromImage()
-  return shared
+export function sharedPglite(): Promise<PGlite> {
+  sharedInstance ??= startFromImage()
+  return sharedInstance
 }
 
 /** Making a cluster takes seconds, starting on a copy of one does not. */
-async function fromImage(): Promise<PGlite> {
-  const image = await madeOnce('pglite.tar', async (file) => {
+async function startFromImage(): Promise<PGlite> {
+  const image = await makeOnce('pglite.tar', async (file) => {
     const first = await PGlite.create()
     const data = await first.dumpDataDir('none')
     writeFileSync(file, new Uint8Array(await data.arrayBuffer()))
@@ -35,35 +35,35 @@ async function fromImage(): Promise<PGlite> {
 }
 
 /** An empty database. Sessions of the one before are not to be used any more. */
-export async function emptyPglite(): Promise<PGlite> {
-  const database = await pglite()
+export async function resetPglite(): Promise<PGlite> {
+  const database = await sharedPglite()
   await database.exec("drop schema public cascade; create schema public; set timezone = 'UTC'")
   return database
 }
 
 /** When the one session is free again, whoever asks. */
-let free: Promise<void> = Promise.resolve()
+let sessionFree: Promise<void> = Promise.resolve()
 
-export function pgliteSessions(database: PGlite): Sessions {
-  const sessions: Sessions = {
+export function openPglitePool(database: PGlite): ConnectionPool {
+  const pool: ConnectionPool = {
     kind: 'postgres',
-    apart: () => sessions,
-    take: async () => {
-      const before = free
+    openSeparate: () => pool,
+    acquire: async () => {
+      const previous = sessionFree
       const { promise, resolve } = Promise.withResolvers<void>()
-      free = promise
-      await before
+      sessionFree = promise
+      await previous
       return {
         run: async (text, parameters) => {
           const result = await database.query(text, parameters.map(toText), { parsers, serializers })
-          return { rows: result.rows, affected: result.affectedRows ?? result.rows.length }
+          return { rows: result.rows, affectedRows: result.affectedRows ?? result.rows.length }
         },
         release: () => resolve(),
       }
     },
     close: async () => {},
   }
-  return sessions
+  return pool
 }
 
 /** As text, whatever the type: so values reach the server as they do over the wire of a real one. */

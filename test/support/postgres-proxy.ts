@@ -4,86 +4,86 @@
  */
 import { connect, createServer, type Socket } from 'node:net'
 
-export type ProxyOptions = {
+export type PostgresProxyOptions = {
   /** As PgBouncer with `pool_mode = transaction`. `options`: whether settings in the start of a connection are refused, or not kept. */
   readonly pool?: { readonly options: 'refused' | 'ignored' }
   /** Asked at each commit, with the statements of its transaction: whether its answer is lost, and the connection with it. */
-  readonly lose?: (statements: readonly string[]) => boolean
+  readonly shouldLoseCommit?: (statements: readonly string[]) => boolean
 }
 
 export type PostgresProxy = { readonly url: string; readonly stop: () => Promise<void> }
 
-type Backend = { readonly socket: Socket; take: (message: Buffer) => void }
+type Backend = { readonly socket: Socket; onMessage: (message: Buffer) => void }
 
-export async function startPostgresProxy(url: string, options: ProxyOptions): Promise<PostgresProxy> {
-  const [target, own] = [new URL(url), new URL(url)]
-  const open = new Set<Socket>()
+export async function startPostgresProxy(url: string, options: PostgresProxyOptions): Promise<PostgresProxy> {
+  const [target, proxyUrl] = [new URL(url), new URL(url)]
+  const sockets = new Set<Socket>()
   const idle: Backend[] = []
   const track = (socket: Socket) => {
-    open.add(socket)
+    sockets.add(socket)
     // Otherwise each message waits for the other side's word that it has the one before.
     return socket
       .setNoDelay(true)
       .on('error', () => {})
-      .once('close', () => open.delete(socket))
+      .once('close', () => sockets.delete(socket))
   }
-  const reach = () => track(connect(Number(target.port), target.hostname))
-  const server = createServer((client) => serve(track(client), { ...options, reach, idle }))
+  const connectToServer = () => track(connect(Number(target.port), target.hostname))
+  const server = createServer((client) => serve(track(client), { ...options, connectToServer, idle }))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('a TCP server has no port')
-  Object.assign(own, { hostname: '127.0.0.1', port: String(address.port) })
+  Object.assign(proxyUrl, { hostname: '127.0.0.1', port: String(address.port) })
   return {
-    url: own.href,
+    url: proxyUrl.href,
     stop: async () => {
-      for (const socket of open) socket.destroy()
+      for (const socket of sockets) socket.destroy()
       await new Promise((closed) => server.close(closed))
     },
   }
 }
 
-type Means = ProxyOptions & { readonly reach: () => Socket; readonly idle: Backend[] }
+type ConnectionOptions = PostgresProxyOptions & { readonly connectToServer: () => Socket; readonly idle: Backend[] }
 
-function serve(client: Socket, { pool, lose, reach, idle }: Means): void {
-  const transaction = statementsOf()
+function serve(client: Socket, { pool, shouldLoseCommit, connectToServer, idle }: ConnectionOptions): void {
+  const trackStatements = trackTransaction()
   let backend: Backend | null = null
-  let started = false
-  let losing = false
-  const put = (data: Buffer) => {
-    backend ??= withTaker(idle.shift() ?? failed('no connection of the server is idle'))
+  let isStarted = false
+  let isLosing = false
+  const sendToServer = (data: Buffer) => {
+    backend ??= forwardAnswers(idle.shift() ?? fail('no connection of the server is idle'))
     backend.socket.write(data)
   }
-  const withTaker = (one: Backend): Backend => {
-    one.take = (message) => {
+  const forwardAnswers = (connection: Backend): Backend => {
+    connection.onMessage = (message) => {
       const isReady = message[0] === code('Z')
-      if (losing && isReady) return breakDown(one)
-      if (!losing)
-        client.write(started || message[0] !== code('K') || pool === undefined ? message : otherNumber(message))
+      if (isLosing && isReady) return dropConnections(connection)
+      if (!isLosing)
+        client.write(isStarted || message[0] !== code('K') || pool === undefined ? message : withPoolerNumber(message))
       if (!isReady) return
-      started = true
+      isStarted = true
       // Nothing is open: the next transaction gets the one that has rested longest, never this one again.
       if (pool !== undefined && message[5] === code('I')) {
         backend = null
-        idle.push(one)
+        idle.push(connection)
       }
     }
-    return one
+    return connection
   }
-  const breakDown = (one: Backend) => {
+  const dropConnections = (connection: Backend) => {
     client.destroy()
-    one.socket.destroy()
+    connection.socket.destroy()
   }
   client.once('data', (startup) => {
-    if (pool?.options === 'refused' && startup.includes('options\0')) return client.end(refusal())
-    const socket = reach()
-    const one: Backend = { socket, take: () => {} }
-    backend = withTaker(one)
+    if (pool?.options === 'refused' && startup.includes('options\0')) return client.end(optionsRejection())
+    const socket = connectToServer()
+    const connection: Backend = { socket, onMessage: () => {} }
+    backend = forwardAnswers(connection)
     socket.on(
       'data',
-      messages((message) => one.take(message)),
+      splitMessages((message) => connection.onMessage(message)),
     )
     socket.once('close', () => {
-      const at = idle.indexOf(one)
+      const at = idle.indexOf(connection)
       if (at >= 0) idle.splice(at, 1)
       else client.destroy()
     })
@@ -91,11 +91,11 @@ function serve(client: Socket, { pool, lose, reach, idle }: Means): void {
     // Passwords are messages as well.
     client.on(
       'data',
-      messages((message) => {
+      splitMessages((message) => {
         if (message[0] === code('X')) return client.end()
-        const statements = transaction(message)
-        if (statements !== null && lose?.(statements)) losing = true
-        put(message)
+        const statements = trackStatements(message)
+        if (statements !== null && shouldLoseCommit?.(statements)) isLosing = true
+        sendToServer(message)
       }),
     )
     client.once('close', () => {
@@ -106,7 +106,7 @@ function serve(client: Socket, { pool, lose, reach, idle }: Means): void {
 }
 
 /** Follows what a client asks; at a commit it gives back the statements since the beginning. */
-function statementsOf(): (message: Buffer) => readonly string[] | null {
+function trackTransaction(): (message: Buffer) => readonly string[] | null {
   const prepared = new Map<string, string>()
   let statements: string[] = []
   const note = (text: string) => {
@@ -124,7 +124,7 @@ function statementsOf(): (message: Buffer) => readonly string[] | null {
 }
 
 /** Cuts a stream of bytes into messages: a letter, a length that counts itself, and so many bytes. */
-function messages(take: (message: Buffer) => void): (data: Buffer) => void {
+function splitMessages(take: (message: Buffer) => void): (data: Buffer) => void {
   let rest = Buffer.alloc(0)
   return (data) => {
     rest = Buffer.concat([rest, data])
@@ -151,13 +151,13 @@ function withoutOptions(startup: Buffer): Buffer {
 }
 
 /** A pooler names itself to its clients by numbers of its own. */
-function otherNumber(message: Buffer): Buffer {
+function withPoolerNumber(message: Buffer): Buffer {
   const changed = Buffer.from(message)
   changed.writeUInt32BE(0x7f_00_00_00 + Math.floor(Math.random() * 1000), 5)
   return changed
 }
 
-function refusal(): Buffer {
+function optionsRejection(): Buffer {
   const fields = Buffer.from('SFATAL\0C08P01\0Munsupported startup parameter: options\0\0')
   const head = Buffer.from('E\0\0\0\0')
   head.writeUInt32BE(4 + fields.length, 1)
@@ -168,6 +168,6 @@ function code(letter: string): number {
   return letter.charCodeAt(0)
 }
 
-function failed(why: string): never {
+function fail(why: string): never {
   throw new Error(why)
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { installPostgres } from './install.ts'
-import { findProgram, freePort, guard, ownFolder, type Server, threeTimes, unprivileged } from './server.ts'
+import { findProgram, freePort, startGuarded, createServerFolder, type Server, tryThreeTimes, unprivilegedUser } from './server.ts'
 
 export type { Server } from './server.ts'
 
@@ -19,30 +19,30 @@ const folders = [
 const password = 'only for tests'
 
 export async function startPostgres(): Promise<Server> {
-  return threeTimes(async () => start(await programs(), careless))
+  return tryThreeTimes(async () => start(await findPrograms(), nonDurableSettings))
 }
 
 /** One that may be mistreated: never the one that somebody named. It keeps what it has committed. */
-export type OwnPostgres = Server & {
+export type PrivatePostgres = Server & {
   /** An `immediate` stop, as after a loss of power. Resolves when it serves again. `meanwhile`: while it is down. */
   readonly crash: (meanwhile?: () => Promise<void>) => Promise<void>
 }
 
-export async function startOwnPostgres(): Promise<OwnPostgres> {
-  return threeTimes(async () => start(await programs(), {}))
+export async function startPrivatePostgres(): Promise<PrivatePostgres> {
+  return tryThreeTimes(async () => start(await findPrograms(), {}))
 }
 
-async function programs(): Promise<string> {
+async function findPrograms(): Promise<string> {
   const initdb = findProgram('initdb', folders) ?? (await installPostgres(() => findProgram('initdb', folders)))
   return dirname(initdb)
 }
 
 /** It need not outlive the tests. */
-const careless = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+const nonDurableSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
 
-async function start(programs: string, durability: Readonly<Record<string, string>>): Promise<OwnPostgres> {
-  const owner = unprivileged('postgres', 'nobody')
-  const folder = ownFolder('postgres', owner)
+async function start(programs: string, durability: Readonly<Record<string, string>>): Promise<PrivatePostgres> {
+  const owner = unprivilegedUser('postgres', 'nobody')
+  const folder = createServerFolder('postgres', owner)
   const data = join(folder, 'data')
   writeFileSync(join(folder, 'password'), password, { mode: 0o644 })
   execFileSync(
@@ -72,24 +72,24 @@ async function start(programs: string, durability: Readonly<Record<string, strin
   }
   const command = [join(programs, 'postgres'), '-D', data]
   for (const [name, value] of Object.entries(settings)) command.push('-c', `${name}=${value}`)
-  const serve = () => guard({ command, folder, owner, signal: 'INT', ready: /ready to accept connections/ })
+  const serve = () => startGuarded({ command, folder, owner, signal: 'INT', ready: /ready to accept connections/ })
   const stops = [await serve()]
   return {
     url: `postgres://deskmirror:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`,
     stop: async () => {
       for (const stop of stops.toReversed()) await stop()
     },
-    crash: async (meanwhile = async () => {}) => {
+    crash: async (whileDown = async () => {}) => {
       const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
       process.kill(pid, 'SIGQUIT')
-      while (existsSync(join(data, 'postmaster.pid')) && isAlive(pid)) await sleep(10)
-      await meanwhile()
+      while (existsSync(join(data, 'postmaster.pid')) && isProcessAlive(pid)) await sleep(10)
+      await whileDown()
       stops.push(await serve())
     },
   }
 }
 
-function isAlive(pid: number): boolean {
+function isProcessAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch {

@@ -2,45 +2,45 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-export type Proxy = {
+export type TcpProxy = {
   /** The server's URL, by way of the proxy. */
   readonly url: string
   /** From now on connections end, and new ones end at once. */
-  readonly cut: () => void
-  readonly mend: () => void
+  readonly disconnect: () => void
+  readonly restore: () => void
 }
 
-export async function proxyTo(url: string): Promise<Proxy> {
+export async function startTcpProxy(url: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(url)
   const open = new Set<Socket>()
-  let whole = true
-  const server = createServer((near) => {
-    if (!whole) return near.destroy()
-    const far = connect(Number(port), hostname)
-    for (const socket of [near, far]) {
+  let isConnected = true
+  const server = createServer((clientSocket) => {
+    if (!isConnected) return clientSocket.destroy()
+    const serverSocket = connect(Number(port), hostname)
+    for (const socket of [clientSocket, serverSocket]) {
       open.add(socket)
-      socket.on('error', () => {}).on('close', () => [near, far].forEach((one) => void one.destroy()))
+      socket.on('error', () => {}).on('close', () => [clientSocket, serverSocket].forEach((one) => void one.destroy()))
       socket.on('close', () => open.delete(socket))
     }
-    near.pipe(far).pipe(near)
+    clientSocket.pipe(serverSocket).pipe(clientSocket)
   })
-  const cut = () => {
-    whole = false
+  const disconnect = () => {
+    isConnected = false
     for (const socket of open) socket.destroy()
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
-    cut()
+    disconnect()
     server.close()
   })
   const address = server.address()
-  const through = new URL(url)
-  through.port = String(typeof address === 'object' && address !== null ? address.port : 0)
+  const proxyUrl = new URL(url)
+  proxyUrl.port = String(typeof address === 'object' && address !== null ? address.port : 0)
   return {
-    url: through.href,
-    cut,
-    mend: () => {
-      whole = true
+    url: proxyUrl.href,
+    disconnect,
+    restore: () => {
+      isConnected = true
     },
   }
 }

@@ -1,48 +1,48 @@
 /** A private Redis: from what is installed, else installed where that can be done. */
 import { Redis } from 'ioredis'
 import { installRedis } from './install.ts'
-import { findProgram, freePort, guard, ownFolder, type Server, threeTimes, unprivileged } from './server.ts'
+import { findProgram, freePort, startGuarded, createServerFolder, type Server, tryThreeTimes, unprivilegedUser } from './server.ts'
 
 const folders = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
 
 /** The server that DESKMIRROR_TEST_REDIS_URL names, else one of our own that keeps nothing on disk. */
 export async function startRedis(): Promise<Server> {
   const given = process.env['DESKMIRROR_TEST_REDIS_URL']
-  return given === undefined ? startOwnRedis({ durable: false }) : { url: given, stop: async () => {} }
+  return given === undefined ? startPrivateRedis({ durable: false }) : { url: given, stop: async () => {} }
 }
 
 /** One that may be mistreated: never the one that somebody named. */
-export type OwnRedis = Server & {
+export type PrivateRedis = Server & {
   /** As after `kill -9`. Resolves when it serves again: with what it had written to its disk if it is durable. */
   readonly crash: () => Promise<void>
   /** FLUSHALL. */
-  readonly empty: () => Promise<void>
+  readonly flush: () => Promise<void>
 }
 
-export async function startOwnRedis({ durable }: { readonly durable: boolean }): Promise<OwnRedis> {
+export async function startPrivateRedis({ durable }: { readonly durable: boolean }): Promise<PrivateRedis> {
   const program =
     findProgram('redis-server', folders) ?? (await installRedis(() => findProgram('redis-server', folders)))
-  const server = await threeTimes(() => start(program, durable))
+  const server = await tryThreeTimes(() => start(program, durable))
   return {
     ...server,
     crash: async () => {
-      await admin(server, 0, (redis) => redis.call('DEBUG', 'CRASH-AND-RECOVER', '0')).catch(() => {})
-      await admin(server, null, (redis) => redis.ping())
+      await runAsAdmin(server, 0, (redis) => redis.call('DEBUG', 'CRASH-AND-RECOVER', '0')).catch(() => {})
+      await runAsAdmin(server, null, (redis) => redis.ping())
     },
-    empty: () => admin(server, 0, (redis) => redis.flushall()),
+    flush: () => runAsAdmin(server, 0, (redis) => redis.flushall()),
   }
 }
 
 /** `maxRetriesPerRequest`: null = until it is there again. */
-async function admin(server: Server, maxRetriesPerRequest: number | null, work: (redis: Redis) => Promise<unknown>) {
+async function runAsAdmin(server: Server, maxRetriesPerRequest: number | null, work: (redis: Redis) => Promise<unknown>) {
   const redis = new Redis(server.url, { maxRetriesPerRequest })
   redis.on('error', () => {})
   await work(redis).finally(() => redis.disconnect())
 }
 
 async function start(program: string, durable: boolean): Promise<Server> {
-  const owner = unprivileged('redis', 'nobody')
-  const folder = ownFolder('redis', owner)
+  const owner = unprivilegedUser('redis', 'nobody')
+  const folder = createServerFolder('redis', owner)
   const port = await freePort()
   const settings = {
     bind: '127.0.0.1',
@@ -56,6 +56,6 @@ async function start(program: string, durable: boolean): Promise<Server> {
     'enable-debug-command': 'yes',
   }
   const command = [program, ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])]
-  const stop = await guard({ command, folder, owner, signal: 'TERM', ready: /Ready to accept connections/i })
+  const stop = await startGuarded({ command, folder, owner, signal: 'TERM', ready: /Ready to accept connections/i })
   return { url: `redis://127.0.0.1:${port}`, stop }
 }

@@ -8,9 +8,9 @@ import { delimiter, join } from 'node:path'
 export type Server = { readonly url: string; readonly stop: () => Promise<void> }
 
 /** The user that a server runs as. Postgres refuses root. Undefined: whoever we are. */
-export type Owner = { readonly uid: number; readonly gid: number } | undefined
+export type ServerUser = { readonly uid: number; readonly gid: number } | undefined
 
-export function unprivileged(...names: readonly string[]): Owner {
+export function unprivilegedUser(...names: readonly string[]): ServerUser {
   if (process.getuid?.() !== 0) return undefined
   for (const name of names) {
     try {
@@ -23,7 +23,7 @@ export function unprivileged(...names: readonly string[]): Owner {
   throw new Error(`the tests run as root, and there is none of the users ${names.join(', ')} to run a server as`)
 }
 
-export function ownFolder(name: string, owner: Owner): string {
+export function createServerFolder(name: string, owner: ServerUser): string {
   const folder = mkdtempSync(join(tmpdir(), `deskmirror-${name}-`))
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
   return folder
@@ -32,10 +32,10 @@ export function ownFolder(name: string, owner: Owner): string {
 /** A program in the folders (`*` = the newest of several versions) or on the path; undefined if it is nowhere. */
 export function findProgram(name: string, folders: readonly string[]): string | undefined {
   const path = (process.env['PATH'] ?? '').split(delimiter)
-  return [...folders.flatMap(expand), ...path].map((folder) => join(folder, name)).find((file) => existsSync(file))
+  return [...folders.flatMap(expandVersions), ...path].map((folder) => join(folder, name)).find((file) => existsSync(file))
 }
 
-function expand(folder: string): string[] {
+function expandVersions(folder: string): string[] {
   const [before = '', after] = folder.split('*')
   if (after === undefined) return [folder]
   if (!existsSync(before)) return []
@@ -57,17 +57,17 @@ export async function freePort(): Promise<number> {
  * The server runs under a shell that waits for our end of a pipe to close: then it stops the server by its number and
  * removes the folder. So nothing is left behind even if we are killed.
  */
-const guardian = `trap '' INT TERM
+const guardScript = `trap '' INT TERM
 folder=$1 signal=$2; shift 2
 "$@" & server=$!
 read -r _
 kill -s "$signal" $server; wait $server
 rm -rf "$folder"`
 
-export type Program = {
+export type ServerProgram = {
   readonly command: readonly string[]
   readonly folder: string
-  readonly owner: Owner
+  readonly owner: ServerUser
   /** What stops it at once and in order. */
   readonly signal: 'INT' | 'TERM'
   /** What it says when it is ready. */
@@ -75,9 +75,9 @@ export type Program = {
 }
 
 /** Resolves when the server is ready, to what stops it. Rejects with its words when it ends before. */
-export async function guard(program: Program): Promise<() => Promise<void>> {
+export async function startGuarded(program: ServerProgram): Promise<() => Promise<void>> {
   const { command, folder, owner, signal } = program
-  const child = spawn('/bin/sh', ['-c', guardian, 'sh', folder, signal, ...command], {
+  const child = spawn('/bin/sh', ['-c', guardScript, 'sh', folder, signal, ...command], {
     cwd: folder,
     stdio: 'pipe',
     ...owner,
@@ -89,7 +89,7 @@ export async function guard(program: Program): Promise<() => Promise<void>> {
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    await said(child, program.ready)
+    await waitUntilReady(child, program.ready)
     return stop
   } catch (error) {
     await stop()
@@ -98,26 +98,26 @@ export async function guard(program: Program): Promise<() => Promise<void>> {
 }
 
 /** A server's output ends when it does. */
-function said(child: ChildProcess, ready: RegExp): Promise<void> {
+function waitUntilReady(child: ChildProcess, ready: RegExp): Promise<void> {
   return new Promise((resolve, reject) => {
-    let heard = ''
-    const listen = (chunk: Buffer) => {
-      heard += chunk
-      if (ready.test(heard)) resolve()
-      if (failed.test(heard)) reject(new Error(`the server did not start:\n${heard}`))
+    let output = ''
+    const onOutput = (chunk: Buffer) => {
+      output += chunk
+      if (ready.test(output)) resolve()
+      if (startFailure.test(output)) reject(new Error(`the server did not start:\n${output}`))
     }
-    child.stdout?.on('data', listen)
-    child.stderr?.on('data', listen)
+    child.stdout?.on('data', onOutput)
+    child.stderr?.on('data', onOutput)
     child.once('error', reject)
-    child.once('exit', () => reject(new Error(`the server ended:\n${heard}`)))
+    child.once('exit', () => reject(new Error(`the server ended:\n${output}`)))
   })
 }
 
 /** A Postgres that starts again refuses those who have waited for it, which is no failure. */
-const failed = /FATAL(?!: +the database system is)|Failed listening|not found|Permission denied|No such file/
+const startFailure = /FATAL(?!: +the database system is)|Failed listening|not found|Permission denied|No such file/
 
 /** Three tries: a free port may be gone by the time that the server wants it. */
-export async function threeTimes<T>(start: () => Promise<T>): Promise<T> {
+export async function tryThreeTimes<T>(start: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await start()

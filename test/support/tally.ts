@@ -1,7 +1,7 @@
 /** Ends a test run with one plain line, `N passed, N failed`, whatever happened. */
 import type { Reporter, TestModule } from 'vitest/node'
 
-export default function tally(): Reporter {
+export default function summaryReporter(): Reporter {
   return {
     onTestRunEnd(modules, unhandledErrors) {
       const states = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state))

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest'
-import { classify } from '../../src/api/classify.ts'
-import { CallFailed } from '../../src/core/failure.ts'
-import { isGone } from '../../src/sync/stop.ts'
+import { classifyExchange } from '../../src/api/classify.ts'
+import { ApiError } from '../../src/core/failure.ts'
+import { isNotFound } from '../../src/sync/stop.ts'
 
-function answered404(body: string): CallFailed {
+function answered404(body: string): ApiError {
   const call = { method: 'GET', path: '/public/calls/1', lane: 'fresh' } as const
   const about = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: (text: string) => text }
   const scanned = { rest: Buffer.from(body), portions: null }
-  const outcome = classify({ kind: 'answered', head: { status: 404, headers: {} }, body: scanned }, about)
+  const outcome = classifyExchange({ kind: 'answered', head: { status: 404, headers: {} }, body: scanned }, about)
   if (outcome.ok) throw new Error('a 404 is a failure')
-  return new CallFailed(outcome.failure)
+  return new ApiError(outcome.failure)
 }
 
 test('a row is gone when the service says so in its envelope', () => {
   const error = { code: 'NOT_FOUND', message: 'no such row', status: 404, retryable: false }
-  expect(isGone(answered404(JSON.stringify({ error, requestId: 'r' })))).toBe(true)
+  expect(isNotFound(answered404(JSON.stringify({ error, requestId: 'r' })))).toBe(true)
 })
 
 test('the 404 of a proxy deletes nothing', () => {
-  expect(isGone(answered404('<html>404 page not found</html>'))).toBe(false)
+  expect(isNotFound(answered404('<html>404 page not found</html>'))).toBe(false)
 })

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest'
-import { CallFailed } from '../../src/core/failure.ts'
+import { ApiError } from '../../src/core/failure.ts'
 import { streamNames } from '../../src/core/row.ts'
-import { verify } from '../../src/verify/verify.ts'
+import { runVerify } from '../../src/verify/verify.ts'
 
 test('a stream whose scope the key lacks is left out, even where the message does not name the scope', async () => {
   const denied = { kind: 'denied', status: 403, code: 'api_key_scope_missing', scope: null } as const
-  const report = await verify({
-    project: 'p',
+  const report = await runVerify({
+    projectId: 'p',
     streams: new Set(streamNames),
     startDate: null,
     get: async (path) => {
-      if (path.endsWith('/calls')) throw new CallFailed({ ...denied, why: 'missing permission', requestId: null })
+      if (path.endsWith('/calls')) throw new ApiError({ ...denied, why: 'missing permission', requestId: null })
       return {
         data: { items: [], hasMore: false },
         status: 200,
         requestId: null,
         servedAt: null,
-        horizon: 0,
+        cursorLimit: 0,
         askedAt: 0,
       }
     },

@@ -1,15 +1,15 @@
 /** What clocks may do to a cursor, and pages of any size. */
 import { expect, test } from 'vitest'
 import { readList } from '../../src/api/pager.ts'
-import type { Get } from '../../src/core/call.ts'
-import { horizonOf } from '../../src/core/horizon.ts'
-import { lookBack } from '../../src/core/walk/look-back.ts'
-import { everything, type Range } from '../../src/core/walk/position.ts'
-import { type Item, list, plain, serve } from './listing.ts'
+import type { ApiGet } from '../../src/core/call.ts'
+import { toCursorLimit } from '../../src/core/horizon.ts'
+import { applyLookBack } from '../../src/core/walk/look-back.ts'
+import { allTime, type TimeRange } from '../../src/core/walk/position.ts'
+import { type Item, listEndpoint, plainBehaviour, serveList } from './listing.ts'
 
-const since = list({ lower: 'since' })
-const both = list({ lower: 'from', upper: 'to' })
-const unknown = list({ lower: 'since', upper: 'before', documented: false })
+const since = listEndpoint({ lower: 'since' })
+const both = listEndpoint({ lower: 'from', upper: 'to' })
+const unknown = listEndpoint({ lower: 'since', upper: 'before', documented: false })
 const start = 1_700_000_000
 
 const rows = (n: number, at: (i: number) => number): Item[] =>
@@ -22,13 +22,13 @@ async function cursorAfter(
   from: 'oldest' | 'newest',
   clock: (n: number) => number,
 ) {
-  const { get, requests } = serve(items, { ...plain, from }, of)
-  const dated: Get = async (...asked) => ({ ...(await get(...asked)), horizon: clock(requests()) })
-  let position: readonly Range[] = []
+  const { get, requests } = serveList(items, { ...plainBehaviour, from }, of)
+  const dated: ApiGet = async (...asked) => ({ ...(await get(...asked)), cursorLimit: clock(requests()) })
+  let position: readonly TimeRange[] = []
   const ahead = new Set<string>()
-  for await (const read of readList(dated, { list: of, known: null, ranges: [everything], lane: 'fresh' })) {
-    position = read.position
-    for (const id of read.ahead) ahead.add(id)
+  for await (const read of readList(dated, { list: of, profile: null, ranges: [allTime], priority: 'fresh' })) {
+    position = read.pendingRanges
+    for (const id of read.idsDatedAhead) ahead.add(id)
   }
   return { cursor: position.find(({ hi }) => hi === null)!.lo - start, ahead: ahead.size, requests: requests() }
 }
@@ -38,7 +38,7 @@ for (const [of, from] of [
   [both, 'oldest'],
   [both, 'newest'],
 ] as const) {
-  test(`a row dated a year ahead carries no cursor beyond the clock, ${of.lower} from the ${from} end`, async () => {
+  test(`a row dated a year ahead carries no cursor beyond the clock, ${of.lowerParam} from the ${from} end`, async () => {
     const items = [
       ...rows(450, (i) => i * 10),
       { id: 'ahead', at: start + 31_536_000, other: start + 31_536_000, part: true },
@@ -68,30 +68,30 @@ test('a clock that is far behind reads all again, and says of all that it is ahe
 
 test('the smaller of the two clocks counts, at the moment of asking', () => {
   const heard = { servedAt: 1000, askedAt: 900_000, answeredAt: 900_100 }
-  expect(horizonOf(heard)).toBe(900)
-  expect(horizonOf({ ...heard, askedAt: 2_000_000, answeredAt: 2_003_500 })).toBe(997)
-  expect(horizonOf({ ...heard, servedAt: null })).toBe(900)
+  expect(toCursorLimit(heard)).toBe(900)
+  expect(toCursorLimit({ ...heard, askedAt: 2_000_000, answeredAt: 2_003_500 })).toBe(997)
+  expect(toCursorLimit({ ...heard, servedAt: null })).toBe(900)
 })
 
 test('a pass begins so much before its cursor, but not before the start, and anew where no clock can have led it', () => {
   const terms = { by: 600, now: 100_000, start: 0 }
   const begin = (lo: number, more: Partial<typeof terms> = {}) =>
-    lookBack([{ lo, hi: null }], { ...terms, ...more })[0]!.lo
+    applyLookBack([{ lo, hi: null }], { ...terms, ...more })[0]!.lo
   expect(begin(90_000)).toBe(89_400)
   expect(begin(90_000, { start: 89_900 })).toBe(89_900)
   expect(begin(100_300)).toBe(99_400)
   expect(begin(500_000)).toBe(0)
-  expect(lookBack([{ lo: 5, hi: 9 }], terms)).toEqual([{ lo: 5, hi: 9 }])
+  expect(applyLookBack([{ lo: 5, hi: 9 }], terms)).toEqual([{ lo: 5, hi: 9 }])
 })
 
 test('a conversation of 130,000 messages that comes at once is read', async () => {
-  const { get } = serve(
+  const { get } = serveList(
     rows(130_000, (i) => i),
-    { ...plain, everything: true, limit: 'ignored' },
+    { ...plainBehaviour, everything: true, limit: 'ignored' },
     unknown,
   )
   let read = 0
-  for await (const { items } of readList(get, { list: unknown, known: null, ranges: [everything], lane: 'fresh' })) {
+  for await (const { items } of readList(get, { list: unknown, profile: null, ranges: [allTime], priority: 'fresh' })) {
     read += items.length
   }
   expect(read).toBe(130_000)

@@ -2,24 +2,24 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readList } from '../../src/api/pager.ts'
-import type { Get } from '../../src/core/call.ts'
-import { forgiving, type Knowledge } from '../../src/core/walk/knowledge.ts'
-import type { List } from '../../src/core/walk/list.ts'
-import { everything, type Range } from '../../src/core/walk/position.ts'
-import { type Item, list, type Manners, plain, serve } from './listing.ts'
+import type { ApiGet } from '../../src/core/call.ts'
+import { resetUnsupported, type PagingProfile } from '../../src/core/walk/knowledge.ts'
+import type { ListEndpoint } from '../../src/core/walk/list.ts'
+import { allTime, type TimeRange } from '../../src/core/walk/position.ts'
+import { type Item, listEndpoint, type ListBehaviour, plainBehaviour, serveList } from './listing.ts'
 
 const lists = {
-  since: list({ lower: 'since' }),
-  both: list({ lower: 'from', upper: 'to' }),
-  before: list({ upper: 'before' }),
-  unknown: list({ lower: 'since', upper: 'before', documented: false }),
+  since: listEndpoint({ lower: 'since' }),
+  both: listEndpoint({ lower: 'from', upper: 'to' }),
+  before: listEndpoint({ upper: 'before' }),
+  unknown: listEndpoint({ lower: 'since', upper: 'before', documented: false }),
 }
-type Kind = keyof typeof lists
+type ListKind = keyof typeof lists
 
 const bound = fc.constantFrom('inclusive' as const, 'exclusive' as const)
 const end = fc.constantFrom('oldest' as const, 'newest' as const)
-const world = fc.record({
-  kind: fc.constantFrom(...(Object.keys(lists) as Kind[])),
+const worldArbitrary = fc.record({
+  kind: fc.constantFrom(...(Object.keys(lists) as ListKind[])),
   n: fc.constantFrom(30, 120, 199, 200, 201, 380, 650, 1000),
   apart: fc.constantFrom(1, 37, 4000),
   /** What is written, and how many old rows move to the new end, after each of the first requests. */
@@ -40,17 +40,17 @@ const world = fc.record({
     limit: fc.constantFrom('honoured' as const, 'ignored' as const),
   }),
 })
-type World = typeof world extends fc.Arbitrary<infer W> ? W : never
+type World = typeof worldArbitrary extends fc.Arbitrary<infer W> ? W : never
 
-function mannersOf({ kind, manners: { ignores, limit, ...manners } }: World): Manners {
-  const all = { ...plain, ...manners }
+function behaviourOf({ kind, manners: { ignores, limit, ...manners } }: World): ListBehaviour {
+  const all = { ...plainBehaviour, ...manners }
   if (kind === 'before') return { ...all, from: 'newest', unbounded: 'newest' }
   if (kind !== 'unknown') return all
   return { ...all, limit, ...(ignores === 'nothing' ? {} : { [ignores]: 'ignored' }) }
 }
 
 /** A list that lives on while it is read: `get` asks for it, `quiet` ends the changes. */
-function living(of: List, { n, apart, written, moved, takes, ahead, ...others }: World) {
+function createLivingList(of: ListEndpoint, { n, apart, written, moved, takes, ahead, ...others }: World) {
   let clock = 1_700_000_000 + n * apart + 5
   let quiet = false
   const item = (at: number): Item => ({
@@ -62,14 +62,14 @@ function living(of: List, { n, apart, written, moved, takes, ahead, ...others }:
   const items: Item[] = []
   for (let i = 0; i < n; i++)
     items.push({ ...item(1_700_000_000 + i * apart), other: 1_700_000_000 + i * apart - ((i * 7919) % 500) })
-  const { get } = serve(items, mannersOf({ n, apart, written, moved, takes, ahead, ...others }), of, (request) => {
+  const { get } = serveList(items, behaviourOf({ n, apart, written, moved, takes, ahead, ...others }), of, (request) => {
     clock += takes
     if (quiet || request > 25) return
     for (let i = 0; i < written; i++) items.push(item(clock))
     const at = (request * 7919) % items.length
     if (moved > 0) items[at] = { ...items[at]!, at: clock }
   })
-  const dated: Get = async (...asked) => ({ ...(await get(...asked)), servedAt: ahead === null ? null : clock + ahead })
+  const dated: ApiGet = async (...asked) => ({ ...(await get(...asked)), servedAt: ahead === null ? null : clock + ahead })
   const rest = () => {
     quiet = true
   }
@@ -78,18 +78,18 @@ function living(of: List, { n, apart, written, moved, takes, ahead, ...others }:
 
 test('no row is lost without a word: whichever end comes first, whatever is written meanwhile, whatever any clock says', async () => {
   await fc.assert(
-    fc.asyncProperty(world, async (chosen) => {
+    fc.asyncProperty(worldArbitrary, async (chosen) => {
       const of = lists[chosen.kind]
-      const { items, get, rest } = living(of, chosen)
-      let known: Knowledge | null = null
-      let ranges: readonly Range[] = [everything]
+      const { items, get, rest } = createLivingList(of, chosen)
+      let known: PagingProfile | null = null
+      let ranges: readonly TimeRange[] = [allTime]
       const pass = async () => {
         const [ids, missed] = [new Set<string>(), [] as unknown[]]
-        for await (const read of readList(get, { list: of, known, ranges, lane: 'fresh' })) {
+        for await (const read of readList(get, { list: of, profile: known, ranges, priority: 'fresh' })) {
           for (const row of read.items) ids.add(of.identify(row))
-          missed.push(...read.missed)
-          known = read.known
-          ranges = read.position
+          missed.push(...read.missedRanges)
+          known = read.profile
+          ranges = read.pendingRanges
         }
         return { ids, missed }
       }
@@ -99,8 +99,8 @@ test('no row is lost without a word: whichever end comes first, whatever is writ
       const silent = items.filter(({ id }) => !first.ids.has(id) && !second.ids.has(id))
       if (first.missed.length + second.missed.length === 0) expect(silent).toEqual([])
       // What was learned in the turmoil must not mislead whoever reads all of it again.
-      if (known !== null) known = forgiving(of, known)
-      ranges = [everything]
+      if (known !== null) known = resetUnsupported(of, known)
+      ranges = [allTime]
       const whole = await pass()
       if (whole.missed.length === 0) expect(items.filter(({ id }) => !whole.ids.has(id))).toEqual([])
     }),
@@ -117,11 +117,11 @@ test('messages that come newest first unless a bound is given, and then oldest f
       other: 1_700_000_000 + i * 37 - ((i * 7919) % 5000),
       part: true,
     }))
-    const { get } = serve(items, { ...plain, unbounded: 'newest', upper: 'ignored', limit: 'ignored' }, of)
+    const { get } = serveList(items, { ...plainBehaviour, unbounded: 'newest', upper: 'ignored', limit: 'ignored' }, of)
     const [ids, missed] = [new Set<string>(), [] as unknown[]]
-    for await (const read of readList(get, { list: of, known: null, ranges: [everything], lane: 'fresh' })) {
+    for await (const read of readList(get, { list: of, profile: null, ranges: [allTime], priority: 'fresh' })) {
       for (const row of read.items) ids.add(of.identify(row))
-      missed.push(...read.missed)
+      missed.push(...read.missedRanges)
     }
     expect([ids.size, missed]).toEqual([n, []])
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { besideNeighbours } from '../../src/core/walk/neighbours.ts'
+import { fillMissingTimes } from '../../src/core/walk/neighbours.ts'
 
 const at = (...seconds: (number | null)[]) =>
   seconds.map(
@@ -16,12 +16,12 @@ const at = (...seconds: (number | null)[]) =>
 
 test('a row whose time cannot be read stands where its neighbours stand', () => {
   const page = at(...Array.from({ length: 20 }, (_, i) => (i === 7 ? null : i)))
-  expect(besideNeighbours(page, (row) => row === 7).map((row) => row.get('at'))[7]).toBe(6)
+  expect(fillMissingTimes(page, (row) => row === 7).map((row) => row.get('at'))[7]).toBe(6)
 })
 
 test('a row without any time stands there with all of them', () => {
   const page = [...at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), new Map<string, number>()]
-  expect(besideNeighbours(page, () => false).at(-1)).toEqual(
+  expect(fillMissingTimes(page, () => false).at(-1)).toEqual(
     new Map([
       ['at', 10],
       ['other', 5],
@@ -31,5 +31,5 @@ test('a row without any time stands there with all of them', () => {
 
 test('a time that is simply not there orders nothing', () => {
   const page = at(...Array.from({ length: 20 }, (_, i) => (i === 7 ? null : i)))
-  expect(besideNeighbours(page, () => false).map((row) => row.has('at'))).toContain(false)
+  expect(fillMissingTimes(page, () => false).map((row) => row.has('at'))).toContain(false)
 })

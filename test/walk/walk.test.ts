@@ -1,38 +1,38 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type PageRead, readList } from '../../src/api/pager.ts'
-import type { Get } from '../../src/core/call.ts'
+import { type PageBatch, readList } from '../../src/api/pager.ts'
+import type { ApiGet } from '../../src/core/call.ts'
 import type { Json } from '../../src/core/row.ts'
-import { forgiving, ignorance, type Knowledge } from '../../src/core/walk/knowledge.ts'
-import type { List } from '../../src/core/walk/list.ts'
-import { everything, type Range } from '../../src/core/walk/position.ts'
-import { type Item, list, type Manners, plain, serve } from './listing.ts'
+import { resetUnsupported, emptyProfile, type PagingProfile } from '../../src/core/walk/knowledge.ts'
+import type { ListEndpoint } from '../../src/core/walk/list.ts'
+import { allTime, type TimeRange } from '../../src/core/walk/position.ts'
+import { type Item, listEndpoint, type ListBehaviour, plainBehaviour, serveList } from './listing.ts'
 
-type Outcome = {
+type ScanOutcome = {
   ids: Set<string>
-  missed: { range: Range; reason: string }[]
+  missed: { range: TimeRange; reason: string }[]
   requests: number
-  known: Knowledge | null
-  position: readonly Range[]
+  known: PagingProfile | null
+  position: readonly TimeRange[]
 }
 
-async function walk(items: readonly Item[], manners: Manners, of: List, from?: Partial<Outcome>): Promise<Outcome> {
-  const { get, requests } = serve(items, manners, of)
+async function scanList(items: readonly Item[], manners: ListBehaviour, of: ListEndpoint, from?: Partial<ScanOutcome>): Promise<ScanOutcome> {
+  const { get, requests } = serveList(items, manners, of)
   const ids = new Set<string>()
-  const missed: Outcome['missed'] = []
-  let known: Knowledge | null = from?.known ?? null
-  let position: readonly Range[] = from?.position ?? [everything]
-  for await (const read of readList(get, { list: of, known, ranges: position, lane: 'backfill' })) {
+  const missed: ScanOutcome['missed'] = []
+  let known: PagingProfile | null = from?.known ?? null
+  let position: readonly TimeRange[] = from?.position ?? [allTime]
+  for await (const read of readList(get, { list: of, profile: known, ranges: position, priority: 'backfill' })) {
     for (const item of read.items) ids.add(of.identify(item))
-    missed.push(...read.missed)
-    known = read.known
-    position = read.position
+    missed.push(...read.missedRanges)
+    known = read.profile
+    position = read.pendingRanges
   }
   return { ids, missed, requests: requests(), known, position }
 }
 
-function unexplained(items: readonly Item[], { ids, missed }: Outcome): Item[] {
-  const inside = ({ lo, hi }: Range, at: number) => at >= lo && (hi === null || at <= hi)
+function unexplained(items: readonly Item[], { ids, missed }: ScanOutcome): Item[] {
+  const inside = ({ lo, hi }: TimeRange, at: number) => at >= lo && (hi === null || at <= hi)
   return items.filter(({ id, at }) => !ids.has(id) && !missed.some(({ range }) => inside(range, at)))
 }
 
@@ -43,10 +43,10 @@ const items = (n: number, seconds: (i: number) => number): Item[] =>
     return { id: `i${String(i).padStart(6, '0')}`, at, other: at - ((i * 7919) % 5000), part: i % 2 === 0 }
   })
 
-const sinceList = list({ lower: 'since', parts: [{ part: true }, { part: false }] })
-const callList = list({ lower: 'from', upper: 'to' })
-const beforeList = list({ upper: 'before' })
-const unknownList = list({ lower: 'since', upper: 'before', documented: false })
+const sinceList = listEndpoint({ lower: 'since', parts: [{ part: true }, { part: false }] })
+const callList = listEndpoint({ lower: 'from', upper: 'to' })
+const beforeList = listEndpoint({ upper: 'before' })
+const unknownList = listEndpoint({ lower: 'since', upper: 'before', documented: false })
 
 function mostInOneSecond(rows: readonly Item[]): number {
   return Math.max(
@@ -73,9 +73,9 @@ describe('every combination of manners that a service may have', () => {
     hasMore: fc.constantFrom('exact' as const, 'page is full' as const, 'always' as const),
     fraction: fc.boolean(),
   }
-  const check = async (of: List, n: number, seconds: (i: number) => number, manners: Manners) => {
+  const check = async (of: ListEndpoint, n: number, seconds: (i: number) => number, manners: ListBehaviour) => {
     const truth = items(n, seconds)
-    const first = await walk(truth, manners, of)
+    const first = await scanList(truth, manners, of)
     expect(unexplained(truth, first).length).toBe(0)
     expect(first.requests).toBeLessThan(30 + n / 20)
     // What can be had is no gap: only a second with more rows than a page is one. Nor can anybody tell a list of exactly
@@ -84,7 +84,7 @@ describe('every combination of manners that a service may have', () => {
     const page = manners.hasMore === 'always' ? 50 : 90
     if (mostInOneSecond(truth) < page && !turned) expect(first.missed).toEqual([])
     // A second pass over an unchanged list, and one after some rows have come.
-    const again = await walk(truth, manners, of, first)
+    const again = await scanList(truth, manners, of, first)
     expect(again.requests).toBeLessThanOrEqual(4)
     const more = [
       ...truth,
@@ -92,7 +92,7 @@ describe('every combination of manners that a service may have', () => {
         .slice(n)
         .map((item) => ({ ...item, id: `n${item.id}`, at: item.at + 100_000 })),
     ]
-    const news = await walk(more, manners, of, again)
+    const news = await scanList(more, manners, of, again)
     const all = { ...news, ids: new Set([...first.ids, ...news.ids]), missed: [...first.missed, ...news.missed] }
     expect(unexplained(more, all).length).toBe(0)
     return first
@@ -101,7 +101,7 @@ describe('every combination of manners that a service may have', () => {
   test('a list with a lower bound loses no row and says what it cannot see', async () => {
     await fc.assert(
       fc.asyncProperty(size, spread, fc.record({ ...common, lower: side }), async (n, seconds, manners) => {
-        await check(sinceList, n, seconds, { ...plain, ...manners })
+        await check(sinceList, n, seconds, { ...plainBehaviour, ...manners })
       }),
       { numRuns: 300 },
     )
@@ -116,7 +116,7 @@ describe('every combination of manners that a service may have', () => {
     })
     await fc.assert(
       fc.asyncProperty(size, spread, manners, async (n, seconds, chosen) => {
-        await check(callList, n, seconds, { ...plain, ...chosen })
+        await check(callList, n, seconds, { ...plainBehaviour, ...chosen })
       }),
       { numRuns: 400 },
     )
@@ -130,7 +130,7 @@ describe('every combination of manners that a service may have', () => {
     })
     await fc.assert(
       fc.asyncProperty(size, spread, manners, async (n, seconds, chosen) => {
-        await check(beforeList, n, seconds, { ...plain, from: 'newest', ...chosen })
+        await check(beforeList, n, seconds, { ...plainBehaviour, from: 'newest', ...chosen })
       }),
       { numRuns: 300 },
     )
@@ -150,7 +150,7 @@ describe('every combination of manners that a service may have', () => {
     await fc.assert(
       fc.asyncProperty(size, spread, manners, async (n, seconds, chosen) => {
         const truth = items(n, seconds)
-        const outcome = await walk(truth, { ...plain, ...chosen }, unknownList)
+        const outcome = await scanList(truth, { ...plainBehaviour, ...chosen }, unknownList)
         expect(unexplained(truth, outcome).length).toBe(0)
         expect(outcome.requests).toBeLessThan(40 + n / 10)
       }),
@@ -161,21 +161,21 @@ describe('every combination of manners that a service may have', () => {
 
 test('1 000 rows, 37 seconds apart, cost 6 pages and one question which end they come from, and nothing new costs 1', async () => {
   const truth = items(1000, (i) => i * 37)
-  const first = await walk(truth, plain, sinceList)
+  const first = await scanList(truth, plainBehaviour, sinceList)
   expect(first).toMatchObject({ requests: 7, missed: [] })
-  expect(await walk(truth, plain, sinceList, first)).toMatchObject({ requests: 1, missed: [] })
+  expect(await scanList(truth, plainBehaviour, sinceList, first)).toMatchObject({ requests: 1, missed: [] })
 })
 
 test('a crowded second that its parts show whole is no gap', async () => {
   const truth = items(700, (i) => (i < 200 ? i : i < 500 ? 200 : i))
-  const outcome = await walk(truth, plain, sinceList)
+  const outcome = await scanList(truth, plainBehaviour, sinceList)
   expect(outcome.missed).toEqual([])
   expect(outcome.ids.size).toBe(700)
 })
 
 test('a crowded second that nothing narrows is one gap of one second', async () => {
   const truth = items(700, (i) => (i < 200 ? i : i < 500 ? 200 : i))
-  const outcome = await walk(truth, plain, list({ lower: 'since' }))
+  const outcome = await scanList(truth, plainBehaviour, listEndpoint({ lower: 'since' }))
   expect(outcome.missed).toEqual([
     { range: { lo: 1_700_000_200, hi: 1_700_000_200 }, reason: 'more rows share this second than one page holds' },
   ])
@@ -183,9 +183,9 @@ test('a crowded second that nothing narrows is one gap of one second', async () 
 })
 
 test('a list that comes whole, however long, is no gap and costs one request', async () => {
-  const manners: Manners = { ...plain, everything: true, lower: 'ignored', upper: 'ignored', limit: 'ignored' }
+  const manners: ListBehaviour = { ...plainBehaviour, everything: true, lower: 'ignored', upper: 'ignored', limit: 'ignored' }
   for (const n of [201, 900]) {
-    const outcome = await walk(
+    const outcome = await scanList(
       items(n, (i) => i * 37),
       manners,
       unknownList,
@@ -196,10 +196,10 @@ test('a list that comes whole, however long, is no gap and costs one request', a
 })
 
 test('pages ordered by a time that no row shows are whole where each shows the last row of the one before', async () => {
-  const shown: List = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
-  const joined = await walk(
+  const shown: ListEndpoint = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
+  const joined = await scanList(
     items(1000, (i) => i * 37),
-    plain,
+    plainBehaviour,
     shown,
   )
   expect(joined.missed).toEqual([])
@@ -212,23 +212,23 @@ test('pages ordered by a time that no row shows are in doubt where they do not j
     ...item,
     other: item.at + 20_000 + ((i * 7919) % 5000),
   }))
-  const shown: List = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
-  const torn = await walk(ahead, plain, shown)
+  const shown: ListEndpoint = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
+  const torn = await scanList(ahead, plainBehaviour, shown)
   expect(torn.ids.size).toBeLessThan(1000)
   expect(torn.missed).toMatchObject([{ reason: 'the rows follow no time that they show, so that pages may not join' }])
 })
 
 test('a single row that is always said to have more behind it is no gap', async () => {
-  const outcome = await walk(
+  const outcome = await scanList(
     items(1, () => 0),
-    { ...plain, hasMore: 'always', from: 'newest' },
+    { ...plainBehaviour, hasMore: 'always', from: 'newest' },
     beforeList,
   )
   expect(outcome.missed).toEqual([])
 })
 
 test('a belief that a page refutes leads no cursor past a row', async () => {
-  const shown: List = {
+  const shown: ListEndpoint = {
     ...sinceList,
     times: (item) => {
       const [at = 0, other = 0] = sinceList.times(item).values()
@@ -238,10 +238,10 @@ test('a belief that a page refutes leads no cursor past a row', async () => {
       ])
     },
   }
-  const known = { ...ignorance(shown), order: { fields: ['handledAt'], way: null } }
-  const outcome = await walk(
+  const known = { ...emptyProfile(shown), order: { fields: ['handledAt'], way: null } }
+  const outcome = await scanList(
     items(1000, (i) => i * 37),
-    plain,
+    plainBehaviour,
     shown,
     { known },
   )
@@ -250,22 +250,22 @@ test('a belief that a page refutes leads no cursor past a row', async () => {
 })
 
 test('a service that always says that there is more is found out, and then believed no more than it deserves', async () => {
-  const manners = { ...plain, hasMore: 'always' } as const
-  const first = await walk(
+  const manners = { ...plainBehaviour, hasMore: 'always' } as const
+  const first = await scanList(
     items(30, (i) => i * 60),
     manners,
     sinceList,
   )
   expect(first).toMatchObject({ requests: 2, missed: [], known: { exact: false } })
   expect(
-    await walk(
+    await scanList(
       items(30, (i) => i * 60),
       manners,
       sinceList,
       first,
     ),
   ).toMatchObject({ requests: 1, missed: [] })
-  const longer = await walk(
+  const longer = await scanList(
     items(437, (i) => i * 60),
     manners,
     sinceList,
@@ -277,22 +277,22 @@ test('a service that always says that there is more is found out, and then belie
 test('that a full page has more behind it is not forgotten for small pages of rows that come meanwhile', async () => {
   const truth = items(60, (i) => i * 37)
   const news = items(63, (i) => i * 37).slice(60)
-  const manners = { ...plain, from: 'newest', upper: 'ignored', limit: 'ignored', hasMore: 'always' } as const
-  const { get, requests } = serve(truth, manners, unknownList)
-  const busy: Get = async (path, query, lane) => {
+  const manners = { ...plainBehaviour, from: 'newest', upper: 'ignored', limit: 'ignored', hasMore: 'always' } as const
+  const { get, requests } = serveList(truth, manners, unknownList)
+  const busy: ApiGet = async (path, query, lane) => {
     if (requests() > 2) truth.push(...news.splice(0, 1))
     return { ...(await get(path, query, lane)), servedAt: truth.at(-1)!.at }
   }
   const missed = []
-  const reading = { list: unknownList, known: null, ranges: [everything], lane: 'backfill' } as const
-  for await (const read of readList(busy, reading)) missed.push(...read.missed)
-  expect(missed).toMatchObject([{ range: everything }])
+  const reading = { list: unknownList, known: null, ranges: [allTime], lane: 'backfill' } as const
+  for await (const read of readList(busy, reading)) missed.push(...read.missedRanges)
+  expect(missed).toMatchObject([{ range: allTime }])
 })
 
 describe('a service that hides rows after it has cut a page', () => {
   /** Pages of 200, of which every tenth row shows: short, and with more behind them all the same. */
-  const hiding = (truth: readonly Item[]): Get => {
-    const { get } = serve(truth, plain, sinceList)
+  const hiding = (truth: readonly Item[]): ApiGet => {
+    const { get } = serveList(truth, plainBehaviour, sinceList)
     return async (path, query, lane) => {
       const answer = await get(path, query, lane)
       const { items: all, hasMore } = answer.data as { items: Json[]; hasMore: boolean }
@@ -301,14 +301,14 @@ describe('a service that hides rows after it has cut a page', () => {
   }
 
   test('is walked to its end, also where its short pages were once believed to be the last', async () => {
-    const believed = { ...ignorance(sinceList), exact: false }
+    const believed = { ...emptyProfile(sinceList), exact: false }
     const truth = items(900, (i) => i * 60)
     const ends = []
-    for (const known of [null, forgiving(sinceList, believed)]) {
-      let last: PageRead | null = null
-      const reading = { list: sinceList, known, ranges: [everything], lane: 'verify' } as const
+    for (const known of [null, resetUnsupported(sinceList, believed)]) {
+      let last: PageBatch | null = null
+      const reading = { list: sinceList, known, ranges: [allTime], lane: 'verify' } as const
       for await (const read of readList(hiding(truth), reading)) last = read
-      ends.push([last?.position[0]?.lo, last?.known.exact])
+      ends.push([last?.pendingRanges[0]?.lo, last?.profile.isHasMoreExact])
     }
     expect(ends).toEqual([
       [truth.at(-1)!.at, true],

@@ -8,13 +8,13 @@ import { verifyProject } from '../../src/compose/verify.ts'
 import { streamNames } from '../../src/core/row.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
-import { configOf, projectOf, syncOnce, unlike } from '../mirror/mirroring.ts'
+import { configOf, projectConfigOf, syncOnce, findDifferences } from '../mirror/mirroring.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
-import { type OwnPostgres, startOwnPostgres } from '../support/postgres-server.ts'
+import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
 
-let server: OwnPostgres
+let server: PrivatePostgres
 beforeAll(async () => {
-  server = await startOwnPostgres()
+  server = await startPrivatePostgres()
 })
 afterAll(() => server.stop())
 
@@ -23,7 +23,7 @@ const log = pino({ level: 'silent' })
 const signal = new AbortController().signal
 
 /** A sandbox, and an empty schema for its mirror. */
-async function begin(): Promise<{
+async function setUp(): Promise<{
   readonly sandbox: Sandbox
   readonly url: string
   readonly warehouse: () => Promise<Warehouse>
@@ -45,7 +45,7 @@ async function begin(): Promise<{
 }
 
 /** Calls once, at the so-manieth time that it is called itself. */
-function atCall(count: number, what: () => void): () => void {
+function onNthCall(count: number, what: () => void): () => void {
   let calls = 0
   return () => {
     calls += 1
@@ -55,11 +55,11 @@ function atCall(count: number, what: () => void): () => void {
 
 describe('a Postgres that loses its power and comes back', () => {
   test('while sync runs is waited for: it is said, and the mirror is whole', async () => {
-    const { sandbox, url, warehouse } = await begin()
+    const { sandbox, url, warehouse } = await setUp()
     const told: string[] = []
     let back = Promise.resolve()
     const away = Promise.withResolvers<void>()
-    const strike = atCall(30, () => {
+    const strike = onNthCall(30, () => {
       // It stays away until that has been noticed.
       back = server.crash(() => away.promise)
     })
@@ -77,18 +77,18 @@ describe('a Postgres that loses its power and comes back', () => {
       'the warehouse answers again',
     ])
     const opened = await warehouse()
-    expect(await unlike(opened, sandbox)).toEqual([])
+    expect(await findDifferences(opened, sandbox)).toEqual([])
     const [runs] = await opened.query('select count(*) as n from sync_runs where finished_at is null')
     expect(Number(runs?.n)).toBe(0)
   })
 
   test('while verify runs is waited for', async () => {
-    const { sandbox, url } = await begin()
+    const { sandbox, url } = await setUp()
     await syncOnce(url, sandbox)
-    const project = projectOf(sandbox)
+    const project = projectConfigOf(sandbox)
     const away = Promise.withResolvers<void>()
     let back = Promise.resolve()
-    const strike = atCall(10, () => {
+    const strike = onNthCall(10, () => {
       back = server.crash(() => away.promise)
     })
     const asked = { streams: streamNames, limit: 10, signal, log, onProgress: strike, tell: () => away.resolve() }
@@ -99,11 +99,11 @@ describe('a Postgres that loses its power and comes back', () => {
   })
 
   test('that does not come back ends the command when somebody stops it, with the reason', async () => {
-    const { sandbox, url } = await begin()
+    const { sandbox, url } = await setUp()
     const stop = new AbortController()
     let back = Promise.resolve()
     const ended = Promise.withResolvers<void>()
-    const strike = atCall(20, () => {
+    const strike = onNthCall(20, () => {
       back = server.crash(() => ended.promise)
     })
     const sync = syncOnce(url, sandbox, { signal: stop.signal, onProgress: strike, tell: () => stop.abort() })
@@ -115,23 +115,23 @@ describe('a Postgres that loses its power and comes back', () => {
 
 describe('a connection that breaks just when a commit should be answered', () => {
   test('in a sync repeats a page at the most', async () => {
-    const { sandbox, url, warehouse } = await begin()
+    const { sandbox, url, warehouse } = await setUp()
     let commits = 0
-    const proxy = await startPostgresProxy(url, { lose: () => ++commits % 7 === 0 })
+    const proxy = await startPostgresProxy(url, { shouldLoseCommit: () => ++commits % 7 === 0 })
     onTestFinished(proxy.stop)
     await (await warehouse()).close()
     expect(await syncOnce(proxy.url, sandbox)).toMatchObject({ outcome: 'complete' })
     expect(commits).toBeGreaterThan(30)
     const opened = await warehouse()
-    expect(await unlike(opened, sandbox)).toEqual([])
+    expect(await findDifferences(opened, sandbox)).toEqual([])
     expect(await opened.query('select * from conversation_changes')).toEqual([])
   })
 
   test('in a push sends nothing twice, and leaves nothing in doubt', async () => {
-    const { sandbox, url, warehouse } = await begin()
+    const { sandbox, url, warehouse } = await setUp()
     await syncOnce(url, sandbox)
     const opened = await warehouse()
-    const project = projectOf(sandbox, { verifyAfterMs: 200 })
+    const project = projectConfigOf(sandbox, { verifyAfterMs: 200 })
     const ids = [...sandbox.truth('conversations')].map(({ id }) => id)
     const lines = ids.map((id) =>
       JSON.stringify({ operation: 'message', conversation_id: id, content: `To ${id}`, sender_name: 'Ann' }),
@@ -142,7 +142,7 @@ describe('a connection that breaks just when a commit should be answered', () =>
     let written = 0
     const lose = (statements: readonly string[]) =>
       /'it leaves'|set status = \$/.test(statements.join()) && ++written % 5 === 0
-    const proxy = await startPostgresProxy(url, { lose })
+    const proxy = await startPostgresProxy(url, { shouldLoseCommit: lose })
     onTestFinished(proxy.stop)
     const through = { ...config, databaseUrl: proxy.url }
     const pushing = { signal, log, onProgress: () => {}, onBudget: () => {}, despiteFailures: true }
@@ -150,16 +150,16 @@ describe('a connection that breaks just when a commit should be answered', () =>
     expect(written).toBeGreaterThan(ids.length * 2)
     const sent = sandbox.ledger().map(({ body }) => (body as { readonly content: string }).content)
     expect(sent.toSorted()).toEqual(ids.map((id) => `To ${id}`).toSorted())
-    expect(await opened.queueDesk(sandbox.projectId).summary({})).toEqual({ succeeded: ids.length })
+    expect(await opened.outboxAdmin(sandbox.projectId).countByStatus({})).toEqual({ succeeded: ids.length })
   })
 
   test('in an import queues all of it once, and says so', async () => {
-    const { sandbox, url, warehouse } = await begin()
+    const { sandbox, url, warehouse } = await setUp()
     const opened = await warehouse()
-    const project = projectOf(sandbox)
+    const project = projectConfigOf(sandbox)
     let lost = 0
     const proxy = await startPostgresProxy(url, {
-      lose: (statements) => statements.some((text) => text.includes('insert into writebacks')) && ++lost === 1,
+      shouldLoseCommit: (statements) => statements.some((text) => text.includes('insert into writebacks')) && ++lost === 1,
     })
     onTestFinished(proxy.stop)
     const lines = [1, 2, 3].map((n) =>
@@ -169,7 +169,7 @@ describe('a connection that breaks just when a commit should be answered', () =>
     const report = await importWritebacks(configOf(proxy.url, project), project, given, importing)
     expect(report).toMatchObject({ outcome: 'queued', queued: 3, known: 0 })
     expect(lost).toBe(1)
-    expect(await opened.queueDesk(sandbox.projectId).summary({})).toEqual({ queued: 3 })
+    expect(await opened.outboxAdmin(sandbox.projectId).countByStatus({})).toEqual({ queued: 3 })
   })
 })
 

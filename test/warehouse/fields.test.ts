@@ -1,13 +1,13 @@
 /** Undocumented fields become columns as they appear. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fieldAt } from '../../src/core/fieldpath.ts'
+import { fieldAtPath } from '../../src/core/fieldpath.ts'
 import type { Json } from '../../src/core/row.ts'
 import { toRow } from '../../src/streams/row.ts'
 import { columnName } from '../../src/warehouse/columns/names.ts'
 import { databases } from '../support/databases.ts'
 import { activity, commit, visitor } from './rows.ts'
-import { world } from './world.ts'
+import { openTestWarehouse } from './world.ts'
 
 /** As both databases show it: SQLite has no booleans. */
 const plain = (value: unknown) => (typeof value === 'boolean' ? Number(value) : value)
@@ -15,7 +15,7 @@ const plain = (value: unknown) => (typeof value === 'boolean' ? Number(value) : 
 for (const db of databases) {
   describe(`undocumented fields — ${db.name}`, () => {
     test('each kind of value gets a column of its type, nested ones with two underscores', async () => {
-      const { mirror, one, all } = await world(db)
+      const { mirror, one, all } = await openTestWarehouse(db)
       const extra = {
         vip: true,
         visits: 3,
@@ -49,14 +49,14 @@ for (const db of databases) {
     })
 
     test('a field that goes away is null in the rows that lost it', async () => {
-      const { mirror, list } = await world(db)
+      const { mirror, list } = await openTestWarehouse(db)
       await mirror.commit(commit('visitors', [visitor('v1', { plan: 'gold' }), visitor('v2', { plan: 'iron' })]))
       await mirror.commit(commit('visitors', [visitor('v1')]))
       expect(await list('select plan from visitors order by id')).toEqual([null, 'iron'])
     })
 
     test('integers become numbers, and anything becomes text, without losing older rows', async () => {
-      const { mirror, all, list } = await world(db)
+      const { mirror, all, list } = await openTestWarehouse(db)
       const store = (id: string, extra: object) => mirror.commit(commit('visitors', [visitor(id, { ...extra })]))
       await store('v1', { size: 1, code: 7, flag: true, since: '2026-01-01T00:00:00Z', list: [1] })
       await store('v2', { size: 2.5, code: '007', flag: 'maybe', since: 'long ago', list: 'none' })
@@ -73,7 +73,7 @@ for (const db of databases) {
     })
 
     test('integers beyond 2^53 are integers, beyond 64 bits text', async () => {
-      const { mirror, one } = await world(db)
+      const { mirror, one } = await openTestWarehouse(db)
       await mirror.commit(commit('visitors', [visitor('v1', { big: 9_007_199_254_740_993n, huge: 2n ** 70n })]))
       expect(await one('select big, huge from visitors')).toEqual({
         big: 9_007_199_254_740_993n,
@@ -82,7 +82,7 @@ for (const db of databases) {
     })
 
     test('names that are taken, equal or too long get names of their own, the same ones ever after', async () => {
-      const { mirror, all, one } = await world(db)
+      const { mirror, all, one } = await openTestWarehouse(db)
       const long = 'aVeryLongNameOfAFieldThatNobodyShouldEverHaveToReadInAnyTableOfTheWorld'
       const extra = {
         Name: 'reserved',
@@ -107,7 +107,7 @@ for (const db of databases) {
     })
 
     test('a table gets 300 such columns at most; what is beyond stays in raw', async () => {
-      const { mirror, list, one } = await world(db)
+      const { mirror, list, one } = await openTestWarehouse(db)
       const extra = Object.fromEntries(Array.from({ length: 310 }, (_, i) => [`field${i}`, i]))
       await mirror.commit(commit('visitors', [visitor('v1', extra), visitor('v2', extra)]))
       expect(await list('select count(*) from discovered_fields where column_name is not null')).toEqual([300])
@@ -117,7 +117,7 @@ for (const db of databases) {
     })
 
     test('a frozen schema gets no columns; when it thaws they are filled from the rows that are there', async () => {
-      const { warehouse, list, all } = await world(db)
+      const { warehouse, list, all } = await openTestWarehouse(db)
       const frozen = warehouse.mirror('desk', { schema: 'freeze' })
       const rows = Array.from({ length: 520 }, (_, i) => activity('v1', `h${i}`, 0, { page: { 'a.b': i }, n: i }))
       await frozen.commit(commit('visitor_activity', rows))
@@ -137,7 +137,7 @@ for (const db of databases) {
     })
 
     test('two processes that discover at once both find room', async () => {
-      const { place, warehouse, list } = await world(db)
+      const { place, warehouse, list } = await openTestWarehouse(db)
       const other = await place.open()
       const [a, b] = [warehouse.mirror('desk'), other.mirror('other')]
       for (const round of [1, 2, 3]) {
@@ -154,7 +154,7 @@ for (const db of databases) {
     })
 
     test('a view on a column keeps working when the field changes type', async () => {
-      const { mirror, warehouse, all, list } = await world(db)
+      const { mirror, warehouse, all, list } = await openTestWarehouse(db)
       await mirror.commit(commit('visitors', [visitor('v1', { plan: 1 })]))
       await warehouse.query('create view plans as select id, plan + 1 as next from visitors')
       await mirror.commit(commit('visitors', [visitor('v2', { plan: 'gold' })]))
@@ -189,10 +189,10 @@ test('a field is found again in a stored row as it was found when the row came',
   const wire = fc.dictionary(name, tree, { noNullPrototype: true })
   fc.assert(
     fc.property(wire, (row) => {
-      for (const [path, extra] of toRow(row, {}).extra) expect(fieldAt(row, path)).toEqual(extra)
+      for (const [path, extra] of toRow(row, {}).extraFields) expect(fieldAtPath(row, path)).toEqual(extra)
     }),
     { numRuns: 300 },
   )
-  expect(fieldAt({ a: { b: { c: { d: { e: { f: 1 } } } } } }, 'a.b.c.d.e')).toEqual({ value: '{"f":1}', json: true })
-  expect(fieldAt({ a: { b: 2 } }, 'a')).toBe(undefined)
+  expect(fieldAtPath({ a: { b: { c: { d: { e: { f: 1 } } } } } }, 'a.b.c.d.e')).toEqual({ value: '{"f":1}', json: true })
+  expect(fieldAtPath({ a: { b: 2 } }, 'a')).toBe(undefined)
 })

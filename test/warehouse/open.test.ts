@@ -7,15 +7,15 @@ import { migrations } from '../../schema/migrations/migrations.ts'
 import { tables } from '../../schema/tables.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { parseDatabaseUrl } from '../../src/warehouse/database/place.ts'
-import { readTime, splitUrl } from '../../src/warehouse/database/postgres.ts'
-import { openTrouble } from '../../src/warehouse/database/trouble.ts'
+import { parsePostgresTime, splitPostgresUrl } from '../../src/warehouse/database/postgres.ts'
+import { explainOpenError } from '../../src/warehouse/database/trouble.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
 import { freePort } from '../support/server.ts'
 import { commit, visitor } from './rows.ts'
-import { questions, world } from './world.ts'
+import { sqlHelpers, openTestWarehouse } from './world.ts'
 
-async function trouble(work: Promise<unknown>): Promise<UserError> {
+async function errorOf(work: Promise<unknown>): Promise<UserError> {
   const error = await work.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -24,7 +24,7 @@ async function trouble(work: Promise<unknown>): Promise<UserError> {
   return error
 }
 
-function folder(): string {
+function createFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'deskmirror-open-'))
   onTestFinished(() => rmSync(path, { recursive: true }))
   return path
@@ -41,7 +41,7 @@ function postgresUrl(change: { port?: string; password?: string; pathname?: stri
 for (const db of databases) {
   describe(`opening — ${db.name}`, () => {
     test('the migrations make exactly the tables and columns that are described', async () => {
-      const { all, place } = await world(db)
+      const { all, place } = await openTestWarehouse(db)
       const found =
         place.kind === 'sqlite'
           ? await all(
@@ -67,23 +67,23 @@ for (const db of databases) {
     })
 
     test('the first opening makes the schema, the next one finds it', async () => {
-      const { place, warehouse } = await world(db)
+      const { place, warehouse } = await openTestWarehouse(db)
       const all = Object.keys(migrations)
-      expect(warehouse.migrated).toMatchObject({ from: null, applied: all })
-      expect((await place.open()).migrated).toEqual({ from: all.at(-1), to: all.at(-1), applied: [] })
+      expect(warehouse.migration).toMatchObject({ from: null, applied: all })
+      expect((await place.open()).migration).toEqual({ from: all.at(-1), to: all.at(-1), applied: [] })
     })
 
     test('two that open an empty database at once both succeed', async () => {
       const place = await db.make()
       onTestFinished(() => place.drop())
       const opened = await Promise.all([place.open(), place.open(), place.open()])
-      expect(opened.filter(({ migrated }) => (migrated?.applied.length ?? 0) > 0)).toHaveLength(1)
+      expect(opened.filter(({ migration: migrated }) => (migrated?.applied.length ?? 0) > 0)).toHaveLength(1)
     })
 
     test('a database of a newer version is refused', async () => {
-      const { place, all } = await world(db)
+      const { place, all } = await openTestWarehouse(db)
       await all("insert into sync_schema (name) values ('9999_from_the_future')")
-      const error = await trouble(place.open())
+      const error = await errorOf(place.open())
       expect(error.exitCode).toBe(2)
       expect(error.why).toMatch(/newer version.*9999_from_the_future/)
     })
@@ -91,55 +91,55 @@ for (const db of databases) {
 }
 
 test('to read, a database must have been mirrored into', async () => {
-  const path = join(folder(), 'none.db')
-  const missing = await trouble(openWarehouse(`sqlite:${path}`, { use: 'read' }))
+  const path = join(createFolder(), 'none.db')
+  const missing = await errorOf(openWarehouse(`sqlite:${path}`, { access: 'read' }))
   expect(missing.next).toMatch(/deskmirror sync/)
   writeFileSync(path, '')
-  expect((await trouble(openWarehouse(`sqlite:${path}`, { use: 'read' }))).why).toMatch(/nothing has been mirrored/)
+  expect((await errorOf(openWarehouse(`sqlite:${path}`, { access: 'read' }))).why).toMatch(/nothing has been mirrored/)
   const written = await openWarehouse(`sqlite:${path}`)
   await written.close()
-  await (await openWarehouse(`sqlite:${path}`, { use: 'read' })).close()
+  await (await openWarehouse(`sqlite:${path}`, { access: 'read' })).close()
 })
 
 test('what is wrong with a SQLite path is said', async () => {
-  const own = folder()
-  expect((await trouble(openWarehouse(`sqlite:${own}/no/such/desk.db`))).why).toMatch(
+  const own = createFolder()
+  expect((await errorOf(openWarehouse(`sqlite:${own}/no/such/desk.db`))).why).toMatch(
     /folder .*\/no\/such does not exist/,
   )
-  expect((await trouble(openWarehouse(`sqlite:${own}`))).why).toBe('it is a folder')
+  expect((await errorOf(openWarehouse(`sqlite:${own}`))).why).toBe('it is a folder')
   writeFileSync(join(own, 'text.db'), 'this is no database, but text that is long enough to be one'.repeat(30))
-  expect((await trouble(openWarehouse(`sqlite:${own}/text.db`))).why).toMatch(/not a SQLite database/)
+  expect((await errorOf(openWarehouse(`sqlite:${own}/text.db`))).why).toMatch(/not a SQLite database/)
 })
 
 test('a folder that may not be written to is said to be so', async () => {
-  const own = join(folder(), 'closed')
+  const own = join(createFolder(), 'closed')
   mkdirSync(own)
   chmodSync(own, 0o500)
   // Root may write everywhere: there, the driver's own code is what we can show.
   const error =
     process.getuid?.() === 0
-      ? openTrouble({ kind: 'sqlite', path: `${own}/desk.db` }, Object.assign(new Error(), { code: 'SQLITE_CANTOPEN' }))
-      : await trouble(openWarehouse(`sqlite:${own}/desk.db`))
+      ? explainOpenError({ kind: 'sqlite', path: `${own}/desk.db` }, Object.assign(new Error(), { code: 'SQLITE_CANTOPEN' }))
+      : await errorOf(openWarehouse(`sqlite:${own}/desk.db`))
   expect(error).toMatchObject({ exitCode: 2, next: expect.stringMatching(/writable/) })
 })
 
 test('a Postgres that is down may be up later', async () => {
   const port = await freePort()
-  const error = await trouble(openWarehouse(postgresUrl({ port: String(port) })))
+  const error = await errorOf(openWarehouse(postgresUrl({ port: String(port) })))
   expect(error).toMatchObject({ exitCode: 1, why: 'nothing answers there' })
   expect(error.what).toContain(`:${port}/postgres`)
 })
 
 test('a wrong password is for a person to correct, and is not printed', async () => {
-  const error = await trouble(openWarehouse(postgresUrl({ password: 'wr0ng' })))
+  const error = await errorOf(openWarehouse(postgresUrl({ password: 'wr0ng' })))
   expect(error).toMatchObject({ exitCode: 2, why: 'the server refuses this user or this password' })
   expect(`${error.what}${error.why}${error.next}`).not.toContain('wr0ng')
 })
 
 test('a missing password, database or schema is named', async () => {
-  expect((await trouble(openWarehouse(postgresUrl({ password: '' })))).exitCode).toBe(2)
-  expect((await trouble(openWarehouse(postgresUrl({ pathname: '/none' })))).why).toMatch(/no database/)
-  const error = await trouble(openWarehouse(postgresUrl({ schema: 'none' })))
+  expect((await errorOf(openWarehouse(postgresUrl({ password: '' })))).exitCode).toBe(2)
+  expect((await errorOf(openWarehouse(postgresUrl({ pathname: '/none' })))).why).toMatch(/no database/)
+  const error = await errorOf(openWarehouse(postgresUrl({ schema: 'none' })))
   expect(error).toMatchObject({ exitCode: 2, why: expect.stringMatching(/no schema/) })
 })
 
@@ -152,8 +152,8 @@ test('a URL that names no database is refused without being repeated', () => {
 })
 
 test('readers are not blocked by a writer, nor a writer by readers', async () => {
-  const { place, mirror } = await world(databases[0]!)
-  const reader = questions(await place.open())
+  const { place, mirror } = await openTestWarehouse(databases[0]!)
+  const reader = sqlHelpers(await place.open())
   await mirror.commit(commit('visitors', [visitor('v1')]))
   await reader.all('begin')
   expect(await reader.count('visitors')).toBe(1)
@@ -164,9 +164,9 @@ test('readers are not blocked by a writer, nor a writer by readers', async () =>
 })
 
 test('a Postgres that drops its connections is connected to again', async () => {
-  const { place, mirror, count } = await world(databases[2]!)
+  const { place, mirror, count } = await openTestWarehouse(databases[2]!)
   await mirror.commit(commit('visitors', [visitor('v1')]))
-  const other = questions(await place.open())
+  const other = sqlHelpers(await place.open())
   await other.all(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()`)
   const again = async () => (await mirror.commit(commit('visitors', [visitor('v2')]))).changed
@@ -179,13 +179,13 @@ test('a Postgres that drops its connections is connected to again', async () => 
 })
 
 test('times are read as UTC, whatever the server and the URL say', () => {
-  expect(readTime('2026-08-21 10:02:11.5+00')).toBe('2026-08-21T10:02:11Z')
-  expect(readTime('2026-08-21 10:02:11+02')).toBe('2026-08-21T08:02:11Z')
-  expect(readTime('2026-08-21 10:02:11+05:30')).toBe('2026-08-21T04:32:11Z')
-  expect(readTime('infinity')).toBe('9999-12-31T23:59:59Z')
-  expect(readTime('10000-01-01 00:00:00+00')).toBe('9999-12-31T23:59:59Z')
-  expect(readTime('0044-03-15 00:00:00+00 BC')).toBe('0001-01-01T00:00:00Z')
-  expect(splitUrl('postgres://h/d?schema=My%20desk&options=-c%20timezone%3DAsia/Tokyo')).toEqual({
+  expect(parsePostgresTime('2026-08-21 10:02:11.5+00')).toBe('2026-08-21T10:02:11Z')
+  expect(parsePostgresTime('2026-08-21 10:02:11+02')).toBe('2026-08-21T08:02:11Z')
+  expect(parsePostgresTime('2026-08-21 10:02:11+05:30')).toBe('2026-08-21T04:32:11Z')
+  expect(parsePostgresTime('infinity')).toBe('9999-12-31T23:59:59Z')
+  expect(parsePostgresTime('10000-01-01 00:00:00+00')).toBe('9999-12-31T23:59:59Z')
+  expect(parsePostgresTime('0044-03-15 00:00:00+00 BC')).toBe('0001-01-01T00:00:00Z')
+  expect(splitPostgresUrl('postgres://h/d?schema=My%20desk&options=-c%20timezone%3DAsia/Tokyo')).toEqual({
     connectionString: 'postgres://h/d',
     options: '-c timezone=Asia/Tokyo -c timezone=UTC -c datestyle=ISO -c search_path="My\\ desk"',
     schema: 'My desk',
@@ -193,9 +193,9 @@ test('times are read as UTC, whatever the server and the URL say', () => {
 })
 
 test('of TLS the address says what it asks for, and a file that it names has to be there', async () => {
-  expect(splitUrl('postgres://h/d?sslmode=require').connectionString).toBe('postgres://h/d?sslmode=verify-full')
-  expect(splitUrl('postgres://h/d?sslmode=disable').connectionString).toBe('postgres://h/d?sslmode=disable')
-  const at = (query: string) => trouble(openWarehouse(`${inject('postgresUrl')}?${query}`))
+  expect(splitPostgresUrl('postgres://h/d?sslmode=require').connectionString).toBe('postgres://h/d?sslmode=verify-full')
+  expect(splitPostgresUrl('postgres://h/d?sslmode=disable').connectionString).toBe('postgres://h/d?sslmode=disable')
+  const at = (query: string) => errorOf(openWarehouse(`${inject('postgresUrl')}?${query}`))
   expect(await at('sslmode=require')).toMatchObject({ exitCode: 2, why: 'the server does not speak TLS' })
   expect(await at('sslrootcert=/nowhere.pem')).toMatchObject({ exitCode: 2, why: expect.stringMatching(/sslrootcert/) })
 })

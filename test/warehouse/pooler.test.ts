@@ -2,12 +2,12 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { syncOnce, unlike } from '../mirror/mirroring.ts'
-import { databaseOf } from '../support/databases.ts'
-import { type ProxyOptions, startPostgresProxy } from '../support/postgres-proxy.ts'
+import { syncOnce, findDifferences } from '../mirror/mirroring.ts'
+import { createDatabaseWith } from '../support/databases.ts'
+import { type PostgresProxyOptions, startPostgresProxy } from '../support/postgres-proxy.ts'
 
-async function pooled(options: NonNullable<ProxyOptions['pool']>['options'], encoding = 'UTF8'): Promise<string> {
-  const own = await databaseOf(encoding)
+async function startPooler(options: NonNullable<PostgresProxyOptions['pool']>['options'], encoding = 'UTF8'): Promise<string> {
+  const own = await createDatabaseWith(encoding)
   onTestFinished(own.drop)
   const proxy = await startPostgresProxy(own.url, { pool: { options } })
   onTestFinished(proxy.stop)
@@ -16,7 +16,7 @@ async function pooled(options: NonNullable<ProxyOptions['pool']>['options'], enc
 
 for (const options of ['refused', 'ignored'] as const) {
   test(`through one that has settings of a connection ${options}, two projects are mirrored side by side`, async () => {
-    const url = await pooled(options)
+    const url = await startPooler(options)
     const size = { conversations: 20, visitors: 10, calls: 3, days: 1 }
     const sandboxes = await Promise.all(
       [1, 2].map((seed) => startSandbox({ seed, size, switches: { 'rate.kind': 'off' } })),
@@ -27,14 +27,14 @@ for (const options of ['refused', 'ignored'] as const) {
       const reports = await Promise.all(sandboxes.map((sandbox) => syncOnce(url, sandbox, { mode })))
       expect(reports.map(({ outcome }) => outcome)).toEqual(['complete', 'complete'])
     }
-    const warehouse = await openWarehouse(url, { use: 'read' })
-    for (const sandbox of sandboxes) expect(await unlike(warehouse, sandbox)).toEqual([])
+    const warehouse = await openWarehouse(url, { access: 'read' })
+    for (const sandbox of sandboxes) expect(await findDifferences(warehouse, sandbox)).toEqual([])
     await warehouse.close()
   })
 }
 
 test('a schema in the URL does not get through one: that is said, with what to do', async () => {
-  const url = new URL(await pooled('refused'))
+  const url = new URL(await startPooler('refused'))
   url.searchParams.set('schema', 'desk')
   await expect(openWarehouse(url.href)).rejects.toMatchObject({
     why: expect.stringMatching(/a connection pooler \(PgBouncer\) stands before it .*\?schema=/),
@@ -46,7 +46,7 @@ test('a schema in the URL does not get through one: that is said, with what to d
 test.each(['LATIN1', 'SQL_ASCII'])(
   'a database whose encoding is %s is refused before anything is stored',
   async (encoding) => {
-    const own = await databaseOf(encoding)
+    const own = await createDatabaseWith(encoding)
     onTestFinished(own.drop)
     await expect(openWarehouse(own.url)).rejects.toMatchObject({
       why: `its encoding is ${encoding}, which cannot hold all characters`,

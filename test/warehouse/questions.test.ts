@@ -67,7 +67,7 @@ function statements(kind: Warehouse['kind']): string[] {
   ]
 }
 
-async function planOf(warehouse: Warehouse, question: string): Promise<string> {
+async function explainQuery(warehouse: Warehouse, question: string): Promise<string> {
   const rows = await warehouse.query(`explain ${warehouse.kind === 'sqlite' ? 'query plan' : ''} ${question}`)
   return rows.map((row) => String(row.detail ?? row['QUERY PLAN'])).join('\n')
 }
@@ -78,11 +78,11 @@ for (const db of databases.filter(({ name }) => name !== 'pglite')) {
     onTestFinished(place.drop)
     const warehouse = await place.open()
     for (const statement of statements(warehouse.kind)) await warehouse.query(statement)
-    await warehouse.renewStatistics()
+    await warehouse.analyzeTables()
     expect(questions.map(({ title }) => title)).toEqual(Object.keys(expected))
     for (const { title, sql } of questions) {
       const index = expected[title]
-      if (index != null) expect(await planOf(warehouse, sql), title).toMatch(new RegExp(index, 's'))
+      if (index != null) expect(await explainQuery(warehouse, sql), title).toMatch(new RegExp(index, 's'))
       expect((await warehouse.query(sql)).length, title).toBeGreaterThanOrEqual(title.includes('came back') ? 0 : 1)
     }
   }, 120_000)

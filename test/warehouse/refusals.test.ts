@@ -7,17 +7,17 @@ import { checkProject } from '../../src/compose/check.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { configOf, projectOf, syncOnce } from '../mirror/mirroring.ts'
-import { databaseOf } from '../support/databases.ts'
+import { configOf, projectConfigOf, syncOnce } from '../mirror/mirroring.ts'
+import { createDatabaseWith } from '../support/databases.ts'
 
 const role = `limited_${randomUUID().replaceAll('-', '')}`
 let administrator: pg.Client
-let own: Awaited<ReturnType<typeof databaseOf>>
+let own: Awaited<ReturnType<typeof createDatabaseWith>>
 let sandbox: Sandbox
 let url = ''
 
 beforeAll(async () => {
-  own = await databaseOf('UTF8')
+  own = await createDatabaseWith('UTF8')
   administrator = new pg.Client({ connectionString: own.url })
   await administrator.connect()
   await administrator.query(`create role ${role} login password 'pw'; grant create on schema public to ${role}`)
@@ -35,7 +35,7 @@ afterAll(async () => {
   await own.drop()
 })
 
-async function sentenceOf(work: Promise<unknown>): Promise<string> {
+async function errorSentence(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
     () => 'it worked',
     (thrown: unknown) => thrown,
@@ -43,7 +43,7 @@ async function sentenceOf(work: Promise<unknown>): Promise<string> {
   return error instanceof UserError ? `${error.exitCode} ${error.why} → ${error.next}` : String(error)
 }
 
-async function until(change: string, back: string): Promise<void> {
+async function whileChanged(change: string, back: string): Promise<void> {
   await administrator.query(change)
   onTestFinished(async () => void (await administrator.query(back)))
 }
@@ -53,17 +53,17 @@ test.each([
   ['statement_timeout = 1', /^1 the server cancelled a statement: it took longer than statement_timeout.*alter role/],
 ])('with %s a sync says what ended it', async (setting, says) => {
   const reset = `alter role ${role} reset ${setting.split(' ')[0]}`
-  await until(`alter role ${role} set ${setting}`, reset)
-  expect(await sentenceOf(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(says)
+  await whileChanged(`alter role ${role} set ${setting}`, reset)
+  expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(says)
 })
 
 test('a user who may open no connection more is told so', async () => {
-  await until(`alter role ${role} connection limit 0`, `alter role ${role} connection limit -1`)
-  expect(await sentenceOf(syncOnce(url, sandbox))).toMatch(/^1 the server has no connection left → try again when/)
+  await whileChanged(`alter role ${role} connection limit 0`, `alter role ${role} connection limit -1`)
+  expect(await errorSentence(syncOnce(url, sandbox))).toMatch(/^1 the server has no connection left → try again when/)
 })
 
 test('one connection at a time is enough, and somebody who ends connections all the time only slows a sync down', async () => {
-  await until(`alter role ${role} connection limit 1`, `alter role ${role} connection limit -1`)
+  await whileChanged(`alter role ${role} connection limit 1`, `alter role ${role} connection limit -1`)
   const end = () =>
     void administrator.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`)
   let pages = 0
@@ -77,23 +77,23 @@ test('a user without a right is told so, in the middle too', async () => {
     ++pages === 5 && void administrator.query(`alter table sync_cursors owner to ${administrator.user}`)
   onTestFinished(async () => void (await administrator.query(`alter table sync_cursors owner to ${role}`)))
   const says = /^2 the user may not do this there → let the user own the schema, or grant it/
-  expect(await sentenceOf(syncOnce(url, sandbox, { mode: 'full', onProgress }))).toMatch(says)
+  expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full', onProgress }))).toMatch(says)
 })
 
 test('a table that somebody dropped is missed, not taken for a mistake of deskmirror', async () => {
-  await until('alter table visitors rename to visitors_old', 'alter table visitors_old rename to visitors')
-  expect(await sentenceOf(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(/^2 one of its tables is not there/)
+  await whileChanged('alter table visitors rename to visitors_old', 'alter table visitors_old rename to visitors')
+  expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(/^2 one of its tables is not there/)
 })
 
 test('a mirror that may only be read can be looked at; what keeps its budget there says why it does not go on', async () => {
-  await until(`alter role ${role} set default_transaction_read_only = on`, `alter role ${role} reset all`)
-  const project = projectOf(sandbox)
-  const warehouse = await openWarehouse(url, { use: 'read' })
+  await whileChanged(`alter role ${role} set default_transaction_read_only = on`, `alter role ${role} reset all`)
+  const project = projectConfigOf(sandbox)
+  const warehouse = await openWarehouse(url, { access: 'read' })
   expect((await warehouse.status(project.projectId, Date.now(), project.rate)).streams.length).toBeGreaterThan(0)
   await warehouse.close()
   const checking = checkProject(configOf(url, project), project, {
     signal: new AbortController().signal,
     log: pino({ level: 'silent' }),
   })
-  expect(await sentenceOf(checking)).toMatch(/^2 the database takes no writes/)
+  expect(await errorSentence(checking)).toMatch(/^2 the database takes no writes/)
 })

@@ -1,27 +1,27 @@
 /** Rows as the streams hand them over: a test names what it is about, the rest is filled in. */
 
 import { stringifyJson } from '../../src/core/json.ts'
-import type { Commit } from '../../src/core/mirror.ts'
-import type { Extra, Json, MirrorRow, Scalar } from '../../src/core/row.ts'
+import type { MirrorCommit } from '../../src/core/mirror.ts'
+import type { ExtraField, Json, MirrorRow, Scalar } from '../../src/core/row.ts'
 
-export const at = (second: number): string =>
+export const timeAt = (second: number): string =>
   new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString().replace('.000', '')
 
 type Columns = Readonly<Record<string, Scalar>>
 
 function row(columns: Columns, extra: Readonly<Record<string, Json>> = {}): MirrorRow {
-  return { columns, extra: flat(extra), raw: stringifyJson({ ...columns, ...extra }) }
+  return { columns, extraFields: flattenFields(extra), raw: stringifyJson({ ...columns, ...extra }) }
 }
 
 /** Undocumented fields by dotted path. */
-function flat(fields: Readonly<Record<string, Json>>, prefix = ''): Map<string, Extra> {
-  const found = new Map<string, Extra>()
+function flattenFields(fields: Readonly<Record<string, Json>>, prefix = ''): Map<string, ExtraField> {
+  const found = new Map<string, ExtraField>()
   for (const [name, value] of Object.entries(fields)) {
     const path = prefix + name
-    if (Array.isArray(value)) found.set(path, { value: stringifyJson(value), json: true })
+    if (Array.isArray(value)) found.set(path, { value: stringifyJson(value), isJsonText: true })
     else if (typeof value === 'object' && value !== null) {
-      for (const [inner, extra] of flat(value as Record<string, Json>, `${path}.`)) found.set(inner, extra)
-    } else found.set(path, { value: value as Scalar, json: false })
+      for (const [inner, extra] of flattenFields(value as Record<string, Json>, `${path}.`)) found.set(inner, extra)
+    } else found.set(path, { value: value as Scalar, isJsonText: false })
   }
   return found
 }
@@ -32,8 +32,8 @@ export const conversation = (id: string, columns: Columns = {}, extra = {}): Mir
       id,
       visitor_id: `visitor of ${id}`,
       status: 'open',
-      created_at: at(0),
-      last_message_at: at(1),
+      created_at: timeAt(0),
+      last_message_at: timeAt(1),
       last_message_sender_type: 'visitor',
       handled_at: null,
       waiting_since: null,
@@ -52,7 +52,7 @@ export const message = (conversation_id: string, id: Scalar, columns: Columns = 
     kind: 'utterance',
     content: `message ${id}`,
     sender_display_name: 'Ann',
-    created_at: at(2),
+    created_at: timeAt(2),
     ...columns,
   })
 
@@ -60,30 +60,30 @@ export const visitor = (id: string, extra: Readonly<Record<string, Json>> = {}, 
   row({ id, name: 'Bo', email: null, ...columns }, extra)
 
 export const activity = (visitor_id: string, entry_hash: string, ordinal = 0, extra = {}): MirrorRow =>
-  row({ visitor_id, entry_hash, ordinal, occurred_at: at(3) }, extra)
+  row({ visitor_id, entry_hash, ordinal, occurred_at: timeAt(3) }, extra)
 
 export const call = (id: string, columns: Columns = {}, extra = {}): MirrorRow =>
-  row({ id, occurred_at: at(4), ...columns }, extra)
+  row({ id, occurred_at: timeAt(4), ...columns }, extra)
 
 /** A recording's `checked_at` is not part of what the service said. */
 export const recording = (call_id: string, has_recording: boolean, checked_at: string): MirrorRow => ({
   columns: { call_id, has_recording, checked_at },
-  extra: new Map(),
+  extraFields: new Map(),
   raw: JSON.stringify({ hasRecording: has_recording }),
 })
 
 export const rollup = (window_from: string, window_to: string, figures: Json): MirrorRow => ({
   columns: { window_from, window_to, day: window_from.slice(0, 10), time_zone: 'UTC' },
-  extra: new Map(),
+  extraFields: new Map(),
   raw: stringifyJson(figures),
 })
 
-let asked = Date.UTC(2026, 5, 1)
+let lastAskedAt = Date.UTC(2026, 5, 1)
 
 /** A commit asked for later than the ones made before it. */
-export const commit = (stream: Commit['stream'], rows: readonly MirrorRow[], rest: Partial<Commit> = {}): Commit => ({
+export const commit = (stream: MirrorCommit['stream'], rows: readonly MirrorRow[], rest: Partial<MirrorCommit> = {}): MirrorCommit => ({
   stream,
   rows,
-  askedAt: ++asked,
+  askedAt: ++lastAskedAt,
   ...rest,
 })

@@ -7,9 +7,9 @@ import { UserError } from '../../src/core/user-error.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { emptyFolder } from '../cli/run.ts'
-import { syncOnce, unlike } from '../mirror/mirroring.ts'
+import { syncOnce, findDifferences } from '../mirror/mirroring.ts'
 
-async function begin(): Promise<{ readonly sandbox: Sandbox; readonly path: string; readonly url: string }> {
+async function setUp(): Promise<{ readonly sandbox: Sandbox; readonly path: string; readonly url: string }> {
   const sandbox = await startSandbox({
     size: { conversations: 8, visitors: 4, calls: 2, days: 1 },
     switches: { 'rate.kind': 'off' },
@@ -19,7 +19,7 @@ async function begin(): Promise<{ readonly sandbox: Sandbox; readonly path: stri
   return { sandbox, path, url: `sqlite:${path}` }
 }
 
-async function sentenceOf(work: Promise<unknown>): Promise<string> {
+async function errorSentence(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
     () => 'it worked',
     (thrown: unknown) => thrown,
@@ -28,54 +28,54 @@ async function sentenceOf(work: Promise<unknown>): Promise<string> {
 }
 
 /** Does something in the middle of a sync. */
-function inTheMiddle(what: () => void) {
+function duringSync(what: () => void) {
   let pages = 0
   return { onProgress: () => ++pages === 8 && what() }
 }
 
-const gone = /^1 the file was moved, removed or replaced while it was in use; what was written since then is not in it/
+const fileReplacedError = /^1 the file was moved, removed or replaced while it was in use; what was written since then is not in it/
 
 test('a file that is removed under a sync ends it, and the next one begins anew', async () => {
-  const { sandbox, path, url } = await begin()
-  const remove = inTheMiddle(() => {
+  const { sandbox, path, url } = await setUp()
+  const remove = duringSync(() => {
     for (const ending of ['', '-wal', '-shm']) rmSync(path + ending)
   })
-  expect(await sentenceOf(syncOnce(url, sandbox, remove))).toMatch(gone)
+  expect(await errorSentence(syncOnce(url, sandbox, remove))).toMatch(fileReplacedError)
   expect(await syncOnce(url, sandbox)).toMatchObject({ outcome: 'complete' })
   const warehouse = await openWarehouse(url)
-  expect(await unlike(warehouse, sandbox)).toEqual([])
+  expect(await findDifferences(warehouse, sandbox)).toEqual([])
   await warehouse.close()
 })
 
 test('a file that another one takes the place of ends a sync, and the other one stays as it is', async () => {
-  const { sandbox, path, url } = await begin()
-  const replace = inTheMiddle(() => {
+  const { sandbox, path, url } = await setUp()
+  const replace = duringSync(() => {
     renameSync(path, `${path}.old`)
     writeFileSync(path, 'somebody else wrote this')
   })
-  expect(await sentenceOf(syncOnce(url, sandbox, replace))).toMatch(gone)
+  expect(await errorSentence(syncOnce(url, sandbox, replace))).toMatch(fileReplacedError)
   expect(readFileSync(path, 'utf8')).toBe('somebody else wrote this')
 })
 
 test('a table that somebody dropped is missed', async () => {
-  const { sandbox, path, url } = await begin()
-  const drop = inTheMiddle(() => {
+  const { sandbox, path, url } = await setUp()
+  const drop = duringSync(() => {
     const other = new Database(path)
     other.exec('drop table messages')
     other.close()
   })
-  expect(await sentenceOf(syncOnce(url, sandbox, drop))).toMatch(/^2 one of its tables is not there any more → restore/)
+  expect(await errorSentence(syncOnce(url, sandbox, drop))).toMatch(/^2 one of its tables is not there any more → restore/)
 })
 
 test('a file that was cut in half is damaged, and said to be', async () => {
-  const { sandbox, path, url } = await begin()
+  const { sandbox, path, url } = await setUp()
   await syncOnce(url, sandbox)
   truncateSync(path, Math.floor(statSync(path).size / 8192) * 4096)
-  expect(await sentenceOf(syncOnce(url, sandbox))).toMatch(/^2 the file is damaged → restore it from a backup/)
+  expect(await errorSentence(syncOnce(url, sandbox))).toMatch(/^2 the file is damaged → restore it from a backup/)
 })
 
 test('a new file is for its owner only, whoever makes it; one that is there keeps its mode', async () => {
-  const { path, url } = await begin()
+  const { path, url } = await setUp()
   const modes = () => ['', '-wal', '-shm'].map((ending) => (statSync(path + ending).mode & 0o777).toString(8))
   const warehouse = await openWarehouse(url)
   expect(modes()).toEqual(['600', '600', '600'])

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
 import { commit, visitor } from './rows.ts'
-import { questions, world } from './world.ts'
+import { sqlHelpers, openTestWarehouse } from './world.ts'
 
 const visitors = (count: number) => Array.from({ length: count }, (_, n) => visitor(`v${n}`))
 
 for (const db of databases) {
   test(`there are statistics after a first load, and new ones when it has grown a lot — ${db.name}`, async () => {
-    const { mirror, place, list } = await world(db)
+    const { mirror, place, list } = await openTestWarehouse(db)
     const counted = async (): Promise<number> => {
       const [found] =
         place.kind === 'sqlite'
@@ -34,12 +34,12 @@ for (const db of databases) {
 }
 
 test('a small SQLite file has statistics when it has been closed', async () => {
-  const { mirror, place, warehouse } = await world(databases[0]!)
+  const { mirror, place, warehouse } = await openTestWarehouse(databases[0]!)
   await mirror.commit(commit('visitors', visitors(20)))
   await warehouse.close()
   const reading = async () => {
-    const opened = await openWarehouse(place.url!, { use: 'read' })
-    const { list } = questions(opened)
+    const opened = await openWarehouse(place.url!, { access: 'read' })
+    const { list } = sqlHelpers(opened)
     const found = await list("select tbl from sqlite_stat1 where tbl = 'visitors' limit 1")
     await opened.close()
     return found

@@ -3,14 +3,14 @@ import { onTestFinished } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import type { TestDatabase } from '../support/databases.ts'
 
-export async function world(db: TestDatabase, schema: 'discover' | 'freeze' = 'discover') {
-  const place = await db.make()
-  onTestFinished(() => place.drop())
-  const warehouse = await place.open()
-  return { place, warehouse, mirror: warehouse.mirror('desk', { schema }), ...questions(warehouse) }
+export async function openTestWarehouse(db: TestDatabase, schema: 'discover' | 'freeze' = 'discover') {
+  const database = await db.make()
+  onTestFinished(() => database.drop())
+  const warehouse = await database.open()
+  return { place: database, warehouse, mirror: warehouse.mirror('desk', { schema }), ...sqlHelpers(warehouse) }
 }
 
-export function questions(warehouse: Warehouse) {
+export function sqlHelpers(warehouse: Warehouse) {
   const all = (sql: string) => warehouse.query(sql)
   return {
     all,

@@ -5,16 +5,16 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { redisUrl } from '../jobs/places.ts'
-import { projectOf, unlike } from '../mirror/mirroring.ts'
-import { startOwnPostgres } from '../support/postgres-server.ts'
-import { proxyTo } from '../support/proxy.ts'
-import { type Office, offices } from './offices.ts'
-import { startProcess } from './process.ts'
-import type { Words } from './words.ts'
-import { configFor, often, startHere } from './worker.ts'
+import { startTestRedis } from '../jobs/places.ts'
+import { projectConfigOf, findDifferences } from '../mirror/mirroring.ts'
+import { startPrivatePostgres } from '../support/postgres-server.ts'
+import { startTcpProxy } from '../support/proxy.ts'
+import { type WorkerStores, workerStores } from './offices.ts'
+import { startWorkerProcess } from './process.ts'
+import type { LogReader } from './words.ts'
+import { workerConfig, frequentSchedules, startWorkerInProcess } from './worker.ts'
 
-const [, fleet] = offices
+const [, fleet] = workerStores
 const size = { conversations: 6, visitors: 3, calls: 2, messagesPerConversation: [1, 2], days: 2 } as const
 const patience = { interval: 100, timeout: 50_000 }
 const http = { host: '127.0.0.1', port: 0 }
@@ -24,10 +24,10 @@ const sandboxHere = async () => {
   onTestFinished(sandbox.stop)
   return sandbox
 }
-const equal = async (worker: Words, warehouse: Warehouse, sandbox: Sandbox) => {
-  while ((await unlike(warehouse, sandbox)).length > 0) await worker.next()
+const equal = async (worker: LogReader, warehouse: Warehouse, sandbox: Sandbox) => {
+  while ((await findDifferences(warehouse, sandbox)).length > 0) await worker.waitForNext()
 }
-const said = ({ log }: Words, name: string) => log.filter(({ event, level }) => event === name && level !== 'debug')
+const said = ({ log }: LogReader, name: string) => log.filter(({ event, level }) => event === name && level !== 'debug')
 const readyz = async (address: string | null) => {
   const answer = await fetch(`${address}/readyz`)
   return { status: answer.status, ...((await answer.json()) as { missing: readonly string[] }) }
@@ -38,7 +38,7 @@ const waitsFor = (address: string | null, ...missing: string[]) =>
 const measured = async (address: string | null) => (await fetch(`${address}/metrics`)).text()
 
 describe('a job that fails', () => {
-  let office: Office
+  let office: WorkerStores
   let warehouse: Warehouse
   let sandbox: Sandbox
   beforeEach(async ({ onTestFinished: finished }) => {
@@ -53,17 +53,17 @@ describe('a job that fails', () => {
   }
 
   test('is said once, with its stream and its stack, counted, shown since when, and said when it is over', async () => {
-    const worker = await startHere(configFor(office, [projectOf(sandbox, often)], { http }))
+    const worker = await startWorkerInProcess(workerConfig(office, [projectConfigOf(sandbox, frequentSchedules)], { http }))
     await equal(worker, warehouse, sandbox)
     await warehouse.query(`create function broken() returns trigger language plpgsql as
       $$ begin raise exception 'a bug that nobody foresaw'; end $$`)
     await warehouse.query('create trigger broken before insert on visitors for each row execute function broken()')
     sandbox.mutate.addVisitor()
-    const line = await worker.says(({ event, stream }) => event === 'job.failed' && stream === 'visitors')
+    const line = await worker.waitFor(({ event, stream }) => event === 'job.failed' && stream === 'visitors')
     expect(line).toMatchObject({ level: 'error', job: 'pass', project: 'desk', why: 'a bug that nobody foresaw' })
     expect(line.stack).toMatch(/a bug that nobody foresaw\n +at /)
     const times = () => worker.log.filter(({ event, stream }) => event === 'job.failed' && stream === 'visitors').length
-    while (times() < 2) await worker.next()
+    while (times() < 2) await worker.waitForNext()
     expect(said(worker, 'job.failed')).toHaveLength(1)
     const failing = await streamOf('visitors')
     expect(failing).toMatchObject({ failed: 'a bug that nobody foresaw', failedSince: expect.any(String) })
@@ -74,7 +74,7 @@ describe('a job that fails', () => {
     expect(text).toMatch(/^deskmirror_stream_failed\{project="desk",stream="visitors"\} 1/m)
 
     await warehouse.query('drop trigger broken on visitors')
-    const over = await worker.says(({ event, stream }) => event === 'job.recovered' && stream === 'visitors')
+    const over = await worker.waitFor(({ event, stream }) => event === 'job.recovered' && stream === 'visitors')
     expect(Number(over.failures)).toBeGreaterThanOrEqual(2)
     expect(await streamOf('visitors')).toMatchObject({ failed: null, failedSince: null })
     expect(await warehouse.query('select * from sync_failures')).toEqual([])
@@ -82,23 +82,23 @@ describe('a job that fails', () => {
   })
 
   test('as the service is away is said once for each stream, and once when it has succeeded', async () => {
-    const project = projectOf(sandbox, { ...often, streams: ['visitors'] })
-    const worker = await startHere(configFor(office, [project]))
-    await worker.says(({ event }) => event === 'pass.ended')
+    const project = projectConfigOf(sandbox, { ...frequentSchedules, streams: ['visitors'] })
+    const worker = await startWorkerInProcess(workerConfig(office, [project]))
+    await worker.waitFor(({ event }) => event === 'pass.ended')
     const { port } = new URL(sandbox.baseUrl)
     await sandbox.stop()
     const times = () => worker.log.filter(({ event }) => event === 'pass.failed').length
-    while (times() < 2) await worker.next()
+    while (times() < 2) await worker.waitForNext()
     expect(said(worker, 'pass.failed')).toMatchObject([
       { stream: 'visitors', why: expect.stringContaining('ECONNREFUSED') },
     ])
     const again = await startSandbox({ seed: 3, size, port: Number(port), switches: { 'rate.kind': 'off' } })
     onTestFinished(again.stop)
-    expect(await worker.says(({ event }) => event === 'job.recovered')).toMatchObject({ stream: 'visitors' })
+    expect(await worker.waitFor(({ event }) => event === 'job.recovered')).toMatchObject({ stream: 'visitors' })
   })
 
   test('as a table is gone makes the worker not ready, in one line, until the table is back', async () => {
-    const worker = await startHere(configFor(office, [projectOf(sandbox, often)], { http }))
+    const worker = await startWorkerInProcess(workerConfig(office, [projectConfigOf(sandbox, frequentSchedules)], { http }))
     await equal(worker, warehouse, sandbox)
     expect(await readyz(worker.address)).toMatchObject({ status: 200 })
     await warehouse.query('alter table visitors rename to visitors_elsewhere')
@@ -120,14 +120,14 @@ describe('a job that fails', () => {
 })
 
 test('a disk that is full is one line that names the stream, and what had no room is stored when there is some', async () => {
-  const office = await offices[0]!.make()
+  const office = await workerStores[0]!.make()
   onTestFinished(office.drop)
   const warehouse = await office.open()
   const sandbox = await sandboxHere()
-  const queueUrl = `${await redisUrl()}/15`
-  const worker = startProcess({ databaseUrl: office.databaseUrl, queueUrl }, sandbox)
+  const queueUrl = `${await startTestRedis()}/15`
+  const worker = startWorkerProcess({ databaseUrl: office.databaseUrl, queueUrl }, sandbox)
   await equal(worker, warehouse, sandbox)
-  const { address } = await worker.says(({ event }) => event === 'http.opened')
+  const { address } = await worker.waitFor(({ event }) => event === 'http.opened')
   // Files of the worker may not grow any more. A file system that is full needs rights to make that tests do not have.
   const path = office.databaseUrl.slice('sqlite:'.length)
   const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(worker.child.pid), `--fsize=${bytes}:`])
@@ -140,7 +140,7 @@ test('a disk that is full is one line that names the stream, and what had no roo
   expect(await measured(String(address))).toMatch(/^deskmirror_ready\{part="warehouse"\} 0/m)
 
   limit('unlimited')
-  await worker.says(({ event }) => event === 'warehouse.back')
+  await worker.waitFor(({ event }) => event === 'warehouse.back')
   await equal(worker, warehouse, sandbox)
   expect((await readyz(String(address))).status).toBe(200)
   worker.child.kill('SIGTERM')
@@ -148,18 +148,18 @@ test('a disk that is full is one line that names the stream, and what had no roo
 })
 
 test('a Postgres that stops and starts again is one line each, whatever the jobs of the worker did meanwhile', async () => {
-  const server = await startOwnPostgres()
+  const server = await startPrivatePostgres()
   onTestFinished(server.stop)
   const sandbox = await sandboxHere()
-  const office = { databaseUrl: server.url, queueUrl: `${await redisUrl()}/14` } as Office
-  const worker = await startHere(configFor(office, [projectOf(sandbox, often)], { http }))
+  const office = { databaseUrl: server.url, queueUrl: `${await startTestRedis()}/14` } as WorkerStores
+  const worker = await startWorkerInProcess(workerConfig(office, [projectConfigOf(sandbox, frequentSchedules)], { http }))
   const before = await openWarehouse(server.url)
   await equal(worker, before, sandbox)
   await before.close()
   await server.crash(async () => {
     sandbox.mutate.addConversation()
     await waitsFor(worker.address, 'warehouse')
-    for (let lines = 0; lines < 5; lines += 1) await worker.next()
+    for (let lines = 0; lines < 5; lines += 1) await worker.waitForNext()
   })
   await waitsFor(worker.address)
   const after = await openWarehouse(server.url)
@@ -170,19 +170,19 @@ test('a Postgres that stops and starts again is one line each, whatever the jobs
 })
 
 test('a Redis that is away is named where somebody asks, and is one line when it goes and one when it is back', async () => {
-  const place = await offices[0]!.make()
+  const place = await workerStores[0]!.make()
   onTestFinished(place.drop)
   const sandbox = await sandboxHere()
-  const way = await proxyTo(`${await redisUrl()}/13`)
-  const office = { databaseUrl: place.databaseUrl, queueUrl: way.url } as Office
-  const worker = await startHere(configFor(office, [projectOf(sandbox, often)], { http }))
+  const way = await startTcpProxy(`${await startTestRedis()}/13`)
+  const office = { databaseUrl: place.databaseUrl, queueUrl: way.url } as WorkerStores
+  const worker = await startWorkerInProcess(workerConfig(office, [projectConfigOf(sandbox, frequentSchedules)], { http }))
   const warehouse = await place.open()
   await equal(worker, warehouse, sandbox)
-  way.cut()
+  way.disconnect()
   await waitsFor(worker.address, 'queue')
   expect((await readyz(worker.address)).status).toBe(503)
-  way.mend()
-  await worker.says(({ event }) => event === 'queue.connected')
+  way.restore()
+  await worker.waitFor(({ event }) => event === 'queue.connected')
   await waitsFor(worker.address)
   const lines = said(worker, 'queue.connected')
   expect(lines).toMatchObject([{ backend: 'redis', for_ms: expect.any(Number), errors: expect.any(Number) }])

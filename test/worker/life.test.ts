@@ -1,12 +1,12 @@
 /** A worker's life, as whoever runs it sees it: the process, the service and the warehouse, on each kind of queue. */
 import { expect, onTestFailed, test } from 'vitest'
-import type { ChangeKind } from '../../src/sandbox/churn.ts'
+import type { MutationKind } from '../../src/sandbox/churn.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { unlike } from '../mirror/mirroring.ts'
-import { offices } from './offices.ts'
-import { startProcess } from './process.ts'
-import type { Line, Words } from './words.ts'
+import { findDifferences } from '../mirror/mirroring.ts'
+import { workerStores } from './offices.ts'
+import { startWorkerProcess } from './process.ts'
+import type { LogLine, LogReader } from './words.ts'
 
 const size = {
   conversations: 130,
@@ -18,39 +18,39 @@ const size = {
 } as const
 
 /** What shows in the lists at once, unless it is a second change within one second: that one shows two minutes later. */
-const visible: readonly ChangeKind[] = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall']
+const visible: readonly MutationKind[] = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall']
 
 /** Changes one after the other: of those that share the last second, none would be known to be over. */
 function change(sandbox: Sandbox, count: number): void {
   for (let nth = 0; nth < count; nth += 1) {
     sandbox.advance(2000)
-    sandbox.churn(1, nth, visible)
+    sandbox.applyRandomMutations(1, nth, visible)
   }
 }
 
 /** Resolves when the mirror equals the service. */
-async function equal(worker: Words, warehouse: Warehouse, sandbox: Sandbox): Promise<void> {
-  let differences = await unlike(warehouse, sandbox)
+async function equal(worker: LogReader, warehouse: Warehouse, sandbox: Sandbox): Promise<void> {
+  let differences = await findDifferences(warehouse, sandbox)
   onTestFailed(() => void process.stderr.write(`What differs: ${JSON.stringify(differences.slice(0, 5))}\n`))
   while (differences.length > 0) {
-    await worker.next()
-    differences = await unlike(warehouse, sandbox)
+    await worker.waitForNext()
+    differences = await findDifferences(warehouse, sandbox)
   }
 }
 
-const began = ({ time, took_ms }: Line) => Date.parse(time) - Number(took_ms)
+const began = ({ time, took_ms }: LogLine) => Date.parse(time) - Number(took_ms)
 
 /** The conversations whose messages were asked for. */
 const reread = (sandbox: Sandbox) =>
   sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
 
-for (const { kind, make } of offices) {
+for (const { kind, make } of workerStores) {
   test(`a worker mirrors, follows, stops when told, and goes on where it was — ${kind}`, async () => {
     const office = await make()
     const sandbox = await startSandbox({ seed: 5, size, switches: { 'rate.kind': 'off', 'latency.after': 5 } })
     const warehouse = await office.open()
     try {
-      const first = startProcess(office, sandbox)
+      const first = startWorkerProcess(office, sandbox)
       await equal(first, warehouse, sandbox)
       // Said before anything is opened: that can take a while.
       expect(first.log[0]).toMatchObject({ event: 'worker.starting', queue: kind })
@@ -63,11 +63,11 @@ for (const { kind, make } of offices) {
       expect(seen.length).toBeLessThanOrEqual(1)
 
       // Told to stop in the middle of its work, it ends well, and soon.
-      sandbox.set({ 'latency.after': 150 })
+      sandbox.setSwitches({ 'latency.after': 150 })
       const changedAgainAt = Date.now()
       change(sandbox, 60)
       const { id: newest } = sandbox.mutate.addConversation()
-      await first.says(
+      await first.waitFor(
         ({ event, stream, changed, time }) =>
           event === 'pass.ended' && stream === 'conversations' && changed !== 0 && Date.parse(time) > changedAgainAt,
       )
@@ -80,16 +80,16 @@ for (const { kind, make } of offices) {
 
       // The next one reads what is missing, and nothing that was read: but for what showed nothing after itself, as its last
       // second may not have been over. (What is young is read once more when what is late has come, minutes from now.)
-      const behind = new Set((await unlike(warehouse, sandbox)).map(({ key }) => key.split('/')[0]!))
+      const behind = new Set((await findDifferences(warehouse, sandbox)).map(({ key }) => key.split('/')[0]!))
       expect(behind.size).toBeGreaterThan(0)
       const doubted = await warehouse.query(
         `select parent_id from sync_children where stream = 'messages' and fetched = wanted and due_at < ${Date.now() + 60_000}`,
       )
       expect(doubted.length).toBeLessThan(5)
       for (const { parent_id } of doubted) behind.add(String(parent_id))
-      sandbox.set({ 'latency.after': 1 })
+      sandbox.setSwitches({ 'latency.after': 1 })
       sandbox.resetLog()
-      const second = startProcess(office, sandbox)
+      const second = startWorkerProcess(office, sandbox)
       await equal(second, warehouse, sandbox)
       const read = reread(sandbox).filter((id) => id !== newest)
       expect(read.filter((id) => !behind.has(id))).toEqual([])

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { createNews } from '../../src/compose/worker/news.ts'
+import { createRepeatFilter } from '../../src/compose/worker/news.ts'
 
 test('a sentence is news once a day, and not again with other numbers in it', () => {
   let clock = 0
-  const isNews = createNews(() => clock)
+  const isNews = createRepeatFilter(() => clock)
   const said = (sentence: string) => isNews(sentence)
   expect([said('3 rows are dated ahead'), said('4 rows are dated ahead'), said('the order is another')]).toEqual([
     true,

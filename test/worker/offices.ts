@@ -1,45 +1,45 @@
 /** Where a worker may keep its mirror and its jobs: the three that users have. */
 
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { jobSchema, queueFolder, redisUrl } from '../jobs/places.ts'
+import { createJobSchema, createQueueFolder, startTestRedis } from '../jobs/places.ts'
 import { databases } from '../support/databases.ts'
 
-export type Office = {
+export type WorkerStores = {
   readonly databaseUrl: string
   readonly queueUrl: string
   readonly open: () => Promise<Warehouse>
   readonly drop: () => Promise<void>
 }
 
-export type OfficeKind = { readonly kind: 'embedded' | 'redis' | 'postgres'; readonly make: () => Promise<Office> }
+export type WorkerStoresKind = { readonly kind: 'embedded' | 'redis' | 'postgres'; readonly make: () => Promise<WorkerStores> }
 
-export const offices: readonly OfficeKind[] = [
-  { kind: 'embedded', make: laptop },
-  { kind: 'redis', make: fleet },
-  { kind: 'postgres', make: server },
+export const workerStores: readonly WorkerStoresKind[] = [
+  { kind: 'embedded', make: embeddedStores },
+  { kind: 'redis', make: redisStores },
+  { kind: 'postgres', make: postgresStores },
 ]
 
 const [sqlite, , postgres] = databases as [(typeof databases)[number], unknown, (typeof databases)[number]]
 
 /** SQLite, and the jobs in a folder beside it. */
-async function laptop(): Promise<Office> {
+async function embeddedStores(): Promise<WorkerStores> {
   const place = await sqlite.make()
-  await queueFolder(`${place.url!.slice('sqlite:'.length)}-queue`)
+  await createQueueFolder(`${place.url!.slice('sqlite:'.length)}-queue`)
   return { databaseUrl: place.url!, queueUrl: 'embedded', open: place.open, drop: place.drop }
 }
 
 /** Each test has a database of the Redis to itself; there are sixteen. */
-let used = 0
+let usedRedisDatabases = 0
 
-async function fleet(): Promise<Office> {
+async function redisStores(): Promise<WorkerStores> {
   const place = await postgres.make()
-  used += 1
-  return { databaseUrl: place.url!, queueUrl: `${await redisUrl()}/${used}`, open: place.open, drop: place.drop }
+  usedRedisDatabases += 1
+  return { databaseUrl: place.url!, queueUrl: `${await startTestRedis()}/${usedRedisDatabases}`, open: place.open, drop: place.drop }
 }
 
-async function server(): Promise<Office> {
+async function postgresStores(): Promise<WorkerStores> {
   const place = await postgres.make()
-  const jobs = jobSchema()
+  const jobs = createJobSchema()
   const drop = async () => {
     await place.drop()
     await jobs.drop()

@@ -4,24 +4,24 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { onTestFailed, onTestFinished } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { environment, launcher } from '../cli/run.ts'
-import type { Office } from './offices.ts'
-import { type Words, words } from './words.ts'
+import { cleanEnvironment, launcher } from '../cli/run.ts'
+import type { WorkerStores } from './offices.ts'
+import { type LogReader, createLogReader } from './words.ts'
 
-export type Running = Words & {
+export type WorkerProcess = LogReader & {
   readonly child: ChildProcess
   /** Resolves to the exit code, null after a kill. */
   readonly ended: Promise<number | null>
 }
 
-export function startProcess(
-  { databaseUrl, queueUrl }: Pick<Office, 'databaseUrl' | 'queueUrl'>,
+export function startWorkerProcess(
+  { databaseUrl, queueUrl }: Pick<WorkerStores, 'databaseUrl' | 'queueUrl'>,
   sandbox: Sandbox,
   variables: Readonly<Record<string, string>> = {},
-): Running {
+): WorkerProcess {
   const child = spawn(process.execPath, [launcher, 'start'], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: environment({
+    env: cleanEnvironment({
       DESKMIRROR_BASE_URL: sandbox.baseUrl,
       DESKMIRROR_PROJECT_ID: sandbox.projectId,
       DESKMIRROR_API_KEY: sandbox.key,
@@ -36,11 +36,11 @@ export function startProcess(
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = once(child, 'exit').then(([code]) => code as number | null)
   const gone = ended.then((code) => {
-    throw new Error(`the worker ended with ${code}. ${spoken.last()}`)
+    throw new Error(`the worker ended with ${code}. ${spoken.tail()}`)
   })
   gone.catch(() => {})
-  const spoken = words(gone)
-  onTestFailed(() => void process.stderr.write(spoken.last()))
-  createInterface({ input: child.stderr! }).on('line', spoken.hear)
+  const spoken = createLogReader(gone)
+  onTestFailed(() => void process.stderr.write(spoken.tail()))
+  createInterface({ input: child.stderr! }).on('line', spoken.write)
   return { ...spoken, child, ended }
 }

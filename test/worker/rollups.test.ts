@@ -4,10 +4,10 @@ import { defaultSchedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { projectOf } from '../mirror/mirroring.ts'
-import { offices } from './offices.ts'
-import type { Words } from './words.ts'
-import { configFor, startHere } from './worker.ts'
+import { projectConfigOf } from '../mirror/mirroring.ts'
+import { workerStores } from './offices.ts'
+import type { LogReader } from './words.ts'
+import { workerConfig, startWorkerInProcess } from './worker.ts'
 
 const day = 86_400_000
 const world = { conversations: 30, visitors: 10, calls: 2, messagesPerConversation: [1, 2], days: 5 } as const
@@ -15,7 +15,7 @@ const size = { ...world, activityPerVisitor: [0, 0] } as const
 const often = { ...defaultSchedules, incremental: { kind: 'every', ms: 1000 } } as const
 
 /** Resolves when there is a rollup for each day since `first`, of this zone. */
-async function complete(worker: Words, warehouse: Warehouse, sandbox: Sandbox, first: number, zone = 'UTC') {
+async function complete(worker: LogReader, warehouse: Warehouse, sandbox: Sandbox, first: number, zone = 'UTC') {
   const date = (at: number) => new Date(at).toLocaleDateString('sv-SE', { timeZone: zone })
   const wanted = new Set<string>()
   for (let at = first; at < sandbox.now(); at += day / 4) wanted.add(date(at))
@@ -24,7 +24,7 @@ async function complete(worker: Words, warehouse: Warehouse, sandbox: Sandbox, f
     (await warehouse.query(`select day from analytics_rollups where time_zone = '${zone}' order by day`)).map((row) =>
       String(row.day),
     )
-  while ((await stored()).join() !== [...wanted].join()) await worker.next()
+  while ((await stored()).join() !== [...wanted].join()) await worker.waitForNext()
 }
 
 const earliestCall = (sandbox: Sandbox) =>
@@ -36,7 +36,7 @@ const earliest = (sandbox: Sandbox) =>
     earliestCall(sandbox),
   )
 
-const redis = offices.find(({ kind }) => kind === 'redis')!
+const redis = workerStores.find(({ kind }) => kind === 'redis')!
 
 test('rollups begin when the lists have been read, and follow a granted scope, an earlier start and another time zone', async () => {
   const office = await redis.make()
@@ -53,8 +53,8 @@ test('rollups begin when the lists have been read, and follow a granted scope, a
   const warehouse = await office.open()
   const key = 'svc_live_granted'
   sandbox.addKey({ key, scopes: ['calls:read', 'visitors:read', 'analytics:read', 'availability:read'] })
-  const project = projectOf(sandbox, { schedules: often, apiKey: secret(key) })
-  const worker = await startHere(configFor(office, [project]), { portionMs: 400 })
+  const project = projectConfigOf(sandbox, { schedules: often, apiKey: secret(key) })
+  const worker = await startWorkerInProcess(workerConfig(office, [project]), { sliceMs: 400 })
   await complete(worker, warehouse, sandbox, earliestCall(sandbox))
   expect(earliest(sandbox)).toBeLessThan(earliestCall(sandbox) - day)
 
@@ -65,12 +65,12 @@ test('rollups begin when the lists have been read, and follow a granted scope, a
   expect(asked).toBeLessThan(4 * size.days)
 
   const startDate = Math.floor(earliest(sandbox) / 1000) - 2 * 86_400
-  worker.reload(configFor(office, [{ ...project, startDate }]))
+  worker.reload(workerConfig(office, [{ ...project, startDate }]))
   await complete(worker, warehouse, sandbox, startDate * 1000)
 
-  worker.reload(configFor(office, [{ ...project, startDate, timeZone: 'Asia/Kolkata' }]))
+  worker.reload(workerConfig(office, [{ ...project, startDate, timeZone: 'Asia/Kolkata' }]))
   await complete(worker, warehouse, sandbox, startDate * 1000, 'Asia/Kolkata')
   expect(await warehouse.query(`select 1 from analytics_metrics where time_zone <> 'Asia/Kolkata'`)).toEqual([])
   const gaps = () => warehouse.query('select 1 from sync_gaps where resolved_at is null')
-  while ((await gaps()).length > 0) await worker.next()
+  while ((await gaps()).length > 0) await worker.waitForNext()
 }, 60_000)

@@ -1,10 +1,10 @@
 /** What is asked for when: the decisions of the worker, without a queue. */
 import { describe, expect, test } from 'vitest'
-import { afterFailure } from '../../jobs/clock.ts'
-import { idOf, readPass, readTick } from '../../jobs/queues.ts'
-import { restartsFor } from '../../jobs/restarts.ts'
-import { announcedBy, type Ends, overdue } from '../../jobs/rounds.ts'
-import { schedulesOf } from '../../jobs/schedules.ts'
+import { afterFailedFiring } from '../../jobs/clock.ts'
+import { syncJobId, parseSyncJob, parseSchedulerJob } from '../../jobs/queues.ts'
+import { settingsNeedingRestart } from '../../jobs/restarts.ts'
+import { syncJobsOfSchedule, type CompletionTimes, overdueSyncJobs } from '../../jobs/rounds.ts'
+import { schedulesForProjects } from '../../jobs/schedules.ts'
 import type { Config, ProjectConfig } from '../../src/config.ts'
 import { type StreamName, streamNames } from '../../src/core/row.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
@@ -34,8 +34,8 @@ const desk: ProjectConfig = {
 }
 
 describe('a round begins', () => {
-  const streams = (round: Parameters<typeof announcedBy>[0], project: ProjectConfig = desk) =>
-    announcedBy(round, project).map(({ queue, pass }) => `${queue}: ${pass.stream}, ${pass.mode}`)
+  const streams = (round: Parameters<typeof syncJobsOfSchedule>[0], project: ProjectConfig = desk) =>
+    syncJobsOfSchedule(round, project).map(({ queue, job: pass }) => `${queue}: ${pass.stream}, ${pass.mode}`)
 
   test('incremental: with the lists; what hangs on their rows is announced by them', () => {
     expect(streams('incremental')).toEqual([
@@ -64,10 +64,10 @@ describe('a round begins', () => {
 
 describe('schedules', () => {
   const many = Array.from({ length: 6000 }, (_, n) => ({ ...desk, name: `desk-${n}`, projectId: `project-${n}` }))
-  const of = (project: Partial<ProjectConfig>) => schedulesOf([{ ...desk, ...project }]).map(({ id }) => id)
+  const of = (project: Partial<ProjectConfig>) => schedulesForProjects([{ ...desk, ...project }]).map(({ id }) => id)
 
   test('are four of each project, and one for the house', () => {
-    expect(schedulesOf([desk]).map(({ id }) => id)).toEqual([
+    expect(schedulesForProjects([desk]).map(({ id }) => id)).toEqual([
       'incremental/desk',
       'reconcile/desk',
       'analytics/desk',
@@ -86,19 +86,19 @@ describe('schedules', () => {
   })
 
   test('of many projects are spread evenly over their period, and stay where they are', () => {
-    const offsets = schedulesOf(many).flatMap(({ id, rhythm }) =>
+    const offsets = schedulesForProjects(many).flatMap(({ id, recurrence: rhythm }) =>
       id.startsWith('incremental/') && 'every' in rhythm ? [rhythm.offset] : [],
     )
     const minutes = Array.from({ length: 5 }, (_, n) => offsets.filter((at) => Math.floor(at / 60_000) === n).length)
     for (const minute of minutes) expect(Math.abs(minute - 1200)).toBeLessThan(150)
-    expect(schedulesOf(many.toReversed()).find(({ id }) => id === 'incremental/desk-7')).toEqual(
-      schedulesOf(many).find(({ id }) => id === 'incremental/desk-7'),
+    expect(schedulesForProjects(many.toReversed()).find(({ id }) => id === 'incremental/desk-7')).toEqual(
+      schedulesForProjects(many).find(({ id }) => id === 'incremental/desk-7'),
     )
   })
 
   test('of the night begin between 1 and 5, and analytics after 5, by the clock of the project', () => {
     const nightly = (round: string) =>
-      schedulesOf(many).flatMap(({ id, rhythm }) =>
+      schedulesForProjects(many).flatMap(({ id, recurrence: rhythm }) =>
         id.startsWith(`${round}/`) && 'pattern' in rhythm
           ? [{ ...rhythm, hour: Number(rhythm.pattern.split(' ')[1]) }]
           : [],
@@ -110,7 +110,7 @@ describe('schedules', () => {
 
   test('by cron are read in the time zone of the project', () => {
     const schedules = { ...defaultSchedules, reconcile: { kind: 'cron', pattern: '30 2 * * 1' } } as const
-    expect(schedulesOf([{ ...desk, schedules }]).find(({ id }) => id === 'reconcile/desk')?.rhythm).toEqual({
+    expect(schedulesForProjects([{ ...desk, schedules }]).find(({ id }) => id === 'reconcile/desk')?.recurrence).toEqual({
       pattern: '30 2 * * 1',
       tz: 'Asia/Tokyo',
     })
@@ -120,9 +120,9 @@ describe('schedules', () => {
 describe('the sweep finds', () => {
   const now = Date.UTC(2026, 5, 1)
   const minute = 60_000
-  const all = (agoMs: number): Ends => new Map([[desk.projectId, new Map(streamNames.map((it) => [it, now - agoMs]))]])
-  const found = (ends: Ends, due: Parameters<typeof overdue>[2] = new Map(), project: ProjectConfig = desk) =>
-    overdue([project], ends, due, now).map(({ queue, pass }) => `${queue}: ${pass.stream}`)
+  const all = (agoMs: number): CompletionTimes => new Map([[desk.projectId, new Map(streamNames.map((it) => [it, now - agoMs]))]])
+  const found = (ends: CompletionTimes, due: Parameters<typeof overdueSyncJobs>[2] = new Map(), project: ProjectConfig = desk) =>
+    overdueSyncJobs([project], ends, due, now).map(({ queue, job: pass }) => `${queue}: ${pass.stream}`)
 
   test('nothing, where every stream has just come to its end', () => {
     expect(found(all(minute))).toEqual([])
@@ -166,9 +166,9 @@ describe('a job', () => {
   const pass = { project: 'desk', stream: 'messages', mode: 'incremental' } as const
 
   test('carries names and nothing else', () => {
-    expect(readPass(pass)).toEqual(pass)
-    expect(readTick({ round: 'analytics', project: 'desk' })).toEqual({ round: 'analytics', project: 'desk' })
-    expect(readTick({ round: 'housekeeping' })).toEqual({ round: 'housekeeping' })
+    expect(parseSyncJob(pass)).toEqual(pass)
+    expect(parseSchedulerJob({ round: 'analytics', project: 'desk' })).toEqual({ round: 'analytics', project: 'desk' })
+    expect(parseSchedulerJob({ round: 'housekeeping' })).toEqual({ round: 'housekeeping' })
   })
 
   test.for([
@@ -180,23 +180,23 @@ describe('a job', () => {
     null,
     'messages',
   ])('that is not like that is nobody’s: %j', (data) => {
-    expect(readPass(data)).toBeNull()
+    expect(parseSyncJob(data)).toBeNull()
   })
 
   test('is the same as another one of its project, stream and mode', () => {
-    expect(idOf(pass)).toBe(idOf({ ...pass }))
+    expect(syncJobId(pass)).toBe(syncJobId({ ...pass }))
     const others = [
       { ...pass, mode: 'reconcile' as const },
       { ...pass, stream: 'calls' as const },
       { ...pass, project: 'other' },
     ]
-    expect(new Set([pass, ...others].map(idOf)).size).toBe(4)
+    expect(new Set([pass, ...others].map(syncJobId)).size).toBe(4)
   })
 
   test('of a round of the night is tried for an hour; one of the day comes again by itself', () => {
     const minute = 60_000
     const verdict = (round: 'incremental' | 'availability' | 'reconcile' | 'analytics', ms: number) =>
-      afterFailure({ round, project: 'desk' }, 'away', ms).do
+      afterFailedFiring({ round, project: 'desk' }, 'away', ms).do
     expect([verdict('incremental', minute), verdict('availability', minute)]).toEqual(['give up', 'give up'])
     expect([verdict('reconcile', minute), verdict('analytics', minute)]).toEqual(['again', 'again'])
     expect(verdict('reconcile', 61 * minute)).toBe('give up')
@@ -208,11 +208,11 @@ describe('a changed configuration needs a restart', () => {
 
   test('for what the process holds open', () => {
     const next = { ...config, databaseUrl: 'sqlite:other.db', concurrency: 2, httpToken: secret('another') }
-    expect(restartsFor(config, next)).toEqual(['database_url', 'http_token', 'concurrency'])
+    expect(settingsNeedingRestart(config, next)).toEqual(['database_url', 'http_token', 'concurrency'])
   })
 
   test('not for projects, keys and schedules', () => {
     const other = { ...desk, apiKey: secret('svc_live_new'), streams: ['calls'] as const }
-    expect(restartsFor(config, { ...config, projects: [other, { ...desk, name: 'second' }] })).toEqual([])
+    expect(settingsNeedingRestart(config, { ...config, projects: [other, { ...desk, name: 'second' }] })).toEqual([])
   })
 })

@@ -1,16 +1,16 @@
 /** What a webhook does for the mirror: it makes it fresh, and nothing else. On each kind of queue. */
 import { createHmac } from 'node:crypto'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { unheard } from '../../jobs/receiver.ts'
-import { openWorkplace } from '../../src/compose/worker/workplace.ts'
+import { pendingWebhookJobs } from '../../jobs/receiver.ts'
+import { openWorkerContext } from '../../src/compose/worker/workplace.ts'
 import type { ProjectConfig } from '../../src/config.ts'
 import { secret } from '../../src/core/secret.ts'
 import { createLog } from '../../src/log.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { projectOf, syncOnce, unlike } from '../mirror/mirroring.ts'
-import { type Office, offices } from './offices.ts'
-import { configFor, startHere } from './worker.ts'
+import { projectConfigOf, syncOnce, findDifferences } from '../mirror/mirroring.ts'
+import { type WorkerStores, workerStores } from './offices.ts'
+import { workerConfig, startWorkerInProcess } from './worker.ts'
 
 const size = { conversations: 8, visitors: 5, calls: 4, messagesPerConversation: [1, 3], days: 3 } as const
 const key = 'whsec_test'
@@ -41,9 +41,9 @@ async function deliver(address: string, payload: unknown, by = key, project = 'd
 const idOf = async (warehouse: Warehouse, table: string, n = 0) =>
   String((await warehouse.query(`select id from ${table} order by id limit 1 offset ${n}`))[0]!.id)
 
-for (const { kind, make } of offices) {
+for (const { kind, make } of workerStores) {
   describe(`a worker whose jobs are kept in: ${kind}`, () => {
-    let office: Office
+    let office: WorkerStores
     let warehouse: Warehouse
     beforeEach(async ({ onTestFinished: finished }) => {
       office = await make()
@@ -53,10 +53,10 @@ for (const { kind, make } of offices) {
 
     const working = async (caretakeEveryMs = 300) => {
       const sandbox = await serviceDouble()
-      const config = configFor(office, [projectOf(sandbox, seldom)], { http: { host: '127.0.0.1', port: 0 } })
-      const worker = await startHere(config, { caretakeEveryMs })
+      const config = workerConfig(office, [projectConfigOf(sandbox, seldom)], { http: { host: '127.0.0.1', port: 0 } })
+      const worker = await startWorkerInProcess(config, { maintenanceEveryMs: caretakeEveryMs })
       const equal = async () => {
-        while ((await unlike(warehouse, sandbox)).length > 0) await worker.next()
+        while ((await findDifferences(warehouse, sandbox)).length > 0) await worker.waitForNext()
       }
       await equal()
       sandbox.advance(2000)
@@ -75,8 +75,8 @@ for (const { kind, make } of offices) {
       sandbox.mutate.agentReplies(two)
       const lie = { conversation: { id: two, status: 'closed', handledAt: '2001-01-01T00:00:00Z' } }
       expect(await deliver(address, lie)).toBe(202)
-      const differ = async () => new Set((await unlike(warehouse, sandbox)).map((it) => it.key.split('/')[0]))
-      while ((await differ()).has(two)) await worker.next()
+      const differ = async () => new Set((await findDifferences(warehouse, sandbox)).map((it) => it.key.split('/')[0]))
+      while ((await differ()).has(two)) await worker.waitForNext()
       expect(await differ()).toEqual(new Set([one]))
       const asked = sandbox.log().map(({ path }) => path)
       expect(asked.filter((path) => path.includes(one))).toEqual([])
@@ -104,7 +104,7 @@ for (const { kind, make } of offices) {
       await deliver(address, '\u0000 something happened')
       await equal()
       const stored = () => warehouse.query('select found, due_at from webhook_deliveries order by received_at, found')
-      while ((await stored()).some((row) => row.due_at !== null)) await worker.next()
+      while ((await stored()).some((row) => row.due_at !== null)) await worker.waitForNext()
       expect((await stored()).map((row) => row.found).sort()).toEqual([
         'calls: 1 gone, 1 read',
         'conversations: 1 read',
@@ -130,12 +130,12 @@ for (const { kind, make } of offices) {
         sandbox.revokeKey(sandbox.key)
         sandbox.mutate.visitorWrites(id)
         await deliver(address, { conversationId: id })
-        await worker.says(({ event }) => event === 'project.paused')
+        await worker.waitFor(({ event }) => event === 'project.paused')
         sandbox.addKey({ key: 'svc_live_new' })
-        const config = configFor(office, [projectOf(sandbox, { ...seldom, apiKey: secret('svc_live_new') })])
+        const config = workerConfig(office, [projectConfigOf(sandbox, { ...seldom, apiKey: secret('svc_live_new') })])
         // What was claimed in vain is due again half a minute later; this test has no time.
         const hurry = () => warehouse.query('update webhook_deliveries set due_at = 1 where due_at is not null')
-        await worker.says(({ event }) => event === 'hints.paused')
+        await worker.waitFor(({ event }) => event === 'hints.paused')
         await hurry()
         worker.reload(config)
         await equal()
@@ -151,19 +151,19 @@ describe('looking after deliveries', () => {
     const sandbox = await serviceDouble({
       keys: [{ key: 'svc_live_all' }, { key: 'svc_live_talk', scopes: ['conversations:read'] }],
     })
-    const office = await offices[0]!.make()
+    const office = await workerStores[0]!.make()
     onTestFinished(office.drop)
     const warehouse = await office.open()
     await syncOnce(office.databaseUrl, sandbox)
     sandbox.advance(2000)
-    const project = projectOf(sandbox, { ...seldom, ...over })
+    const project = projectConfigOf(sandbox, { ...seldom, ...over })
     const options = { log, onOutcome: () => {}, onSettled: () => {}, onLoaded: () => {} }
-    const workplace = await openWorkplace(configFor(office, [project]), options)
+    const workplace = await openWorkerContext(workerConfig(office, [project]), options)
     onTestFinished(workplace.close)
     const store = (payload: unknown) => workplace.storeDelivery(sandbox.projectId, Buffer.from(JSON.stringify(payload)))
     const announced: boolean[] = []
     const take = (signal = new AbortController().signal) =>
-      workplace.takeDeliveries(project, { signal, announce: async ({ lists }) => void announced.push(lists) })
+      workplace.processDeliveries(project, { signal, enqueueFollowUps: async ({ lists }) => void announced.push(lists) })
     const found = async () => (await warehouse.query('select found from webhook_deliveries')).map((row) => row.found)
     return { sandbox, warehouse, workplace, store, take, announced, found }
   }
@@ -223,5 +223,5 @@ test('deliveries of a project that is configured no more wait for it', () => {
     { project: 'id 1', id: 'a' },
     { project: 'id 2', id: 'b' },
   ]
-  expect(unheard([{ name: 'desk', projectId: 'id 2' }], due)).toEqual([{ project: 'desk', delivery: 'b' }])
+  expect(pendingWebhookJobs([{ name: 'desk', projectId: 'id 2' }], due)).toEqual([{ project: 'desk', delivery: 'b' }])
 })

@@ -4,11 +4,11 @@ import { startWorker, type WorkerOptions } from '../../jobs/worker.ts'
 import type { Config, ProjectConfig } from '../../src/config.ts'
 import { createLog } from '../../src/log.ts'
 import { configOf } from '../mirror/mirroring.ts'
-import type { Office } from './offices.ts'
-import { words } from './words.ts'
+import type { WorkerStores } from './offices.ts'
+import { createLogReader } from './words.ts'
 
 /** A round each second, and only when asked for by the test: nothing at night. */
-export const often: Pick<ProjectConfig, 'schedules'> = {
+export const frequentSchedules: Pick<ProjectConfig, 'schedules'> = {
   schedules: {
     incremental: { kind: 'every', ms: 1000 },
     reconcile: { kind: 'off' },
@@ -17,17 +17,17 @@ export const often: Pick<ProjectConfig, 'schedules'> = {
   },
 }
 
-export function configFor(office: Office, projects: readonly ProjectConfig[], over: Partial<Config> = {}): Config {
+export function workerConfig(office: WorkerStores, projects: readonly ProjectConfig[], over: Partial<Config> = {}): Config {
   return { ...configOf(office.databaseUrl, projects[0]!), projects, queueUrl: office.queueUrl, concurrency: 4, ...over }
 }
 
-export async function startHere(config: Config, options: Partial<WorkerOptions> = {}) {
+export async function startWorkerInProcess(config: Config, options: Partial<WorkerOptions> = {}) {
   const ended = Promise.withResolvers<never>()
   ended.promise.catch(() => {})
-  const spoken = words(ended.promise)
-  onTestFailed(() => void process.stderr.write(spoken.last()))
-  const log = createLog({ level: 'debug', pretty: false, secrets: [], write: spoken.hear })
-  const worker = await startWorker(config, { log, onFatal: ended.reject, caretakeEveryMs: 300, ...options })
+  const spoken = createLogReader(ended.promise)
+  onTestFailed(() => void process.stderr.write(spoken.tail()))
+  const log = createLog({ level: 'debug', pretty: false, secrets: [], write: spoken.write })
+  const worker = await startWorker(config, { log, onFatal: ended.reject, maintenanceEveryMs: 300, ...options })
   onTestFinished(worker.stop)
   return { ...spoken, ...worker }
 }

@@ -4,17 +4,17 @@ import { pushProject } from '../../src/compose/push.ts'
 import { createLog } from '../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { projectOf } from '../mirror/mirroring.ts'
-import { type Office, offices } from './offices.ts'
-import { configFor, startHere } from './worker.ts'
+import { projectConfigOf } from '../mirror/mirroring.ts'
+import { type WorkerStores, workerStores } from './offices.ts'
+import { workerConfig, startWorkerInProcess } from './worker.ts'
 
 const off = { kind: 'off' } as const
 const quiet = { schedules: { incremental: off, reconcile: off, analytics: off, availability: off } }
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
-for (const { kind, make } of offices) {
+for (const { kind, make } of workerStores) {
   describe(`a worker whose jobs are kept in: ${kind}`, () => {
-    let office: Office
+    let office: WorkerStores
     let warehouse: Warehouse
     let sandbox: Sandbox
     beforeEach(async ({ onTestFinished: finished }) => {
@@ -37,12 +37,12 @@ for (const { kind, make } of offices) {
     }
 
     test('sends what is inserted by plain SQL while it runs, in order, and says what became of it', async () => {
-      const project = projectOf(sandbox, quiet)
-      const worker = await startHere(configFor(office, [project]))
+      const project = projectConfigOf(sandbox, quiet)
+      const worker = await startWorkerInProcess(workerConfig(office, [project]))
       const [id] = conversations() as [string]
       await warehouse.query(`insert into writebacks (operation, conversation_id, payload)
         values ('message', '${id}', '{"content":"Solved.","sender_name":"Ann"}'), ('handled', '${id}', '{"handled":true}')`)
-      await worker.says(({ event, operation }) => event === 'writeback.settled' && operation === 'handled')
+      await worker.waitFor(({ event, operation }) => event === 'writeback.settled' && operation === 'handled')
       await isQuiet()
       expect(sandbox.ledger().map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
       const [row] = await warehouse.query(`select handled_at from conversations where id = '${id}'`)
@@ -50,12 +50,12 @@ for (const { kind, make } of offices) {
     })
 
     test('shares the lanes with another one and with a push, and each write-back goes out once', async () => {
-      const project = projectOf(sandbox, { ...quiet, verifyAfterMs: 300 })
-      const config = configFor(office, [project])
-      const workers = [await startHere(config)]
+      const project = projectConfigOf(sandbox, { ...quiet, verifyAfterMs: 300 })
+      const config = workerConfig(office, [project])
+      const workers = [await startWorkerInProcess(config)]
       // Only one process may have the files of an embedded queue.
-      if (kind !== 'embedded') workers.push(await startHere(config))
-      sandbox.set({ 'latency.after': 5, 'fault.rate': 0.1, 'fault.kinds': 'reset-before,reset-after' })
+      if (kind !== 'embedded') workers.push(await startWorkerInProcess(config))
+      sandbox.setSwitches({ 'latency.after': 5, 'fault.rate': 0.1, 'fault.kinds': 'reset-before,reset-after' })
       for (const id of conversations()) for (const n of [1, 2, 3]) await reply(id, `${id} ${n}`)
       const options = { onProgress: () => {}, onBudget: () => {}, log, despiteFailures: true }
       await pushProject(config, project, { ...options, signal: new AbortController().signal })
@@ -73,14 +73,14 @@ for (const { kind, make } of offices) {
 }
 
 test('writes nothing where it must not, tells of rows that name no project, and goes on reading', async () => {
-  const office = await offices[0]!.make()
+  const office = await workerStores[0]!.make()
   onTestFinished(office.drop)
   const sandbox = await startSandbox({
     size: { conversations: 3, visitors: 2, calls: 0 },
     switches: { 'rate.kind': 'off' },
   })
   onTestFinished(sandbox.stop)
-  const project = projectOf(sandbox, {
+  const project = projectConfigOf(sandbox, {
     readOnly: true,
     schedules: { ...quiet.schedules, incremental: { kind: 'every', ms: 1000 } },
   })
@@ -90,9 +90,9 @@ test('writes nothing where it must not, tells of rows that name no project, and 
   await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
     values ('${sandbox.projectId}', 'handled', '${id}', '{"handled":true}'), ('', 'handled', '${id}', '{"handled":true}')`)
   const other = { ...project, ...quiet, name: 'other', projectId: '00000000-0000-4000-8000-000000000000' }
-  const worker = await startHere(configFor(office, [project, other]))
+  const worker = await startWorkerInProcess(workerConfig(office, [project, other]))
   for (const stream of ['conversations', 'visitors', 'conversations'])
-    await worker.says((line) => line.event === 'pass.ended' && line.stream === stream)
+    await worker.waitFor((line) => line.event === 'pass.ended' && line.stream === stream)
   const told = worker.log.filter(({ event }) => event === 'writebacks.nameless')
   expect(told).toMatchObject([{ level: 'warn', why: expect.stringContaining('1 row names no project') }])
   expect(await warehouse.query('select distinct status from writebacks')).toEqual([{ status: 'queued' }])

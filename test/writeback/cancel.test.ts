@@ -1,13 +1,13 @@
 /** The kill switch: what it reaches, at any size, and what becomes of replies that are on their way. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { decide } from '../../src/writeback/decide.ts'
+import { executeDecision } from '../../src/writeback/decide.ts'
 import { databases } from '../support/databases.ts'
-import { ids, queueTo, reply, startStranger } from './stranger.ts'
+import { ids, createOutboxFor, replyLine, startIndependentDouble } from './stranger.ts'
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 
 /** `rows` flags, each of a conversation of its own. Quickly: without the triggers, and with what they would have filled in. */
-async function manyIn(database: 'sqlite' | 'postgres', rows: number, { of = project, status = 'queued' } = {}) {
+async function createManyRows(database: 'sqlite' | 'postgres', rows: number, { of = project, status = 'queued' } = {}) {
   const place = await databases.find(({ name }) => name === database)!.make()
   onTestFinished(() => place.drop())
   const warehouse = await place.open()
@@ -29,7 +29,7 @@ async function manyIn(database: 'sqlite' | 'postgres', rows: number, { of = proj
     await warehouse.query('alter table writebacks enable trigger user')
     await warehouse.query(`select setval('writebacks_seq', ${rows})`)
   }
-  return { place, warehouse, desk: warehouse.queueDesk(project), outbox: warehouse.outbox(project) }
+  return { place, warehouse, desk: warehouse.outboxAdmin(project), outbox: warehouse.outbox(project) }
 }
 
 const isCancelling = 'select 1 from writeback_cancellations where finished_at is null'
@@ -37,23 +37,23 @@ const isCancelling = 'select 1 from writeback_cancellations where finished_at is
 for (const database of ['sqlite', 'postgres'] as const) {
   describe(`at any size — ${database}`, () => {
     test('130,000 rows are cancelled at once: nothing of them is left to send', async () => {
-      const { desk, outbox } = await manyIn(database, 130_000)
-      const report = await decide(desk, 'cancelled', {}, 'ann')
+      const { desk, outbox } = await createManyRows(database, 130_000)
+      const report = await executeDecision(desk, 'cancelled', {}, 'ann')
       expect(report).toMatchObject({ moved: 130_000, stayed: [] })
       expect(report.ids).toHaveLength(1000)
-      expect(await desk.summary({})).toEqual({ cancelled: 130_000 })
+      expect(await desk.countByStatus({})).toEqual({ cancelled: 130_000 })
       expect(await desk.list({ statuses: ['cancelled'] }, 1)).toMatchObject([{ status: 'cancelled' }])
-      expect(await outbox.ready(Date.now(), 1)).toEqual([])
+      expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
     })
 
     test('drafts are approved and cancelled some thousands at a time, and each step is in the log', async () => {
-      const { warehouse, desk, outbox } = await manyIn(database, 11_000, { status: 'draft' })
-      const approved = await decide(desk, 'approved', { batch: 'big' }, 'ann')
+      const { warehouse, desk, outbox } = await createManyRows(database, 11_000, { status: 'draft' })
+      const approved = await executeDecision(desk, 'approved', { batch: 'big' }, 'ann')
       expect(approved).toMatchObject({ moved: 11_000, stayed: [] })
       expect(approved.ids).toHaveLength(1000)
-      expect(await decide(desk, 'cancelled', { batch: 'big' }, 'ann')).toMatchObject({ moved: 11_000, stayed: [] })
+      expect(await executeDecision(desk, 'cancelled', { batch: 'big' }, 'ann')).toMatchObject({ moved: 11_000, stayed: [] })
       // Whoever works on the queue lets the rows follow, and finds nothing to do.
-      while ((await warehouse.query(isCancelling)).length > 0) expect(await outbox.ready(Date.now(), 1)).toEqual([])
+      while ((await warehouse.query(isCancelling)).length > 0) expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
       expect(await warehouse.query('select status, count(*) as rows from writebacks group by status')).toEqual([
         { status: 'cancelled', rows: 11_000 },
       ])
@@ -66,39 +66,39 @@ for (const database of ['sqlite', 'postgres'] as const) {
     })
 
     test('a cancellation holds for rows that have not followed it, and for no others', async () => {
-      const { warehouse, desk, outbox } = await manyIn(database, 3)
-      const [first] = await outbox.ready(Date.now(), 1)
+      const { warehouse, desk, outbox } = await createManyRows(database, 3)
+      const [first] = await outbox.findClaimable(Date.now(), 1)
       const one = await outbox.claim(first!.id, Date.now())
       // As it is where there are too many rows to follow at once.
       await warehouse.query(`insert into writeback_cancellations
         (project_id, id, nameless, up_to, done_to, cancelled_at, cancelled_by)
         values ('${project}', 'x', 0, 3, 0, '2026-01-01T00:00:00Z', 'ann')`)
-      expect(await outbox.leave(one!, {}, Date.now(), Date.now())).toBe(false)
+      expect(await outbox.markSending(one!, {}, Date.now(), Date.now())).toBe(false)
       await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
         values ('${project}', 'handled', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', '{"handled": true}')`)
-      expect(await desk.summary({})).toEqual({ cancelled: 3, queued: 1 })
+      expect(await desk.countByStatus({})).toEqual({ cancelled: 3, queued: 1 })
       expect(await desk.list({ statuses: ['queued'] }, 9)).toHaveLength(1)
-      await decide(desk, 'retried', { statuses: ['cancelled'] }, 'bea')
-      expect(await desk.summary({})).toEqual({ queued: 4 })
-      expect(await outbox.ready(Date.now(), 9)).toHaveLength(4)
+      await executeDecision(desk, 'retried', { statuses: ['cancelled'] }, 'bea')
+      expect(await desk.countByStatus({})).toEqual({ queued: 4 })
+      expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(4)
     })
 
     test('of those about to leave when everything is cancelled each one either left before, or does not leave', async () => {
-      const { place, desk, outbox } = await manyIn(database, 120)
+      const { place, desk, outbox } = await createManyRows(database, 120)
       const claimed = []
-      for (const { id } of await outbox.ready(Date.now(), 120)) claimed.push((await outbox.claim(id, Date.now()))!)
-      const person = (await place.open()).queueDesk(project)
-      const leaving = claimed.map((one) => outbox.leave(one, {}, Date.now(), Date.now()))
+      for (const { id } of await outbox.findClaimable(Date.now(), 120)) claimed.push((await outbox.claim(id, Date.now()))!)
+      const person = (await place.open()).outboxAdmin(project)
+      const leaving = claimed.map((one) => outbox.markSending(one, {}, Date.now(), Date.now()))
       await leaving[0]
-      const { moved } = await decide(person, 'cancelled', {}, 'ann')
+      const { moved } = await executeDecision(person, 'cancelled', {}, 'ann')
       const left = (await Promise.all(leaving)).filter(Boolean).length
       expect(moved).toBe(120 - left)
-      expect(await desk.summary({})).toEqual({ sending: left, ...(moved > 0 ? { cancelled: moved } : {}) })
+      expect(await desk.countByStatus({})).toEqual({ sending: left, ...(moved > 0 ? { cancelled: moved } : {}) })
     })
 
     test('it takes drafts, one batch, and rows that name no project; what was queued since stays', async () => {
-      const { warehouse, desk } = await manyIn(database, 2, { of: '' })
-      expect(await desk.decide('cancelled', { nameless: true }, 'ann')).toMatchObject({ count: 2 })
+      const { warehouse, desk } = await createManyRows(database, 2, { of: '' })
+      expect(await desk.decide('cancelled', { orWithoutProject: true }, 'ann')).toMatchObject({ count: 2 })
       await warehouse.query(`update writebacks set project_id = '${project}'`)
       const more = (batch: string, status: string) =>
         warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, batch_id, status)
@@ -106,35 +106,35 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await more('other', 'queued')
       await more('other', 'draft')
       await more('big', 'queued')
-      expect(await decide(desk, 'cancelled', { batch: 'other' }, 'ann')).toMatchObject({ moved: 2 })
-      expect(await desk.summary({})).toEqual({ cancelled: 4, queued: 1 })
+      expect(await executeDecision(desk, 'cancelled', { batch: 'other' }, 'ann')).toMatchObject({ moved: 2 })
+      expect(await desk.countByStatus({})).toEqual({ cancelled: 4, queued: 1 })
     })
   })
 }
 
 /** One reply that left, got no answer, and is looked for. */
-async function onItsWay(database: 'sqlite' | 'postgres', arrives: boolean) {
-  const service = await startStranger({
+async function createInFlight(database: 'sqlite' | 'postgres', arrives: boolean) {
+  const service = await startIndependentDouble({
     write: (_path, _body, does) => {
       if (arrives) does()
       return { cut: true }
     },
   })
-  const o = await queueTo(service, database)
-  const [id] = await o.queue(reply('Once.'))
+  const o = await createOutboxFor(service, database)
+  const [id] = await o.queue(replyLine('Once.'))
   const outbox = o.warehouse.outbox(ids.project)
   const one = await outbox.claim(id!, Date.now())
-  await outbox.leave(one!, { before: { ids: ['1'] } }, Date.now(), Date.now())
+  await outbox.markSending(one!, { before: { ids: ['1'] } }, Date.now(), Date.now())
   if (arrives) service.say({ senderType: 'agent', content: 'Once.', name: 'Ann' })
-  await outbox.sent(one!, { happening: 'unanswered', why: 'silence', evidence: { sender: 'ended' } })
+  await outbox.settleSent(one!, { event: 'unanswered', why: 'silence', evidence: { sender: 'ended' } })
   return { ...o, id: id!, service, outbox }
 }
 
-type OnItsWay = Awaited<ReturnType<typeof onItsWay>>
+type InFlight = Awaited<ReturnType<typeof createInFlight>>
 
-const ways: readonly (readonly [string, 'cancelled' | 'expired', (o: OnItsWay) => Promise<unknown>])[] = [
-  ['cancelled by its id', 'cancelled', (o) => decide(o.desk, 'cancelled', { ids: [o.id] }, 'ann')],
-  ['cancelled with all others', 'cancelled', (o) => decide(o.desk, 'cancelled', {}, 'ann')],
+const revocationCases: readonly (readonly [string, 'cancelled' | 'expired', (o: InFlight) => Promise<unknown>])[] = [
+  ['cancelled by its id', 'cancelled', (o) => executeDecision(o.desk, 'cancelled', { ids: [o.id] }, 'ann')],
+  ['cancelled with all others', 'cancelled', (o) => executeDecision(o.desk, 'cancelled', {}, 'ann')],
   ['cancelled by plain SQL', 'cancelled', (o) => o.warehouse.query(`update writebacks set status = 'cancelled'`)],
   ['expired by plain SQL', 'expired', (o) => o.warehouse.query(`update writebacks set status = 'expired'`)],
   [
@@ -146,9 +146,9 @@ const ways: readonly (readonly [string, 'cancelled' | 'expired', (o: OnItsWay) =
 ]
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  for (const [how, becomes, stop] of ways) {
+  for (const [how, becomes, stop] of revocationCases) {
     test(`a reply that is ${how} while it is looked for never goes again (${database})`, async () => {
-      const o = await onItsWay(database, false)
+      const o = await createInFlight(database, false)
       await stop(o)
       expect(await o.statuses()).toEqual(['sending'])
       await o.push()
@@ -158,41 +158,41 @@ for (const database of ['sqlite', 'postgres'] as const) {
   }
 
   test(`one that was cancelled on its way, and is found, has succeeded (${database})`, async () => {
-    const o = await onItsWay(database, true)
-    const { moved, stayed } = await decide(o.desk, 'cancelled', {}, 'ann')
+    const o = await createInFlight(database, true)
+    const { moved, stayed } = await executeDecision(o.desk, 'cancelled', {}, 'ann')
     expect({ moved, stayed }).toMatchObject({ moved: 0, stayed: [{ status: 'sending', count: 1 }] })
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded'])
-    const told = (await o.desk.events(o.id)).map(({ to, detail }) => `${to} ${detail}`)
+    const told = (await o.desk.listEvents(o.id)).map(({ to, detail }) => `${to} ${detail}`)
     expect(told).toContain('sending cancelled by ann')
   })
 
   test(`what a sender says after the cancellation is believed, and queues nothing (${database})`, async () => {
-    const service = await startStranger()
+    const service = await startIndependentDouble()
     for (const [happening, becomes] of [
       ['accepted', 'succeeded'],
       ['undone', 'cancelled'],
       ['unanswered', 'sending'],
     ] as const) {
-      const o = await queueTo(service, database)
-      const [id] = await o.queue(reply('Once.'))
+      const o = await createOutboxFor(service, database)
+      const [id] = await o.queue(replyLine('Once.'))
       const outbox = o.warehouse.outbox(ids.project)
       const one = await outbox.claim(id!, Date.now())
-      await outbox.leave(one!, {}, Date.now(), Date.now())
-      await decide(o.desk, 'cancelled', {}, 'ann')
-      expect(await outbox.sent(one!, { happening, why: 'as it came' })).toBe(becomes)
+      await outbox.markSending(one!, {}, Date.now(), Date.now())
+      await executeDecision(o.desk, 'cancelled', {}, 'ann')
+      expect(await outbox.settleSent(one!, { event: happening, why: 'as it came' })).toBe(becomes)
     }
   })
 
   test(`nothing leaves that has expired since it was looked at (${database})`, async () => {
-    const service = await startStranger()
-    const o = await queueTo(service, database)
-    const [id] = await o.queue(reply('Too late.'))
+    const service = await startIndependentDouble()
+    const o = await createOutboxFor(service, database)
+    const [id] = await o.queue(replyLine('Too late.'))
     const outbox = o.warehouse.outbox(ids.project)
     const one = await outbox.claim(id!, Date.now())
     const now = Date.now() + 60_000
     await o.warehouse.query(`update writebacks set expires_at = '${new Date(now).toISOString().slice(0, 19)}Z'`)
-    expect(await outbox.leave(one!, {}, now, now)).toBe(false)
-    expect(await outbox.leave(one!, {}, now - 2000, now)).toBe(true)
+    expect(await outbox.markSending(one!, {}, now, now)).toBe(false)
+    expect(await outbox.markSending(one!, {}, now - 2000, now)).toBe(true)
   })
 }

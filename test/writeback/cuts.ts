@@ -1,21 +1,21 @@
 /** A write-back for each byte of its request and of its answer at which the connection can break. */
 import { expect } from 'vitest'
-import { type Cut, cutterTo } from './cutter.ts'
-import { done, type Line, outgoing } from './outgoing.ts'
+import { type Cut, startByteCutter } from './cutter.ts'
+import { performedWrites, type RequestLine, createOutboxFixture } from './outgoing.ts'
 
-export const kinds = ['message', 'handled', 'visitor', 'note'] as const
-type Kind = (typeof kinds)[number]
+export const operationNames = ['message', 'handled', 'visitor', 'note'] as const
+type OperationName = (typeof operationNames)[number]
 
-const operations = { message: 'sendMessage', handled: 'setHandled', visitor: 'updateVisitor', note: 'addNote' } as const
+const serviceOperations = { message: 'sendMessage', handled: 'setHandled', visitor: 'updateVisitor', note: 'addNote' } as const
 
 /** `every`: 1 = at each byte. */
-export async function cutEverywhere(kind: Kind, every: number): Promise<void> {
+export async function cutEverywhere(kind: OperationName, every: number): Promise<void> {
   // An uncertain one holds its lane, so each has a lane of its own.
-  const o = await outgoing({ mirrored: false, size: { conversations: 1300, visitors: 1300, calls: 0 } })
-  const [conversations, visitors] = [o.conversations(), o.visitors()]
-  const cutter = await cutterTo(o.sandbox.port)
+  const fixture = await createOutboxFixture({ mirrored: false, size: { conversations: 1300, visitors: 1300, calls: 0 } })
+  const [conversations, visitors] = [fixture.conversations(), fixture.visitors()]
+  const cutter = await startByteCutter(fixture.sandbox.port)
   const project = { baseUrl: new URL(`http://127.0.0.1:${cutter.port}`), verifyAfterMs: 50, despiteFailures: true }
-  const lines: Readonly<Record<Kind, (n: number) => Line>> = {
+  const lines: Readonly<Record<OperationName, (n: number) => RequestLine>> = {
     message: (n) => ({
       operation: 'message',
       conversation_id: conversations[n],
@@ -26,21 +26,21 @@ export async function cutEverywhere(kind: Kind, every: number): Promise<void> {
     visitor: (n) => ({ operation: 'visitor', visitor_id: visitors[n], name: `Cut ${n}` }),
     note: (n) => ({ operation: 'note', visitor_id: visitors[n], content: `Cut ${n}` }),
   }
-  await o.queue(lines[kind](1299))
-  await o.push(project)
+  await fixture.queue(lines[kind](1299))
+  await fixture.push(project)
   const [whole] = cutter.passed
   const at = (side: Cut['side']) =>
     Array.from({ length: Math.floor(whole![side] / every) + 1 }, (_, n): Cut => ({ side, after: n * every }))
   const cuts = [...at('request'), ...at('answer'), { side: 'answer', after: whole!.answer } as const]
   cutter.cuts.push(...cuts)
-  await o.queue(...cuts.map((_, n) => lines[kind](n)))
-  await o.push(project)
+  await fixture.queue(...cuts.map((_, n) => lines[kind](n)))
+  await fixture.push(project)
 
   const arrived = Map.groupBy(
-    done(o.sandbox, operations[kind]),
+    performedWrites(fixture.sandbox, serviceOperations[kind]),
     ({ params }) => params.conversationId ?? params.visitorId,
   )
-  for (const entry of await o.all()) {
+  for (const entry of await fixture.all()) {
     const times = arrived.get(entry.conversationId ?? entry.visitorId!)?.length ?? 0
     const what = `${kind} ${JSON.stringify(entry.payload)}, ${entry.status}: ${entry.step}`
     if (kind === 'note') expect(['succeeded', 'uncertain'], what).toContain(entry.status)

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 /** After so many bytes of the request, or of the answer, nothing more passes either way. */
 export type Cut = { readonly side: 'request' | 'answer'; readonly after: number }
 
-export type Cutter = {
+export type ByteCutter = {
   readonly port: number
   /** One for each of the next targets, in the order in which they are first written to. Whatever is sent again passes. */
   readonly cuts: Cut[]
@@ -19,15 +19,15 @@ export type Cutter = {
   readonly written: Set<string>
 }
 
-export async function cutterTo(port: number): Promise<Cutter> {
+export async function startByteCutter(port: number): Promise<ByteCutter> {
   const cutter = {
     port: 0,
     cuts: [] as Cut[],
-    passed: [] as Cutter['passed'],
+    passed: [] as ByteCutter['passed'],
     written: new Set<string>(),
-    gate: null as Cutter['gate'],
+    gate: null as ByteCutter['gate'],
   }
-  const server = createServer((client) => join(client, connect(port, '127.0.0.1'), cutter))
+  const server = createServer((client) => forwardWithCuts(client, connect(port, '127.0.0.1'), cutter))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
@@ -35,7 +35,7 @@ export async function cutterTo(port: number): Promise<Cutter> {
   return Object.assign(cutter, { port: typeof address === 'object' ? address!.port : 0 })
 }
 
-function join(client: Socket, server: Socket, cutter: Cutter): void {
+function forwardWithCuts(client: Socket, server: Socket, cutter: ByteCutter): void {
   const { cuts, passed, written } = cutter
   let cut: Cut | null | undefined
   const count = { request: 0, answer: 0 }

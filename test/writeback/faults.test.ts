@@ -1,11 +1,11 @@
 /** Whatever happens between the request and its answer: what is concluded is true, and nothing arrives twice. */
 import { expect, test, vi } from 'vitest'
 import type { FaultKind } from '../../src/sandbox/server/faults.ts'
-import { done, type Line, type Outgoing, outgoing } from './outgoing.ts'
+import { performedWrites, type RequestLine, type OutboxFixture, createOutboxFixture } from './outgoing.ts'
 
 type Case = {
   readonly operation: 'sendMessage' | 'setHandled' | 'updateVisitor'
-  readonly line: (o: Outgoing, n: number) => Line
+  readonly line: (o: OutboxFixture, n: number) => RequestLine
 }
 
 const cases: readonly Case[] = [
@@ -41,19 +41,19 @@ const verifiable = [
   ...(['busy-503-retry-after', 'truncated', 'not-json', 'slow', 'foreign-429'] as const),
 ]
 
-const quick = {
+const quickFaults = {
   switches: { 'fault.slowMs': 300 },
   project: { rate: { requests: 1e9, windowMs: 500 }, verifyAfterMs: 100 },
 }
 
 for (const { operation, line } of cases) {
   test(`${operation}: whatever fault it meets, it arrives, a reply never twice, and that is known`, async () => {
-    const o = await outgoing(quick)
-    for (const kind of verifiable) o.sandbox.fail({ kind, operation })
+    const o = await createOutboxFixture(quickFaults)
+    for (const kind of verifiable) o.sandbox.scriptFault({ kind, operation })
     await o.queue(...verifiable.map((_, n) => line(o, n)))
     await o.push()
     expect(await o.all()).toMatchObject(verifiable.map(() => ({ status: 'succeeded' })))
-    const writes = done(o.sandbox, operation)
+    const writes = performedWrites(o.sandbox, operation)
     const targets = new Set(writes.map(({ params }) => params.conversationId ?? params.visitorId))
     expect(targets.size).toBe(verifiable.length)
     if (operation === 'sendMessage') expect(writes).toHaveLength(verifiable.length)
@@ -75,20 +75,20 @@ const notes = {
 } as const satisfies Partial<Record<FaultKind, readonly [string, number]>>
 
 test('a note, which nothing shows, is left to a person unless it is known what became of it', async () => {
-  const o = await outgoing(quick)
-  for (const kind of Object.keys(notes) as FaultKind[]) o.sandbox.fail({ kind, operation: 'addNote' })
+  const o = await createOutboxFixture(quickFaults)
+  for (const kind of Object.keys(notes) as FaultKind[]) o.sandbox.scriptFault({ kind, operation: 'addNote' })
   await o.queue(
     ...Object.keys(notes).map((_, n) => ({ operation: 'note', visitor_id: o.visitor(n), content: 'Once.' })),
   )
   await o.push()
   const fates = Object.values(notes).map(([status]) => status)
   expect((await o.statuses()).toSorted()).toEqual(fates.toSorted())
-  expect(done(o.sandbox)).toHaveLength(Object.values(notes).reduce((sum, [, times]) => sum + times, 0))
+  expect(performedWrites(o.sandbox)).toHaveLength(Object.values(notes).reduce((sum, [, times]) => sum + times, 0))
 })
 
 test('an uncertain one holds its lane, and no other', async () => {
-  const o = await outgoing()
-  o.sandbox.fail({ kind: 'reset-after', operation: 'addNote' })
+  const o = await createOutboxFixture()
+  o.sandbox.scriptFault({ kind: 'reset-after', operation: 'addNote' })
   const [first] = await o.queue(
     { operation: 'note', visitor_id: o.visitor(1), content: 'one' },
     { operation: 'visitor', visitor_id: o.visitor(1), name: 'Behind' },
@@ -96,37 +96,37 @@ test('an uncertain one holds its lane, and no other', async () => {
   )
   expect(await o.push()).toMatchObject({ heldLanes: 1 })
   expect(await o.statuses()).toEqual(['uncertain', 'queued', 'succeeded'])
-  await o.warehouse.queueDesk(o.sandbox.projectId).decide('arrived', { ids: [first!] }, 'a test')
+  await o.warehouse.outboxAdmin(o.sandbox.projectId).decide('arrived', { ids: [first!] }, 'a test')
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
 })
 
 test('a reply that was twice not there is left to a person, where sending again is switched off', async () => {
-  const o = await outgoing({ project: { resendReplies: false } })
-  o.sandbox.fail({ kind: 'reset-before', operation: 'sendMessage' })
+  const o = await createOutboxFixture({ project: { resendReplies: false } })
+  o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage' })
   await o.queue({ operation: 'message', conversation_id: o.conversation(1), content: 'Once.', sender_name: 'Ann' })
   await o.push()
   expect(await o.statuses()).toEqual(['uncertain'])
 })
 
 test('equal replies to one conversation are each found again as themselves', async () => {
-  const o = await outgoing()
+  const o = await createOutboxFixture()
   const thanks = { operation: 'message', conversation_id: o.conversation(1), content: 'Thanks!', sender_name: 'Ann' }
   for (const skip of [0, 1, 3])
-    o.sandbox.fail({ kind: skip === 1 ? 'reset-before' : 'reset-after', operation: 'sendMessage', skip })
+    o.sandbox.scriptFault({ kind: skip === 1 ? 'reset-before' : 'reset-after', operation: 'sendMessage', skip })
   await o.queue(thanks, thanks, thanks, thanks)
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded', 'succeeded'])
-  expect(done(o.sandbox)).toHaveLength(4)
+  expect(performedWrites(o.sandbox)).toHaveLength(4)
   expect(new Set((await o.all()).map(({ messageId }) => messageId)).size).toBe(4)
 })
 
 test('every step stands in the log, with the request ids to quote', async () => {
-  const o = await outgoing()
-  o.sandbox.fail({ kind: 'error-500', operation: 'setHandled' })
+  const o = await createOutboxFixture()
+  o.sandbox.scriptFault({ kind: 'error-500', operation: 'setHandled' })
   const [id] = await o.queue({ operation: 'handled', conversation_id: o.conversation(1), handled: true })
   await o.push()
-  const log = await o.warehouse.queueDesk(o.sandbox.projectId).events(id!)
+  const log = await o.warehouse.outboxAdmin(o.sandbox.projectId).listEvents(id!)
   expect(log.map(({ from, to }) => `${from} → ${to}`)).toEqual([
     'null → queued',
     'queued → sending',
@@ -146,9 +146,9 @@ test('a reply that shows in another guise is not sent again: a person looks', as
     ['Tom & Jerry are on their way to you', 'Ann of Support'],
   ] as const
   for (const [content, name] of guises) {
-    const o = await outgoing({ mirrored: false })
+    const o = await createOutboxFixture({ mirrored: false })
     const [c] = o.conversations() as [string]
-    o.sandbox.fail({ kind: 'reset-before', operation: 'sendMessage' })
+    o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage' })
     await o.queue({
       operation: 'message',
       conversation_id: c,
@@ -162,15 +162,15 @@ test('a reply that shows in another guise is not sent again: a person looks', as
     expect(await o.all()).toMatchObject([
       { status: 'uncertain', error: expect.stringMatching(/is new in the conversation/) },
     ])
-    expect(done(o.sandbox)).toEqual([])
+    expect(performedWrites(o.sandbox)).toEqual([])
   }
 })
 
 for (const who of ['a colleague', 'the visitor'] as const) {
   test(`where ${who} has written since, a reply that is not there is left to a person`, async () => {
-    const o = await outgoing({ mirrored: false })
+    const o = await createOutboxFixture({ mirrored: false })
     const [c] = o.conversations() as [string]
-    o.sandbox.fail({ kind: 'reset-before', operation: 'sendMessage' })
+    o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage' })
     await o.queue({ operation: 'message', conversation_id: c, content: 'Your parcel left today.', sender_name: 'Ann' })
     const pushing = o.push({ verifyAfterMs: 600 })
     await vi.waitFor(() => expect(o.sandbox.counts().byOperation.sendMessage).toBe(1))
@@ -179,6 +179,6 @@ for (const who of ['a colleague', 'the visitor'] as const) {
     else o.sandbox.mutate.visitorWrites(c, text)
     await pushing
     expect(await o.statuses()).toEqual(['uncertain'])
-    expect(done(o.sandbox)).toEqual([])
+    expect(performedWrites(o.sandbox)).toEqual([])
   })
 }

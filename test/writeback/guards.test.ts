@@ -1,11 +1,11 @@
 /** Before anything leaves, deskmirror looks: nobody's newer word is overridden. */
 import { describe, expect, test } from 'vitest'
 import { syncOnce } from '../mirror/mirroring.ts'
-import { done, outgoing } from './outgoing.ts'
+import { performedWrites, createOutboxFixture } from './outgoing.ts'
 
 describe('a conversation is marked handled', () => {
   test('only if no visitor has written since the mirror showed it', async () => {
-    const o = await outgoing()
+    const o = await createOutboxFixture()
     o.sandbox.advance(2000)
     await o.queue(
       { operation: 'handled', conversation_id: o.conversation(0), handled: true },
@@ -18,11 +18,11 @@ describe('a conversation is marked handled', () => {
       { status: 'conflict', error: expect.stringMatching(/a visitor wrote at/) },
       { status: 'succeeded' },
     ])
-    expect(done(o.sandbox)).toHaveLength(1)
+    expect(performedWrites(o.sandbox)).toHaveLength(1)
   })
 
   test('not if a visitor wrote and an agent answered since: the visitor’s word was not seen', async () => {
-    const o = await outgoing()
+    const o = await createOutboxFixture()
     o.sandbox.advance(2000)
     await o.queue({ operation: 'handled', conversation_id: o.conversation(0), handled: true })
     o.sandbox.mutate.visitorWrites(o.conversation(0), 'Wait!')
@@ -32,7 +32,7 @@ describe('a conversation is marked handled', () => {
   })
 
   test('in spite of what the mirror has not seen, where a person says what they saw', async () => {
-    const o = await outgoing()
+    const o = await createOutboxFixture()
     o.sandbox.advance(2000)
     const [first, second] = [0, 1].map((n) => o.sandbox.mutate.visitorWrites(o.conversation(n), 'Newest.'))
     await o.queue(
@@ -46,7 +46,7 @@ describe('a conversation is marked handled', () => {
   })
 
   test('by what was there when it was queued, where there is no mirror of it', async () => {
-    const o = await outgoing({ mirrored: false })
+    const o = await createOutboxFixture({ mirrored: false })
     const at = new Date(Date.now() - 10_000).toISOString().replace(/\.\d+/, '')
     for (const n of [0, 1])
       await o.warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, created_at)
@@ -62,17 +62,17 @@ describe('a conversation is marked handled', () => {
   ] as const) {
     for (const seen of ['whoever looked at the mirror', 'a person who named it'] as const) {
       test(`not if a visitor wrote ${how}, which ${seen} had not seen`, async () => {
-        const o = await outgoing({ ...clock, mirrored: false })
+        const o = await createOutboxFixture({ ...clock, mirrored: false })
         const [c, d] = [o.conversation(0), o.conversation(1)]
         const [first, second] = [c, d].map((id) => o.sandbox.mutate.visitorWrites(id, 'Hello?'))
-        await syncOnce(o.place.url!, o.sandbox)
+        await syncOnce(o.instance.url!, o.sandbox)
         const expected = (id: number) => (seen === 'a person who named it' ? { expect: id } : {})
         await o.queue(
           { operation: 'handled', conversation_id: c, handled: true, ...expected(first!.id) },
           { operation: 'handled', conversation_id: d, handled: true, ...expected(second!.id) },
         )
         // The clock of the messages was two minutes ahead, and was set right.
-        o.sandbox.set({ 'rows.offset': 0 })
+        o.sandbox.setSwitches({ 'rows.offset': 0 })
         o.sandbox.mutate.visitorWrites(c, 'Wait!')
         await o.push()
         expect(await o.all()).toMatchObject([
@@ -84,20 +84,20 @@ describe('a conversation is marked handled', () => {
   }
 
   test('after a reply of ours that was queued before it, in this order', async () => {
-    const o = await outgoing()
+    const o = await createOutboxFixture()
     await o.queue(
       { operation: 'message', conversation_id: o.conversation(0), content: 'Solved.', sender_name: 'Ann' },
       { operation: 'handled', conversation_id: o.conversation(0), handled: true },
     )
     await o.push()
-    expect(done(o.sandbox).map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
+    expect(performedWrites(o.sandbox).map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
     expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
   })
 })
 
 test('a conversation is not closed where the reply that was queued with it did not go out', async () => {
-  const o = await outgoing({ switches: { 'fault.status': 422 } })
-  o.sandbox.fail({ kind: 'status', operation: 'sendMessage' })
+  const o = await createOutboxFixture({ switches: { 'fault.status': 422 } })
+  o.sandbox.scriptFault({ kind: 'status', operation: 'sendMessage' })
   const [c, d] = [o.conversation(0), o.conversation(1)]
   await o.queue(
     { operation: 'message', conversation_id: c, content: 'Solved.', sender_name: 'Ann' },
@@ -109,11 +109,11 @@ test('a conversation is not closed where the reply that was queued with it did n
 })
 
 describe('a correction of a visitor', () => {
-  const rowOf = (o: Awaited<ReturnType<typeof outgoing>>, id: string) =>
+  const rowOf = (o: Awaited<ReturnType<typeof createOutboxFixture>>, id: string) =>
     [...o.sandbox.truth('visitors')].find((row) => row.id === id)!.row as { name: string | null; email: string | null }
 
   test('keeps what it does not name, also if somebody changed that since', async () => {
-    const o = await outgoing()
+    const o = await createOutboxFixture()
     const id = o.visitor(0)
     await o.queue({ operation: 'visitor', visitor_id: id, name: 'Ada' })
     o.sandbox.mutate.renameVisitor(id, rowOf(o, id).name, 'newer@example.com')
@@ -122,7 +122,7 @@ describe('a correction of a visitor', () => {
   })
 
   test('yields to somebody else’s newer edit of the same field', async () => {
-    const o = await outgoing()
+    const o = await createOutboxFixture()
     const id = o.visitor(0)
     await o.queue({ operation: 'visitor', visitor_id: id, name: 'Ada' })
     o.sandbox.mutate.renameVisitor(id, 'Augusta', rowOf(o, id).email)
@@ -132,7 +132,7 @@ describe('a correction of a visitor', () => {
   })
 
   test('does not yield to our own, queued before it; null clears', async () => {
-    const o = await outgoing()
+    const o = await createOutboxFixture()
     const id = o.visitor(0)
     await o.queue(
       { operation: 'visitor', visitor_id: id, name: 'One', email: 'one@example.com' },
@@ -146,20 +146,20 @@ describe('a correction of a visitor', () => {
 })
 
 test('what a conflict stopped goes out once a person has looked again', async () => {
-  const o = await outgoing()
+  const o = await createOutboxFixture()
   const id = o.visitor(0)
   const [first] = await o.queue({ operation: 'visitor', visitor_id: id, name: 'Ada' })
   o.sandbox.mutate.renameVisitor(id, 'Augusta', null)
   await o.push()
   expect(await o.statuses()).toEqual(['conflict'])
-  const desk = o.warehouse.queueDesk(o.sandbox.projectId)
+  const desk = o.warehouse.outboxAdmin(o.sandbox.projectId)
   await desk.decide('retried', { ids: [first!] }, 'a test')
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
 })
 
 test('whom nobody knows fails, with the service’s own words', async () => {
-  const o = await outgoing()
+  const o = await createOutboxFixture()
   await o.queue({ operation: 'note', visitor_id: '00000000-0000-4000-8000-000000000000', content: 'Who?' })
   await o.queue({ operation: 'handled', conversation_id: '00000000-0000-4000-8000-000000000000', handled: true })
   await o.push()
@@ -172,7 +172,7 @@ test('whom nobody knows fails, with the service’s own words', async () => {
 test('a note finds the name of its field by itself, whatever it is called, and remembers it', async () => {
   for (const field of ['content', 'note', 'text', 'body'] as const) {
     for (const issues of ['path', 'string'] as const) {
-      const o = await outgoing({ mirrored: false, switches: { 'note.field': field, 'errors.issues': issues } })
+      const o = await createOutboxFixture({ mirrored: false, switches: { 'note.field': field, 'errors.issues': issues } })
       await o.queue({ operation: 'note', visitor_id: o.visitor(0), content: 'First.' })
       await o.push()
       await o.queue({ operation: 'note', visitor_id: o.visitor(0), content: 'Second.' })
@@ -183,13 +183,13 @@ test('a note finds the name of its field by itself, whatever it is called, and r
       ])
       const asked = o.sandbox.counts().byOperation.addNote
       expect(asked).toBe(field === 'content' ? 2 : 3)
-      expect(done(o.sandbox).map(({ body }) => body)).toEqual([{ [field]: 'First.' }, { [field]: 'Second.' }])
+      expect(performedWrites(o.sandbox).map(({ body }) => body)).toEqual([{ [field]: 'First.' }, { [field]: 'Second.' }])
     }
   }
 })
 
 test('expiry, plain SQL and a key without the scope: each is respected', async () => {
-  const o = await outgoing()
+  const o = await createOutboxFixture()
   const [c, v] = [o.conversation(0), o.visitor(0)]
   await o.queue({ operation: 'handled', conversation_id: c, handled: true, expires_at: '2020-01-01T00:00:00Z' })
   await o.warehouse.query(
@@ -209,7 +209,7 @@ test('expiry, plain SQL and a key without the scope: each is respected', async (
 
 for (const database of ['sqlite', 'postgres'] as const) {
   test(`a ref is queued once; one that was refused may come again, corrected (${database})`, async () => {
-    const o = await outgoing({ database })
+    const o = await createOutboxFixture({ database })
     const nobody = '00000000-0000-4000-8000-000000000000'
     const line = { operation: 'note', content: 'Hello.', ref: 'crm-1' }
     const other = { operation: 'handled', conversation_id: o.conversation(0), handled: true, ref: 'crm-2' }
@@ -226,7 +226,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
 }
 
 test('rows that name no project are told of, where a warehouse holds several', async () => {
-  const o = await outgoing()
+  const o = await createOutboxFixture()
   await o.warehouse.query(`insert into sync_streams (project_id, stream) values ('another', 'visitors')`)
   await o.warehouse.query(
     `insert into writebacks (operation, conversation_id, payload) values ('handled', '${o.conversation(1)}', '{"handled":true}')`,
@@ -235,5 +235,5 @@ test('rows that name no project are told of, where a warehouse holds several', a
     outcome: 'held',
     notices: [expect.stringMatching(/1 row names no project/)],
   })
-  expect(done(o.sandbox)).toEqual([])
+  expect(performedWrites(o.sandbox)).toEqual([])
 })

@@ -1,9 +1,9 @@
 /** Sudden ends of those who send. Longer, on both databases and with thousands of write-backs: test/soak/writebacks.soak.ts. */
 import { expect, test } from 'vitest'
-import { endure, judge } from './ordeal.ts'
+import { runKillScenario, checkOutcomes } from './ordeal.ts'
 
 test('nothing arrives twice and nothing is lost, whoever is killed in whatever moment', async () => {
-  const o = await endure({ database: 'sqlite', processes: 3, writebacks: 160, kills: 8, every: [300, 700] })
-  const { succeeded = 0 } = await judge(o)
+  const o = await runKillScenario({ database: 'sqlite', processes: 3, writebacks: 160, kills: 8, killIntervalMs: [300, 700] })
+  const { succeeded = 0 } = await checkOutcomes(o)
   expect(succeeded).toBeGreaterThan(60)
 })

@@ -7,14 +7,14 @@ import { databases } from '../support/databases.ts'
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 const target = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
 
-async function placeOn(name: 'sqlite' | 'postgres') {
+async function createDatabase(name: 'sqlite' | 'postgres') {
   const place = await databases.find((one) => one.name === name)!.make()
   onTestFinished(() => place.drop())
   return place
 }
 
 test('no trigger of a write-back reads through a whole table (sqlite)', async () => {
-  const warehouse = await (await placeOn('sqlite')).open()
+  const warehouse = await (await createDatabase('sqlite')).open()
   const triggers = await warehouse.query(
     `select name, sql from sqlite_master where type = 'trigger' and tbl_name in ('writebacks','writeback_events')`,
   )
@@ -37,7 +37,7 @@ test('no trigger of a write-back reads through a whole table (sqlite)', async ()
 })
 
 test('no trigger of a write-back reads through a whole table (postgres)', async () => {
-  const place = await placeOn('postgres')
+  const place = await createDatabase('postgres')
   await place.open()
   const url = new URL(place.url!)
   const schema = url.searchParams.get('schema')
@@ -77,7 +77,7 @@ const note = (warehouse: Warehouse, of: string) =>
 for (const database of ['sqlite', 'postgres'] as const) {
   test(`what the mirror shows is noted with the row: of its project, or of the only one there is (${database})`, async () => {
     for (const of of [project, '']) {
-      const warehouse = await (await placeOn(database)).open()
+      const warehouse = await (await createDatabase(database)).open()
       await mirrored(warehouse, project, 'Ada')
       await note(warehouse, of)
       expect(await seen(warehouse)).toMatch(/"Ada"/)
@@ -85,7 +85,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 
   test(`where there are several projects, it is noted once the row has its project (${database})`, async () => {
-    const warehouse = await (await placeOn(database)).open()
+    const warehouse = await (await createDatabase(database)).open()
     await warehouse.query(`insert into visitors (project_id, id, raw, synced_at, asked_at)
       values ('11111111-1111-4111-8111-111111111111', 'v', '{}', '2026-01-01T00:00:00Z', 1)`)
     await mirrored(warehouse, project, 'Ada')
@@ -97,7 +97,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
 }
 
 test('what only deskmirror may say of a row is set aside where the row brings it (sqlite)', async () => {
-  const warehouse = await (await placeOn('sqlite')).open()
+  const warehouse = await (await createDatabase('sqlite')).open()
   await warehouse.query(`insert into writebacks (operation, visitor_id, payload, attempts, epoch, owner, message_id, evidence)
     values ('note', '${target}', '{"content": "x"}', 7, 9223372036854775807, 'me', '4711', '{}')`)
   expect(await warehouse.query('select attempts, epoch, owner, message_id, evidence from writebacks')).toEqual([

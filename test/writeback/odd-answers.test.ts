@@ -1,12 +1,12 @@
 /** Answers that say neither yes nor no: one looks before one believes them, and before one sends again. */
 import { expect, test } from 'vitest'
-import { done, outgoing } from './outgoing.ts'
-import { ids, queueTo, type Reply, reply, startStranger } from './stranger.ts'
+import { performedWrites, createOutboxFixture } from './outgoing.ts'
+import { ids, createOutboxFor, type WriteReply, replyLine, startIndependentDouble } from './stranger.ts'
 
 /** A service that answers the first sending of each text as told, having done it or not, and every other one as usual. */
-async function answering(odd: (content: string) => Reply, isDone: (content: string) => boolean) {
+async function createOddDouble(odd: (content: string) => WriteReply, isDone: (content: string) => boolean) {
   const seen = new Set<unknown>()
-  const service = await startStranger({
+  const service = await startIndependentDouble({
     write: (_path, body, does) => {
       if (seen.has(body.content)) return null
       seen.add(body.content)
@@ -14,7 +14,7 @@ async function answering(odd: (content: string) => Reply, isDone: (content: stri
       return odd(String(body.content))
     },
   })
-  const o = await queueTo(service)
+  const o = await createOutboxFor(service)
   const times = () =>
     Object.fromEntries(
       [...Map.groupBy(service.done(), ({ body }) => body.content)].map(([text, all]) => [text, all.length]),
@@ -27,11 +27,11 @@ const statuses = [301, 302, 308, 409, 421, 423]
 
 for (const is of ['done', 'not done'] as const) {
   test(`a redirect, a conflict and the like do not say whether a reply was sent: it is looked for (${is})`, async () => {
-    const o = await answering(
+    const o = await createOddDouble(
       (text) => ({ status: Number(text), text: '{"error":{"code":"ODD","message":"odd","status":409}}' }),
       () => is === 'done',
     )
-    await o.queue(...statuses.map((status) => reply(String(status))))
+    await o.queue(...statuses.map((status) => replyLine(String(status))))
     await o.push()
     expect(new Set(await o.statuses())).toEqual(new Set(['succeeded']))
     expect(o.times()).toEqual(Object.fromEntries(statuses.map((status) => [status, 1])))
@@ -46,22 +46,22 @@ const denials = [
 ]
 
 test('a success that says of itself that it failed is not believed: what is there has succeeded', async () => {
-  const o = await answering(
+  const o = await createOddDouble(
     (text) => ({ status: 200, text }),
     () => true,
   )
-  await o.queue(...denials.map(reply))
+  await o.queue(...denials.map(replyLine))
   await o.push()
   expect(new Set(await o.statuses())).toEqual(new Set(['succeeded']))
   expect(Object.values(o.times())).toEqual(denials.map(() => 1))
 })
 
 test('what is not there, and was said to have failed, has failed, in the words of the service', async () => {
-  const o = await answering(
+  const o = await createOddDouble(
     (text) => ({ status: 200, text }),
     () => false,
   )
-  await o.queue(...denials.map(reply))
+  await o.queue(...denials.map(replyLine))
   await o.push()
   expect(new Set(await o.statuses())).toEqual(new Set(['failed']))
   expect((await o.all()).find(({ payload }) => payload.content === '{"errors":["no"]}')!.error).toMatch(
@@ -71,17 +71,17 @@ test('what is not there, and was said to have failed, has failed, in the words o
 })
 
 test('a passing failure under a success is no last word: not there, it goes again', async () => {
-  const o = await answering(
+  const o = await createOddDouble(
     (text) => ({ status: 200, text }),
     () => false,
   )
-  await o.queue(reply('{"error":{"code":"rate_limited","status":429}}'), reply('{"error":{"code":"X","status":503}}'))
+  await o.queue(replyLine('{"error":{"code":"rate_limited","status":429}}'), replyLine('{"error":{"code":"X","status":503}}'))
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
 })
 
 test('nothing that a success may well hold is taken for a failure', async () => {
-  const o = await answering(
+  const o = await createOddDouble(
     (text) => ({ status: 200, text }),
     () => true,
   )
@@ -91,7 +91,7 @@ test('nothing that a success may well hold is taken for a failure', async () => 
     '{"errors":false}',
     '',
   ]
-  await o.queue(...fine.map((text) => reply(text || ' .')))
+  await o.queue(...fine.map((text) => replyLine(text || ' .')))
   await o.push()
   expect((await o.all()).map(({ step }) => step).slice(0, 3)).toEqual(
     fine.slice(0, 3).map(() => 'the service answered 200'),
@@ -99,11 +99,11 @@ test('nothing that a success may well hold is taken for a failure', async () => 
 })
 
 test('a 202 is no success before it shows; not there, it is for a person, as it may be done still', async () => {
-  const o = await answering(
+  const o = await createOddDouble(
     () => ({ status: 202, text: '{"data":null}' }),
     (text) => text === 'Done.',
   )
-  await o.queue(reply('Done.'), reply('Not done.'))
+  await o.queue(replyLine('Done.'), replyLine('Not done.'))
   await o.push()
   expect(await o.all()).toMatchObject([
     {
@@ -120,7 +120,7 @@ test('a flag and a correction are looked at before they count as done', async ()
     { 'writes.answer': '202' },
     { 'fault.kinds': 'says-failed-after', 'fault.rate': 1, 'fault.on': 'writes' },
   ] as const) {
-    const o = await outgoing({ switches: told, project: { verifyAfterMs: 100 } })
+    const o = await createOutboxFixture({ switches: told, project: { verifyAfterMs: 100 } })
     await o.queue(
       { operation: 'handled', conversation_id: o.conversation(0), handled: true },
       { operation: 'handled', conversation_id: o.conversation(0), handled: true },
@@ -129,15 +129,15 @@ test('a flag and a correction are looked at before they count as done', async ()
     )
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded', 'succeeded'])
-    expect(done(o.sandbox)).toHaveLength(4)
+    expect(performedWrites(o.sandbox)).toHaveLength(4)
   }
 })
 
 test('a note after such an answer is left to a person: nothing shows notes', async () => {
-  const service = await startStranger({
+  const service = await startIndependentDouble({
     write: (_path, body) => ({ status: Number(body.content), text: '{"ok":false}' }),
   })
-  const o = await queueTo(service)
+  const o = await createOutboxFor(service)
   for (const status of [200, 202, 302, 409, 423]) {
     const [id] = await o.queue({ operation: 'note', visitor_id: ids.visitor, content: String(status) })
     await o.push()

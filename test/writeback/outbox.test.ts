@@ -1,7 +1,7 @@
 /** Who may act on a write-back, decided by the database alone. */
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { done, outgoing } from './outgoing.ts'
+import { performedWrites, createOutboxFixture } from './outgoing.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
   describe(`the queue in ${database}`, () => {
@@ -13,105 +13,105 @@ for (const database of ['sqlite', 'postgres'] as const) {
     })
 
     test('gives one write-back to one of many who want it, and lets it leave once', async () => {
-      const o = await outgoing({ database, mirrored: false })
+      const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Once.'))
-      const desks = await Promise.all(Array.from({ length: 4 }, () => o.place.open()))
+      const desks = await Promise.all(Array.from({ length: 4 }, () => o.instance.open()))
       const outboxes = desks.map((warehouse) => warehouse.outbox(o.sandbox.projectId))
       const claims = await Promise.all(outboxes.map((outbox) => outbox.claim(id!, Date.now())))
       const [one, ...others] = claims.filter((claim) => claim !== null)
       expect(others).toEqual([])
-      const left = await Promise.all(outboxes.map((outbox) => outbox.leave(one!, {}, Date.now(), Date.now())))
+      const left = await Promise.all(outboxes.map((outbox) => outbox.markSending(one!, {}, Date.now(), Date.now())))
       expect(left.filter(Boolean)).toHaveLength(1)
     })
 
     test('lets nothing leave that was cancelled while it was looked at', async () => {
-      const o = await outgoing({ database, mirrored: false })
+      const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Never.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const one = await outbox.claim(id!, Date.now())
-      expect(await o.warehouse.queueDesk(o.sandbox.projectId).decide('cancelled', {}, 'a test')).toMatchObject({
+      expect(await o.warehouse.outboxAdmin(o.sandbox.projectId).decide('cancelled', {}, 'a test')).toMatchObject({
         ids: [id],
       })
-      expect(await outbox.leave(one!, {}, Date.now(), Date.now())).toBe(false)
+      expect(await outbox.markSending(one!, {}, Date.now(), Date.now())).toBe(false)
       expect(await o.statuses()).toEqual(['cancelled'])
     })
 
     test('keeps a lane in one pair of hands, also where one is put in front of another that is under way', async () => {
-      const o = await outgoing({ database, mirrored: false })
-      const desk = o.warehouse.queueDesk(o.sandbox.projectId)
+      const o = await createOutboxFixture({ database, mirrored: false })
+      const desk = o.warehouse.outboxAdmin(o.sandbox.projectId)
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const [first] = await o.queue(reply(o.conversation(0), 'First.'))
       await desk.decide('cancelled', {}, 'a test')
       const [second] = await o.queue(reply(o.conversation(0), 'Second.'))
       const looking = await outbox.claim(second!, Date.now())
       await desk.decide('retried', { ids: [first!] }, 'a test')
-      expect(await outbox.leave(looking!, {}, Date.now(), Date.now())).toBe(false)
+      expect(await outbox.markSending(looking!, {}, Date.now(), Date.now())).toBe(false)
       await outbox.release(looking!, null)
       await desk.decide('cancelled', { ids: [first!] }, 'a test')
       const sending = await outbox.claim(second!, Date.now())
-      expect(await outbox.leave(sending!, {}, Date.now(), Date.now() + 60_000)).toBe(true)
+      expect(await outbox.markSending(sending!, {}, Date.now(), Date.now() + 60_000)).toBe(true)
       await desk.decide('retried', { ids: [first!] }, 'a test')
-      expect(await outbox.ready(Date.now(), 10)).toEqual([])
+      expect(await outbox.findClaimable(Date.now(), 10)).toEqual([])
       expect(await outbox.claim(first!, Date.now())).toBeNull()
-      expect(await outbox.sent(sending!, { happening: 'accepted', why: 'a test' })).toBe('succeeded')
-      expect(await outbox.ready(Date.now(), 10)).toMatchObject([{ id: first }])
+      expect(await outbox.settleSent(sending!, { event: 'accepted', why: 'a test' })).toBe('succeeded')
+      expect(await outbox.findClaimable(Date.now(), 10)).toMatchObject([{ id: first }])
     })
 
     test('lets nothing leave as it was, where somebody has changed it by hand meanwhile', async () => {
-      const o = await outgoing({ database, mirrored: false })
+      const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'First thought.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const one = (await outbox.claim(id!, Date.now()))!
       const [other] = [o.conversation(1)]
       await o.warehouse.query(`update writebacks set conversation_id = '${other}',
         payload = '{"content": "Second thought.", "sender_name": "Ann"}'`)
-      expect(await outbox.leave(one, {}, Date.now(), Date.now())).toBe(false)
+      expect(await outbox.markSending(one, {}, Date.now(), Date.now())).toBe(false)
       await o.warehouse.query('update writebacks set owner = null')
-      expect((await outbox.ready(Date.now(), 1))[0]!.lane).toBe(`conversation/${other}`)
+      expect((await outbox.findClaimable(Date.now(), 1))[0]!.lane).toBe(`conversation/${other}`)
       await o.push()
-      expect(done(o.sandbox)).toMatchObject([
+      expect(performedWrites(o.sandbox)).toMatchObject([
         { params: { conversationId: other }, body: { content: 'Second thought.' } },
       ])
     })
 
     test('looks once more before it sends again: a reply may have been late', async () => {
-      const o = await outgoing({ database, mirrored: false })
+      const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Late.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const one = (await outbox.claim(id!, Date.now()))!
       const messages = [...o.sandbox.truth('messages')].filter(({ parentId }) => parentId === o.conversation(0))
-      await outbox.leave(one, { before: { ids: messages.map((row) => row.id!) } }, Date.now(), Date.now())
-      await outbox.sent(one, { happening: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
+      await outbox.markSending(one, { before: { ids: messages.map((row) => row.id!) } }, Date.now(), Date.now())
+      await outbox.settleSent(one, { event: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
       const looking = (await outbox.claim(id!, Date.now()))!
-      expect(await outbox.settle(looking, { happening: 'absent', why: 'a test' })).toBe('queued')
+      expect(await outbox.settle(looking, { event: 'absent', why: 'a test' })).toBe('queued')
       o.sandbox.mutate.agentReplies(o.conversation(0), 'Late.', 'Ann')
       await o.push()
       expect(await o.statuses()).toEqual(['succeeded'])
-      expect(done(o.sandbox)).toEqual([])
+      expect(performedWrites(o.sandbox)).toEqual([])
     })
 
     test('leaves one to a person whose conversation is gone since it was sent, and goes on', async () => {
-      const o = await outgoing({ database, mirrored: false })
+      const o = await createOutboxFixture({ database, mirrored: false })
       const [gone, there] = [o.conversation(0), o.conversation(1)]
       const [id] = await o.queue(reply(gone, 'Late.'), reply(there, 'On time.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const one = (await outbox.claim(id!, Date.now()))!
-      await outbox.leave(one, { before: { ids: [] } }, Date.now(), Date.now())
-      await outbox.sent(one, { happening: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
+      await outbox.markSending(one, { before: { ids: [] } }, Date.now(), Date.now())
+      await outbox.settleSent(one, { event: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
       const looking = (await outbox.claim(id!, Date.now()))!
-      await outbox.settle(looking, { happening: 'absent', why: 'a test' })
+      await outbox.settle(looking, { event: 'absent', why: 'a test' })
       o.sandbox.mutate.deleteConversation(gone)
       await o.push()
       expect(await o.statuses()).toEqual(['uncertain', 'succeeded'])
     })
 
     test('leaves one to a person that was sent, and changed by hand into something that cannot be read', async () => {
-      const o = await outgoing({ database, mirrored: false })
+      const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Clear.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const one = (await outbox.claim(id!, Date.now()))!
-      await outbox.leave(one, { before: {} }, Date.now(), Date.now())
-      await outbox.sent(one, { happening: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
+      await outbox.markSending(one, { before: {} }, Date.now(), Date.now())
+      await outbox.settleSent(one, { event: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
       await o.warehouse.query(`update writebacks set payload = '{"content": "x", "sender_name": "A\\nn"}'`)
       await o.push()
       expect(await o.statuses()).toEqual(['uncertain'])
@@ -120,8 +120,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
 }
 
 test('a BI tool that may insert write-backs, and nothing else, queues into Postgres', async () => {
-  const o = await outgoing({ database: 'postgres' })
-  const url = new URL(o.place.url!)
+  const o = await createOutboxFixture({ database: 'postgres' })
+  const url = new URL(o.instance.url!)
   const schema = url.searchParams.get('schema')!
   url.searchParams.delete('schema')
   const client = new pg.Client({ connectionString: url.href })
@@ -147,7 +147,7 @@ test('a BI tool that may insert write-backs, and nothing else, queues into Postg
 
 for (const database of ['sqlite', 'postgres'] as const) {
   test(`what has arrived cannot be put back into the queue, by whatever statement (${database})`, async () => {
-    const o = await outgoing({ database, mirrored: false })
+    const o = await createOutboxFixture({ database, mirrored: false })
     await o.queue({ operation: 'handled', conversation_id: o.conversation(0), handled: true })
     await o.push()
     await expect(o.warehouse.query(`update writebacks set status = 'queued'`)).rejects.toThrow(/has arrived stays so/)
@@ -155,7 +155,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 
   test(`a row that is exported and comes again is itself: refused ones take the correction, others are known (${database})`, async () => {
-    const o = await outgoing({ database, mirrored: false })
+    const o = await createOutboxFixture({ database, mirrored: false })
     const nobody = '00000000-0000-4000-8000-000000000000'
     await o.queue(
       { operation: 'note', visitor_id: nobody, content: 'x' },
@@ -171,6 +171,6 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(await o.queue(...again)).toHaveLength(1)
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
-    expect(done(o.sandbox)).toHaveLength(2)
+    expect(performedWrites(o.sandbox)).toHaveLength(2)
   })
 }

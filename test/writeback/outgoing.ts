@@ -3,17 +3,17 @@ import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import { pushProject } from '../../src/compose/push.ts'
 import type { ProjectConfig } from '../../src/config.ts'
-import type { QueueEntry } from '../../src/core/outbox/desk.ts'
-import { readWish, type Wish } from '../../src/core/outbox/wish.ts'
+import type { OutboxEntry } from '../../src/core/outbox/desk.ts'
+import { parseRequest, type WritebackRequest } from '../../src/core/outbox/wish.ts'
 import type { PushReport } from '../../src/core/report.ts'
 import { secret } from '../../src/core/secret.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
-import { configOf, projectOf, syncOnce } from '../mirror/mirroring.ts'
-import { databases, type Place } from '../support/databases.ts'
+import { configOf, projectConfigOf, syncOnce } from '../mirror/mirroring.ts'
+import { databases, type DatabaseInstance } from '../support/databases.ts'
 
-export type Outgoing = {
-  readonly place: Place
+export type OutboxFixture = {
+  readonly instance: DatabaseInstance
   readonly sandbox: Sandbox
   readonly warehouse: Warehouse
   /** The n-th conversation and visitor of the service. */
@@ -22,47 +22,47 @@ export type Outgoing = {
   readonly conversations: () => readonly string[]
   readonly visitors: () => readonly string[]
   /** Queues lines as an import would say them; gives back the ids. */
-  readonly queue: (...lines: readonly Line[]) => Promise<readonly string[]>
+  readonly queue: (...lines: readonly RequestLine[]) => Promise<readonly string[]>
   readonly push: (over?: Partial<ProjectConfig> & { readonly despiteFailures?: boolean }) => Promise<PushReport>
-  readonly all: () => Promise<readonly QueueEntry[]>
+  readonly all: () => Promise<readonly OutboxEntry[]>
   readonly secret: typeof secret
   /** Of all write-backs, in order. */
   readonly statuses: () => Promise<readonly string[]>
 }
 
-export type Line = Readonly<Record<string, unknown>>
+export type RequestLine = Readonly<Record<string, unknown>>
 
-export type OutgoingOptions = SandboxOptions & {
+export type OutboxFixtureOptions = SandboxOptions & {
   readonly database?: 'sqlite' | 'postgres'
   /** Whether the mirror has been filled before. */
   readonly mirrored?: boolean
   readonly project?: Partial<ProjectConfig>
 }
 
-export async function outgoing({
+export async function createOutboxFixture({
   database = 'sqlite',
   mirrored = true,
   project = {},
   ...options
-}: OutgoingOptions = {}): Promise<Outgoing> {
+}: OutboxFixtureOptions = {}): Promise<OutboxFixture> {
   const sandbox = await startSandbox({
     size: { conversations: 12, visitors: 12, calls: 2 },
     ...options,
     switches: { 'rate.kind': 'off', ...options.switches },
   })
   onTestFinished(() => sandbox.stop())
-  const place = await databases.find(({ name }) => name === database)!.make()
-  onTestFinished(() => place.drop())
-  if (mirrored) await syncOnce(place.url!, sandbox)
-  const warehouse = await place.open()
-  const desk = warehouse.queueDesk(sandbox.projectId)
-  const settings = (over: Partial<ProjectConfig>) => projectOf(sandbox, { verifyAfterMs: 200, ...project, ...over })
+  const instance = await databases.find(({ name }) => name === database)!.make()
+  onTestFinished(() => instance.drop())
+  if (mirrored) await syncOnce(instance.url!, sandbox)
+  const warehouse = await instance.open()
+  const admin = warehouse.outboxAdmin(sandbox.projectId)
+  const projectWith = (over: Partial<ProjectConfig>) => projectConfigOf(sandbox, { verifyAfterMs: 200, ...project, ...over })
   const idsOf = (stream: 'conversations' | 'visitors') => [...sandbox.truth(stream)].map(({ id }) => id!)
   const conversations = () => idsOf('conversations')
   const visitors = () => idsOf('visitors')
-  const all = () => desk.list({}, 100_000)
+  const all = () => admin.list({}, 100_000)
   return {
-    place,
+    instance,
     sandbox,
     warehouse,
     conversation: (n) => conversations()[n]!,
@@ -70,14 +70,14 @@ export async function outgoing({
     conversations,
     visitors,
     queue: async (...lines) => {
-      const how = { status: 'queued', batchId: null, createdBy: 'test', expiresAt: null } as const
-      const done = await desk.enqueue(once(lines.map(wishOf)), how)
-      return 'ids' in done ? done.ids : []
+      const enqueueOptions = { status: 'queued', batchId: null, createdBy: 'test', expiresAt: null } as const
+      const result = await admin.enqueue(singleItem(lines.map(toRequest)), enqueueOptions)
+      return 'ids' in result ? result.ids : []
     },
     push: ({ despiteFailures = false, ...over } = {}) => {
-      const config = configOf(place.url!, settings(over))
+      const config = configOf(instance.url!, projectWith(over))
       const log = pino({ level: process.env.DEBUG_PUSH ?? 'silent' })
-      return pushProject(config, settings(over), {
+      return pushProject(config, projectWith(over), {
         signal: new AbortController().signal,
         onProgress: () => {},
         onBudget: () => {},
@@ -91,17 +91,17 @@ export async function outgoing({
   }
 }
 
-export function wishOf(line: Line): Wish {
-  const read = readWish(line)
-  if (!read.ok) throw new Error(read.why.join('; '))
-  return read.wish
+export function toRequest(line: RequestLine): WritebackRequest {
+  const result = parseRequest(line)
+  if (!result.ok) throw new Error(result.why.join('; '))
+  return result.request
 }
 
-export async function* once<T>(value: T): AsyncGenerator<T> {
+export async function* singleItem<T>(value: T): AsyncGenerator<T> {
   yield value
 }
 
 /** The writes that the service did, as `operation target content`. */
-export function done(sandbox: Sandbox, operation?: string) {
+export function performedWrites(sandbox: Sandbox, operation?: string) {
   return sandbox.ledger().filter((entry) => operation === undefined || entry.operation === operation)
 }

@@ -8,19 +8,19 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { createBudget } from '../../src/api/budget.ts'
+import { createRequestBudget } from '../../src/api/budget.ts'
 import { createMemoryStore } from '../../src/api/state-store.ts'
-import { connect } from '../../src/compose/service.ts'
+import { connectService } from '../../src/compose/service.ts'
 import { writebackDeps } from '../../src/compose/writebacks.ts'
-import type { Outbox } from '../../src/core/outbox/outbox.ts'
-import { durably } from '../../src/warehouse/database/durable.ts'
+import type { OutboxRepository } from '../../src/core/outbox/outbox.ts'
+import { inDurableTransaction } from '../../src/warehouse/database/durable.ts'
 import { type Db, openKysely } from '../../src/warehouse/database/session.ts'
-import { sqliteSessions } from '../../src/warehouse/database/sqlite.ts'
+import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import type { WritebackDeps } from '../../src/writeback/deps.ts'
-import { push } from '../../src/writeback/push.ts'
-import { projectOf, unlimited } from '../mirror/mirroring.ts'
-import { done, type Line, type Outgoing, outgoing } from './outgoing.ts'
+import { sendQueued } from '../../src/writeback/push.ts'
+import { projectConfigOf, unlimited } from '../mirror/mirroring.ts'
+import { performedWrites, type RequestLine, type OutboxFixture, createOutboxFixture } from './outgoing.ts'
 
 class PowerCut extends Error {}
 
@@ -43,11 +43,11 @@ function failing(
       return result
     }
   const { outbox } = deps
-  const watched: Outbox = {
+  const watched: OutboxRepository = {
     ...outbox,
     claim: around(outbox.claim),
-    leave: around(outbox.leave),
-    sent: around(outbox.sent),
+    markSending: around(outbox.markSending),
+    settleSent: around(outbox.settleSent),
     settle: around(outbox.settle),
   }
   const send: WritebackDeps['send'] = async (call, leave) => {
@@ -58,15 +58,15 @@ function failing(
   return { deps: { ...deps, outbox: watched, send }, steps: () => steps }
 }
 
-async function sendUntil(n: number | null, o: Outgoing, path: string): Promise<number> {
+async function sendUntil(n: number | null, o: OutboxFixture, path: string): Promise<number> {
   const warehouse = await openWarehouse(`sqlite:${path}`)
-  const project = projectOf(o.sandbox, { verifyAfterMs: 50 })
-  const budget = createBudget(createMemoryStore({ rate: unlimited, writeRate: unlimited, reserve: 0 }))
+  const project = projectConfigOf(o.sandbox, { verifyAfterMs: 50 })
+  const budget = createRequestBudget(createMemoryStore({ rate: unlimited, writeRate: unlimited, reserve: 0 }))
   const log = pino({ level: 'silent' })
-  const service = connect(project, budget, { signal: new AbortController().signal, log })
+  const service = connectService(project, budget, { signal: new AbortController().signal, log })
   const { deps, steps } = failing(n, writebackDeps(warehouse, project, service, log))
   try {
-    await push(deps, { lanesAtOnce: 1, despiteFailures: true, onProgress: () => {} })
+    await sendQueued(deps, { maxConcurrentLanes: 1, despiteFailures: true, onProgress: () => {} })
   } catch (error) {
     if (!(error instanceof PowerCut)) throw error
   } finally {
@@ -94,7 +94,7 @@ async function afterReboot(path: string): Promise<void> {
   await warehouse.close()
 }
 
-const lines: Readonly<Record<string, (o: Outgoing) => Line>> = {
+const lines: Readonly<Record<string, (o: OutboxFixture) => RequestLine>> = {
   message: (o) => ({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' }),
   note: (o) => ({ operation: 'note', visitor_id: o.visitor(0), content: 'Once.' }),
 }
@@ -102,20 +102,20 @@ const lines: Readonly<Record<string, (o: Outgoing) => Line>> = {
 for (const [operation, line] of Object.entries(lines)) {
   test(`${operation}: the power fails at each step of its sending`, async () => {
     for (let n = 1, steps = 99; n <= steps; n++) {
-      const o = await outgoing({ mirrored: false, size: { conversations: 1, visitors: 1, calls: 0 } })
+      const o = await createOutboxFixture({ mirrored: false, size: { conversations: 1, visitors: 1, calls: 0 } })
       await o.queue(line(o))
-      const path = copied(o.place.url!.slice('sqlite:'.length))
+      const path = copied(o.instance.url!.slice('sqlite:'.length))
       const made = await sendUntil(n, o, path)
       if (made < n) steps = made
       const left = copied(path)
       await afterReboot(left)
       await sendUntil(null, o, left)
-      expect(done(o.sandbox).length, `after step ${n}`).toBeLessThanOrEqual(1)
+      expect(performedWrites(o.sandbox).length, `after step ${n}`).toBeLessThanOrEqual(1)
       const recovered = await openWarehouse(`sqlite:${left}`)
       const [one] = await recovered.query('select status from writebacks')
       await recovered.close()
       expect(operation === 'note' ? ['succeeded', 'uncertain'] : ['succeeded']).toContain(one!.status)
-      if (one!.status === 'succeeded') expect(done(o.sandbox), `after step ${n}`).toHaveLength(1)
+      if (one!.status === 'succeeded') expect(performedWrites(o.sandbox), `after step ${n}`).toHaveLength(1)
     }
   })
 }
@@ -123,12 +123,12 @@ for (const [operation, line] of Object.entries(lines)) {
 test('what must not be forgotten waits for the disk; pages of the mirror do not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-disk-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const sessions = sqliteSessions(join(folder, 'desk.db'), { mustExist: false, synchronous: 'normal' })
+  const sessions = openSqlitePool(join(folder, 'desk.db'), { mustExist: false, synchronous: 'normal' })
   const db = openKysely(sessions)
   const [normal, full] = [1, 2]
   const level = async (on: Db) =>
     (await sql<{ synchronous: number }>`pragma synchronous`.execute(on)).rows[0]!.synchronous
-  expect(await durably(db, 'sqlite', (trx) => level(trx))).toBe(full)
+  expect(await inDurableTransaction(db, 'sqlite', (trx) => level(trx))).toBe(full)
   expect(await level(db)).toBe(normal)
   await db.destroy()
 })

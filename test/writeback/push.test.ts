@@ -1,10 +1,10 @@
 /** What is queued arrives: each operation, in the order of its lane, once. */
 import { expect, test } from 'vitest'
-import { done, outgoing } from './outgoing.ts'
+import { performedWrites, createOutboxFixture } from './outgoing.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
   test(`all four operations arrive, and the mirror shows it at once (${database})`, async () => {
-    const { sandbox, queue, push, conversation, visitor, all, warehouse } = await outgoing({ database })
+    const { sandbox, queue, push, conversation, visitor, all, warehouse } = await createOutboxFixture({ database })
     const [c, v] = [conversation(0), visitor(0)]
     await queue(
       { operation: 'message', conversation_id: c, content: 'We have found it.', sender_name: 'Ann' },
@@ -19,7 +19,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(budget.usedInWindow).toBe(report.requests + Number(ran[0]!.requests))
     expect(await all()).toMatchObject(Array.from({ length: 4 }, () => ({ status: 'succeeded', attempts: 1 })))
     expect(report).toMatchObject({ outcome: 'done', settled: { succeeded: 4 }, queue: { succeeded: 4 } })
-    expect(done(sandbox).map(({ operation, body }) => [operation, body])).toEqual(
+    expect(performedWrites(sandbox).map(({ operation, body }) => [operation, body])).toEqual(
       expect.arrayContaining([
         ['sendMessage', { content: 'We have found it.', senderName: 'Ann' }],
         ['setHandled', { handled: true }],
@@ -38,12 +38,12 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 
   test(`where nobody answers, all stays queued, and arrives later (${database})`, async () => {
-    const { queue, push, visitors, statuses, sandbox } = await outgoing({ database, mirrored: false })
+    const { queue, push, visitors, statuses, sandbox } = await createOutboxFixture({ database, mirrored: false })
     await queue(...visitors().map((id) => ({ operation: 'note', visitor_id: id, content: 'Called.' })))
     const nobody = new URL('http://127.0.0.1:1/v1')
     await expect(push({ baseUrl: nobody })).rejects.toThrow(/the service does not answer/)
     expect(new Set(await statuses())).toEqual(new Set(['queued']))
     expect(await push()).toMatchObject({ outcome: 'done', settled: { succeeded: 12 } })
-    expect(done(sandbox)).toHaveLength(12)
+    expect(performedWrites(sandbox)).toHaveLength(12)
   })
 }

@@ -2,16 +2,16 @@
 import { pino } from 'pino'
 import { pushProject } from '../../src/compose/push.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { configOf, projectOf } from '../mirror/mirroring.ts'
+import { configOf, projectConfigOf } from '../mirror/mirroring.ts'
 
-export type PusherTask = Pick<Sandbox, 'baseUrl' | 'projectId' | 'key'> & {
+export type PushProcessTask = Pick<Sandbox, 'baseUrl' | 'projectId' | 'key'> & {
   readonly databaseUrl: string
   readonly verifyAfterMs: number
 }
 
-const task: PusherTask = JSON.parse(process.argv[2] ?? '')
+const task: PushProcessTask = JSON.parse(process.argv[2] ?? '')
 const service = { ...task, widgetUrl: task.baseUrl }
-const project = projectOf(service, { verifyAfterMs: task.verifyAfterMs, streams: [] })
+const project = projectConfigOf(service, { verifyAfterMs: task.verifyAfterMs, streams: [] })
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
 const report = await pushProject(configOf(task.databaseUrl, project), project, {

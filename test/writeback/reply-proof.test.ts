@@ -1,21 +1,21 @@
 /** What proves that a reply arrived, what proves that it did not, and what proves nothing: ids, and never times. */
 import { expect, test } from 'vitest'
-import type { Query } from '../../src/core/call.ts'
+import type { QueryParams } from '../../src/core/call.ts'
 import type { Writeback } from '../../src/core/outbox/outbox.ts'
 import type { WritebackDeps } from '../../src/writeback/deps.ts'
-import { idsBefore, judge } from '../../src/writeback/operations/reply.ts'
-import { readTalkTwice, type Said } from '../../src/writeback/talk.ts'
-import { done, outgoing } from './outgoing.ts'
-import { ids, type Quirks, queueTo, reply, startStranger } from './stranger.ts'
+import { messageIdsBefore, matchReply } from '../../src/writeback/operations/reply.ts'
+import { readSnapshotTwice, type SnapshotMessage } from '../../src/writeback/talk.ts'
+import { performedWrites, createOutboxFixture } from './outgoing.ts'
+import { ids, type Quirks, createOutboxFor, replyLine, startIndependentDouble } from './stranger.ts'
 
 const payload = { content: 'It is on its way.', sender_name: 'Ann' }
-const said = (id: string, content = 'Hello?', senderName = 'Vi'): Said => {
-  return { id, at: 0, content, senderName, by: 'unknown' }
+const said = (id: string, content = 'Hello?', senderName = 'Vi'): SnapshotMessage => {
+  return { id, at: 0, content, senderName, side: 'unknown' }
 }
 const ours = (id: string) => said(id, payload.content, payload.sender_name)
 const known = { before: new Set(['1', '2']), isChanged: false, others: new Set<string>(), payload, whole: true }
 
-test.for<[string, readonly Said[], Partial<typeof known> | { before: null }, object]>([
+test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: null }, object]>([
   ['exactly what was there', [said('1'), said('2')], {}, { kind: 'absent' }],
   ['in any order', [said('2'), said('1')], {}, { kind: 'absent' }],
   ['a new one that matches', [said('1'), said('2'), ours('3')], {}, { kind: 'found', messageId: '3' }],
@@ -51,24 +51,24 @@ test.for<[string, readonly Said[], Partial<typeof known> | { before: null }, obj
     key,
     value instanceof RegExp ? expect.stringMatching(value) : value,
   ])
-  expect(judge(shown, { ...known, ...more })).toMatchObject(Object.fromEntries(expected))
+  expect(matchReply(shown, { ...known, ...more })).toMatchObject(Object.fromEntries(expected))
 })
 
 test('ids from a second on, as earlier versions noted them, are not all', () => {
   const one = (before: object) => ({ evidence: { before } }) as Writeback
-  expect(idsBefore(one({ ids: ['1'], since: '2026-01-01T00:00:00Z' }))).toBeNull()
-  expect(idsBefore(one({}))).toBeNull()
-  expect(idsBefore(one({ ids: [] }))).toEqual(new Set())
+  expect(messageIdsBefore(one({ ids: ['1'], since: '2026-01-01T00:00:00Z' }))).toBeNull()
+  expect(messageIdsBefore(one({}))).toBeNull()
+  expect(messageIdsBefore(one({ ids: [] }))).toEqual(new Set())
 })
 
 test('a reply that shows just after the last look is known again, and not sent a third time', async () => {
-  const service = await startStranger({
+  const service = await startIndependentDouble({
     write: (_path, _body, _does, nth) => (nth <= 2 ? { cut: true } : null),
     // The guard, two looks, and one more just before it goes again.
-    listed: (nth, say) => nth === 4 && say({ senderType: 'agent', content: 'Once.', name: 'Ann' }),
+    onListed: (nth, say) => nth === 4 && say({ senderType: 'agent', content: 'Once.', name: 'Ann' }),
   })
-  const o = await queueTo(service)
-  await o.queue(reply('Once.'))
+  const o = await createOutboxFor(service)
+  await o.queue(replyLine('Once.'))
   await o.push()
   expect(await o.all()).toMatchObject([{ status: 'succeeded', attempts: 2 }])
   expect(service.done()).toEqual([])
@@ -80,16 +80,16 @@ test.for<[string, Partial<Quirks>, string]>([
   ['in local time with a Z', { replyAheadMs: -5 * 3_600_000 }, 'succeeded'],
   ['behind a message that is dated an hour ahead', { aheadMs: 3_600_000, replyAheadMs: -60_000 }, 'succeeded'],
   ['as a part of the message before it', { appends: true }, 'uncertain'],
-  ['in other words', { kept: () => 'Einmal.' }, 'uncertain'],
-  ['in other words and under another name', { kept: () => 'Einmal.', named: () => 'Support' }, 'uncertain'],
+  ['in other words', { storedText: () => 'Einmal.' }, 'uncertain'],
+  ['in other words and under another name', { storedText: () => 'Einmal.', shownName: () => 'Support' }, 'uncertain'],
 ])('a reply is posted once, however often the answer is lost: it shows %s', async ([, quirks, becomes]) => {
   const everyAnswerLost: Quirks['write'] = (_path, _body, does) => {
     does()
     return { cut: true }
   }
-  const service = await startStranger({ ...quirks, write: everyAnswerLost })
-  const o = await queueTo(service)
-  await o.queue(reply('Once.'))
+  const service = await startIndependentDouble({ ...quirks, write: everyAnswerLost })
+  const o = await createOutboxFor(service)
+  await o.queue(replyLine('Once.'))
   await o.push()
   expect(service.done()).toHaveLength(1)
   expect(await o.statuses()).toEqual([becomes])
@@ -97,20 +97,20 @@ test.for<[string, Partial<Quirks>, string]>([
 
 for (const body of ['row', 'id'] as const) {
   test(`a reply whose id was answered (${body}) is no news to the next one, however late and changed it shows`, async () => {
-    const o = await outgoing({ switches: { 'writes.body': body, 'reply.text': 'redacted', 'reply.late': 250 } })
+    const o = await createOutboxFixture({ switches: { 'writes.body': body, 'reply.text': 'redacted', 'reply.late': 250 } })
     const line = { operation: 'message', conversation_id: o.conversation(0), sender_name: 'Ann' }
-    o.sandbox.fail({ kind: 'reset-before', operation: 'sendMessage', skip: 1 })
+    o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage', skip: 1 })
     await o.queue({ ...line, content: 'One.' }, { ...line, content: 'Two.' })
     await o.push({ verifyAfterMs: 300 })
     expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
-    expect(done(o.sandbox)).toHaveLength(2)
+    expect(performedWrites(o.sandbox)).toHaveLength(2)
   })
 }
 
 for (const paging of ['since', 'before', 'limit'] as const) {
   for (const fault of ['reset-after', 'reset-before'] as const) {
     test(`of a long conversation every message counts (${paging}, ${fault})`, async () => {
-      const o = await outgoing({
+      const o = await createOutboxFixture({
         size: { conversations: 1, visitors: 1, calls: 0, messagesPerConversation: [450, 450] },
         switches: {
           'messages.paging': paging,
@@ -119,12 +119,12 @@ for (const paging of ['since', 'before', 'limit'] as const) {
         },
       })
       o.sandbox.resetLog()
-      o.sandbox.fail({ kind: fault, operation: 'sendMessage' })
-      await o.queue({ ...reply('Once.'), conversation_id: o.conversation(0) })
+      o.sandbox.scriptFault({ kind: fault, operation: 'sendMessage' })
+      await o.queue({ ...replyLine('Once.'), conversation_id: o.conversation(0) })
       await o.push({ verifyAfterMs: 50 })
       // Where the service does not show all of them, nobody can tell.
       expect((await o.statuses()).at(-1)).toBe(paging === 'limit' ? 'uncertain' : 'succeeded')
-      expect(done(o.sandbox)).toHaveLength(paging === 'limit' && fault === 'reset-before' ? 0 : 1)
+      expect(performedWrites(o.sandbox)).toHaveLength(paging === 'limit' && fault === 'reset-before' ? 0 : 1)
       const reads = o.sandbox.counts().byOperation.listMessages ?? 0
       expect(reads).toBeLessThanOrEqual(paging === 'limit' ? 3 : 24)
     })
@@ -134,7 +134,7 @@ for (const paging of ['since', 'before', 'limit'] as const) {
 for (const paging of ['since', 'before'] as const) {
   for (const zone of [-5, 2]) {
     test(`where pages of a long conversation cannot be joined, none is sent twice (${paging}, zone ${zone})`, async () => {
-      const o = await outgoing({
+      const o = await createOutboxFixture({
         mirrored: false,
         size: { conversations: 1, visitors: 1, calls: 0, messagesPerConversation: [450, 450] },
         switches: {
@@ -143,10 +143,10 @@ for (const paging of ['since', 'before'] as const) {
           'rows.zone': zone,
         },
       })
-      o.sandbox.fail({ kind: 'reset-after', operation: 'sendMessage' })
-      await o.queue({ ...reply('Once.'), conversation_id: o.conversation(0) })
+      o.sandbox.scriptFault({ kind: 'reset-after', operation: 'sendMessage' })
+      await o.queue({ ...replyLine('Once.'), conversation_id: o.conversation(0) })
       await o.push({ verifyAfterMs: 50 })
-      expect(done(o.sandbox)).toHaveLength(1)
+      expect(performedWrites(o.sandbox)).toHaveLength(1)
     })
   }
 }
@@ -162,7 +162,7 @@ for (const ahead of [3, 199, 200]) {
     const deps = {
       project: ids.project,
       // In the order of ids, from a time on.
-      get: async (_path: string, { since = '' }: Query) => {
+      get: async (_path: string, { since = '' }: QueryParams) => {
         const [items, left] = [rows.filter(({ createdAt }) => createdAt >= String(since)), 200]
         const data = { items: items.slice(0, left), hasMore: items.length > left }
         return { data, status: 200, requestId: null, servedAt: null, askedAt: 0 }
@@ -170,7 +170,7 @@ for (const ahead of [3, 199, 200]) {
       outbox: { behaviours: async () => new Map(), learn: async () => {} },
       now: () => 0,
     } as unknown as WritebackDeps
-    const { shown, whole } = await readTalkTwice(deps, ids.conversation)
+    const { messages: shown, isComplete: whole } = await readSnapshotTwice(deps, ids.conversation)
     expect({ ahead, whole: whole && shown.length < rows.length }).toEqual({ ahead, whole: false })
   })
 }

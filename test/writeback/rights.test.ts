@@ -5,7 +5,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { migrations } from '../../schema/migrations/migrations.ts'
 import { migrate } from '../../src/warehouse/database/migrate.ts'
-import { postgresSessions } from '../../src/warehouse/database/postgres.ts'
+import { openPostgresPool } from '../../src/warehouse/database/postgres.ts'
 import { openKysely } from '../../src/warehouse/database/session.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
@@ -14,7 +14,7 @@ const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 const conversation = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
 const docs = readFileSync(new URL('../../docs/write-backs.md', import.meta.url), 'utf8')
 
-type Tool = {
+type RoleSession = {
   readonly schema: string
   readonly role: string
   /** Runs as the role. */
@@ -24,7 +24,7 @@ type Tool = {
 }
 
 /** A warehouse as an earlier version left it, brought up to date, and a role with the rights that the documentation names. */
-async function toolOn(grants: (schema: string, role: string) => string): Promise<Tool> {
+async function connectRole(grants: (schema: string, role: string) => string): Promise<RoleSession> {
   const place = await databases.find(({ name }) => name === 'postgres')!.make()
   onTestFinished(() => place.drop())
   const url = new URL(place.url!)
@@ -39,7 +39,7 @@ async function toolOn(grants: (schema: string, role: string) => string): Promise
   ]
   await Promise.all([client.connect(), owner.connect()])
   await owner.query(`create schema ${schema}`)
-  const before = openKysely(await postgresSessions(url.href))
+  const before = openKysely(await openPostgresPool(url.href))
   await migrate(before, 'postgres', Object.fromEntries(Object.entries(migrations).slice(0, 4)))
   await before.destroy()
   const warehouse = await openWarehouse(url.href)
@@ -66,19 +66,19 @@ const documented = (schema: string, role: string) => {
     .replaceAll('bi_tool', role)
     .replaceAll('on writebacks', `on ${schema}.writebacks`)
 }
-const wholeTable = (schema: string, role: string) =>
+const wholeTableGrant = (schema: string, role: string) =>
   `grant usage on schema ${schema} to ${role}; grant insert on ${schema}.writebacks to ${role}`
 
-const queueOne = ({ schema }: Tool, columns = '', values = '') =>
+const insertOne = ({ schema }: RoleSession, columns = '', values = '') =>
   `insert into ${schema}.writebacks (project_id, operation, conversation_id, payload${columns})
     values ('${project}', 'handled', '${conversation}', '{"handled": true}'${values})`
 
 for (const [name, grants] of [
   ['the documented rights', documented],
-  ['the right to insert into the whole table', wholeTable],
+  ['the right to insert into the whole table', wholeTableGrant],
 ] as const) {
   test(`nothing of a role with ${name} runs as the owner`, async () => {
-    const t = await toolOn(grants)
+    const t = await connectRole(grants)
     await t.run(`create temp table ran_as (who text);
       grant all on ran_as to public;
       create function pg_temp.mine() returns trigger language plpgsql as $$
@@ -97,7 +97,7 @@ for (const [name, grants] of [
       create temp view conversations as select '${project}'::text as project_id, '${conversation}'::text as id,
         null::timestamptz as deleted_at, now() as last_message_at, pg_temp.lower('x') as name, null as email;
       create temp view visitors as select * from conversations`)
-    await t.run(queueOne(t))
+    await t.run(insertOne(t))
     expect(await t.run('select distinct who from ran_as')).toEqual([])
     expect(await t.run('select * from pg_temp.writeback_events')).toEqual([])
     expect(await t.own(`select to_status from ${t.schema}.writeback_events`)).toEqual([{ to_status: 'queued' }])
@@ -105,7 +105,7 @@ for (const [name, grants] of [
   })
 
   test(`a role with ${name} cannot use the functions of the triggers for tables of its own`, async () => {
-    const t = await toolOn(grants)
+    const t = await connectRole(grants)
     const functions = await t.own(
       `select proname from pg_proc where pronamespace = '${t.schema.replaceAll("'", "''")}'::regnamespace`,
     )
@@ -118,8 +118,8 @@ for (const [name, grants] of [
   })
 
   test(`a role with ${name} reads, changes and removes nothing`, async () => {
-    const t = await toolOn(grants)
-    await t.run(queueOne(t))
+    const t = await connectRole(grants)
+    await t.run(insertOne(t))
     for (const statement of [
       `select seen from ${t.schema}.writebacks`,
       `select * from ${t.schema}.writeback_events`,
@@ -133,9 +133,9 @@ for (const [name, grants] of [
 }
 
 test('who inserts a row cannot say what only deskmirror may say of it, nor be somebody else', async () => {
-  const t = await toolOn(wholeTable)
+  const t = await connectRole(wholeTableGrant)
   await t.run(
-    queueOne(
+    insertOne(
       t,
       ', attempts, epoch, owner, lease_until, message_id, evidence, seq, lane, seen, finished_at, created_by',
       `, 7, 9223372036854775807, 'me', 9, '4711', '{"sender":"silent"}', -1, 'x', '{}', now(), 'ann'`,
@@ -159,11 +159,11 @@ test('who inserts a row cannot say what only deskmirror may say of it, nor be so
       ...{ lane: `conversation/${conversation}`, finished_at: null, created_by: `ann via ${t.role}` },
     },
   ])
-  await expect(t.run(queueOne(t, ', status', `, 'succeeded'`))).rejects.toThrow(/begins as queued or as draft/)
+  await expect(t.run(insertOne(t, ', status', `, 'succeeded'`))).rejects.toThrow(/begins as queued or as draft/)
 })
 
 test('the log of write-backs cannot be emptied, by its owner either', async () => {
-  const t = await toolOn(documented)
-  await t.run(queueOne(t))
+  const t = await connectRole(documented)
+  await t.run(insertOne(t))
   await expect(t.own(`truncate ${t.schema}.writeback_events`)).rejects.toThrow(/only ever added to/)
 })

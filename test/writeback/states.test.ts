@@ -1,9 +1,9 @@
 /** The life of a write-back: every state meets everything that can happen. */
 import { describe, expect, test } from 'vitest'
-import { type Happening, happenings, next, type State, stateOf, states, toStored } from '../../src/core/outbox/state.ts'
+import { type OutboxEvent, outboxEvents, nextState, type WritebackState, fromStoredState, writebackStates, toStoredState } from '../../src/core/outbox/state.ts'
 
 /** `–`: it cannot happen. Forget a cell, or name a state that there is not, and this does not compile. */
-const cells = {
+const expectedTransitions = {
   draft: {
     approved: 'queued',
     cancelled: 'cancelled',
@@ -238,36 +238,36 @@ const cells = {
     arrived: '–',
     lost: '–',
   },
-} as const satisfies Record<State, Record<Happening, State | '–'>>
+} as const satisfies Record<WritebackState, Record<OutboxEvent, WritebackState | '–'>>
 
-for (const status of states) {
+for (const status of writebackStates) {
   test(`what can happen to one that is ${status}`, () => {
-    const row = Object.fromEntries(happenings.map((happening) => [happening, next(status, happening) ?? '–']))
-    expect(row).toEqual(cells[status])
+    const row = Object.fromEntries(outboxEvents.map((happening) => [happening, nextState(status, happening) ?? '–']))
+    expect(row).toEqual(expectedTransitions[status])
   })
 }
 
 describe('whatever happens, in whatever order,', () => {
   test('one that succeeded stays so: nothing sends it again', () => {
-    for (const happening of happenings) expect(next('succeeded', happening)).toBeNull()
+    for (const happening of outboxEvents) expect(nextState('succeeded', happening)).toBeNull()
   })
 
   test('it leaves from the queue only', () => {
-    const from = states.filter((status) => next(status, 'leaving') !== null)
+    const from = writebackStates.filter((status) => nextState(status, 'leaving') !== null)
     expect(from).toEqual(['queued'])
   })
 
   test('one that may have arrived goes back to the queue only where it is known that it has not', () => {
-    const back = happenings.filter((happening) => next('uncertain', happening) === 'queued')
+    const back = outboxEvents.filter((happening) => nextState('uncertain', happening) === 'queued')
     expect(back).toEqual(['undone'])
   })
 
   test('one that was cancelled, or expired, on its way is not sent again unless a person says so', () => {
     for (const start of ['cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const) {
-      const reached = new Set<State>([start])
+      const reached = new Set<WritebackState>([start])
       for (const state of reached)
-        for (const happening of happenings.filter((it) => it !== 'retried')) {
-          const to = next(state, happening)
+        for (const happening of outboxEvents.filter((it) => it !== 'retried')) {
+          const to = nextState(state, happening)
           if (to !== null) reached.add(to)
         }
       expect(reached).not.toContain('queued')
@@ -276,6 +276,6 @@ describe('whatever happens, in whatever order,', () => {
   })
 
   test('every state is known again by what is stored of it', () => {
-    for (const state of states) expect(stateOf(toStored(state).status, toStored(state).revokedAs)).toBe(state)
+    for (const state of writebackStates) expect(fromStoredState(toStoredState(state).status, toStoredState(state).revokedAs)).toBe(state)
   })
 })

@@ -2,13 +2,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { cutterTo } from './cutter.ts'
-import { done, type Outgoing, outgoing } from './outgoing.ts'
-import type { PusherTask } from './pusher.ts'
+import { startByteCutter } from './cutter.ts'
+import { performedWrites, type OutboxFixture, createOutboxFixture } from './outgoing.ts'
+import type { PushProcessTask } from './pusher.ts'
 
-function startPusher(o: Outgoing, baseUrl = o.sandbox.baseUrl) {
-  const task: PusherTask = {
-    databaseUrl: o.place.url!,
+function startPushProcess(o: OutboxFixture, baseUrl = o.sandbox.baseUrl) {
+  const task: PushProcessTask = {
+    databaseUrl: o.instance.url!,
     baseUrl,
     projectId: o.sandbox.projectId,
     key: o.sandbox.key,
@@ -22,7 +22,7 @@ function startPusher(o: Outgoing, baseUrl = o.sandbox.baseUrl) {
 }
 
 /** As if the lease had run out: two minutes are too long to wait here. */
-const passLease = (o: Outgoing) => o.warehouse.query('update writebacks set lease_until = 1 where owner is not null')
+const expireLeases = (o: OutboxFixture) => o.warehouse.query('update writebacks set lease_until = 1 where owner is not null')
 
 for (const [what, stopsAt] of [
   ['while it looked whether it may', 'listMessages'],
@@ -30,39 +30,39 @@ for (const [what, stopsAt] of [
 ] as const) {
   for (const database of ['sqlite', 'postgres'] as const) {
     test(`stopped ${what} (${database})`, async () => {
-      const o = await outgoing({ database, switches: { 'fault.slowMs': 1500 } })
+      const o = await createOutboxFixture({ database, switches: { 'fault.slowMs': 1500 } })
       await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' })
       o.sandbox.resetLog()
-      o.sandbox.fail({ kind: 'slow', operation: stopsAt })
-      const child = startPusher(o)
+      o.sandbox.scriptFault({ kind: 'slow', operation: stopsAt })
+      const child = startPushProcess(o)
       await vi.waitFor(() => expect(o.sandbox.counts().byOperation[stopsAt]).toBe(1), { timeout: 20_000, interval: 2 })
       child.kill('SIGSTOP')
-      await passLease(o)
+      await expireLeases(o)
       await o.push({ verifyAfterMs: 100 })
       expect(await o.statuses()).toEqual(['succeeded'])
       child.kill('SIGCONT')
       expect(await once(child, 'exit')).toEqual([0, null])
       expect(await o.statuses()).toEqual(['succeeded'])
-      expect(done(o.sandbox, 'sendMessage')).toHaveLength(1)
+      expect(performedWrites(o.sandbox, 'sendMessage')).toHaveLength(1)
     })
   }
 }
 
 test('one that may still send, and whose reply is not there, is left to a person; when it wakes up it says what it knows', async () => {
-  const o = await outgoing()
+  const o = await createOutboxFixture()
   await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' })
-  const wire = await cutterTo(o.sandbox.port)
+  const wire = await startByteCutter(o.sandbox.port)
   const { promise, resolve: open } = Promise.withResolvers<void>()
   wire.gate = promise
-  const child = startPusher(o, `http://127.0.0.1:${wire.port}`)
+  const child = startPushProcess(o, `http://127.0.0.1:${wire.port}`)
   await vi.waitFor(() => expect(wire.written.size).toBe(1), { timeout: 20_000, interval: 2 })
   child.kill('SIGSTOP')
-  await passLease(o)
+  await expireLeases(o)
   await o.push({ verifyAfterMs: 100 })
   expect(await o.all()).toMatchObject([{ status: 'uncertain', error: expect.stringMatching(/may still live/) }])
   open()
   child.kill('SIGCONT')
   await once(child, 'exit')
   expect(await o.statuses()).toEqual(['succeeded'])
-  expect(done(o.sandbox, 'sendMessage')).toHaveLength(1)
+  expect(performedWrites(o.sandbox, 'sendMessage')).toHaveLength(1)
 })

@@ -1,11 +1,11 @@
 /** Services that differ from the sandbox in what the documentation leaves open: nothing arrives twice, nothing stands still. */
 import pg from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { CallFailed } from '../../src/core/failure.ts'
+import { ApiError } from '../../src/core/failure.ts'
 import type { Json } from '../../src/core/row.ts'
-import { heldBack } from '../../src/writeback/breaker.ts'
-import { deliver } from '../../src/writeback/deliver.ts'
-import { handled, ids, queueTo, reply, startStranger } from './stranger.ts'
+import { evaluateCircuits } from '../../src/writeback/breaker.ts'
+import { sendOne } from '../../src/writeback/deliver.ts'
+import { handledLine, ids, createOutboxFor, replyLine, startIndependentDouble } from './stranger.ts'
 
 /** The first write is done, and its answer is lost. */
 const firstAnswerLost = (_path: string, _body: unknown, does: () => void, nth: number) => {
@@ -17,9 +17,9 @@ const firstAnswerLost = (_path: string, _body: unknown, does: () => void, nth: n
 describe('a reply whose answer was lost goes out once', () => {
   for (const senderType of ['agent', 'human', 'api', 'user', 'visitor']) {
     test(`where the service calls its sender ${senderType}`, async () => {
-      const service = await startStranger({ replySenderType: senderType, write: firstAnswerLost })
-      const o = await queueTo(service)
-      await o.queue(reply('Once.'))
+      const service = await startIndependentDouble({ replySenderType: senderType, write: firstAnswerLost })
+      const o = await createOutboxFor(service)
+      await o.queue(replyLine('Once.'))
       await o.push()
       expect(service.done()).toHaveLength(1)
       expect(await o.statuses()).toEqual(['succeeded'])
@@ -27,33 +27,33 @@ describe('a reply whose answer was lost goes out once', () => {
   }
 
   test('where it is shown as something else than an utterance', async () => {
-    const service = await startStranger({ replyKind: 'api_message', write: firstAnswerLost })
-    const o = await queueTo(service)
-    await o.queue(reply('Once.'))
+    const service = await startIndependentDouble({ replyKind: 'api_message', write: firstAnswerLost })
+    const o = await createOutboxFor(service)
+    await o.queue(replyLine('Once.'))
     await o.push()
     expect(service.done()).toHaveLength(1)
   })
 
   test('where conversations go by another clock than messages', async () => {
-    const service = await startStranger({ aheadMs: 3_600_000, write: firstAnswerLost })
-    const o = await queueTo(service)
-    await o.queue(reply('Once.'))
+    const service = await startIndependentDouble({ aheadMs: 3_600_000, write: firstAnswerLost })
+    const o = await createOutboxFor(service)
+    await o.queue(replyLine('Once.'))
     await o.push()
     expect(service.done()).toHaveLength(1)
     expect(await o.statuses()).toEqual(['succeeded'])
   })
 
   test('where some texts are shown as they were sent, and others are not', async () => {
-    const service = await startStranger({
-      kept: (content) => content.replaceAll('&', '&amp;'),
+    const service = await startIndependentDouble({
+      storedText: (content) => content.replaceAll('&', '&amp;'),
       write: (_path, body, does) => {
         if (!String(body.content).includes('&')) return null
         does()
         return { cut: true }
       },
     })
-    const o = await queueTo(service)
-    await o.queue(reply('Thanks.'), reply('Terms & conditions.'))
+    const o = await createOutboxFor(service)
+    await o.queue(replyLine('Thanks.'), replyLine('Terms & conditions.'))
     await o.push()
     expect(service.done()).toHaveLength(2)
     expect(await o.statuses()).toEqual(['succeeded', 'uncertain'])
@@ -66,9 +66,9 @@ for (const [how, sent, quirks] of [
   ['in quite other words', 'Call 555-0199.', { kept: () => '[removed]' }],
 ] as const) {
   test(`a reply whose answer was lost, and which is shown ${how}, does not go again by itself`, async () => {
-    const service = await startStranger({ ...quirks, write: firstAnswerLost })
-    const o = await queueTo(service)
-    await o.queue(reply(sent))
+    const service = await startIndependentDouble({ ...quirks, write: firstAnswerLost })
+    const o = await createOutboxFor(service)
+    await o.queue(replyLine(sent))
     await o.push()
     expect(service.done()).toHaveLength(1)
     expect(await o.statuses()).toEqual(['uncertain'])
@@ -76,12 +76,12 @@ for (const [how, sent, quirks] of [
 }
 
 test('a reply that did not arrive is not taken for its equal before it, which shows late', async () => {
-  const service = await startStranger({
+  const service = await startIndependentDouble({
     lagMs: 700,
     write: (_path, _body, _does, nth) => (nth === 2 ? { cut: true } : null),
   })
-  const o = await queueTo(service)
-  await o.queue(reply('Thanks!'), reply('Thanks!'))
+  const o = await createOutboxFor(service)
+  await o.queue(replyLine('Thanks!'), replyLine('Thanks!'))
   await o.push({ verifyAfterMs: 900 })
   const succeeded = (await o.statuses()).filter((status) => status === 'succeeded')
   expect(service.done().length).toBeGreaterThanOrEqual(succeeded.length)
@@ -89,9 +89,9 @@ test('a reply that did not arrive is not taken for its equal before it, which sh
 
 for (const senderType of ['human', 'api']) {
   test(`our own reply is no news of a visitor, where the service calls its sender ${senderType}`, async () => {
-    const service = await startStranger({ replySenderType: senderType })
-    const o = await queueTo(service)
-    await o.queue(reply('Solved.'), handled)
+    const service = await startIndependentDouble({ replySenderType: senderType })
+    const o = await createOutboxFor(service)
+    await o.queue(replyLine('Solved.'), handledLine)
     await o.warehouse.query(`update writebacks set created_at = '2026-01-01T00:00:00Z', seen = null`)
     service.say({ senderType: 'agent', content: 'Before.', name: 'Bo' })
     await o.warehouse.query(`update writebacks set expect = '2' where operation = 'handled'`)
@@ -101,25 +101,25 @@ for (const senderType of ['human', 'api']) {
 }
 
 test('one that a gateway does not let through fails, and the others go on', async () => {
-  const service = await startStranger({
+  const service = await startIndependentDouble({
     write: (_path, body) =>
       String(body.content).includes('<script>') ? { status: 403, text: '<html>Blocked</html>' } : null,
   })
-  const o = await queueTo(service)
-  await o.queue(reply('<script>'), reply('Fine.'))
+  const o = await createOutboxFor(service)
+  await o.queue(replyLine('<script>'), replyLine('Fine.'))
   await o.push()
   expect(await o.statuses()).toEqual(['failed', 'succeeded'])
 })
 
 test('a 303 after a reply does not say that it was not sent', async () => {
-  const service = await startStranger({
+  const service = await startIndependentDouble({
     write: (_path, _body, does) => {
       does()
       return { status: 303, text: '' }
     },
   })
-  const o = await queueTo(service)
-  await o.queue(reply('Once.'))
+  const o = await createOutboxFor(service)
+  await o.queue(replyLine('Once.'))
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
   expect(service.done()).toHaveLength(1)
@@ -127,9 +127,9 @@ test('a 303 after a reply does not say that it was not sent', async () => {
 
 for (const database of ['sqlite', 'postgres'] as const) {
   test(`a visitor with characters that a database cannot hold is corrected (${database})`, async () => {
-    const service = await startStranger()
+    const service = await startIndependentDouble()
     service.visitor.email = 'a\u0000b\ud83d'
-    const o = await queueTo(service, database)
+    const o = await createOutboxFor(service, database)
     await o.queue({ operation: 'visitor', visitor_id: ids.visitor, name: 'Ada' })
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded'])
@@ -139,8 +139,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
   test(`a refusal that is cut within a character is written down (${database})`, async () => {
     const message = '🙂'.repeat(400)
     const text = JSON.stringify({ error: { code: 'VALIDATION_ERROR', message, status: 400 } })
-    const service = await startStranger({ write: () => ({ status: 400, text }) })
-    const o = await queueTo(service, database)
+    const service = await startIndependentDouble({ write: () => ({ status: 400, text }) })
+    const o = await createOutboxFor(service, database)
     await o.queue(
       { operation: 'note', visitor_id: ids.visitor, content: 'x' },
       { operation: 'note', visitor_id: ids.visitor, content: `y` },
@@ -150,19 +150,19 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 
   test(`an id that no database holds stops one write-back, not all (${database})`, async () => {
-    const service = await startStranger()
-    const o = await queueTo(service, database)
+    const service = await startIndependentDouble()
+    const o = await createOutboxFor(service, database)
     await o.warehouse.query(`insert into writebacks (project_id, operation, visitor_id, payload, expect)
       values ('${ids.project}', 'note', '${ids.visitor}', '{"content":"x"}', '9999999999999999999')`)
-    await o.queue(reply('Fine.'))
+    await o.queue(replyLine('Fine.'))
     await o.push()
     expect(await o.statuses()).toEqual(['failed', 'succeeded'])
   })
 
   test(`rows of plain SQL that bring what is not theirs to bring stop nobody (${database})`, async () => {
-    const service = await startStranger()
-    const o = await queueTo(service, database)
-    await o.queue({ ...reply('One.'), ref: 'crm-1' })
+    const service = await startIndependentDouble()
+    const o = await createOutboxFor(service, database)
+    await o.queue({ ...replyLine('One.'), ref: 'crm-1' })
     const insert = (columns: string, values: string) =>
       o.warehouse.query(`insert into writebacks (operation, visitor_id, payload, ${columns})
         values ('note', '${ids.visitor}', '{"content":"x"}', ${values})`)
@@ -179,9 +179,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 
   test(`a clock that was set back keeps nothing waiting for as long (${database})`, async () => {
-    const service = await startStranger()
-    const o = await queueTo(service, database)
-    await o.queue(reply('One.'))
+    const service = await startIndependentDouble()
+    const o = await createOutboxFor(service, database)
+    await o.queue(replyLine('One.'))
     const far = Date.now() + 400 * 86_400_000
     await o.warehouse.query(`update writebacks set due_at = ${far}, lease_until = ${far},
       owner = '{"host":"elsewhere","pid":1,"process":"x@1"}'`)
@@ -190,30 +190,30 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 
   test(`one that was approved late does not leave beside one that is on its way (${database})`, async () => {
-    const service = await startStranger()
-    const o = await queueTo(service, database)
-    const [first, second] = await o.queue(reply('One.'), reply('Two.'))
+    const service = await startIndependentDouble()
+    const o = await createOutboxFor(service, database)
+    const [first, second] = await o.queue(replyLine('One.'), replyLine('Two.'))
     await o.desk.decide('cancelled', { ids: [first!] }, 'test')
     const outbox = o.warehouse.outbox(ids.project)
     const two = await outbox.claim(second!, Date.now())
     await o.desk.decide('retried', { ids: [first!] }, 'test')
     const one = await outbox.claim(first!, Date.now())
     const left = [
-      one !== null && (await outbox.leave(one, {}, Date.now(), Date.now())),
-      await outbox.leave(two!, {}, Date.now(), Date.now()),
+      one !== null && (await outbox.markSending(one, {}, Date.now(), Date.now())),
+      await outbox.markSending(two!, {}, Date.now(), Date.now()),
     ]
     expect(left.filter((it) => it)).toHaveLength(1)
   })
 
   test(`one whose process has ended, and which nobody can look for, is for a person to decide (${database})`, async () => {
-    const service = await startStranger()
-    const o = await queueTo(service, database)
-    const [id] = await o.queue(reply('One.'))
+    const service = await startIndependentDouble()
+    const o = await createOutboxFor(service, database)
+    const [id] = await o.queue(replyLine('One.'))
     const outbox = o.warehouse.outbox(ids.project)
     const one = await outbox.claim(id!, Date.now())
-    await outbox.leave(one!, {}, Date.now(), Date.now() + 1e9)
+    await outbox.markSending(one!, {}, Date.now(), Date.now() + 1e9)
     expect(await o.desk.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 0, ids: [] })
-    await outbox.sent(one!, { happening: 'unanswered', why: 'silence', dueAt: Date.now() + 1e9 })
+    await outbox.settleSent(one!, { event: 'unanswered', why: 'silence', dueAt: Date.now() + 1e9 })
     expect(await o.desk.decide('arrived', {}, 'a person')).toEqual({ count: 0, ids: [] })
     expect(await o.desk.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 1, ids: [id] })
     expect(await o.statuses()).toEqual(['succeeded'])
@@ -221,8 +221,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
 }
 
 test('a time of expiry as SQL writes it is not passed over', async () => {
-  const service = await startStranger()
-  const o = await queueTo(service)
+  const service = await startIndependentDouble()
+  const o = await createOutboxFor(service)
   await o.warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, expires_at)
     values ('${ids.project}', 'handled', '${ids.conversation}', '{"handled":true}', datetime('now', '-1 day'))`)
   await o.push()
@@ -231,14 +231,14 @@ test('a time of expiry as SQL writes it is not passed over', async () => {
 })
 
 test('a correction that goes once more yields to an edit that came between', async () => {
-  const service = await startStranger({
+  const service = await startIndependentDouble({
     write: (_path, _body, _does, nth) => {
       if (nth > 1) return null
       service.visitor.name = 'Augusta'
       return { cut: true }
     },
   })
-  const o = await queueTo(service)
+  const o = await createOutboxFor(service)
   await o.queue({ operation: 'visitor', visitor_id: ids.visitor, name: 'Ada' })
   await o.push()
   expect(await o.statuses()).toEqual(['conflict'])
@@ -246,14 +246,14 @@ test('a correction that goes once more yields to an edit that came between', asy
 })
 
 test('a correction that is done late does not undo the one behind it', async () => {
-  const service = await startStranger({
+  const service = await startIndependentDouble({
     write: (_path, _body, does, nth) => {
       if (nth > 1) return null
       setTimeout(does, 400)
       return { cut: true }
     },
   })
-  const o = await queueTo(service)
+  const o = await createOutboxFor(service)
   const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
   await o.queue(name('One'), name('Two'))
   await o.push({ verifyAfterMs: 1000 })
@@ -262,15 +262,15 @@ test('a correction that is done late does not undo the one behind it', async () 
 })
 
 test('our own correction is known as such, where the service trims it and writes it in small letters', async () => {
-  const service = await startStranger({
-    keptField: (text) => text.trim().toLowerCase(),
+  const service = await startIndependentDouble({
+    storedField: (text) => text.trim().toLowerCase(),
     write: (_path, _body, does, nth) => {
       if (nth !== 2) return null
       does()
       return { cut: true }
     },
   })
-  const o = await queueTo(service)
+  const o = await createOutboxFor(service)
   const correction = (fields: object) => ({ operation: 'visitor', visitor_id: ids.visitor, ...fields })
   await o.queue(correction({ name: 'Ada ' }), correction({ name: 'Bea' }), correction({ email: 'Bea@example.com' }))
   await o.push()
@@ -279,9 +279,9 @@ test('our own correction is known as such, where the service trims it and writes
 })
 
 test('an id in capitals is the same conversation', async () => {
-  const service = await startStranger({ write: firstAnswerLost })
-  const o = await queueTo(service)
-  await o.queue({ ...reply('Once.'), conversation_id: ids.conversation.toUpperCase() }, reply('Then.'))
+  const service = await startIndependentDouble({ write: firstAnswerLost })
+  const o = await createOutboxFor(service)
+  await o.queue({ ...replyLine('Once.'), conversation_id: ids.conversation.toUpperCase() }, replyLine('Then.'))
   await o.push()
   expect(service.done().map(({ body }) => body.content)).toEqual(['Once.', 'Then.'])
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
@@ -294,21 +294,21 @@ for (const [said, happening, becomes] of [
   ['cancelled', 'unanswered', 'sending'],
 ] as const) {
   test(`that it is ${said}, said by SQL while it is on its way, does not hide that it was ${happening}`, async () => {
-    const service = await startStranger()
-    const o = await queueTo(service)
-    const [id] = await o.queue(reply('Once.'))
+    const service = await startIndependentDouble()
+    const o = await createOutboxFor(service)
+    const [id] = await o.queue(replyLine('Once.'))
     const outbox = o.warehouse.outbox(ids.project)
     const one = await outbox.claim(id!, Date.now())
-    await outbox.leave(one!, {}, Date.now(), Date.now())
+    await outbox.markSending(one!, {}, Date.now(), Date.now())
     await o.warehouse.query(`update writebacks set status = '${said}' where id = '${id}'`)
-    expect(await outbox.sent(one!, { happening, why: 'as it came' })).toBe(becomes)
+    expect(await outbox.settleSent(one!, { event: happening, why: 'as it came' })).toBe(becomes)
   })
 }
 
 for (const database of ['sqlite', 'postgres'] as const) {
   test(`a correction goes out once a person has looked again, our own before it or not (${database})`, async () => {
-    const service = await startStranger()
-    const o = await queueTo(service, database)
+    const service = await startIndependentDouble()
+    const o = await createOutboxFor(service, database)
     const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
     const [, second] = await o.queue(name('One'), name('Two'))
     service.afterNext(() => {
@@ -322,8 +322,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 
   test(`our own correction is known as such, whatever the clocks say (${database})`, async () => {
-    const service = await startStranger()
-    const o = await queueTo(service, database)
+    const service = await startIndependentDouble()
+    const o = await createOutboxFor(service, database)
     const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
     await o.queue(name('One'), name('Two'))
     // The database's clock may be ahead of this machine's.
@@ -333,11 +333,11 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 
   test(`a person may close a conversation although the reply before did not go out (${database})`, async () => {
-    const service = await startStranger({
+    const service = await startIndependentDouble({
       write: (path) => (path.endsWith('/messages') ? { status: 422, text: '{"error":{"code":"NO"}}' } : null),
     })
-    const o = await queueTo(service, database)
-    const [, second] = await o.queue(reply('Solved.'), handled)
+    const o = await createOutboxFor(service, database)
+    const [, second] = await o.queue(replyLine('Solved.'), handledLine)
     await o.push()
     expect(await o.statuses()).toEqual(['failed', 'conflict'])
     await o.push()
@@ -354,22 +354,22 @@ test('what stood against replies an hour ago holds them back no more, a clock th
       () => ({ status: 'uncertain', batchId: null, at, why: 'silence', ownFault: false }) as const,
     )
   const now = Date.parse('2026-01-01T12:00:00Z')
-  expect(heldBack(fates('2026-01-01T11:59:00Z'), now).all).toMatch(/silence/)
-  expect(heldBack(fates('2026-01-01T11:00:00Z'), now).all).toBeNull()
-  expect(heldBack(fates('2027-01-01T12:00:00Z'), now).all).toBeNull()
+  expect(evaluateCircuits(fates('2026-01-01T11:59:00Z'), now).allReason).toMatch(/silence/)
+  expect(evaluateCircuits(fates('2026-01-01T11:00:00Z'), now).allReason).toBeNull()
+  expect(evaluateCircuits(fates('2027-01-01T12:00:00Z'), now).allReason).toBeNull()
 })
 
 test('a service that lets one look very slowly is sent to all the same', async () => {
-  const service = await startStranger()
-  const o = await queueTo(service)
-  const [id] = await o.queue(handled)
+  const service = await startIndependentDouble()
+  const o = await createOutboxFor(service)
+  const [id] = await o.queue(handledLine)
   let now = Date.now()
   const answer = (data: Json) => ({ data, status: 200, requestId: null, servedAt: null, horizon: 0, askedAt: now })
   let looks = 0
   const outbox = o.warehouse.outbox(ids.project)
-  const delivered = await deliver(
+  const delivered = await sendOne(
     {
-      project: ids.project,
+      projectId: ids.project,
       get: async () => {
         now += 25_000
         looks += 1
@@ -378,7 +378,7 @@ test('a service that lets one look very slowly is sent to all the same', async (
       },
       send: async (_call, leave) => {
         if (await leave()) return answer(null)
-        throw new CallFailed({ kind: 'transient', why: 'held back', left: false, status: null, requestId: null })
+        throw new ApiError({ kind: 'transient', why: 'held back', left: false, status: null, requestId: null })
       },
       outbox,
       mirror: { commit: async () => ({ changed: 0, unchanged: 0 }) as never, rawOf: async () => new Map() },
@@ -395,8 +395,8 @@ test('a service that lets one look very slowly is sent to all the same', async (
 })
 
 test('what the service answered is not forgotten where the database is away at that moment', async () => {
-  const service = await startStranger({ writeMs: 100 })
-  const o = await queueTo(service, 'postgres')
+  const service = await startIndependentDouble({ writeMs: 100 })
+  const o = await createOutboxFor(service, 'postgres')
   await o.queue({ operation: 'note', visitor_id: ids.visitor, content: 'Once.' })
   const pushed = o.push().catch(() => {})
   await vi.waitFor(() => expect(service.done()).toHaveLength(1), { timeout: 10_000, interval: 5 })
@@ -409,8 +409,8 @@ test('what the service answered is not forgotten where the database is away at t
 })
 
 test('the kill switch works where somebody’s SQL holds the same rows the other way round', async () => {
-  const o = await queueTo(await startStranger(), 'postgres')
-  const [first, second] = await o.queue(reply('One.'), reply('Two.'))
+  const o = await createOutboxFor(await startIndependentDouble(), 'postgres')
+  const [first, second] = await o.queue(replyLine('One.'), replyLine('Two.'))
   const url = new URL(o.url)
   const schema = url.searchParams.get('schema')
   url.searchParams.delete('schema')

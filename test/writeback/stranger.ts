@@ -6,9 +6,9 @@ import { onTestFinished } from 'vitest'
 import { pushProject } from '../../src/compose/push.ts'
 import type { ProjectConfig } from '../../src/config.ts'
 import { secret } from '../../src/core/secret.ts'
-import { configOf, projectOf } from '../mirror/mirroring.ts'
+import { configOf, projectConfigOf } from '../mirror/mirroring.ts'
 import { databases } from '../support/databases.ts'
-import { type Line, once, wishOf } from './outgoing.ts'
+import { type RequestLine, singleItem, toRequest } from './outgoing.ts'
 
 export const ids = {
   project: '11111111-1111-4111-8111-111111111111',
@@ -16,29 +16,29 @@ export const ids = {
   visitor: '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff',
 } as const
 
-export type Said = {
+export type DoubleMessage = {
   readonly senderType: string
   readonly content: string
   readonly name: string
   readonly kind?: string
 }
-type Kept = Said & { readonly id: number; readonly ms: number }
+type StoredMessage = DoubleMessage & { readonly id: number; readonly ms: number }
 
 export type Quirks = {
   /** What the service calls the sender of a reply that came over the API. */
   readonly replySenderType: string
   readonly visitorSenderType: string
   /** How it keeps the text of a reply. */
-  readonly kept: (content: string) => string
+  readonly storedText: (content: string) => string
   /** Under which name it shows it. */
-  readonly named: (senderName: string) => string
+  readonly shownName: (senderName: string) => string
   readonly replyKind: string
   /** It adds replies to the last message, which keeps its id. */
   readonly appends: boolean
   /** So far ahead it dates replies. */
   readonly replyAheadMs: number
   /** How it keeps a visitor's name or address. */
-  readonly keptField: (text: string) => string
+  readonly storedField: (text: string) => string
   /** So far is the clock of the conversations ahead of that of the messages. */
   readonly aheadMs: number
   /** Messages show only so long after they were written. */
@@ -46,61 +46,61 @@ export type Quirks = {
   /** Every list of messages is answered so late. */
   readonly listMs: number
   /** Called once a list of messages was made, before it is answered. */
-  readonly listed: (nth: number, say: Stranger['say']) => void
+  readonly onListed: (nth: number, say: IndependentDouble['say']) => void
   /** Every write is answered so long after it was done. */
   readonly writeMs: number
   /** Answers a write; null = as usual. It is given what does the write. */
-  readonly write: (path: string, body: Line, does: () => void, nth: number) => Reply | null
+  readonly write: (path: string, body: RequestLine, does: () => void, nth: number) => WriteReply | null
 }
 /** `cut`: the connection ends without an answer. */
-export type Reply = { readonly status?: number; readonly text?: string; readonly cut?: true }
+export type WriteReply = { readonly status?: number; readonly text?: string; readonly cut?: true }
 
-const usual: Quirks = {
+const defaultQuirks: Quirks = {
   replySenderType: 'agent',
   visitorSenderType: 'visitor',
-  kept: (content) => content,
-  named: (senderName) => senderName,
-  keptField: (text) => text,
+  storedText: (content) => content,
+  shownName: (senderName) => senderName,
+  storedField: (text) => text,
   replyKind: 'utterance',
   appends: false,
   replyAheadMs: 0,
   aheadMs: 0,
   lagMs: 0,
   listMs: 0,
-  listed: () => {},
+  onListed: () => {},
   writeMs: 0,
   write: () => null,
 }
 
-export type Stranger = {
+export type IndependentDouble = {
   readonly baseUrl: string
   /** The writes that it did. */
-  readonly done: () => readonly { readonly path: string; readonly body: Line }[]
+  readonly done: () => readonly { readonly path: string; readonly body: RequestLine }[]
   /** The writes that it was asked for, done or not. */
   readonly writes: () => number
-  readonly say: (said: Said) => void
+  readonly say: (said: DoubleMessage) => void
   readonly visitor: { name: string | null; email: string | null }
   /** What others do once the next write was answered. */
   readonly afterNext: (others: () => void) => void
 }
 
-export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stranger> {
-  const q = { ...usual, ...quirks }
-  const kept: Kept[] = []
-  const done: { path: string; body: Line }[] = []
-  const visitor: Stranger['visitor'] = { name: 'Vi', email: 'vi@example.com' }
+export async function startIndependentDouble(quirks: Partial<Quirks> = {}): Promise<IndependentDouble> {
+  const q = { ...defaultQuirks, ...quirks }
+  const messages: StoredMessage[] = []
+  const done: { path: string; body: RequestLine }[] = []
+  const visitor: IndependentDouble['visitor'] = { name: 'Vi', email: 'vi@example.com' }
   let handledAt: string | null = null
   let [nth, lists] = [0, 0]
   let afterwards = () => {}
-  const say = (said: Said, ms = Date.now()) => void kept.push({ ...said, id: kept.length + 1, ms })
+  const say = (said: DoubleMessage, ms = Date.now()) => void messages.push({ ...said, id: messages.length + 1, ms })
   // Long ago, so that there is something before what is queued.
   say({ senderType: q.visitorSenderType, content: 'Hello?', name: 'Vi' }, Date.now() - 600_000)
 
   const reads = (path: string) => {
     if (path.endsWith('/messages'))
-      return { items: kept.filter(({ ms }) => ms + q.lagMs <= Date.now()).map(toMessage), hasMore: false }
+      return { items: messages.filter(({ ms }) => ms + q.lagMs <= Date.now()).map(toMessage), hasMore: false }
     if (path.includes('/visitors/')) return { id: ids.visitor, projectId: ids.project, ...visitor }
-    const last = kept.at(-1)
+    const last = messages.at(-1)
     return {
       ...{
         id: ids.conversation,
@@ -110,27 +110,27 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
         origin: 'visitor_initiated',
       },
       ...{
-        createdAt: rfc(Date.now() - 600_000),
-        lastMessageAt: rfc((last?.ms ?? 0) + q.aheadMs),
+        createdAt: toRfc3339(Date.now() - 600_000),
+        lastMessageAt: toRfc3339((last?.ms ?? 0) + q.aheadMs),
         lastMessageSenderType: last?.senderType,
       },
       ...{ handledAt, waitingSince: null, assignedAgentId: null },
     }
   }
-  const write = (path: string, body: Line) => () => {
+  const write = (path: string, body: RequestLine) => () => {
     done.push({ path, body })
     if (path.endsWith('/messages')) {
-      const content = q.kept(String(body.content))
-      const name = q.named(String(body.senderName))
-      const last = q.appends ? kept.pop() : undefined
+      const content = q.storedText(String(body.content))
+      const name = q.shownName(String(body.senderName))
+      const last = q.appends ? messages.pop() : undefined
       if (last === undefined)
         say({ senderType: q.replySenderType, content, name, kind: q.replyKind }, Date.now() + q.replyAheadMs)
-      else kept.push({ ...last, content: `${last.content}\n${content}` })
+      else messages.push({ ...last, content: `${last.content}\n${content}` })
       handledAt = null
-    } else if (path.endsWith('/handled')) handledAt = body.handled === true ? rfc(Date.now()) : null
+    } else if (path.endsWith('/handled')) handledAt = body.handled === true ? toRfc3339(Date.now()) : null
     else if (!path.endsWith('/notes'))
       for (const field of ['name', 'email'] as const)
-        visitor[field] = body[field] === null ? null : q.keptField(String(body[field]))
+        visitor[field] = body[field] === null ? null : q.storedField(String(body[field]))
   }
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const path = new URL(request.url ?? '', 'http://x').pathname.toLowerCase()
@@ -140,7 +140,7 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
       const data = JSON.stringify({ data: reads(path), requestId: 'r' })
       if (path.endsWith('/messages')) {
         lists += 1
-        q.listed(lists, say)
+        q.onListed(lists, say)
       }
       return void setTimeout(() => answer(200, data), path.endsWith('/messages') ? q.listMs : 0)
     }
@@ -171,7 +171,7 @@ export async function startStranger(quirks: Partial<Quirks> = {}): Promise<Stran
   }
 }
 
-function toMessage({ id, senderType, content, name, kind = 'utterance', ms }: Kept) {
+function toMessage({ id, senderType, content, name, kind = 'utterance', ms }: StoredMessage) {
   return {
     id,
     conversationId: ids.conversation,
@@ -179,49 +179,49 @@ function toMessage({ id, senderType, content, name, kind = 'utterance', ms }: Ke
     kind,
     content,
     senderDisplayName: name,
-    createdAt: rfc(ms),
+    createdAt: toRfc3339(ms),
   }
 }
 
-function rfc(ms: number): string {
+function toRfc3339(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+/, '')
 }
 
 /** A queue of write-backs to carry to it; no mirror has been made. */
-export async function queueTo(stranger: Stranger, database: 'sqlite' | 'postgres' = 'sqlite') {
-  const place = await databases.find(({ name }) => name === database)!.make()
-  onTestFinished(() => place.drop())
-  const warehouse = await place.open()
-  const base = { projectId: ids.project, baseUrl: stranger.baseUrl, widgetUrl: stranger.baseUrl, key: 'svc_live_x' }
-  const project = (over: Partial<ProjectConfig>) => projectOf(base as never, { verifyAfterMs: 60, ...over })
-  const desk = warehouse.queueDesk(ids.project)
+export async function createOutboxFor(double: IndependentDouble, database: 'sqlite' | 'postgres' = 'sqlite') {
+  const instance = await databases.find(({ name }) => name === database)!.make()
+  onTestFinished(() => instance.drop())
+  const warehouse = await instance.open()
+  const base = { projectId: ids.project, baseUrl: double.baseUrl, widgetUrl: double.baseUrl, key: 'svc_live_x' }
+  const project = (over: Partial<ProjectConfig>) => projectConfigOf(base as never, { verifyAfterMs: 60, ...over })
+  const admin = warehouse.outboxAdmin(ids.project)
   return {
-    url: place.url!,
+    url: instance.url!,
     warehouse,
-    desk,
-    queue: async (...lines: readonly Line[]) => {
-      const how = { status: 'queued', batchId: null, createdBy: 'test', expiresAt: null } as const
-      const queued = await desk.enqueue(once(lines.map(wishOf)), how)
+    desk: admin,
+    queue: async (...lines: readonly RequestLine[]) => {
+      const enqueueOptions = { status: 'queued', batchId: null, createdBy: 'test', expiresAt: null } as const
+      const queued = await admin.enqueue(singleItem(lines.map(toRequest)), enqueueOptions)
       return 'ids' in queued ? queued.ids : []
     },
     push: (over: Partial<ProjectConfig> = {}) =>
-      pushProject(configOf(place.url!, project(over)), project(over), {
+      pushProject(configOf(instance.url!, project(over)), project(over), {
         signal: AbortSignal.timeout(20_000),
         onProgress: () => {},
         onBudget: () => {},
         log: pino({ level: 'silent' }),
         despiteFailures: true,
       }),
-    all: () => desk.list({}, 1000),
-    statuses: async () => (await desk.list({}, 1000)).map(({ status }) => status),
+    all: () => admin.list({}, 1000),
+    statuses: async () => (await admin.list({}, 1000)).map(({ status }) => status),
     key: secret,
   }
 }
 
-export const reply = (content: string): Line => ({
+export const replyLine = (content: string): RequestLine => ({
   operation: 'message',
   conversation_id: ids.conversation,
   content,
   sender_name: 'Ann',
 })
-export const handled: Line = { operation: 'handled', conversation_id: ids.conversation, handled: true }
+export const handledLine: RequestLine = { operation: 'handled', conversation_id: ids.conversation, handled: true }

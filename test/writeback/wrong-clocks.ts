@@ -1,12 +1,12 @@
 /** Hundreds of write-backs to a service whose clock is wrong, that shows replies changed, and whose answers get lost. */
 import { expect } from 'vitest'
-import type { QueueEntry } from '../../src/core/outbox/desk.ts'
+import type { OutboxEntry } from '../../src/core/outbox/desk.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
-import { mostSendings } from '../../src/writeback/patience.ts'
+import { maxSends } from '../../src/writeback/patience.ts'
 import { syncOnce } from '../mirror/mirroring.ts'
-import { type Line, type Outgoing, type OutgoingOptions, outgoing } from './outgoing.ts'
+import { type RequestLine, type OutboxFixture, type OutboxFixtureOptions, createOutboxFixture } from './outgoing.ts'
 
-type Ways = Readonly<Record<string, Partial<Switches>>>
+type SwitchSets = Readonly<Record<string, Partial<Switches>>>
 
 export const clocks = {
   'an hour behind': { 'rows.offset': -3600, 'date.offset': -3600 },
@@ -20,10 +20,10 @@ export const clocks = {
     'misdated.of': 'messages',
     'misdated.last': 'greatest',
   },
-} as const satisfies Ways
+} as const satisfies SwitchSets
 
 /** `true`: it is still known for ours. */
-export const changes = {
+export const replyChanges = {
   none: [{}, true],
   trimmed: [{ 'reply.text': 'trimmed' }, true],
   escaped: [{ 'reply.text': 'escaped' }, false],
@@ -44,38 +44,38 @@ export const changes = {
 const faults =
   'reset-after,reset-before,error-500-after,html-502,html-502-after,truncated,not-json,status-after,status,says-failed-after'
 
-export type World = {
+export type ClockScenario = {
   readonly clock: keyof typeof clocks
-  readonly change: keyof typeof changes
+  readonly change: keyof typeof replyChanges
   readonly writebacks: number
   readonly database?: 'sqlite' | 'postgres'
   readonly switches?: Partial<Switches>
-  readonly project?: OutgoingOptions['project']
+  readonly project?: OutboxFixtureOptions['project']
 }
 
-export async function sendAll({ clock, change, writebacks, database, switches, project }: World): Promise<Outgoing> {
+export async function runClockScenario({ clock, change, writebacks, database, switches, project }: ClockScenario): Promise<OutboxFixture> {
   const targets = Math.ceil(writebacks / 2)
-  const o = await outgoing({
+  const fixture = await createOutboxFixture({
     database: database ?? 'sqlite',
     size: { conversations: targets, visitors: targets, calls: 1, messagesPerConversation: [1, 8] },
-    switches: { ...clocks[clock], ...changes[change][0], ...switches },
+    switches: { ...clocks[clock], ...replyChanges[change][0], ...switches },
     project: { verifyAfterMs: 200, ...project },
     mirrored: false,
   })
   // Somebody waits everywhere: what is answered was said this moment.
-  for (const id of o.conversations()) o.sandbox.mutate.visitorWrites(id, 'And?')
-  await syncOnce(o.place.url!, o.sandbox)
-  o.sandbox.set({ 'fault.rate': 0.5, 'fault.on': 'writes', 'fault.kinds': faults })
-  await o.queue(...lines(o, writebacks, targets))
-  await o.push({ despiteFailures: true })
+  for (const id of fixture.conversations()) fixture.sandbox.mutate.visitorWrites(id, 'And?')
+  await syncOnce(fixture.instance.url!, fixture.sandbox)
+  fixture.sandbox.setSwitches({ 'fault.rate': 0.5, 'fault.on': 'writes', 'fault.kinds': faults })
+  await fixture.queue(...createLines(fixture, writebacks, targets))
+  await fixture.push({ despiteFailures: true })
   // What is behind an uncertain one stays queued: a second push changes nothing.
-  await o.push({ despiteFailures: true })
-  return o
+  await fixture.push({ despiteFailures: true })
+  return fixture
 }
 
 /** Most are replies, some to one conversation; each is recognizable. */
-function lines(o: Outgoing, count: number, targets: number): Line[] {
-  const [conversations, visitors] = [o.conversations(), o.visitors()]
+function createLines(fixture: OutboxFixture, count: number, targets: number): RequestLine[] {
+  const [conversations, visitors] = [fixture.conversations(), fixture.visitors()]
   return Array.from({ length: count }, (_, n) => {
     const [conversation_id, visitor_id] = [conversations[(n * 7) % targets], visitors[(n * 7) % targets]]
     if (n % 10 === 7) return { operation: 'note', visitor_id, content: `Note ${n}` }
@@ -86,26 +86,26 @@ function lines(o: Outgoing, count: number, targets: number): Line[] {
 }
 
 /** By the service's ledger: nothing twice, and what is said of each is so. Gives back how many are in each status. */
-export async function judgeAll(o: Outgoing): Promise<Readonly<Record<string, number>>> {
+export async function checkOutcomes(fixture: OutboxFixture): Promise<Readonly<Record<string, number>>> {
   const times = new Map<string, number>()
-  for (const { operation, body } of o.sandbox.ledger()) {
+  for (const { operation, body } of fixture.sandbox.ledger()) {
     const { content } = body as { content?: string }
     if (operation === 'sendMessage' || operation === 'addNote') times.set(content!, (times.get(content!) ?? 0) + 1)
   }
-  const all = await o.all()
+  const all = await fixture.all()
   for (const entry of all.filter(({ operation }) => operation === 'message' || operation === 'note'))
-    judgeOne(entry, times.get(String(entry.payload.content)) ?? 0)
+    checkOutcome(entry, times.get(String(entry.payload.content)) ?? 0)
   return Object.fromEntries(
     Map.groupBy(
       all,
-      ({ operation, status, attempts }) => `${operation} ${attempts >= mostSendings ? 'given up' : status}`,
+      ({ operation, status, attempts }) => `${operation} ${attempts >= maxSends ? 'given up' : status}`,
     )
       .entries()
       .map(([status, rows]) => [status, rows.length]),
   )
 }
 
-function judgeOne({ payload, status, step }: QueueEntry, arrived: number): void {
+function checkOutcome({ payload, status, step }: OutboxEntry, arrived: number): void {
   const what = `${payload.content} (${status}: ${step})`
   expect(arrived, what).toBeLessThanOrEqual(1)
   if (status === 'succeeded') expect(arrived, what).toBe(1)

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { rfc3339 } from '../../../src/core/time.ts'
 import { UserError } from '../../../src/core/user-error.ts'
-import { type ProcessIdentity, thisProcess } from '../../../src/warehouse/database/process.ts'
+import { type ProcessIdentity, currentProcess } from '../../../src/warehouse/database/process.ts'
 
-export type Held = {
+export type LockedFolder = {
   readonly dataFolder: string
   /** Moves the data out of the way, and says where to. */
-  readonly putAside: () => string
+  readonly moveAside: () => string
   /** True: there is data of an earlier process. */
-  readonly isUsed: () => boolean
+  readonly hasData: () => boolean
   readonly release: () => void
 }
 
@@ -20,45 +20,45 @@ export type Held = {
  * process, however that ends, holds between containers that share a folder, and knows nothing of numbers that are used
  * again. Throws UserError.
  */
-export function holdFolder(folder: string): Held {
+export function lockFolder(folder: string): LockedFolder {
   const dataFolder = join(folder, 'data')
-  const release = lock(folder)
+  const release = acquireLock(folder)
   return {
     dataFolder,
-    isUsed: () => existsSync(dataFolder),
-    putAside: () => {
-      const aside = join(folder, `broken-${rfc3339(Math.floor(Date.now() / 1000)).replaceAll(':', '')}-${process.pid}`)
-      renameSync(dataFolder, aside)
-      return aside
+    hasData: () => existsSync(dataFolder),
+    moveAside: () => {
+      const target = join(folder, `broken-${rfc3339(Math.floor(Date.now() / 1000)).replaceAll(':', '')}-${process.pid}`)
+      renameSync(dataFolder, target)
+      return target
     },
     release,
   }
 }
 
-function lock(folder: string): () => void {
+function acquireLock(folder: string): () => void {
   try {
     mkdirSync(folder, { recursive: true })
     const file = new Sqlite(join(folder, 'lock'), { timeout: 0 })
     file.exec('begin exclusive')
-    writeFileSync(join(folder, 'holder.json'), JSON.stringify(thisProcess()))
+    writeFileSync(join(folder, 'holder.json'), JSON.stringify(currentProcess()))
     return () => void file.close()
   } catch (error) {
-    throw asUserError(folder, error)
+    throw toUserError(folder, error)
   }
 }
 
-function asUserError(folder: string, error: unknown): unknown {
+function toUserError(folder: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error
   const what = `cannot use the embedded queue in ${folder}`
   if (error.code === 'SQLITE_BUSY') {
     const next = 'let one process run at a time, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres that many can share'
-    return new UserError({ what, why: `${holderOf(folder)} uses it`, next, exitCode: 1 })
+    return new UserError({ what, why: `${lockHolder(folder)} uses it`, next, exitCode: 1 })
   }
   return new UserError({ what, why: error.message, next: 'make the folder writable for this user', exitCode: 2 })
 }
 
 /** For the sentence only; who holds the lock may have changed a moment ago. */
-function holderOf(folder: string): string {
+function lockHolder(folder: string): string {
   try {
     const { pid, host }: ProcessIdentity = JSON.parse(readFileSync(join(folder, 'holder.json'), 'utf8'))
     return `process ${pid} on ${host}`

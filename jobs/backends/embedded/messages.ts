@@ -1,7 +1,7 @@
 /** What is said between the process and the thread of the embedded store. */
 import type { Ms } from '../../../src/core/time.ts'
 
-export type Setting = {
+export type ThreadOptions = {
   readonly dataFolder: string
   readonly schema: string
   readonly maintainMs: Ms
@@ -10,21 +10,21 @@ export type Setting = {
 }
 
 /** Several statements only without values. */
-export type Question = { readonly id: number; readonly text: string; readonly values: unknown[] }
+export type SqlRequest = { readonly id: number; readonly text: string; readonly values: unknown[] }
 
 /** BullMQ reads `code` and `detail` of Postgres's errors. */
-export type Refusal = {
+export type SqlError = {
   readonly message: string
   readonly code: string | undefined
   readonly detail: string | undefined
 }
 
-export type Answer =
+export type ThreadMessage =
   | 'ready'
   | { readonly id: number; readonly rows: unknown[]; readonly rowCount: number }
-  | { readonly id: number; readonly error: Refusal }
+  | { readonly id: number; readonly error: SqlError }
   | { readonly channel: string; readonly payload: string }
 
-export function isSetting(value: unknown): value is Setting {
+export function isThreadOptions(value: unknown): value is ThreadOptions {
   return typeof value === 'object' && value !== null && 'dataFolder' in value && 'schema' in value
 }

@@ -1,15 +1,15 @@
 /** The embedded store as BullMQ wants to see a pool of pg: any number of clients, all of them the one session. */
 import { EventEmitter } from 'node:events'
 import type { PgPool, PgPoolClient } from 'bullmq'
-import type { Session } from './session.ts'
+import type { ThreadSession } from './session.ts'
 
-export function poolOver(session: Session): PgPool {
-  const query: Query = (text, values = []) => session.ask(text, values)
+export function createPool(session: ThreadSession): PgPool {
+  const query: RunQuery = (text, values = []) => session.query(text, values)
   const pool = {
     // Nothing lies between us that could break unnoticed: a worker with nothing to do may wait for as long as it likes.
     options: { keepAlive: true },
     query,
-    connect: async () => clientOf(session, query),
+    connect: async () => createClient(session, query),
     end: async () => {},
     // It never says anything by itself.
     on: () => pool,
@@ -18,14 +18,14 @@ export function poolOver(session: Session): PgPool {
   return pool as PgPool
 }
 
-type Query = (text: string, values?: readonly unknown[]) => ReturnType<Session['ask']>
+type RunQuery = (text: string, values?: readonly unknown[]) => ReturnType<ThreadSession['query']>
 
-function clientOf(session: Session, query: Query): PgPoolClient {
+function createClient(session: ThreadSession, query: RunQuery): PgPoolClient {
   // Each worker waits on a client of its own, and a test or a person may start many.
   const events = new EventEmitter().setMaxListeners(0)
-  const forget = session.onNotification((notification) => events.emit('notification', notification))
+  const unsubscribe = session.onNotification((notification) => events.emit('notification', notification))
   const release = () => {
-    forget()
+    unsubscribe()
     events.removeAllListeners()
   }
   return Object.assign(events, { query, release }) as PgPoolClient

@@ -1,12 +1,12 @@
 /** The thread with the Postgres in it (PGlite): texts of SQL in, rows and notifications out. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { messages, PGlite, types } from '@electric-sql/pglite'
-import { type Answer, isSetting, type Question, type Refusal } from './messages.ts'
+import { type ThreadMessage, isThreadOptions, type SqlRequest, type SqlError } from './messages.ts'
 
-if (parentPort === null || !isSetting(workerData)) throw new Error('this file is a thread of the embedded queue')
+if (parentPort === null || !isThreadOptions(workerData)) throw new Error('this file is a thread of the embedded queue')
 const port = parentPort
 const { dataFolder, schema, maintainMs } = workerData
-const send = (answer: Answer) => port.postMessage(answer)
+const send = (answer: ThreadMessage) => port.postMessage(answer)
 
 const database = await PGlite.create({
   dataDir: dataFolder,
@@ -18,14 +18,14 @@ const database = await PGlite.create({
 database.onNotification((channel, payload) => send({ channel, payload }))
 await database.exec(`create schema if not exists "${schema}"; set search_path = "${schema}"`)
 
-async function answer({ id, text, values }: Question): Promise<void> {
+async function runRequest({ id, text, values }: SqlRequest): Promise<void> {
   try {
     const result = values.length > 0 ? await database.query(text, values) : (await database.exec(text)).at(-1)
     const rows = result?.rows ?? []
     // PGlite counts what was changed only, pg also what was read.
     send({ id, rows, rowCount: Math.max(rows.length, result?.affectedRows ?? 0) })
   } catch (error) {
-    const refusal = refusalOf(error)
+    const refusal = toSqlError(error)
     // Ends the thread.
     if (refusal === null) throw error
     send({ id, error: refusal })
@@ -33,12 +33,12 @@ async function answer({ id, text, values }: Question): Promise<void> {
 }
 
 /** Null: not a refusal, but Postgres itself broke, or says so (class XX). No later answer of it could be trusted. */
-function refusalOf(error: unknown): Refusal | null {
+function toSqlError(error: unknown): SqlError | null {
   if (!(error instanceof messages.DatabaseError) || error.code?.startsWith('XX')) return null
   return { message: error.message, code: error.code, detail: error.detail }
 }
 
-async function finish(): Promise<void> {
+async function shutDown(): Promise<void> {
   clearInterval(maintenance)
   await database.exec('checkpoint')
   await database.close()
@@ -54,5 +54,5 @@ async function maintain(): Promise<void> {
   await database.exec('checkpoint')
 }
 
-port.on('message', (question: Question | 'finish') => void (question === 'finish' ? finish() : answer(question)))
+port.on('message', (question: SqlRequest | 'finish') => void (question === 'finish' ? shutDown() : runRequest(question)))
 send('ready')

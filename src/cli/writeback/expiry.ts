@@ -4,15 +4,15 @@ import { parseDuration } from '../../core/budget/rate.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../core/time.ts'
 
 export const expiresOption = () =>
-  new Option('--expires <duration>', 'not to be sent after so long, for example 24h').argParser(durationOf)
+  new Option('--expires <duration>', 'not to be sent after so long, for example 24h').argParser(parseExpiresOption)
 
-function durationOf(text: string): Ms {
+function parseExpiresOption(text: string): Ms {
   const ms = parseDuration(text)
   if (ms === undefined || ms === 0) throw new InvalidArgumentError('Write a duration like 30m, 24h or 7d.')
   return ms
 }
 
 /** RFC 3339; null = it never expires. */
-export function expiryAt(now: EpochMs, lasts: Ms | undefined): string | null {
-  return lasts === undefined ? null : rfc3339(Math.floor((now + lasts) / 1000))
+export function toExpiryTime(now: EpochMs, lifetimeMs: Ms | undefined): string | null {
+  return lifetimeMs === undefined ? null : rfc3339(Math.floor((now + lifetimeMs) / 1000))
 }

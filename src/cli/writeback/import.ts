@@ -3,20 +3,20 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Config, ProjectConfig } from '../../config.ts'
 import type { BudgetView } from '../../core/report.ts'
 import type { Ms } from '../../core/time.ts'
-import { typedIn } from '../../core/typed.ts'
-import type { Format } from '../../imports/lines.ts'
-import { type Answer, give, theOne } from '../answer.ts'
+import { projectCommandHint } from '../../core/typed.ts'
+import type { ImportFormat } from '../../imports/lines.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from '../answer.ts'
 import type { Display } from '../display.ts'
-import { jsonOption, oneProjectOption, quietOption, wholeNumber } from '../options.ts'
-import { budgetText } from '../progress.ts'
-import { plural } from '../readable.ts'
-import type { Shell } from '../shell.ts'
-import { expiresOption, expiryAt } from './expiry.ts'
-import { showImport } from './imported.ts'
-import { showPreview } from './previewed.ts'
+import { jsonOption, oneProjectOption, quietOption, parseWholeNumber } from '../options.ts'
+import { formatBudget } from '../progress.ts'
+import { pluralize } from '../readable.ts'
+import type { CommandContext } from '../shell.ts'
+import { expiresOption, toExpiryTime } from './expiry.ts'
+import { renderImport } from './imported.ts'
+import { renderPreview } from './previewed.ts'
 
 type Options = {
-  readonly format: Format
+  readonly format: ImportFormat
   readonly expires?: Ms
   readonly dryRun?: true
   readonly limit: number
@@ -45,7 +45,7 @@ Examples:
 Exit code: 0 queued, or was before · 1 failed, trying again may help · 2 lines with mistakes, nothing is queued ·
 3 of a dry run: some lines would not be sent`
 
-export function importCommand(shell: Shell): Command {
+export function importCommand(context: CommandContext): Command {
   return new Command('import')
     .summary('queue all lines of a file, or none')
     .description('Queues all lines of a file (JSON Lines or CSV), or none.')
@@ -57,84 +57,84 @@ export function importCommand(shell: Shell): Command {
     )
     .addOption(expiresOption())
     .option('--dry-run', 'queue nothing, and show what would change in the records as they are now')
-    .option('--limit <n>', 'of a dry run: how many lines to look at in the service', atMost, 200)
+    .option('--limit <n>', 'of a dry run: how many lines to look at in the service', parseLimit, 200)
     .addOption(oneProjectOption())
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((file: string, options: Options) => give(shell, options.json === true, () => run(shell, file, options)))
+    .action((file: string, options: Options) => runAndPrint(context, options.json === true, () => runImport(context, file, options)))
 }
 
-function atMost(text: string): number {
-  const lines = wholeNumber(text)
+function parseLimit(text: string): number {
+  const lines = parseWholeNumber(text)
   if (lines > 100_000) throw new InvalidArgumentError('Write a number up to 100000.')
   return lines
 }
 
-async function run(shell: Shell, file: string, options: Options): Promise<Answer> {
-  const config = shell.loadConfig(options.dryRun === true ? 'service' : 'mirror')
-  const project = theOne(config.projects, options.project, 'nothing was queued')
-  const display = shell.display(options.quiet === true)
-  const given = {
-    source: file === '-' ? shell.input() : file,
+async function runImport(context: CommandContext, file: string, options: Options): Promise<CommandResult> {
+  const config = context.loadConfig(options.dryRun === true ? 'service' : 'mirror')
+  const project = selectOneProject(config.projects, options.project, 'nothing was queued')
+  const display = context.openDisplay(options.quiet === true)
+  const input = {
+    source: file === '-' ? context.openStdin() : file,
     name: file === '-' ? null : file,
     format: options.format,
-    expiresAt: expiryAt(shell.now(), options.expires),
+    expiresAt: toExpiryTime(context.now(), options.expires),
   }
-  const work = options.dryRun === true ? look : queue
-  return work(shell, config, project, { display, given, options }).finally(display.end)
+  const work = options.dryRun === true ? previewFile : queueFile
+  return work(context, config, project, { display, input, options }).finally(display.clear)
 }
 
-type Given = {
+type ImportInput = {
   readonly source: string | AsyncIterable<Uint8Array>
   readonly name: string | null
-  readonly format: Format
+  readonly format: ImportFormat
   readonly expiresAt: string | null
 }
-type Call = { readonly display: Display; readonly given: Given; readonly options: Options }
+type ImportCall = { readonly display: Display; readonly input: ImportInput; readonly options: Options }
 
-async function queue(shell: Shell, config: Config, project: ProjectConfig, { display, given }: Call): Promise<Answer> {
-  const { importWritebacks } = await shell.queue()
-  const report = await importWritebacks(config, project, given, {
-    createdBy: shell.person(),
-    expiresAt: given.expiresAt,
-    now: shell.now(),
+async function queueFile(context: CommandContext, config: Config, project: ProjectConfig, { display, input }: ImportCall): Promise<CommandResult> {
+  const { importWritebacks } = await context.loadWritebackUseCases()
+  const report = await importWritebacks(config, project, input, {
+    createdBy: context.currentUser(),
+    expiresAt: input.expiresAt,
+    now: context.now(),
     onQueueing: (rows) => {
-      if (rows >= many && config.databaseUrl.startsWith('sqlite:')) display.say(othersWait(rows))
+      if (rows >= manyRows && config.databaseUrl.startsWith('sqlite:')) display.notify(lockWarning(rows))
     },
-    onProgress: (doing, lines) => display.onLine(`${plural(lines, 'line')} ${doing}`),
-    tell: display.say,
+    onProgress: (doing, lines) => display.onLine(`${pluralize(lines, 'line')} ${doing}`),
+    tell: display.notify,
   })
-  return showImport(report, project, typedIn(config.projects, project.name))
+  return renderImport(report, project, projectCommandHint(config.projects, project.name))
 }
 
 /** In SQLite one writes at a time, and waits for half a minute at the most: so many rows can take longer. */
-const many = 200_000
+const manyRows = 200_000
 
-function othersWait(rows: number): string {
+function lockWarning(rows: number): string {
   return (
-    `${plural(rows, 'row')} go into SQLite as one piece, all or none of them. Whoever else writes there waits meanwhile, and ` +
+    `${pluralize(rows, 'row')} go into SQLite as one piece, all or none of them. Whoever else writes there waits meanwhile, and ` +
     'a worker or a push that runs may give up. To avoid that, press Ctrl-C now (nothing is queued then), and stop them ' +
     'first, or split the file'
   )
 }
 
-async function look(
-  shell: Shell,
+async function previewFile(
+  context: CommandContext,
   config: Config,
   project: ProjectConfig,
-  { display, given, options }: Call,
-): Promise<Answer> {
-  const { previewImport } = await shell.queue()
-  const log = shell.openLog(config, display)
-  const signal = shell.interruptible(display, 'the lines in hand')
+  { display, input, options }: ImportCall,
+): Promise<CommandResult> {
+  const { previewImport } = await context.loadWritebackUseCases()
+  const log = context.openLog(config, display)
+  const signal = context.openInterruptSignal(display, 'the lines in hand')
   let looked = 0
   let budget: BudgetView | null = null
   const tell = () =>
-    display.onLine(`${plural(looked, 'line')} looked at${budget === null ? '' : `   ${budgetText(budget)}`}`)
-  const report = await previewImport(config, project, given, {
+    display.onLine(`${pluralize(looked, 'line')} looked at${budget === null ? '' : `   ${formatBudget(budget)}`}`)
+  const report = await previewImport(config, project, input, {
     limit: options.limit,
-    expiresAt: given.expiresAt,
+    expiresAt: input.expiresAt,
     signal,
     log,
     onProgress: (lines) => {
@@ -146,5 +146,5 @@ async function look(
       tell()
     },
   })
-  return showPreview(report, project, typedIn(config.projects, project.name))
+  return renderPreview(report, project, projectCommandHint(config.projects, project.name))
 }

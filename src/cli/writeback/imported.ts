@@ -1,30 +1,30 @@
 /** What `import` answers: what was queued, or which lines have mistakes. */
 import type { ProjectConfig } from '../../config.ts'
-import type { ImportReport, Mistake } from '../../core/outbox/report.ts'
-import type { Typed } from '../../core/typed.ts'
-import type { Answer } from '../answer.ts'
-import { count, plural } from '../readable.ts'
-import { outlookLines } from './outlook.ts'
+import type { ImportReport, LineMistake } from '../../core/outbox/report.ts'
+import type { CommandHint } from '../../core/typed.ts'
+import type { CommandResult } from '../answer.ts'
+import { formatCount, pluralize } from '../readable.ts'
+import { renderEstimate } from './outlook.ts'
 
-export function showImport(report: ImportReport, project: ProjectConfig, typed: Typed): Answer {
-  if (report.outcome === 'mistaken') return mistaken(report)
-  if (report.outcome === 'imported before') return importedBefore(report, typed)
+export function renderImport(report: ImportReport, project: ProjectConfig, typed: CommandHint): CommandResult {
+  if (report.outcome === 'mistaken') return renderMistakes(report)
+  if (report.outcome === 'imported before') return renderImportedBefore(report, typed)
   const { batch, queued, known, outcome } = report
-  const before = known === 0 ? [] : [`${count(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]
+  const duplicateLines = known === 0 ? [] : [`${formatCount(known)} ${known === 1 ? 'ref was' : 'refs were'} queued before`]
   if (batch === null) {
     return {
       document: report,
-      lines: [`queued nothing${known === 0 ? ': the file has no lines' : ''}`, ...before],
+      lines: [`queued nothing${known === 0 ? ': the file has no lines' : ''}`, ...duplicateLines],
       exit: 0,
     }
   }
   const approve = `${queued === 1 ? 'it waits' : 'they wait'} for approval: ${typed(`writeback approve --batch ${batch}`)}`
-  const [takes = '', next = ''] = outlookLines(report, project, typed)
-  const head = `queued ${count(queued)} as ${batch}`
-  return { document: report, lines: [head, ...before, takes, outcome === 'draft' ? approve : next], exit: 0 }
+  const [durationLine = '', next = ''] = renderEstimate(report, project, typed)
+  const summary = `queued ${formatCount(queued)} as ${batch}`
+  return { document: report, lines: [summary, ...duplicateLines, durationLine, outcome === 'draft' ? approve : next], exit: 0 }
 }
 
-export function importedBefore(report: { readonly batch: string }, typed: Typed): Answer {
+export function renderImportedBefore(report: { readonly batch: string }, typed: CommandHint): CommandResult {
   const { batch } = report
   const lines = [
     `queued nothing: this file was imported as ${batch}`,
@@ -35,19 +35,19 @@ export function importedBefore(report: { readonly batch: string }, typed: Typed)
 }
 
 /** More than a person reads are counted. */
-const shown = 20
+const maxShownLines = 20
 
-export function mistaken(report: { readonly mistaken: number; readonly mistakes: readonly Mistake[] }): Answer {
-  const told = report.mistakes.flatMap(({ line, why }) => why.map((one) => `line ${line}: ${one}`))
-  const beyond = report.mistaken - Math.min(shown, report.mistakes.length)
-  const lines = report.mistakes.slice(0, shown).reduce((sum, { why }) => sum + why.length, 0)
+export function renderMistakes(report: { readonly mistaken: number; readonly mistakes: readonly LineMistake[] }): CommandResult {
+  const messages = report.mistakes.flatMap(({ line, why }) => why.map((one) => `line ${line}: ${one}`))
+  const beyond = report.mistaken - Math.min(maxShownLines, report.mistakes.length)
+  const lines = report.mistakes.slice(0, maxShownLines).reduce((sum, { why }) => sum + why.length, 0)
   const more =
-    beyond > 0 ? [`… and ${plural(beyond, 'line')} more${report.mistaken > 100 ? '' : '; --json lists them'}`] : []
+    beyond > 0 ? [`… and ${pluralize(beyond, 'line')} more${report.mistaken > 100 ? '' : '; --json lists them'}`] : []
   const error = {
-    what: `nothing is queued, as ${plural(report.mistaken, 'line')} ${report.mistaken === 1 ? 'has a mistake' : 'have mistakes'}`,
-    why: [...told.slice(0, lines), ...more].join('\n'),
+    what: `nothing is queued, as ${pluralize(report.mistaken, 'line')} ${report.mistaken === 1 ? 'has a mistake' : 'have mistakes'}`,
+    why: [...messages.slice(0, lines), ...more].join('\n'),
     next: 'mend them, and import the file again',
     exitCode: 2,
   } as const
-  return { document: { error, ...report }, lines: [], exit: 2, troubles: [error] }
+  return { document: { error, ...report }, lines: [], exit: 2, errors: [error] }
 }

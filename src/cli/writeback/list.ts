@@ -1,20 +1,20 @@
 /** `deskmirror writeback list`: what is in the queue, and what became of it. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Filter, QueueEntry } from '../../core/outbox/desk.ts'
-import type { ListReport } from '../../core/outbox/report.ts'
-import { type Status, statuses } from '../../core/outbox/state.ts'
-import { aboutWhat, type Operation, operations, type Wish } from '../../core/outbox/wish.ts'
+import type { OutboxFilter, OutboxEntry } from '../../core/outbox/desk.ts'
+import type { ListWritebacksReport } from '../../core/outbox/report.ts'
+import { type WritebackStatus, writebackStatuses } from '../../core/outbox/state.ts'
+import { targetKind, type Operation, operations, type WritebackRequest } from '../../core/outbox/wish.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { csvHead, csvRow } from '../../imports/csv.ts'
-import { type Answer, give, theOne } from '../answer.ts'
-import { jsonOption, oneProjectOption, wholeNumber } from '../options.ts'
-import { countsOf, namelessLines } from '../push.ts'
-import { ago, count } from '../readable.ts'
-import type { Shell } from '../shell.ts'
-import { aligned } from '../table.ts'
+import { csvHeader, toCsvRow } from '../../imports/csv.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from '../answer.ts'
+import { jsonOption, oneProjectOption, parseWholeNumber } from '../options.ts'
+import { formatCounts, renderWithoutProject } from '../push.ts'
+import { formatAge, formatCount } from '../readable.ts'
+import type { CommandContext } from '../shell.ts'
+import { alignColumns } from '../table.ts'
 
 type Options = {
-  readonly status?: readonly Status[]
+  readonly status?: readonly WritebackStatus[]
   readonly operation?: readonly Operation[]
   readonly batch?: string
   readonly target?: string
@@ -38,57 +38,57 @@ Examples:
 
 Exit code: 0 listed · 1 failed, trying again may help · 2 a person must change something`
 
-export function listCommand(shell: Shell): Command {
+export function listCommand(context: CommandContext): Command {
   return new Command('list')
     .summary('list write-backs, in the order of the queue')
     .description('Lists write-backs in the order of the queue, and counts those that fit by status.')
     .addOption(statusOption())
     .addOption(
-      new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(listOf(operations)),
+      new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(parseChoices(operations)),
     )
     .option('--batch <name>', 'only those of this import')
     .option('--target <id>', 'only those about this conversation or visitor')
-    .option('--limit <n>', 'how many to list (all are counted)', wholeNumber, 100)
+    .option('--limit <n>', 'how many to list (all are counted)', parseWholeNumber, 100)
     .option('--newest', 'the newest first, instead of the order of the queue (not with --csv)')
     .addOption(new Option('--csv', 'all that fit, as CSV that can be imported again').conflicts(['json', 'newest']))
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => give(shell, options.json === true, () => list(shell, options)))
+    .action((options: Options) => runAndPrint(context, options.json === true, () => runList(context, options)))
 }
 
 export const statusOption = () =>
-  new Option('--status <a,b>', 'only those in these statuses').argParser(listOf(statuses))
+  new Option('--status <a,b>', 'only those in these statuses').argParser(parseChoices(writebackStatuses))
 
-function listOf<T extends string>(all: readonly T[]) {
+function parseChoices<T extends string>(choices: readonly T[]) {
   return (text: string): readonly T[] => {
     const names = text.split(',').map((name) => name.trim())
-    const strange = names.filter((name) => !all.some((one) => one === name))
-    if (strange.length > 0) throw new InvalidArgumentError(`${strange.join(', ')}: choose from ${all.join(', ')}.`)
-    return all.filter((one) => names.includes(one))
+    const unknown = names.filter((name) => !choices.some((one) => one === name))
+    if (unknown.length > 0) throw new InvalidArgumentError(`${unknown.join(', ')}: choose from ${choices.join(', ')}.`)
+    return choices.filter((one) => names.includes(one))
   }
 }
 
-async function list(shell: Shell, options: Options): Promise<Answer> {
-  const config = shell.loadConfig('mirror')
-  const project = theOne(config.projects, options.project, 'nothing was listed')
-  const filter = filterOf(options)
-  const room = await shell.queue()
+async function runList(context: CommandContext, options: Options): Promise<CommandResult> {
+  const config = context.loadConfig('mirror')
+  const project = selectOneProject(config.projects, options.project, 'nothing was listed')
+  const filter = toFilter(options)
+  const outbox = await context.loadWritebackUseCases()
   if (options.csv === true) {
-    shell.out(csvHead)
-    await room.eachWriteback(config, project, filter, (some) =>
-      shell.out(some.map((entry) => toCsv(entry, project.projectId)).join('')),
+    context.writeOut(csvHeader)
+    await outbox.forEachWriteback(config, project, filter, (entries) =>
+      context.writeOut(entries.map((entry) => entryToCsv(entry, project.projectId)).join('')),
     )
     return { document: null, lines: [], exit: 0 }
   }
-  const report = await room.listWritebacks(config, project, filter, {
+  const report = await outbox.listWritebacks(config, project, filter, {
     limit: options.limit,
     newest: options.newest === true,
   })
-  return { document: report, lines: showList(report, shell.now()), exit: 0 }
+  return { document: report, lines: renderList(report, context.now()), exit: 0 }
 }
 
-function filterOf({ status, operation, batch, target }: Options): Filter {
+function toFilter({ status, operation, batch, target }: Options): OutboxFilter {
   return {
     ...(status === undefined ? {} : { statuses: status }),
     ...(operation === undefined ? {} : { operations: operation }),
@@ -97,50 +97,50 @@ function filterOf({ status, operation, batch, target }: Options): Filter {
   }
 }
 
-export function showList({ writebacks, counts, nameless }: ListReport, now: EpochMs): string[] {
+export function renderList({ writebacks, counts, nameless }: ListWritebacksReport, now: EpochMs): string[] {
   const all = Object.values(counts).reduce((sum, rows) => sum + rows, 0)
-  if (all === 0) return ['no write-backs', ...namelessLines(nameless)]
+  if (all === 0) return ['no write-backs', ...renderWithoutProject(nameless)]
   const beyond = all - writebacks.length
   return [
-    ...aligned(writebacks.map((it) => cells(it, now))),
-    ...(beyond > 0 ? [`… and ${count(beyond)} more; --limit lists more of them, --csv all`] : []),
-    countsOf(counts),
-    ...namelessLines(nameless),
+    ...alignColumns(writebacks.map((entry) => toCells(entry, now))),
+    ...(beyond > 0 ? [`… and ${formatCount(beyond)} more; --limit lists more of them, --csv all`] : []),
+    formatCounts(counts),
+    ...renderWithoutProject(nameless),
   ]
 }
 
-function cells(it: QueueEntry, now: EpochMs): string[] {
-  const when = ago(it.finishedAt ?? it.sentAt ?? it.createdAt, now)
+function toCells(entry: OutboxEntry, now: EpochMs): string[] {
+  const when = formatAge(entry.finishedAt ?? entry.sentAt ?? entry.createdAt, now)
   return [
-    it.id,
-    it.operation,
-    targetOf(it),
-    it.status,
+    entry.id,
+    entry.operation,
+    targetId(entry),
+    entry.status,
     when,
-    it.status === 'succeeded' ? '' : (it.error ?? it.step ?? ''),
+    entry.status === 'succeeded' ? '' : (entry.error ?? entry.step ?? ''),
   ]
 }
 
-export function targetOf({ operation, conversationId, visitorId }: QueueEntry): string {
-  return (aboutWhat[operation] === 'conversation' ? conversationId : visitorId) ?? ''
+export function targetId({ operation, conversationId, visitorId }: OutboxEntry): string {
+  return (targetKind[operation] === 'conversation' ? conversationId : visitorId) ?? ''
 }
 
-function toCsv(it: QueueEntry, projectId: string): string {
-  const { operation, payload, ref, expect, expiresAt } = it
+function entryToCsv(entry: OutboxEntry, projectId: string): string {
+  const { operation, payload, ref, expect, expiresAt } = entry
   // What the database let in is told as it is, so that it can be corrected.
-  const wish = { operation, target: targetOf(it), payload, ref, expect, expiresAt } as unknown as Wish
+  const request = { operation, target: targetId(entry), payload, ref, expect, expiresAt } as unknown as WritebackRequest
   const outcome = {
-    id: it.id,
+    id: entry.id,
     project_id: projectId,
-    status: it.status,
-    error: it.error,
-    attempts: it.attempts,
-    batch_id: it.batchId,
-    created_at: it.createdAt,
-    created_by: it.createdBy,
-    sent_at: it.sentAt,
-    finished_at: it.finishedAt,
-    request_id: it.requestId,
+    status: entry.status,
+    error: entry.error,
+    attempts: entry.attempts,
+    batch_id: entry.batchId,
+    created_at: entry.createdAt,
+    created_by: entry.createdBy,
+    sent_at: entry.sentAt,
+    finished_at: entry.finishedAt,
+    request_id: entry.requestId,
   }
-  return csvRow(outcome, wish)
+  return toCsvRow(outcome, request)
 }

@@ -1,14 +1,14 @@
 /** `deskmirror writeback show`: everything that is known of one write-back. */
 import { Command } from 'commander'
-import type { QueueEvent } from '../../core/outbox/desk.ts'
-import type { ShowReport } from '../../core/outbox/report.ts'
-import { type Typed, typedIn } from '../../core/typed.ts'
-import { type Answer, give, theOne } from '../answer.ts'
+import type { EventLogEntry } from '../../core/outbox/desk.ts'
+import type { ShowWritebackReport } from '../../core/outbox/report.ts'
+import { type CommandHint, projectCommandHint } from '../../core/typed.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from '../answer.ts'
 import { jsonOption, oneProjectOption } from '../options.ts'
-import { plural, printable } from '../readable.ts'
-import type { Shell } from '../shell.ts'
-import { aligned } from '../table.ts'
-import { targetOf } from './list.ts'
+import { pluralize, toPrintable } from '../readable.ts'
+import type { CommandContext } from '../shell.ts'
+import { alignColumns } from '../table.ts'
+import { targetId } from './list.ts'
 
 const examples = `
 An id may be its beginning, if no other id begins so. Request ids are the service's: quote them to its support.
@@ -21,7 +21,7 @@ Exit code: 0 shown · 1 failed, trying again may help · 2 no id begins so, or s
 
 type Options = { readonly project?: string; readonly json?: true }
 
-export function showCommand(shell: Shell): Command {
+export function showCommand(context: CommandContext): Command {
   return new Command('show')
     .summary('show one write-back, and what happened to it')
     .description('Shows all that is known of one write-back, what happened to it, and what it waits for.')
@@ -29,52 +29,52 @@ export function showCommand(shell: Shell): Command {
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((id: string, options: Options) => give(shell, options.json === true, () => show(shell, id, options)))
+    .action((id: string, options: Options) => runAndPrint(context, options.json === true, () => runShow(context, id, options)))
 }
 
-async function show(shell: Shell, id: string, options: Options): Promise<Answer> {
-  const config = shell.loadConfig('mirror')
-  const project = theOne(config.projects, options.project, 'nothing was shown')
-  const { showWriteback } = await shell.queue()
+async function runShow(context: CommandContext, id: string, options: Options): Promise<CommandResult> {
+  const config = context.loadConfig('mirror')
+  const project = selectOneProject(config.projects, options.project, 'nothing was shown')
+  const { showWriteback } = await context.loadWritebackUseCases()
   const report = await showWriteback(config, project, id)
-  return { document: report, lines: showLines(report, typedIn(config.projects, project.name)), exit: 0 }
+  return { document: report, lines: renderWriteback(report, projectCommandHint(config.projects, project.name)), exit: 0 }
 }
 
-export function showLines({ writeback: it, events, waitsFor, holds }: ShowReport, typed: Typed): string[] {
+export function renderWriteback({ writeback: writeback, events, waitsFor, holds }: ShowWritebackReport, typed: CommandHint): string[] {
   const known: readonly (readonly [string, string | number | null])[] = [
-    ['id', it.id],
-    ['operation', it.operation],
-    [it.conversationId === null ? 'visitor' : 'conversation', targetOf(it)],
-    ...Object.entries(it.payload).map(([field, value]) => [field, JSON.stringify(value)] as const),
-    ['status', it.status],
-    ['why', it.error ?? it.step],
+    ['id', writeback.id],
+    ['operation', writeback.operation],
+    [writeback.conversationId === null ? 'visitor' : 'conversation', targetId(writeback)],
+    ...Object.entries(writeback.payload).map(([field, value]) => [field, JSON.stringify(value)] as const),
+    ['status', writeback.status],
+    ['why', writeback.error ?? writeback.step],
     ['waits for', waitsFor === null ? null : `${waitsFor.id}, which is ${waitsFor.status}`],
-    ['holds', holds === 0 ? null : `${plural(holds, 'write-back')} behind it`],
-    ['sent', it.attempts === 0 ? null : `${plural(it.attempts, 'time')}, last at ${it.sentAt}`],
-    ['settled', it.finishedAt],
-    ['message', it.messageId],
-    ['request', it.requestId],
-    ['batch', it.batchId],
-    ['ref', it.ref],
-    ['expects', it.expect],
-    ['expires', it.expiresAt],
-    ['queued', it.createdBy === null ? it.createdAt : `${it.createdAt} by ${it.createdBy}`],
+    ['holds', holds === 0 ? null : `${pluralize(holds, 'write-back')} behind it`],
+    ['sent', writeback.attempts === 0 ? null : `${pluralize(writeback.attempts, 'time')}, last at ${writeback.sentAt}`],
+    ['settled', writeback.finishedAt],
+    ['message', writeback.messageId],
+    ['request', writeback.requestId],
+    ['batch', writeback.batchId],
+    ['ref', writeback.ref],
+    ['expects', writeback.expect],
+    ['expires', writeback.expiresAt],
+    ['queued', writeback.createdBy === null ? writeback.createdAt : `${writeback.createdAt} by ${writeback.createdBy}`],
   ]
   return [
-    ...aligned(known.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]))),
-    ...aligned(events.map(eventCells), '  '),
-    ...nextLines(it, typed),
-  ].map(printable)
+    ...alignColumns(known.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]))),
+    ...alignColumns(events.map(eventCells), '  '),
+    ...renderNextSteps(writeback, typed),
+  ].map(toPrintable)
 }
 
-function eventCells({ at, from, to, detail, requestId }: QueueEvent): string[] {
+function eventCells({ at, from, to, detail, requestId }: EventLogEntry): string[] {
   const request = requestId === null ? '' : `request ${requestId}`
   return [at, from === null || from === to ? to : `${from} → ${to}`, detail ?? '', request]
 }
 
-function nextLines(it: ShowReport['writeback'], typed: Typed): string[] {
-  const { id } = it
-  switch (it.status) {
+function renderNextSteps(writeback: ShowWritebackReport['writeback'], typed: CommandHint): string[] {
+  const { id } = writeback
+  switch (writeback.status) {
     case 'draft':
       return [`next: ${typed(`writeback approve ${id}`)}`]
     case 'uncertain':
@@ -82,7 +82,7 @@ function nextLines(it: ShowReport['writeback'], typed: Typed): string[] {
     case 'failed':
       return [
         `next: ${typed(`writeback retry ${id}`)} sends it again as it is`,
-        `or, to correct it: ${typed(`writeback list --status failed --target ${targetOf(it)} --csv`)}`,
+        `or, to correct it: ${typed(`writeback list --status failed --target ${targetId(writeback)} --csv`)}`,
       ]
     case 'conflict':
       return [`next: ${typed(`writeback retry ${id}`)} sends it again`]

@@ -2,42 +2,42 @@
 import type { ProjectConfig } from '../../config.ts'
 import type { Operation } from '../../core/outbox/wish.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
-import { typedFor } from '../../core/typed.ts'
-import { fatesLookedAt, type Held, heldBack } from '../../writeback/breaker.ts'
-import { fingerprint } from '../budgets.ts'
-import { heldNotices } from '../notices.ts'
-import type { Means } from './means.ts'
+import { commandHintFor } from '../../core/typed.ts'
+import { outcomesConsidered, type CircuitState, evaluateCircuits } from '../../writeback/breaker.ts'
+import { keyFingerprint } from '../budgets.ts'
+import { circuitNotices } from '../notices.ts'
+import type { WorkerResources } from './means.ts'
 
-export type Brakes = {
-  readonly of: (project: ProjectConfig) => Promise<{ readonly held: Held; readonly lacking: readonly Operation[] }>
-  readonly noteLacking: (project: ProjectConfig, operations: readonly Operation[]) => void
+export type CircuitBreaker = {
+  readonly stateOf: (project: ProjectConfig) => Promise<{ readonly held: CircuitState; readonly lacking: readonly Operation[] }>
+  readonly recordMissingScopes: (project: ProjectConfig, operations: readonly Operation[]) => void
 }
 
 /** A scope that the key lacks is asked for again after so long, or with another key. */
-const deniedForMs: Ms = 15 * 60_000
+const missingScopeTtlMs: Ms = 15 * 60_000
 
-type Denied = { readonly operations: readonly Operation[]; readonly key: string; readonly until: EpochMs }
+type MissingScopes = { readonly operations: readonly Operation[]; readonly key: string; readonly until: EpochMs }
 
-export function createBrakes({ warehouse, log }: Means): Brakes {
-  const denied = new Map<string, Denied>()
-  const told = new Map<string, string>()
+export function createCircuitBreaker({ warehouse, log }: WorkerResources): CircuitBreaker {
+  const missingScopes = new Map<string, MissingScopes>()
+  const logged = new Map<string, string>()
   /** Said once, until it is something else. */
-  const tell = ({ projectId, name }: ProjectConfig, why: string) => {
-    if (why !== '' && told.get(projectId) !== why) log.warn({ event: 'writebacks.held', project: name, why })
-    told.set(projectId, why)
+  const logOnce = ({ projectId, name }: ProjectConfig, why: string) => {
+    if (why !== '' && logged.get(projectId) !== why) log.warn({ event: 'writebacks.held', project: name, why })
+    logged.set(projectId, why)
   }
-  const lackingOf = (project: ProjectConfig): readonly Operation[] => {
-    const known = denied.get(project.projectId)
-    return known === undefined || known.key !== fingerprint(project) || known.until < Date.now() ? [] : known.operations
+  const missingScopesOf = (project: ProjectConfig): readonly Operation[] => {
+    const known = missingScopes.get(project.projectId)
+    return known === undefined || known.key !== keyFingerprint(project) || known.until < Date.now() ? [] : known.operations
   }
   return {
-    of: async (project) => {
-      const held = heldBack(await warehouse.outbox(project.projectId).lastFates(fatesLookedAt), Date.now())
-      tell(project, heldNotices(held, typedFor(project.name)).join(' '))
-      return { held, lacking: lackingOf(project) }
+    stateOf: async (project) => {
+      const held = evaluateCircuits(await warehouse.outbox(project.projectId).listRecentOutcomes(outcomesConsidered), Date.now())
+      logOnce(project, circuitNotices(held, commandHintFor(project.name)).join(' '))
+      return { held, lacking: missingScopesOf(project) }
     },
-    noteLacking: (project, operations) => {
-      denied.set(project.projectId, { operations, key: fingerprint(project), until: Date.now() + deniedForMs })
+    recordMissingScopes: (project, operations) => {
+      missingScopes.set(project.projectId, { operations, key: keyFingerprint(project), until: Date.now() + missingScopeTtlMs })
     },
   }
 }

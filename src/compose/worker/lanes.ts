@@ -1,138 +1,138 @@
 /** Write-backs in a worker: which lanes can be worked on, and one of them for a while. */
 import type { ProjectConfig } from '../../config.ts'
-import { CallFailed, describe } from '../../core/failure.ts'
-import type { Ready } from '../../core/outbox/outbox.ts'
-import type { Status } from '../../core/outbox/state.ts'
+import { ApiError, describeFailure } from '../../core/failure.ts'
+import type { ClaimableWriteback } from '../../core/outbox/outbox.ts'
+import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/wish.ts'
 import type { Ms } from '../../core/time.ts'
-import { partWithout, staysQueued } from '../../writeback/breaker.ts'
+import { toClaimFilter, isBlocked } from '../../writeback/breaker.ts'
 import { workLane } from '../../writeback/lane.ts'
-import { outOfReach } from '../../writeback/scopes.ts'
-import { counted } from '../counted.ts'
-import { namelessNotices } from '../notices.ts'
+import { operationsWithoutScope } from '../../writeback/scopes.ts'
+import { withRequestCounting } from '../counted.ts'
+import { withoutProjectNotices } from '../notices.ts'
 import { withService } from '../service.ts'
-import { lanesAtOnce, readOnlySetting, writebackDeps } from '../writebacks.ts'
-import { createBrakes } from './brakes.ts'
-import { type Means, serviceOptions } from './means.ts'
-import { type Paused, rest, restOf } from './rest.ts'
+import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../writebacks.ts'
+import { createCircuitBreaker } from './brakes.ts'
+import { type WorkerResources, serviceOptions } from './means.ts'
+import { type PausedResult, pauseProject, currentPause } from './rest.ts'
 
-export type LaneAsk = { readonly lane: string; readonly portionMs: Ms; readonly signal: AbortSignal }
+export type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
 
-export type LaneEnd =
+export type LaneSliceResult =
   /** Nothing in it can be worked on now. */
   | { readonly kind: 'done' }
   /** The portion is over and there is more. */
   | { readonly kind: 'more' }
   /** This process works on as many of the project's lanes as it should. */
   | { readonly kind: 'busy' }
-  | Paused
+  | PausedResult
   /** It is due again later. */
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'interrupted' }
 
-export type Lanes = {
+export type OutboxLanes = {
   /** Some lanes of each of these projects that can be worked on now, oldest first. */
-  readonly ready: (
+  readonly findReady: (
     projects: readonly ProjectConfig[],
   ) => Promise<readonly { readonly project: string; readonly lane: string }[]>
-  readonly work: (project: ProjectConfig, ask: LaneAsk) => Promise<LaneEnd>
+  readonly runSlice: (project: ProjectConfig, ask: LaneSliceOptions) => Promise<LaneSliceResult>
 }
 
 /** Announced at a time, of one project: the next ones are found when these are done. */
-const announcedAtOnce = 2 * lanesAtOnce
+const maxReadyLanes = 2 * maxConcurrentLanes
 
-export function openLanes(means: Means): Lanes {
-  const { warehouse } = means
-  const brakes = createBrakes(means)
-  const working = new Map<string, number>()
-  const tellNameless = namelessTeller(means)
+export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
+  const { warehouse } = resources
+  const circuitBreaker = createCircuitBreaker(resources)
+  const runningSlices = new Map<string, number>()
+  const warnOfNoProject = createNoProjectWarning(resources)
 
   const recalled = new Set<string>()
   const recallOnce = async (projects: readonly ProjectConfig[]) => {
     for (const { projectId } of projects.filter((one) => !recalled.has(one.projectId))) {
-      await warehouse.queueDesk(projectId).recall(readOnlySetting)
+      await warehouse.outboxAdmin(projectId).revokeSending(readOnlySetting)
       recalled.add(projectId)
     }
   }
-  const readyOf = async (project: ProjectConfig) => {
-    if ((await restOf(means, project)).paused !== null) return []
-    const { held, lacking } = await brakes.of(project)
-    const part = partWithout(held, lacking)
-    const lanes = await warehouse.outbox(project.projectId).ready(Date.now(), announcedAtOnce, part)
+  const findReadyLanes = async (project: ProjectConfig) => {
+    if ((await currentPause(resources, project)).paused !== null) return []
+    const { held, lacking: missingScopes } = await circuitBreaker.stateOf(project)
+    const part = toClaimFilter(held, missingScopes)
+    const lanes = await warehouse.outbox(project.projectId).findClaimable(Date.now(), maxReadyLanes, part)
     return lanes.map(({ lane }) => ({ project: project.name, lane }))
   }
-  const workOne = async (project: ProjectConfig, ask: LaneAsk): Promise<LaneEnd> => {
-    const { paused } = await restOf(means, project)
+  const runOneSlice = async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
+    const { paused } = await currentPause(resources, project)
     if (paused !== null) return paused
-    const { held, lacking } = await brakes.of(project)
-    return workFor(means, project, ask, {
-      stays: (next) => staysQueued(held, lacking, next),
-      onLacking: (operations) => brakes.noteLacking(project, operations),
+    const { held, lacking: missingScopes } = await circuitBreaker.stateOf(project)
+    return runLaneSlice(resources, project, options, {
+      isHeldBack: (next) => isBlocked(held, missingScopes, next),
+      onMissingScopes: (operations) => circuitBreaker.recordMissingScopes(project, operations),
     })
   }
 
   return {
-    ready: async (projects) => {
-      const own = projects.filter(({ readOnly }) => !readOnly)
+    findReady: async (projects) => {
+      const writable = projects.filter(({ readOnly }) => !readOnly)
       await recallOnce(projects.filter(({ readOnly }) => readOnly))
-      const [only] = own
-      if (only !== undefined && projects.length === 1) await warehouse.queueDesk(only.projectId).adopt()
-      const waiting = await warehouse.fleet.withWritebacks()
-      await tellNameless(projects.length > 1 && waiting.has(''))
-      return (await Promise.all(own.filter(({ projectId }) => waiting.has(projectId)).map(readyOf))).flat()
+      const [only] = writable
+      if (only !== undefined && projects.length === 1) await warehouse.outboxAdmin(only.projectId).assignProject()
+      const waiting = await warehouse.workerState.projectsWithWritebacks()
+      await warnOfNoProject(projects.length > 1 && waiting.has(''))
+      return (await Promise.all(writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes))).flat()
     },
-    work: async (project, ask) => {
+    runSlice: async (project, options) => {
       const { projectId } = project
-      const count = working.get(projectId) ?? 0
-      if (count >= lanesAtOnce) return { kind: 'busy' }
-      working.set(projectId, count + 1)
-      return workOne(project, ask).finally(() => working.set(projectId, (working.get(projectId) ?? 1) - 1))
+      const count = runningSlices.get(projectId) ?? 0
+      if (count >= maxConcurrentLanes) return { kind: 'busy' }
+      runningSlices.set(projectId, count + 1)
+      return runOneSlice(project, options).finally(() => runningSlices.set(projectId, (runningSlices.get(projectId) ?? 1) - 1))
     },
   }
 }
 
 /** Said once, until there are none. With a single project they may just have come, and are taken the next time. */
-function namelessTeller({ warehouse, log }: Means): (are: boolean) => Promise<void> {
-  let were = false
-  return async (are) => {
-    const [why] = are && !were ? namelessNotices(await warehouse.fleet.countNameless()) : []
+function createNoProjectWarning({ warehouse, log }: WorkerResources): (hasRows: boolean) => Promise<void> {
+  let hadRows = false
+  return async (hasRows) => {
+    const [why] = hasRows && !hadRows ? withoutProjectNotices(await warehouse.workerState.countWithoutProject()) : []
     if (why !== undefined) log.warn({ event: 'writebacks.nameless', why })
-    were = are
+    hadRows = hasRows
   }
 }
 
-type LaneHooks = {
-  readonly stays: (next: Ready) => boolean
-  readonly onLacking: (operations: readonly Operation[]) => void
+type LaneSliceHooks = {
+  readonly isHeldBack: (next: ClaimableWriteback) => boolean
+  readonly onMissingScopes: (operations: readonly Operation[]) => void
 }
 
-async function workFor(
-  means: Means,
+async function runLaneSlice(
+  resources: WorkerResources,
   project: ProjectConfig,
-  { lane, portionMs, signal }: LaneAsk,
-  { stays, onLacking }: LaneHooks,
-): Promise<LaneEnd> {
-  const { warehouse, budgets, log, onSettled } = means
-  const [head] = await warehouse.outbox(project.projectId).ready(Date.now(), 1, { lane })
-  if (head === undefined || stays(head)) return { kind: 'done' }
-  const endsAt = performance.now() + portionMs
-  return withService(project, budgets.of(project), serviceOptions(means, project, signal), async (service) => {
+  { lane, sliceMs, signal }: LaneSliceOptions,
+  { isHeldBack, onMissingScopes }: LaneSliceHooks,
+): Promise<LaneSliceResult> {
+  const { warehouse, budgets, log, onSettled } = resources
+  const [head] = await warehouse.outbox(project.projectId).findClaimable(Date.now(), 1, { lane })
+  if (head === undefined || isHeldBack(head)) return { kind: 'done' }
+  const endsAt = performance.now() + sliceMs
+  return withService(project, budgets.forProject(project), serviceOptions(resources, project, signal), async (service) => {
     try {
       const hooks = {
-        mayGoOn: (next: Ready) => performance.now() < endsAt && !stays(next),
-        onSettled: (status: Status) => onSettled(project.name, status),
+        mayGoOn: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
+        onSettled: (status: WritebackStatus) => onSettled(project.name, status),
       }
       const deps = writebackDeps(warehouse, project, service, log)
-      const trouble = await counted(warehouse, project, 'writebacks', service, () => workLane(deps, head, hooks))
+      const failure = await withRequestCounting(warehouse, project, 'writebacks', service, () => workLane(deps, head, hooks))
       if (signal.aborted) return { kind: 'interrupted' }
-      if (trouble !== null) return { kind: 'failed', why: describe(trouble) }
+      if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }
       return { kind: performance.now() < endsAt ? 'done' : 'more' }
     } catch (error) {
-      if (!(error instanceof CallFailed)) throw error
-      const lacking = outOfReach(head.operation, error)
-      if (lacking.length > 0) onLacking(lacking)
-      else if (error.failure.kind === 'denied') return rest(means, project, error.failure)
-      return { kind: 'failed', why: describe(error.failure) }
+      if (!(error instanceof ApiError)) throw error
+      const missingScopes = operationsWithoutScope(head.operation, error)
+      if (missingScopes.length > 0) onMissingScopes(missingScopes)
+      else if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
+      return { kind: 'failed', why: describeFailure(error.failure) }
     }
   })
 }

@@ -2,22 +2,22 @@
 import type { EpochMs, Ms } from '../../core/time.ts'
 
 /** After so long it is worth saying again. */
-const lately: Ms = 24 * 3_600_000
-const mostKept = 1000
+const repeatAfterMs: Ms = 24 * 3_600_000
+const maxRemembered = 1000
 
-export function createNews(now: () => EpochMs = Date.now): (sentence: string) => boolean {
-  const said = new Map<string, EpochMs>()
-  return (sentence) => {
-    const key = gist(sentence)
-    const at = said.get(key)
-    if (at !== undefined && now() - at < lately) return false
-    if (said.size >= mostKept) said.clear()
-    said.set(key, now())
+export function createRepeatFilter(now: () => EpochMs = Date.now): (message: string) => boolean {
+  const loggedAt = new Map<string, EpochMs>()
+  return (message) => {
+    const key = maskIdsAndNumbers(message)
+    const lastAt = loggedAt.get(key)
+    if (lastAt !== undefined && now() - lastAt < repeatAfterMs) return false
+    if (loggedAt.size >= maxRemembered) loggedAt.clear()
+    loggedAt.set(key, now())
     return true
   }
 }
 
 /** What is the same when something is said again: ids and numbers are not. */
-export function gist(sentence: string): string {
-  return sentence.slice(0, 500).replace(/[0-9a-f-]{8,}|\d+/gi, '#')
+export function maskIdsAndNumbers(message: string): string {
+  return message.slice(0, 500).replace(/[0-9a-f-]{8,}|\d+/gi, '#')
 }

@@ -1,31 +1,31 @@
 /** A project whose key the service denies rests, alone, until some time has passed or its key is another. */
 import type { ProjectConfig } from '../../config.ts'
-import { describe, type Failure } from '../../core/failure.ts'
+import { describeFailure, type ApiFailure } from '../../core/failure.ts'
 import type { Ms } from '../../core/time.ts'
-import { fingerprint } from '../budgets.ts'
-import type { Means } from './means.ts'
+import { keyFingerprint } from '../budgets.ts'
+import type { WorkerResources } from './means.ts'
 
-export type Paused = { readonly kind: 'paused'; readonly why: string; readonly forMs: Ms }
+export type PausedResult = { readonly kind: 'paused'; readonly why: string; readonly forMs: Ms }
 
 /** How long it rests before it is tried again. */
-const restMs = 15 * 60_000
+const pauseMs = 15 * 60_000
 
 /** `noted`: a rest is written down, be it over or not. */
-export async function restOf(
-  { warehouse }: Pick<Means, 'warehouse'>,
+export async function currentPause(
+  { warehouse }: Pick<WorkerResources, 'warehouse'>,
   project: ProjectConfig,
-): Promise<{ readonly paused: Paused | null; readonly noted: boolean }> {
-  const pause = await warehouse.fleet.pauseOf(project.projectId)
-  const forMs = pause === null || pause.key !== fingerprint(project) ? 0 : pause.until - Date.now()
+): Promise<{ readonly paused: PausedResult | null; readonly noted: boolean }> {
+  const pause = await warehouse.workerState.readPause(project.projectId)
+  const forMs = pause === null || pause.keyFingerprint !== keyFingerprint(project) ? 0 : pause.until - Date.now()
   return {
     paused: pause === null || forMs <= 0 ? null : { kind: 'paused', why: pause.why, forMs },
     noted: pause !== null,
   }
 }
 
-export async function rest({ warehouse, log }: Means, project: ProjectConfig, denied: Failure): Promise<Paused> {
-  const why = describe(denied)
-  log.error({ event: 'project.paused', project: project.name, why, for_ms: restMs })
-  await warehouse.fleet.pause(project.projectId, { until: Date.now() + restMs, key: fingerprint(project), why })
-  return { kind: 'paused', why, forMs: restMs }
+export async function pauseProject({ warehouse, log }: WorkerResources, project: ProjectConfig, denied: ApiFailure): Promise<PausedResult> {
+  const why = describeFailure(denied)
+  log.error({ event: 'project.paused', project: project.name, why, for_ms: pauseMs })
+  await warehouse.workerState.setPause(project.projectId, { until: Date.now() + pauseMs, keyFingerprint: keyFingerprint(project), why })
+  return { kind: 'paused', why, forMs: pauseMs }
 }

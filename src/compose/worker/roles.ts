@@ -1,23 +1,23 @@
 /** Roles that one of all workers has, each held by a lock. */
 import type { Warehouse } from '../../warehouse/open.ts'
-import type { HeldLock } from '../run.ts'
+import type { AcquiredLock } from '../run.ts'
 
-export type Roles = {
+export type LeaderLocks = {
   /** Takes or keeps it; false: another worker has it. */
-  readonly lead: (role: string) => Promise<boolean>
+  readonly tryLead: (role: string) => Promise<boolean>
   readonly release: () => Promise<void>
 }
 
 /** No project's id: roles are held in the table of locks, too. */
-const everyProject = '*'
+const allProjects = '*'
 
-export function rolesIn(warehouse: Warehouse): Roles {
-  const held = new Map<string, HeldLock>()
+export function createLeaderLocks(warehouse: Warehouse): LeaderLocks {
+  const held = new Map<string, AcquiredLock>()
   return {
-    lead: async (role) => {
-      if (await held.get(role)?.beat(Date.now())) return true
+    tryLead: async (role) => {
+      if (await held.get(role)?.heartbeat(Date.now())) return true
       held.delete(role)
-      const lock = await warehouse.lock(everyProject, [role], Date.now())
+      const lock = await warehouse.lockStreams(allProjects, [role], Date.now())
       if (lock.held) held.set(role, lock)
       return lock.held
     },

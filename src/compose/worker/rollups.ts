@@ -1,14 +1,14 @@
 /** Whether there is something to read for the rollups before their schedule says so. Asks the warehouse only. */
 import type { ProjectConfig } from '../../config.ts'
-import { historyOf } from '../../sync/history.ts'
+import { findRollupHistory } from '../../sync/history.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
 
-export async function rollupsBehind(warehouse: Warehouse, project: ProjectConfig): Promise<boolean> {
+export async function areRollupsBehind(warehouse: Warehouse, project: ProjectConfig): Promise<boolean> {
   const { projectId, streams, startDate, timeZone, schedules } = project
   if (!streams.includes('analytics') || schedules.analytics.kind === 'off') return false
   const mirror = warehouse.mirror(projectId)
-  if ((await mirror.standings(['analytics'])).get('analytics') === 'skipped') return false
-  const history = await historyOf({ mirror, mirrored: new Set(streams), startDate })
+  if ((await mirror.readStreamStandings(['analytics'])).get('analytics') === 'skipped') return false
+  const history = await findRollupHistory({ mirror, mirrored: new Set(streams), startDate })
   if (history.kind === 'waiting') return false
   const stored = await mirror.rollups()
   const first = stored.at(-1)

@@ -1,24 +1,24 @@
 /** How the worker's projects stand, for metrics. */
 import type { ProjectConfig } from '../../config.ts'
-import type { ChildStream } from '../../core/mirror.ts'
-import type { Vitals } from '../../core/vitals.ts'
-import type { Means } from './means.ts'
+import type { ChildStreamName } from '../../core/mirror.ts'
+import type { ProjectHealth } from '../../core/vitals.ts'
+import type { WorkerResources } from './means.ts'
 
-export async function vitalsOf(
-  { warehouse, budgets }: Means,
+export async function readMirrorHealth(
+  { warehouse, budgets }: WorkerResources,
   projects: readonly ProjectConfig[],
-): Promise<readonly Vitals[]> {
+): Promise<readonly ProjectHealth[]> {
   const now = Date.now()
-  const standings = await warehouse.fleet.standings(now)
-  const paused = await warehouse.fleet.paused(now)
+  const standings = await warehouse.workerState.projectStates(now)
+  const paused = await warehouse.workerState.pausedProjects(now)
   return Promise.all(
-    projects.map(async (project): Promise<Vitals> => {
+    projects.map(async (project): Promise<ProjectHealth> => {
       const standing = standings.get(project.projectId)
       return {
         project: project.name,
         streams: project.streams.map((stream) => {
-          const end = standing?.ends.get(stream)
-          const due = standing?.due.get(stream as ChildStream) ?? 0
+          const end = standing?.streams.get(stream)
+          const due = standing?.pendingChildren.get(stream as ChildStreamName) ?? 0
           const lagMs = end?.at == null ? null : Math.max(0, now - end.at)
           return { stream, lagMs, due, failed: end?.failed ?? false, skipped: end?.skipped ?? false }
         }),
@@ -26,10 +26,10 @@ export async function vitalsOf(
         writebacks: standing?.writebacks ?? {},
         budget:
           (await budgets
-            .known(project)
+            .ifOpened(project)
             ?.view()
             .catch(() => null)) ?? null,
-        paused: paused.has(project.projectId),
+        isPaused: paused.has(project.projectId),
       }
     }),
   )

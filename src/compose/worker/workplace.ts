@@ -2,103 +2,103 @@
 import { randomUUID } from 'node:crypto'
 import { openConnections } from '../../api/connections.ts'
 import type { Config, ProjectConfig } from '../../config.ts'
-import { type ChildStream, childStreams } from '../../core/mirror.ts'
+import { type ChildStreamName, parentStreams } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
 import type { EpochMs } from '../../core/time.ts'
-import type { Vitals } from '../../core/vitals.ts'
-import type { FailureLog } from '../../warehouse/failures.ts'
+import type { ProjectHealth } from '../../core/vitals.ts'
+import type { JobFailureRepository } from '../../warehouse/failures.ts'
 import { openWarehouse } from '../../warehouse/open.ts'
-import { openBudgets } from '../budgets.ts'
-import { type HintsAsk, type HintsEnd, type Stored, storeDelivery, takeDeliveries } from './deliveries.ts'
-import { type Lanes, openLanes } from './lanes.ts'
-import type { Means, WorkplaceOptions } from './means.ts'
-import { createNews } from './news.ts'
-import { type PassAsk, type PassEnd, pass } from './pass.ts'
-import { type Roles, rolesIn } from './roles.ts'
-import { rollupsBehind } from './rollups.ts'
-import { vitalsOf } from './vitals.ts'
+import { openRequestBudgets } from '../budgets.ts'
+import { type DeliveriesOptions, type DeliveriesResult, type StoreDeliveryResult, storeDelivery, processDeliveries } from './deliveries.ts'
+import { type OutboxLanes, createOutboxLanes } from './lanes.ts'
+import type { WorkerResources, WorkerContextOptions } from './means.ts'
+import { createRepeatFilter } from './news.ts'
+import { type SyncSliceOptions, type SyncSliceResult, runSyncSlice } from './pass.ts'
+import { type LeaderLocks, createLeaderLocks } from './roles.ts'
+import { areRollupsBehind } from './rollups.ts'
+import { readMirrorHealth } from './vitals.ts'
 
-export type Workplace = {
-  readonly pass: (project: ProjectConfig, ask: PassAsk) => Promise<PassEnd>
-  readonly lanes: Lanes
+export type WorkerContext = {
+  readonly runSyncSlice: (project: ProjectConfig, ask: SyncSliceOptions) => Promise<SyncSliceResult>
+  readonly lanes: OutboxLanes
   /** Stores what a webhook brought for the project with that id. */
-  readonly storeDelivery: (projectId: string, body: Buffer) => Promise<Stored>
+  readonly storeDelivery: (projectId: string, body: Buffer) => Promise<StoreDeliveryResult>
   /** Looks after some of what webhooks have brought for the project. */
-  readonly takeDeliveries: (project: ProjectConfig, ask: HintsAsk) => Promise<HintsEnd>
+  readonly processDeliveries: (project: ProjectConfig, ask: DeliveriesOptions) => Promise<DeliveriesResult>
   /** One delivery of each project, by its id, that has some to be looked after. */
   readonly dueDeliveries: () => Promise<readonly { readonly project: string; readonly id: string }[]>
   /** Child streams of the project that it mirrors and that have something due now. The others are noted as read to their end. */
-  readonly children: (project: ProjectConfig) => Promise<readonly ChildStream[]>
+  readonly pendingChildStreams: (project: ProjectConfig) => Promise<readonly ChildStreamName[]>
   /** The same of all projects, by their id, and without any note. */
-  readonly allDue: () => Promise<ReadonlyMap<string, readonly ChildStream[]>>
+  readonly allPendingChildStreams: () => Promise<ReadonlyMap<string, readonly ChildStreamName[]>>
   /** Whether the rollups begin later than they should, or are days of another time zone than they should be. */
-  readonly rollupsBehind: (project: ProjectConfig) => Promise<boolean>
+  readonly areRollupsBehind: (project: ProjectConfig) => Promise<boolean>
   /** When each stream last came to its end, by the project's id; 0 = never, as the key lacks its scope. */
-  readonly lastEnds: () => Promise<ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>>
-  readonly vitals: (projects: readonly ProjectConfig[]) => Promise<readonly Vitals[]>
+  readonly lastCompletions: () => Promise<ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>>
+  readonly mirrorHealth: (projects: readonly ProjectConfig[]) => Promise<readonly ProjectHealth[]>
   /** Where it is noted what fails. */
-  readonly failureLog: FailureLog
-  readonly lead: Roles['lead']
+  readonly failureLog: JobFailureRepository
+  readonly tryLead: LeaderLocks['tryLead']
   /** A sign of life, for `status`. `queue`: redis, postgres or embedded. */
-  readonly beat: (queue: string) => Promise<void>
+  readonly recordHeartbeat: (queue: string) => Promise<void>
   /** Forgets runs of last week that changed nothing, and what webhooks brought a month ago; renews statistics. */
-  readonly keepHouse: () => Promise<{ readonly runsForgotten: number; readonly deliveriesForgotten: number }>
+  readonly runHousekeeping: () => Promise<{ readonly runsForgotten: number; readonly deliveriesForgotten: number }>
   /** Rejects where the warehouse does not answer. */
   readonly ping: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-const idleRunsKeptMs = 7 * 86_400_000
-const deliveriesKeptMs = 30 * 86_400_000
+const idleRunRetentionMs = 7 * 86_400_000
+const deliveryRetentionMs = 30 * 86_400_000
 
 /** Throws UserError where the warehouse cannot be opened. */
-export async function openWorkplace(config: Config, options: WorkplaceOptions): Promise<Workplace> {
+export async function openWorkerContext(config: Config, options: WorkerContextOptions): Promise<WorkerContext> {
   const warehouse = await openWarehouse(config.databaseUrl)
-  const budgets = await openBudgets(config.queueUrl, warehouse, options.log).catch(async (error: unknown) => {
+  const budgets = await openRequestBudgets(config.queueUrl, warehouse, options.log).catch(async (error: unknown) => {
     await warehouse.close()
     throw error
   })
   const connections = openConnections()
-  const means: Means = { ...options, warehouse, budgets, connections, isNews: createNews() }
-  const { fleet } = warehouse
-  const id = randomUUID()
-  const roles = rolesIn(warehouse)
+  const resources: WorkerResources = { ...options, warehouse, budgets, connections, isNewMessage: createRepeatFilter() }
+  const { workerState: fleet } = warehouse
+  const workerId = randomUUID()
+  const leaderLocks = createLeaderLocks(warehouse)
 
   return {
-    pass: (project, ask) => pass(means, project, ask),
-    lanes: openLanes(means),
+    runSyncSlice: (project, ask) => runSyncSlice(resources, project, ask),
+    lanes: createOutboxLanes(resources),
     storeDelivery: (projectId, body) => storeDelivery(warehouse, projectId, body),
-    takeDeliveries: (project, ask) => takeDeliveries(means, project, ask),
-    dueDeliveries: () => warehouse.deliveries.due(Date.now()),
-    children: async ({ projectId, streams }) => {
-      const mirrored = (Object.keys(childStreams) as ChildStream[]).filter((stream) => streams.includes(stream))
-      const due = await fleet.dueStreams(projectId, Date.now())
+    processDeliveries: (project, ask) => processDeliveries(resources, project, ask),
+    dueDeliveries: () => warehouse.deliveries.firstDuePerProject(Date.now()),
+    pendingChildStreams: async ({ projectId, streams }) => {
+      const mirrored = (Object.keys(parentStreams) as ChildStreamName[]).filter((stream) => streams.includes(stream))
+      const due = await fleet.pendingChildStreams(projectId, Date.now())
       const read = mirrored.filter((stream) => !due.includes(stream))
-      await fleet.noteEnd(projectId, read, Date.now())
+      await fleet.markStreamsSynced(projectId, read, Date.now())
       return mirrored.filter((stream) => due.includes(stream))
     },
-    rollupsBehind: (project) => rollupsBehind(warehouse, project),
-    allDue: () => fleet.allDue(Date.now()),
-    lastEnds: async () => {
-      const moments = (of: ReadonlyMap<StreamName, { at: EpochMs | null; skipped: boolean }>) =>
+    areRollupsBehind: (project) => areRollupsBehind(warehouse, project),
+    allPendingChildStreams: () => fleet.allPendingChildStreams(Date.now()),
+    lastCompletions: async () => {
+      const completionTimes = (of: ReadonlyMap<StreamName, { at: EpochMs | null; skipped: boolean }>) =>
         new Map([...of].flatMap(([stream, { at, skipped }]) => ((at ?? skipped) ? [[stream, at ?? 0] as const] : [])))
-      return new Map([...(await fleet.ends())].map(([project, of]) => [project, moments(of)]))
+      return new Map([...(await fleet.streamStates())].map(([project, of]) => [project, completionTimes(of)]))
     },
-    vitals: (projects) => vitalsOf(means, projects),
-    failureLog: warehouse.failures,
-    lead: roles.lead,
-    beat: (queue) => fleet.beatWorker(id, queue, Date.now()),
-    keepHouse: async () => {
-      const runsForgotten = await fleet.forgetIdleRuns(Date.now() - idleRunsKeptMs)
-      const old = await warehouse.deliveries.forget(Date.now() - deliveriesKeptMs)
-      const deliveriesForgotten = old + (await warehouse.deliveries.trim())
-      await warehouse.renewStatistics()
+    mirrorHealth: (projects) => readMirrorHealth(resources, projects),
+    failureLog: warehouse.jobFailures,
+    tryLead: leaderLocks.tryLead,
+    recordHeartbeat: (queue) => fleet.recordHeartbeat(workerId, queue, Date.now()),
+    runHousekeeping: async () => {
+      const runsForgotten = await fleet.deleteIdleRuns(Date.now() - idleRunRetentionMs)
+      const old = await warehouse.deliveries.deleteOlderThan(Date.now() - deliveryRetentionMs)
+      const deliveriesForgotten = old + (await warehouse.deliveries.trimDone())
+      await warehouse.analyzeTables()
       return { runsForgotten, deliveriesForgotten }
     },
     ping: () => fleet.ping(),
     close: async () => {
-      await roles.release()
-      await fleet.forgetWorker(id).catch(() => {})
+      await leaderLocks.release()
+      await fleet.removeWorker(workerId).catch(() => {})
       budgets.close()
       await connections.close()
       await warehouse.close()

@@ -5,7 +5,7 @@
 import type { EpochMs, Ms } from '../time.ts'
 
 /** What lies in the cell, and the keeper's clock at that moment. */
-export type Reading = {
+export type RecordReading = {
   readonly now: EpochMs
   /** Another one with every write; null: nothing is there. */
   readonly version: string | null
@@ -14,16 +14,16 @@ export type Reading = {
   readonly restarted: boolean
 }
 
-export type Swap = { readonly swapped: boolean; readonly reading: Reading }
+export type SwapResult = { readonly swapped: boolean; readonly reading: RecordReading }
 
 /** Both reject where the keeper is out of reach; then the swap may or may not have been done. */
-export type BudgetCell = {
-  readonly read: () => Promise<Reading>
+export type BudgetRecord = {
+  readonly read: () => Promise<RecordReading>
   /**
    * Writes if nothing was written since `seen`, and by the keeper's clock no more than `swapWithinMs` have passed: a
    * process that was stopped in between must not commit an old decision. `reading`: what lies there afterwards.
    */
-  readonly swap: (seen: Reading, text: string) => Promise<Swap>
+  readonly compareAndSet: (seen: RecordReading, text: string) => Promise<SwapResult>
 }
 
-export const swapWithinMs: Ms = 1000
+export const maxSwapDelayMs: Ms = 1000

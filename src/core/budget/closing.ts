@@ -8,25 +8,25 @@
  */
 
 import type { EpochMs, Ms } from '../time.ts'
-import { type BudgetPolicy, type BudgetState, freshBudget, shift } from './budget.ts'
-import { emptyPool } from './pool.ts'
+import { type BudgetPolicy, type BudgetState, initialBudgetState, shiftClock } from './budget.ts'
+import { emptyCapacity } from './pool.ts'
 
 /** `before`: the newest state that is known. A pause and the lost trust of a 429 last as long as they would have from then. */
-export function close(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, deadlineMs: Ms): BudgetState {
+export function closeBudget(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, deadlineMs: Ms): BudgetState {
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   return {
-    ...shift(before, clock - before.at),
-    all: emptyPool,
-    writes: emptyPool,
-    turns: [],
+    ...shiftClock(before, clock - before.at),
+    all: emptyCapacity,
+    writes: emptyCapacity,
+    waiters: [],
     closedUntil: clock + deadlineMs + windowMs,
     era: nextEra(before, clock),
   }
 }
 
 /** The first state of a budget that nobody has used for so long that nothing of it can matter. */
-export function open(before: BudgetState, clock: EpochMs): BudgetState {
-  return { ...freshBudget, at: clock, era: nextEra(before, clock) }
+export function startBudget(before: BudgetState, clock: EpochMs): BudgetState {
+  return { ...initialBudgetState, at: clock, era: nextEra(before, clock) }
 }
 
 /** By the clock, so that whoever begins anew without knowing the eras before comes after them. */
@@ -35,32 +35,32 @@ function nextEra(before: BudgetState, clock: EpochMs): number {
 }
 
 /** What a process knows from its last look: the state, the keeper's clock then, and how long ago that is by its own clock. */
-export type LastLook = { readonly state: BudgetState; readonly now: EpochMs; readonly agoMs: Ms }
+export type LastObservation = { readonly state: BudgetState; readonly now: EpochMs; readonly agoMs: Ms }
 
 /** What lies there now. `restarted`: its keeper was, since this was written, and may have forgotten what came after. */
-export type Found = { readonly state: BudgetState; readonly now: EpochMs; readonly restarted: boolean }
+export type ObservedRecord = { readonly state: BudgetState; readonly now: EpochMs; readonly restarted: boolean }
 
 /** Clocks that are this far apart agree: a step of a time daemon, a slow answer. */
-export const clockSlackMs: Ms = 1000
+export const clockToleranceMs: Ms = 1000
 /** Two clocks that both run freely part by less than this share. */
-const drift = 1 / 1000
+const maxClockDrift = 1 / 1000
 
 /**
  * Why what lies there cannot be believed, in words for a person; null: it can. A newer era means that somebody has closed
  * since our last look, for whatever we would find now.
  */
-export function doubt(found: Found, last: LastLook | null): string | null {
-  const { state, now, restarted } = found
+export function distrustReason(observed: ObservedRecord, last: LastObservation | null): string | null {
+  const { state, now, restarted } = observed
   if (restarted) return 'its store was restarted and may have forgotten the last requests'
-  if (now < state.at - clockSlackMs) return `the clock of its store was set back by ${seconds(state.at - now)}`
+  if (now < state.at - clockToleranceMs) return `the clock of its store was set back by ${formatSeconds(state.at - now)}`
   if (last === null || state.era > last.state.era) return null
   if (state.era < last.state.era || state.at < last.state.at)
     return 'its store holds an older state than the last one seen: a restored copy, or lost writes'
-  const ahead = now - last.now - last.agoMs
-  if (ahead > clockSlackMs + drift * last.agoMs) return `the clock of its store was set forward by ${seconds(ahead)}`
+  const aheadMs = now - last.now - last.agoMs
+  if (aheadMs > clockToleranceMs + maxClockDrift * last.agoMs) return `the clock of its store was set forward by ${formatSeconds(aheadMs)}`
   return null
 }
 
-function seconds(ms: Ms): string {
+function formatSeconds(ms: Ms): string {
   return `${(ms / 1000).toFixed(1)} s`
 }

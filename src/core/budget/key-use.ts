@@ -6,10 +6,10 @@ import type { Ms } from '../time.ts'
 
 export type KeyUse = {
   /** Whether nobody noted a use within this time. */
-  readonly isQuiet: (withinMs: Ms) => Promise<boolean>
+  readonly isUnusedFor: (withinMs: Ms) => Promise<boolean>
   /** The key is about to be used. */
-  readonly note: () => Promise<void>
+  readonly recordUse: () => Promise<void>
 }
 
 /** A process that goes on using the key notes it no more often, so a use may be so much younger than its note. */
-export const noteEveryMs: Ms = 30_000
+export const recordUseEveryMs: Ms = 30_000

@@ -5,69 +5,69 @@
  */
 import type { EpochMs, Ms } from '../time.ts'
 
-type Batch = { readonly freeAt: EpochMs; readonly count: number }
+type SlotBatch = { readonly freeAt: EpochMs; readonly count: number }
 
 /** `batches` is in the order of `freeAt`, each moment once; `total` is the sum of their counts. */
-export type Leases = { readonly total: number; readonly batches: readonly Batch[] }
+export type TakenSlots = { readonly total: number; readonly batches: readonly SlotBatch[] }
 
-export const noLeases: Leases = { total: 0, batches: [] }
+export const noTakenSlots: TakenSlots = { total: 0, batches: [] }
 
 /** The grain of a window: 1/600 of it, 100 ms for a minute. */
-export function grainOf(windowMs: Ms): Ms {
+export function timeGrainMs(windowMs: Ms): Ms {
   return windowMs / 600
 }
 
 /** A moment rounded up to the grain of a window. */
-export function toGrain(at: EpochMs, windowMs: Ms): EpochMs {
-  const grain = grainOf(windowMs)
+export function roundUpToGrain(at: EpochMs, windowMs: Ms): EpochMs {
+  const grain = timeGrainMs(windowMs)
   return Math.ceil(at / grain) * grain
 }
 
-export function addLease(leases: Leases, freeAt: EpochMs, count = 1): Leases {
-  const at = position(leases.batches, freeAt)
-  const there = leases.batches[at]
-  const batches = leases.batches.slice()
-  if (there?.freeAt === freeAt) batches[at] = { freeAt, count: there.count + count }
-  else batches.splice(at, 0, { freeAt, count })
-  return { total: leases.total + count, batches }
+export function addSlots(taken: TakenSlots, freeAt: EpochMs, count = 1): TakenSlots {
+  const index = batchIndex(taken.batches, freeAt)
+  const batch = taken.batches[index]
+  const batches = taken.batches.slice()
+  if (batch?.freeAt === freeAt) batches[index] = { freeAt, count: batch.count + count }
+  else batches.splice(index, 0, { freeAt, count })
+  return { total: taken.total + count, batches }
 }
 
 /** Without one lease that ends at `freeAt`; the same leases where there is none. */
-export function removeLease(leases: Leases, freeAt: EpochMs): Leases {
-  const at = position(leases.batches, freeAt)
-  const there = leases.batches[at]
-  if (there?.freeAt !== freeAt) return leases
-  const batches = leases.batches.slice()
-  if (there.count > 1) batches[at] = { freeAt, count: there.count - 1 }
-  else batches.splice(at, 1)
-  return { total: leases.total - 1, batches }
+export function removeSlot(taken: TakenSlots, freeAt: EpochMs): TakenSlots {
+  const index = batchIndex(taken.batches, freeAt)
+  const batch = taken.batches[index]
+  if (batch?.freeAt !== freeAt) return taken
+  const batches = taken.batches.slice()
+  if (batch.count > 1) batches[index] = { freeAt, count: batch.count - 1 }
+  else batches.splice(index, 1)
+  return { total: taken.total - 1, batches }
 }
 
 /** Without the leases that have ended. */
-export function expireLeases(leases: Leases, now: EpochMs): Leases {
+export function expireSlots(taken: TakenSlots, now: EpochMs): TakenSlots {
   let ended = 0
-  let total = leases.total
-  for (const batch of leases.batches) {
+  let total = taken.total
+  for (const batch of taken.batches) {
     if (batch.freeAt > now) break
     ended += 1
     total -= batch.count
   }
-  return ended === 0 ? leases : { total, batches: leases.batches.slice(ended) }
+  return ended === 0 ? taken : { total, batches: taken.batches.slice(ended) }
 }
 
 /** The same leases on a clock that was moved by so many milliseconds. */
-export function shiftLeases(leases: Leases, by: Ms): Leases {
-  return { total: leases.total, batches: leases.batches.map(({ freeAt, count }) => ({ freeAt: freeAt + by, count })) }
+export function shiftSlots(taken: TakenSlots, by: Ms): TakenSlots {
+  return { total: taken.total, batches: taken.batches.map(({ freeAt, count }) => ({ freeAt: freeAt + by, count })) }
 }
 
 /** Milliseconds until the next slot is free; 0 where none is taken. */
-export function untilNextFree(leases: Leases, now: EpochMs): Ms {
-  const oldest = leases.batches[0]
+export function msUntilNextFree(taken: TakenSlots, now: EpochMs): Ms {
+  const oldest = taken.batches[0]
   return oldest === undefined ? 0 : Math.max(0, oldest.freeAt - now)
 }
 
 /** Where a moment is, or belongs, in the order. */
-function position(batches: readonly Batch[], freeAt: EpochMs): number {
+function batchIndex(batches: readonly SlotBatch[], freeAt: EpochMs): number {
   let low = 0
   let high = batches.length
   while (low < high) {

@@ -16,39 +16,39 @@
  */
 
 import type { EpochMs, Ms } from '../time.ts'
-import { type Leases, noLeases, untilNextFree } from './leases.ts'
+import { type TakenSlots, noTakenSlots, msUntilNextFree } from './leases.ts'
 
 /** `pacedAt`: the moment that the last grant counts as, for the pace. It may lie a little before the grant itself. */
-export type Pool = { readonly leases: Leases; readonly pacedAt: EpochMs }
+export type Capacity = { readonly taken: TakenSlots; readonly pacedAt: EpochMs }
 
 /** What the pool may be used for just now. `slots` is at least 1. */
 export type Allowance = { readonly slots: number; readonly windowMs: Ms }
 
-export const emptyPool: Pool = { leases: noLeases, pacedAt: 0 }
+export const emptyCapacity: Capacity = { taken: noTakenSlots, pacedAt: 0 }
 
 /** Slots that may be taken without a pace. */
-export function burst(slots: number): number {
+export function burstSlots(slots: number): number {
   return Math.max(1, Math.floor(slots / 5))
 }
 
 /** Milliseconds until the pool may be asked again; 0 = a slot may be taken now. */
-export function waitForSlot(pool: Pool, { slots, windowMs }: Allowance, now: EpochMs): Ms {
-  const taken = pool.leases.total
-  if (taken < burst(slots)) return 0
-  if (taken >= slots) return Math.max(1, untilNextFree(pool.leases, now))
-  return Math.max(0, pool.pacedAt + interval(pool.leases, slots, windowMs, now) - now)
+export function msUntilSlot(capacity: Capacity, { slots, windowMs }: Allowance, now: EpochMs): Ms {
+  const taken = capacity.taken.total
+  if (taken < burstSlots(slots)) return 0
+  if (taken >= slots) return Math.max(1, msUntilNextFree(capacity.taken, now))
+  return Math.max(0, capacity.pacedAt + paceIntervalMs(capacity.taken, slots, windowMs, now) - now)
 }
 
 /** What a grant at `now` counts as, for the pace of the next one. */
-export function nextPacedAt(pool: Pool, { slots, windowMs }: Allowance, now: EpochMs): EpochMs {
-  if (pool.leases.total < burst(slots)) return now
+export function nextPacedAt(capacity: Capacity, { slots, windowMs }: Allowance, now: EpochMs): EpochMs {
+  if (capacity.taken.total < burstSlots(slots)) return now
   // Timers fire late; without this catching up, each lateness would be lost for good.
-  const catchUp = windowMs / 120
-  return Math.max(now - catchUp, Math.min(now, pool.pacedAt + interval(pool.leases, slots, windowMs, now)))
+  const catchUpMs = windowMs / 120
+  return Math.max(now - catchUpMs, Math.min(now, capacity.pacedAt + paceIntervalMs(capacity.taken, slots, windowMs, now)))
 }
 
 /** Milliseconds from one grant to the next. */
-function interval(leases: Leases, slots: number, windowMs: Ms, now: EpochMs): Ms {
-  const free = Math.max(1, slots - leases.total)
-  return Math.max(windowMs / slots, untilNextFree(leases, now) / free)
+function paceIntervalMs(taken: TakenSlots, slots: number, windowMs: Ms, now: EpochMs): Ms {
+  const free = Math.max(1, slots - taken.total)
+  return Math.max(windowMs / slots, msUntilNextFree(taken, now) / free)
 }

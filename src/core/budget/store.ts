@@ -5,15 +5,15 @@
 
 import type { BudgetView } from '../report.ts'
 import type { Ms } from '../time.ts'
-import type { Ask, Decision, Ending, Lease, Spent } from './budget.ts'
+import type { PendingRequest, SlotDecision, SlotEnding, Slot, PriorUsage } from './budget.ts'
 
 export type BudgetStore = {
   /** One request for the process named `holder`; see `take` of the budget. */
-  readonly take: (holder: string, asks: readonly Ask[]) => Promise<Decision>
-  readonly settle: (lease: Lease, ending: Ending) => Promise<void>
+  readonly acquire: (holder: string, asks: readonly PendingRequest[]) => Promise<SlotDecision>
+  readonly release: (lease: Slot, ending: SlotEnding) => Promise<void>
   /** The answer to the lease's request was a 429. */
-  readonly throttle: (lease: Lease, waitMs: Ms) => Promise<void>
-  readonly seed: (spent: Spent) => Promise<void>
+  readonly recordThrottle: (lease: Slot, waitMs: Ms) => Promise<void>
+  readonly recordPriorUsage: (spent: PriorUsage) => Promise<void>
   readonly view: () => Promise<BudgetView>
-  readonly forecast: (requests: number) => Promise<Ms>
+  readonly estimateSendMs: (requests: number) => Promise<Ms>
 }

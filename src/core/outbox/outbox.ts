@@ -3,9 +3,9 @@
  * Everything told is durable before the answer comes back.
  */
 
-import type { Behaviour } from '../row.ts'
+import type { ServiceBehaviour } from '../row.ts'
 import type { EpochMs } from '../time.ts'
-import type { Happening, Revocation, Status } from './state.ts'
+import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
 import type { Operation } from './wish.ts'
 
 /** One write-back that this process has claimed. */
@@ -16,8 +16,8 @@ export type Writeback = {
   /** A conversation's or a visitor's id. */
   readonly target: string
   /** The row laid flat, as one line of an import would say it; not checked. */
-  readonly line: unknown
-  readonly status: Status
+  readonly rawRequest: unknown
+  readonly status: WritebackStatus
   /** Decided while it was on its way: it is not sent again, and becomes this if it did not arrive. */
   readonly revokedAs: Revocation | null
   /** How often it was sent; the last time is this number. */
@@ -27,13 +27,13 @@ export type Writeback = {
   readonly createdAt: string
   readonly expiresAt: string | null
   /** What the mirror showed of the target when it was queued; null = it did not know it. */
-  readonly seen: Seen | null
+  readonly targetSnapshot: TargetSnapshot | null
   readonly evidence: Evidence
   /** The number of this claim. */
   readonly epoch: number
 }
 
-export type Seen = {
+export type TargetSnapshot = {
   /** RFC 3339. */
   readonly last_message_at?: string | null
   readonly name?: string | null
@@ -76,8 +76,8 @@ export type Evidence = {
 }
 
 /** Something that happened to a write-back. */
-export type Step = {
-  readonly happening: Happening
+export type Transition = {
+  readonly event: OutboxEvent
   /** For a person. */
   readonly why: string
   readonly requestId?: string | null
@@ -87,55 +87,55 @@ export type Step = {
   readonly dueAt?: EpochMs
   /** The message that it has become. */
   readonly messageId?: string
-  readonly learned?: readonly Behaviour[]
+  readonly observedBehaviours?: readonly ServiceBehaviour[]
 }
 
-export type Outbox = {
+export type OutboxRepository = {
   /** The lanes whose first write-back can be worked on now, oldest first, by the write-back's id. */
-  readonly ready: (now: EpochMs, limit: number, of?: Part) => Promise<readonly Ready[]>
+  readonly findClaimable: (now: EpochMs, limit: number, of?: ClaimFilter) => Promise<readonly ClaimableWriteback[]>
   /** Whether anything is left to do, now or later, that no person has to decide first. */
-  readonly isPending: (of?: Part) => Promise<boolean>
+  readonly hasPending: (of?: ClaimFilter) => Promise<boolean>
   /** Takes it for this process; null: somebody else has it, or it is not first in its lane any more. */
   readonly claim: (id: string, now: EpochMs) => Promise<Writeback | null>
   /** Writes down that it leaves, before it does; false: it must not, any more. `dueAt`: when to look for it, if nobody tells its end. */
-  readonly leave: (one: Writeback, evidence: Evidence, now: EpochMs, dueAt: EpochMs) => Promise<boolean>
+  readonly markSending: (one: Writeback, evidence: Evidence, now: EpochMs, dueAt: EpochMs) => Promise<boolean>
   /** What became of the request that `leave` was told of: what it is now; null: a later sending, or a person, has decided. */
-  readonly sent: (one: Writeback, step: Step) => Promise<Status | null>
+  readonly settleSent: (one: Writeback, step: Transition) => Promise<WritebackStatus | null>
   /** What came of the claim in any other way; null: the claim was lost. */
-  readonly settle: (one: Writeback, step: Step) => Promise<Status | null>
+  readonly settle: (one: Writeback, step: Transition) => Promise<WritebackStatus | null>
   /** Gives the claim back, and nothing has happened. */
   readonly release: (one: Writeback, dueAt: EpochMs | null, evidence?: Evidence) => Promise<void>
   /** The message that a reply turned out to be. */
-  readonly noteMessage: (one: Writeback, messageId: string) => Promise<void>
+  readonly recordMessageId: (one: Writeback, messageId: string) => Promise<void>
   /** Ids of messages of the lane that are the proof of some write-back. */
-  readonly provenMessages: (lane: string) => Promise<ReadonlySet<string>>
+  readonly listMatchedMessageIds: (lane: string) => Promise<ReadonlySet<string>>
   /** Whether an equal reply before it arrived of which nobody knows which message it is, and that may show only now. */
-  readonly hasUnplacedEqual: (one: Writeback) => Promise<boolean>
+  readonly hasUnmatchedDuplicate: (one: Writeback) => Promise<boolean>
   /** What the last correction before this one set the field to, if that was after this one was queued; undefined: none did. */
-  readonly ownEdit: (one: Writeback, field: 'name' | 'email') => Promise<string | null | undefined>
+  readonly findOwnEdit: (one: Writeback, field: 'name' | 'email') => Promise<string | null | undefined>
   /** What became of the last reply that was queued before it and together with it (one import, or one moment); null: there is none. */
-  readonly replyBefore: (one: Writeback) => Promise<Status | null>
+  readonly findPreviousReplyStatus: (one: Writeback) => Promise<WritebackStatus | null>
   /** The messages of a conversation that the mirror holds, and the greatest of their times (RFC 3339). */
-  readonly mirroredMessages: (
+  readonly readMirroredMessages: (
     conversation: string,
   ) => Promise<{ readonly ids: ReadonlySet<string>; readonly newest: string | null }>
   /** The visitor's conversation with that message, else the one with the newest; null: the mirror knows none. */
-  readonly conversationOf: (visitor: string, messageId: string | null) => Promise<string | null>
+  readonly findConversation: (visitor: string, messageId: string | null) => Promise<string | null>
   /** The last replies and notes that were settled, newest first, for the breaker. */
-  readonly lastFates: (limit: number) => Promise<readonly Fate[]>
-  readonly behaviours: () => Promise<ReadonlyMap<string, string>>
-  readonly learn: (learned: readonly Behaviour[]) => Promise<void>
+  readonly listRecentOutcomes: (limit: number) => Promise<readonly SendOutcome[]>
+  readonly readBehaviours: () => Promise<ReadonlyMap<string, string>>
+  readonly recordBehaviours: (learned: readonly ServiceBehaviour[]) => Promise<void>
 }
 
 /** Of what is ready: one lane only, or all but some. */
-export type Part = {
+export type ClaimFilter = {
   readonly lane?: string
   readonly withoutOperations?: readonly Operation[]
   /** Replies and notes that are queued are left out: all, or those of these imports (null: of none). */
-  readonly withoutSending?: 'all' | readonly (string | null)[]
+  readonly withoutQueuedSends?: 'all' | readonly (string | null)[]
 }
 
-export type Ready = {
+export type ClaimableWriteback = {
   readonly status: 'queued' | 'sending'
   readonly id: string
   readonly lane: string
@@ -143,12 +143,12 @@ export type Ready = {
   readonly batchId: string | null
 }
 
-export type Fate = {
-  readonly status: Status
+export type SendOutcome = {
+  readonly status: WritebackStatus
   readonly batchId: string | null
   /** RFC 3339. */
   readonly at: string
   readonly why: string
   /** The process that sent it died, or fell silent: that says nothing about the service. */
-  readonly ownFault: boolean
+  readonly isOwnFault: boolean
 }

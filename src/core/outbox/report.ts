@@ -1,12 +1,12 @@
 /** What the commands of the queue of write-backs answer: the shapes behind `--json`, and behind the lines for people. */
 
 import type { Ms } from '../time.ts'
-import type { QueueEntry, QueueEvent } from './desk.ts'
-import type { Status, StatusCounts } from './state.ts'
+import type { OutboxEntry, EventLogEntry } from './desk.ts'
+import type { WritebackStatus, StatusCounts } from './state.ts'
 import type { Operation } from './wish.ts'
 
 /** How things go on from here. */
-export type Outlook = {
+export type SendEstimate = {
   /** Write-backs that were queued before and are not settled. */
   readonly ahead: number
   /** How long it takes to send these too, at the rate of writes less its margin. */
@@ -15,7 +15,7 @@ export type Outlook = {
   readonly worker: boolean
 }
 
-export type AddReport = Outlook & {
+export type AddWritebackReport = SendEstimate & {
   readonly project: string
   /** Null: its ref was queued before, and nothing is queued. */
   readonly id: string | null
@@ -24,18 +24,18 @@ export type AddReport = Outlook & {
 }
 
 /** `why`: one reason a mistake, each beginning with the field that it is about. */
-export type Mistake = { readonly line: number; readonly why: readonly string[] }
+export type LineMistake = { readonly line: number; readonly why: readonly string[] }
 
 export type ImportReport =
   | {
       readonly outcome: 'mistaken'
       readonly project: string
       readonly mistaken: number
-      readonly mistakes: readonly Mistake[]
+      readonly mistakes: readonly LineMistake[]
     }
   /** The same bytes were imported before, under that name. */
   | { readonly outcome: 'imported before'; readonly project: string; readonly batch: string }
-  | (Outlook & {
+  | (SendEstimate & {
       readonly outcome: 'queued' | 'draft'
       readonly project: string
       /** Null: it was empty, or all refs were known. */
@@ -46,7 +46,7 @@ export type ImportReport =
     })
 
 /** What a line of an import would come to, as the record of the service is now. */
-export type Preview = {
+export type LinePreview = {
   readonly line: number
   readonly operation: Operation
   readonly target: string
@@ -59,10 +59,10 @@ export type Preview = {
 
 export type PreviewReport =
   | Extract<ImportReport, { outcome: 'mistaken' | 'imported before' }>
-  | (Outlook & {
+  | (SendEstimate & {
       readonly outcome: 'looked'
       readonly project: string
-      readonly lines: readonly Preview[]
+      readonly lines: readonly LinePreview[]
       /** How many lines were not looked at. */
       readonly beyond: number
       /** The number of rows is over `approve_over`: they would wait for approval. */
@@ -70,27 +70,27 @@ export type PreviewReport =
       readonly requests: number
     })
 
-export type ListReport = {
+export type ListWritebacksReport = {
   readonly project: string
-  readonly writebacks: readonly QueueEntry[]
+  readonly writebacks: readonly OutboxEntry[]
   /** How many there are in all that fit, by status. */
   readonly counts: StatusCounts
   /** In the warehouse are so many that name no project. Nobody sends them. */
   readonly nameless: number
 }
 
-export type ShowReport = {
+export type ShowWritebackReport = {
   readonly project: string
-  readonly writeback: QueueEntry
-  readonly events: readonly QueueEvent[]
+  readonly writeback: OutboxEntry
+  readonly events: readonly EventLogEntry[]
   /** The one that has to be settled before this one can go; null = none. */
-  readonly waitsFor: { readonly id: string; readonly status: Status } | null
+  readonly waitsFor: { readonly id: string; readonly status: WritebackStatus } | null
   /** How many of the same conversation or visitor wait for this one. */
   readonly holds: number
 }
 
 /** `stayed`: what cannot move that way from where it is. */
-export type MoveReport = {
+export type DecisionReport = {
   readonly project: string
   readonly moved: number
   /** A thousand of those that moved, at most. */
@@ -99,7 +99,7 @@ export type MoveReport = {
   readonly following?: true
   readonly stayed: readonly {
     readonly id: string | null
-    readonly status: Status
+    readonly status: WritebackStatus
     readonly count: number
     readonly why: string
   }[]

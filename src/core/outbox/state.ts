@@ -1,6 +1,6 @@
 /** The life of a write-back: its states, what can happen to it, and what it is then. Pure. */
 
-export const statuses = [
+export const writebackStatuses = [
   /** Waits for somebody's approval. */
   'draft',
   'queued',
@@ -16,32 +16,32 @@ export const statuses = [
   'cancelled',
   'expired',
 ] as const
-export type Status = (typeof statuses)[number]
+export type WritebackStatus = (typeof writebackStatuses)[number]
 
 /** What was decided about one while it was on its way: it is not sent again, and becomes this if it did not arrive. */
 export const revocations = ['cancelled', 'expired'] as const
 export type Revocation = (typeof revocations)[number]
 
 /** A status, and what was decided since it left: as fine as anything has to know it. */
-export const states = [...statuses, 'cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const
-export type State = (typeof states)[number]
+export const writebackStates = [...writebackStatuses, 'cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const
+export type WritebackState = (typeof writebackStates)[number]
 
 /** The two columns that hold a state. */
-type Stored = { readonly status: Status; readonly revokedAs: Revocation | null }
+type StoredState = { readonly status: WritebackStatus; readonly revokedAs: Revocation | null }
 
-const revoked: Readonly<Record<Exclude<State, Status>, Stored>> = {
+const revokedStates: Readonly<Record<Exclude<WritebackState, WritebackStatus>, StoredState>> = {
   cancelling: { status: 'sending', revokedAs: 'cancelled' },
   expiring: { status: 'sending', revokedAs: 'expired' },
   uncertain_cancelled: { status: 'uncertain', revokedAs: 'cancelled' },
   uncertain_expired: { status: 'uncertain', revokedAs: 'expired' },
 }
 
-export function toStored(state: State): Stored {
-  return state in revoked ? revoked[state as keyof typeof revoked] : { status: state as Status, revokedAs: null }
+export function toStoredState(state: WritebackState): StoredState {
+  return state in revokedStates ? revokedStates[state as keyof typeof revokedStates] : { status: state as WritebackStatus, revokedAs: null }
 }
 
 /** In any other status it does not count what was decided before. */
-export function stateOf(status: Status, revokedAs: Revocation | null): State {
+export function fromStoredState(status: WritebackStatus, revokedAs: Revocation | null): WritebackState {
   if (revokedAs === null) return status
   if (status === 'sending') return revokedAs === 'cancelled' ? 'cancelling' : 'expiring'
   if (status === 'uncertain') return revokedAs === 'cancelled' ? 'uncertain_cancelled' : 'uncertain_expired'
@@ -49,9 +49,9 @@ export function stateOf(status: Status, revokedAs: Revocation | null): State {
 }
 
 /** How many are in each status; a state that none is in may be missing. */
-export type StatusCounts = Readonly<Partial<Record<Status, number>>>
+export type StatusCounts = Readonly<Partial<Record<WritebackStatus, number>>>
 
-export const happenings = [
+export const outboxEvents = [
   'approved',
   'cancelled',
   'expired',
@@ -79,18 +79,18 @@ export const happenings = [
   'arrived',
   'lost',
 ] as const
-export type Happening = (typeof happenings)[number]
+export type OutboxEvent = (typeof outboxEvents)[number]
 
 /** What people do to them. */
-export type Decision = Extract<Happening, 'approved' | 'cancelled' | 'retried' | 'arrived' | 'lost'>
+export type OutboxDecision = Extract<OutboxEvent, 'approved' | 'cancelled' | 'retried' | 'arrived' | 'lost'>
 
 /** `becomes`: if it did not arrive. */
-function onItsWay(stays: State, becomes: Revocation, uncertain: State): Readonly<Partial<Record<Happening, State>>> {
+function revokedTransitions(staysAs: WritebackState, becomes: Revocation, uncertain: WritebackState): Readonly<Partial<Record<OutboxEvent, WritebackState>>> {
   return {
     undone: becomes,
     accepted: 'succeeded',
     refused: 'failed',
-    unanswered: stays,
+    unanswered: staysAs,
     found: 'succeeded',
     absent: becomes,
     unknowable: uncertain,
@@ -99,7 +99,7 @@ function onItsWay(stays: State, becomes: Revocation, uncertain: State): Readonly
   }
 }
 
-const nexts: Readonly<Record<State, Readonly<Partial<Record<Happening, State>>>>> = {
+const transitions: Readonly<Record<WritebackState, Readonly<Partial<Record<OutboxEvent, WritebackState>>>>> = {
   draft: { approved: 'queued', cancelled: 'cancelled' },
   queued: {
     cancelled: 'cancelled',
@@ -128,8 +128,8 @@ const nexts: Readonly<Record<State, Readonly<Partial<Record<Happening, State>>>>
     arrived: 'succeeded',
     lost: 'failed',
   },
-  cancelling: onItsWay('cancelling', 'cancelled', 'uncertain_cancelled'),
-  expiring: { ...onItsWay('expiring', 'expired', 'uncertain_expired'), cancelled: 'cancelling' },
+  cancelling: revokedTransitions('cancelling', 'cancelled', 'uncertain_cancelled'),
+  expiring: { ...revokedTransitions('expiring', 'expired', 'uncertain_expired'), cancelled: 'cancelling' },
   // The sender itself may wake up, long after others gave it up, and know more than they could find out.
   uncertain: {
     cancelled: 'uncertain_cancelled',
@@ -166,9 +166,9 @@ const nexts: Readonly<Record<State, Readonly<Partial<Record<Happening, State>>>>
 }
 
 /** What a write-back is after something happened to it; null: that cannot happen to it. */
-export function next(state: State, happening: Happening): State | null {
-  return nexts[state][happening] ?? null
+export function nextState(state: WritebackState, event: OutboxEvent): WritebackState | null {
+  return transitions[state][event] ?? null
 }
 
 /** Those that hold back what was queued behind them, for the same conversation or visitor. */
-export const holding = ['queued', 'sending', 'uncertain'] as const satisfies readonly Status[]
+export const laneBlockingStatuses = ['queued', 'sending', 'uncertain'] as const satisfies readonly WritebackStatus[]

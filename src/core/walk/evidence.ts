@@ -1,17 +1,17 @@
 /** What one page proves about the service, beyond the order of its rows: which rows are new, what bounds include. */
 
 import type { Seconds } from '../time.ts'
-import { least } from './extremes.ts'
-import type { Knowledge, Side } from './knowledge.ts'
-import { defaultPage } from './list.ts'
-import type { Asked, Lesson, Order, Times } from './order.ts'
+import { minOf } from './extremes.ts'
+import type { PagingProfile, ScanDirection } from './knowledge.ts'
+import { defaultPageSize } from './list.ts'
+import type { TimeBounds, OrderObservation, SortOrder, RowTimes } from './order.ts'
 
-export type Page = {
+export type ScanPage = {
   readonly ids: readonly string[]
-  readonly times: readonly Times[]
+  readonly times: readonly RowTimes[]
   readonly hasMore: boolean
   /** The smaller of the two clocks when it was asked for; no row of it carries a cursor beyond. */
-  readonly horizon: Seconds
+  readonly cursorLimit: Seconds
 }
 
 /**
@@ -19,82 +19,82 @@ export type Page = {
  * are repeated. An older row was there before the walk began; of a newer one nobody can say when it was written, as no
  * clock but that of the rows is known to agree with them.
  */
-export type News = { readonly fresh: readonly string[]; readonly older: boolean; readonly familiar: boolean }
+export type NewRows = { readonly newIds: readonly string[]; readonly hasOlder: boolean; readonly hasRepeated: boolean }
 
 /** `recent`: the ids of the last pages. `first`: the first page of the range, if this is a later one. */
-export function newsOf(
+export function findNewRows(
   recent: readonly ReadonlySet<string>[],
-  first: Page | null,
-  page: Page,
-  order: Order | null,
-): News {
+  first: ScanPage | null,
+  page: ScanPage,
+  order: SortOrder | null,
+): NewRows {
   const isKnown = (id: string) => recent.some((ids) => ids.has(id))
   const isFresh = (_: unknown, i: number) => !isKnown(page.ids[i] ?? '')
-  const older = first !== null && order !== null && page.times.filter(isFresh).some(olderThan(first, order))
-  return { fresh: page.ids.filter(isFresh), older, familiar: page.ids.some(isKnown) }
+  const older = first !== null && order !== null && page.times.filter(isFresh).some(isOlderThan(first, order))
+  return { newIds: page.ids.filter(isFresh), hasOlder: older, hasRepeated: page.ids.some(isKnown) }
 }
 
 /** Under every candidate for the order. */
-function olderThan({ times }: Page, { fields }: Order): (row: Times) => boolean {
-  const edges = fields.map((field) => [field, least(times.map((row) => row.get(field) ?? 0)) ?? 0] as const)
+function isOlderThan({ times }: ScanPage, { fields }: SortOrder): (row: RowTimes) => boolean {
+  const edges = fields.map((field) => [field, minOf(times.map((row) => row.get(field) ?? 0)) ?? 0] as const)
   return (row) => edges.every(([field, at]) => (row.get(field) ?? at) < at)
 }
 
 /** Whether the service says that more follows a page so small that it cannot have been cut off. */
-export function isShort({ ids, hasMore }: Page): boolean {
-  return hasMore && ids.length < defaultPage
+export function isShortPage({ ids, hasMore }: ScanPage): boolean {
+  return hasMore && ids.length < defaultPageSize
 }
 
 /** The same times, the other way round: pages may run so with one bound and otherwise without. */
-function isTurned(before: Order | null, now: Order | null): boolean {
-  if (before?.way == null || now?.way == null || before.way === now.way) return false
+function isOrderReversed(before: SortOrder | null, now: SortOrder | null): boolean {
+  if (before?.direction == null || now?.direction == null || before.direction === now.direction) return false
   return now.fields.every((field) => before.fields.includes(field))
 }
 
-type Going = {
-  readonly side: Side | null
-  readonly proven: boolean
-  readonly tight: boolean
-  readonly short: boolean
+type PageContext = {
+  readonly direction: ScanDirection | null
+  readonly isProven: boolean
+  readonly hasExactBound: boolean
+  readonly isLastPageShort: boolean
 }
 
 /**
  * What is known after a page. `side`: the way the walk goes, null before it is known; `proven`: this page proves it;
  * `tight`: asked without overlap; `short`: the page before was.
  */
-export function learn(
-  known: Knowledge,
-  { side, proven, tight, short }: Going,
-  lesson: Lesson,
-  asked: Asked,
-  page: Page,
-  news: News,
-): Knowledge {
-  const { order } = lesson
-  const included = (way: Side) => {
-    const at = way === 'up' ? asked.lower : asked.upper
+export function updateProfile(
+  profile: PagingProfile,
+  { direction: side, isProven: proven, hasExactBound: tight, isLastPageShort: short }: PageContext,
+  observation: OrderObservation,
+  timeBounds: TimeBounds,
+  page: ScanPage,
+  newRows: NewRows,
+): PagingProfile {
+  const { order } = observation
+  const isInclusive = (way: ScanDirection) => {
+    const at = way === 'up' ? timeBounds.lower : timeBounds.upper
     const [field, ...others] = order?.fields ?? []
     // A bound that compares with fractions may show some of its second and not all: that it once cut rows off stays true.
-    if (at === undefined || field === undefined || known.includes[way] === false) return known.includes[way]
+    if (at === undefined || field === undefined || profile.inclusiveBounds[way] === false) return profile.inclusiveBounds[way]
     if (others.length === 0 && page.times.some((row) => row.get(field) === at)) return true
     // Without overlap we asked for a second that is known to hold rows: what does not come is excluded.
-    const asking = tight && side === way && known.includes[way] === null
-    return asking ? news.familiar || page.times.some((row) => row.get(field) === at) : known.includes[way]
+    const asking = tight && side === way && profile.inclusiveBounds[way] === null
+    return asking ? newRows.hasRepeated || page.times.some((row) => row.get(field) === at) : profile.inclusiveBounds[way]
   }
   const shown = proven ? side : null
-  const { limit } = known.trust
-  const heard = page.ids.length > defaultPage ? 'honoured' : page.hasMore ? 'ignored' : 'try'
-  const bounds = shown !== null && known.trust[shown] === 'try' ? { [shown]: 'honoured' as const } : {}
-  const more = page.hasMore ? known.exact : true
+  const { limit } = profile.support
+  const observedLimit = page.ids.length > defaultPageSize ? 'honoured' : page.hasMore ? 'ignored' : 'try'
+  const bounds = shown !== null && profile.support[shown] === 'try' ? { [shown]: 'honoured' as const } : {}
+  const more = page.hasMore ? profile.isHasMoreExact : true
   return {
-    ...known,
+    ...profile,
     order,
-    bothWays: known.bothWays || isTurned(known.order, lesson.order),
-    includes: { up: included('up'), down: included('down') },
-    side: lesson.changed ? null : (shown ?? known.side),
+    hasMixedOrder: profile.hasMixedOrder || isOrderReversed(profile.order, observation.order),
+    inclusiveBounds: { up: isInclusive('up'), down: isInclusive('down') },
+    direction: observation.isChanged ? null : (shown ?? profile.direction),
     // Who always says that there is more never says that there is not.
-    exact: !short || known.exact ? known.exact : news.fresh.length > 0 ? more : false,
-    trust: { ...known.trust, ...bounds, limit: limit === 'try' ? heard : limit },
-    largest: page.hasMore ? Math.max(known.largest, page.ids.length) : known.largest,
+    isHasMoreExact: !short || profile.isHasMoreExact ? profile.isHasMoreExact : newRows.newIds.length > 0 ? more : false,
+    support: { ...profile.support, ...bounds, limit: limit === 'try' ? observedLimit : limit },
+    largestPage: page.hasMore ? Math.max(profile.largestPage, page.ids.length) : profile.largestPage,
   }
 }

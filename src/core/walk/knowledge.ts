@@ -3,121 +3,121 @@
  * the walk is correct without it, and cheaper with it.
  */
 
-import type { Behaviour } from '../row.ts'
-import type { List } from './list.ts'
-import { defaultPage } from './list.ts'
-import type { Order, Way } from './order.ts'
+import type { ServiceBehaviour } from '../row.ts'
+import type { ListEndpoint } from './list.ts'
+import { defaultPageSize } from './list.ts'
+import type { SortOrder, SortDirection } from './order.ts'
 
 /** Which end of the time line a list without bounds shows first, and so which way its pages lead. */
-export type Side = 'up' | 'down'
+export type ScanDirection = 'up' | 'down'
 
 /** Whether a parameter does something. `try` = not known yet. */
-export type Trust = 'honoured' | 'ignored' | 'refused' | 'try'
+export type Support = 'honoured' | 'ignored' | 'refused' | 'try'
 
-export type Knowledge = {
-  readonly order: Order | null
+export type PagingProfile = {
+  readonly order: SortOrder | null
   /** Its pages have been seen to run both ways; then each walk finds out anew. */
-  readonly bothWays: boolean
+  readonly hasMixedOrder: boolean
   /** Proven by a second page that brought new rows. */
-  readonly side: Side | null
+  readonly direction: ScanDirection | null
   /** Whether a bound includes its own second; null = not known. */
-  readonly includes: { readonly up: boolean | null; readonly down: boolean | null }
-  readonly trust: { readonly up: Trust; readonly down: Trust; readonly limit: Trust }
+  readonly inclusiveBounds: { readonly up: boolean | null; readonly down: boolean | null }
+  readonly support: { readonly up: Support; readonly down: Support; readonly limit: Support }
   /**
    * Whether `hasMore` can be believed on a page smaller than any that is cut off: true once more has followed such a
    * page, false where nothing did, null = not known. What is false is tried again by every reconcile.
    */
-  readonly exact: boolean | null
+  readonly isHasMoreExact: boolean | null
   /** The service wants both bounds in every question. */
-  readonly closed: boolean
+  readonly requiresBothBounds: boolean
   /** The largest page seen: where `limit` is not heard, this is what a full page looks like. */
-  readonly largest: number
+  readonly largestPage: number
 }
 
 /** What can be known of a list before its first page. */
-export function ignorance(list: List): Knowledge {
-  const bound = (name: string | null): Trust => (name === null ? 'refused' : list.documented ? 'honoured' : 'try')
+export function emptyProfile(list: ListEndpoint): PagingProfile {
+  const bound = (name: string | null): Support => (name === null ? 'refused' : list.isDocumented ? 'honoured' : 'try')
   return {
     order: null,
-    bothWays: false,
-    side: null,
-    includes: { up: null, down: null },
-    trust: { up: bound(list.lower), down: bound(list.upper), limit: list.documented ? 'honoured' : 'try' },
-    exact: null,
-    closed: false,
-    largest: defaultPage,
+    hasMixedOrder: false,
+    direction: null,
+    inclusiveBounds: { up: null, down: null },
+    support: { up: bound(list.lowerParam), down: bound(list.upperParam), limit: list.isDocumented ? 'honoured' : 'try' },
+    isHasMoreExact: null,
+    requiresBothBounds: false,
+    largestPage: defaultPageSize,
   }
 }
 
-const both = 'both ways'
+const mixedOrderText = 'both ways'
 
-const sides = { up: 'oldest first', down: 'newest first' } as const
+const directionTexts = { up: 'oldest first', down: 'newest first' } as const
 
 /** The learned facts as rows for `service_behaviours`: only those that differ from what `before` said. */
-export function lessons(list: List, before: Knowledge, now: Knowledge, evidence: string): Behaviour[] {
-  const told = new Map(facts(list, before))
-  return facts(list, now).flatMap(([name, value]) =>
-    told.get(name) === value ? [] : [{ name: `${list.name}.${name}`, value, evidence }],
+export function observations(list: ListEndpoint, before: PagingProfile, now: PagingProfile, evidence: string): ServiceBehaviour[] {
+  const previous = new Map(encodeProfile(list, before))
+  return encodeProfile(list, now).flatMap(([name, value]) =>
+    previous.get(name) === value ? [] : [{ name: `${list.name}.${name}`, value, evidence }],
   )
 }
 
-function facts(list: List, known: Knowledge): [string, string][] {
-  const { order, bothWays, side, includes, trust, exact, closed, largest } = known
+function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
+  const { order, hasMixedOrder: bothWays, direction: side, inclusiveBounds: includes, support: trust, isHasMoreExact: exact, requiresBothBounds: closed, largestPage: largest } = profile
   const all: [string | null, string | null][] = [
-    ['order', order && `${bothWays ? both : (order.way ?? 'unknown way')} by ${order.fields.join(' or ')}`],
-    ['pages', side && sides[side]],
-    [list.lower && `${list.lower}_includes`, includes.up === null ? null : String(includes.up)],
-    [list.upper && `${list.upper}_includes`, includes.down === null ? null : String(includes.down)],
+    ['order', order && `${bothWays ? mixedOrderText : (order.direction ?? 'unknown way')} by ${order.fields.join(' or ')}`],
+    ['pages', side && directionTexts[side]],
+    [list.lowerParam && `${list.lowerParam}_includes`, includes.up === null ? null : String(includes.up)],
+    [list.upperParam && `${list.upperParam}_includes`, includes.down === null ? null : String(includes.down)],
     ['has_more', exact === null ? null : exact ? 'exact' : 'not exact'],
     ['bounds', closed ? 'both required' : null],
-    ['page_size', largest === defaultPage ? null : String(largest)],
+    ['page_size', largest === defaultPageSize ? null : String(largest)],
   ]
   const trusts: [string | null, string | null][] = [
-    [list.lower, trust.up],
-    [list.upper, trust.down],
+    [list.lowerParam, trust.up],
+    [list.upperParam, trust.down],
     ['limit', trust.limit],
   ].map(([name, value]) => [name ?? null, value === 'try' ? null : (value ?? null)])
-  return [...all, ...(list.documented ? trusts.filter(([, value]) => value !== 'honoured') : trusts)].flatMap(
+  return [...all, ...(list.isDocumented ? trusts.filter(([, value]) => value !== 'honoured') : trusts)].flatMap(
     ([name, value]) => (name === null || value === null ? [] : [[name, value] satisfies [string, string]]),
   )
 }
 
 /** What earlier passes wrote down. A value that cannot be read is simply not known. */
-export function recall(list: List, behaviours: ReadonlyMap<string, string>): Knowledge {
-  const blank = ignorance(list)
-  const told = (name: string | null) => (name === null ? undefined : behaviours.get(`${list.name}.${name}`))
-  const trust = (name: string | null, otherwise: Trust) => readTrust(told(name)) ?? otherwise
-  const size = Number(told('page_size'))
+export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string, string>): PagingProfile {
+  const empty = emptyProfile(list)
+  const stored = (name: string | null) => (name === null ? undefined : behaviours.get(`${list.name}.${name}`))
+  const supportOf = (name: string | null, otherwise: Support) => readSupport(stored(name)) ?? otherwise
+  const size = Number(stored('page_size'))
   return {
-    order: readOrder(told('order')),
-    bothWays: told('order')?.startsWith(both) ?? false,
-    side: told('pages') === sides.up ? 'up' : told('pages') === sides.down ? 'down' : null,
-    includes: {
-      up: readFlag(told(list.lower && `${list.lower}_includes`)),
-      down: readFlag(told(list.upper && `${list.upper}_includes`)),
+    order: readOrder(stored('order')),
+    hasMixedOrder: stored('order')?.startsWith(mixedOrderText) ?? false,
+    direction: stored('pages') === directionTexts.up ? 'up' : stored('pages') === directionTexts.down ? 'down' : null,
+    inclusiveBounds: {
+      up: readFlag(stored(list.lowerParam && `${list.lowerParam}_includes`)),
+      down: readFlag(stored(list.upperParam && `${list.upperParam}_includes`)),
     },
-    trust: {
-      up: trust(list.lower, blank.trust.up),
-      down: trust(list.upper, blank.trust.down),
-      limit: trust('limit', blank.trust.limit),
+    support: {
+      up: supportOf(list.lowerParam, empty.support.up),
+      down: supportOf(list.upperParam, empty.support.down),
+      limit: supportOf('limit', empty.support.limit),
     },
-    exact: told('has_more') === 'exact' ? true : told('has_more') === 'not exact' ? false : null,
-    closed: told('bounds') === 'both required',
-    largest: Number.isInteger(size) && size > 0 ? size : blank.largest,
+    isHasMoreExact: stored('has_more') === 'exact' ? true : stored('has_more') === 'not exact' ? false : null,
+    requiresBothBounds: stored('bounds') === 'both required',
+    largestPage: Number.isInteger(size) && size > 0 ? size : empty.largestPage,
   }
 }
 
-function readOrder(text: string | undefined): Order | null {
+function readOrder(text: string | undefined): SortOrder | null {
   const [, way, fields] = /^(ascending|descending|unknown way|both ways) by (.+)$/.exec(text ?? '') ?? []
   if (way === undefined || fields === undefined) return null
-  return { way: way === 'unknown way' || way === both ? null : (way as Way), fields: fields.split(' or ') }
+  return { direction: way === 'unknown way' || way === mixedOrderText ? null : (way as SortDirection), fields: fields.split(' or ') }
 }
 
 function readFlag(text: string | undefined): boolean | null {
   return text === 'true' ? true : text === 'false' ? false : null
 }
 
-function readTrust(text: string | undefined): Trust | undefined {
+function readSupport(text: string | undefined): Support | undefined {
   return text === 'honoured' || text === 'ignored' || text === 'refused' ? text : undefined
 }
 
@@ -125,29 +125,29 @@ function readTrust(text: string | undefined): Trust | undefined {
  * Whether a fact says something else than it did before, and not only more: a service that changed, or that we
  * misunderstood.
  */
-export function contradicts(before: string, now: string): boolean {
+export function isBehaviourChange(before: string, now: string): boolean {
   const [was, is] = [readOrder(before), readOrder(now)]
   if (was === null || is === null) return before !== now && !/^\d+$/.test(before)
-  const turned = was.way !== null && (now.startsWith(both) || (is.way !== null && was.way !== is.way))
+  const turned = was.direction !== null && (now.startsWith(mixedOrderText) || (is.direction !== null && was.direction !== is.direction))
   return turned || is.fields.some((field) => !was.fields.includes(field))
 }
 
 /** What is known, but for what does not work: that is tried again. */
-export function forgiving(list: List, known: Knowledge): Knowledge {
-  return { ...known, side: null, trust: ignorance(list).trust, closed: false, exact: known.exact || null }
+export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): PagingProfile {
+  return { ...profile, direction: null, support: emptyProfile(list).support, requiresBothBounds: false, isHasMoreExact: profile.isHasMoreExact || null }
 }
 
 /** What two readers of one list know together; where both know, the later one (`mine`) is believed. */
-export function unite(shared: Knowledge, mine: Knowledge): Knowledge {
-  const trust = (side: 'up' | 'down' | 'limit') => (mine.trust[side] === 'try' ? shared.trust[side] : mine.trust[side])
+export function mergeProfiles(shared: PagingProfile, later: PagingProfile): PagingProfile {
+  const supportOf = (side: 'up' | 'down' | 'limit') => (later.support[side] === 'try' ? shared.support[side] : later.support[side])
   return {
-    order: mine.order ?? shared.order,
-    bothWays: mine.bothWays || shared.bothWays,
-    side: mine.side ?? shared.side,
-    includes: { up: mine.includes.up ?? shared.includes.up, down: mine.includes.down ?? shared.includes.down },
-    trust: { up: trust('up'), down: trust('down'), limit: trust('limit') },
-    exact: shared.exact === true ? true : (mine.exact ?? shared.exact),
-    closed: mine.closed || shared.closed,
-    largest: Math.max(mine.largest, shared.largest),
+    order: later.order ?? shared.order,
+    hasMixedOrder: later.hasMixedOrder || shared.hasMixedOrder,
+    direction: later.direction ?? shared.direction,
+    inclusiveBounds: { up: later.inclusiveBounds.up ?? shared.inclusiveBounds.up, down: later.inclusiveBounds.down ?? shared.inclusiveBounds.down },
+    support: { up: supportOf('up'), down: supportOf('down'), limit: supportOf('limit') },
+    isHasMoreExact: shared.isHasMoreExact === true ? true : (later.isHasMoreExact ?? shared.isHasMoreExact),
+    requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,
+    largestPage: Math.max(later.largestPage, shared.largestPage),
   }
 }

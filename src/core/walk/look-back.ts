@@ -3,9 +3,9 @@
  * minutes fill no page they come with the news, and cost no request.
  */
 import type { Seconds } from '../time.ts'
-import type { Range } from './position.ts'
+import type { TimeRange } from './position.ts'
 
-export type LookBack = {
+export type LookBackOptions = {
   /** How far, in seconds. */
   readonly by: Seconds
   /** This machine's clock. */
@@ -15,21 +15,21 @@ export type LookBack = {
 }
 
 /** The ranges with their open end begun earlier. A range to be covered for the first time has nothing behind it. */
-export function lookBack(ranges: readonly Range[], terms: LookBack): readonly Range[] {
+export function applyLookBack(ranges: readonly TimeRange[], options: LookBackOptions): readonly TimeRange[] {
   return ranges.map((range) =>
-    range.hi === null ? { ...range, lo: Math.min(range.lo, beginning(range.lo, terms)) } : range,
+    range.hi === null ? { ...range, lo: Math.min(range.lo, lookBackStart(range.lo, options)) } : range,
   )
 }
 
 /** Whether a cursor stands where no clock can have led it: what came since it got there may lie before it. */
-export function isAstray(cursor: Seconds, { by, now }: LookBack): boolean {
-  return cursor > now + Math.max(by, tolerated)
+export function isImplausibleCursor(cursor: Seconds, { by, now }: LookBackOptions): boolean {
+  return cursor > now + Math.max(by, maxClockSetback)
 }
 
 /** Seconds by which a clock may have been set back. */
-const tolerated = 600
+const maxClockSetback = 600
 
-function beginning(cursor: Seconds, terms: LookBack): Seconds {
-  if (isAstray(cursor, terms)) return terms.start
-  return Math.max(terms.start, Math.min(cursor, terms.now) - terms.by)
+function lookBackStart(cursor: Seconds, options: LookBackOptions): Seconds {
+  if (isImplausibleCursor(cursor, options)) return options.start
+  return Math.max(options.start, Math.min(cursor, options.now) - options.by)
 }

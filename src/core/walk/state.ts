@@ -1,90 +1,90 @@
 /** What a walk over a list has come to: what is left, which way it goes, and what the pages have shown. */
 
 import type { Seconds } from '../time.ts'
-import type { Page } from './evidence.ts'
-import type { Knowledge, Side } from './knowledge.ts'
-import type { List } from './list.ts'
-import type { Asked } from './order.ts'
-import type { Range } from './position.ts'
+import type { ScanPage } from './evidence.ts'
+import type { PagingProfile, ScanDirection } from './knowledge.ts'
+import type { ListEndpoint } from './list.ts'
+import type { TimeBounds } from './order.ts'
+import type { TimeRange } from './position.ts'
 
-export type Walk = {
-  readonly list: List
-  readonly known: Knowledge
+export type ScanState = {
+  readonly list: ListEndpoint
+  readonly profile: PagingProfile
   /** The range being covered; null = nothing is left to ask. */
-  readonly now: Range | null
-  readonly rest: readonly Range[]
+  readonly currentRange: TimeRange | null
+  readonly remainingRanges: readonly TimeRange[]
   /** What the next pass begins with, once the open end of the time line has been seen. */
-  readonly tail: Range | null
+  readonly nextRunRange: TimeRange | null
   /** The clocks when a page first showed rows dated ahead of them: what comes since may lie before those. */
-  readonly cap: Seconds | null
+  readonly frozenCursorLimit: Seconds | null
   /** The way that the pages of this range lead, and what to try if it turns out to lead nowhere. */
-  readonly leg: Leg | null
+  readonly rangeScan: RangeScan | null
   /** Ask without the overlap: it would fill the page. */
-  readonly tight: boolean
+  readonly hasExactBound: boolean
   /** Rows of a second that fills a page: the page asked without overlap shows some of them, or the bound cuts them off. */
-  readonly joints: readonly string[]
+  readonly overlapIds: readonly string[]
   /** The ids of the last two pages: what makes a row a fresh one. */
-  readonly recent: readonly ReadonlySet<string>[]
+  readonly recentPageIds: readonly ReadonlySet<string>[]
   /** A crowded second was passed and nothing new has come since. */
-  readonly barren: boolean
+  readonly isStalled: boolean
   /** The last page was small, and said all the same to have more behind it. */
-  readonly short: boolean
+  readonly isLastPageShort: boolean
   /** What is to be joined: the last row of a page that followed no time that it showed, and the range it was asked for. */
-  readonly loose: { readonly last: string; readonly range: Range } | null
+  readonly unorderedPage: { readonly last: string; readonly range: TimeRange } | null
   /**
    * Whether the service is known to say of any last page that there is more: then an empty one that has more is no claim.
    * Null: of a list that is empty from its beginning nobody can say just now.
    */
-  readonly habit: boolean | null
+  readonly alwaysSaysMore: boolean | null
   /** Pages did not join; said once. */
-  readonly unordered: boolean
+  readonly hasReportedUnordered: boolean
   /** The last page's rows where they stood: the next one joins it that shows one of them there again. */
   readonly last: ReadonlySet<string>
   /** What to go back to if the next page joins nothing: from the middle of the last page; null = that has been tried. */
-  readonly back: Range | null
+  readonly fallbackRange: TimeRange | null
   /** Where it was gone back from: not twice from there, nor from anywhere before, so that every walk ends. */
-  readonly turned: Seconds | null
+  readonly lastFallbackAt: Seconds | null
 }
 
 /** A page, and the question that it answers. */
-export type Opening = { readonly page: Page; readonly asked: Asked }
+export type PageQuery = { readonly page: ScanPage; readonly bounds: TimeBounds }
 
 /** One direction through a range, and what its first page said. */
-export type Leg = {
-  readonly side: Side
+export type RangeScan = {
+  readonly direction: ScanDirection
   /** Where the other side would go on from the first page; null = it cannot be asked, or was tried. */
-  readonly other: Range | null
-  readonly proven: boolean
+  readonly oppositeRange: TimeRange | null
+  readonly isProven: boolean
   /** The first page said that there was more. */
-  readonly claimed: boolean
+  readonly hasClaimedMore: boolean
   /** It was so small that saying so may be no more than a habit. */
-  readonly small: boolean
+  readonly isFirstPageShort: boolean
   /** The first page of the range, and the range that it was asked for. */
-  readonly begun: Opening
-  readonly range: Range
+  readonly firstPage: PageQuery
+  readonly range: TimeRange
   /** The page that this side goes on from: the first one, or its own first where it has to begin with the whole range. */
-  readonly origin: Opening
+  readonly originPage: PageQuery
   /** The end that `origin` was taken from, once that has been asked for; null = not told. */
-  readonly end: Side | null
-  readonly tried: boolean
+  readonly originEnd: ScanDirection | null
+  readonly isStartChecked: boolean
   /** What is missing if nothing more comes on any side; null = then nothing is. */
-  readonly doubt: Range | null
+  readonly unverifiedRange: TimeRange | null
 }
 
-export type Step = {
-  readonly walk: Walk
+export type ScanStep = {
+  readonly state: ScanState
   /** Seconds that hold more rows than a page: the walk goes on behind them, and parts of the list may still show them. */
-  readonly crowded: readonly Seconds[]
+  readonly timestampCollisions: readonly Seconds[]
   /** What this walk could not see. */
-  readonly missed: readonly { readonly range: Range; readonly reason: string }[]
+  readonly missingRanges: readonly { readonly range: TimeRange; readonly reason: string }[]
   /** The page contradicts what was believed about the list's order. */
-  readonly changed: boolean
+  readonly isOrderChanged: boolean
 }
 
 /** A step, as far as the ranges are concerned. */
-export type Next = Omit<Step, 'changed'>
+export type RangeStep = Omit<ScanStep, 'changed'>
 
-export const reasons = {
+export const gapReasons = {
   crowded: 'more rows share this second than one page holds',
   unreachable: 'the service says that there is more, and no parameter leads there',
   unordered: 'the rows follow no time that they show, so that pages may not join',

@@ -12,327 +12,327 @@
  */
 
 import type { Seconds } from '../time.ts'
-import { backOf, beyond, edgeOf, pretend, secondOf } from './edge.ts'
-import { isShort, learn, type News, newsOf, type Page } from './evidence.ts'
-import { goBack, isApart, isNarrowed, mayGoBack, placesOf, torn } from './join.ts'
-import { ignorance, type Knowledge, type Side } from './knowledge.ts'
-import { type List, pageLimit } from './list.ts'
-import { type Asked, highest, learnOrder, type Order, type Times } from './order.ts'
-import { everything, type Range } from './position.ts'
-import { type Leg, type Next, type Opening, reasons, type Step, type Walk } from './state.ts'
+import { fallbackRangeOf, rangeBeyondEdge, remainingAfterPage, conservativeOrder, edgeSecond } from './edge.ts'
+import { isShortPage, updateProfile, type NewRows, findNewRows, type ScanPage } from './evidence.ts'
+import { fallBack, isUnjoined, hasAdvanced, canFallBack, rowPlaces, reportUnjoined } from './join.ts'
+import { emptyProfile, type PagingProfile, type ScanDirection } from './knowledge.ts'
+import { type ListEndpoint, maxPageSize } from './list.ts'
+import { type TimeBounds, completeUpTo, inferOrder, type SortOrder, type RowTimes } from './order.ts'
+import { allTime, type TimeRange } from './position.ts'
+import { type RangeScan, type RangeStep, type PageQuery, gapReasons, type ScanStep, type ScanState } from './state.ts'
 
 /** A walk over some ranges, the open end first: news before history. */
-export function startWalk(
-  list: List,
-  known: Knowledge | null,
-  ranges: readonly Range[],
-  habit: boolean | null = null,
-): Walk {
+export function startScan(
+  list: ListEndpoint,
+  profile: PagingProfile | null,
+  ranges: readonly TimeRange[],
+  alwaysSaysMore: boolean | null = null,
+): ScanState {
   const [now = null, ...rest] = [...ranges].sort((a, b) => Number(b.hi === null) - Number(a.hi === null))
   return {
     list,
-    known: begun(known ?? ignorance(list)),
-    now,
-    rest,
-    tail: null,
-    cap: null,
-    leg: null,
-    tight: false,
-    joints: [],
-    recent: [],
-    barren: false,
-    short: false,
-    loose: null,
-    habit,
-    unordered: false,
+    profile: withoutMixedOrder(profile ?? emptyProfile(list)),
+    currentRange: now,
+    remainingRanges: rest,
+    nextRunRange: null,
+    frozenCursorLimit: null,
+    rangeScan: null,
+    hasExactBound: false,
+    overlapIds: [],
+    recentPageIds: [],
+    isStalled: false,
+    isLastPageShort: false,
+    unorderedPage: null,
+    alwaysSaysMore,
+    hasReportedUnordered: false,
     last: new Set(),
-    back: null,
-    turned: null,
+    fallbackRange: null,
+    lastFallbackAt: null,
   }
 }
 
 /** Where pages run both ways, no belief about the way is brought along. */
-function begun(known: Knowledge): Knowledge {
-  return known.bothWays && known.order !== null ? { ...known, order: { ...known.order, way: null } } : known
+function withoutMixedOrder(profile: PagingProfile): PagingProfile {
+  return profile.hasMixedOrder && profile.order !== null ? { ...profile, order: { ...profile.order, direction: null } } : profile
 }
 
 /** Stands for the open end of the time line, where a service wants both bounds: 2100-01-01T00:00:00Z. */
-const forever: Seconds = 4_102_444_800
+const farFuture: Seconds = 4_102_444_800
 
 /** The bounds to ask the next page with. One second more than needed on each side, as bounds may exclude themselves. */
-export function ask(walk: Walk): Asked {
-  const { now, known, tight, leg, list } = walk
+export function nextRequest(scan: ScanState): TimeBounds {
+  const { currentRange: now, profile: known, hasExactBound: tight, rangeScan: leg, list } = scan
   if (now === null) return {}
-  const sent = (side: Side) => known.trust[side] === 'honoured' || (known.trust[side] === 'try' && leg?.side === side)
-  const exact = (side: Side) => tight && known.includes[side] !== false && (leg === null || leg.side === side)
-  const begins = leg === null && !(known.side === 'up' && known.trust.up === 'honoured')
-  const bounded = list.documented || now.lo > 0 || !begins
-  const end = now.hi === null ? (known.closed ? forever : undefined) : exact('down') ? now.hi : now.hi + 1
+  const isSent = (side: ScanDirection) => known.support[side] === 'honoured' || (known.support[side] === 'try' && leg?.direction === side)
+  const isExact = (side: ScanDirection) => tight && known.inclusiveBounds[side] !== false && (leg === null || leg.direction === side)
+  const isFirstRequest = leg === null && !(known.direction === 'up' && known.support.up === 'honoured')
+  const hasLowerBound = list.isDocumented || now.lo > 0 || !isFirstRequest
+  const end = now.hi === null ? (known.requiresBothBounds ? farFuture : undefined) : isExact('down') ? now.hi : now.hi + 1
   return {
-    lower: sent('up') && bounded ? Math.max(0, exact('up') ? now.lo : now.lo - 1) : undefined,
-    upper: sent('down') ? end : undefined,
+    lower: isSent('up') && hasLowerBound ? Math.max(0, isExact('up') ? now.lo : now.lo - 1) : undefined,
+    upper: isSent('down') ? end : undefined,
   }
 }
 
 /** What is still to be covered, by this pass or the next: the position to store with the page's rows. */
-export function position(walk: Walk): readonly Range[] {
-  return [...(walk.now === null ? [] : [walk.now]), ...walk.rest, ...(walk.tail === null ? [] : [walk.tail])]
+export function pendingRanges(scan: ScanState): readonly TimeRange[] {
+  return [...(scan.currentRange === null ? [] : [scan.currentRange]), ...scan.remainingRanges, ...(scan.nextRunRange === null ? [] : [scan.nextRunRange])]
 }
 
 /** The state after a page that was asked with `asked`. */
-export function step(before: Walk, asked: Asked, page: Page): Step {
-  const { now, loose } = before
-  const lesson = learnOrder(before.known.order, page.times, asked)
-  const news = newsOf(before.recent, before.leg?.begun.page ?? null, page, lesson.order)
-  const apart = isApart(before, page, lesson.order)
-  const from = before.leg && originOf(before, before.leg, { page, asked })
-  const whole = !isFull(before.known, page) && before.leg !== null && isFiltered(before.leg, asked, page)
-  const proven = !apart && from !== null && (proves(from, news) || whole)
-  const going = { side: before.leg?.side ?? null, proven, tight: before.tight, short: before.short }
-  const known = learn(before.known, going, lesson, asked, page, news)
-  const full = isFull(known, page)
-  const walk: Walk = {
+export function applyPage(before: ScanState, bounds: TimeBounds, page: ScanPage): ScanStep {
+  const { currentRange: now, unorderedPage: loose } = before
+  const observation = inferOrder(before.profile.order, page.times, bounds)
+  const newRows = findNewRows(before.recentPageIds, before.rangeScan?.firstPage.page ?? null, page, observation.order)
+  const isUnjoinedPage = isUnjoined(before, page, observation.order)
+  const rangeScan = before.rangeScan && withOrigin(before, before.rangeScan, { page, bounds })
+  const whole = !isFullPage(before.profile, page) && before.rangeScan !== null && provesLowerBound(before.rangeScan, bounds, page)
+  const proven = !isUnjoinedPage && rangeScan !== null && (provesDirection(rangeScan, newRows) || whole)
+  const context = { side: before.rangeScan?.direction ?? null, proven, tight: before.hasExactBound, short: before.isLastPageShort }
+  const profile = updateProfile(before.profile, context, observation, bounds, page, newRows)
+  const isPageFull = isFullPage(profile, page)
+  const scan: ScanState = {
     ...before,
-    known,
-    cap: capOf(before, known, page),
-    joints: [],
-    recent: [new Set(page.ids), ...before.recent.slice(0, 1)],
-    last: placesOf(page),
-    back: null,
-    barren: before.barren && news.fresh.length === 0,
-    loose: full && lesson.unordered && now !== null ? { last: page.ids.at(-1) ?? '', range: now } : null,
-    short: isShort(page),
-    leg: from && afterPage(from, known, proven),
+    profile,
+    frozenCursorLimit: frozenCursorLimitOf(before, profile, page),
+    overlapIds: [],
+    recentPageIds: [new Set(page.ids), ...before.recentPageIds.slice(0, 1)],
+    last: rowPlaces(page),
+    fallbackRange: null,
+    isStalled: before.isStalled && newRows.newIds.length === 0,
+    unorderedPage: isPageFull && observation.isUnordered && now !== null ? { last: page.ids.at(-1) ?? '', range: now } : null,
+    isLastPageShort: isShortPage(page),
+    rangeScan: rangeScan && updateRangeScan(rangeScan, profile, proven),
   }
-  const trying = walk.leg !== null && before.known.trust[walk.leg.side] === 'try'
-  if (trying && lesson.unordered) return { ...distrust(before, 'ignored'), changed: false }
-  if (apart && mayGoBack(before)) return { ...goBack(before, walk), changed: lesson.changed }
-  const turn = cuts(before, page) ? behind(walk, asked, page, full) : proceed(walk, asked, page, full)
-  const next = hollow(before, page, torn(before, apart, turn))
-  const lost = loose !== null && !page.ids.includes(loose.last) ? loose : next.walk.leg === null ? walk.loose : null
-  if (lost === null || before.unordered) return { ...next, changed: lesson.changed }
+  const isTryingBound = scan.rangeScan !== null && before.profile.support[scan.rangeScan.direction] === 'try'
+  if (isTryingBound && observation.isUnordered) return { ...disableBound(before, 'ignored'), isOrderChanged: false }
+  if (isUnjoinedPage && canFallBack(before)) return { ...fallBack(before, scan), isOrderChanged: observation.isChanged }
+  const rangeStep = cutsOffOverlap(before, page) ? skipCollision(scan, bounds, page, isPageFull) : continueScan(scan, bounds, page, isPageFull)
+  const nextStep = reportEmptyPage(before, page, reportUnjoined(before, isUnjoinedPage, rangeStep))
+  const lost = loose !== null && !page.ids.includes(loose.last) ? loose : nextStep.state.rangeScan === null ? scan.unorderedPage : null
+  if (lost === null || before.hasReportedUnordered) return { ...nextStep, isOrderChanged: observation.isChanged }
   return {
-    walk: { ...next.walk, unordered: true },
-    crowded: next.crowded,
-    missed: [{ range: lost.range, reason: reasons.unordered }, ...next.missed],
-    changed: lesson.changed,
+    state: { ...nextStep.state, hasReportedUnordered: true },
+    timestampCollisions: nextStep.timestampCollisions,
+    missingRanges: [{ range: lost.range, reason: gapReasons.unordered }, ...nextStep.missingRanges],
+    isOrderChanged: observation.isChanged,
   }
 }
 
 /** The state after a 400: to the page size or the bound being tried, where undocumented, or to a bound left out. */
-export function refused(walk: Walk, parameter: Refused): Step {
-  if (parameter === 'bound') return { ...distrust(walk, 'refused'), changed: false }
-  const open: Knowledge = { ...walk.known, closed: true }
-  const known: Knowledge =
-    parameter === 'open end' ? open : { ...walk.known, trust: { ...walk.known.trust, limit: 'refused' as const } }
-  return { walk: { ...walk, known }, crowded: [], missed: [], changed: false }
+export function applyRefusal(scan: ScanState, parameter: RefusedParameter): ScanStep {
+  if (parameter === 'bound') return { ...disableBound(scan, 'refused'), isOrderChanged: false }
+  const open: PagingProfile = { ...scan.profile, requiresBothBounds: true }
+  const known: PagingProfile =
+    parameter === 'open end' ? open : { ...scan.profile, support: { ...scan.profile.support, limit: 'refused' as const } }
+  return { state: { ...scan, profile: known }, timestampCollisions: [], missingRanges: [], isOrderChanged: false }
 }
 
-export type Refused = 'limit' | 'bound' | 'open end'
+export type RefusedParameter = 'limit' | 'bound' | 'open end'
 
 /** More rows than a page can have, and no word of others: the service does not page at all. */
-function isFull({ exact }: Knowledge, page: Page): boolean {
-  const more = page.hasMore && (exact !== false || !isShort(page))
-  return page.ids.length > 0 && (more || page.ids.length === pageLimit)
+function isFullPage({ isHasMoreExact: exact }: PagingProfile, page: ScanPage): boolean {
+  const more = page.hasMore && (exact !== false || !isShortPage(page))
+  return page.ids.length > 0 && (more || page.ids.length === maxPageSize)
 }
 
 /** Older rows were there before the walk began; newer ones may have been written since, if not the oldest came first. */
-function proves({ side, end }: Leg, news: News): boolean {
-  return news.older || (side === 'up' && end === 'up' && news.fresh.length > 0)
+function provesDirection({ direction: side, originEnd: end }: RangeScan, newRows: NewRows): boolean {
+  return newRows.hasOlder || (side === 'up' && end === 'up' && newRows.newIds.length > 0)
 }
 
 /** Whether a page of the whole range shows that its lower bound holds rows back: by those that the first page showed without. */
-function isFiltered({ side, begun, range }: Leg, { lower }: Asked, { times }: Page): boolean {
-  if (side !== 'up' || lower === undefined || lower > range.lo || begun.asked.lower !== undefined) return false
-  const isBefore = (row: Times) => row.size > 0 && [...row.values()].every((at) => at < lower)
+function provesLowerBound({ direction: side, firstPage: begun, range }: RangeScan, { lower }: TimeBounds, { times }: ScanPage): boolean {
+  if (side !== 'up' || lower === undefined || lower > range.lo || begun.bounds.lower !== undefined) return false
+  const isBefore = (row: RowTimes) => row.size > 0 && [...row.values()].every((at) => at < lower)
   return begun.page.times.some(isBefore) && !times.some(isBefore)
 }
 
 /** What is known of the page that a side goes on from is nothing about one with which it begins anew. */
-function originOf(before: Walk, leg: Leg, origin: Opening): Leg {
-  return isNarrowed(before) ? leg : { ...leg, origin, end: null, tried: false }
+function withOrigin(before: ScanState, rangeScan: RangeScan, origin: PageQuery): RangeScan {
+  return hasAdvanced(before) ? rangeScan : { ...rangeScan, originPage: origin, originEnd: null, isStartChecked: false }
 }
 
-function afterPage(leg: Leg, known: Knowledge, proven: boolean): Leg {
+function updateRangeScan(rangeScan: RangeScan, profile: PagingProfile, proven: boolean): RangeScan {
   return {
-    ...leg,
-    claimed: leg.claimed && (known.exact !== false || !leg.small),
-    proven: leg.proven || proven || (leg.end === leg.side && known.trust[leg.side] === 'honoured'),
-    doubt: leg.doubt ?? (leg.end === null || leg.end === leg.side ? null : leg.range),
+    ...rangeScan,
+    hasClaimedMore: rangeScan.hasClaimedMore && (profile.isHasMoreExact !== false || !rangeScan.isFirstPageShort),
+    isProven: rangeScan.isProven || proven || (rangeScan.originEnd === rangeScan.direction && profile.support[rangeScan.direction] === 'honoured'),
+    unverifiedRange: rangeScan.unverifiedRange ?? (rangeScan.originEnd === null || rangeScan.originEnd === rangeScan.direction ? null : rangeScan.range),
   }
 }
 
 /** An empty page with more behind it leads nowhere: nobody can say what comes after it. */
-function hollow({ now, known, habit, leg }: Walk, { ids, hasMore }: Page, next: Next): Next {
-  if (ids.length > 0 || !hasMore || habit === true || known.exact === false || now === null) return next
+function reportEmptyPage({ currentRange: now, profile: known, alwaysSaysMore: habit, rangeScan: leg }: ScanState, { ids, hasMore }: ScanPage, next: RangeStep): RangeStep {
+  if (ids.length > 0 || !hasMore || habit === true || known.isHasMoreExact === false || now === null) return next
   if (habit === null && leg === null && now.lo === 0) return next
-  return { ...next, missed: [...next.missed, { range: now, reason: reasons.hollow }] }
+  return { ...next, missingRanges: [...next.missingRanges, { range: now, reason: gapReasons.hollow }] }
 }
 
-function proceed(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
-  return full ? onward(walk, asked, page) : covered(walk, page)
+function continueScan(scan: ScanState, bounds: TimeBounds, page: ScanPage, isPageFull: boolean): RangeStep {
+  return isPageFull ? advanceRange(scan, bounds, page) : finishRange(scan, page)
 }
 
 /**
  * Asking without overlap has just shown that a bound excludes its second, or cuts through it where it compares with
  * fractions that no row shows: the page does not join the one before. It lies behind the second, which is crowded.
  */
-function cuts({ joints }: Walk, { ids }: Page): boolean {
+function cutsOffOverlap({ overlapIds: joints }: ScanState, { ids }: ScanPage): boolean {
   const shown = new Set(ids)
   return joints.length > 0 && !joints.some((id) => shown.has(id))
 }
 
 /** The rows of a page that lie in this second. */
-function jointsOf({ known: { order } }: Walk, second: Seconds, { ids, times }: Page): string[] {
+function overlapIdsOf({ profile: { order } }: ScanState, second: Seconds, { ids, times }: ScanPage): string[] {
   return ids.filter((_, i) => order?.fields.some((field) => times[i]?.get(field) === second))
 }
 
-function behind(walk: Walk, asked: Asked, page: Page, full: boolean): Next {
-  const { now, leg, known } = walk
-  if (now === null || leg === null) return covered(walk, page)
-  const second = secondOf(leg.side, now)
-  const cut: Knowledge = { ...known, includes: { ...known.includes, [leg.side]: false } }
-  const next = proceed({ ...walk, known: cut, now: beyond(leg.side, now), tight: false }, asked, page, full)
-  return { ...next, crowded: [second, ...next.crowded] }
+function skipCollision(scan: ScanState, bounds: TimeBounds, page: ScanPage, isPageFull: boolean): RangeStep {
+  const { currentRange: now, rangeScan: leg, profile: known } = scan
+  if (now === null || leg === null) return finishRange(scan, page)
+  const second = edgeSecond(leg.direction, now)
+  const profile: PagingProfile = { ...known, inclusiveBounds: { ...known.inclusiveBounds, [leg.direction]: false } }
+  const next = continueScan({ ...scan, profile: profile, currentRange: rangeBeyondEdge(leg.direction, now), hasExactBound: false }, bounds, page, isPageFull)
+  return { ...next, timestampCollisions: [second, ...next.timestampCollisions] }
 }
 
 /** After a full page: on from its edge, or through a second that is too crowded. */
-function onward(walk: Walk, asked: Asked, page: Page): Next {
-  const now = walk.now as Range
-  const order = walk.known.order ?? pretend(page.times)
-  if (order === null) return lose(walk, page, now)
-  if (walk.leg === null) return begin(walk, asked, page, order)
-  const edge = edgeOf(walk.leg.side, now, order, page.times)
-  if (edge === null) return stuck(walk, asked, page)
+function advanceRange(scan: ScanState, bounds: TimeBounds, page: ScanPage): RangeStep {
+  const range = scan.currentRange as TimeRange
+  const order = scan.profile.order ?? conservativeOrder(page.times)
+  if (order === null) return giveUpRange(scan, page, range)
+  if (scan.rangeScan === null) return startRange(scan, bounds, page, order)
+  const edge = remainingAfterPage(scan.rangeScan.direction, range, order, page.times)
+  if (edge === null) return handleStuckEdge(scan, bounds, page)
   // At the end of a list all times stand still.
-  const known: Knowledge = walk.known.order === null || isShort(page) ? walk.known : { ...walk.known, order: edge.order }
-  const back = backOf(walk.leg.side, edge.range, order, page.times)
-  return still({ ...walk, known, back, tight: false }, edge.range, page)
+  const known: PagingProfile = scan.profile.order === null || isShortPage(page) ? scan.profile : { ...scan.profile, order: edge.order }
+  const fallbackRange = fallbackRangeOf(scan.rangeScan.direction, edge.range, order, page.times)
+  return continueWith({ ...scan, profile: known, fallbackRange, hasExactBound: false }, edge.range, page)
 }
 
 /** The first full page of a range: it shows which way the pages lead. */
-function begin(walk: Walk, asked: Asked, page: Page, order: Order): Next {
-  const now = walk.now as Range
-  const up = edgeOf('up', now, order, page.times)?.range ?? now
-  const down = edgeOf('down', now, order, page.times)?.range ?? now
+function startRange(scan: ScanState, bounds: TimeBounds, page: ScanPage, order: SortOrder): RangeStep {
+  const currentRange = scan.currentRange as TimeRange
+  const up = remainingAfterPage('up', currentRange, order, page.times)?.range ?? currentRange
+  const down = remainingAfterPage('down', currentRange, order, page.times)?.range ?? currentRange
   // Newest rows first without a bound: with one, the service may well begin at the old end, so all of it is still to come.
-  const whole = order.way === 'descending' && asked.lower === undefined
-  const leg = firstLeg(walk, { page, asked }, { up: whole ? now : up, down })
-  if (!usable(walk, leg.side)) return covered({ ...walk, leg }, page)
-  const range = leg.side === 'up' ? (whole ? now : up) : down
-  return still({ ...walk, leg, back: backOf(leg.side, range, order, page.times) }, range, page)
+  const isWholeLeft = order.direction === 'descending' && bounds.lower === undefined
+  const rangeScan = firstRangeScan(scan, { page, bounds }, { up: isWholeLeft ? currentRange : up, down })
+  if (!isUsable(scan, rangeScan.direction)) return finishRange({ ...scan, rangeScan }, page)
+  const range = rangeScan.direction === 'up' ? (isWholeLeft ? currentRange : up) : down
+  return continueWith({ ...scan, rangeScan, fallbackRange: fallbackRangeOf(rangeScan.direction, range, order, page.times) }, range, page)
 }
 
-function firstLeg(walk: Walk, begun: Opening, edges: Readonly<Record<Side, Range>>): Leg {
-  const { side, trust, order } = walk.known
-  const upwards = order?.way == null ? usable(walk, 'up') || !usable(walk, 'down') : order.way === 'ascending'
-  const suggested: Side = upwards ? 'up' : 'down'
-  const opposite: Side = suggested === 'up' ? 'down' : 'up'
-  const pick = side ?? (usable(walk, suggested) ? suggested : opposite)
-  const spare: Side = pick === 'up' ? 'down' : 'up'
-  const silent = !walk.list.documented && (trust.up !== 'honoured' || trust.down !== 'honoured')
+function firstRangeScan(scan: ScanState, firstPage: PageQuery, edges: Readonly<Record<ScanDirection, TimeRange>>): RangeScan {
+  const { direction: side, support: trust, order } = scan.profile
+  const upwards = order?.direction == null ? isUsable(scan, 'up') || !isUsable(scan, 'down') : order.direction === 'ascending'
+  const suggested: ScanDirection = upwards ? 'up' : 'down'
+  const opposite: ScanDirection = suggested === 'up' ? 'down' : 'up'
+  const pick = side ?? (isUsable(scan, suggested) ? suggested : opposite)
+  const spare: ScanDirection = pick === 'up' ? 'down' : 'up'
+  const isUndocumented = !scan.list.isDocumented && (trust.up !== 'honoured' || trust.down !== 'honoured')
   return {
-    side: pick,
-    other: side === null && usable(walk, spare) ? edges[spare] : null,
-    proven: side !== null && usable(walk, side),
-    claimed: begun.page.hasMore,
-    small: isShort(begun.page),
-    begun,
-    range: walk.now ?? everything,
-    origin: begun,
-    end: null,
-    tried: false,
-    doubt: silent || pick !== suggested || !usable(walk, pick) ? walk.now : null,
+    direction: pick,
+    oppositeRange: side === null && isUsable(scan, spare) ? edges[spare] : null,
+    isProven: side !== null && isUsable(scan, side),
+    hasClaimedMore: firstPage.page.hasMore,
+    isFirstPageShort: isShortPage(firstPage.page),
+    firstPage,
+    range: scan.currentRange ?? allTime,
+    originPage: firstPage,
+    originEnd: null,
+    isStartChecked: false,
+    unverifiedRange: isUndocumented || pick !== suggested || !isUsable(scan, pick) ? scan.currentRange : null,
   }
 }
 
-function usable(walk: Walk, side: Side): boolean {
-  return walk.known.trust[side] === 'honoured' || walk.known.trust[side] === 'try'
+function isUsable(scan: ScanState, direction: ScanDirection): boolean {
+  return scan.profile.support[direction] === 'honoured' || scan.profile.support[direction] === 'try'
 }
 
 /** On with what remains of the range; the open end is put aside for the next pass when the walk turns down. */
-function still(walk: Walk, range: Range, page: Page | null): Next {
-  const opened = walk.now?.hi === null && range.hi !== null
-  const tail = opened && walk.now !== null ? tailOf(walk, walk.now, page) : walk.tail
-  const next: Walk = { ...walk, now: range, tail: range.hi === null ? null : tail }
-  if (range.hi !== null && range.hi < range.lo) return covered(next, page)
-  return { walk: next, crowded: [], missed: [] }
+function continueWith(scan: ScanState, range: TimeRange, page: ScanPage | null): RangeStep {
+  const wasOpenEnd = scan.currentRange?.hi === null && range.hi !== null
+  const nextRunRange = wasOpenEnd && scan.currentRange !== null ? nextRunRangeOf(scan, scan.currentRange, page) : scan.nextRunRange
+  const next: ScanState = { ...scan, currentRange: range, nextRunRange: range.hi === null ? null : nextRunRange }
+  if (range.hi !== null && range.hi < range.lo) return finishRange(next, page)
+  return { state: next, timestampCollisions: [], missingRanges: [] }
 }
 
 /** The edge does not move: nothing more, an overlap that fills the page, or a second with more rows than a page. */
-function stuck(walk: Walk, asked: Asked, page: Page): Next {
-  const { now, leg, known, barren } = walk
-  if (now === null || leg === null || !page.hasMore || page.ids.length < known.largest) return covered(walk, page)
-  const second = secondOf(leg.side, now)
-  const exact = (leg.side === 'up' ? asked.lower : asked.upper) === second
-  if (!exact && known.includes[leg.side] !== false) {
-    return { walk: { ...walk, tight: true, joints: jointsOf(walk, second, page) }, crowded: [], missed: [] }
+function handleStuckEdge(scan: ScanState, bounds: TimeBounds, page: ScanPage): RangeStep {
+  const { currentRange: now, rangeScan: leg, profile: known, isStalled: barren } = scan
+  if (now === null || leg === null || !page.hasMore || page.ids.length < known.largestPage) return finishRange(scan, page)
+  const second = edgeSecond(leg.direction, now)
+  const isExact = (leg.direction === 'up' ? bounds.lower : bounds.upper) === second
+  if (!isExact && known.inclusiveBounds[leg.direction] !== false) {
+    return { state: { ...scan, hasExactBound: true, overlapIds: overlapIdsOf(scan, second, page) }, timestampCollisions: [], missingRanges: [] }
   }
-  if (barren) return lose(walk, page, now)
-  return { ...still({ ...walk, tight: true, barren: true }, beyond(leg.side, now), page), crowded: [second] }
+  if (barren) return giveUpRange(scan, page, now)
+  return { ...continueWith({ ...scan, hasExactBound: true, isStalled: true }, rangeBeyondEdge(leg.direction, now), page), timestampCollisions: [second] }
 }
 
 /** The side being tried leads nowhere: the other one, or the end. */
-function distrust(walk: Walk, why: 'refused' | 'ignored'): Next {
-  const { leg, known } = walk
-  if (leg === null) return covered(walk, null)
-  const trust = { ...known.trust, [leg.side]: why }
-  const includes = { ...known.includes, [leg.side]: null }
-  const unmasked: Leg = { ...leg, proven: false, claimed: true, doubt: leg.doubt ?? walk.now }
-  return covered({ ...walk, known: { ...known, trust, includes }, leg: unmasked }, null)
+function disableBound(scan: ScanState, why: 'refused' | 'ignored'): RangeStep {
+  const { rangeScan: leg, profile: known } = scan
+  if (leg === null) return finishRange(scan, null)
+  const trust = { ...known.support, [leg.direction]: why }
+  const includes = { ...known.inclusiveBounds, [leg.direction]: null }
+  const unproven: RangeScan = { ...leg, isProven: false, hasClaimedMore: true, unverifiedRange: leg.unverifiedRange ?? scan.currentRange }
+  return finishRange({ ...scan, profile: { ...known, support: trust, inclusiveBounds: includes }, rangeScan: unproven }, null)
 }
 
 /** The rest of the range cannot be had; nor what was in doubt before. */
-function lose(walk: Walk, page: Page, range: Range): Next {
-  const { leg } = walk
-  const lost = leg?.claimed && !leg.proven && leg.doubt !== null ? leg.doubt : range
-  const next = covered({ ...walk, leg: null }, page)
-  return { ...next, missed: [{ range: lost, reason: reasons.unreachable }, ...next.missed] }
+function giveUpRange(scan: ScanState, page: ScanPage, range: TimeRange): RangeStep {
+  const { rangeScan: leg } = scan
+  const lost = leg?.hasClaimedMore && !leg.isProven && leg.unverifiedRange !== null ? leg.unverifiedRange : range
+  const next = finishRange({ ...scan, rangeScan: null }, page)
+  return { ...next, missingRanges: [{ range: lost, reason: gapReasons.unreachable }, ...next.missingRanges] }
 }
 
 /** Nothing more comes on this side of the range: the other side, if the service claimed more; else the next range. */
-function covered(walk: Walk, page: Page | null): Next {
-  const { leg, rest, now } = walk
-  const unproven = leg?.claimed === true && !leg.proven
-  if (unproven && leg.other !== null) {
-    const side: Side = leg.side === 'up' ? 'down' : 'up'
-    const recent = [new Set(leg.begun.page.ids)]
-    const last = placesOf(leg.begun.page)
-    return still(
-      { ...walk, recent, last, turned: null, tight: false, barren: false, leg: { ...leg, side, other: null } },
-      leg.other,
+function finishRange(scan: ScanState, page: ScanPage | null): RangeStep {
+  const { rangeScan: leg, remainingRanges: rest, currentRange: now } = scan
+  const isUnproven = leg?.hasClaimedMore === true && !leg.isProven
+  if (isUnproven && leg.oppositeRange !== null) {
+    const direction: ScanDirection = leg.direction === 'up' ? 'down' : 'up'
+    const recent = [new Set(leg.firstPage.page.ids)]
+    const last = rowPlaces(leg.firstPage.page)
+    return continueWith(
+      { ...scan, recentPageIds: recent, last, lastFallbackAt: null, hasExactBound: false, isStalled: false, rangeScan: { ...leg, direction, oppositeRange: null } },
+      leg.oppositeRange,
       page,
     )
   }
-  const tail = now?.hi === null ? tailOf(walk, now, page) : walk.tail
+  const nextRunRange = now?.hi === null ? nextRunRangeOf(scan, now, page) : scan.nextRunRange
   const [first = null, ...others] = rest
-  const next: Walk = {
-    ...walk,
-    now: first,
-    rest: others,
-    tail,
-    leg: null,
-    tight: false,
-    recent: [],
-    turned: null,
-    barren: false,
-    short: false,
+  const next: ScanState = {
+    ...scan,
+    currentRange: first,
+    remainingRanges: others,
+    nextRunRange,
+    rangeScan: null,
+    hasExactBound: false,
+    recentPageIds: [],
+    lastFallbackAt: null,
+    isStalled: false,
+    isLastPageShort: false,
   }
-  const doubt = unproven ? leg.doubt : null
-  return { walk: next, crowded: [], missed: doubt === null ? [] : [{ range: doubt, reason: reasons.unreachable }] }
+  const doubt = isUnproven ? leg.unverifiedRange : null
+  return { state: next, timestampCollisions: [], missingRanges: doubt === null ? [] : [{ range: doubt, reason: gapReasons.unreachable }] }
 }
 
 /** Where the next pass begins: with the newest second seen, if the clocks have come so far. */
-function tailOf({ known, cap }: Walk, { lo }: Range, page: Page | null): Range {
-  const seen = page === null ? lo : Math.max(lo, newest(known, page))
-  return { lo: Math.min(seen, page?.horizon ?? seen, cap ?? seen), hi: null }
+function nextRunRangeOf({ profile: known, frozenCursorLimit: cap }: ScanState, { lo }: TimeRange, page: ScanPage | null): TimeRange {
+  const seen = page === null ? lo : Math.max(lo, newestTime(known, page))
+  return { lo: Math.min(seen, page?.cursorLimit ?? seen, cap ?? seen), hi: null }
 }
 
-function capOf({ cap, now }: Walk, known: Knowledge, page: Page): Seconds | null {
+function frozenCursorLimitOf({ frozenCursorLimit: cap, currentRange: now }: ScanState, known: PagingProfile, page: ScanPage): Seconds | null {
   if (cap !== null || now === null || now.hi !== null) return cap
-  return newest(known, page) > page.horizon ? page.horizon : null
+  return newestTime(known, page) > page.cursorLimit ? page.cursorLimit : null
 }
 
-function newest({ order }: Knowledge, page: Page): Seconds {
-  return (order === null ? undefined : highest(order, page.times)) ?? 0
+function newestTime({ order }: PagingProfile, page: ScanPage): Seconds {
+  return (order === null ? undefined : completeUpTo(order, page.times)) ?? 0
 }

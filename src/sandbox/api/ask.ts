@@ -1,30 +1,30 @@
 /** Reading a request: its query and its body, with every offending field named at once. */
-import { type EpochMs, moment } from '../../core/time.ts'
+import { type EpochMs, parseTime } from '../../core/time.ts'
 import type { Switches } from '../switches.ts'
-import { type Issue, invalid } from './problem.ts'
+import { type Issue, validationProblem } from './problem.ts'
 
-export const usualPage = 50
-export const largestPage = 200
+export const defaultPageSize = 50
+export const maxPageSize = 200
 
 /** `listed`: the parameters that the operation has. Throws Problem for others, where the service minds them. */
-export function checkQuery(query: URLSearchParams, listed: readonly string[], s: Switches): void {
+export function checkQuery(query: URLSearchParams, known: readonly string[], s: Switches): void {
   if (s['query.unknown'] === 'ignored') return
-  const unknown = [...new Set(query.keys())].filter((name) => !listed.includes(name))
+  const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name))
   if (unknown.length > 0)
-    throw invalid(...unknown.map((field) => ({ field, message: 'is not a parameter of this operation' })))
+    throw validationProblem(...unknown.map((field) => ({ field, message: 'is not a parameter of this operation' })))
 }
 
 /** Collects what is wrong while fields are read; `done` throws it all. */
-export type Reader = {
+export type QueryReader = {
   readonly limit: (usual: number) => number
   readonly time: (name: string, need: 'optional' | 'required') => EpochMs | undefined
   readonly flag: (name: string) => boolean | undefined
-  readonly done: () => void
+  readonly throwIssues: () => void
 }
 
-export function queryReader(query: URLSearchParams, s: Switches): Reader {
+export function createQueryReader(query: URLSearchParams, s: Switches): QueryReader {
   const issues: Issue[] = []
-  const wrong = (field: string, message: string) => {
+  const addIssue = (field: string, message: string) => {
     issues.push({ field, message })
     return undefined
   }
@@ -33,30 +33,30 @@ export function queryReader(query: URLSearchParams, s: Switches): Reader {
       const text = query.get('limit')
       if (text === null) return usual
       const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
-      if (limit < 1) wrong('limit', 'must be an integer from 1 to 200')
-      if (limit <= largestPage || s['limit.over'] === 'honoured') return limit
-      if (s['limit.over'] === 'rejected') wrong('limit', 'must be an integer from 1 to 200')
-      return largestPage
+      if (limit < 1) addIssue('limit', 'must be an integer from 1 to 200')
+      if (limit <= maxPageSize || s['limit.over'] === 'honoured') return limit
+      if (s['limit.over'] === 'rejected') addIssue('limit', 'must be an integer from 1 to 200')
+      return maxPageSize
     },
     time(name, need) {
       const text = query.get(name)
-      if (text === null) return need === 'required' ? wrong(name, 'is required') : undefined
-      return moment(text) === undefined ? wrong(name, 'must be an RFC 3339 timestamp') : Date.parse(text)
+      if (text === null) return need === 'required' ? addIssue(name, 'is required') : undefined
+      return parseTime(text) === undefined ? addIssue(name, 'must be an RFC 3339 timestamp') : Date.parse(text)
     },
     flag(name) {
       const text = query.get(name)
       if (text === null) return undefined
-      return text === 'true' || text === 'false' ? text === 'true' : wrong(name, 'must be true or false')
+      return text === 'true' || text === 'false' ? text === 'true' : addIssue(name, 'must be true or false')
     },
-    done() {
-      if (issues.length > 0) throw invalid(...issues)
+    throwIssues() {
+      if (issues.length > 0) throw validationProblem(...issues)
     },
   }
 }
 
 export type FieldKind = 'text' | 'string' | 'text or null' | 'boolean' | 'integer' | 'object'
 
-const holds: Record<FieldKind, (value: unknown) => boolean> = {
+const fieldChecks: Record<FieldKind, (value: unknown) => boolean> = {
   text: (value) => typeof value === 'string' && value.trim() !== '',
   string: (value) => typeof value === 'string',
   'text or null': (value) => typeof value === 'string' || value === null,
@@ -71,12 +71,12 @@ export function readBody(
   required: Readonly<Record<string, FieldKind>>,
   optional: Readonly<Record<string, FieldKind>> = {},
 ): Readonly<Record<string, unknown>> {
-  if (!isObject(body)) throw invalid({ field: 'body', message: 'must be a JSON object' })
+  if (!isObject(body)) throw validationProblem({ field: 'body', message: 'must be a JSON object' })
   const issues = Object.entries({ ...required, ...optional }).flatMap(([field, kind]) => {
     if (!Object.hasOwn(body, field)) return Object.hasOwn(required, field) ? [{ field, message: 'is required' }] : []
-    return holds[kind](body[field]) ? [] : [{ field, message: `must be ${kind}` }]
+    return fieldChecks[kind](body[field]) ? [] : [{ field, message: `must be ${kind}` }]
   })
-  if (issues.length > 0) throw invalid(...issues)
+  if (issues.length > 0) throw validationProblem(...issues)
   return body
 }
 

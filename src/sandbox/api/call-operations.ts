@@ -1,11 +1,11 @@
 /** The three operations on calls. */
 
 import type { PhoneCall } from '../model.ts'
-import { queryReader, usualPage } from './ask.ts'
-import { lowest, upTo } from './bounds.ts'
+import { createQueryReader, defaultPageSize } from './ask.ts'
+import { lowerBound, upperBound } from './bounds.ts'
 import type { Json } from './json.ts'
-import type { Asked, Operation } from './operation.ts'
-import { endsOf, onWire, pageOf, single } from './paging.ts'
+import type { OperationRequest, Operation } from './operation.ts'
+import { pageEnds, toListData, takePage, toSingleRow } from './paging.ts'
 import { notFound } from './problem.ts'
 
 export const callOperations: readonly Operation[] = [
@@ -23,7 +23,7 @@ export const callOperations: readonly Operation[] = [
     path: '/public/calls/{callId}',
     scope: 'calls:read',
     query: () => [],
-    run: (asked) => single(asked.project.wire().call(callOf(asked)), asked.switches['single.shape']),
+    run: (asked) => toSingleRow(asked.project.wire().call(findCall(asked)), asked.switches['single.shape']),
   },
   {
     id: 'getRecording',
@@ -35,32 +35,32 @@ export const callOperations: readonly Operation[] = [
   },
 ]
 
-function callOf({ project, params }: Asked): PhoneCall {
+function findCall({ project, params }: OperationRequest): PhoneCall {
   const found = project.view().find.call(params.callId ?? '')
   if (found === undefined) throw notFound('call')
   return found
 }
 
-function listCalls({ project, query, switches: s }: Asked): Json {
-  const read = queryReader(query, s)
+function listCalls({ project, query, switches: s }: OperationRequest): Json {
+  const read = createQueryReader(query, s)
   const need = s['calls.range']
-  const [from, to, limit] = [read.time('from', need), read.time('to', need), read.limit(usualPage)]
-  read.done()
+  const [from, to, limit] = [read.time('from', need), read.time('to', need), read.limit(defaultPageSize)]
+  read.throwIssues()
   const hidden = s['time.hidden']
   const [view, wire] = [project.view(), project.wire()]
-  const page = pageOf(view.calls(s['calls.by']), {
-    from: from === undefined ? undefined : lowest(from, { inclusive: s['calls.from'] === 'inclusive', hidden }),
-    to: to === undefined ? undefined : upTo(to, { inclusive: s['calls.to'] === 'inclusive', hidden }),
+  const page = takePage(view.calls(s['calls.by']), {
+    from: from === undefined ? undefined : lowerBound(from, { inclusive: s['calls.from'] === 'inclusive', hidden }),
+    to: to === undefined ? undefined : upperBound(to, { inclusive: s['calls.to'] === 'inclusive', hidden }),
     limit,
-    ...endsOf(s['calls.order'], from !== undefined || to !== undefined),
+    ...pageEnds(s['calls.order'], from !== undefined || to !== undefined),
     hasMore: s.hasMore,
-    hollow: s['pages.hollow'],
+    isEmptyWithBound: s['pages.hollow'],
   })
-  return onWire(page, (row) => wire.call(view.copy.call(row)))
+  return toListData(page, (row) => wire.call(view.asListed.call(row)))
 }
 
-function getRecording(asked: Asked): Json {
-  const call = callOf(asked)
-  if (call.recordedAt === null && asked.switches['recordings.none'] === '404') throw notFound('recording')
-  return asked.project.wire().recording(call)
+function getRecording(request: OperationRequest): Json {
+  const call = findCall(request)
+  if (call.recordedAt === null && request.switches['recordings.none'] === '404') throw notFound('recording')
+  return request.project.wire().recording(call)
 }

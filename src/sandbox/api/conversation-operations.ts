@@ -2,11 +2,11 @@
 
 import type { Conversation, Message } from '../model.ts'
 import type { Switches } from '../switches.ts'
-import { type FieldKind, queryReader, readBody, usualPage } from './ask.ts'
-import { lowest, upTo } from './bounds.ts'
+import { type FieldKind, createQueryReader, readBody, defaultPageSize } from './ask.ts'
+import { lowerBound, upperBound } from './bounds.ts'
 import type { Json } from './json.ts'
-import type { Asked, Operation } from './operation.ts'
-import { endsOf, onWire, type Page, pageOf, single } from './paging.ts'
+import type { OperationRequest, Operation } from './operation.ts'
+import { pageEnds, toListData, type Page, takePage, toSingleRow } from './paging.ts'
 import { notFound } from './problem.ts'
 
 export const conversationOperations: readonly Operation[] = [
@@ -24,7 +24,7 @@ export const conversationOperations: readonly Operation[] = [
     path: '/public/conversations/{conversationId}',
     scope: 'conversations:read',
     query: () => [],
-    run: (asked) => single(asked.project.wire().conversation(conversationOf(asked)), asked.switches['single.shape']),
+    run: (asked) => toSingleRow(asked.project.wire().conversation(findConversation(asked)), asked.switches['single.shape']),
   },
   {
     id: 'listMessages',
@@ -52,27 +52,27 @@ export const conversationOperations: readonly Operation[] = [
   },
 ]
 
-function conversationOf({ project, params }: Asked): Conversation {
+function findConversation({ project, params }: OperationRequest): Conversation {
   const found = project.view().find.conversation(params.conversationId ?? '')
   if (found === undefined) throw notFound('conversation')
   return found
 }
 
-function listConversations({ project, query, switches: s }: Asked): Json {
-  const read = queryReader(query, s)
-  const [handled, since, limit] = [read.flag('handled'), read.time('since', 'optional'), read.limit(usualPage)]
-  read.done()
+function listConversations({ project, query, switches: s }: OperationRequest): Json {
+  const read = createQueryReader(query, s)
+  const [handled, since, limit] = [read.flag('handled'), read.time('since', 'optional'), read.limit(defaultPageSize)]
+  read.throwIssues()
   const bound = { inclusive: s['conversations.bound'] === 'inclusive', hidden: s['time.hidden'] }
   const [view, wire] = [project.view(), project.wire()]
-  const page = pageOf(view.conversations(s['conversations.since']), {
-    from: since === undefined ? undefined : lowest(since, bound),
+  const page = takePage(view.conversations(s['conversations.since']), {
+    from: since === undefined ? undefined : lowerBound(since, bound),
     limit,
-    ...endsOf(s['conversations.order'], since !== undefined),
-    keep: handled === undefined ? undefined : (row) => (row.handledAt !== null) === handled,
+    ...pageEnds(s['conversations.order'], since !== undefined),
+    matches: handled === undefined ? undefined : (row) => (row.handledAt !== null) === handled,
     hasMore: s.hasMore,
-    hollow: s['pages.hollow'],
+    isEmptyWithBound: s['pages.hollow'],
   })
-  return onWire(page, (row) => wire.conversation(view.copy.conversation(row)))
+  return toListData(page, (row) => wire.conversation(view.asListed.conversation(row)))
 }
 
 function messageParameters(s: Switches): readonly string[] {
@@ -81,43 +81,43 @@ function messageParameters(s: Switches): readonly string[] {
   return paging === 'limit' ? ['limit'] : [paging, 'limit']
 }
 
-function listMessages(asked: Asked): Json {
-  const conversation = conversationOf(asked)
-  const wire = asked.project.wire()
-  return onWire(messagePage(asked, conversation), (row: Message) => wire.message(conversation.id, row))
+function listMessages(request: OperationRequest): Json {
+  const conversation = findConversation(request)
+  const wire = request.project.wire()
+  return toListData(takeMessagePage(request, conversation), (row: Message) => wire.message(conversation.id, row))
 }
 
-function messagePage({ project, query, switches: s }: Asked, conversation: Conversation): Page<Message> {
-  const read = queryReader(query, s)
+function takeMessagePage({ project, query, switches: s }: OperationRequest, conversation: Conversation): Page<Message> {
+  const read = createQueryReader(query, s)
   const paging = s['messages.paging']
   const honoured = paging !== 'all' && s['messages.limit'] === 'honoured'
   const limit = honoured ? read.limit(s['messages.page']) : s['messages.page']
   const moment = paging === 'since' || paging === 'before' ? read.time(paging, 'optional') : undefined
-  read.done()
+  read.throwIssues()
   const bound = { inclusive: s['messages.bound'] === 'inclusive', hidden: s['time.hidden'] }
-  return pageOf(project.view().messages(conversation), {
-    from: paging === 'since' && moment !== undefined ? lowest(moment, bound) : undefined,
-    to: paging === 'before' && moment !== undefined ? upTo(moment, bound) : undefined,
+  return takePage(project.view().messages(conversation), {
+    from: paging === 'since' && moment !== undefined ? lowerBound(moment, bound) : undefined,
+    to: paging === 'before' && moment !== undefined ? upperBound(moment, bound) : undefined,
     limit: paging === 'all' ? Number.MAX_SAFE_INTEGER : limit,
-    ...endsOf(s['messages.order'], moment !== undefined),
+    ...pageEnds(s['messages.order'], moment !== undefined),
     hasMore: s.hasMore,
-    hollow: s['pages.hollow'],
+    isEmptyWithBound: s['pages.hollow'],
   })
 }
 
 const messageBody: Readonly<Record<string, FieldKind>> = { content: 'text', senderName: 'text' }
 
-function sendMessage(asked: Asked): Json {
-  const body = readBody(asked.body, messageBody)
-  const conversation = conversationOf(asked)
-  const { mutate, view, wire } = asked.project
+function sendMessage(request: OperationRequest): Json {
+  const body = readBody(request.body, messageBody)
+  const conversation = findConversation(request)
+  const { mutate, view, wire } = request.project
   const sent = mutate.replyArrives(conversation.id, String(body.content), String(body.senderName))
-  return wire().message(conversation.id, view().as.message(conversation, sent))
+  return wire().message(conversation.id, view().asShown.message(conversation, sent))
 }
 
-function setHandled(asked: Asked): Json {
-  const body = readBody(asked.body, { handled: 'boolean' })
-  const { id } = conversationOf(asked)
-  const { mutate, view, wire } = asked.project
-  return wire().conversation(view().as.conversation(mutate.setHandled(id, body.handled === true)))
+function setHandled(request: OperationRequest): Json {
+  const body = readBody(request.body, { handled: 'boolean' })
+  const { id } = findConversation(request)
+  const { mutate, view, wire } = request.project
+  return wire().conversation(view().asShown.conversation(mutate.setHandled(id, body.handled === true)))
 }

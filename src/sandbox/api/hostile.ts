@@ -1,14 +1,14 @@
 /** Rows that nobody expects: `odd` ones, which a mirror has to hold all the same, and `unfit` ones, which none can. */
 import type { Switches } from '../switches.ts'
 import type { Json } from './json.ts'
-import type { Wire } from './wire.ts'
+import type { WireFormat } from './wire.ts'
 
 type Fields = Record<string, Json>
 
 // In V8 since Node 21; the compiler's library does not know it yet.
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => Json }
 
-const odd: readonly ((n: number) => Fields)[] = [
+const oddFields: readonly ((n: number) => Fields)[] = [
   () => ({ 'nul\0in a name': 1, 'half\ud800': { '\udfff': 'x', 'esc␛0000': 2 }, '': 'no name' }),
   () => JSON.parse('{"__proto__":{"a":1},"constructor":"x","toString":{"valueOf":2},"hasOwnProperty":[]}'),
   () => ({ raw: 'x', synced_at: '2026-01-01T00:00:00Z', run_id: 7, asked_at: 'x', deleted_at: true, rowid: 1 }),
@@ -17,16 +17,16 @@ const odd: readonly ((n: number) => Fields)[] = [
   () => ({ huge: rawJSON('1e400'), zero: rawJSON('-0'), digits: rawJSON(`1${'0'.repeat(400)}`), has: 'constructor' }),
   () => ({ day: '9999-99-99T00:00:00Z', year: '+275760-09-13T00:00:00Z', first: '0000-00-00T00:00:00Z' }),
   (n) => Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`wide${n % 4}_${i}`, i])),
-  () => ({ nest: nested(900), list: Array.from({ length: 5000 }, (_, i) => i) }),
+  () => ({ nest: nestedJson(900), list: Array.from({ length: 5000 }, (_, i) => i) }),
 ]
 
 /** More values than a mirror takes of one row. */
 const longList: Json = Array.from({ length: 110_000 }, () => 0)
 
-const unfit: readonly ((row: Fields, project: string) => Json)[] = [
-  (row) => ({ ...row, nest: nested(1200) }),
+const unfitRows: readonly ((row: Fields, project: string) => Json)[] = [
+  (row) => ({ ...row, nest: nestedJson(1200) }),
   (row) => ({ ...row, list: longList }),
-  (row) => ({ ...row, [idOf(row)]: 'x'.repeat(5000) }),
+  (row) => ({ ...row, [idField(row)]: 'x'.repeat(5000) }),
   (row) => ({ ...row, projectId: '00000000-0000-4000-8000-000000000000' }),
   () => null,
   () => ['a list'],
@@ -37,39 +37,39 @@ const unfit: readonly ((row: Fields, project: string) => Json)[] = [
 const [every, everyMessage] = [11, 31]
 
 /** The same rows each time, whichever way they are read. */
-export function hostileWire(wire: Wire, project: string, s: Switches): Wire {
+export function withHostileRows(format: WireFormat, project: string, s: Switches): WireFormat {
   const kind = s['rows.hostile']
-  if (kind === 'none') return wire
-  const dress = (row: Json, n: number): Json => {
+  if (kind === 'none') return format
+  const makeHostile = (row: Json, n: number): Json => {
     if (n % every !== 3) return row
-    const turn = Math.floor(n / every)
+    const variant = Math.floor(n / every)
     const fields = row as Fields
-    if (kind === 'odd') return { ...fields, ...odd[turn % odd.length]?.(n) }
-    return unfit[turn % unfit.length]?.(fields, project) ?? null
+    if (kind === 'odd') return { ...fields, ...oddFields[variant % oddFields.length]?.(n) }
+    return unfitRows[variant % unfitRows.length]?.(fields, project) ?? null
   }
   return {
-    ...wire,
-    conversation: (row) => dress(wire.conversation(row), row.index),
-    visitor: (row) => dress(wire.visitor(row), row.index),
-    call: (row) => dress(wire.call(row), row.index),
+    ...format,
+    conversation: (row) => makeHostile(format.conversation(row), row.index),
+    visitor: (row) => makeHostile(format.visitor(row), row.index),
+    call: (row) => makeHostile(format.call(row), row.index),
     message: (conversation, row) => {
-      const shown = wire.message(conversation, row)
+      const shown = format.message(conversation, row)
       if (row.id % everyMessage !== 3) return shown
-      const turn = Math.floor(row.id / everyMessage)
+      const variant = Math.floor(row.id / everyMessage)
       // Who compares the truth knows a message by its id: it keeps it.
-      const more = kind === 'odd' ? odd[turn % odd.length]?.(row.id) : unfit[0]?.(shown, project)
+      const more = kind === 'odd' ? oddFields[variant % oddFields.length]?.(row.id) : unfitRows[0]?.(shown, project)
       return { ...shown, ...(more as Fields) }
     },
-    activity: (row) => dress(wire.activity(row), row.dressing),
+    activity: (row) => makeHostile(format.activity(row), row.variantSeed),
   }
 }
 
 /** Under which name a row shows its id. */
-function idOf(row: Fields): string {
+function idField(row: Fields): string {
   return ['id', 'visitor_id', 'call_id'].find((name) => name in row) ?? 'id'
 }
 
-function nested(levels: number): Json {
+function nestedJson(levels: number): Json {
   let value: Json = 'deep'
   for (let level = 0; level < levels; level++) value = level % 2 === 0 ? [value] : { in: value }
   return value

@@ -8,15 +8,15 @@ export type { Json } from '../../core/row.ts'
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown }
 
 /** `exact`: the value may hold bigints. It costs a call for each value, so only where there are some. */
-export function toText(value: Json, exact: boolean): string {
+export function toJsonText(value: Json, exact: boolean): string {
   if (!exact) return JSON.stringify(value)
   return JSON.stringify(value, (_, cell: unknown) => (typeof cell === 'bigint' ? rawJSON(String(cell)) : cell))
 }
 
-export function stamp(at: EpochMs): string {
+export function toTimestamp(at: EpochMs): string {
   return rfc3339(Math.floor(at / 1000))
 }
 
-export function rfc3339OrNull(at: EpochMs | null): string | null {
-  return at === null ? null : stamp(at)
+export function toTimestampOrNull(at: EpochMs | null): string | null {
+  return at === null ? null : toTimestamp(at)
 }

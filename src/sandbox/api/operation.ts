@@ -6,7 +6,7 @@ import type { Switches } from '../switches.ts'
 import type { Json } from './json.ts'
 
 /** A request that has been let in. */
-export type Asked = {
+export type OperationRequest = {
   readonly project: Project
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
@@ -23,39 +23,39 @@ export type Operation = {
   readonly scope: Scope
   readonly query: (s: Switches) => readonly string[]
   /** `data` of the answer. Throws Problem. */
-  readonly run: (asked: Asked) => Json
+  readonly run: (asked: OperationRequest) => Json
 }
 
 export const isWrite = (operation: Operation) => operation.method !== 'GET'
 export const isList = (operation: Operation) => operation.id.startsWith('list')
 
-export type Match = { readonly operation: Operation; readonly params: Readonly<Record<string, string>> }
+export type RouteMatch = { readonly operation: Operation; readonly params: Readonly<Record<string, string>> }
 
 /** Finds operations by method and path. */
-export function routerOf(operations: readonly Operation[]): (method: string, path: string) => Match | undefined {
+export function createRouter(operations: readonly Operation[]): (method: string, path: string) => RouteMatch | undefined {
   const routes = operations.map((operation) => ({ operation, parts: operation.path.split('/') }))
   return (method, path) => {
     const given = path.split('/')
     for (const { operation, parts } of routes) {
       if (operation.method !== method || parts.length !== given.length) continue
-      const params = matched(parts, given)
+      const params = matchPath(parts, given)
       if (params !== undefined) return { operation, params }
     }
     return undefined
   }
 }
 
-function matched(parts: readonly string[], given: readonly string[]): Record<string, string> | undefined {
+function matchPath(parts: readonly string[], given: readonly string[]): Record<string, string> | undefined {
   const params: Record<string, string> = {}
   for (const [n, part] of parts.entries()) {
     const value = given[n] ?? ''
-    if (part.startsWith('{')) params[part.slice(1, -1)] = decoded(value)
+    if (part.startsWith('{')) params[part.slice(1, -1)] = decodeSegment(value)
     else if (part !== value) return undefined
   }
   return params
 }
 
-function decoded(text: string): string {
+function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

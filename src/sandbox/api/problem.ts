@@ -36,7 +36,7 @@ export class Problem extends Error {
   }
 }
 
-export function invalid(...issues: Issue[]): Problem {
+export function validationProblem(...issues: Issue[]): Problem {
   return new Problem('VALIDATION_ERROR', issues.map(({ field, message }) => `${field}: ${message}`).join('; '), {
     issues,
   })
@@ -49,14 +49,14 @@ export function notFound(what: string): Problem {
 /** The answer's envelope. */
 export function problemBody(problem: Problem, requestId: string, s: Switches): Json {
   const status = problemStatus[problem.code]
-  const context = problem.code === 'VALIDATION_ERROR' ? { context: { issues: problem.issues.map(issueForm(s)) } } : {}
+  const context = problem.code === 'VALIDATION_ERROR' ? { context: { issues: problem.issues.map(issueFormatter(s)) } } : {}
   const inside = s['errors.context'] === 'error'
   return {
     error: {
       code: problem.code,
       message: problem.message,
       status,
-      ...retryable(status, s),
+      ...retryableField(status, s),
       ...(inside ? context : {}),
     },
     ...(inside ? {} : context),
@@ -64,7 +64,7 @@ export function problemBody(problem: Problem, requestId: string, s: Switches): J
   }
 }
 
-function issueForm(s: Switches): (issue: Issue) => Json {
+function issueFormatter(s: Switches): (issue: Issue) => Json {
   const shape = s['errors.issues']
   return ({ field, message }) => {
     if (shape === 'path') return { path: [field], message, code: 'invalid' }
@@ -72,7 +72,7 @@ function issueForm(s: Switches): (issue: Issue) => Json {
   }
 }
 
-function retryable(status: number, s: Switches): { retryable?: boolean } {
+function retryableField(status: number, s: Switches): { retryable?: boolean } {
   const how = s['errors.retryable']
   if (how === 'absent') return {}
   return { retryable: how === 'sensible' ? status === 429 || status >= 500 : how === 'always' }

@@ -1,11 +1,11 @@
 /** The five operations on visitors. */
 
 import type { Visitor } from '../model.ts'
-import { queryReader, readBody, usualPage } from './ask.ts'
-import { lowest, upTo } from './bounds.ts'
+import { createQueryReader, readBody, defaultPageSize } from './ask.ts'
+import { lowerBound, upperBound } from './bounds.ts'
 import type { Json } from './json.ts'
-import type { Asked, Operation } from './operation.ts'
-import { endsOf, onWire, pageOf, single } from './paging.ts'
+import type { OperationRequest, Operation } from './operation.ts'
+import { pageEnds, toListData, takePage, toSingleRow } from './paging.ts'
 import { notFound } from './problem.ts'
 
 export const visitorOperations: readonly Operation[] = [
@@ -23,7 +23,7 @@ export const visitorOperations: readonly Operation[] = [
     path: '/public/projects/{projectId}/visitors/{visitorId}',
     scope: 'visitors:read',
     query: () => [],
-    run: (asked) => single(asked.project.wire().visitor(visitorOf(asked)), asked.switches['single.shape']),
+    run: (asked) => toSingleRow(asked.project.wire().visitor(findVisitor(asked)), asked.switches['single.shape']),
   },
   {
     id: 'updateVisitor',
@@ -51,59 +51,59 @@ export const visitorOperations: readonly Operation[] = [
   },
 ]
 
-function visitorOf({ project, params }: Asked): Visitor {
+function findVisitor({ project, params }: OperationRequest): Visitor {
   const found = project.view().find.visitor(params.visitorId ?? '')
   if (found === undefined) throw notFound('visitor')
   return found
 }
 
-function listVisitors({ project, query, switches: s }: Asked): Json {
-  const read = queryReader(query, s)
-  const [since, limit] = [read.time('since', 'optional'), read.limit(usualPage)]
-  read.done()
+function listVisitors({ project, query, switches: s }: OperationRequest): Json {
+  const read = createQueryReader(query, s)
+  const [since, limit] = [read.time('since', 'optional'), read.limit(defaultPageSize)]
+  read.throwIssues()
   const bound = { inclusive: s['visitors.bound'] === 'inclusive', hidden: s['time.hidden'] }
   const [view, wire] = [project.view(), project.wire()]
-  const page = pageOf(view.visitors(s['visitors.since']), {
-    from: since === undefined ? undefined : lowest(since, bound),
+  const page = takePage(view.visitors(s['visitors.since']), {
+    from: since === undefined ? undefined : lowerBound(since, bound),
     limit,
-    ...endsOf(s['visitors.order'], since !== undefined),
+    ...pageEnds(s['visitors.order'], since !== undefined),
     hasMore: s.hasMore,
-    hollow: s['pages.hollow'],
+    isEmptyWithBound: s['pages.hollow'],
   })
-  return onWire(page, (row) => wire.visitor(view.copy.visitor(row)))
+  return toListData(page, (row) => wire.visitor(view.asListed.visitor(row)))
 }
 
-function updateVisitor(asked: Asked): Json {
-  const { name, email } = readBody(asked.body, { name: 'text or null', email: 'text or null' })
-  const { id } = visitorOf(asked)
-  const { mutate, view, wire } = asked.project
-  return wire().visitor(view().as.visitor(mutate.renameVisitor(id, textOrNull(name), textOrNull(email))))
+function updateVisitor(request: OperationRequest): Json {
+  const { name, email } = readBody(request.body, { name: 'text or null', email: 'text or null' })
+  const { id } = findVisitor(request)
+  const { mutate, view, wire } = request.project
+  return wire().visitor(view().asShown.visitor(mutate.renameVisitor(id, textOrNull(name), textOrNull(email))))
 }
 
 function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-function listActivity(asked: Asked): Json {
-  const { project, query, switches: s } = asked
-  const read = queryReader(query, s)
-  const [before, limit] = [read.time('before', 'optional'), read.limit(usualPage)]
-  read.done()
+function listActivity(request: OperationRequest): Json {
+  const { project, query, switches: s } = request
+  const read = createQueryReader(query, s)
+  const [before, limit] = [read.time('before', 'optional'), read.limit(defaultPageSize)]
+  read.throwIssues()
   const bound = { inclusive: s['activity.before'] === 'inclusive', hidden: s['time.hidden'] }
-  const page = pageOf(project.view().activity(visitorOf(asked)), {
-    to: before === undefined ? undefined : upTo(before, bound),
+  const page = takePage(project.view().activity(findVisitor(request)), {
+    to: before === undefined ? undefined : upperBound(before, bound),
     limit,
-    take: 'newest',
+    takeFrom: 'newest',
     first: 'newest',
     hasMore: s.hasMore,
-    hollow: s['pages.hollow'],
+    isEmptyWithBound: s['pages.hollow'],
   })
-  return onWire(page, project.wire().activity)
+  return toListData(page, project.wire().activity)
 }
 
-function addNote(asked: Asked): Json {
-  const field = asked.switches['note.field']
-  const body = readBody(asked.body, { [field]: 'text' })
-  const { id } = visitorOf(asked)
-  return asked.project.wire().note(asked.project.mutate.addNote(id, String(body[field])))
+function addNote(request: OperationRequest): Json {
+  const field = request.switches['note.field']
+  const body = readBody(request.body, { [field]: 'text' })
+  const { id } = findVisitor(request)
+  return request.project.wire().note(request.project.mutate.addNote(id, String(body[field])))
 }

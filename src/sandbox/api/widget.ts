@@ -1,24 +1,24 @@
 /** The widget token: minted for a browser by a server that holds a project key. */
 import type { EpochMs } from '../../core/time.ts'
-import { type Dice, purposes } from '../past/dice.ts'
+import { type Random, purposes } from '../past/dice.ts'
 import type { Switches } from '../switches.ts'
 import { readBody } from './ask.ts'
-import { type Json, stamp } from './json.ts'
+import { type Json, toTimestamp } from './json.ts'
 
 export const widgetPath = '/v1/widget/token'
 
 const visitorFields = { email: 'string', name: 'string', company: 'string' } as const
 
 /** A token for the session that the body describes. Throws Problem. */
-export function mintToken(body: unknown, dice: Dice, requestNumber: number, now: EpochMs, s: Switches): Json {
+export function mintToken(body: unknown, random: Random, requestNumber: number, now: EpochMs, s: Switches): Json {
   const { visitor, ttl } = readBody(body, {}, { visitor: 'object', metadata: 'object', ttl: 'integer' })
   if (visitor !== undefined) readBody(visitor, {}, visitorFields)
   const seconds = typeof ttl === 'number' ? ttl : 600
-  const token = [1, 2, 3].map((part) => dice(purposes.token, requestNumber, part).toString(36)).join('')
-  return inShape(s['token.answer'], `wgt_${token}`, { ttl: seconds, expiresAt: stamp(now + seconds * 1000) })
+  const token = [1, 2, 3].map((part) => random(purposes.token, requestNumber, part).toString(36)).join('')
+  return formatToken(s['token.answer'], `wgt_${token}`, { ttl: seconds, expiresAt: toTimestamp(now + seconds * 1000) })
 }
 
-function inShape(shape: Switches['token.answer'], token: string, lifetime: { readonly [name: string]: Json }): Json {
+function formatToken(shape: Switches['token.answer'], token: string, lifetime: { readonly [name: string]: Json }): Json {
   switch (shape) {
     case 'token':
     case 'bare':

@@ -2,7 +2,7 @@
  * Chance without memory: every number is a function of the seed and of what it is for. Any row can be made alone, in any
  * order, twice, and is the same.
  */
-export type Dice = (purpose: Purpose, a: number, b?: number) => number
+export type Random = (purpose: Purpose, a: number, b?: number) => number
 
 /** What a number is for; two purposes never share a sequence. The values are part of every world: append only. */
 export const purposes = {
@@ -36,13 +36,13 @@ export const purposes = {
 export type Purpose = (typeof purposes)[keyof typeof purposes]
 
 /** Dice that throw unsigned 32-bit integers. */
-export function diceFor(seed: number): Dice {
-  const start = stir(0x2545f491, seed)
-  return (purpose, a, b = 0) => stir(stir(stir(start, purpose), a), b) >>> 0
+export function createRandom(seed: number): Random {
+  const start = mixHash(0x2545f491, seed)
+  return (purpose, a, b = 0) => mixHash(mixHash(mixHash(start, purpose), a), b) >>> 0
 }
 
 /** A throw as a number in [0, 1). */
-export function unit(thrown: number): number {
+export function toUnitInterval(thrown: number): number {
   return thrown / 0x1_0000_0000
 }
 
@@ -53,11 +53,11 @@ export function pick<T>(list: readonly T[], thrown: number): T {
 }
 
 /** An integer from `low` to `high`, both included. */
-export function between(low: number, high: number, thrown: number): number {
-  return low + Math.floor(unit(thrown) * (high - low + 1))
+export function integerBetween(low: number, high: number, draw: number): number {
+  return low + Math.floor(toUnitInterval(draw) * (high - low + 1))
 }
 
-function stir(state: number, value: number): number {
+function mixHash(state: number, value: number): number {
   let h = Math.imul(state ^ value, 0x9e3779b1)
   h = Math.imul(h ^ (h >>> 15), 0x85ebca6b)
   return Math.imul(h ^ (h >>> 13), 0xc2b2ae35) ^ (h >>> 16)

@@ -1,5 +1,5 @@
 /** What people and machines write: sentences from a small vocabulary, with the odd text that breaks programs. */
-import { between, type Dice, pick, purposes, unit } from './dice.ts'
+import { integerBetween, type Random, pick, purposes, toUnitInterval } from './dice.ts'
 
 const words = `the my order invoice account please thanks hello can you help with delivery arrived yesterday refund
  change address password reset does not work on mobile I would like to know when it will be sent again we have looked
@@ -21,37 +21,37 @@ const lastNames = [
 ]
 
 /** `plain`: nothing odd; `hostile`: also text that is no valid Unicode. */
-export type Oddity = 'plain' | 'varied' | 'hostile'
+export type TextVariety = 'plain' | 'varied' | 'hostile'
 
-export type Phrases = {
-  readonly sentence: (a: number, b: number, oddity: Oddity) => string
+export type SampleText = {
+  readonly sentence: (a: number, b: number, oddity: TextVariety) => string
   readonly personName: (a: number) => string
 }
 
-export function phrasesFor(dice: Dice): Phrases {
+export function createSampleText(random: Random): SampleText {
   // Composed once: a message then costs two look-ups, not a dozen.
-  const sentences = Array.from({ length: 1024 }, (_, n) => compose(dice, n))
+  const sentences = Array.from({ length: 1024 }, (_, n) => composeSentence(random, n))
   return {
     sentence(a, b, oddity) {
-      const thrown = dice(purposes.text, a, b)
-      const plain = `${pick(sentences, thrown)} (${thrown % 100_000}) ${pick(sentences, thrown >>> 11)}`
-      return oddity === 'plain' ? plain : odd(plain, thrown, oddity)
+      const draw = random(purposes.text, a, b)
+      const plain = `${pick(sentences, draw)} (${draw % 100_000}) ${pick(sentences, draw >>> 11)}`
+      return oddity === 'plain' ? plain : withUnusualText(plain, draw, oddity)
     },
     personName(a) {
-      const thrown = dice(purposes.person, a, 1)
-      return `${pick(firstNames, thrown)} ${pick(lastNames, thrown >>> 8)}`
+      const draw = random(purposes.person, a, 1)
+      return `${pick(firstNames, draw)} ${pick(lastNames, draw >>> 8)}`
     },
   }
 }
 
-function compose(dice: Dice, n: number): string {
-  const length = between(3, 22, dice(purposes.phrase, n, 0))
-  const text = Array.from({ length }, (_, w) => pick(words, dice(purposes.phrase, n, w + 1))).join(' ')
+function composeSentence(random: Random, n: number): string {
+  const length = integerBetween(3, 22, random(purposes.phrase, n, 0))
+  const text = Array.from({ length }, (_, w) => pick(words, random(purposes.phrase, n, w + 1))).join(' ')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-function odd(plain: string, thrown: number, oddity: Oddity): string {
-  const one = Math.floor(unit(Math.imul(thrown, 0x9e3779b1) >>> 0) * 4000)
+function withUnusualText(plain: string, draw: number, oddity: TextVariety): string {
+  const one = Math.floor(toUnitInterval(Math.imul(draw, 0x9e3779b1) >>> 0) * 4000)
   if (one === 0) return `${plain} ${'very long '.repeat(3000)}`
   if (one < 4) return `${plain}\u0000 after a NUL`
   if (one < 60) return `${plain} 🙏🏽👩‍👩‍👧`

@@ -1,25 +1,25 @@
 /** When things happened: rows spread over the past in the order of their numbers, and spells of many in one second. Pure. */
 
 import type { EpochMs, Ms } from '../../core/time.ts'
-import { type Dice, type Purpose, purposes, unit } from './dice.ts'
+import { type Random, type Purpose, purposes, toUnitInterval } from './dice.ts'
 
 export type Timeline = {
   /** When row `index` began. Never decreases with the index. */
-  readonly startOf: (index: number) => EpochMs
+  readonly startAt: (index: number) => EpochMs
   /** Whether the row is one of those that all happened in one second. */
   readonly inStorm: (index: number) => boolean
   /** `span` after the row began, but before the world ends; a stormy row ends in the second in which it began. */
-  readonly after: (index: number, span: Ms) => EpochMs
+  readonly endAt: (index: number, span: Ms) => EpochMs
 }
 
-export type Stretch = { readonly from: EpochMs; readonly to: EpochMs; readonly count: number; readonly storm: number }
+export type TimelineOptions = { readonly from: EpochMs; readonly to: EpochMs; readonly count: number; readonly storm: number }
 
-export function timelineOf(stretch: Stretch, dice: Dice, purpose: Purpose): Timeline {
+export function createTimeline(stretch: TimelineOptions, random: Random, purpose: Purpose): Timeline {
   const { from, to, count } = stretch
   const step = (to - from) / Math.max(1, count)
   const size = Math.min(stretch.storm, count)
   const first = Math.floor((count - size) / 2)
-  const spread = (index: number) => Math.floor(from + (index + unit(dice(purposes.time, purpose, index))) * step)
+  const spread = (index: number) => Math.floor(from + (index + toUnitInterval(random(purposes.time, purpose, index))) * step)
   const inStorm = (index: number) => index >= first && index < first + size
   const stormSecond = Math.ceil(spread(first) / 1000) * 1000
   // Fractions grow with the index, so that the order of time stays the order of numbers.
@@ -30,11 +30,11 @@ export function timelineOf(stretch: Stretch, dice: Dice, purpose: Purpose): Time
   // Cut at the end of the world they would all end in its last second: a storm that nobody asked for.
   const within = (index: number, span: Ms) => {
     const room = to - startOf(index)
-    return span <= room ? span : room * unit(dice(purposes.time, purpose + 100, index))
+    return span <= room ? span : room * toUnitInterval(random(purposes.time, purpose + 100, index))
   }
   return {
-    startOf,
+    startAt: startOf,
     inStorm,
-    after: (index, span) => startOf(index) + (inStorm(index) ? 0 : Math.floor(within(index, span))),
+    endAt: (index, span) => startOf(index) + (inStorm(index) ? 0 : Math.floor(within(index, span))),
   }
 }

@@ -1,43 +1,43 @@
 /** Visitors of the seeded past. */
 import type { EpochMs } from '../../core/time.ts'
 import type { Visitor } from '../model.ts'
-import { type Dice, purposes } from './dice.ts'
-import type { Identity } from './identity.ts'
-import type { Phrases } from './phrases.ts'
+import { type Random, purposes } from './dice.ts'
+import type { RowIds } from './identity.ts'
+import type { SampleText } from './phrases.ts'
 import type { Timeline } from './timeline.ts'
 
 export type VisitorTime = 'createdAt' | 'lastSeenAt' | 'updatedAt'
 
 export type Visitors = {
   readonly count: number
-  readonly identity: Identity
-  readonly base: (index: number) => Visitor
+  readonly ids: RowIds
+  readonly seedRow: (index: number) => Visitor
   readonly timeOf: (field: VisitorTime, index: number) => EpochMs
 }
 
 export type VisitorParts = {
-  readonly dice: Dice
-  readonly phrases: Phrases
+  readonly random: Random
+  readonly sampleText: SampleText
   readonly count: number
-  readonly ids: Identity
+  readonly ids: RowIds
   readonly time: Timeline
 }
 
 const hourMs = 3_600_000
 
-export function visitors({ dice, phrases, count, ids, time }: VisitorParts): Visitors {
-  const lastSeenAt = (index: number) => time.after(index, (dice(purposes.time, index, 7) % 400) * hourMs)
+export function createVisitors({ random, sampleText, count, ids, time }: VisitorParts): Visitors {
+  const lastSeenAt = (index: number) => time.endAt(index, (random(purposes.time, index, 7) % 400) * hourMs)
   const timeOf = (field: VisitorTime, index: number) =>
-    field === 'createdAt' ? time.startOf(index) : lastSeenAt(index)
+    field === 'createdAt' ? time.startAt(index) : lastSeenAt(index)
   return {
     count,
-    identity: ids,
+    ids: ids,
     timeOf,
-    base: (index) => ({
+    seedRow: (index) => ({
       index,
-      id: ids.of(index),
-      ...contact(dice, phrases, index),
-      createdAt: time.startOf(index),
+      id: ids.idAt(index),
+      ...randomContact(random, sampleText, index),
+      createdAt: time.startAt(index),
       lastSeenAt: lastSeenAt(index),
       updatedAt: lastSeenAt(index),
     }),
@@ -45,10 +45,10 @@ export function visitors({ dice, phrases, count, ids, time }: VisitorParts): Vis
 }
 
 /** Every fourth visitor never gave an email, every ninth no name either. */
-function contact(dice: Dice, phrases: Phrases, index: number) {
-  const thrown = dice(purposes.person, index, 2)
+function randomContact(random: Random, sampleText: SampleText, index: number) {
+  const draw = random(purposes.person, index, 2)
   return {
-    name: thrown % 9 === 0 ? null : phrases.personName(index),
-    email: thrown % 4 === 0 ? null : `visitor.${index}+${thrown % 97}@example.org`,
+    name: draw % 9 === 0 ? null : sampleText.personName(index),
+    email: draw % 4 === 0 ? null : `visitor.${index}+${draw % 97}@example.org`,
   }
 }

@@ -4,30 +4,30 @@ import { Problem } from '../api/problem.ts'
 import type { Switches } from '../switches.ts'
 import { type Limiter, limiters } from './rate-limit.ts'
 
-export type Allowance = {
+export type KeyLimits = {
   /** Counts a request that arrives now. Throws Problem where it is one too many; such a one is not counted. */
-  readonly spend: (keyId: string, write: boolean, now: EpochMs) => void
+  readonly countRequest: (keyId: string, write: boolean, now: EpochMs) => void
   /** Begins anew, with the limits that the switches give now. */
-  readonly restart: () => void
+  readonly reset: () => void
 }
 
-export function allowanceOf(switches: () => Switches): Allowance {
+export function createKeyLimits(switches: () => Switches): KeyLimits {
   const keys = new Map<string, { readonly all: Limiter; readonly writes: Limiter }>()
-  const open = () => {
+  const createLimiters = () => {
     const s = switches()
-    const make = (limit: number) =>
+    const createLimiter = (limit: number) =>
       limiters[s['rate.kind']](Math.max(0, limit - s['rate.foreign']), s['rate.window'] * 1000)
-    return { all: make(s['rate.limit']), writes: make(s['rate.writes']) }
+    return { all: createLimiter(s['rate.limit']), writes: createLimiter(s['rate.writes']) }
   }
   return {
-    spend(keyId, write, now) {
-      const limits = keys.get(keyId) ?? open()
+    countRequest(keyId, write, now) {
+      const limits = keys.get(keyId) ?? createLimiters()
       keys.set(keyId, limits)
-      const waitMs = Math.max(limits.all.wait(now), write ? limits.writes.wait(now) : 0)
+      const waitMs = Math.max(limits.all.waitMs(now), write ? limits.writes.waitMs(now) : 0)
       if (waitMs > 0) throw new Problem('rate_limited', 'Too many requests; back off', { retryAfterMs: waitMs })
       limits.all.count(now)
       if (write) limits.writes.count(now)
     },
-    restart: () => keys.clear(),
+    reset: () => keys.clear(),
   }
 }

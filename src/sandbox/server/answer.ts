@@ -4,46 +4,46 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import type { EpochMs } from '../../core/time.ts'
-import { type Json, toText } from '../api/json.ts'
+import { type Json, toJsonText } from '../api/json.ts'
 import { type Problem, problemBody, problemStatus } from '../api/problem.ts'
 import type { Switches } from '../switches.ts'
 import type { FaultKind } from './faults.ts'
 
-export type Answer = {
+export type ServiceResponse = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-const json = 'application/json; charset=utf-8'
-const page = 'text/html; charset=utf-8'
+const jsonType = 'application/json; charset=utf-8'
+const htmlType = 'text/html; charset=utf-8'
 
-export function success(data: Json, requestId: string, write: boolean, s: Switches): Answer {
+export function successResponse(data: Json, requestId: string, write: boolean, s: Switches): ServiceResponse {
   const status = write ? Number(s['writes.answer']) : 200
   if (status === 204) return { status, headers: {}, body: '' }
-  const told = write ? written(data, s) : data
-  return { status, headers: { 'content-type': json }, body: toText({ data: told, requestId }, s['ids.big']) }
+  const responseData = write ? writeResponseData(data, s) : data
+  return { status, headers: { 'content-type': jsonType }, body: toJsonText({ data: responseData, requestId }, s['ids.big']) }
 }
 
-function written(row: Json, s: Switches): Json {
+function writeResponseData(row: Json, s: Switches): Json {
   const id = typeof row === 'object' && row !== null && 'id' in row ? (row.id ?? null) : null
   return { row, id: { id }, nothing: null }[s['writes.body']]
 }
 
 /** As a service answers that knows of no envelope. */
-export function withoutEnvelope(data: Json, s: Switches): Answer {
-  return { status: 200, headers: { 'content-type': json }, body: toText(data, s['ids.big']) }
+export function bareResponse(data: Json, s: Switches): ServiceResponse {
+  return { status: 200, headers: { 'content-type': jsonType }, body: toJsonText(data, s['ids.big']) }
 }
 
-export function failure(problem: Problem, requestId: string, s: Switches, now: EpochMs): Answer {
-  const headers: Record<string, string> = { 'content-type': json }
-  if (problem.retryAfterMs !== null) Object.assign(headers, retryAfter(problem.retryAfterMs, s, now))
+export function problemResponse(problem: Problem, requestId: string, s: Switches, now: EpochMs): ServiceResponse {
+  const headers: Record<string, string> = { 'content-type': jsonType }
+  if (problem.retryAfterMs !== null) Object.assign(headers, retryAfterHeader(problem.retryAfterMs, s, now))
   const status = problemStatus[problem.code]
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   return { status, headers, body: JSON.stringify(problemBody(problem, requestId, s)) }
 }
 
-function retryAfter(waitMs: number, s: Switches, now: EpochMs): Record<string, string> {
+function retryAfterHeader(waitMs: number, s: Switches, now: EpochMs): Record<string, string> {
   const form = s['rate.retryAfter']
   if (form === 'absent') return {}
   // Rounded up: a client that obeys is never too early.
@@ -52,15 +52,15 @@ function retryAfter(waitMs: number, s: Switches, now: EpochMs): Record<string, s
 }
 
 /** The answer that stands in for one that a fault swallowed; undefined where the fault leaves it as it is. */
-export function faultAnswer(kind: FaultKind, requestId: string, s: Switches): Answer | undefined {
-  const gateway = (status: number, title: string): Answer => ({
+export function faultResponse(kind: FaultKind, requestId: string, s: Switches): ServiceResponse | undefined {
+  const gateway = (status: number, title: string): ServiceResponse => ({
     status,
-    headers: { 'content-type': page },
+    headers: { 'content-type': htmlType },
     body: `<html><head><title>${status} ${title}</title></head><body><h1>${title}</h1></body></html>`,
   })
-  const envelope = (status: number, code: string, headers: Record<string, string> = {}): Answer => ({
+  const envelope = (status: number, code: string, headers: Record<string, string> = {}): ServiceResponse => ({
     status,
-    headers: { 'content-type': json, ...headers },
+    headers: { 'content-type': jsonType, ...headers },
     body: JSON.stringify({ error: { code, message: 'Something went wrong', status, retryable: true }, requestId }),
   })
   if (kind === 'error-500' || kind === 'error-500-after') return envelope(500, 'INTERNAL_ERROR')
@@ -69,26 +69,26 @@ export function faultAnswer(kind: FaultKind, requestId: string, s: Switches): An
   if (kind === 'busy-503-retry-after') return envelope(503, 'SERVICE_UNAVAILABLE', { 'retry-after': '1' })
   if (kind === 'foreign-429') return envelope(429, 'rate_limited', { 'retry-after': '1' })
   if (kind === 'not-json') return { ...gateway(200, 'Please log in'), status: 200 }
-  if (kind === 'status' || kind === 'status-after') return oddStatus(s['fault.status'], requestId)
+  if (kind === 'status' || kind === 'status-after') return statusResponse(s['fault.status'], requestId)
   if (kind === 'says-failed' || kind === 'says-failed-after') {
     return {
       status: 200,
-      headers: { 'content-type': json },
-      body: JSON.stringify({ ...denials[s['fault.says']], requestId }),
+      headers: { 'content-type': jsonType },
+      body: JSON.stringify({ ...failureBodies[s['fault.says']], requestId }),
     }
   }
   if (kind === 'redirect') return { status: 302, headers: { location: '/elsewhere' }, body: '' }
   return undefined
 }
 
-function oddStatus(status: number, requestId: string): Answer {
-  const headers = { 'content-type': json, ...(status >= 300 && status < 400 ? { location: '/elsewhere' } : {}) }
+function statusResponse(status: number, requestId: string): ServiceResponse {
+  const headers = { 'content-type': jsonType, ...(status >= 300 && status < 400 ? { location: '/elsewhere' } : {}) }
   const error = { code: 'ODD', message: 'Something is odd', status, retryable: false }
   return { status, headers, body: JSON.stringify(status < 300 ? { data: null, requestId } : { error, requestId }) }
 }
 
 /** A no under a 200. */
-const denials: Record<Switches['fault.says'], Record<string, Json>> = {
+const failureBodies: Record<Switches['fault.says'], Record<string, Json>> = {
   ok: { ok: false, data: null },
   success: { success: false, message: 'It could not be sent' },
   errors: { data: null, errors: [{ message: 'It could not be sent' }] },
@@ -99,17 +99,17 @@ const denials: Record<Switches['fault.says'], Record<string, Json>> = {
 }
 
 /** Sends the answer, whole or as the fault has it. Resolves when it is handed over or the connection is gone. */
-export async function send(
+export async function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: Answer,
+  answer: ServiceResponse,
   fault: FaultKind | null,
   s: Switches,
 ): Promise<void> {
-  const zipped = s.gzip && /\bgzip\b/.test(String(request.headers['accept-encoding'])) && answer.body !== ''
+  const isGzipped = s.gzip && /\bgzip\b/.test(String(request.headers['accept-encoding'])) && answer.body !== ''
   const plain = Buffer.from(answer.body)
-  const bytes = zipped ? gzipSync(plain) : plain
-  const headers: Record<string, string> = { ...answer.headers, ...(zipped ? { 'content-encoding': 'gzip' } : {}) }
+  const bytes = isGzipped ? gzipSync(plain) : plain
+  const headers: Record<string, string> = { ...answer.headers, ...(isGzipped ? { 'content-encoding': 'gzip' } : {}) }
   if (fault === 'huge') return sendHuge(response, answer, s['fault.hugeMb'])
   if (answer.status !== 204) headers['content-length'] = String(bytes.length)
   response.writeHead(answer.status, headers)
@@ -117,7 +117,7 @@ export async function send(
   response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy())
 }
 
-async function sendHuge(response: ServerResponse, answer: Answer, megabytes: number): Promise<void> {
+async function sendHuge(response: ServerResponse, answer: ServiceResponse, megabytes: number): Promise<void> {
   response.writeHead(200, answer.headers)
   response.write('{"data":{"items":[')
   const chunk = Buffer.alloc(1 << 20, ' ')

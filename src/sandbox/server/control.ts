@@ -1,8 +1,8 @@
 /** The strings that a test pulls, over HTTP: for a sandbox that runs in a process of its own. */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Json, toText } from '../api/json.ts'
-import type { ChangeKind } from '../churn.ts'
+import { type Json, toJsonText } from '../api/json.ts'
+import type { MutationKind } from '../churn.ts'
 import type { Sandbox } from '../handle.ts'
 import type { KeyOptions } from '../options.ts'
 import type { Switches } from '../switches.ts'
@@ -11,17 +11,17 @@ import type { ScriptedFault } from './faults.ts'
 
 export const controlPrefix = '/_sandbox/'
 
-export type Control = (
+export type ControlHandler = (
   path: string,
   search: string,
   incoming: IncomingMessage,
   response: ServerResponse,
 ) => Promise<void>
 
-type Body = Readonly<Record<string, unknown>>
+type ControlBody = Readonly<Record<string, unknown>>
 
 /** Answers JSON; `GET truth/{stream}` answers a row a line. A mistake in a request answers 400 and says which. */
-export function controlOf(sandbox: Sandbox): Control {
+export function createControl(sandbox: Sandbox): ControlHandler {
   return async (path, search, incoming, response) => {
     const query = new URLSearchParams(search)
     try {
@@ -29,21 +29,21 @@ export function controlOf(sandbox: Sandbox): Control {
         return await sendTruth(sandbox, path.slice('truth/'.length), query, response)
       }
       const action = `${incoming.method} ${path}`
-      const does = Object.hasOwn(actions, action) ? actions[action] : undefined
-      if (does === undefined) return answer(response, 404, { error: `no such control; there are ${names}` })
-      const body = incoming.method === 'POST' ? await bodyOf(incoming) : {}
-      const done = does(sandbox, body, query.get('project') ?? undefined) ?? { done: true }
+      const run = Object.hasOwn(actions, action) ? actions[action] : undefined
+      if (run === undefined) return sendJson(response, 404, { error: `no such control; there are ${controlNames}` })
+      const body = incoming.method === 'POST' ? await readJsonBody(incoming) : {}
+      const result = run(sandbox, body, query.get('project') ?? undefined) ?? { done: true }
       if (path === 'shutdown') response.once('finish', () => void sandbox.stop())
-      answer(response, 200, done)
+      sendJson(response, 200, result)
     } catch (error) {
       if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error
-      answer(response, 400, { error: error.message })
+      sendJson(response, 400, { error: error.message })
     }
   }
 }
 
 /** What each control does with its body, and what it answers. */
-const actions: Readonly<Record<string, (sandbox: Sandbox, body: Body, project: string | undefined) => unknown>> = {
+const actions: Readonly<Record<string, (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown>> = {
   'GET log': (sandbox) => sandbox.log(),
   'GET counts': (sandbox) => sandbox.counts(),
   'GET ledger': (sandbox, _, project) => sandbox.ledger(project),
@@ -55,25 +55,25 @@ const actions: Readonly<Record<string, (sandbox: Sandbox, body: Body, project: s
     now: new Date(sandbox.now()).toISOString(),
   }),
   'POST switches': (sandbox, body) => {
-    sandbox.set(body as Partial<Switches>)
+    sandbox.setSwitches(body as Partial<Switches>)
     return sandbox.switches()
   },
   'POST churn': (sandbox, body, project) => ({
-    changes: sandbox.churn(Number(body.n), Number(body.seed), body.kinds as readonly ChangeKind[] | undefined, project),
+    changes: sandbox.applyRandomMutations(Number(body.n), Number(body.seed), body.kinds as readonly MutationKind[] | undefined, project),
   }),
   // {"do": "visitorWrites", "with": ["<conversation id>", "text"]}
   'POST mutate': (sandbox, body, project) => mutate(sandbox, body, project),
-  'POST fail': (sandbox, body) => sandbox.fail(body as ScriptedFault),
-  'POST forget-faults': (sandbox) => sandbox.forgetFaults(),
+  'POST fail': (sandbox, body) => sandbox.scriptFault(body as ScriptedFault),
+  'POST forget-faults': (sandbox) => sandbox.clearFaults(),
   'POST keys': (sandbox, body, project) => sandbox.addKey(body as KeyOptions, project),
   'POST revoke': (sandbox, body) => sandbox.revokeKey(String(body.key)),
   'POST advance': (sandbox, body) => sandbox.advance(Number(body.ms)),
   'POST reset-log': (sandbox) => sandbox.resetLog(),
   'POST shutdown': () => undefined,
 }
-const names = [...Object.keys(actions), ...truthStreams.map((stream) => `GET truth/${stream}`)].join(', ')
+const controlNames = [...Object.keys(actions), ...truthStreams.map((stream) => `GET truth/${stream}`)].join(', ')
 
-function mutate(sandbox: Sandbox, body: Body, project: string | undefined): unknown {
+function mutate(sandbox: Sandbox, body: ControlBody, project: string | undefined): unknown {
   const mutations: Readonly<Record<string, unknown>> =
     project === undefined ? sandbox.mutate : sandbox.mutateIn(project)
   const name = String(body.do)
@@ -94,7 +94,7 @@ async function sendTruth(
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
   let lines: string[] = []
   for (const row of rows) {
-    lines.push(toText(row, true))
+    lines.push(toJsonText(row, true))
     if (lines.length < 500) continue
     if (!response.write(`${lines.join('\n')}\n`)) await Promise.race([once(response, 'drain'), once(response, 'close')])
     if (response.destroyed) return
@@ -103,16 +103,16 @@ async function sendTruth(
   response.end(lines.length === 0 ? '' : `${lines.join('\n')}\n`)
 }
 
-async function bodyOf(incoming: IncomingMessage): Promise<Body> {
+async function readJsonBody(incoming: IncomingMessage): Promise<ControlBody> {
   const chunks: Buffer[] = []
   for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk)
   const text = Buffer.concat(chunks).toString('utf8')
   const body: unknown = text === '' ? {} : JSON.parse(text)
   if (typeof body !== 'object' || body === null) throw new RangeError('the body must be a JSON object')
-  return body as Body
+  return body as ControlBody
 }
 
-function answer(response: ServerResponse, status: number, body: unknown): void {
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(toText(body as Json, true))
+  response.end(toJsonText(body as Json, true))
 }

@@ -2,13 +2,13 @@
 import { stringify } from 'yaml'
 
 /** As much of an OpenAPI document as the page shows. */
-export type Description = {
+export type ApiDescription = {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly components?: { readonly schemas?: Readonly<Record<string, unknown>> }
 }
 
-type Method = {
+type DocumentedMethod = {
   readonly operationId: string
   readonly summary?: string
   readonly description?: string
@@ -23,31 +23,31 @@ const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2r
 pre{background:#f4f4f4;padding:.75rem;overflow:auto;font-size:.8rem}code{background:#f4f4f4}
 section{border-top:1px solid #ccc;margin-top:1.5rem}h3 code{font-size:1rem}summary{cursor:pointer}`
 
-export function pageFor({ info, paths, components }: Description): string {
+export function renderDocsPage({ info, paths, components }: ApiDescription): string {
   const sections = Object.entries(paths).flatMap(([path, item]) =>
-    methods.flatMap((method) => (item[method] === undefined ? [] : [operation(path, method, item[method] as Method)])),
+    methods.flatMap((method) => (item[method] === undefined ? [] : [renderOperation(path, method, item[method] as DocumentedMethod)])),
   )
   const schemas = Object.entries(components?.schemas ?? {}).map(
-    ([name, schema]) => `<details id="${escaped(name)}"><summary>${escaped(name)}</summary>${yaml(schema)}</details>`,
+    ([name, schema]) => `<details id="${escapeHtml(name)}"><summary>${escapeHtml(name)}</summary>${renderYaml(schema)}</details>`,
   )
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(info.title)}</title>
-<style>${style}</style></head><body><h1>${escaped(info.title)} <small>${escaped(info.version)}</small></h1>
-<p>${escaped(info.description ?? '').replaceAll('\n\n', '</p><p>')}</p><p><a href="../openapi.yaml">openapi.yaml</a></p>
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(info.title)}</title>
+<style>${style}</style></head><body><h1>${escapeHtml(info.title)} <small>${escapeHtml(info.version)}</small></h1>
+<p>${escapeHtml(info.description ?? '').replaceAll('\n\n', '</p><p>')}</p><p><a href="../openapi.yaml">openapi.yaml</a></p>
 <h2>Operations</h2>${sections.join('\n')}<h2>Schemas</h2>${schemas.join('\n')}</body></html>\n`
 }
 
-function operation(path: string, method: string, op: Method): string {
-  const scope = op['x-scope'] === undefined ? '' : `<p>Scope: <code>${escaped(op['x-scope'])}</code></p>`
+function renderOperation(path: string, method: string, op: DocumentedMethod): string {
+  const scope = op['x-scope'] === undefined ? '' : `<p>Scope: <code>${escapeHtml(op['x-scope'])}</code></p>`
   const { parameters, requestBody, responses } = op
-  return `<section id="${escaped(op.operationId)}"><h3><code>${method.toUpperCase()} ${escaped(path)}</code></h3>
-<p><strong>${escaped(op.summary ?? '')}</strong> ${escaped(op.description ?? '')}</p>${scope}
-<details><summary>Request and answers</summary>${yaml({ parameters, requestBody, responses })}</details></section>`
+  return `<section id="${escapeHtml(op.operationId)}"><h3><code>${method.toUpperCase()} ${escapeHtml(path)}</code></h3>
+<p><strong>${escapeHtml(op.summary ?? '')}</strong> ${escapeHtml(op.description ?? '')}</p>${scope}
+<details><summary>Request and answers</summary>${renderYaml({ parameters, requestBody, responses })}</details></section>`
 }
 
-function yaml(value: unknown): string {
-  return `<pre>${escaped(stringify(value))}</pre>`
+function renderYaml(value: unknown): string {
+  return `<pre>${escapeHtml(stringify(value))}</pre>`
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }

@@ -1,7 +1,7 @@
 /** What can go wrong between a client and the service, by chance or as written down beforehand. */
 
 import { isWrite, type Operation } from '../api/operation.ts'
-import { type Dice, pick, purposes, unit } from '../past/dice.ts'
+import { type Random, pick, purposes, toUnitInterval } from '../past/dice.ts'
 import type { Switches } from '../switches.ts'
 
 /** Each kind, and whether the service did what was asked before it happened. */
@@ -41,27 +41,27 @@ export type ScriptedFault = {
 
 export type Faults = {
   readonly script: (fault: ScriptedFault) => void
-  readonly forget: () => void
+  readonly clear: () => void
   /** The fault that this request meets. Called once for each request, in order of arrival. */
-  readonly next: (operation: Operation, requestNumber: number) => FaultKind | null
+  readonly nextFault: (operation: Operation, requestNumber: number) => FaultKind | null
 }
 
-const unusual: readonly FaultKind[] = ['huge', 'slow', 'status', 'status-after', 'says-failed', 'says-failed-after']
-const usualKinds = (Object.keys(faultKinds) as FaultKind[]).filter((kind) => !unusual.includes(kind))
+const optInKinds: readonly FaultKind[] = ['huge', 'slow', 'status', 'status-after', 'says-failed', 'says-failed-after']
+const defaultKinds = (Object.keys(faultKinds) as FaultKind[]).filter((kind) => !optInKinds.includes(kind))
 
-export function faultsOf(dice: Dice, switches: () => Switches): Faults {
+export function createFaults(random: Random, switches: () => Switches): Faults {
   let scripted: { readonly fault: ScriptedFault; skip: number; left: number }[] = []
   return {
     script(fault) {
       if (!Object.hasOwn(faultKinds, fault.kind)) throw new RangeError(`there is no fault ${fault.kind}`)
       scripted.push({ fault, skip: fault.skip ?? 0, left: fault.times ?? 1 })
     },
-    forget() {
+    clear() {
       scripted = []
     },
-    next(operation, requestNumber) {
-      const entry = scripted.find(({ fault, left }) => left > 0 && fits(fault, operation))
-      if (entry === undefined) return byChance(dice, switches(), operation, requestNumber)
+    nextFault(operation, requestNumber) {
+      const entry = scripted.find(({ fault, left }) => left > 0 && matchesRequest(fault, operation))
+      if (entry === undefined) return randomFault(random, switches(), operation, requestNumber)
       if (entry.skip > 0) {
         entry.skip -= 1
         return null
@@ -72,23 +72,23 @@ export function faultsOf(dice: Dice, switches: () => Switches): Faults {
   }
 }
 
-function fits(fault: ScriptedFault, operation: Operation): boolean {
+function matchesRequest(fault: ScriptedFault, operation: Operation): boolean {
   return (
     (fault.operation === undefined || fault.operation === operation.id) &&
     (fault.method === undefined || fault.method === operation.method)
   )
 }
 
-function byChance(dice: Dice, s: Switches, operation: Operation, requestNumber: number): FaultKind | null {
-  if (s['fault.rate'] === 0 || unit(dice(purposes.fault, requestNumber)) >= s['fault.rate']) return null
+function randomFault(random: Random, s: Switches, operation: Operation, requestNumber: number): FaultKind | null {
+  if (s['fault.rate'] === 0 || toUnitInterval(random(purposes.fault, requestNumber)) >= s['fault.rate']) return null
   if (s['fault.on'] !== 'all' && isWrite(operation) !== (s['fault.on'] === 'writes')) return null
-  return pick(chosenKinds(s['fault.kinds']), dice(purposes.fault, requestNumber, 1))
+  return pick(parseFaultKinds(s['fault.kinds']), random(purposes.fault, requestNumber, 1))
 }
 
 /** Throws a RangeError for a kind that does not exist. */
-export function chosenKinds(list: string): readonly FaultKind[] {
+export function parseFaultKinds(list: string): readonly FaultKind[] {
   const names = list.split(',').map((name) => name.trim())
   const chosen = names.filter((name) => name !== '')
   for (const name of chosen) if (!Object.hasOwn(faultKinds, name)) throw new RangeError(`there is no fault ${name}`)
-  return chosen.length === 0 ? usualKinds : (chosen as FaultKind[])
+  return chosen.length === 0 ? defaultKinds : (chosen as FaultKind[])
 }

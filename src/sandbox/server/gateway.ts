@@ -2,22 +2,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EpochMs, Ms } from '../../core/time.ts'
-import { isWrite, type Match, type Operation } from '../api/operation.ts'
+import { isWrite, type RouteMatch, type Operation } from '../api/operation.ts'
 import { notFound, Problem } from '../api/problem.ts'
 import { widgetPath } from '../api/widget.ts'
-import { purposes, unit } from '../past/dice.ts'
-import { admit, perform, performWidgetToken, type Request, type Service } from '../service.ts'
-import { type Answer, failure, faultAnswer, send, success, withoutEnvelope } from './answer.ts'
+import { purposes, toUnitInterval } from '../past/dice.ts'
+import { authorize, runOperation, runWidgetToken, type ServiceRequest, type SandboxService } from '../service.ts'
+import { type ServiceResponse, problemResponse, faultResponse, sendResponse, successResponse, bareResponse } from './answer.ts'
 import { type FaultKind, type Faults, faultKinds } from './faults.ts'
-import type { JournalEntry } from './journal.ts'
+import type { RequestLogEntry } from './journal.ts'
 
-export type Gateway = {
-  readonly service: Service
+export type ServerContext = {
+  readonly service: SandboxService
   readonly faults: Faults
-  readonly find: (method: string, path: string) => Match | undefined
-  readonly journal: JournalEntry[]
+  readonly findRoute: (method: string, path: string) => RouteMatch | undefined
+  readonly requestLog: RequestLogEntry[]
   /** This machine's clock. */
-  readonly real: () => EpochMs
+  readonly realNow: () => EpochMs
   readonly nextNumber: () => number
 }
 
@@ -32,21 +32,21 @@ const widgetOperation: Operation = {
 }
 
 /** `path` is relative to the base URL. */
-export async function serveApi(
-  gateway: Gateway,
+export async function handleRequest(
+  context: ServerContext,
   path: string,
   search: string,
   incoming: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { service } = gateway
-  const number = gateway.nextNumber()
-  const match = matchOf(gateway, incoming.method ?? 'GET', path)
-  const bodyText = incoming.method === 'GET' ? '' : await textOf(incoming)
-  await delay(service, 'latency.before', number)
-  const arrivedAt = gateway.real()
-  const requestId = `req_${(service.dice(purposes.token, number) >>> 0).toString(36)}${number.toString(36)}`
-  const request: Request = {
+  const { service } = context
+  const number = context.nextNumber()
+  const match = matchRoute(context, incoming.method ?? 'GET', path)
+  const bodyText = incoming.method === 'GET' ? '' : await readBodyText(incoming)
+  await simulateLatency(service, 'latency.before', number)
+  const arrivedAt = context.realNow()
+  const requestId = `req_${(service.random(purposes.token, number) >>> 0).toString(36)}${number.toString(36)}`
+  const request: ServiceRequest = {
     requestId,
     number,
     arrivedAt,
@@ -54,75 +54,75 @@ export async function serveApi(
     query: new URLSearchParams(search),
     bodyText,
   }
-  const fault = match === undefined ? null : gateway.faults.next(match.operation, number)
-  const entry = noted(gateway, request, match, incoming.method ?? 'GET', path, search, fault)
+  const fault = match === undefined ? null : context.faults.nextFault(match.operation, number)
+  const entry = logRequest(context, request, match, incoming.method ?? 'GET', path, search, fault)
   response.once('close', () => {
-    entry.answeredAt = gateway.real()
+    entry.answeredAt = context.realNow()
   })
-  if (fault === 'reset-before') return cut(incoming)
-  const answer = answerOf(gateway, match, request, fault, entry)
-  await delay(service, 'latency.after', number)
+  if (fault === 'reset-before') return resetConnection(incoming)
+  const answer = respond(context, match, request, fault, entry)
+  await simulateLatency(service, 'latency.after', number)
   if (fault === 'slow') await pause(service.switches()['fault.slowMs'])
-  if (fault === 'reset-after') return cut(incoming)
+  if (fault === 'reset-after') return resetConnection(incoming)
   entry.status = answer.status
-  dated(response, service, number)
+  setDateHeader(response, service, number)
   response.setHeader('x-request-id', requestId)
-  await send(incoming, response, answer, fault, service.switches())
+  await sendResponse(incoming, response, answer, fault, service.switches())
 }
 
-function matchOf(gateway: Gateway, method: string, path: string): Match | undefined {
+function matchRoute(context: ServerContext, method: string, path: string): RouteMatch | undefined {
   if (method === 'POST' && path === widgetPath) return { operation: widgetOperation, params: {} }
-  return gateway.find(method, path)
+  return context.findRoute(method, path)
 }
 
-function noted(
-  gateway: Gateway,
-  { number, requestId, arrivedAt }: Request,
-  match: Match | undefined,
+function logRequest(
+  context: ServerContext,
+  { number, requestId, arrivedAt }: ServiceRequest,
+  match: RouteMatch | undefined,
   method: string,
   path: string,
   query: string,
   fault: FaultKind | null,
-): JournalEntry {
+): RequestLogEntry {
   const operation = match?.operation
   const write = operation !== undefined && isWrite(operation)
-  const named = { number, requestId, arrivedAt, answeredAt: null, method, path, query }
-  const entry: JournalEntry = { ...named, operation: operation?.id ?? null, write, keyId: null, status: null, fault }
-  gateway.journal.push(entry)
+  const base = { number, requestId, arrivedAt, answeredAt: null, method, path, query }
+  const entry: RequestLogEntry = { ...base, operation: operation?.id ?? null, write, keyId: null, status: null, fault }
+  context.requestLog.push(entry)
   return entry
 }
 
-function answerOf(
-  { service }: Gateway,
-  match: Match | undefined,
-  request: Request,
+function respond(
+  { service }: ServerContext,
+  match: RouteMatch | undefined,
+  request: ServiceRequest,
   fault: FaultKind | null,
-  entry: JournalEntry,
-): Answer {
+  entry: RequestLogEntry,
+): ServiceResponse {
   const s = service.switches()
   const { requestId } = request
-  const swallowed = fault === null ? undefined : faultAnswer(fault, requestId, s)
-  const seen = (key: { readonly id: string }) => {
+  const faulty = fault === null ? undefined : faultResponse(fault, requestId, s)
+  const onKey = (key: { readonly id: string }) => {
     entry.keyId = key.id
   }
   try {
     if (match === undefined) throw notFound('path')
     if (match.operation === widgetOperation) {
-      if (swallowed !== undefined) return swallowed
-      const data = performWidgetToken(service, request, seen)
-      return s['token.answer'] === 'bare' ? withoutEnvelope(data, s) : success(data, requestId, false, s)
+      if (faulty !== undefined) return faulty
+      const data = runWidgetToken(service, request, onKey)
+      return s['token.answer'] === 'bare' ? bareResponse(data, s) : successResponse(data, requestId, false, s)
     }
-    const project = admit(service, match, request, seen)
-    if (fault !== null && swallowed !== undefined && !faultKinds[fault].done) return swallowed
-    const data = perform(service, project, match, request)
-    return swallowed ?? success(data, requestId, isWrite(match.operation), s)
+    const project = authorize(service, match, request, onKey)
+    if (fault !== null && faulty !== undefined && !faultKinds[fault].done) return faulty
+    const data = runOperation(service, project, match, request)
+    return faulty ?? successResponse(data, requestId, isWrite(match.operation), s)
   } catch (error) {
-    if (error instanceof Problem) return failure(error, requestId, s, service.clock())
+    if (error instanceof Problem) return problemResponse(error, requestId, s, service.clock())
     throw error
   }
 }
 
-function dated(response: ServerResponse, service: Service, number: number): void {
+function setDateHeader(response: ServerResponse, service: SandboxService, number: number): void {
   const { 'date.header': header, 'date.offset': offset } = service.switches()
   const off: Ms = {
     right: 0,
@@ -135,26 +135,26 @@ function dated(response: ServerResponse, service: Service, number: number): void
   else response.setHeader('date', new Date(service.clock() + off + offset * 1000).toUTCString())
 }
 
-function cut(incoming: IncomingMessage): void {
+function resetConnection(incoming: IncomingMessage): void {
   incoming.socket.resetAndDestroy()
 }
 
-async function delay(service: Service, name: 'latency.before' | 'latency.after', number: number): Promise<void> {
+async function simulateLatency(service: SandboxService, name: 'latency.before' | 'latency.after', number: number): Promise<void> {
   const s = service.switches()
   const usual: Ms = s[name]
   if (usual === 0) return
-  const chance = unit(service.dice(purposes.latency, number, name === 'latency.before' ? 0 : 1))
+  const chance = toUnitInterval(service.random(purposes.latency, number, name === 'latency.before' ? 0 : 1))
   await pause(usual * (1 - s['latency.spread'] + 2 * s['latency.spread'] * chance))
 }
 
-const largestBody = 4 << 20
+const maxBodyBytes = 4 << 20
 
-async function textOf(incoming: IncomingMessage): Promise<string> {
+async function readBodyText(incoming: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size <= largestBody) chunks.push(chunk)
+    if (size <= maxBodyBytes) chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }

@@ -2,7 +2,7 @@
 import type { EpochMs, Ms } from '../../core/time.ts'
 
 /** Times are this machine's, not the service clock's. No key and no body is ever in here. */
-export type JournalEntry = {
+export type RequestLogEntry = {
   readonly number: number
   readonly requestId: string
   readonly arrivedAt: EpochMs
@@ -20,7 +20,7 @@ export type JournalEntry = {
   readonly fault: string | null
 }
 
-export type Counts = {
+export type RequestCounts = {
   readonly total: number
   readonly byOperation: Readonly<Record<string, number>>
   readonly byStatus: Readonly<Record<string, number>>
@@ -31,15 +31,15 @@ export type Counts = {
   readonly lastAt: EpochMs | null
 }
 
-export function countsOf(entries: readonly JournalEntry[], windowMs: Ms = 60_000): Counts {
+export function countRequests(entries: readonly RequestLogEntry[], windowMs: Ms = 60_000): RequestCounts {
   return {
     total: entries.length,
-    byOperation: tally(entries, (entry) => entry.operation ?? 'none'),
-    byStatus: tally(entries, (entry) => String(entry.status ?? 'none')),
-    byFault: tally(entries, (entry) => entry.fault),
+    byOperation: countBy(entries, (entry) => entry.operation ?? 'none'),
+    byStatus: countBy(entries, (entry) => String(entry.status ?? 'none')),
+    byFault: countBy(entries, (entry) => entry.fault),
     maxInWindow: {
-      requests: densest(entries, windowMs),
-      writes: densest(
+      requests: mostInWindow(entries, windowMs),
+      writes: mostInWindow(
         entries.filter((entry) => entry.write),
         windowMs,
       ),
@@ -49,7 +49,7 @@ export function countsOf(entries: readonly JournalEntry[], windowMs: Ms = 60_000
   }
 }
 
-function tally(entries: readonly JournalEntry[], nameOf: (entry: JournalEntry) => string | null) {
+function countBy(entries: readonly RequestLogEntry[], nameOf: (entry: RequestLogEntry) => string | null) {
   const counts: Record<string, number> = {}
   for (const entry of entries) {
     const name = nameOf(entry)
@@ -58,7 +58,7 @@ function tally(entries: readonly JournalEntry[], nameOf: (entry: JournalEntry) =
   return counts
 }
 
-function densest(entries: readonly JournalEntry[], windowMs: Ms): number {
+function mostInWindow(entries: readonly RequestLogEntry[], windowMs: Ms): number {
   const arrivals = new Map<string, { readonly times: EpochMs[]; oldest: number }>()
   let most = 0
   for (const { keyId, arrivedAt } of entries) {

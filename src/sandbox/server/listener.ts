@@ -1,16 +1,16 @@
 /** Sends each request to the room that it is for: the API, its description, or the sandbox's own controls. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { widgetPath } from '../api/widget.ts'
-import { type Control, controlPrefix } from './control.ts'
+import { type ControlHandler, controlPrefix } from './control.ts'
 import { descriptionPage, descriptionText } from './description.ts'
-import { type Gateway, serveApi } from './gateway.ts'
+import { type ServerContext, handleRequest } from './gateway.ts'
 
-export function listenerOf(gateway: Gateway, prefix: string, control: Control) {
+export function createListener(context: ServerContext, prefix: string, control: ControlHandler) {
   return (incoming: IncomingMessage, response: ServerResponse): void => {
     response.sendDate = false
     // A client that goes away in the middle is its own affair.
     for (const side of [incoming, response]) side.on('error', () => undefined)
-    route(gateway, prefix, control, incoming, response).catch((error: unknown) => {
+    route(context, prefix, control, incoming, response).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
       response.end(`the sandbox has a bug: ${error instanceof Error ? error.stack : String(error)}\n`)
     })
@@ -18,26 +18,26 @@ export function listenerOf(gateway: Gateway, prefix: string, control: Control) {
 }
 
 async function route(
-  gateway: Gateway,
+  context: ServerContext,
   prefix: string,
-  control: Control,
+  control: ControlHandler,
   incoming: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const url = incoming.url ?? '/'
-  const mark = url.indexOf('?')
-  const [full, search] = mark < 0 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)]
+  const queryStart = url.indexOf('?')
+  const [full, search] = queryStart < 0 ? [url, ''] : [url.slice(0, queryStart), url.slice(queryStart + 1)]
   if (full.startsWith(controlPrefix)) return control(full.slice(controlPrefix.length), search, incoming, response)
   const path = prefix !== '' && full.startsWith(`${prefix}/`) && full !== widgetPath ? full.slice(prefix.length) : full
   if (incoming.method === 'GET' && path === '/openapi.yaml')
-    return text(response, 'application/yaml', descriptionText())
-  if (incoming.method === 'GET' && path === '/public/docs') return text(response, 'text/html', descriptionPage())
+    return sendText(response, 'application/yaml', descriptionText())
+  if (incoming.method === 'GET' && path === '/public/docs') return sendText(response, 'text/html', descriptionPage())
   // Below a prefix there is nothing but what begins with it; the widget's address has its own version segment.
   const outside = prefix !== '' && path === full && full !== widgetPath
-  return serveApi(gateway, outside ? `/outside${full}` : path, search, incoming, response)
+  return handleRequest(context, outside ? `/outside${full}` : path, search, incoming, response)
 }
 
-function text(response: ServerResponse, type: string, body: string): void {
+function sendText(response: ServerResponse, type: string, body: string): void {
   response.writeHead(200, { 'content-type': `${type}; charset=utf-8` })
   response.end(body)
 }

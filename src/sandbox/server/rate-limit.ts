@@ -3,50 +3,50 @@ import type { EpochMs, Ms } from '../../core/time.ts'
 
 export type Limiter = {
   /** Milliseconds until one more request is allowed; 0 = now. */
-  readonly wait: (now: EpochMs) => Ms
+  readonly waitMs: (now: EpochMs) => Ms
   readonly count: (now: EpochMs) => void
 }
 
 export type LimiterKind = 'fixed' | 'sliding' | 'bucket' | 'estimated' | 'off'
 
 export const limiters: Record<LimiterKind, (limit: number, windowMs: Ms) => Limiter> = {
-  off: () => ({ wait: () => 0, count: () => undefined }),
-  fixed,
-  sliding,
-  bucket,
-  estimated,
+  off: () => ({ waitMs: () => 0, count: () => undefined }),
+  fixed: fixedWindow,
+  sliding: slidingWindow,
+  bucket: tokenBucket,
+  estimated: estimatedWindow,
 }
 
 /** Windows on the clock: the count starts anew with each. */
-function fixed(limit: number, windowMs: Ms): Limiter {
+function fixedWindow(limit: number, windowMs: Ms): Limiter {
   let [start, counted] = [0, 0]
-  const turn = (now: EpochMs) => {
+  const rollWindow = (now: EpochMs) => {
     const current = Math.floor(now / windowMs) * windowMs
     if (current !== start) [start, counted] = [current, 0]
   }
   return {
-    wait(now) {
-      turn(now)
+    waitMs(now) {
+      rollWindow(now)
       return counted < limit ? 0 : start + windowMs - now
     },
     count(now) {
-      turn(now)
+      rollWindow(now)
       counted += 1
     },
   }
 }
 
 /** Exact: no stretch of a window's length, wherever it starts, holds more. */
-function sliding(limit: number, windowMs: Ms): Limiter {
+function slidingWindow(limit: number, windowMs: Ms): Limiter {
   let times: EpochMs[] = []
   let oldest = 0
-  const drop = (now: EpochMs) => {
+  const dropExpired = (now: EpochMs) => {
     while (oldest < times.length && (times[oldest] ?? 0) <= now - windowMs) oldest += 1
     if (oldest > 4096) [times, oldest] = [times.slice(oldest), 0]
   }
   return {
-    wait(now) {
-      drop(now)
+    waitMs(now) {
+      dropExpired(now)
       if (times.length - oldest < limit) return 0
       return limit < 1 ? windowMs : (times[times.length - limit] ?? now) + windowMs - now
     },
@@ -57,7 +57,7 @@ function sliding(limit: number, windowMs: Ms): Limiter {
 }
 
 /** A bucket that holds a window's worth and refills evenly. */
-function bucket(limit: number, windowMs: Ms): Limiter {
+function tokenBucket(limit: number, windowMs: Ms): Limiter {
   let [level, at] = [limit, 0]
   const perMs = limit / windowMs
   const refill = (now: EpochMs) => {
@@ -65,7 +65,7 @@ function bucket(limit: number, windowMs: Ms): Limiter {
     at = now
   }
   return {
-    wait(now) {
+    waitMs(now) {
       refill(now)
       return level >= 1 ? 0 : Math.ceil((1 - level) / perMs)
     },
@@ -77,9 +77,9 @@ function bucket(limit: number, windowMs: Ms): Limiter {
 }
 
 /** Two counters: the window before counts for the share of it that a sliding window would still cover. */
-function estimated(limit: number, windowMs: Ms): Limiter {
+function estimatedWindow(limit: number, windowMs: Ms): Limiter {
   let [start, before, current] = [0, 0, 0]
-  const turn = (now: EpochMs) => {
+  const rollWindow = (now: EpochMs) => {
     const window = Math.floor(now / windowMs) * windowMs
     if (window === start) return
     before = window === start + windowMs ? current : 0
@@ -87,16 +87,16 @@ function estimated(limit: number, windowMs: Ms): Limiter {
     start = window
   }
   return {
-    wait(now) {
-      turn(now)
+    waitMs(now) {
+      rollWindow(now)
       const rest = 1 - (now - start) / windowMs
       if (before * rest + current < limit) return 0
       // The moment at which the share still in sight has become small enough, in this window or in the next.
-      const fits = (from: EpochMs, seen: number, room: number) => Math.floor(from + windowMs * (1 - room / seen)) + 1
-      return (current < limit ? fits(start, before, limit - current) : fits(start + windowMs, current, limit)) - now
+      const timeUntilRoom = (from: EpochMs, seen: number, room: number) => Math.floor(from + windowMs * (1 - room / seen)) + 1
+      return (current < limit ? timeUntilRoom(start, before, limit - current) : timeUntilRoom(start + windowMs, current, limit)) - now
     },
     count(now) {
-      turn(now)
+      rollWindow(now)
       current += 1
     },
   }

@@ -1,37 +1,37 @@
 /** Undocumented fields become columns as they appear, and wider ones as their values change type. */
 import { type RawBuilder, sql } from 'kysely'
-import { type DatabaseKind, declared } from '../../../schema/portable.ts'
+import { type DatabaseKind, sqlTypes } from '../../../schema/portable.ts'
 import { tables } from '../../../schema/tables.ts'
-import type { Extra, MirrorRow, StreamName } from '../../core/row.ts'
+import type { ExtraField, MirrorRow, StreamName } from '../../core/row.ts'
 import { rfc3339 } from '../../core/time.ts'
 import { decodeText, encodeText } from '../database/escape.ts'
 import type { Db } from '../database/session.ts'
-import { tableOf } from '../mirror/stream-tables.ts'
+import { tableOfStream } from '../mirror/stream-tables.ts'
 import { columnName } from './names.ts'
-import { columnTypeOf, type FieldType, holds, typeOf, wider } from './type.ts'
+import { columnTypeOf, type FieldType, canHold, fieldTypeOf, widerType } from './type.ts'
 import { widenColumn } from './widen.ts'
 
-export type Field = {
+export type DiscoveredField = {
   readonly path: string
   /** Null: the field stays in `raw` only. */
   readonly column: string | null
   readonly type: FieldType
 }
 
-export type FieldsOfStream = {
-  readonly byPath: ReadonlyMap<string, Field>
+export type StreamFields = {
+  readonly byPath: ReadonlyMap<string, DiscoveredField>
   /** Those with a column, in a fixed order. */
-  readonly held: readonly (Field & { readonly column: string })[]
+  readonly withColumn: readonly (DiscoveredField & { readonly column: string })[]
 }
 
-export type Fields = {
+export type DiscoveredFields = {
   /** The fields of a stream with room for those of the rows: called before the rows are stored. */
-  readonly admit: (stream: StreamName, rows: readonly MirrorRow[], at: number) => Promise<FieldsOfStream>
+  readonly ensureColumns: (stream: StreamName, rows: readonly MirrorRow[], at: number) => Promise<StreamFields>
   /** Reads again what other processes may have found. */
-  readonly forget: () => void
+  readonly invalidate: () => void
 }
 
-export type FieldOptions = {
+export type DiscoveryOptions = {
   readonly db: Db
   readonly kind: DatabaseKind
   readonly project: string
@@ -40,38 +40,38 @@ export type FieldOptions = {
 }
 
 /** A table of more columns serves nobody, and what a service names by ids would never end. */
-const mostColumns = 300
+const maxColumns = 300
 /** Fields noted as staying in `raw`; beyond, they are not even noted. */
-const mostNoted = 1000
+const maxFields = 1000
 /** Characters. A path is part of a key, and an index holds no long ones; nor does anybody read such names. */
-const longestPath = 300
+const maxPathLength = 300
 
-type Known = FieldsOfStream & { readonly noted: ReadonlySet<string> }
+type KnownFields = StreamFields & { readonly recordedPaths: ReadonlySet<string> }
 
-export function createFields(options: FieldOptions): Fields {
-  const known = new Map<StreamName, Known>()
+export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFields {
+  const known = new Map<StreamName, KnownFields>()
   return {
-    admit: async (stream, rows, at) => {
-      const now = known.get(stream) ?? (await readFields(options.db, options.project, stream))
+    ensureColumns: async (stream, rows, at) => {
+      const now = known.get(stream) ?? (await readDiscoveredFields(options.db, options.project, stream))
       known.set(stream, now)
-      const asked = missing(now, rows, options.schema)
-      if (asked.size === 0) return now
-      const grow = (how: FieldOptions) =>
-        options.db.transaction().execute((trx) => enlarge(trx, how, stream, asked, at))
-      const after = await grow(options)
+      const neededTypes = findNeededTypes(now, rows, options.schema)
+      if (neededTypes.size === 0) return now
+      const applyChanges = (withOptions: DiscoveryOptions) =>
+        options.db.transaction().execute((trx) => addOrWidenColumns(trx, withOptions, stream, neededTypes, at))
+      const after = await applyChanges(options)
         .catch((error: unknown) =>
-          isTableFull(error) ? grow({ ...options, schema: 'freeze' }) : Promise.reject(error),
+          isTableFull(error) ? applyChanges({ ...options, schema: 'freeze' }) : Promise.reject(error),
         )
         .catch((error: unknown) => (isLockTimeout(error) ? now : Promise.reject(error)))
       known.set(stream, after)
       return after
     },
-    forget: () => known.clear(),
+    invalidate: () => known.clear(),
   }
 }
 
 /** Columns are shared by the projects of a warehouse, so a field that any of them has is known to all. */
-async function readFields(db: Db, project: string, stream: StreamName): Promise<Known> {
+async function readDiscoveredFields(db: Db, project: string, stream: StreamName): Promise<KnownFields> {
   const rows = await db
     .selectFrom('discovered_fields')
     .select(['project_id', 'path', 'column_name', 'type'])
@@ -79,80 +79,80 @@ async function readFields(db: Db, project: string, stream: StreamName): Promise<
     .orderBy('path')
     .orderBy('project_id')
     .execute()
-  const byPath = new Map<string, Field>()
-  const noted = new Set<string>()
+  const byPath = new Map<string, DiscoveredField>()
+  const recordedPaths = new Set<string>()
   for (const { project_id, path: stored, column_name: column, type } of rows) {
     const path = decodeText(stored)
     if (byPath.get(path)?.column == null) byPath.set(path, { path, column, type: type as FieldType })
-    if (project_id === project) noted.add(path)
+    if (project_id === project) recordedPaths.add(path)
   }
-  const held = [...byPath.values()].flatMap((field) =>
+  const withColumn = [...byPath.values()].flatMap((field) =>
     field.column === null ? [] : [{ ...field, column: field.column }],
   )
-  return { byPath, held, noted }
+  return { byPath, withColumn, recordedPaths }
 }
 
 /** Fields of the rows that are not known, or that a column does not hold, with the type that they ask for. */
-function missing(known: Known, rows: readonly MirrorRow[], schema: FieldOptions['schema']): Map<string, FieldType> {
-  const asked = new Map<string, FieldType>()
+function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema: DiscoveryOptions['schema']): Map<string, FieldType> {
+  const neededTypes = new Map<string, FieldType>()
   for (const row of rows) {
-    for (const [path, extra] of row.extra) {
-      if (path.length > longestPath) continue
-      const before = asked.get(path)
-      const room = before !== undefined || asked.size < mostNoted
-      const type = room ? needed(known, path, extra, schema) : null
-      if (type !== null) asked.set(path, before === undefined ? type : wider(before, type))
+    for (const [path, extra] of row.extraFields) {
+      if (path.length > maxPathLength) continue
+      const earlierType = neededTypes.get(path)
+      const hasRoom = earlierType !== undefined || neededTypes.size < maxFields
+      const type = hasRoom ? neededType(known, path, extra, schema) : null
+      if (type !== null) neededTypes.set(path, earlierType === undefined ? type : widerType(earlierType, type))
     }
   }
-  return asked
+  return neededTypes
 }
 
-function needed(known: Known, path: string, extra: Extra, schema: FieldOptions['schema']): FieldType | null {
+function neededType(known: KnownFields, path: string, extra: ExtraField, schema: DiscoveryOptions['schema']): FieldType | null {
   const field = known.byPath.get(path)
-  if (field === undefined) return known.byPath.size < mostNoted ? typeOf(extra) : null
-  const thawed = field.column === null && schema === 'discover' && known.held.length < mostColumns
-  const narrow = field.column !== null && schema === 'discover' && !holds(field.type, extra)
-  return narrow || thawed || !known.noted.has(path) ? typeOf(extra) : null
+  if (field === undefined) return known.byPath.size < maxFields ? fieldTypeOf(extra) : null
+  const canAddColumn = field.column === null && schema === 'discover' && known.withColumn.length < maxColumns
+  const isTooNarrow = field.column !== null && schema === 'discover' && !canHold(field.type, extra)
+  return isTooNarrow || canAddColumn || !known.recordedPaths.has(path) ? fieldTypeOf(extra) : null
 }
 
 /** Makes room, in one transaction, one process at a time: what another one made meanwhile is found and used. */
-async function enlarge(
+async function addOrWidenColumns(
   trx: Db,
-  { kind, project, schema }: FieldOptions,
+  { kind, project, schema }: DiscoveryOptions,
   stream: StreamName,
-  asked: ReadonlyMap<string, FieldType>,
+  neededTypes: ReadonlyMap<string, FieldType>,
   at: number,
-): Promise<Known> {
+): Promise<KnownFields> {
   if (kind === 'postgres') {
     await sql`select pg_advisory_xact_lock(hashtext('deskmirror.fields'))`.execute(trx)
     await sql`set local lock_timeout = '5s'`.execute(trx)
   }
-  const table = tableOf[stream]
-  const known = await readFields(trx, project, stream)
-  const taken = new Set<string>([...Object.keys(tables[table].columns), ...(await columnsOf(trx, kind, table))])
-  const notes: Note[] = []
+  const table = tableOfStream[stream]
+  const known = await readDiscoveredFields(trx, project, stream)
+  const taken = new Set<string>([...Object.keys(tables[table].columns), ...(await readTableColumns(trx, kind, table))])
+  const records: FieldRecord[] = []
   const added: NewColumn[] = []
-  for (const [path, type] of [...asked].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [path, type] of [...neededTypes].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const field = known.byPath.get(path)
-    const grown = field === undefined ? type : wider(field.type, type)
+    const newType = field === undefined ? type : widerType(field.type, type)
     const column = field?.column ?? null
-    if (column === null && schema === 'discover' && known.held.length + added.length < mostColumns) {
+    if (column === null && schema === 'discover' && known.withColumn.length + added.length < maxColumns) {
       const name = columnName(path, taken)
-      added.push({ column: name, type: grown })
-      notes.push({ path, column: name, type: grown, fill: true })
+      added.push({ column: name, type: newType })
+      records.push({ path, column: name, type: newType, needsBackfill: true })
       taken.add(name)
-    } else if (field !== undefined && column !== null && grown !== field.type && schema === 'discover') {
-      const wide = await widenColumn(trx, kind, { table, column, from: field.type, to: grown, taken })
-      notes.push({ path, column: wide, type: grown, fill: wide !== column })
-      taken.add(wide)
+    } else if (field !== undefined && column !== null && newType !== field.type && schema === 'discover') {
+      const widenedColumn = await widenColumn(trx, kind, { table, column, from: field.type, to: newType, taken })
+      records.push({ path, column: widenedColumn, type: newType, needsBackfill: widenedColumn !== column })
+      taken.add(widenedColumn)
     } else {
-      notes.push({ path, column, type: field?.type ?? type, fill: false })
+      records.push({ path, column, type: field?.type ?? type, needsBackfill: false })
     }
   }
-  const filled = added.length === 0 || (await hasRows(trx, table))
+  const tableHasRows = added.length === 0 || (await hasRows(trx, table))
   await addColumns(trx, kind, table, added)
-  await note(trx, { kind, project, stream, at }, filled ? notes : notes.map((one) => ({ ...one, fill: false })))
-  return readFields(trx, project, stream)
+  await recordFields(trx, { kind, project, stream, at }, tableHasRows ? records : records.map((one) => ({ ...one, fill: false })))
+  return readDiscoveredFields(trx, project, stream)
 }
 
 /**
@@ -171,7 +171,7 @@ function isTableFull(error: unknown): boolean {
   )
 }
 
-async function columnsOf(trx: Db, kind: DatabaseKind, table: string): Promise<string[]> {
+async function readTableColumns(trx: Db, kind: DatabaseKind, table: string): Promise<string[]> {
   const { rows } = await (kind === 'sqlite'
     ? sql<{ name: string }>`select name from pragma_table_info(${table})`
     : sql<{ name: string }>`select attname as name from pg_attribute
@@ -185,7 +185,7 @@ type NewColumn = { readonly column: string; readonly type: FieldType }
 /** In Postgres by one statement, as each takes the table's lock; SQLite knows no statement for more than one. */
 async function addColumns(trx: Db, kind: DatabaseKind, table: string, added: readonly NewColumn[]): Promise<void> {
   const parts = added.map(({ column, type }) => {
-    const declaration: RawBuilder<unknown> = sql.raw(declared[kind][columnTypeOf[type]])
+    const declaration: RawBuilder<unknown> = sql.raw(sqlTypes[kind][columnTypeOf[type]])
     return sql`add column ${sql.ref(column)} ${declaration}`
   })
   const statements = kind === 'sqlite' ? parts : parts.length === 0 ? [] : [sql.join(parts)]
@@ -198,14 +198,14 @@ async function hasRows(trx: Db, table: string): Promise<boolean> {
   return rows.length > 0
 }
 
-type Note = {
+type FieldRecord = {
   readonly path: string
   readonly column: string | null
   readonly type: FieldType
   /** Rows that are there are to be gone through for it. */
-  readonly fill: boolean
+  readonly needsBackfill: boolean
 }
-type About = {
+type FieldScope = {
   readonly kind: DatabaseKind
   readonly project: string
   readonly stream: StreamName
@@ -213,11 +213,11 @@ type About = {
 }
 
 /** Rows for this project; the other projects that have a field learn of its column and type. */
-async function note(trx: Db, { kind, project, stream, at }: About, notes: readonly Note[]): Promise<void> {
+async function recordFields(trx: Db, { kind, project, stream, at }: FieldScope, records: readonly FieldRecord[]): Promise<void> {
   const first_seen_at = rfc3339(Math.floor(at / 1000))
-  const rows = notes.map(({ path, column, type, fill }) => ({
+  const rows = records.map(({ path, column, type, needsBackfill }) => ({
     ...{ project_id: project, stream, path: encodeText(kind, path), column_name: column, type },
-    ...{ first_seen_at, fill_after: fill ? '' : null },
+    ...{ first_seen_at, fill_after: needsBackfill ? '' : null },
   }))
   for (let i = 0; i < rows.length; i += 200) {
     await trx

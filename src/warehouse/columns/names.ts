@@ -2,23 +2,23 @@
 import { hash } from 'node:crypto'
 
 /** Postgres cuts identifiers at 63 bytes. Source: its documentation, "Identifiers and Key Words". */
-const longest = 63
+const maxIdentifierBytes = 63
 
 /** Names that mean something else in every table of one of the databases. */
-const system = ['oid', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid', 'rowid', '_rowid_']
+const systemColumns = ['oid', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid', 'rowid', '_rowid_']
 
 /** `customFields.plan` → `custom_fields__plan`. A name that is taken, or too long, ends in a hash of the path. */
 export function columnName(path: string, taken: ReadonlySet<string>): string {
-  const plain = path.split('.').map(snake).join('__')
-  if (plain.length <= longest && !taken.has(plain) && !system.includes(plain)) return plain
+  const plain = path.split('.').map(toSnakeCase).join('__')
+  if (plain.length <= maxIdentifierBytes && !taken.has(plain) && !systemColumns.includes(plain)) return plain
   for (let n = 0; ; n++) {
-    const ending = hash('sha256', n === 0 ? path : `${path} ${n}`).slice(0, 8)
-    const name = `${plain.slice(0, longest - ending.length - 1)}_${ending}`
+    const suffix = hash('sha256', n === 0 ? path : `${path} ${n}`).slice(0, 8)
+    const name = `${plain.slice(0, maxIdentifierBytes - suffix.length - 1)}_${suffix}`
     if (!taken.has(name)) return name
   }
 }
 
-function snake(segment: string): string {
+function toSnakeCase(segment: string): string {
   const words = segment
     .replace(/([a-z0-9])(?=[A-Z])/g, '$1_')
     .replace(/([A-Z])(?=[A-Z][a-z])/g, '$1_')

@@ -1,7 +1,7 @@
 /** Types of undocumented fields: what a value is, and what holds two kinds of values. */
 import type { ColumnType } from '../../../schema/portable.ts'
-import type { Extra } from '../../core/row.ts'
-import { moment } from '../../core/time.ts'
+import type { ExtraField } from '../../core/row.ts'
+import { parseTime } from '../../core/time.ts'
 import { isInt64 } from '../mirror/cell.ts'
 
 export type FieldType = 'boolean' | 'integer' | 'number' | 'timestamp' | 'text' | 'json'
@@ -16,25 +16,25 @@ export const columnTypeOf: Readonly<Record<FieldType, ColumnType>> = {
 }
 
 /** Null says nothing about a type. An integer that no database column can hold is text. */
-export function typeOf({ value, json }: Extra): FieldType | null {
+export function fieldTypeOf({ value, isJsonText: json }: ExtraField): FieldType | null {
   if (value === null) return null
   if (json) return 'json'
   if (typeof value === 'boolean') return 'boolean'
   if (typeof value === 'bigint') return isInt64(value) ? 'integer' : 'text'
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number'
-  return moment(value) === undefined ? 'text' : 'timestamp'
+  return parseTime(value) === undefined ? 'text' : 'timestamp'
 }
 
 /** The narrowest type that holds values of both. */
-export function wider(a: FieldType, b: FieldType): FieldType {
+export function widerType(a: FieldType, b: FieldType): FieldType {
   if (a === b) return a
   const numeric = (type: FieldType) => type === 'integer' || type === 'number'
   return numeric(a) && numeric(b) ? 'number' : 'text'
 }
 
 /** Whether a column of the type holds the value as it is. */
-export function holds(type: FieldType, extra: Extra): boolean {
+export function canHold(type: FieldType, extra: ExtraField): boolean {
   if (type === 'text' || extra.value === null) return true
-  const own = typeOf(extra)
-  return own === null || wider(type, own) === type
+  const own = fieldTypeOf(extra)
+  return own === null || widerType(type, own) === type
 }

@@ -1,11 +1,11 @@
 /** A column whose field changed type: widened in place, or, where a view holds on to it, followed by a wider one. */
 import { sql } from 'kysely'
-import { type DatabaseKind, declared } from '../../../schema/portable.ts'
+import { type DatabaseKind, sqlTypes } from '../../../schema/portable.ts'
 import type { Db } from '../database/session.ts'
 import { columnName } from './names.ts'
 import { columnTypeOf, type FieldType } from './type.ts'
 
-export type Widening = {
+export type ColumnWidening = {
   readonly table: string
   readonly column: string
   readonly from: FieldType
@@ -14,7 +14,7 @@ export type Widening = {
 }
 
 /** The name of the column that now holds the field: the same one, or a new, still empty one. Views keep working. */
-export async function widenColumn(trx: Db, kind: DatabaseKind, widening: Widening): Promise<string> {
+export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnWidening): Promise<string> {
   await sql`savepoint widening`.execute(trx)
   try {
     await (kind === 'sqlite' ? replaceColumn(trx, widening) : alterColumn(trx, widening))
@@ -24,26 +24,26 @@ export async function widenColumn(trx: Db, kind: DatabaseKind, widening: Widenin
     await sql`rollback to savepoint widening`.execute(trx)
     await sql`release savepoint widening`.execute(trx)
     const column = columnName(`${widening.column}.${widening.to}`, widening.taken)
-    const type = sql.raw(declared[kind][columnTypeOf[widening.to]])
+    const type = sql.raw(sqlTypes[kind][columnTypeOf[widening.to]])
     await sql`alter table ${sql.table(widening.table)} add column ${sql.ref(column)} ${type}`.execute(trx)
     return column
   }
 }
 
-async function alterColumn(trx: Db, { table, column, from, to }: Widening): Promise<void> {
-  const type = sql.raw(declared.postgres[columnTypeOf[to]])
-  const value = to === 'text' && from === 'timestamp' ? timeText(column) : sql`${sql.ref(column)}::${type}`
+async function alterColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
+  const type = sql.raw(sqlTypes.postgres[columnTypeOf[to]])
+  const value = to === 'text' && from === 'timestamp' ? timestampAsText(column) : sql`${sql.ref(column)}::${type}`
   await sql`alter table ${sql.table(table)} alter column ${sql.ref(column)} type ${type} using ${value}`.execute(trx)
 }
 
-function timeText(column: string) {
+function timestampAsText(column: string) {
   return sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 }
 
 /** SQLite cannot change a column's type, and a column declared integer would turn the text 007 into 7. */
-async function replaceColumn(trx: Db, { table, column, from, to }: Widening): Promise<void> {
+async function replaceColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
   const [old, wide] = [sql.ref(column), sql.ref('widened column')]
-  const type = sql.raw(declared.sqlite[columnTypeOf[to]])
+  const type = sql.raw(sqlTypes.sqlite[columnTypeOf[to]])
   await sql`alter table ${sql.table(table)} add column ${wide} ${type}`.execute(trx)
   // A number becomes text by the declared type of its new column; a boolean is a number in SQLite.
   const value = from === 'boolean' ? sql`case ${old} when 0 then 'false' else 'true' end` : old

@@ -1,5 +1,5 @@
 /** What can be done about an error of a database: what happened, and what a person should do. */
-export type Advice = {
+export type ErrorExplanation = {
   readonly why: string
   readonly next: string
   /** 1: trying again may help. 2: a person must change something first. */
@@ -7,8 +7,8 @@ export type Advice = {
 }
 
 /** Codes, or the words of a driver that has none, and what they mean; the first that fits counts. */
-export type Advices = readonly (readonly [RegExp, Advice])[]
+export type ExplanationTable = readonly (readonly [RegExp, ErrorExplanation])[]
 
-export function adviceFor(advices: Advices, code: string): Advice | undefined {
-  return advices.find(([pattern]) => pattern.test(code))?.[1]
+export function lookUpExplanation(table: ExplanationTable, code: string): ErrorExplanation | undefined {
+  return table.find(([pattern]) => pattern.test(code))?.[1]
 }

@@ -8,26 +8,26 @@ import type { Db } from './session.ts'
  * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a request leaves is
  * written down first, and must not be forgotten. `work` may run several times: it begins anew where Postgres ends it.
  */
-export function durably<T>(db: Db, kind: DatabaseKind, work: (trx: Db) => Promise<T>): Promise<T> {
-  return untangled(() => durablyOnce(db, kind, work))
+export function inDurableTransaction<T>(db: Db, kind: DatabaseKind, work: (trx: Db) => Promise<T>): Promise<T> {
+  return retryOnDeadlock(() => inDurableTransactionOnce(db, kind, work))
 }
 
 /** For work that cannot begin anew, because it uses up what it is given. */
-export function durablyOnce<T>(db: Db, kind: DatabaseKind, work: (trx: Db) => Promise<T>): Promise<T> {
-  return kind === 'sqlite' ? onDisk(db, work) : onServer(db, work)
+export function inDurableTransactionOnce<T>(db: Db, kind: DatabaseKind, work: (trx: Db) => Promise<T>): Promise<T> {
+  return kind === 'sqlite' ? sqliteDurably(db, work) : postgresDurably(db, work)
 }
 
 /**
  * Somebody's SQL held the same rows and waited for us: Postgres ends one of the two (40P01, deadlock_detected), even where
  * it wanted a single row only. It begins anew.
  */
-export function untangled<T>(work: () => Promise<T>): Promise<T> {
+export function retryOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
   const shouldRetry = ({ error }: { readonly error: Error }) => 'code' in error && error.code === '40P01'
   return pRetry(work, { retries: 10, minTimeout: 20, maxTimeout: 1000, shouldRetry })
 }
 
 /** SQLite's setting belongs to the connection and cannot be changed within a transaction. */
-function onDisk<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+function sqliteDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   return db.connection().execute(async (connection) => {
     const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(connection)
     await sql`pragma synchronous = full`.execute(connection)
@@ -39,7 +39,7 @@ function onDisk<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   })
 }
 
-function onServer<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+function postgresDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (trx) => {
     await sql`set local synchronous_commit = on`.execute(trx)
     return work(trx)

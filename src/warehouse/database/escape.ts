@@ -5,21 +5,21 @@
  */
 import type { DatabaseKind } from '../../../schema/portable.ts'
 
-const mark = '\u241b'
+const escapeMark = '\u241b'
 
-const unfit: Readonly<Record<DatabaseKind, RegExp>> = {
+const unstorableChars: Readonly<Record<DatabaseKind, RegExp>> = {
   sqlite: /\u241b|\p{Surrogate}/gu,
   // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what this is about.
   postgres: /\u0000|\u241b|\p{Surrogate}/gu,
 }
 
 /** Whether `text` can be stored as it is. */
-export function fits(kind: DatabaseKind, text: string): boolean {
-  return text.isWellFormed() && !text.includes(mark) && (kind === 'sqlite' || !text.includes('\0'))
+export function isStorable(kind: DatabaseKind, text: string): boolean {
+  return text.isWellFormed() && !text.includes(escapeMark) && (kind === 'sqlite' || !text.includes('\0'))
 }
 
 export function encodeText(kind: DatabaseKind, text: string): string {
-  return text.replace(unfit[kind], (unit) => mark + hex(unit))
+  return text.replace(unstorableChars[kind], (unit) => escapeMark + hex(unit))
 }
 
 /** What was stored by `encodeText`, as the service sent it. */
@@ -31,17 +31,17 @@ export function decodeText(stored: string): string {
 export function encodeJson(kind: DatabaseKind, json: string): string {
   if (kind === 'sqlite')
     return json.isWellFormed() ? json : json.replace(/\p{Surrogate}/gu, (unit) => `\\u${hex(unit)}`)
-  if (!json.includes('\\u') && !json.includes(mark) && json.isWellFormed()) return json
+  if (!json.includes('\\u') && !json.includes(escapeMark) && json.isWellFormed()) return json
   return json.replace(jsonParts, (part, pair?: string, unit?: string) => {
     if (pair !== undefined || (part.startsWith('\\') && unit === undefined)) return part
-    if (unit === undefined) return mark + hex(part)
-    return unit === '0000' || /^(d[89a-f]|241b)/i.test(unit) ? mark + unit.toLowerCase() : part
+    if (unit === undefined) return escapeMark + hex(part)
+    return unit === '0000' || /^(d[89a-f]|241b)/i.test(unit) ? escapeMark + unit.toLowerCase() : part
   })
 }
 
 /** What `encodeJson` stored, as JSON text of the same value that the service sent. */
 export function decodeJson(kind: DatabaseKind, stored: string): string {
-  return kind === 'sqlite' || !stored.includes(mark) ? stored : stored.replace(/\u241b([0-9a-f]{4})/g, '\\u$1')
+  return kind === 'sqlite' || !stored.includes(escapeMark) ? stored : stored.replace(/\u241b([0-9a-f]{4})/g, '\\u$1')
 }
 
 /** A pair of surrogates (kept), one `\uXXXX`, another escape (kept), or a character that stands for itself and must not. */

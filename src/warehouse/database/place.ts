@@ -1,15 +1,15 @@
 /** Where a warehouse is. No password is ever printed. */
-import { nameOfServer, serverUrl } from '../../core/server-url.ts'
+import { serverDisplayName, parseServerUrl } from '../../core/server-url.ts'
 import { UserError } from '../../core/user-error.ts'
 
-export type Place =
+export type DatabaseLocation =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string }
 
-export function parseDatabaseUrl(url: string): Place {
+export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (url.startsWith('sqlite:') && url.length > 'sqlite:'.length) return { kind: 'sqlite', path: sqlitePath(url) }
-  const read = serverUrl(url, ['postgres', 'postgresql'])
-  if (read.ok) return { kind: 'postgres', url: read.href }
+  const parsed = parseServerUrl(url, ['postgres', 'postgresql'])
+  if (parsed.ok) return { kind: 'postgres', url: parsed.href }
   throw new UserError({
     what: 'cannot tell where the warehouse is',
     why: 'DESKMIRROR_DATABASE_URL is neither sqlite:PATH nor a readable postgres:// URL',
@@ -24,6 +24,6 @@ function sqlitePath(url: string): string {
 }
 
 /** For a person: what could not be opened, without credentials. */
-export function nameOfPlace(place: Place): string {
-  return place.kind === 'sqlite' ? `sqlite:${place.path}` : nameOfServer(place.url)
+export function locationLabel(location: DatabaseLocation): string {
+  return location.kind === 'sqlite' ? `sqlite:${location.path}` : serverDisplayName(location.url)
 }

@@ -1,10 +1,10 @@
 /** Errors of Postgres, and of what may stand before it, in words. Source: its documentation, appendix "Error Codes". */
-import type { Advices } from './advice.ts'
+import type { ExplanationTable } from './advice.ts'
 
 const inUrl = 'in DESKMIRROR_DATABASE_URL'
 
 /** Codes of Node (E…), of TLS, of Postgres (five characters), and words of the driver where it has no code. */
-export const postgresAdvices: Advices = [
+export const postgresExplanations: ExplanationTable = [
   [
     /^FILE_/,
     {
@@ -151,9 +151,9 @@ export const postgresAdvices: Advices = [
 ]
 
 /** The connection, the server, what it allows: not a statement. */
-export const postgresOutside =
+export const postgresExternalErrors =
   /^(57|08|53|58|XX|F0|28|3D000|3F000|42501|42P01|42P05|26000|25006|25P0[34]|22P05|22021|55P03|40)|^E[A-Z_]{3,}$|^Connection |not queryable|SELF_SIGNED|UNABLE_TO|CERT_|SASL/
 
 /** It was there, and comes back by itself: a restart, a failover, somebody who ends connections, too many of them. */
-export const postgresAway =
+export const postgresTransientErrors =
   /^(57P0|08|53300|25P0[34]|26000|42P05|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/

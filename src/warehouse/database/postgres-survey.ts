@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { UserError } from '../../core/user-error.ts'
 
-type Found = {
+type ServerSettings = {
   readonly pid: number
   readonly encoding: string
   readonly dates: string
@@ -10,7 +10,7 @@ type Found = {
 }
 
 /** Class 08P01: `unsupported startup parameter: options`. */
-export function isSettingRefused(error: unknown): boolean {
+export function areOptionsRejected(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '08P01' && /startup parameter/.test(error.message)
 }
 
@@ -18,26 +18,26 @@ export function isSettingRefused(error: unknown): boolean {
  * Whether a pooler stands between, which may give each transaction another connection of the server. A server names itself
  * to a client by the number of its process; a pooler, which has many of them, by a number of its own.
  */
-export async function survey(pool: pg.Pool, schema: string | null, write: boolean): Promise<boolean> {
+export async function inspectServer(pool: pg.Pool, schema: string | null, isWriter: boolean): Promise<boolean> {
   const client = await pool.connect()
   try {
-    const { rows } = await client.query<Found>(
+    const { rows } = await client.query<ServerSettings>(
       `select pg_backend_pid() as pid, current_setting('server_encoding') as encoding,
         current_setting('DateStyle') as dates, current_schema() as schema`,
     )
-    const [found] = rows
-    if (found === undefined) throw new Error('a select of one row gave none')
-    if (write && found.encoding !== 'UTF8') throw unfitEncoding(found.encoding)
-    const pooled = 'processID' in client && client.processID !== found.pid
-    if (pooled) refuseLostSettings(found, schema)
-    return pooled
+    const [settings] = rows
+    if (settings === undefined) throw new Error('a select of one row gave none')
+    if (isWriter && settings.encoding !== 'UTF8') throw encodingError(settings.encoding)
+    const hasPooler = 'processID' in client && client.processID !== settings.pid
+    if (hasPooler) rejectLostSettings(settings, schema)
+    return hasPooler
   } finally {
     client.release()
   }
 }
 
 /** SQL_ASCII takes any bytes and knows no character: neither lengths nor JSON are right there. */
-function unfitEncoding(encoding: string): UserError {
+function encodingError(encoding: string): UserError {
   return new UserError({
     what: 'cannot use this database as the warehouse',
     why: `its encoding is ${encoding}, which cannot hold all characters`,
@@ -46,7 +46,7 @@ function unfitEncoding(encoding: string): UserError {
   })
 }
 
-function refuseLostSettings({ schema: current, dates }: Found, schema: string | null): void {
+function rejectLostSettings({ schema: current, dates }: ServerSettings, schema: string | null): void {
   const lost =
     schema !== null && schema !== current
       ? ['?schema=', `alter role USER set search_path = ${schema}`]

@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
 import pg from 'pg'
 import { rfc3339 } from '../../core/time.ts'
-import { isSettingRefused, survey } from './postgres-survey.ts'
-import type { Ran, Session, Sessions } from './session.ts'
+import { areOptionsRejected, inspectServer } from './postgres-survey.ts'
+import type { StatementResult, DbConnection, ConnectionPool } from './session.ts'
 
 /** Postgres's numbers of the types that are not read as they come. Source: `select oid, typname from pg_type`. */
-export const oids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
+export const typeOids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
 
 /** `2026-08-21 10:02:11.5+00`, as Postgres writes it, to `2026-08-21T10:02:11Z`. */
-export function readTime(text: string): string {
+export function parsePostgresTime(text: string): string {
   if (text[4] === '-' && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
   // The session is set to UTC, but a pooler in between may not care: an offset of hours, or of hours and minutes.
   const at = Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
@@ -20,49 +20,49 @@ export function readTime(text: string): string {
 }
 
 /** Integers as numbers, beyond 2^53 as bigints. */
-export function readInteger(text: string): number | bigint {
+export function parsePostgresInteger(text: string): number | bigint {
   const value = Number(text)
   return Number.isSafeInteger(value) ? value : BigInt(text)
 }
 
-const readers: Readonly<Record<number, (text: string) => unknown>> = {
-  [oids.int8]: readInteger,
-  [oids.numeric]: Number,
-  [oids.jsonb]: (text) => text,
-  [oids.json]: (text) => text,
-  [oids.date]: (text) => text,
-  [oids.timestamptz]: readTime,
+const valueParsers: Readonly<Record<number, (text: string) => unknown>> = {
+  [typeOids.int8]: parsePostgresInteger,
+  [typeOids.numeric]: Number,
+  [typeOids.jsonb]: (text) => text,
+  [typeOids.json]: (text) => text,
+  [typeOids.date]: (text) => text,
+  [typeOids.timestamptz]: parsePostgresTime,
 }
 
 /**
  * A schema other than public is named in the URL: `?schema=desk`. Throws UserError where the database cannot be a
  * warehouse, and the driver's errors where there is none. `write`: it is to be written to.
  */
-export async function postgresSessions(url: string, write = true): Promise<Sessions> {
-  const direct = open(url, 'with settings')
+export async function openPostgresPool(url: string, isWriter = true): Promise<ConnectionPool> {
+  const withSettings = createPgPool(url, 'with settings')
   try {
-    return await surveyed(direct, write)
+    return await toConnectionPool(withSettings, isWriter)
   } catch (error) {
-    if (!isSettingRefused(error)) throw error
+    if (!areOptionsRejected(error)) throw error
   }
   // A pooler (PgBouncer) takes no settings for a connection.
-  return surveyed(open(url, 'without settings'), write)
+  return toConnectionPool(createPgPool(url, 'without settings'), isWriter)
 }
 
-type Opened = { readonly pool: pg.Pool; readonly schema: string | null; readonly close: () => Promise<void> }
+type PgPool = { readonly pool: pg.Pool; readonly schema: string | null; readonly close: () => Promise<void> }
 
-function open(url: string, how: 'with settings' | 'without settings'): Opened {
-  const { connectionString, options, schema } = splitUrl(url)
+function createPgPool(url: string, settingsMode: 'with settings' | 'without settings'): PgPool {
+  const { connectionString, options, schema } = splitPostgresUrl(url)
   const sockets = new Set<Socket>()
   const pool = new pg.Pool({
     connectionString,
-    stream: () => track(new Socket(), sockets),
+    stream: () => trackSocket(new Socket(), sockets),
     max: 6,
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
     application_name: 'deskmirror',
-    ...(how === 'with settings' ? { options } : {}),
-    types: { getTypeParser: (oid: number) => readers[oid] ?? ((text: string) => standard(oid, text)) },
+    ...(settingsMode === 'with settings' ? { options } : {}),
+    types: { getTypeParser: (oid: number) => valueParsers[oid] ?? ((text: string) => parseDefault(oid, text)) },
   })
   // A connection that breaks is replaced, and whoever uses it is told by its query; without listeners it would end the
   // process besides.
@@ -76,30 +76,30 @@ function open(url: string, how: 'with settings' | 'without settings'): Opened {
   return { pool, schema, close }
 }
 
-async function surveyed({ pool, schema, close }: Opened, write: boolean): Promise<Sessions> {
+async function toConnectionPool({ pool, schema, close }: PgPool, isWriter: boolean): Promise<ConnectionPool> {
   try {
-    const pooled = await survey(pool, schema, write)
+    const hasPooler = await inspectServer(pool, schema, isWriter)
     const prepared = new WeakMap<pg.PoolClient, Map<string, string>>()
-    const sessions: Sessions = {
+    const connectionPool: ConnectionPool = {
       kind: 'postgres',
-      take: async () => session(await pool.connect(), pooled ? null : prepared),
+      acquire: async () => toDbConnection(await pool.connect(), hasPooler ? null : prepared),
       // Whoever takes a connection has it alone.
-      apart: () => ({ ...sessions, close: async () => {} }),
+      openSeparate: () => ({ ...connectionPool, close: async () => {} }),
       close,
     }
-    return sessions
+    return connectionPool
   } catch (error) {
     await close()
     throw error
   }
 }
 
-function track(socket: Socket, open: Set<Socket>): Socket {
+function trackSocket(socket: Socket, open: Set<Socket>): Socket {
   open.add(socket)
   return socket.once('close', () => open.delete(socket))
 }
 
-function standard(oid: number, text: string): unknown {
+function parseDefault(oid: number, text: string): unknown {
   return pg.types.getTypeParser(oid)(text)
 }
 
@@ -107,67 +107,67 @@ function standard(oid: number, text: string): unknown {
  * Takes `schema`, which the server does not know, and `options`, which would replace ours, out of the URL. Values come
  * in the form that `readTime` expects.
  */
-export function splitUrl(url: string): {
+export function splitPostgresUrl(url: string): {
   readonly connectionString: string
   readonly options: string
   readonly schema: string | null
 } {
   const parsed = new URL(url)
   const schema = parsed.searchParams.get('schema') ?? ''
-  const given = parsed.searchParams.get('options') ?? ''
+  const ownOptions = parsed.searchParams.get('options') ?? ''
   for (const name of ['schema', 'options']) parsed.searchParams.delete(name)
   // What the driver takes these for, with a warning of six lines on standard error; `uselibpqcompat` asks for less.
   const isStrict = parsed.searchParams.get('uselibpqcompat') === null
   if (isStrict && /^(prefer|require|verify-ca)$/.test(parsed.searchParams.get('sslmode') ?? '')) {
     parsed.searchParams.set('sslmode', 'verify-full')
   }
-  const path = schema === '' ? [] : [`-c search_path=${quote(schema)}`]
-  const settings = [given, '-c timezone=UTC', '-c datestyle=ISO', ...path]
+  const path = schema === '' ? [] : [`-c search_path=${quoteForOptions(schema)}`]
+  const settings = [ownOptions, '-c timezone=UTC', '-c datestyle=ISO', ...path]
   return { connectionString: parsed.href, options: settings.join(' ').trim(), schema: schema === '' ? null : schema }
 }
 
 /** An identifier as it is, within the server's command line: blanks and backslashes are escaped there. */
-function quote(name: string): string {
+function quoteForOptions(name: string): string {
   return `"${name.replaceAll('"', '""')}"`.replace(/[\\ ]/g, '\\$&')
 }
 
 /** `known` null: nothing is prepared, as the next statement may run on another connection of the server. */
-function session(client: pg.PoolClient, known: WeakMap<pg.PoolClient, Map<string, string>> | null): Session {
-  const uses = known === null ? null : (known.get(client) ?? new Map<string, string>())
-  if (uses !== null) known?.set(client, uses)
-  let lost = false
+function toDbConnection(client: pg.PoolClient, preparedByClient: WeakMap<pg.PoolClient, Map<string, string>> | null): DbConnection {
+  const prepared = preparedByClient === null ? null : (preparedByClient.get(client) ?? new Map<string, string>())
+  if (prepared !== null) preparedByClient?.set(client, prepared)
+  let hasLostConnection = false
   return {
     run: async (text, parameters) => {
-      const name = uses === null ? undefined : nameFor(text, uses)
+      const name = prepared === null ? undefined : statementName(text, prepared)
       const values = parameters as unknown[]
       try {
-        return ran(await client.query(name === undefined ? { text, values } : { name, text, values }))
+        return toStatementResult(await client.query(name === undefined ? { text, values } : { name, text, values }))
       } catch (error) {
-        lost ||= isLost(error)
+        hasLostConnection ||= isConnectionLost(error)
         throw error
       }
     },
-    release: (broken) => client.release(broken || lost),
+    release: (broken) => client.release(broken || hasLostConnection),
   }
 }
 
 /** The server ended the connection (class 57P), or it ended without the server's saying anything. */
-function isLost(error: unknown): boolean {
+function isConnectionLost(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(57P|08|25P0|26000|42P05)/.test(error.code ?? '')
 }
 
 /** A statement is worth preparing when it comes back; a connection keeps at most this many. */
-const mostPrepared = 256
+const maxPrepared = 256
 
 /** The same name is the same text in every process: with a pooler in between that nobody noticed, they share connections. */
-function nameFor(text: string, uses: Map<string, string>): string | undefined {
-  const name = uses.get(text)
-  if (name === undefined && uses.size < mostPrepared) {
-    uses.set(text, `dm_${createHash('sha1').update(text).digest('base64url')}`)
+function statementName(text: string, prepared: Map<string, string>): string | undefined {
+  const name = prepared.get(text)
+  if (name === undefined && prepared.size < maxPrepared) {
+    prepared.set(text, `dm_${createHash('sha1').update(text).digest('base64url')}`)
   }
   return name
 }
 
-function ran(result: pg.QueryResult): Ran {
-  return { rows: result.rows, affected: result.rowCount ?? 0 }
+function toStatementResult(result: pg.QueryResult): StatementResult {
+  return { rows: result.rows, affectedRows: result.rowCount ?? 0 }
 }

@@ -10,18 +10,18 @@ export type ProcessIdentity = {
   readonly process: string
 }
 
-export function thisProcess(): ProcessIdentity {
-  return { host: hostname(), pid: process.pid, process: `${machine()}@${startOf(process.pid) ?? ''}` }
+export function currentProcess(): ProcessIdentity {
+  return { host: hostname(), pid: process.pid, process: `${machineId()}@${processStartTime(process.pid) ?? ''}` }
 }
 
 /** Null: it runs where we cannot look. */
-export function isAlive(other: ProcessIdentity, own: ProcessIdentity): boolean | null {
-  const [place, start] = other.process.split('@')
-  if (other.host !== own.host || place !== own.process.split('@')[0]) return null
-  return exists(other.pid) && startOf(other.pid) === start
+export function isProcessAlive(other: ProcessIdentity, own: ProcessIdentity): boolean | null {
+  const [machineOfOther, start] = other.process.split('@')
+  if (other.host !== own.host || machineOfOther !== own.process.split('@')[0]) return null
+  return pidExists(other.pid) && processStartTime(other.pid) === start
 }
 
-function exists(pid: number): boolean {
+function pidExists(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
@@ -32,9 +32,9 @@ function exists(pid: number): boolean {
 }
 
 /** Linux: boot and process namespace, so that a container is not taken for its host. Elsewhere the host's name has to do. */
-function machine(): string {
+function machineId(): string {
   try {
-    return `${readBoot()}/${readlinkSync('/proc/self/ns/pid')}`
+    return `${readBootId()}/${readlinkSync('/proc/self/ns/pid')}`
   } catch {
     return process.platform
   }
@@ -43,27 +43,27 @@ function machine(): string {
 /** Another text each time the machine is booted; empty where it does not say. */
 export function bootId(): string {
   try {
-    return readBoot()
+    return readBootId()
   } catch {
     return ''
   }
 }
 
-function readBoot(): string {
+function readBootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }
 
 /** When a process started, in its system's words; undefined where that cannot be read. */
-function startOf(pid: number): string | undefined {
+function processStartTime(pid: number): string | undefined {
   try {
     // Field 22 of proc(5); the second one, a name in parentheses, may hold spaces.
     return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, '').split(' ')[20]
   } catch {
-    return process.platform === 'win32' || process.platform === 'linux' ? undefined : askPs(pid)
+    return process.platform === 'win32' || process.platform === 'linux' ? undefined : readStartFromPs(pid)
   }
 }
 
-function askPs(pid: number): string | undefined {
+function readStartFromPs(pid: number): string | undefined {
   try {
     return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' })
       .trim()

@@ -4,13 +4,13 @@
  * Postgres's classes: 22 data exception, 23 integrity constraint, 54 program limit exceeded; XX000 is what it says of an
  * allocation that is too large. Source: its documentation, "PostgreSQL Error Codes". SQLite's result codes likewise.
  */
-const codes = /^(?:22...|23...|54...|XX000|SQLITE_(?:TOOBIG|MISMATCH|CONSTRAINT\w{0,30}))$/
+const valueErrorCodes = /^(?:22...|23...|54...|XX000|SQLITE_(?:TOOBIG|MISMATCH|CONSTRAINT\w{0,30}))$/
 
 /** Why, for a person, without the values; null: it is about something else. */
-export function isAboutValues(error: unknown): string | null {
+export function valueErrorReason(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   // A string or a buffer that is longer than the runtime can make.
   if (error instanceof RangeError) return 'it is too large'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return codes.test(code) ? `the database cannot hold it (${code})` : null
+  return valueErrorCodes.test(code) ? `the database cannot hold it (${code})` : null
 }

@@ -12,70 +12,70 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import type { DatabaseKind } from '../../../schema/portable.ts'
-import type { Schema } from '../../../schema/tables.ts'
+import type { DatabaseSchema } from '../../../schema/tables.ts'
 
 /** `affected`: rows inserted, updated or deleted. Integers come as numbers, beyond 2^53 as bigints; times as RFC 3339 text. */
-export type Ran = { readonly rows: readonly unknown[]; readonly affected: number }
+export type StatementResult = { readonly rows: readonly unknown[]; readonly affectedRows: number }
 
-export type Session = {
-  readonly run: (text: string, parameters: readonly unknown[]) => Promise<Ran>
+export type DbConnection = {
+  readonly run: (text: string, parameters: readonly unknown[]) => Promise<StatementResult>
   /** Hands the connection back; `broken`: it is not to be used again. */
   readonly release: (broken: boolean) => void
 }
 
-export type Sessions = {
+export type ConnectionPool = {
   readonly kind: DatabaseKind
-  readonly take: () => Promise<Session>
+  readonly acquire: () => Promise<DbConnection>
   /** More of the same database, where what one commits is never part of a transaction that another has open here. */
-  readonly apart: () => Sessions
+  readonly openSeparate: () => ConnectionPool
   readonly close: () => Promise<void>
 }
 
-export type Db = Kysely<Schema>
+export type Db = Kysely<DatabaseSchema>
 
-export function openKysely(sessions: Sessions): Db {
-  const sqlite = sessions.kind === 'sqlite'
-  return new Kysely<Schema>({
+export function openKysely(pool: ConnectionPool): Db {
+  const isSqlite = pool.kind === 'sqlite'
+  return new Kysely<DatabaseSchema>({
     dialect: {
-      createAdapter: () => (sqlite ? new SqliteAdapter() : new PostgresAdapter()),
-      createQueryCompiler: () => (sqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
-      createIntrospector: (db) => (sqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db)),
-      createDriver: () => driver(sessions),
+      createAdapter: () => (isSqlite ? new SqliteAdapter() : new PostgresAdapter()),
+      createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
+      createIntrospector: (db) => (isSqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db)),
+      createDriver: () => createKyselyDriver(pool),
     },
   })
 }
 
-type Connection = DatabaseConnection & { readonly session: Session; broken: boolean }
+type KyselyConnection = DatabaseConnection & { readonly connection: DbConnection; isBroken: boolean }
 
-function driver(sessions: Sessions): Driver {
-  const run = (connection: DatabaseConnection, text: string) => (connection as Connection).session.run(text, [])
+function createKyselyDriver(pool: ConnectionPool): Driver {
+  const run = (connection: DatabaseConnection, text: string) => (connection as KyselyConnection).connection.run(text, [])
   return {
     init: async () => {},
-    acquireConnection: async () => connect(await sessions.take()),
+    acquireConnection: async () => toKyselyConnection(await pool.acquire()),
     // Immediate: a transaction that reads first and writes later could not be granted the write in SQLite.
-    beginTransaction: async (it) => void (await run(it, sessions.kind === 'sqlite' ? 'begin immediate' : 'begin')),
+    beginTransaction: async (it) => void (await run(it, pool.kind === 'sqlite' ? 'begin immediate' : 'begin')),
     commitTransaction: async (it) => void (await run(it, 'commit')),
     rollbackTransaction: async (it) => {
-      const connection = it as Connection
+      const connection = it as KyselyConnection
       await run(it, 'rollback').catch(() => {
-        connection.broken = true
+        connection.isBroken = true
       })
     },
     releaseConnection: async (it) => {
-      const { session, broken } = it as Connection
-      session.release(broken)
+      const { connection, isBroken } = it as KyselyConnection
+      connection.release(isBroken)
     },
-    destroy: sessions.close,
+    destroy: pool.close,
   }
 }
 
-function connect(session: Session): Connection {
+function toKyselyConnection(connection: DbConnection): KyselyConnection {
   return {
-    session,
-    broken: false,
+    connection,
+    isBroken: false,
     executeQuery: async <R>(query: CompiledQuery) => {
-      const { rows, affected } = await session.run(query.sql, query.parameters)
-      return { rows: rows as R[], numAffectedRows: BigInt(affected) }
+      const { rows, affectedRows } = await connection.run(query.sql, query.parameters)
+      return { rows: rows as R[], numAffectedRows: BigInt(affectedRows) }
     },
     // biome-ignore lint/correctness/useYield: kysely asks for the member; nothing here streams.
     streamQuery: async function* () {

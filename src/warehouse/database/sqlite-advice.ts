@@ -1,21 +1,21 @@
 /** SQLite's errors in words. Source: sqlite.org/rescode.html. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { type Advice, type Advices, adviceFor } from './advice.ts'
+import { type ErrorExplanation, type ExplanationTable, lookUpExplanation } from './advice.ts'
 
-const elsewhere = 'or set DESKMIRROR_DATABASE_URL to another path'
+const orAnotherPath = 'or set DESKMIRROR_DATABASE_URL to another path'
 
 /** What the path itself shows comes before what SQLite says. */
-export function sqliteAdvice(path: string, code: string): Advice | undefined {
+export function explainSqliteError(path: string, code: string): ErrorExplanation | undefined {
   const folder = dirname(resolve(path))
   if (!existsSync(folder)) {
-    return { why: `the folder ${folder} does not exist`, next: `create the folder, ${elsewhere}`, exitCode: 2 }
+    return { why: `the folder ${folder} does not exist`, next: `create the folder, ${orAnotherPath}`, exitCode: 2 }
   }
   if (existsSync(path) && statSync(path).isDirectory()) {
     return { why: 'it is a folder', next: `name a file in it: sqlite:${path}/deskmirror.db`, exitCode: 2 }
   }
   if (/CANTOPEN|READONLY|PERM|^E/.test(code) && existsSync(path) && !isAllowed(path, constants.R_OK)) {
-    return { why: 'this user may not read it', next: `run as the user that owns the file, ${elsewhere}`, exitCode: 2 }
+    return { why: 'this user may not read it', next: `run as the user that owns the file, ${orAnotherPath}`, exitCode: 2 }
   }
   if (code === 'SQLITE_CANTOPEN' && !existsSync(path) && isAllowed(folder, constants.W_OK)) {
     return {
@@ -24,7 +24,7 @@ export function sqliteAdvice(path: string, code: string): Advice | undefined {
       exitCode: 2,
     }
   }
-  return adviceFor(codes, code)
+  return lookUpExplanation(sqliteExplanations, code)
 }
 
 function isAllowed(path: string, mode: number): boolean {
@@ -36,7 +36,7 @@ function isAllowed(path: string, mode: number): boolean {
   }
 }
 
-const codes: Advices = [
+const sqliteExplanations: ExplanationTable = [
   [
     /^no such table/,
     {
@@ -65,7 +65,7 @@ const codes: Advices = [
     /READONLY|CANTOPEN|PERM|AUTH|EACCES|EPERM|EROFS/,
     {
       why: 'it cannot be written to',
-      next: `make the file and its folder writable for this user, ${elsewhere}`,
+      next: `make the file and its folder writable for this user, ${orAnotherPath}`,
       exitCode: 2,
     },
   ],
@@ -95,8 +95,8 @@ const codes: Advices = [
 ]
 
 /** The disk, another process, the file: not a statement. */
-export const sqliteOutside =
+export const sqliteExternalErrors =
   /^no such table|^SQLITE_(FULL|IOERR|CORRUPT|READONLY|BUSY|LOCKED|NOTADB|CANTOPEN|PERM|AUTH|NOMEM|TOOBIG)|^FILE_/
 
 /** Waiting may be all that it takes. */
-export const sqliteAway = /^SQLITE_(BUSY|LOCKED)/
+export const sqliteTransientErrors = /^SQLITE_(BUSY|LOCKED)/

@@ -2,8 +2,8 @@
 import { closeSync, openSync, statSync } from 'node:fs'
 
 /** Makes the file where there is none, for this user only; what SQLite keeps beside it gets the same mode. */
-export function createPrivate(path: string): void {
-  if (isNoFile(path)) return
+export function createPrivateFile(path: string): void {
+  if (isInMemory(path)) return
   try {
     closeSync(openSync(path, 'ax', 0o600))
   } catch {
@@ -15,8 +15,8 @@ export function createPrivate(path: string): void {
  * An open file can be removed, or another one put in its place: what is written goes on into the one that nobody sees any
  * more, and is lost without an error. Throws with a `code` where that has happened.
  */
-export function watchFile(path: string): () => void {
-  const first = isNoFile(path) ? undefined : statSync(path, { throwIfNoEntry: false })
+export function createFileCheck(path: string): () => void {
+  const first = isInMemory(path) ? undefined : statSync(path, { throwIfNoEntry: false })
   return () => {
     if (first === undefined) return
     const now = statSync(path, { throwIfNoEntry: false })
@@ -27,6 +27,6 @@ export function watchFile(path: string): () => void {
 }
 
 /** A database in memory. */
-function isNoFile(path: string): boolean {
+function isInMemory(path: string): boolean {
   return path === '' || path.startsWith(':')
 }

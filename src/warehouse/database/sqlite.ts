@@ -1,9 +1,9 @@
 /** SQLite: one connection, write-ahead log, statements prepared once. */
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import type { Ran, Session, Sessions } from './session.ts'
-import { createPrivate, watchFile } from './sqlite-file.ts'
-import { optimizeAll } from './statistics.ts'
+import type { StatementResult, DbConnection, ConnectionPool } from './session.ts'
+import { createPrivateFile, createFileCheck } from './sqlite-file.ts'
+import { optimizeAllTables } from './statistics.ts'
 
 export type SqliteOptions = {
   readonly mustExist: boolean
@@ -12,20 +12,20 @@ export type SqliteOptions = {
 }
 
 /** SQLite itself waits without letting anything else in this process happen, so it waits for very short only. */
-const blockingMs = 5
+const busyTimeoutMs = 5
 /** How long another writer may keep us waiting in all. */
-const patienceMs = 30_000
+const maxLockWaitMs = 30_000
 
 /** Throws better-sqlite3's errors. Readers never block the writer nor the other way round. */
-export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
-  if (!options.mustExist) createPrivate(path)
-  const database = new Database(path, { fileMustExist: options.mustExist, timeout: patienceMs })
+export function openSqlitePool(path: string, options: SqliteOptions): ConnectionPool {
+  if (!options.mustExist) createPrivateFile(path)
+  const database = new Database(path, { fileMustExist: options.mustExist, timeout: maxLockWaitMs })
   try {
     database.pragma('journal_mode = wal')
     database.pragma(`synchronous = ${options.synchronous}`)
     // In KiB. Keys are random: the upper pages of the indexes should stay at hand. More is not measurably faster.
     database.pragma('cache_size = -12288')
-    database.pragma(`busy_timeout = ${blockingMs}`)
+    database.pragma(`busy_timeout = ${busyTimeoutMs}`)
     // Rows of each index that `analyze` looks at: tens of milliseconds for a table of any size.
     database.pragma('analysis_limit = 1000')
     // All processes of a machine agree about this clock, and nobody can set it. It begins anew when the machine is booted:
@@ -35,42 +35,42 @@ export function sqliteSessions(path: string, options: SqliteOptions): Sessions {
     database.close()
     throw error
   }
-  const prepare = cachedStatements(database)
-  const requireFile = watchFile(path)
+  const prepare = createStatementCache(database)
+  const assertSameFile = createFileCheck(path)
   const attempt = (text: string, parameters: readonly unknown[]) => {
-    if (bounds.test(text)) requireFile()
-    return execute(prepare(text), parameters)
+    if (transactionBoundary.test(text)) assertSameFile()
+    return runStatement(prepare(text), parameters)
   }
-  const run = (text: string, parameters: readonly unknown[]) => whenFree(database, () => attempt(text, parameters))
-  const take = oneAtATime(run)
+  const run = (text: string, parameters: readonly unknown[]) => retryWhileBusy(database, () => attempt(text, parameters))
+  const acquire = serializeAccess(run)
   // Nobody is let in between two statements of a transaction, so the one connection does; a second one would fight it for
   // the file.
-  const apart = (): Sessions => ({ kind: 'sqlite', take, apart, close: async () => {} })
+  const openSeparate = (): ConnectionPool => ({ kind: 'sqlite', acquire, openSeparate, close: async () => {} })
   const close = async () => {
-    if (!options.mustExist) optimize(database)
+    if (!options.mustExist) optimizeOnClose(database)
     database.close()
   }
-  return { kind: 'sqlite', take, apart, close }
+  return { kind: 'sqlite', acquire, openSeparate, close }
 }
 
 /** Statistics for whoever asks next, of tables that have none or have grown tenfold; nothing depends on it. */
-function optimize(database: Database.Database): void {
+function optimizeOnClose(database: Database.Database): void {
   try {
-    if (!database.inTransaction) database.pragma(optimizeAll)
+    if (!database.inTransaction) database.pragma(optimizeAllTables)
   } catch {}
 }
 
 /** Where it is asked whether the file is still the one that was opened. */
-const bounds = /^(begin|commit)/
+const transactionBoundary = /^(begin|commit)/
 
 /** There is one connection: who has it keeps it to the end of its transaction, and the others wait in line. */
-function oneAtATime(run: Session['run']): Sessions['take'] {
-  let free: Promise<void> = Promise.resolve()
+function serializeAccess(run: DbConnection['run']): ConnectionPool['acquire'] {
+  let turnEnded: Promise<void> = Promise.resolve()
   return async () => {
-    const before = free
+    const previous = turnEnded
     const { promise, resolve } = Promise.withResolvers<void>()
-    free = promise
-    await before
+    turnEnded = promise
+    await previous
     return { run, release: () => resolve() }
   }
 }
@@ -79,8 +79,8 @@ function oneAtATime(run: Session['run']): Sessions['take'] {
  * Waits for another writer, which may be in this very process: then only waiting asynchronously lets it finish. Within a
  * transaction there is nothing to wait for: it began as a writer.
  */
-async function whenFree(database: Database.Database, attempt: () => Ran): Promise<Ran> {
-  const deadline = performance.now() + patienceMs
+async function retryWhileBusy(database: Database.Database, attempt: () => StatementResult): Promise<StatementResult> {
+  const deadline = performance.now() + maxLockWaitMs
   for (;;) {
     try {
       return attempt()
@@ -98,29 +98,29 @@ function isBusy(error: unknown): boolean {
 type Statement = Database.Statement<unknown[], Record<string, unknown>>
 
 /** Statements by their text. Few texts are ever used; what runs over is forgotten, oldest first. */
-function cachedStatements(database: Database.Database): (text: string) => Statement {
-  const known = new Map<string, Statement>()
+function createStatementCache(database: Database.Database): (text: string) => Statement {
+  const cache = new Map<string, Statement>()
   return (text) => {
-    const found = known.get(text)
+    const found = cache.get(text)
     if (found !== undefined) return found
-    const made = database.prepare<unknown[], Record<string, unknown>>(text)
-    if (made.reader) made.safeIntegers(true)
-    known.set(text, made)
-    const [oldest] = known.keys()
-    if (known.size > 400 && oldest !== undefined) known.delete(oldest)
-    return made
+    const statement = database.prepare<unknown[], Record<string, unknown>>(text)
+    if (statement.reader) statement.safeIntegers(true)
+    cache.set(text, statement)
+    const [oldest] = cache.keys()
+    if (cache.size > 400 && oldest !== undefined) cache.delete(oldest)
+    return statement
   }
 }
 
-function execute(statement: Statement, parameters: readonly unknown[]): Ran {
-  if (!statement.reader) return { rows: [], affected: statement.run(parameters).changes }
+function runStatement(statement: Statement, parameters: readonly unknown[]): StatementResult {
+  if (!statement.reader) return { rows: [], affectedRows: statement.run(parameters).changes }
   const rows = statement.all(parameters)
-  for (const row of rows) narrow(row)
-  return { rows, affected: rows.length }
+  for (const row of rows) narrowIntegers(row)
+  return { rows, affectedRows: rows.length }
 }
 
 /** Bigints that fit into a number become one, in place. */
-function narrow(row: Record<string, unknown>): void {
+function narrowIntegers(row: Record<string, unknown>): void {
   for (const name in row) {
     const value = row[name]
     if (typeof value === 'bigint' && BigInt.asIntN(54, value) === value) row[name] = Number(value)

@@ -11,22 +11,22 @@ import type { Db } from './session.ts'
  * All tables (0x10000), not only those asked for by this connection; within the analysis limit (0x10).
  * Source: sqlite.org/pragma.html#pragma_optimize, read 2026-11-21.
  */
-export const optimizeAll = 'optimize = 0x10012'
+export const optimizeAllTables = 'optimize = 0x10012'
 
 /** Of tables that have none, or have grown a lot since. Costs next to nothing where there are none. */
-export async function refreshStatistics(db: Db, kind: DatabaseKind): Promise<void> {
-  if (kind === 'sqlite') await sql`pragma ${sql.raw(optimizeAll)}`.execute(db)
-  else for (const table of await withoutStatistics(db)) await sql`analyze ${sql.table(table)}`.execute(db)
+export async function analyzeStaleTables(db: Db, kind: DatabaseKind): Promise<void> {
+  if (kind === 'sqlite') await sql`pragma ${sql.raw(optimizeAllTables)}`.execute(db)
+  else for (const table of await findStaleTables(db)) await sql`analyze ${sql.table(table)}`.execute(db)
 }
 
 /** Of every table. Postgres does so by itself. */
-export async function renewStatistics(db: Db, kind: DatabaseKind): Promise<void> {
+export async function analyzeAllTables(db: Db, kind: DatabaseKind): Promise<void> {
   if (kind === 'sqlite') await sql`analyze`.execute(db)
-  else await refreshStatistics(db, kind)
+  else await analyzeStaleTables(db, kind)
 }
 
 /** Never analyzed, or twice as large since. */
-async function withoutStatistics(db: Db): Promise<string[]> {
+async function findStaleTables(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c
     join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()
@@ -37,28 +37,28 @@ async function withoutStatistics(db: Db): Promise<string[]> {
 }
 
 /** Rows between two looks at the statistics while a run goes on, and at least so many at its end. */
-const [often, few] = [50_000, 500]
+const [analyzeEveryRows, analyzeAtEndRows] = [50_000, 500]
 
-export type Growth = {
+export type StatisticsUpdater = {
   /** So many rows have been stored or changed. */
-  readonly grew: (rows: number) => Promise<void>
+  readonly rowsStored: (rows: number) => Promise<void>
   /** The run is over. */
-  readonly ended: () => Promise<void>
+  readonly runEnded: () => Promise<void>
 }
 
 /** Keeps the statistics up to date with what a run stores. That it cannot is no reason to fail. */
-export function growthOf(db: Db, kind: DatabaseKind): Growth {
+export function createStatisticsUpdater(db: Db, kind: DatabaseKind): StatisticsUpdater {
   let rows = 0
-  const look = async (least: number) => {
-    if (rows < least) return
+  const analyzeAfter = async (minRows: number) => {
+    if (rows < minRows) return
     rows = 0
-    await refreshStatistics(db, kind).catch(() => {})
+    await analyzeStaleTables(db, kind).catch(() => {})
   }
   return {
-    grew: (more) => {
-      rows += more
-      return look(often)
+    rowsStored: (stored) => {
+      rows += stored
+      return analyzeAfter(analyzeEveryRows)
     },
-    ended: () => look(few),
+    runEnded: () => analyzeAfter(analyzeAtEndRows),
   }
 }

@@ -1,7 +1,7 @@
 /** A warehouse that nothing has been mirrored into: an error for whoever wants to read it, and none for a first sync. */
 import { UserError } from '../../core/user-error.ts'
 
-export class UnusedWarehouse extends UserError {
+export class EmptyWarehouseError extends UserError {
   constructor() {
     super({
       what: 'cannot read the warehouse',

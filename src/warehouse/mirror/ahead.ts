@@ -2,15 +2,15 @@
 import { sql } from 'kysely'
 import type { StreamName } from '../../core/row.ts'
 import { rfc3339, type Seconds } from '../../core/time.ts'
-import { bound } from '../database/dialect.ts'
+import { typedParameter } from '../database/dialect.ts'
 import type { Db } from '../database/session.ts'
-import type { Context } from './context.ts'
-import { tableOf } from './stream-tables.ts'
+import type { ProjectContext } from './context.ts'
+import { tableOfStream } from './stream-tables.ts'
 
-type Own = { readonly db: Db; readonly project: string }
+type ProjectDb = { readonly db: Db; readonly project: string }
 
 /** Where the rows of a stream say when; visitors do so in a field that is not documented. */
-const timeOf: Partial<Record<StreamName, string>> = {
+const indexedTimeColumn: Partial<Record<StreamName, string>> = {
   conversations: 'last_message_at',
   messages: 'created_at',
   calls: 'occurred_at',
@@ -21,9 +21,9 @@ const timeOf: Partial<Record<StreamName, string>> = {
  * Makes due the conversations that may have grown unseen: a message that is dated now moves no `last_message_at` that is
  * ahead already. By the indexes of the messages' times and of the open conversations.
  */
-export async function makeDueAhead(c: Context, horizon: Seconds, most: number, now: number): Promise<void> {
-  const [project, after] = [bound(c.kind, 'text', c.project), bound(c.kind, 'time', rfc3339(horizon))]
-  const at = bound(c.kind, 'integer', now)
+export async function markFutureDatedPending(context: ProjectContext, cursorLimit: Seconds, limit: number, now: number): Promise<void> {
+  const [project, after] = [typedParameter(context.kind, 'text', context.project), typedParameter(context.kind, 'time', rfc3339(cursorLimit))]
+  const at = typedParameter(context.kind, 'integer', now)
   await sql`
     update sync_children set due_at = ${at}
     where project_id = ${project} and stream = 'messages' and parent_id in (
@@ -33,29 +33,29 @@ export async function makeDueAhead(c: Context, horizon: Seconds, most: number, n
           select conversation_id from messages where project_id = ${project} and created_at > ${after}
           union select id from conversations
             where project_id = ${project} and handled_at is null and last_message_at > ${after})
-      order by checked_at limit ${most})`.execute(c.db)
+      order by checked_at limit ${limit})`.execute(context.db)
 }
 
 /** How many living rows are dated after `horizon`, counted to `most`. */
-export async function countAhead(
-  { db, project }: Own,
+export async function countFutureRows(
+  { db, project }: ProjectDb,
   stream: StreamName,
-  horizon: Seconds,
-  most: number,
+  cursorLimit: Seconds,
+  limit: number,
 ): Promise<number> {
-  const time = timeOf[stream] ?? (stream === 'visitors' ? await visitorTime({ db, project }) : null)
-  if (time === null) return 0
+  const timeColumn = indexedTimeColumn[stream] ?? (stream === 'visitors' ? await visitorTimeColumn({ db, project }) : null)
+  if (timeColumn === null) return 0
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from (
-      select 1 as one from ${sql.table(tableOf[stream])}
-      where project_id = ${project} and deleted_at is null and ${sql.ref(time)} > ${rfc3339(horizon)} limit ${most}) as listed`.execute(
+      select 1 as one from ${sql.table(tableOfStream[stream])}
+      where project_id = ${project} and deleted_at is null and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)} limit ${limit}) as listed`.execute(
     db,
   )
   return Number(rows[0]?.count ?? 0)
 }
 
 /** The column of the time that the list of visitors was learned to be ordered by; null = not known, or it has none. */
-export async function visitorTime({ db, project }: Own): Promise<string | null> {
+export async function visitorTimeColumn({ db, project }: ProjectDb): Promise<string | null> {
   const learned = await db
     .selectFrom('service_behaviours')
     .select('value')

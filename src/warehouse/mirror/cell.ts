@@ -4,24 +4,24 @@
  */
 import type { ColumnType, DatabaseKind } from '../../../schema/portable.ts'
 import type { Scalar } from '../../core/row.ts'
-import { isNormal, moment, rfc3339 } from '../../core/time.ts'
-import { encodeJson, encodeText, fits } from '../database/escape.ts'
+import { isNormalizedTime, parseTime, rfc3339 } from '../../core/time.ts'
+import { encodeJson, encodeText, isStorable } from '../database/escape.ts'
 
-export type Bound = string | number | bigint | null | boolean
+export type SqlValue = string | number | bigint | null | boolean
 
 /** How many strings had to be escaped; grows. */
-export type Tally = { escaped: number }
+export type EscapeCount = { escaped: number }
 
-export type Encode = (value: Scalar | undefined) => Bound
+export type EncodeValue = (value: Scalar | undefined) => SqlValue
 
-export function encoder(type: ColumnType, kind: DatabaseKind, tally: Tally): Encode {
-  const encode = encoders[type](kind, tally)
+export function createValueEncoder(type: ColumnType, kind: DatabaseKind, escapeCount: EscapeCount): EncodeValue {
+  const encode = encoderFactories[type](kind, escapeCount)
   return (value) => (value === null || value === undefined ? null : encode(value))
 }
 
-type Encoder = (kind: DatabaseKind, tally: Tally) => (value: string | number | bigint | boolean) => Bound
+type EncoderFactory = (kind: DatabaseKind, tally: EscapeCount) => (value: string | number | bigint | boolean) => SqlValue
 
-const encoders: Readonly<Record<ColumnType, Encoder>> = {
+const encoderFactories: Readonly<Record<ColumnType, EncoderFactory>> = {
   key: toText,
   text: toText,
   integer: () => toInteger,
@@ -37,11 +37,11 @@ const encoders: Readonly<Record<ColumnType, Encoder>> = {
   },
 }
 
-function toText(kind: DatabaseKind, tally: Tally) {
-  return (value: string | number | bigint | boolean): Bound => {
+function toText(kind: DatabaseKind, escapeCount: EscapeCount) {
+  return (value: string | number | bigint | boolean): SqlValue => {
     const text = typeof value === 'string' ? value : String(value)
-    if (fits(kind, text)) return text
-    tally.escaped++
+    if (isStorable(kind, text)) return text
+    escapeCount.escaped++
     return encodeText(kind, text)
   }
 }
@@ -51,7 +51,7 @@ export function isInt64(value: bigint): boolean {
   return BigInt.asIntN(64, value) === value
 }
 
-function toInteger(value: string | number | bigint | boolean): Bound {
+function toInteger(value: string | number | bigint | boolean): SqlValue {
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value)) return value
     return Number.isInteger(value) && isInt64(BigInt(value)) ? BigInt(value) : null
@@ -61,19 +61,19 @@ function toInteger(value: string | number | bigint | boolean): Bound {
   return isInt64(integer) ? integer : null
 }
 
-function toNumber(value: string | number | bigint | boolean): Bound {
+function toNumber(value: string | number | bigint | boolean): SqlValue {
   if (typeof value === 'boolean' || (typeof value === 'string' && value.trim() === '')) return null
   const number = Number(value)
   return Number.isFinite(number) ? number : null
 }
 
-function toBoolean(value: string | number | bigint | boolean, kind: DatabaseKind): Bound {
-  const known = value === true || value === false ? value : truths.get(String(value))
+function toBoolean(value: string | number | bigint | boolean, kind: DatabaseKind): SqlValue {
+  const known = value === true || value === false ? value : booleanTexts.get(String(value))
   if (known === undefined) return null
   return kind === 'sqlite' ? Number(known) : known
 }
 
-const truths: ReadonlyMap<string, boolean> = new Map([
+const booleanTexts: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
   ['1', true],
@@ -81,15 +81,15 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 ])
 
 /** The years that both databases can hold and RFC 3339 can write. */
-const [firstMoment, lastMoment] = [moment('0001-01-01T00:00:00Z') ?? 0, moment('9999-12-31T23:59:59Z') ?? 0]
+const [minTime, maxTime] = [parseTime('0001-01-01T00:00:00Z') ?? 0, parseTime('9999-12-31T23:59:59Z') ?? 0]
 
-function toTime(value: string | number | bigint | boolean): Bound {
+function toTime(value: string | number | bigint | boolean): SqlValue {
   if (typeof value !== 'string') return null
-  if (isNormal(value)) return value
-  const at = moment(value)
-  return at === undefined || at < firstMoment || at > lastMoment ? null : rfc3339(at)
+  if (isNormalizedTime(value)) return value
+  const at = parseTime(value)
+  return at === undefined || at < minTime || at > maxTime ? null : rfc3339(at)
 }
 
-function toDate(value: string | number | bigint | boolean): Bound {
+function toDate(value: string | number | bigint | boolean): SqlValue {
   return typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? value : null
 }

@@ -1,72 +1,72 @@
 /** What a walk through a whole list has seen, and so what it has not. */
 import { sql } from 'kysely'
-import { bound, each } from '../database/dialect.ts'
+import { typedParameter, listParameter } from '../database/dialect.ts'
 import type { Db } from '../database/session.ts'
-import type { Context } from './context.ts'
+import type { ProjectContext } from './context.ts'
 
-type Counted = 'conversations' | 'visitors' | 'calls'
-type Where = 'all' | 'open'
+type ScannedStream = 'conversations' | 'visitors' | 'calls'
+type RowScope = 'all' | 'open'
 
-export async function noteSeen(c: Context, trx: Db, census: string, ids: readonly string[]): Promise<void> {
+export async function addSeenRows(context: ProjectContext, trx: Db, setName: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`
     insert into sync_census (project_id, census, id)
-    select ${bound(c.kind, 'text', c.project)}, ${bound(c.kind, 'text', census)}, listed.value
-    from ${each(c.kind, ids)} as listed where true on conflict do nothing`.execute(trx)
+    select ${typedParameter(context.kind, 'text', context.project)}, ${typedParameter(context.kind, 'text', setName)}, listed.value
+    from ${listParameter(context.kind, ids)} as listed where true on conflict do nothing`.execute(trx)
 }
 
 /** Ids of a census, in their order. */
-export async function seenIn(c: Context, census: string, limit: number): Promise<readonly string[]> {
-  const rows = await c.db
+export async function listSeenRows(context: ProjectContext, setName: string, limit: number): Promise<readonly string[]> {
+  const rows = await context.db
     .selectFrom('sync_census')
     .select('id')
-    .where('project_id', '=', c.project)
-    .where('census', '=', census)
+    .where('project_id', '=', context.project)
+    .where('census', '=', setName)
     .orderBy('id')
     .limit(limit)
     .execute()
   return rows.map(({ id }) => id)
 }
 
-export async function removeSeen(c: Context, trx: Db, census: string, ids: readonly string[]): Promise<void> {
+export async function removeSeenRows(context: ProjectContext, trx: Db, setName: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`
-    delete from sync_census where project_id = ${c.project} and census = ${census}
-      and id in (select value from ${each(c.kind, ids)} as listed)`.execute(trx)
+    delete from sync_census where project_id = ${context.project} and census = ${setName}
+      and id in (select value from ${listParameter(context.kind, ids)} as listed)`.execute(trx)
 }
 
-export async function unseen(
-  c: Context,
-  of: Counted,
-  census: string,
-  where: Where,
+export async function listUnseenRows(
+  context: ProjectContext,
+  stream: ScannedStream,
+  setName: string,
+  scope: RowScope,
   after: string | null,
   limit: number,
 ) {
   const from = after === null ? sql`` : sql`and row.id > ${after}`
   const { rows } = await sql<{ id: string }>`
-    select row.id from ${sql.table(of)} as row
-    where ${living(c, where)} ${from} and ${notSeen(c, census)} order by row.id limit ${limit}`.execute(c.db)
+    select row.id from ${sql.table(stream)} as row
+    where ${inScope(context, scope)} ${from} and ${notSeen(context, setName)} order by row.id limit ${limit}`.execute(context.db)
   return rows.map(({ id }) => id)
 }
 
-export async function countUnseen(c: Context, of: Counted, census: string, where: Where) {
+export async function countUnseenRows(context: ProjectContext, stream: ScannedStream, setName: string, scope: RowScope) {
   const { rows } = await sql<{ unseen: number; living: number }>`
-    select count(*) as living, count(case when ${notSeen(c, census)} then 1 end) as unseen
-    from ${sql.table(of)} as row where ${living(c, where)}`.execute(c.db)
+    select count(*) as living, count(case when ${notSeen(context, setName)} then 1 end) as unseen
+    from ${sql.table(stream)} as row where ${inScope(context, scope)}`.execute(context.db)
   return { unseen: rows[0]?.unseen ?? 0, living: rows[0]?.living ?? 0 }
 }
 
-export async function forgetCensus(c: Context, census: string): Promise<void> {
-  await c.db.deleteFrom('sync_census').where('project_id', '=', c.project).where('census', '=', census).execute()
+export async function forgetSeenRows(context: ProjectContext, setName: string): Promise<void> {
+  await context.db.deleteFrom('sync_census').where('project_id', '=', context.project).where('census', '=', setName).execute()
 }
 
-function living(c: Context, where: Where) {
-  const open = where === 'open' ? sql`and row.handled_at is null` : sql``
-  return sql`row.project_id = ${c.project} and row.deleted_at is null ${open}`
+function inScope(context: ProjectContext, scope: RowScope) {
+  const open = scope === 'open' ? sql`and row.handled_at is null` : sql``
+  return sql`row.project_id = ${context.project} and row.deleted_at is null ${open}`
 }
 
-function notSeen(c: Context, census: string) {
+function notSeen(context: ProjectContext, setName: string) {
   return sql`not exists (select 1 from sync_census as seen
-    where seen.project_id = ${c.project} and seen.census = ${census} and seen.id = row.id)`
+    where seen.project_id = ${context.project} and seen.census = ${setName} and seen.id = row.id)`
 }

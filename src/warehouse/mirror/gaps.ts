@@ -1,25 +1,25 @@
 /** What is known to be missing. A gap is open once, whoever notices it again. */
 import { sql } from 'kysely'
 import type { Gap, StreamName } from '../../core/row.ts'
-import { moment, rfc3339, type Seconds } from '../../core/time.ts'
+import { parseTime, rfc3339, type Seconds } from '../../core/time.ts'
 import { newId } from '../database/identity.ts'
 import type { Db } from '../database/session.ts'
-import type { Context } from './context.ts'
-import { identifyGap } from './gap-subject.ts'
+import type { ProjectContext } from './context.ts'
+import { gapSubject } from './gap-subject.ts'
 
-export async function openGap(c: Context, trx: Db, gap: Gap, subject = identifyGap(gap)): Promise<void> {
+export async function openGap(context: ProjectContext, trx: Db, gap: Gap, subject = gapSubject(gap)): Promise<void> {
   await trx
     .insertInto('sync_gaps')
     .values({
-      project_id: c.project,
-      id: newId(c.clock()),
+      project_id: context.project,
+      id: newId(context.clock()),
       stream: gap.stream,
       from_ts: gap.from === null ? null : rfc3339(gap.from),
       to_ts: gap.to === null ? null : rfc3339(gap.to),
-      reason: plainText(gap.reason),
-      found_at: now(c),
+      reason: storableReason(gap.reason),
+      found_at: nowTimestamp(context),
       subject,
-      seen_at: c.clock(),
+      seen_at: context.clock(),
     })
     .onConflict((conflict) =>
       conflict
@@ -31,24 +31,24 @@ export async function openGap(c: Context, trx: Db, gap: Gap, subject = identifyG
 }
 
 /** Reasons quote what came: bounded, and without what a database cannot hold. */
-function plainText(text: string): string {
+function storableReason(text: string): string {
   return text.slice(0, 2000).toWellFormed().replaceAll('\0', '␀')
 }
 
-export async function closeGap(c: Context, trx: Db, stream: StreamName, subject: string): Promise<void> {
+export async function closeGap(context: ProjectContext, trx: Db, stream: StreamName, subject: string): Promise<void> {
   await sql`
-    update sync_gaps set resolved_at = ${now(c)}
-    where project_id = ${c.project} and stream = ${stream} and subject = ${subject} and resolved_at is null`.execute(
+    update sync_gaps set resolved_at = ${nowTimestamp(context)}
+    where project_id = ${context.project} and stream = ${stream} and subject = ${subject} and resolved_at is null`.execute(
     trx,
   )
 }
 
 /** Closes the gaps of a list that has been read whole since a moment, but for those met with again; a parent's close with its children. */
-export async function resolveGaps(c: Context, stream: StreamName, since: number): Promise<number> {
-  const { numUpdatedRows } = await c.db
+export async function resolveGaps(context: ProjectContext, stream: StreamName, since: number): Promise<number> {
+  const { numUpdatedRows } = await context.db
     .updateTable('sync_gaps')
-    .set({ resolved_at: now(c) })
-    .where('project_id', '=', c.project)
+    .set({ resolved_at: nowTimestamp(context) })
+    .where('project_id', '=', context.project)
     .where('stream', '=', stream)
     .where('resolved_at', 'is', null)
     .where('subject', 'not like', 'parent:%')
@@ -57,23 +57,23 @@ export async function resolveGaps(c: Context, stream: StreamName, since: number)
   return Number(numUpdatedRows)
 }
 
-export async function openGaps(c: Context, stream: StreamName): Promise<Gap[]> {
-  const rows = await c.db
+export async function listOpenGaps(context: ProjectContext, stream: StreamName): Promise<Gap[]> {
+  const rows = await context.db
     .selectFrom('sync_gaps')
     .select(['from_ts', 'to_ts', 'reason'])
-    .where('project_id', '=', c.project)
+    .where('project_id', '=', context.project)
     .where('stream', '=', stream)
     .where('resolved_at', 'is', null)
     .orderBy('from_ts')
     .orderBy('subject')
     .execute()
-  return rows.map((row) => ({ stream, from: seconds(row.from_ts), to: seconds(row.to_ts), reason: row.reason }))
+  return rows.map((row) => ({ stream, from: toSeconds(row.from_ts), to: toSeconds(row.to_ts), reason: row.reason }))
 }
 
-function seconds(text: string | null): Seconds | null {
-  return moment(text) ?? null
+function toSeconds(text: string | null): Seconds | null {
+  return parseTime(text) ?? null
 }
 
-function now(c: Context): string {
-  return rfc3339(Math.floor(c.clock() / 1000))
+function nowTimestamp(context: ProjectContext): string {
+  return rfc3339(Math.floor(context.clock() / 1000))
 }

@@ -1,59 +1,59 @@
 /** Cursors and learned behaviours: small facts by name. */
-import type { Behaviour } from '../../core/row.ts'
+import type { ServiceBehaviour } from '../../core/row.ts'
 import { rfc3339 } from '../../core/time.ts'
 import { decodeText, encodeText } from '../database/escape.ts'
 import type { Db } from '../database/session.ts'
-import type { Context } from './context.ts'
+import type { ProjectContext } from './context.ts'
 
-export async function readCursor(c: Pick<Context, 'db' | 'project'>, name: string): Promise<string | null> {
-  const row = await c.db
+export async function readCursor(context: Pick<ProjectContext, 'db' | 'project'>, name: string): Promise<string | null> {
+  const row = await context.db
     .selectFrom('sync_cursors')
     .select('position')
-    .where('project_id', '=', c.project)
+    .where('project_id', '=', context.project)
     .where('stream', '=', name)
     .executeTakeFirst()
   return row?.position ?? null
 }
 
-export async function moveCursors(
-  c: Context,
+export async function writeCursors(
+  context: ProjectContext,
   trx: Db,
   cursors: Readonly<Record<string, string | null>>,
 ): Promise<void> {
   for (const [stream, position] of Object.entries(cursors)) {
     if (position === null) {
-      await trx.deleteFrom('sync_cursors').where('project_id', '=', c.project).where('stream', '=', stream).execute()
+      await trx.deleteFrom('sync_cursors').where('project_id', '=', context.project).where('stream', '=', stream).execute()
     } else {
       await trx
         .insertInto('sync_cursors')
-        .values({ project_id: c.project, stream, position })
+        .values({ project_id: context.project, stream, position })
         .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet({ position }))
         .execute()
     }
   }
 }
 
-export async function readBehaviours(c: Pick<Context, 'db' | 'project'>): Promise<Map<string, string>> {
-  const rows = await c.db
+export async function readBehaviours(context: Pick<ProjectContext, 'db' | 'project'>): Promise<Map<string, string>> {
+  const rows = await context.db
     .selectFrom('service_behaviours')
     .select(['name', 'value'])
-    .where('project_id', '=', c.project)
+    .where('project_id', '=', context.project)
     .execute()
   return new Map(rows.map(({ name, value }) => [name, decodeText(value)]))
 }
 
 /** `learned_at` moves only when the value does. */
-export async function learn(
-  c: Pick<Context, 'project' | 'clock' | 'kind'>,
+export async function recordBehaviours(
+  context: Pick<ProjectContext, 'project' | 'clock' | 'kind'>,
   trx: Db,
-  learned: readonly Behaviour[],
+  behaviours: readonly ServiceBehaviour[],
 ): Promise<void> {
-  for (const { name, value: said, evidence: proof } of learned) {
-    const [value, evidence] = [encodeText(c.kind, said), encodeText(c.kind, proof)]
-    const fact = { value, evidence, learned_at: rfc3339(Math.floor(c.clock() / 1000)) }
+  for (const { name, value: newValue, evidence: newEvidence } of behaviours) {
+    const [value, evidence] = [encodeText(context.kind, newValue), encodeText(context.kind, newEvidence)]
+    const fact = { value, evidence, learned_at: rfc3339(Math.floor(context.clock() / 1000)) }
     await trx
       .insertInto('service_behaviours')
-      .values({ project_id: c.project, name, ...fact })
+      .values({ project_id: context.project, name, ...fact })
       .onConflict((conflict) =>
         conflict.columns(['project_id', 'name']).doUpdateSet(fact).where('service_behaviours.value', '!=', value),
       )

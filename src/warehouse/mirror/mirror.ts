@@ -1,28 +1,28 @@
 /** The mirror of one project, as a sync run sees it: the port of the core, over SQL. */
 import type { Mirror } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
-import { createFields } from '../columns/fields.ts'
-import { fillColumns } from '../columns/fill.ts'
-import type { Db, Sessions } from '../database/session.ts'
-import { growthOf } from '../database/statistics.ts'
-import { countAhead, makeDueAhead } from './ahead.ts'
-import type { Tally } from './cell.ts'
-import { countUnseen, forgetCensus, removeSeen, seenIn, unseen } from './census.ts'
-import { countDue, dueChildren, failChild, makeDue, wantKnownChildren } from './children.ts'
-import { type Context, turns } from './context.ts'
-import { toCheck } from './conversations.ts'
+import { createDiscoveredFields } from '../columns/fields.ts'
+import { backfillColumns } from '../columns/fill.ts'
+import type { Db, ConnectionPool } from '../database/session.ts'
+import { createStatisticsUpdater } from '../database/statistics.ts'
+import { countFutureRows, markFutureDatedPending } from './ahead.ts'
+import type { EscapeCount } from './cell.ts'
+import { countUnseenRows, forgetSeenRows, removeSeenRows, listSeenRows, listUnseenRows } from './census.ts'
+import { countPendingChildren, readPendingChildren, recordChildFailure, requestFullReads, markKnownPending } from './children.ts'
+import { type ProjectContext, createSerialQueue } from './context.ts'
+import { recheckSet } from './conversations.ts'
 import { markDeleted } from './deletion.ts'
-import { openGaps, resolveGaps } from './gaps.ts'
+import { listOpenGaps, resolveGaps } from './gaps.ts'
 import { readBehaviours, readCursor } from './knowledge.ts'
-import { createCommit } from './load.ts'
-import { callBefore, earliest, latestMessage, type RowKey, rawOf, readRows } from './reader.ts'
+import { createPageCommitter } from './load.ts'
+import { nthNewestCallTime, earliestTime, latestMessageTime, type RowKey, readRawById, readRows } from './reader.ts'
 import { readRollups } from './rollups.ts'
-import { beatRun, finishRun, standings, startRun } from './runs.ts'
+import { recordRunHeartbeat, finishRun, readStreamStandings, startRun } from './runs.ts'
 import { createUpsert } from './upsert.ts'
-import { write } from './write.ts'
+import { inTransaction } from './write.ts'
 
 /** Reading the mirror back, to compare it with the service. */
-export type Reader = {
+export type MirrorReader = {
   /** Living rows after a key, in key order; of a child stream, with `parent` only those of one parent. */
   readonly readRows: (
     stream: StreamName,
@@ -43,63 +43,63 @@ export type MirrorOptions = {
   readonly clock?: () => number
 }
 
-export function createMirror(db: Db, { kind }: Sessions, project: string, options: MirrorOptions): Mirror & Reader {
-  let run: string | null = null
+export function createMirror(db: Db, { kind }: ConnectionPool, project: string, options: MirrorOptions): Mirror & MirrorReader {
+  let runId: string | null = null
   const schema = options.schema ?? 'discover'
-  const tally: Tally = { escaped: 0 }
-  const c: Context = {
+  const escapeCount: EscapeCount = { escaped: 0 }
+  const context: ProjectContext = {
     db,
     kind,
     project,
-    tally,
+    escapeCount,
     upsert: createUpsert(db, kind),
-    fields: createFields({ db, kind, project, schema }),
+    fields: createDiscoveredFields({ db, kind, project, schema }),
     clock: options.clock ?? Date.now,
-    inTurn: turns(),
-    run: () => run,
+    runSerially: createSerialQueue(),
+    currentRunId: () => runId,
   }
-  const commit = createCommit(c)
-  const growth = growthOf(db, kind)
+  const commit = createPageCommitter(context)
+  const statistics = createStatisticsUpdater(db, kind)
   return {
-    commit: async (news) => {
-      const committed = await commit(news)
-      if (committed.changed > 0) await growth.grew(committed.changed)
+    commit: async (page) => {
+      const committed = await commit(page)
+      if (committed.changed > 0) await statistics.rowsStored(committed.changed)
       return committed
     },
-    childFailed: (stream, parentId, why, againAt) => c.inTurn(() => failChild(c, stream, parentId, why, againAt)),
-    cursor: (name) => readCursor(c, name),
-    behaviours: () => readBehaviours(c),
-    dueChildren: (stream, now, limit) => dueChildren(c, stream, now, limit),
-    countDue: (stream, now) => countDue(c, stream, now),
-    makeDue: (stream, which, now) => c.inTurn(() => makeDue(c, stream, which, now)),
-    makeDueAhead: (horizon, most, now) => c.inTurn(() => makeDueAhead(c, horizon, most, now)),
-    countAhead: (stream, horizon, most) => countAhead(c, stream, horizon, most),
-    wantChildren: (stream, ids, now) => c.inTurn(() => write(c, (trx) => wantKnownChildren(c, trx, stream, ids, now))),
-    unseen: (stream, census, where, after, limit) => unseen(c, stream, census, where, after, limit),
-    countUnseen: (stream, census, where) => countUnseen(c, stream, census, where),
-    forgetCensus: (census) => forgetCensus(c, census),
-    toCheck: (limit) => seenIn(c, toCheck, limit),
-    checked: (ids) => c.inTurn(() => write(c, (trx) => removeSeen(c, trx, toCheck, ids))),
-    markDeleted: (stream, id, at) => c.inTurn(() => markDeleted(c, stream, id, at)),
-    callBefore: (newest, until) => callBefore(c, newest, until),
-    earliest: () => earliest(c),
-    latestMessage: () => latestMessage(c),
-    rollups: () => readRollups(c),
-    standings: (streams) => standings(c, streams),
-    resolveGaps: (stream, since) => c.inTurn(() => resolveGaps(c, stream, since)),
-    openGaps: (stream) => openGaps(c, stream),
+    recordChildFailure: (stream, parentId, why, againAt) => context.runSerially(() => recordChildFailure(context, stream, parentId, why, againAt)),
+    readCursor: (name) => readCursor(context, name),
+    behaviours: () => readBehaviours(context),
+    readPendingChildren: (stream, now, limit) => readPendingChildren(context, stream, now, limit),
+    countPendingChildren: (stream, now) => countPendingChildren(context, stream, now),
+    requestFullReads: (stream, which, now) => context.runSerially(() => requestFullReads(context, stream, which, now)),
+    markFutureDatedPending: (horizon, most, now) => context.runSerially(() => markFutureDatedPending(context, horizon, most, now)),
+    countFutureRows: (stream, horizon, most) => countFutureRows(context, stream, horizon, most),
+    markChildrenPending: (stream, ids, now) => context.runSerially(() => inTransaction(context, (trx) => markKnownPending(context, trx, stream, ids, now))),
+    unseen: (stream, census, where, after, limit) => listUnseenRows(context, stream, census, where, after, limit),
+    countUnseenRows: (stream, census, where) => countUnseenRows(context, stream, census, where),
+    forgetSeenRows: (census) => forgetSeenRows(context, census),
+    listRowsToRecheck: (limit) => listSeenRows(context, recheckSet, limit),
+    clearRecheck: (ids) => context.runSerially(() => inTransaction(context, (trx) => removeSeenRows(context, trx, recheckSet, ids))),
+    markDeleted: (stream, id, at) => context.runSerially(() => markDeleted(context, stream, id, at)),
+    nthNewestCallTime: (newest, until) => nthNewestCallTime(context, newest, until),
+    earliestTime: () => earliestTime(context),
+    latestMessageTime: () => latestMessageTime(context),
+    rollups: () => readRollups(context),
+    readStreamStandings: (streams) => readStreamStandings(context, streams),
+    resolveGaps: (stream, since) => context.runSerially(() => resolveGaps(context, stream, since)),
+    listOpenGaps: (stream) => listOpenGaps(context, stream),
     startRun: async (mode, now) => {
-      c.fields.forget()
-      run = await startRun(c, mode, now, options.holder)
-      if (schema === 'discover') await fillColumns(c)
-      return run
+      context.fields.invalidate()
+      runId = await startRun(context, mode, now, options.holder)
+      if (schema === 'discover') await backfillColumns(context)
+      return runId
     },
-    beat: (id, requests, now) => beatRun(c, id, requests, now),
+    heartbeat: (id, requests, now) => recordRunHeartbeat(context, id, requests, now),
     finishRun: async (id, outcome, reports, now) => {
-      await finishRun(c, id, outcome, reports, now)
-      await growth.ended()
+      await finishRun(context, id, outcome, reports, now)
+      await statistics.runEnded()
     },
-    readRows: (stream, after, limit, parent) => readRows(c, stream, after, limit, parent),
-    rawOf: (stream, ids) => rawOf(c, stream, ids),
+    readRows: (stream, after, limit, parent) => readRows(context, stream, after, limit, parent),
+    rawOf: (stream, ids) => readRawById(context, stream, ids),
   }
 }

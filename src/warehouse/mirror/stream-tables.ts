@@ -4,7 +4,7 @@ import { tables } from '../../../schema/tables.ts'
 import type { StreamName } from '../../core/row.ts'
 import type { MirroredTable } from './upsert.ts'
 
-export const tableOf: Readonly<Record<StreamName, MirroredTable>> = {
+export const tableOfStream: Readonly<Record<StreamName, MirroredTable>> = {
   conversations: 'conversations',
   messages: 'messages',
   visitors: 'visitors',
@@ -16,16 +16,16 @@ export const tableOf: Readonly<Record<StreamName, MirroredTable>> = {
 }
 
 /** Set by the warehouse alone, at another moment than the row's. */
-const ours = ['deleted_at', 'messages_complete']
+const warehouseOnlyColumns = ['deleted_at', 'messages_complete']
 
 /** The columns of a row as a load writes them, the common ones first. */
-export function loadedColumns(table: MirroredTable): readonly { readonly name: string; readonly type: ColumnType }[] {
+export function insertedColumns(table: MirroredTable): readonly { readonly name: string; readonly type: ColumnType }[] {
   return Object.entries(tables[table].columns)
-    .filter(([name]) => !ours.includes(name))
-    .map(([name, [type]]) => ({ name, type: bare(type) }))
+    .filter(([name]) => !warehouseOnlyColumns.includes(name))
+    .map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
 }
 
 /** A column's type, whether it may be null or not. */
-export function bare(type: ColumnType | `${ColumnType}?`): ColumnType {
+export function withoutNullability(type: ColumnType | `${ColumnType}?`): ColumnType {
   return type.replace('?', '') as ColumnType
 }

@@ -5,9 +5,9 @@
 import { CompiledQuery, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/portable.ts'
 import { tables } from '../../../schema/tables.ts'
-import { bound, mostParameters, statementRows } from '../database/dialect.ts'
+import { typedParameter, maxParameters, rowsPerStatement } from '../database/dialect.ts'
 import type { Db } from '../database/session.ts'
-import type { Bound } from './cell.ts'
+import type { SqlValue } from './cell.ts'
 
 export type MirroredTable =
   | 'conversations'
@@ -20,7 +20,7 @@ export type MirroredTable =
   | 'availability_snapshots'
 
 /** What tells one statement from another. */
-export type Shape = {
+export type StatementShape = {
   readonly table: MirroredTable
   /** The columns of a row, in the order of its parameters, documented and discovered ones. */
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[]
@@ -31,26 +31,26 @@ export type Shape = {
 }
 
 /** Rows that were new or different: how many, and the values of the `returning` column. */
-export type Upserted = { readonly changed: number; readonly returned: readonly string[] }
+export type UpsertResult = { readonly changed: number; readonly returned: readonly string[] }
 
 /** Writes rows of a shape within a transaction. No key may occur twice. */
-export type Upsert = (trx: Db, shape: Shape, rows: readonly (readonly Bound[])[]) => Promise<Upserted>
+export type UpsertRows = (trx: Db, shape: StatementShape, rows: readonly (readonly SqlValue[])[]) => Promise<UpsertResult>
 
 /** Keeps the compiled texts. */
-export function createUpsert(db: Db, kind: DatabaseKind): Upsert {
-  const texts = new WeakMap<Shape, Map<number, string>>()
-  const textFor = (shape: Shape, size: number): string => {
+export function createUpsert(db: Db, kind: DatabaseKind): UpsertRows {
+  const texts = new WeakMap<StatementShape, Map<number, string>>()
+  const textFor = (shape: StatementShape, size: number): string => {
     const sizes = texts.get(shape) ?? new Map<number, string>()
     texts.set(shape, sizes)
-    const text = sizes.get(size) ?? compile(db, kind, shape, size)
+    const text = sizes.get(size) ?? compileUpsert(db, kind, shape, size)
     sizes.set(size, text)
     return text
   }
   return async (trx, shape, rows) => {
     let changed = 0
     const returned: string[] = []
-    for (const part of portions(kind, shape.columns.length, rows)) {
-      const query = CompiledQuery.raw(textFor(shape, part.length), flatten(part))
+    for (const batch of splitIntoBatches(kind, shape.columns.length, rows)) {
+      const query = CompiledQuery.raw(textFor(shape, batch.length), flatten(batch))
       const result = await trx.executeQuery<Record<string, string>>(query)
       changed += Number(result.numAffectedRows ?? 0n)
       if (shape.returning !== null) for (const row of result.rows) returned.push(row[shape.returning] ?? '')
@@ -60,53 +60,53 @@ export function createUpsert(db: Db, kind: DatabaseKind): Upsert {
 }
 
 /** A good deal faster than `flat`, which has to look at each value. */
-function flatten(rows: readonly (readonly Bound[])[]): Bound[] {
-  const values: Bound[] = []
-  for (const row of rows) for (let i = 0; i < row.length; i++) values.push(row[i] as Bound)
+function flatten(rows: readonly (readonly SqlValue[])[]): SqlValue[] {
+  const values: SqlValue[] = []
+  for (const row of rows) for (let i = 0; i < row.length; i++) values.push(row[i] as SqlValue)
   return values
 }
 
-function* portions<T>(kind: DatabaseKind, width: number, rows: readonly T[]): Generator<readonly T[]> {
-  const most = Math.max(1, Math.floor(mostParameters[kind] / width))
+function* splitIntoBatches<T>(kind: DatabaseKind, width: number, rows: readonly T[]): Generator<readonly T[]> {
+  const maxRows = Math.max(1, Math.floor(maxParameters[kind] / width))
   let from = 0
-  for (const rule of statementRows[kind]) {
-    const size = Math.min(most, rule === 0 ? Math.max(1, rows.length - from) : rule)
+  for (const batchSize of rowsPerStatement[kind]) {
+    const size = Math.min(maxRows, batchSize === 0 ? Math.max(1, rows.length - from) : batchSize)
     for (; rows.length - from >= size; from += size) yield rows.slice(from, from + size)
   }
   // Where a row is so wide that no statement holds as many rows as the sizes say.
-  for (; from < rows.length; from += most) yield rows.slice(from, from + most)
+  for (; from < rows.length; from += maxRows) yield rows.slice(from, from + maxRows)
 }
 
-function compile(db: Db, kind: DatabaseKind, shape: Shape, size: number): string {
+function compileUpsert(db: Db, kind: DatabaseKind, shape: StatementShape, size: number): string {
   const { table, columns } = shape
-  const row = sql`(${sql.join(columns.map(({ type }) => bound(kind, type, null)))})`
+  const row = sql`(${sql.join(columns.map(({ type }) => typedParameter(kind, type, null)))})`
   const names = sql.join(columns.map(({ name }) => sql.ref(name)))
   const text = sql`
     insert into ${sql.table(table)} (${names}) values ${sql.join(Array.from({ length: size }, () => row))}
     on conflict (${sql.join(tables[table].key.map((name) => sql.ref(name)))}) do update set ${assignments(shape)}
-    where ${guard(shape)} ${shape.returning === null ? sql`` : sql`returning ${sql.ref(shape.returning)}`}`
+    where ${updateCondition(shape)} ${shape.returning === null ? sql`` : sql`returning ${sql.ref(shape.returning)}`}`
   return text.compile(db).sql
 }
 
 /** `deleted_at` is in no row, so what is proposed for it is null: a row that came exists. */
-function assignments({ table, columns }: Shape) {
+function assignments({ table, columns }: StatementShape) {
   const key: readonly string[] = tables[table].key
   const names = columns.map(({ name }) => name).filter((name) => !key.includes(name))
-  const all = vanishes(table) ? [...names, 'deleted_at'] : names
+  const all = hasDeletedAt(table) ? [...names, 'deleted_at'] : names
   return sql.join(all.map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`))
 }
 
-function guard({ table, newerBy }: Shape) {
+function updateCondition({ table, newerBy }: StatementShape) {
   const stored = (name: string) => sql.ref(`${table}.${name}`)
-  const different = sql`excluded.raw is distinct from ${stored('raw')}`
-  const back = vanishes(table) ? sql` or ${stored('deleted_at')} is not null` : sql``
-  const newer =
+  const isDifferent = sql`excluded.raw is distinct from ${stored('raw')}`
+  const isRestored = hasDeletedAt(table) ? sql` or ${stored('deleted_at')} is not null` : sql``
+  const isNotOlder =
     newerBy === null
       ? sql``
       : sql` and (${stored(newerBy)} is null or ${sql.ref(`excluded.${newerBy}`)} >= ${stored(newerBy)})`
-  return sql`(${different}${back}) and excluded.asked_at >= ${stored('asked_at')}${newer}`
+  return sql`(${isDifferent}${isRestored}) and excluded.asked_at >= ${stored('asked_at')}${isNotOlder}`
 }
 
-function vanishes(table: MirroredTable): boolean {
+function hasDeletedAt(table: MirroredTable): boolean {
   return 'deleted_at' in tables[table].columns
 }

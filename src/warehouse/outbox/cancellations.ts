@@ -4,53 +4,53 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { rfc3339 } from '../../core/time.ts'
-import { bound } from '../database/dialect.ts'
-import { durably, untangled } from '../database/durable.ts'
+import { typedParameter } from '../database/dialect.ts'
+import { inDurableTransaction, retryOnDeadlock } from '../database/durable.ts'
 import { newId } from '../database/identity.ts'
 import type { Db } from '../database/session.ts'
-import type { Context } from '../mirror/context.ts'
-import { windowEnd } from './window.ts'
+import type { ProjectContext } from '../mirror/context.ts'
+import { findWindowEnd } from './window.ts'
 
-type C = Pick<Context, 'db' | 'kind' | 'project' | 'clock'>
+type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project' | 'clock'>
 
-export type Scope = {
+export type CancellationScope = {
   /** Null: everything. */
   readonly batch: string | null
   /** Also rows that name no project: they are the only project's. */
-  readonly nameless: boolean
+  readonly orWithoutProject: boolean
   readonly by: string
 }
 
 /** A write-back that is cancelled already, and whose row has not followed. */
-export const isCovered = sql`exists (select 1 from writeback_cancellations decided
+export const isCoveredByCancel = sql`exists (select 1 from writeback_cancellations decided
   where (decided.project_id = writebacks.project_id or (decided.nameless = 1 and writebacks.project_id = ''))
     and decided.finished_at is null and writebacks.seq > decided.done_to and writebacks.seq <= decided.up_to
     and (decided.batch_id is null or decided.batch_id = writebacks.batch_id))`
 
 /** Nobody can be in the middle of sending one of these. */
-const isWaiting = sql`status in ('draft','queued')`
+const isUnsent = sql`status in ('draft','queued')`
 
 /**
  * Postgres: whoever records a cancellation waits for those that are just about to leave, and holds back the next ones until
  * they can see it. SQLite lets one transaction write at a time.
  */
-export async function lockAgainstCancelling(c: C, trx: Db, mode: 'shared' | 'exclusive'): Promise<void> {
-  if (c.kind !== 'postgres') return
+export async function acquireCancellationLock(context: OutboxContext, trx: Db, mode: 'shared' | 'exclusive'): Promise<void> {
+  if (context.kind !== 'postgres') return
   const lock = sql.raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
-  await sql`select ${lock}(hashtext(${`deskmirror.cancel ${c.project}`}))`.execute(trx)
+  await sql`select ${lock}(hashtext(${`deskmirror.cancel ${context.project}`}))`.execute(trx)
 }
 
 /** How many it covers, and the first thousand of them. `note`: what to do with those that are on their way. */
-export function record(
-  c: C,
-  { batch, nameless, by }: Scope,
-  note: (trx: Db) => Promise<void>,
+export function recordCancellation(
+  context: OutboxContext,
+  { batch, orWithoutProject, by }: CancellationScope,
+  revokeSending: (trx: Db) => Promise<void>,
 ): Promise<{ readonly count: number; readonly ids: readonly string[] }> {
-  const now = bound(c.kind, 'time', rfc3339(Math.floor(c.clock() / 1000)))
-  return durably(c.db, c.kind, async (trx) => {
-    await lockAgainstCancelling(c, trx, 'exclusive')
-    const isElsewhere = (await isCancelling({ db: trx, project: c.project })) ? isCovered : sql`false`
-    const covered = sql`project_id in (${sql.join(nameless ? [c.project, ''] : [c.project])}) and ${isWaiting}
+  const now = typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))
+  return inDurableTransaction(context.db, context.kind, async (trx) => {
+    await acquireCancellationLock(context, trx, 'exclusive')
+    const isElsewhere = (await hasOpenCancellation({ db: trx, project: context.project })) ? isCoveredByCancel : sql`false`
+    const covered = sql`project_id in (${sql.join(orWithoutProject ? [context.project, ''] : [context.project])}) and ${isUnsent}
       and not ${isElsewhere} and ${batch === null ? sql`true` : sql`batch_id = ${batch}`}`
     const first = await sql<{ id: string }>`select id from writebacks where ${covered} limit 1000`.execute(trx)
     const all = await sql<{ count: number }>`select count(*) as count from writebacks where ${covered}`.execute(trx)
@@ -59,25 +59,25 @@ export function record(
     if (count > 0)
       await sql`insert into writeback_cancellations
         (project_id, id, batch_id, nameless, up_to, done_to, cancelled_at, cancelled_by)
-        values (${c.project}, ${newId(c.clock())}, ${bound(c.kind, 'text', batch)}, ${sql.lit(nameless ? 1 : 0)},
+        values (${context.project}, ${newId(context.clock())}, ${typedParameter(context.kind, 'text', batch)}, ${sql.lit(orWithoutProject ? 1 : 0)},
           ${last.rows[0]?.seq ?? 0}, 0, ${now}, ${by})`.execute(trx)
-    await note(trx)
+    await revokeSending(trx)
     return { count, ids: first.rows.map(({ id }) => id) }
   })
 }
 
-function isOf(project: string, nameless: boolean): RawBuilder<unknown> {
-  return sql`project_id || '' in (${sql.join(nameless ? [project, ''] : [project])})`
+function isOfProject(project: string, orWithoutProject: boolean): RawBuilder<unknown> {
+  return sql`project_id || '' in (${sql.join(orWithoutProject ? [project, ''] : [project])})`
 }
 
 /** Whether there is one whose rows have not all followed. */
-export async function isCancelling({ db, project }: Pick<C, 'db' | 'project'>): Promise<boolean> {
+export async function hasOpenCancellation({ db, project }: Pick<OutboxContext, 'db' | 'project'>): Promise<boolean> {
   const { rows } = await sql`select 1 from writeback_cancellations
     where project_id = ${project} and finished_at is null limit 1`.execute(db)
   return rows.length > 0
 }
 
-type Open = {
+type OpenCancellation = {
   readonly id: string
   readonly batch: string | null
   readonly nameless: number
@@ -88,9 +88,9 @@ type Open = {
 }
 
 /** Lets rows follow until all have, or until `until` by the process's clock (`performance.now`). True: all have. */
-export async function follow(c: C, until: number): Promise<boolean> {
-  while (await isCancelling(c)) {
-    if (performance.now() > until || !(await followSome(c))) return false
+export async function applyCancellations(context: OutboxContext, until: number): Promise<boolean> {
+  while (await hasOpenCancellation(context)) {
+    if (performance.now() > until || !(await applyNextWindow(context))) return false
     // Whoever else waits for the one connection of SQLite has it in between.
     await new Promise(setImmediate)
   }
@@ -98,35 +98,35 @@ export async function follow(c: C, until: number): Promise<boolean> {
 }
 
 /** False: another process is at it. What the disk forgets of it is done again: the cancellation itself is on the disk. */
-function followSome(c: C): Promise<boolean> {
-  const skip = c.kind === 'postgres' ? sql`for update skip locked` : sql``
+function applyNextWindow(context: OutboxContext): Promise<boolean> {
+  const skip = context.kind === 'postgres' ? sql`for update skip locked` : sql``
   const once = async (trx: Db) => {
-    const { rows } = await sql<Open>`
+    const { rows } = await sql<OpenCancellation>`
       select id, batch_id as batch, nameless, up_to as "upTo", done_to as "doneTo", cancelled_at as at,
         cancelled_by as by from writeback_cancellations
-      where project_id = ${c.project} and finished_at is null order by id limit 1 ${skip}`.execute(trx)
+      where project_id = ${context.project} and finished_at is null order by id limit 1 ${skip}`.execute(trx)
     const [open] = rows
     if (open === undefined) return false
-    const end = await windowEnd(trx, { ...open, project: c.project, after: open.doneTo })
-    if (end !== null) await cancelRows(c, trx, open, end)
-    const now = bound(c.kind, 'time', rfc3339(Math.floor(c.clock() / 1000)))
+    const end = await findWindowEnd(trx, { ...open, project: context.project, after: open.doneTo })
+    if (end !== null) await cancelRows(context, trx, open, end)
+    const now = typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))
     await sql`update writeback_cancellations set done_to = ${end ?? open.upTo},
-      finished_at = ${end === null ? now : sql`null`} where project_id = ${c.project} and id = ${open.id}`.execute(trx)
+      finished_at = ${end === null ? now : sql`null`} where project_id = ${context.project} and id = ${open.id}`.execute(trx)
     return true
   }
-  return untangled(() => c.db.transaction().execute(once))
+  return retryOnDeadlock(() => context.db.transaction().execute(once))
 }
 
-async function cancelRows(c: C, trx: Db, { batch, nameless, doneTo, at, by }: Open, end: number): Promise<void> {
+async function cancelRows(context: OutboxContext, trx: Db, { batch, nameless: orWithoutProject, doneTo, at, by }: OpenCancellation, end: number): Promise<void> {
   const why = `cancelled by ${by}`
   await sql`update writebacks set status = 'cancelled', step = ${why}, error = ${why}, epoch = epoch + 1, owner = null,
-    lease_until = null, due_at = null, revoked_as = null, finished_at = ${bound(c.kind, 'time', at)}
-    where seq > ${doneTo} and seq <= ${end} and ${isOf(c.project, nameless === 1)} and status || '' in ('draft','queued')
+    lease_until = null, due_at = null, revoked_as = null, finished_at = ${typedParameter(context.kind, 'time', at)}
+    where seq > ${doneTo} and seq <= ${end} and ${isOfProject(context.project, orWithoutProject === 1)} and status || '' in ('draft','queued')
       and ${batch === null ? sql`true` : sql`batch_id || '' = ${batch}`}`.execute(trx)
 }
 
 /** The status that counts: that of the row, or of the cancellation that it has yet to follow. */
-export async function statusNow(c: Pick<C, 'db' | 'project'>): Promise<RawBuilder<unknown>> {
-  if (!(await isCancelling(c))) return sql`status`
-  return sql`case when ${isWaiting} and ${isCovered} then 'cancelled' else status end`
+export async function effectiveStatus(context: Pick<OutboxContext, 'db' | 'project'>): Promise<RawBuilder<unknown>> {
+  if (!(await hasOpenCancellation(context))) return sql`status`
+  return sql`case when ${isUnsent} and ${isCoveredByCancel} then 'cancelled' else status end`
 }

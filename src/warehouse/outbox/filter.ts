@@ -1,11 +1,11 @@
 /** Which write-backs are meant, as a condition of SQL. */
 import { type RawBuilder, sql } from 'kysely'
-import type { Filter } from '../../core/outbox/desk.ts'
-import { laneOf } from '../../core/outbox/wish.ts'
+import type { OutboxFilter } from '../../core/outbox/desk.ts'
+import { toLaneName } from '../../core/outbox/wish.ts'
 
 /** `status`: how a row's status is told. */
-export function fits(
-  { ids, batch, statuses: wanted, operations, target }: Filter,
+export function matchesFilter(
+  { ids, batch, statuses: wanted, operations, target }: OutboxFilter,
   status: RawBuilder<unknown> = sql`status`,
 ): RawBuilder<unknown> {
   const conditions = [
@@ -13,7 +13,7 @@ export function fits(
     ...(batch === undefined ? [] : [sql`batch_id = ${batch}`]),
     ...(wanted === undefined ? [] : [wanted.length === 0 ? sql`false` : sql`${status} in (${sql.join(wanted)})`]),
     ...(operations === undefined ? [] : [sql`operation in (${sql.join(operations)})`]),
-    ...(target === undefined ? [] : [sql`lane in (${laneOf('conversation', target)}, ${laneOf('visitor', target)})`]),
+    ...(target === undefined ? [] : [sql`lane in (${toLaneName('conversation', target)}, ${toLaneName('visitor', target)})`]),
   ]
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 }

@@ -3,22 +3,22 @@ import type { RawBuilder } from 'kysely'
 import { z } from 'zod'
 import type { DatabaseKind } from '../../../schema/portable.ts'
 import { stringifyJson } from '../../core/json.ts'
-import type { Evidence, Seen, Writeback } from '../../core/outbox/outbox.ts'
-import type { Revocation, Status } from '../../core/outbox/state.ts'
-import { aboutWhat, type Operation } from '../../core/outbox/wish.ts'
+import type { Evidence, TargetSnapshot, Writeback } from '../../core/outbox/outbox.ts'
+import type { Revocation, WritebackStatus } from '../../core/outbox/state.ts'
+import { targetKind, type Operation } from '../../core/outbox/wish.ts'
 import type { Json } from '../../core/row.ts'
-import { bound } from '../database/dialect.ts'
+import { typedParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeJson } from '../database/escape.ts'
-import { isDead } from './owner.ts'
+import { isOwnerDead } from './owner.ts'
 
-export type Row = {
+export type OutboxRow = {
   id: string
   lane: string
   operation: Operation
   conversation_id: string | null
   visitor_id: string | null
   payload: string
-  status: Status
+  status: WritebackStatus
   attempts: number
   batch_id: string | null
   expect: string | null
@@ -32,24 +32,24 @@ export type Row = {
 }
 
 /** Of one that was sent: what can still be expected of the process that sent it. */
-export function senderOf(kind: DatabaseKind, row: Row): Pick<Evidence, 'sender'> {
+export function senderState(kind: DatabaseKind, row: OutboxRow): Pick<Evidence, 'sender'> {
   if (row.status !== 'sending' || decodeEvidence(kind, row.evidence).sender !== undefined) return {}
   if (row.owner === null) return { sender: 'ended' }
-  return { sender: isDead(row.owner, kind) ? 'dead' : 'silent' }
+  return { sender: isOwnerDead(row.owner, kind) ? 'dead' : 'silent' }
 }
 
 /** As it is once it is claimed, with that claim's number. */
-export function toWriteback(kind: DatabaseKind, row: Row, evidence: Evidence): Writeback {
-  const about = `${aboutWhat[row.operation]}_id` as const
+export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Evidence): Writeback {
+  const targetColumn = `${targetKind[row.operation]}_id` as const
   const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
   return {
     id: row.id,
     lane: row.lane,
     operation: row.operation,
-    target: row[about] ?? '',
-    line: {
+    target: row[targetColumn] ?? '',
+    rawRequest: {
       operation: row.operation,
-      [about]: row[about],
+      [targetColumn]: row[targetColumn],
       ...payload,
       ...(row.expect === null ? {} : { expect: row.expect }),
       ...(row.expires_at === null ? {} : { expires_at: row.expires_at }),
@@ -60,24 +60,24 @@ export function toWriteback(kind: DatabaseKind, row: Row, evidence: Evidence): W
     batchId: row.batch_id,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
-    seen: row.seen === null ? null : decoded(JSON.parse(decodeJson(kind, row.seen))),
+    targetSnapshot: row.seen === null ? null : decodeSnapshot(JSON.parse(decodeJson(kind, row.seen))),
     evidence,
     epoch: row.epoch + 1,
   }
 }
 
 /** The mirror's columns hold some characters escaped. */
-function decoded(seen: Readonly<Record<string, string | null>>): Seen {
-  return Object.fromEntries(Object.entries(seen).map(([name, text]) => [name, text === null ? null : decodeText(text)]))
+function decodeSnapshot(snapshot: Readonly<Record<string, string | null>>): TargetSnapshot {
+  return Object.fromEntries(Object.entries(snapshot).map(([name, text]) => [name, text === null ? null : decodeText(text)]))
 }
 
 /** It holds words of the service and of visitors: whatever characters those are. */
 export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuilder<string> {
-  return bound(kind, 'json', encodeJson(kind, stringifyJson(evidence as Json)))
+  return typedParameter(kind, 'json', encodeJson(kind, stringifyJson(evidence as Json)))
 }
 
 const text = z.string()
-const shape = z
+const evidenceSchema = z
   .looseObject({
     before: z
       .looseObject({
@@ -103,7 +103,7 @@ const shape = z
 export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evidence {
   if (stored === null) return {}
   try {
-    return shape.parse(JSON.parse(decodeJson(kind, stored))) as Evidence
+    return evidenceSchema.parse(JSON.parse(decodeJson(kind, stored))) as Evidence
   } catch {
     return {}
   }

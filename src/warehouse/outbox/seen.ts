@@ -1,9 +1,9 @@
 /** What the mirror shows of a write-back's target. */
 import { type RawBuilder, sql } from 'kysely'
-import type { Context } from '../mirror/context.ts'
+import type { ProjectContext } from '../mirror/context.ts'
 
 /** In the form in which the database notes it when a row is inserted. */
-export function seenNow({ kind }: Pick<Context, 'kind'>, row: 'writebacks' | 'excluded'): RawBuilder<unknown> {
+export function selectTargetSnapshot({ kind }: Pick<ProjectContext, 'kind'>, row: 'writebacks' | 'excluded'): RawBuilder<unknown> {
   const of = (column: string) => sql.ref(`${row}.${column}`)
   const object = sql.raw(kind === 'sqlite' ? 'json_object' : 'jsonb_build_object')
   const at = sql.raw(

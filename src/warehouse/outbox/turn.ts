@@ -1,67 +1,67 @@
 /** Whose turn it is among the write-backs of one project, over SQL. */
 import { type RawBuilder, sql } from 'kysely'
-import type { Part, Ready } from '../../core/outbox/outbox.ts'
-import { holding } from '../../core/outbox/state.ts'
+import type { ClaimFilter, ClaimableWriteback } from '../../core/outbox/outbox.ts'
+import { laneBlockingStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
-import type { Context } from '../mirror/context.ts'
-import { isDead } from './owner.ts'
+import type { ProjectContext } from '../mirror/context.ts'
+import { isOwnerDead } from './owner.ts'
 
-type C = Pick<Context, 'db' | 'kind' | 'project'>
+type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project'>
 
 /** Nobody puts anything off for longer: what is due later was written by a clock that has been set back since. */
-const longestRestMs: Ms = 30 * 86_400_000
+const maxDelayMs: Ms = 30 * 86_400_000
 
 /** Nothing of the same lane that was queued before is unsettled. */
-const isFirst = sql`not exists (select 1 from writebacks before where before.project_id = writebacks.project_id
+const isFirstInLane = sql`not exists (select 1 from writebacks before where before.project_id = writebacks.project_id
   and before.lane = writebacks.lane and before.seq < writebacks.seq
-  and before.status in (${sql.join(holding.map((status) => sql.lit(status)))}))`
+  and before.status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))}))`
 
 /** A retry or an approval may put one in front of one that is under way: that one is waited for. */
-const isAlone = sql`not exists (select 1 from writebacks other where other.project_id = writebacks.project_id
+const isLaneIdle = sql`not exists (select 1 from writebacks other where other.project_id = writebacks.project_id
   and other.lane = writebacks.lane and other.seq > writebacks.seq and other.status = 'sending')`
 
 /** The order of its lane allows it to leave. */
-export const hasItsTurn = sql`${isFirst} and ${isAlone}`
+export const isNextInLane = sql`${isFirstInLane} and ${isLaneIdle}`
 
 /** Nobody works on it: it has no owner, its owner is dead, or has not said a word for the length of a lease. */
-async function isFree(c: C, now: EpochMs): Promise<RawBuilder<unknown>> {
+async function isUnowned(context: OutboxContext, now: EpochMs): Promise<RawBuilder<unknown>> {
   const { rows } = await sql<{ owner: string }>`
-    select distinct owner from writebacks where project_id = ${c.project} and owner is not null`.execute(c.db)
-  const dead = rows.map((row) => row.owner).filter((owner) => isDead(owner, c.kind))
+    select distinct owner from writebacks where project_id = ${context.project} and owner is not null`.execute(context.db)
+  const dead = rows.map((row) => row.owner).filter((owner) => isOwnerDead(owner, context.kind))
   const free = [
     sql`owner is null`,
     sql`lease_until <= ${now}`,
-    sql`lease_until > ${now + longestRestMs}`,
+    sql`lease_until > ${now + maxDelayMs}`,
     ...dead.map((owner) => sql`owner = ${owner}`),
   ]
   return sql`(${sql.join(free, sql` or `)})`
 }
 
 function isDue(now: EpochMs): RawBuilder<unknown> {
-  return sql`(due_at is null or due_at <= ${now} or due_at > ${now + longestRestMs})`
+  return sql`(due_at is null or due_at <= ${now} or due_at > ${now + maxDelayMs})`
 }
 
 /** It can be worked on now. */
-export async function isReady(c: C, now: EpochMs): Promise<RawBuilder<unknown>> {
-  return sql`status in ('queued','sending') and ${isDue(now)} and ${await isFree(c, now)} and ${hasItsTurn}`
+export async function isClaimable(context: OutboxContext, now: EpochMs): Promise<RawBuilder<unknown>> {
+  return sql`status in ('queued','sending') and ${isDue(now)} and ${await isUnowned(context, now)} and ${isNextInLane}`
 }
 
-export async function ready(c: C, now: EpochMs, limit: number, of: Part = {}): Promise<Ready[]> {
-  const { rows } = await sql<Ready>`
+export async function findClaimable(context: OutboxContext, now: EpochMs, limit: number, filter: ClaimFilter = {}): Promise<ClaimableWriteback[]> {
+  const { rows } = await sql<ClaimableWriteback>`
     select id, lane, operation, status, batch_id as "batchId" from writebacks
-    where project_id = ${c.project} and ${isIn(of)} and ${await isReady(c, now)}
-    order by seq limit ${limit}`.execute(c.db)
+    where project_id = ${context.project} and ${matchesClaimFilter(filter)} and ${await isClaimable(context, now)}
+    order by seq limit ${limit}`.execute(context.db)
   return rows
 }
 
-export async function isPending(c: C, of: Part = {}): Promise<boolean> {
+export async function hasPending(context: OutboxContext, filter: ClaimFilter = {}): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from writebacks where project_id = ${c.project} and status in ('queued','sending') and ${isIn(of)}
-      and ${isFirst} limit 1`.execute(c.db)
+    select 1 from writebacks where project_id = ${context.project} and status in ('queued','sending') and ${matchesClaimFilter(filter)}
+      and ${isFirstInLane} limit 1`.execute(context.db)
   return rows.length > 0
 }
 
-function isIn({ lane, withoutOperations = [], withoutSending = [] }: Part): RawBuilder<unknown> {
+function matchesClaimFilter({ lane, withoutOperations = [], withoutQueuedSends: withoutSending = [] }: ClaimFilter): RawBuilder<unknown> {
   const batches =
     withoutSending === 'all' ? [sql`true`] : withoutSending.map((batch) => sql`batch_id is not distinct from ${batch}`)
   const conditions = [

@@ -2,9 +2,9 @@
 import { sql } from 'kysely'
 import type { Db } from '../database/session.ts'
 
-const rowsAtOnce = 2000
+const rowsPerWindow = 2000
 
-export type Window = {
+export type QueueWindow = {
   readonly project: string
   /** Only rows of this batch; null = all. */
   readonly batch: string | null
@@ -18,10 +18,10 @@ export type Window = {
  * place alone, and hides the columns of other indexes from the planner (`status || ''`): by its status it would read through all the
  * rows of before for each window.
  */
-export async function windowEnd(db: Db, { project, batch, after, upTo }: Window): Promise<number | null> {
+export async function findWindowEnd(db: Db, { project, batch, after, upTo }: QueueWindow): Promise<number | null> {
   const own = batch === null ? sql`true` : sql`project_id = ${project} and batch_id = ${batch}`
   const { rows } = await sql<{ end: number | null }>`
     select max(seq) as "end" from (select seq from writebacks where seq > ${after} and seq <= ${upTo} and ${own}
-      order by seq limit ${sql.lit(rowsAtOnce)}) places`.execute(db)
+      order by seq limit ${sql.lit(rowsPerWindow)}) places`.execute(db)
   return rows[0]?.end ?? null
 }

@@ -1,10 +1,10 @@
 /** Every operation, by its name. */
 import type { Operation } from '../../core/outbox/wish.ts'
-import { handled } from './handled.ts'
-import { message } from './message.ts'
-import { note } from './note.ts'
-import type { Procedure } from './procedure.ts'
-import { visitor } from './visitor.ts'
+import { handledHandler } from './handled.ts'
+import { messageHandler } from './message.ts'
+import { noteHandler } from './note.ts'
+import type { OperationHandler } from './procedure.ts'
+import { visitorHandler } from './visitor.ts'
 
 /** A procedure is only ever given a wish of its own operation. */
-export const procedures = { message, handled, visitor, note } as unknown as Readonly<Record<Operation, Procedure>>
+export const operationHandlers = { message: messageHandler, handled: handledHandler, visitor: visitorHandler, note: noteHandler } as unknown as Readonly<Record<Operation, OperationHandler>>

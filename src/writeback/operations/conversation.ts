@@ -1,16 +1,16 @@
 /** One conversation, read by its id, and into the mirror. */
-import { inShapeOf } from '../../core/shape.ts'
+import { toListShape } from '../../core/shape.ts'
 import { conversations } from '../../streams/conversations.ts'
 import type { WritebackDeps } from '../deps.ts'
 
 export function conversationPath(id: string): string {
-  return conversations.one('', id)
+  return conversations.rowPath('', id)
 }
 
 /** So that the analyst sees at once what a write-back has changed. Throws CallFailed. */
-export async function refreshConversation({ get, mirror, project }: WritebackDeps, id: string): Promise<void> {
+export async function refreshConversation({ get, mirror, projectId: project }: WritebackDeps, id: string): Promise<void> {
   const answer = await get(conversationPath(id), {}, 'write')
   const stored = (await mirror.rawOf('conversations', [id])).get(id)
-  const { rows } = conversations.rows([inShapeOf(stored, answer.data)], project)
+  const { rows } = conversations.parseRows([toListShape(stored, answer.data)], project)
   await mirror.commit({ stream: 'conversations', rows, askedAt: answer.askedAt, authoritative: true })
 }

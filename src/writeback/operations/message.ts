@@ -2,84 +2,84 @@
  * A reply. Sent twice it would reach a customer twice, and the service knows no key that would keep it from that. So the
  * messages that are there are noted before it leaves; where no answer comes it is looked for among those that are new.
  */
-import type { Answer } from '../../core/call.ts'
+import type { ApiResponse } from '../../core/call.ts'
 import type { Writeback } from '../../core/outbox/outbox.ts'
-import type { Payload } from '../../core/outbox/wish.ts'
+import type { WritebackPayload } from '../../core/outbox/wish.ts'
 import { messages } from '../../streams/messages.ts'
-import { fieldsOf, keyOf } from '../../streams/row.ts'
+import { asJsonObject, findKey } from '../../streams/row.ts'
 import type { WritebackDeps } from '../deps.ts'
-import { newsSince, seenBy } from '../expectation.ts'
-import { readTalk, readTalkTwice } from '../talk.ts'
+import { findViolation, toPrecondition } from '../expectation.ts'
+import { readSnapshot, readSnapshotTwice } from '../talk.ts'
 import { wasSent } from '../task.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
-import type { Procedure } from './procedure.ts'
-import { digestOf, hasChanged, idsBefore, isSame, judge, newOnes } from './reply.ts'
+import type { OperationHandler } from './procedure.ts'
+import { digestMessages, hasContentChanged, messageIdsBefore, matchesPayload, matchReply, newMessages } from './reply.ts'
 
-export const message: Procedure<'message'> = {
+export const messageHandler: OperationHandler<'message'> = {
   method: 'POST',
   path: (_project, id) => `${conversationPath(id)}/messages`,
-  idempotent: false,
-  rest: 1,
-  guard: async (deps, one, { payload, expect }) => {
+  isIdempotent: false,
+  verifyDelayFactor: 1,
+  guard: async (deps, writeback, { payload, expect }) => {
     const body = { content: payload.content, senderName: payload.sender_name }
     // It was looked for just now, and the conversation is as it was then: another look could take a late one for old.
-    if (wasSent(one)) return { go: true, body, before: one.evidence.before ?? {} }
+    if (wasSent(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
     if (expect !== null) {
-      const conversation = await deps.get(conversationPath(one.target), {}, 'write')
-      const why = await newsSince(deps, one.target, conversation, seenBy(one, expect, conversation))
-      if (why !== null) return { go: false, happening: 'overtaken', why }
+      const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
+      const why = await findViolation(deps, writeback.target, conversation, toPrecondition(writeback, expect, conversation))
+      if (why !== null) return { canSend: false, event: 'overtaken', why }
     }
-    const { shown, whole } = await readTalk(deps, one.target)
-    return { go: true, body, before: whole ? { ids: shown.map(({ id }) => id), digest: digestOf(shown) } : {} }
+    const { messages: shownMessages, isComplete } = await readSnapshot(deps, writeback.target)
+    return { canSend: true, body, before: isComplete ? { ids: shownMessages.map(({ id }) => id), digest: digestMessages(shownMessages) } : {} }
   },
-  look: async (deps, one, { payload }) => {
-    const { shown, whole } = await readTalkTwice(deps, one.target)
-    const others = await deps.outbox.provenMessages(one.lane)
-    const before = idsBefore(one)
-    const isChanged = before !== null && hasChanged(shown, before, one.evidence.before?.digest)
-    const looked = judge(shown, { before, isChanged, others, payload, whole })
-    if (looked.kind === 'found' && (await deps.outbox.hasUnplacedEqual(one)))
-      return { kind: 'unknowable', why: `message ${looked.messageId} may be an equal reply that was queued before it` }
-    return looked
+  verify: async (deps, writeback, { payload }) => {
+    const { messages: shownMessages, isComplete } = await readSnapshotTwice(deps, writeback.target)
+    const otherIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
+    const before = messageIdsBefore(writeback)
+    const isChanged = before !== null && hasContentChanged(shownMessages, before, writeback.evidence.before?.digest)
+    const verification = matchReply(shownMessages, { before, isChanged, otherIds, payload, isComplete })
+    if (verification.kind === 'found' && (await deps.outbox.hasUnmatchedDuplicate(writeback)))
+      return { kind: 'unknowable', why: `message ${verification.messageId} may be an equal reply that was queued before it` }
+    return verification
   },
-  refresh: (deps, one) => refreshConversation(deps, one.target),
-  recognize: async (deps, one, { payload }, answer) =>
-    (await storeAnswer(deps, one, answer)) ?? (await findAnswered(deps, one, payload, answer)),
+  refreshTarget: (deps, writeback) => refreshConversation(deps, writeback.target),
+  findMessageId: async (deps, writeback, { payload }, answer) =>
+    (await storeReturnedMessage(deps, writeback, answer)) ?? (await findSentMessage(deps, writeback, payload, answer)),
 }
 
-const documented = ['id', 'conversationId', 'senderType', 'kind', 'content', 'senderDisplayName', 'createdAt']
+const documentedFields = ['id', 'conversationId', 'senderType', 'kind', 'content', 'senderDisplayName', 'createdAt']
 
 /** What a write answers is not documented. Where it is the message, whole, it is stored as it came. */
-async function storeAnswer(deps: WritebackDeps, one: Writeback, answer: Answer): Promise<string | null> {
-  const fields = fieldsOf(answer.data)
-  if (fields === null || !documented.every((name) => name in fields)) return null
-  if (String(fields.conversationId).toLowerCase() !== one.target.toLowerCase()) return null
-  const { rows } = messages.rows([answer.data], one.target)
+async function storeReturnedMessage(deps: WritebackDeps, writeback: Writeback, answer: ApiResponse): Promise<string | null> {
+  const fields = asJsonObject(answer.data)
+  if (fields === null || !documentedFields.every((name) => name in fields)) return null
+  if (String(fields.conversationId).toLowerCase() !== writeback.target.toLowerCase()) return null
+  const { rows } = messages.parseRows([answer.data], writeback.target)
   await deps.mirror.commit({ stream: 'messages', rows, askedAt: answer.askedAt })
-  return keyOf(answer.data, ['id'])
+  return findKey(answer.data, ['id'])
 }
 
 /** Looks which message it has become, and brings it into the mirror: the one that the answer names, or the new one that matches. */
-async function findAnswered(
+async function findSentMessage(
   deps: WritebackDeps,
-  one: Writeback,
-  payload: Payload['message'],
-  answer: Answer,
+  writeback: Writeback,
+  payload: WritebackPayload['message'],
+  answer: ApiResponse,
 ): Promise<string | null> {
-  const { shown, rows, askedAt } = await readTalk(deps, one.target)
+  const { messages: shownMessages, rows, askedAt } = await readSnapshot(deps, writeback.target)
   await deps.mirror.commit({ stream: 'messages', rows, askedAt })
-  const before = idsBefore(one)
+  const before = messageIdsBefore(writeback)
   if (before === null) return null
-  const news = newOnes(shown, before, await deps.outbox.provenMessages(one.lane))
-  return namedIn(answer, before) ?? news.find((said) => isSame(said, payload))?.id ?? null
+  const added = newMessages(shownMessages, before, await deps.outbox.listMatchedMessageIds(writeback.lane))
+  return messageIdIn(answer, before) ?? added.find((candidate) => matchesPayload(candidate, payload))?.id ?? null
 }
 
 /** The new id that an answer names, whether it shows already or not: written as the ids of messages are. */
-function namedIn({ data }: Answer, before: ReadonlySet<string>): string | null {
-  const inner = fieldsOf(data)?.message
-  const ids = [keyOf(data, ['messageId']), inner === undefined ? null : keyOf(inner, ['id']), keyOf(data, ['id'])]
+function messageIdIn({ data }: ApiResponse, before: ReadonlySet<string>): string | null {
+  const inner = asJsonObject(data)?.message
+  const ids = [findKey(data, ['messageId']), inner === undefined ? null : findKey(inner, ['id']), findKey(data, ['id'])]
   const named = ids.find((id) => id !== null) ?? null
   const isNumber = (id: string) => /^\d{1,19}$/.test(id)
-  const [usual = '0'] = before
-  return named === null || before.has(named) || isNumber(named) !== isNumber(usual) ? null : named
+  const [example = '0'] = before
+  return named === null || before.has(named) || isNumber(named) !== isNumber(example) ? null : named
 }
