@@ -7,7 +7,7 @@ import { LongestFirstSequencer } from './test/support/longest-first.ts'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/servers.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     // One more than the cores that are promised: many tests wait for processes and servers.
     maxWorkers: 3,

@@ -7,8 +7,8 @@ import { openWarehouse, type Warehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
 import { printFigure } from './figures.ts'
-import { withTempFolder } from './folder.ts'
-import { createSchema } from './own-schema.ts'
+import { withTempFolder } from './temp-folder.ts'
+import { createSchema } from './create-schema.ts'
 
 const rows = Number(process.argv[2] ?? 1_000_000)
 const project = randomUUID()

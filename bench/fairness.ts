@@ -12,9 +12,9 @@ import { stringify } from 'yaml'
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { openWarehouse, type Warehouse } from '../src/warehouse/open.ts'
 import { printFigure } from './figures.ts'
-import { createDistribution } from './fleet/figures.ts'
+import { createDistribution } from './fleet/distribution.ts'
 import { processCpuMs } from './fleet/postgres-use.ts'
-import { withTempFolder } from './folder.ts'
+import { withTempFolder } from './temp-folder.ts'
 import { launcher } from './sandbox.ts'
 
 const [projects, busy, periodMs, measuredMs] = [200, 10, 30_000, 180_000]

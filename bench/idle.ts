@@ -11,8 +11,8 @@ import { startPostgres } from '../test/support/postgres-server.ts'
 import { startPrivateRedis } from '../test/support/redis-server.ts'
 import { printFigure } from './figures.ts'
 import { processCpuMs } from './fleet/postgres-use.ts'
-import { withTempFolder } from './folder.ts'
-import { createSchema } from './own-schema.ts'
+import { withTempFolder } from './temp-folder.ts'
+import { createSchema } from './create-schema.ts'
 import { launcher, startSandboxProcess } from './sandbox.ts'
 
 const settleMs = 30_000

@@ -10,8 +10,8 @@ import { openWarehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
 import { median, printFigure } from './figures.ts'
-import { withTempFolder } from './folder.ts'
-import { createSchema } from './own-schema.ts'
+import { withTempFolder } from './temp-folder.ts'
+import { createSchema } from './create-schema.ts'
 
 const lines = 100_000
 const service = {

@@ -9,8 +9,8 @@ import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { startPrivateRedis } from '../test/support/redis-server.ts'
 import { printFigure } from './figures.ts'
-import { withTempFolder } from './folder.ts'
-import { createSchema } from './own-schema.ts'
+import { withTempFolder } from './temp-folder.ts'
+import { createSchema } from './create-schema.ts'
 import { launcher } from './sandbox.ts'
 
 const [limit, windowMs, windows] = [600, 60_000, 3]

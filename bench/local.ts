@@ -10,7 +10,7 @@ import { conversations } from '../src/streams/conversations.ts'
 import { messages } from '../src/streams/messages.ts'
 import { openWarehouse } from '../src/warehouse/open.ts'
 import { median, printFigure } from './figures.ts'
-import { withTempFolder } from './folder.ts'
+import { withTempFolder } from './temp-folder.ts'
 import { messagesEach, startSandboxProcess } from './sandbox.ts'
 
 /** As many conversations as one page of their list holds. */

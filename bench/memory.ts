@@ -1,7 +1,7 @@
 /** Memory of a first sync: does a mirror of ten times the size need more? Goal: at most 1.15 times, under 200 MB. */
 import { runCommand, runSync } from './command.ts'
 import { printFigure } from './figures.ts'
-import { withTempFolder } from './folder.ts'
+import { withTempFolder } from './temp-folder.ts'
 import { messagesEach, startSandboxProcess } from './sandbox.ts'
 
 const sizes = [100_000, 1_000_000] as const

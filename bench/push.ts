@@ -5,13 +5,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseRequest, type WritebackRequest } from '../src/core/outbox/wish.ts'
+import { parseRequest, type WritebackRequest } from '../src/core/outbox/writeback-request.ts'
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { printFigure } from './figures.ts'
-import { withTempFolder } from './folder.ts'
-import { createSchema } from './own-schema.ts'
+import { withTempFolder } from './temp-folder.ts'
+import { createSchema } from './create-schema.ts'
 import { launcher } from './sandbox.ts'
 
 const [writes, windowMs, windows, backlog] = [120, 60_000, 3, 1000]

@@ -2,8 +2,8 @@
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runSync } from './command.ts'
 import { median, printFigure } from './figures.ts'
-import { withTempFolder } from './folder.ts'
-import { createSchema } from './own-schema.ts'
+import { withTempFolder } from './temp-folder.ts'
+import { createSchema } from './create-schema.ts'
 import { messagesEach, startSandboxProcess } from './sandbox.ts'
 
 const messages = 200_000

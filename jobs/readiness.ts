@@ -1,8 +1,8 @@
 /** Whether the worker can work: the warehouse, the queue, and that nobody has told it to stop. */
-import type { JobFailures } from '../src/compose/worker/failures.ts'
-import type { WorkerContext } from '../src/compose/worker/workplace.ts'
+import type { JobFailures } from '../src/app/worker/job-failures.ts'
+import type { WorkerContext } from '../src/app/worker/worker-context.ts'
 import type { Ms } from '../src/core/time.ts'
-import { withTimeout } from '../src/http/remembered.ts'
+import { withTimeout } from '../src/http/cache.ts'
 import type { ReadinessResult } from '../src/http/server.ts'
 import type { Backend } from './backends/backend.ts'
 

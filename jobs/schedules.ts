@@ -1,9 +1,9 @@
 /** From the configuration of projects to the schedules of the queue. Pure. */
-import type { ProjectConfig } from '../src/config.ts'
+import type { ProjectConfig } from '../src/config/load.ts'
 import { type ScheduleName, scheduleNames, type Schedule as Wish } from '../src/core/schedule.ts'
 import type { Recurrence, JobSchedule } from './backends/schedule.ts'
 import { schedulePhase, type SchedulerJob } from './queues.ts'
-import { scheduledStreams } from './rounds.ts'
+import { scheduledStreams } from './schedule-plan.ts'
 
 /** Spread over their periods, so that ten thousand projects do not start in the same second. */
 export function schedulesForProjects(projects: readonly ProjectConfig[]): JobSchedule<SchedulerJob>[] {

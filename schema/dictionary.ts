@@ -1,6 +1,6 @@
 /** Writes the list of tables in `docs/warehouse.md` from `tables.ts`. With `--check` it only says whether it is current. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type ColumnType, sqlTypes } from './portable.ts'
+import { type ColumnType, sqlTypes } from './column-types.ts'
 import { type ColumnSpec, type TableSpec, tables } from './tables.ts'
 
 const target = new URL('../docs/warehouse.md', import.meta.url)

@@ -2,7 +2,7 @@
  * Every table of the warehouse as it is now, as data: the one source for loads, for types and for the data dictionary.
  * A column is its portable type (`?` = may be null) and a note. The migrations bring a database to this; a test says so.
  */
-import type { ColumnType } from './portable.ts'
+import type { ColumnType } from './column-types.ts'
 
 export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string]
 export type TableSpec = {

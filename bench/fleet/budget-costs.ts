@@ -1,11 +1,11 @@
 /** What a request's place in its budget costs a Redis that many keys use at once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
-import { createRequestBudget } from '../../src/api/budget.ts'
-import { openRedisRecords } from '../../src/api/redis-cell.ts'
-import { createSharedStore } from '../../src/api/shared-store.ts'
-import { defaultDeadlineMs } from '../../src/core/budget/budget.ts'
-import type { BudgetRecord } from '../../src/core/budget/cell.ts'
+import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
+import { openRedisRecords } from '../../src/api/rate-limit/redis-record.ts'
+import { createSharedStore } from '../../src/api/rate-limit/shared-store.ts'
+import { defaultDeadlineMs } from '../../src/core/rate-limit/budget.ts'
+import type { BudgetRecord } from '../../src/core/rate-limit/budget-record.ts'
 import { redisUse, usedSince } from './redis-use.ts'
 
 /** Of one request, from asking to giving back. `serverMs`: CPU of Redis. */

@@ -1,6 +1,6 @@
 /** Many projects, the same ones for the same seed, in the time zones where their people sleep. */
 import { createHash } from 'node:crypto'
-import type { ProjectConfig } from '../../src/config.ts'
+import type { ProjectConfig } from '../../src/config/load.ts'
 import { streamNames } from '../../src/core/row.ts'
 import { defaultSchedules, type Schedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'

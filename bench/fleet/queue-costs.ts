@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Backend, openBackend } from '../../jobs/backends/backend.ts'
 import type { JobSchedule } from '../../jobs/backends/schedule.ts'
-import { createScheduleSync } from '../../jobs/keeper.ts'
+import { createScheduleSync } from '../../jobs/schedule-sync.ts'
 import type { SyncJob, SchedulerJob } from '../../jobs/queues.ts'
 import { schedulesForProjects } from '../../jobs/schedules.ts'
-import type { ProjectConfig } from '../../src/config.ts'
+import type { ProjectConfig } from '../../src/config/load.ts'
 import { createLog } from '../../src/log.ts'
 import { type RedisUse, redisUse, usedSince } from './redis-use.ts'
 

@@ -1,6 +1,6 @@
 /** What the workers have to do: a quiet day, the night in which most projects are compared, the first mirror of all. */
 import { schedulesForProjects } from '../../jobs/schedules.ts'
-import type { ProjectConfig } from '../../src/config.ts'
+import type { ProjectConfig } from '../../src/config/load.ts'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
 import type { PerStream } from './costs.ts'
 import { nextFiring } from './firings.ts'

@@ -6,17 +6,17 @@
 
 import type { Recurrence } from '../../jobs/backends/schedule.ts'
 import type { SyncJob, SyncQueueName, SchedulerJob } from '../../jobs/queues.ts'
-import { type PlannedSyncJob, incrementalSyncJobs, syncJobsOfSchedule, listStreams } from '../../jobs/rounds.ts'
+import { type PlannedSyncJob, incrementalSyncJobs, syncJobsOfSchedule, listStreams } from '../../jobs/schedule-plan.ts'
 import { schedulesForProjects } from '../../jobs/schedules.ts'
-import type { ProjectConfig } from '../../src/config.ts'
+import type { ProjectConfig } from '../../src/config/load.ts'
 import { type StreamName, streamNames } from '../../src/core/row.ts'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
-import { createEventQueue } from './agenda.ts'
+import { createEventQueue } from './event-queue.ts'
 import type { Costs, PerStream } from './costs.ts'
-import { type WorkerPool, createWorkerPool, type SimulatedWorker } from './crew.ts'
-import { type Distribution, createDistribution } from './figures.ts'
+import { type WorkerPool, createWorkerPool, type SimulatedWorker } from './worker-pool.ts'
+import { type Distribution, createDistribution } from './distribution.ts'
 import { nextFiring } from './firings.ts'
-import { createKeyLimit, type KeyLimit } from './key.ts'
+import { createKeyLimit, type KeyLimit } from './key-limit.ts'
 import { childStreamOf, isChildStream, type Load } from './load.ts'
 
 export type Simulation = {

@@ -1,6 +1,6 @@
 /** The outcome of simulations as a table, one line for each number of workers. */
 import { parentStreams } from '../../src/core/mirror.ts'
-import { type MeasuredCosts, type SharedUse, sharedUse } from './measured.ts'
+import { type MeasuredCosts, type SharedUse, sharedUse } from './measured-costs.ts'
 import type { Scenario } from './scenarios.ts'
 import type { Simulation, SimulationResult } from './simulate.ts'
 

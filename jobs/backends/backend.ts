@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type IQueueBackend, type Job, type JobProgress, Queue, Worker, type WorkerOptions } from 'bullmq'
 import type { Logger } from '../../src/log.ts'
-import { applyJobResult, type JobResult } from '../verdict.ts'
+import { applyJobResult, type JobResult } from '../job-result.ts'
 import { openEmbedded } from './embedded/embedded.ts'
-import type { BackendKind, StoreConnection, StoreOptions } from './link.ts'
+import type { BackendKind, StoreConnection, StoreOptions } from './store-connection.ts'
 import { openPostgres } from './postgres.ts'
 import { openRedis } from './redis.ts'
 import { type JobQueue, ensureSchedule, type JobSchedule } from './schedule.ts'
-import { isStoreConnectionError, createStoreErrorLog } from './trouble.ts'
+import { isStoreConnectionError, createStoreErrorLog } from './store-errors.ts'
 
 export type JobWorker<D> = Worker<D, void, string, IQueueBackend, JobProgress, BackendKind>
 export type RunningJob<D> = Job<D, void, string>

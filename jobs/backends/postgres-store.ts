@@ -1,6 +1,6 @@
 /** BullMQ's Postgres store over a pool that we made, on a server or within this process, in a schema of our choice. */
 import { type PgPool, PostgresConnection, PostgresQueueBackend, runMigrations } from 'bullmq'
-import type { BullBackendFactory } from './link.ts'
+import type { BullBackendFactory } from './store-connection.ts'
 
 export function createPostgresFactory(pool: PgPool, schema: string): BullBackendFactory {
   return (name, options, use = {}) => {

@@ -4,8 +4,8 @@ import type { PgPool } from 'bullmq'
 import pg from 'pg'
 import { UserError } from '../../src/core/user-error.ts'
 import { splitPostgresUrl } from '../../src/warehouse/database/postgres.ts'
-import type { StoreConnection, StoreOptions } from './link.ts'
-import { serverName, retryUntilConnected } from './patience.ts'
+import type { StoreConnection, StoreOptions } from './store-connection.ts'
+import { serverName, retryUntilConnected } from './connect-retry.ts'
 import { migrateStore, createPostgresFactory, sendToBack } from './postgres-store.ts'
 
 /** Connections for what is not waiting for jobs. */

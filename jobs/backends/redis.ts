@@ -2,9 +2,9 @@
 import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { UserError } from '../../src/core/user-error.ts'
-import type { StoreConnection, StoreOptions } from './link.ts'
-import { retryUntilConnected } from './patience.ts'
-import { requirePermissions } from './redis-rights.ts'
+import type { StoreConnection, StoreOptions } from './store-connection.ts'
+import { retryUntilConnected } from './connect-retry.ts'
+import { requirePermissions } from './redis-permissions.ts'
 
 const commonOptions = {
   lazyConnect: true,

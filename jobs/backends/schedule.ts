@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { IQueueBackend, JobSchedulerJson, Queue } from 'bullmq'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
-import type { BackendKind } from './link.ts'
+import type { BackendKind } from './store-connection.ts'
 
 export type JobQueue<D> = Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>
 

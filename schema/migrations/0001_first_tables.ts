@@ -1,6 +1,6 @@
 /** The first tables: the mirror, the queue of write-backs, and what a sync needs to know. */
 import { type Kysely, sql } from 'kysely'
-import { type ColumnType, type DatabaseKind, sqlTypes } from '../portable.ts'
+import { type ColumnType, type DatabaseKind, sqlTypes } from '../column-types.ts'
 
 const mirrored = 'project_id key!, raw json!, synced_at time!, run_id text, asked_at integer!'
 

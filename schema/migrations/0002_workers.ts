@@ -1,6 +1,6 @@
 /** What several processes need to share the work: locks by stream, how each stream stands, budgets, who works. */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, sqlTypes } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../column-types.ts'
 
 export async function workers(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   const { key, text, integer, time } = sqlTypes[kind]

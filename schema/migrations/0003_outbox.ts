@@ -3,7 +3,7 @@
  * keeps. People insert by plain SQL, so what they leave out is filled in here, and nonsense is refused here.
  */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, sqlTypes } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../column-types.ts'
 
 export async function outbox(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   const statements = kind === 'sqlite' ? inSqlite() : inPostgres()

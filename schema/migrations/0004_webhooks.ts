@@ -1,6 +1,6 @@
 /** What webhooks brought, until it has been looked after and for a while longer. */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, sqlTypes } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../column-types.ts'
 
 export async function webhooks(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   const { key, text, integer, time } = sqlTypes[kind]

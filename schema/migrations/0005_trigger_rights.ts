@@ -4,7 +4,7 @@
  * aside what a row brings that only deskmirror may say.
  */
 import { type Kysely, sql } from 'kysely'
-import type { DatabaseKind } from '../portable.ts'
+import type { DatabaseKind } from '../column-types.ts'
 
 export async function triggerRights(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   const statements = kind === 'sqlite' ? inSqlite() : inPostgres(await schemaOf(db))

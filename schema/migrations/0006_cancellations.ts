@@ -3,7 +3,7 @@
  * covers follow; one that may have left keeps its status, and a note that it is never sent again.
  */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, sqlTypes } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../column-types.ts'
 import { schemaOf } from './0005_trigger_rights.ts'
 
 export async function cancellations(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {

@@ -1,6 +1,6 @@
 /** Which day of which time zone a rollup is about. Rows that are there get both with the next pass, which knows the zone. */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, sqlTypes } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../column-types.ts'
 
 export async function rollupDays(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   const { date, text } = sqlTypes[kind]

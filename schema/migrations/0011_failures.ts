@@ -1,6 +1,6 @@
 /** What fails in the workers and since when, and the requests of what is no run: so that `status` can tell of both. */
 import { type Kysely, sql } from 'kysely'
-import { type DatabaseKind, sqlTypes } from '../portable.ts'
+import { type DatabaseKind, sqlTypes } from '../column-types.ts'
 
 export async function failures(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   const { key, text, integer, time, json } = sqlTypes[kind]

@@ -1,6 +1,6 @@
 /** Every migration, in order: append-only, up only. Landed entries are never edited; a mistake gets the next number. */
 import type { Kysely } from 'kysely'
-import type { DatabaseKind } from '../portable.ts'
+import type { DatabaseKind } from '../column-types.ts'
 import { firstTables } from './0001_first_tables.ts'
 import { workers } from './0002_workers.ts'
 import { outbox } from './0003_outbox.ts'

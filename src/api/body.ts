@@ -1,7 +1,7 @@
 /** The body of an answer as it comes in: unpacked and cut into pieces on the way, so that its size needs no memory. */
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { parseContentEncoding, tooLargeText, decompressBody } from './decode.ts'
-import { createRowSplitter, type ResponseLimits, type SplitBody, type UnreadableReason, defaultResponseLimits } from './scan.ts'
+import { createRowSplitter, type ResponseLimits, type SplitBody, type UnreadableReason, defaultResponseLimits } from './row-splitter.ts'
 
 export type BodyResult = { readonly ok: true; readonly splitBody: SplitBody } | ({ readonly ok: false } & UnreadableReason)
 

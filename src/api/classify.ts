@@ -1,14 +1,14 @@
 /** The one file that reads HTTP statuses: what came back → an answer, or which failure. Pure; never throws. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ApiResponse, ApiRequest } from '../core/call.ts'
-import type { ApiFailure } from '../core/failure.ts'
-import { toCursorLimit } from '../core/horizon.ts'
+import type { ApiResponse, ApiRequest } from '../core/api-request.ts'
+import type { ApiFailure } from '../core/api-failure.ts'
+import { toCursorLimit } from '../core/cursor-limit.ts'
 import type { EpochMs, Ms, Seconds } from '../core/time.ts'
 import { decodeUtf8 } from './decode.ts'
 import { type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
 import type { ExchangeResult, ResponseHead } from './exchange.ts'
 import { attachItems } from './items.ts'
-import type { SplitBody } from './scan.ts'
+import type { SplitBody } from './row-splitter.ts'
 
 /** What an outcome depends on beside the exchange. `redact` takes the key out of a text. */
 export type RequestContext = {

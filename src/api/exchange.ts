@@ -7,8 +7,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Ms } from '../core/time.ts'
 import { type BodyReader, createBodyReader } from './body.ts'
-import { networkErrorText } from './network-words.ts'
-import type { SplitBody } from './scan.ts'
+import { networkErrorText } from './network-error-text.ts'
+import type { SplitBody } from './row-splitter.ts'
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'

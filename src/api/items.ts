@@ -1,9 +1,9 @@
 /** The rows of a list, built from the pieces of an answer: all of them where they are few, else a portion at a time. */
-import type { ListItems, ItemBatch } from '../core/call.ts'
+import type { ListItems, ItemBatch } from '../core/api-request.ts'
 import { parseJson, tryParseJson } from '../core/json.ts'
 import type { Json, RefusedRow } from '../core/row.ts'
 import { decodeUtf8 } from './decode.ts'
-import type { DroppedRow, RowBatch } from './scan.ts'
+import type { DroppedRow, RowBatch } from './row-splitter.ts'
 
 /** `data` with its list back in place, or beside it where that is large. Null: the rows are not JSON. */
 export function attachItems(data: Json, batches: readonly RowBatch[] | null): { data: Json; items?: ListItems } | null {

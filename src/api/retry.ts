@@ -1,7 +1,7 @@
 /** Reads again what is worth reading again: the one layer of retries. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
-import { ApiError, type ApiFailure } from '../core/failure.ts'
+import { ApiError, type ApiFailure } from '../core/api-failure.ts'
 import type { Ms } from '../core/time.ts'
 
 /** Tries of a read while nobody has ever answered: a wrong address should be told soon. */

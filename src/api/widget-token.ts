@@ -1,5 +1,5 @@
 /** The widget token: asked for at `{widget_url}`, and found in an answer whose shape is documented nowhere. */
-import type { ApiResponse } from '../core/call.ts'
+import type { ApiResponse } from '../core/api-request.ts'
 import type { Json } from '../core/row.ts'
 import { parseTime, type Seconds } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'

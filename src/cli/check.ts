@@ -1,15 +1,15 @@
 /** `deskmirror check`: is everything there that a sync needs? Changes nothing. */
 import { Command } from 'commander'
-import type { Config, ProjectConfig } from '../config.ts'
+import type { Config, ProjectConfig } from '../config/load.ts'
 import type { CheckItem } from '../core/report.ts'
-import { ConfigurationError } from '../settings/mistakes.ts'
+import { ConfigurationError } from '../config/problems.ts'
 import { allStreams } from '../streams/catalog.ts'
-import type { CommandResult } from './answer.ts'
-import { selectProjects, forEachProject, runAndPrint } from './answer.ts'
-import { type ExitCode, worstExitCode } from './exit.ts'
+import type { CommandResult } from './command-result.ts'
+import { selectProjects, forEachProject, runAndPrint } from './command-result.ts'
+import { type ExitCode, worstExitCode } from './exit-code.ts'
 import { jsonOption, projectOption } from './options.ts'
-import { toPrintable } from './readable.ts'
-import type { CommandContext } from './shell.ts'
+import { toPrintable } from './render/format.ts'
+import type { CommandContext } from './command-context.ts'
 
 type Options = { readonly project?: string; readonly json?: true }
 type ProjectChecks = { readonly project: string | null; readonly items: readonly CheckItem[]; readonly exit: ExitCode }

@@ -3,23 +3,23 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
-import type { Config, ProjectConfig } from '../config.ts'
+import type { Config, ProjectConfig } from '../config/load.ts'
 import type { PushReport, SyncReport } from '../core/report.ts'
 import { streamNames } from '../core/row.ts'
 import { defaultSchedules } from '../core/schedule.ts'
 import { secret } from '../core/secret.ts'
-import { commandHintFor } from '../core/typed.ts'
+import { commandHintFor } from '../core/command-hint.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { type CommandResult, runAndPrint } from './answer.ts'
-import { type DemoQuery, demoQueries, rowCountQuery } from './demo-questions.ts'
-import { dropOneAnswer, outcomeQuery, enqueueStatements } from './demo-writebacks.ts'
-import { worstExitCode } from './exit.ts'
+import { type CommandResult, runAndPrint } from './command-result.ts'
+import { type DemoQuery, demoQueries, rowCountQuery } from './demo/queries.ts'
+import { dropOneAnswer, outcomeQuery, enqueueStatements } from './demo/writebacks.ts'
+import { worstExitCode } from './exit-code.ts'
 import { jsonOption, quietOption } from './options.ts'
 import { renderPush } from './push.ts'
-import type { CommandContext } from './shell.ts'
+import type { CommandContext } from './command-context.ts'
 import { renderSync } from './sync.ts'
-import { renderTable } from './table.ts'
+import { renderTable } from './render/table.ts'
 
 type Options = { readonly keep?: string; readonly quiet?: true; readonly json?: true }
 type Row = Readonly<Record<string, unknown>>
@@ -47,7 +47,7 @@ export function demoCommand(context: CommandContext): Command {
 async function runDemo(context: CommandContext, options: Options): Promise<CommandResult> {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-demo-'))
   const path = options.keep === undefined ? join(folder, 'demo.db') : newFilePath(options.keep)
-  const { startDemoService: startService } = await import('./demo-service.ts')
+  const { startDemoService: startService } = await import('./demo/service.ts')
   const service = await startService(context.now())
   try {
     return await runDemoSteps(context, options, service, path)
@@ -63,7 +63,7 @@ async function runDemoSteps(context: CommandContext, options: Options, service: 
     if (options.json !== true) context.writeOut(`${lines.join('\n')}\n`)
   }
   const { runSync: sync, runPush: push } = createSteps(context, options, service, path)
-  const { applyDemoChanges: aMinuteOfWork } = await import('./demo-service.ts')
+  const { applyDemoChanges: aMinuteOfWork } = await import('./demo/service.ts')
 
   print(
     `A service double serves ${service.baseUrl} (project ${service.projectId}).`,

@@ -1,9 +1,9 @@
 /** `deskmirror migrate`: brings the warehouse to this version's schema. */
 import { Command } from 'commander'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
-import { type CommandResult, runAndPrint } from './answer.ts'
+import { type CommandResult, runAndPrint } from './command-result.ts'
 import { jsonOption } from './options.ts'
-import type { CommandContext } from './shell.ts'
+import type { CommandContext } from './command-context.ts'
 
 const examples = `
 Every command that writes does this itself. Needs the database only: no address, no key.

@@ -1,17 +1,17 @@
 /** `deskmirror push`: sends the queued write-backs, in this process, until none can be sent. */
 import { Command } from 'commander'
-import type { ProjectConfig } from '../config.ts'
-import { estimateWritesMs } from '../core/budget/outlook.ts'
+import type { ProjectConfig } from '../config/load.ts'
+import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
 import { type WritebackStatus, type StatusCounts, writebackStatuses } from '../core/outbox/state.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
-import { type CommandHint, projectCommandHint } from '../core/typed.ts'
-import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './answer.ts'
-import type { Display } from './display.ts'
-import type { ExitCode } from './exit.ts'
+import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
+import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './command-result.ts'
+import type { Display } from './render/display.ts'
+import type { ExitCode } from './exit-code.ts'
 import { jsonOption, projectOption, quietOption } from './options.ts'
-import { formatBudget } from './progress.ts'
-import { formatCount, formatDuration, pluralize, toPrintable } from './readable.ts'
-import type { CommandContext } from './shell.ts'
+import { formatBudget } from './render/progress.ts'
+import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
+import type { CommandContext } from './command-context.ts'
 
 type Options = {
   readonly project?: string

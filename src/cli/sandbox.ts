@@ -5,7 +5,7 @@ import { rfc3339 } from '../core/time.ts'
 import { trimBoth } from '../core/trim.ts'
 import { UserError } from '../core/user-error.ts'
 import type { SandboxOptions } from '../sandbox/options.ts'
-import type { Range, Size } from '../sandbox/past/world.ts'
+import type { Range, Size } from '../sandbox/seed/seed-data.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { describeAllowed, type Switches, parseSwitches, switchNames, switchTable } from '../sandbox/switches.ts'
 

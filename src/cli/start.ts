@@ -1,12 +1,12 @@
 /** `deskmirror start`: the worker, until it is told to stop. */
 import { Command } from 'commander'
 import type { RunningWorker } from '../../jobs/worker.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/load.ts'
 import type { Logger } from '../log.ts'
-import { locationLabel, parseDatabaseUrl } from '../warehouse/database/place.ts'
-import { pluralize } from './readable.ts'
-import type { CommandContext } from './shell.ts'
-import { renderError, explainError } from './trouble.ts'
+import { locationLabel, parseDatabaseUrl } from '../warehouse/database/location.ts'
+import { pluralize } from './render/format.ts'
+import type { CommandContext } from './command-context.ts'
+import { renderError, explainError } from './explain-error.ts'
 
 const help = `
 Reads every project by its schedules (docs/configuration.md), and answers over HTTP: /healthz, /readyz, /metrics, /queues.

@@ -1,19 +1,19 @@
 /** `deskmirror status`: how fresh and how complete the mirror is. Asks the warehouse only. */
 import { Command } from 'commander'
-import { describeFailure } from '../core/failure.ts'
-import { clockTolerance } from '../core/horizon.ts'
+import { describeFailure } from '../core/api-failure.ts'
+import { clockTolerance } from '../core/cursor-limit.ts'
 import type { JobKind } from '../core/job-failure.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { EpochMs } from '../core/time.ts'
-import { type CommandHint, projectCommandHint } from '../core/typed.ts'
-import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './answer.ts'
+import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
+import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './command-result.ts'
 import { jsonOption, projectOption } from './options.ts'
 import { renderBlockedLanes, renderWithoutProject } from './push.ts'
-import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from './readable.ts'
-import { renderStreamReasons } from './reasons.ts'
-import type { CommandContext } from './shell.ts'
+import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
+import { renderStreamReasons } from './render/stream-reasons.ts'
+import type { CommandContext } from './command-context.ts'
 import { renderGaps } from './sync.ts'
-import { alignColumns } from './table.ts'
+import { alignColumns } from './render/table.ts'
 
 type Options = { readonly project?: string; readonly verbose?: true; readonly json?: true }
 

@@ -3,13 +3,13 @@ import { Command, Option } from 'commander'
 import type { SyncMode, SyncOutcome, StreamReport } from '../core/mirror.ts'
 import type { GapReport, SyncReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
-import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './answer.ts'
-import type { ExitCode } from './exit.ts'
+import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './command-result.ts'
+import type { ExitCode } from './exit-code.ts'
 import { jsonOption, projectOption, quietOption, selectStreams, streamsOption } from './options.ts'
-import { formatCount, formatDuration, pluralize, toPrintable } from './readable.ts'
-import { renderStreamReasons } from './reasons.ts'
-import type { CommandContext } from './shell.ts'
-import { alignColumns } from './table.ts'
+import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
+import { renderStreamReasons } from './render/stream-reasons.ts'
+import type { CommandContext } from './command-context.ts'
+import { alignColumns } from './render/table.ts'
 
 type Options = {
   readonly mode: SyncMode
@@ -60,7 +60,7 @@ async function runSync(context: CommandContext, options: Options): Promise<Comma
   const display = context.openDisplay(options.quiet === true)
   const log = context.openLog(config, display)
   const signal = context.openInterruptSignal(display)
-  const { onProgress, onBudget, notify: notify } = display
+  const { onProgress, onBudget, notify } = display
   const { syncProject } = await context.loadUseCases()
   const answers = await forEachProject(projects, signal, (project) => {
     const streams = selectStreams(project, options.streams)

@@ -2,9 +2,9 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { stringifyJson } from '../core/json.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from './answer.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
 import { jsonOption, oneProjectOption, parseWholeNumber } from './options.ts'
-import type { CommandContext } from './shell.ts'
+import type { CommandContext } from './command-context.ts'
 
 type Options = {
   readonly email?: string

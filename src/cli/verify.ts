@@ -2,13 +2,13 @@
 import { Command } from 'commander'
 import type { Difference, VerifyReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
-import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './answer.ts'
-import type { ExitCode } from './exit.ts'
+import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './command-result.ts'
+import type { ExitCode } from './exit-code.ts'
 import { jsonOption, projectOption, quietOption, selectStreams, streamsOption, parseWholeNumber } from './options.ts'
-import { formatCount, pluralize } from './readable.ts'
-import { renderStreamReasons } from './reasons.ts'
-import type { CommandContext } from './shell.ts'
-import { alignColumns } from './table.ts'
+import { formatCount, pluralize } from './render/format.ts'
+import { renderStreamReasons } from './render/stream-reasons.ts'
+import type { CommandContext } from './command-context.ts'
+import { alignColumns } from './render/table.ts'
 
 type Options = {
   readonly streams?: readonly StreamName[]

@@ -1,6 +1,6 @@
 /** `deskmirror writeback`: the queue of what is to be written to the service. */
 import { Command } from 'commander'
-import type { CommandContext } from './shell.ts'
+import type { CommandContext } from './command-context.ts'
 import { addCommand } from './writeback/add.ts'
 import { approveCommand, cancelCommand, resolveCommand, retryCommand } from './writeback/decide.ts'
 import { importCommand } from './writeback/import.ts'

@@ -1,17 +1,17 @@
 /** What the worker measures, in the text format of Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { ApiFailure } from '../core/failure.ts'
+import type { ApiFailure } from '../core/api-failure.ts'
 import type { FailingJob, JobSubject } from '../core/job-failure.ts'
-import type { Priority } from '../core/lane.ts'
+import type { Priority } from '../core/rate-limit/priority.ts'
 import type { SyncMode, SyncOutcome } from '../core/mirror.ts'
 import type { WritebackStatus } from '../core/outbox/state.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
-import type { ProjectHealth } from '../core/vitals.ts'
+import type { ProjectHealth } from '../core/health.ts'
 import type { Logger } from '../log.ts'
-import { cacheResult, withTimeout } from './remembered.ts'
+import { cacheResult, withTimeout } from './cache.ts'
 import type { ReadinessResult } from './server.ts'
-import { createHealthGauges } from './vital-gauges.ts'
+import { createHealthGauges } from './health-gauges.ts'
 import { createWorkerGauges } from './worker-gauges.ts'
 
 /** How a pass or a request went is counted as it ends; how the mirror stands is read when somebody asks. */

@@ -5,8 +5,8 @@ import type { Secret } from '../core/secret.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
-import { localHostHook, disabledHook, createTokenHook } from './guard.ts'
-import { cacheResult, withTimeout } from './remembered.ts'
+import { localHostHook, disabledHook, createTokenHook } from './auth.ts'
+import { cacheResult, withTimeout } from './cache.ts'
 
 /** Something that the worker cannot do without. `why` goes to the log only. */
 export type ReadinessResult = { readonly name: string; readonly ok: boolean; readonly why: string | null }

@@ -1,12 +1,12 @@
 /** A running sandbox as its owner sees it: where it is, what it was asked, what it holds, and the strings to pull. */
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Json } from './api/json.ts'
-import type { MutationKind } from './churn.ts'
+import type { MutationKind } from './random-mutations.ts'
 import type { Mutations } from './mutations.ts'
 import type { KeyOptions } from './options.ts'
 import type { LedgerEntry } from './project.ts'
 import type { ScriptedFault } from './server/faults.ts'
-import type { RequestCounts, RequestLogEntry } from './server/journal.ts'
+import type { RequestCounts, RequestLogEntry } from './server/request-log.ts'
 import type { Switches } from './switches.ts'
 import type { TruthRow, TruthStream } from './truth.ts'
 

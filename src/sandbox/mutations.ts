@@ -1,7 +1,7 @@
 /** What can happen to a project, by the API's own writes and by everybody else: each is one change of its state. */
 
 import type { Conversation, Message, Note, PhoneCall, Visitor } from './model.ts'
-import { purposes } from './past/dice.ts'
+import { purposes } from './seed/random.ts'
 import type { ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 

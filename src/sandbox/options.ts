@@ -1,6 +1,6 @@
 /** What a sandbox can be told when it starts. Everything has a default. */
 import type { Scope } from './keys.ts'
-import type { Size } from './past/world.ts'
+import type { Size } from './seed/seed-data.ts'
 import type { Switches } from './switches.ts'
 
 export type KeyOptions = {

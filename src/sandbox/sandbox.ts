@@ -4,19 +4,19 @@ import type { AddressInfo } from 'node:net'
 import { createRouter } from './api/operation.ts'
 import { operations } from './api/operations.ts'
 import { computeRollup } from './api/overview-operations.ts'
-import { applyRandomMutations } from './churn.ts'
+import { applyRandomMutations } from './random-mutations.ts'
 import { realNow, createServiceClock } from './clock.ts'
 import type { Sandbox } from './handle.ts'
 import type { SandboxOptions } from './options.ts'
 import type { Project } from './project.ts'
 import { createControl } from './server/control.ts'
 import { createFaults } from './server/faults.ts'
-import type { ServerContext } from './server/gateway.ts'
-import { countRequests, type RequestLogEntry } from './server/journal.ts'
+import type { ServerContext } from './server/request-handler.ts'
+import { countRequests, type RequestLogEntry } from './server/request-log.ts'
 import { createListener } from './server/listener.ts'
 import { type SandboxService, createService } from './service.ts'
-import { type SwitchSettings, createSwitchSettings } from './switchboard.ts'
-import { createKeys, createProjects, defaultKey } from './tenants.ts'
+import { type SwitchSettings, createSwitchSettings } from './switch-settings.ts'
+import { createKeys, createProjects, defaultKey } from './projects.ts'
 import { truthOf } from './truth.ts'
 
 export type { Sandbox } from './handle.ts'
@@ -81,7 +81,7 @@ function createServerContext(service: SandboxService, requestLog: RequestLogEntr
     faults: createFaults(service.random, service.switches),
     findRoute: createRouter(operations),
     requestLog,
-    realNow: realNow,
+    realNow,
     nextNumber: () => {
       number += 1
       return number

@@ -1,16 +1,16 @@
 /** The service without its network: projects, keys, clock, limits, and the answer to one request. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { EpochMs } from '../core/time.ts'
-import { checkQuery } from './api/ask.ts'
+import { checkQuery } from './api/read-request.ts'
 import type { Json } from './api/json.ts'
 import { isList, isWrite, type RouteMatch } from './api/operation.ts'
 import { validationProblem, Problem } from './api/problem.ts'
 import { mintToken } from './api/widget.ts'
-import { parseMutationKinds, applyRandomMutations } from './churn.ts'
+import { parseMutationKinds, applyRandomMutations } from './random-mutations.ts'
 import { bearerToken, type ApiKey, type ApiKeyStore, authenticate, createApiKeyStore, requireProject, requireScope } from './keys.ts'
-import { type Random, createRandom } from './past/dice.ts'
+import { type Random, createRandom } from './seed/random.ts'
 import type { Project } from './project.ts'
-import { type KeyLimits, createKeyLimits } from './server/allowance.ts'
+import { type KeyLimits, createKeyLimits } from './server/key-limits.ts'
 import type { Switches } from './switches.ts'
 
 export type SandboxService = {

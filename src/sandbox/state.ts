@@ -1,13 +1,13 @@
 /** What one project holds now: its seeded past, and all that has happened since. */
 import type { EpochMs } from '../core/time.ts'
 import type { Activity, Conversation, Message, Note, PhoneCall, Sequence, Visitor } from './model.ts'
-import type { CallTime } from './past/calls.ts'
-import type { ConversationTime } from './past/conversations.ts'
-import { purposes } from './past/dice.ts'
-import { type RowIds, createRowIds } from './past/identity.ts'
-import type { VisitorTime } from './past/visitors.ts'
-import type { SeedData } from './past/world.ts'
-import { type RowStore, createRowStore } from './shelf.ts'
+import type { CallTime } from './seed/calls.ts'
+import type { ConversationTime } from './seed/conversations.ts'
+import { purposes } from './seed/random.ts'
+import { type RowIds, createRowIds } from './seed/row-ids.ts'
+import type { VisitorTime } from './seed/visitors.ts'
+import type { SeedData } from './seed/seed-data.ts'
+import { type RowStore, createRowStore } from './row-store.ts'
 
 export type ProjectState = {
   readonly seedData: SeedData

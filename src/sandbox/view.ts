@@ -1,12 +1,12 @@
 /** Rows as the service shows them: with times that are off, and some of them late. What really is, is in the state. */
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Activity, Conversation, Message, PhoneCall, Sequence, Visitor } from './model.ts'
-import type { CallTime } from './past/calls.ts'
-import type { ConversationTime } from './past/conversations.ts'
-import { purposes, toUnitInterval } from './past/dice.ts'
-import type { VisitorTime } from './past/visitors.ts'
+import type { CallTime } from './seed/calls.ts'
+import type { ConversationTime } from './seed/conversations.ts'
+import { purposes, toUnitInterval } from './seed/random.ts'
+import type { VisitorTime } from './seed/visitors.ts'
 import { altersReplies, replyDelayMs, replyOffsetMs, alterReply } from './reply.ts'
-import type { Row, RowStore } from './shelf.ts'
+import type { Row, RowStore } from './row-store.ts'
 import type { ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 

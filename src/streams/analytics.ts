@@ -1,6 +1,6 @@
 /** The analytics rollup, a day at a time. Its fields are not documented. */
 import { stringifyJson } from '../core/json.ts'
-import { pathSegment } from '../core/segment.ts'
+import { pathSegment } from '../core/path-segment.ts'
 import { rfc3339 } from '../core/time.ts'
 import type { DailyStream } from './stream.ts'
 

@@ -1,8 +1,8 @@
 /** Which agents are there right now. The service keeps no history of it: a snapshot not taken is lost. */
 
-import { pathSegment } from '../core/segment.ts'
+import { pathSegment } from '../core/path-segment.ts'
 import { rfc3339 } from '../core/time.ts'
-import { type DocumentedFields, asJsonObject, toRow } from './row.ts'
+import { type DocumentedFields, asJsonObject, toRow } from './item.ts'
 import type { SnapshotStream } from './stream.ts'
 
 const documented: DocumentedFields = { available: ['available', 'boolean'], agentsOnline: ['agents_online', 'integer'] }

@@ -1,8 +1,8 @@
 /** Recording metadata, one call at a time. A recording can come long after its call. */
 
-import { pathSegment } from '../core/segment.ts'
+import { pathSegment } from '../core/path-segment.ts'
 import { day, hour, minute, rfc3339, type Seconds } from '../core/time.ts'
-import { type DocumentedFields, toRow } from './row.ts'
+import { type DocumentedFields, toRow } from './item.ts'
 import type { ChildObjectStream } from './stream.ts'
 
 const documented: DocumentedFields = { callId: ['call_id', 'text'], hasRecording: ['has_recording', 'boolean'] }

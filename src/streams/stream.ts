@@ -3,8 +3,8 @@ import type { LocalDay } from '../core/days.ts'
 import type { ChildStreamName } from '../core/mirror.ts'
 import type { Json, MirrorRow, RefusedRow, StreamName } from '../core/row.ts'
 import type { Seconds } from '../core/time.ts'
-import type { ListEndpoint } from '../core/walk/list.ts'
-import { type JsonObject, asJsonObject, findKey, foreignProject } from './row.ts'
+import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
+import { type JsonObject, asJsonObject, findKey, foreignProject } from './item.ts'
 
 export type ApiScope = 'conversations:read' | 'visitors:read' | 'calls:read' | 'analytics:read' | 'availability:read'
 

@@ -2,17 +2,17 @@
  * What is read one parent at a time: messages, activity, recordings. What is left to read is a query over the
  * warehouse, so a child that fails is simply due again later, and never holds up the others.
  */
-import { ApiError, describeFailure } from '../core/failure.ts'
-import { clockTolerance } from '../core/horizon.ts'
-import type { Priority } from '../core/lane.ts'
+import { ApiError, describeFailure } from '../core/api-failure.ts'
+import { clockTolerance } from '../core/cursor-limit.ts'
+import type { Priority } from '../core/rate-limit/priority.ts'
 import { type ChildStreamName, parentStreams, type PendingChild } from '../core/mirror.ts'
 import type { Ms, Seconds } from '../core/time.ts'
 import { listStreams } from '../streams/catalog.ts'
 import type { SyncRun } from './deps.ts'
-import { latestSeenTime } from './latest.ts'
-import { mapConcurrently } from './side-by-side.ts'
+import { latestSeenTime } from './latest-time.ts'
+import { mapConcurrently } from './map-concurrently.ts'
 import { isNotFound, isRefused, throwIfSliceOver } from './stop.ts'
-import { markRowDeleted } from './vanished.ts'
+import { markRowDeleted } from './missing-rows.ts'
 
 /** `latest`: how late it was at least, before the child is asked for. */
 export type ChildReader = (child: PendingChild, lane: Priority, latest: Seconds) => Promise<void>

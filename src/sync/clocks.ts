@@ -1,5 +1,5 @@
 /** Clocks that do not agree, and rows that are dated ahead of them: counted, and said. */
-import { presentTime, clockTolerance } from '../core/horizon.ts'
+import { presentTime, clockTolerance } from '../core/cursor-limit.ts'
 import { type ChildStreamName, parentStreams } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'

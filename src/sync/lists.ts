@@ -1,16 +1,16 @@
 /** The lists of a project: what is new since the cursor, or all of it. */
-import type { Priority } from '../core/lane.ts'
+import type { Priority } from '../core/rate-limit/priority.ts'
 import { day } from '../core/time.ts'
-import { type TimeRange, readPendingRanges, writePendingRanges } from '../core/walk/position.ts'
+import { type TimeRange, readPendingRanges, writePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { ListStream } from '../streams/stream.ts'
-import { recheckRows } from './check-rows.ts'
+import { recheckRows } from './recheck-rows.ts'
 import { priorityFor, type SyncRun } from './deps.ts'
 import { withLookBack } from './look-back.ts'
-import { readOpenConversations } from './open-work.ts'
+import { readOpenConversations } from './open-conversations.ts'
 import { toGaps, readPages } from './pages.ts'
 import { newlyCoveredRanges, storeStartDate, streamRange } from './start-date.ts'
 import { throwIfSliceOver } from './stop.ts'
-import { resolveUnseenRows } from './vanished.ts'
+import { resolveUnseenRows } from './missing-rows.ts'
 
 /** How many of the newest calls are read again by each pass: late ones appear among them. They fit one page. */
 const maxCallRereads = 150

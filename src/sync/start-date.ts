@@ -2,7 +2,7 @@
 
 import type { MirrorRow, StreamName } from '../core/row.ts'
 import { parseTime, rfc3339 } from '../core/time.ts'
-import { allTime, type TimeRange } from '../core/walk/position.ts'
+import { allTime, type TimeRange } from '../core/pagination/pending-ranges.ts'
 import type { SyncRun } from './deps.ts'
 
 /** The streams that can be large and old. Rollups are read by days that are missing, and need no note. */

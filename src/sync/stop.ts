@@ -1,5 +1,5 @@
 /** Stopping on request, between two pages. */
-import { ApiError } from '../core/failure.ts'
+import { ApiError } from '../core/api-failure.ts'
 
 /** Throws CallFailed (aborted) once the signal is given. */
 export function throwIfAborted(signal: AbortSignal): void {

@@ -2,25 +2,25 @@
  * One pass over one project: the lists side by side, then what hangs on their rows. A stream's trouble is its own: a
  * missing scope skips it, a failure ends it, and the others go on. Only a key that may not do anything stops all.
  */
-import { ApiError, describeFailure, type ApiFailure } from '../core/failure.ts'
+import { ApiError, describeFailure, type ApiFailure } from '../core/api-failure.ts'
 import { clockOffsetCursor, type SyncOutcome, type StreamReport } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Seconds } from '../core/time.ts'
-import { gapReasons } from '../core/walk/state.ts'
+import { gapReasons } from '../core/pagination/scan-state.ts'
 import { analytics } from '../streams/analytics.ts'
 import { availability } from '../streams/availability.ts'
 import { childListStreams, allStreams, childObjectStreams, listStreams } from '../streams/catalog.ts'
 import type { Stream } from '../streams/stream.ts'
-import { syncChildLists } from './branches.ts'
+import { syncChildLists } from './child-lists.ts'
 import { syncChildren } from './children.ts'
 import { clockNotices } from './clocks.ts'
-import { syncDailyRollups } from './daily.ts'
+import { syncDailyRollups } from './daily-rollups.ts'
 import type { SyncRun, SyncDeps } from './deps.ts'
-import { childObjectReader } from './leaves.ts'
+import { childObjectReader } from './child-objects.ts'
 import { syncList } from './lists.ts'
-import { syncSnapshot } from './moment.ts'
+import { syncSnapshot } from './snapshot.ts'
 import { alwaysSaysMore } from './pages.ts'
-import { createRunStats } from './tally.ts'
+import { createRunStats } from './run-stats.ts'
 
 export type SyncResult = {
   readonly outcome: SyncOutcome

@@ -1,9 +1,9 @@
 /** When each key was last used, by the clock of the database: a row each, which outlives a budget that is kept elsewhere. */
 import { sql } from 'kysely'
-import type { DatabaseKind } from '../../schema/portable.ts'
-import type { KeyUse } from '../core/budget/key-use.ts'
+import type { DatabaseKind } from '../../schema/column-types.ts'
+import type { KeyUse } from '../core/rate-limit/key-use.ts'
 import { databaseNowMs } from './database/dialect.ts'
-import type { Db } from './database/session.ts'
+import type { Db } from './database/connection-pool.ts'
 
 export function createKeyUse(openDb: () => Db, kind: DatabaseKind, name: string): KeyUse {
   const now = sql`cast(${databaseNowMs(kind)} as bigint)`

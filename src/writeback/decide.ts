@@ -1,7 +1,7 @@
 /** What people decide about write-backs that are queued: which are meant, what moves, and why the rest stays. */
 
-import type { OutboxFilter, OutboxAdmin } from '../core/outbox/desk.ts'
-import type { DecisionReport } from '../core/outbox/report.ts'
+import type { OutboxFilter, OutboxAdmin } from '../core/outbox/admin.ts'
+import type { DecisionReport } from '../core/outbox/reports.ts'
 import { type OutboxDecision, nextState, type WritebackStatus, type StatusCounts, writebackStatuses, toStoredState } from '../core/outbox/state.ts'
 import { UserError } from '../core/user-error.ts'
 

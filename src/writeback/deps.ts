@@ -1,7 +1,7 @@
 /** What carrying out write-backs is told and may use: values and functions, so that the story knows no HTTP and no SQL. */
-import type { ApiResponse, ApiRequest, ApiGet } from '../core/call.ts'
+import type { ApiResponse, ApiRequest, ApiGet } from '../core/api-request.ts'
 import type { Mirror } from '../core/mirror.ts'
-import type { OutboxRepository } from '../core/outbox/outbox.ts'
+import type { OutboxRepository } from '../core/outbox/repository.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 

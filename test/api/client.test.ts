@@ -1,7 +1,7 @@
 /** What the client sends, and which answers it reads. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { ApiRequest } from '../../src/core/call.ts'
+import type { ApiRequest } from '../../src/core/api-request.ts'
 import {
   type RequestHandler,
   createTestClient,
@@ -13,7 +13,7 @@ import {
   startTestService,
   unlimitedPolicy,
   writeCall,
-} from './service.ts'
+} from './test-service.ts'
 
 test('a request carries the key, asks for gzip, and goes below the path of the base URL', async () => {
   const service = await startTestService(emptyListAnswer)

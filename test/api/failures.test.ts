@@ -11,7 +11,7 @@ import {
   readCall,
   startTestService,
   writeCall,
-} from './service.ts'
+} from './test-service.ts'
 
 async function failureFrom(answer: RequestHandler) {
   const service = await startTestService(answer)

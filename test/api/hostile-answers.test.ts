@@ -2,9 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { ApiResponse } from '../../src/core/call.ts'
+import type { ApiResponse } from '../../src/core/api-request.ts'
 import type { Json } from '../../src/core/row.ts'
-import { type RequestHandler, createTestClient, errorOf, failureOf, jsonAnswer, readCall, startTestService } from './service.ts'
+import { type RequestHandler, createTestClient, errorOf, failureOf, jsonAnswer, readCall, startTestService } from './test-service.ts'
 
 const send = (body: Buffer, headers: Record<string, string> = {}): RequestHandler => {
   return (_request, response) => {

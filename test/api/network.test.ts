@@ -3,11 +3,11 @@ import { createServer as httpServer } from 'node:http'
 import { createServer as httpsServer } from 'node:https'
 import { type AddressInfo, type Server, createServer as tcpServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createRequestBudget } from '../../src/api/budget.ts'
+import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { createClient } from '../../src/api/client.ts'
-import { networkErrorText } from '../../src/api/network-words.ts'
-import { createMemoryStore } from '../../src/api/state-store.ts'
-import { freePort } from '../support/server.ts'
+import { networkErrorText } from '../../src/api/network-error-text.ts'
+import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
+import { freePort } from '../support/private-server.ts'
 
 const rate = { requests: 1000, windowMs: 1000 }
 

@@ -1,7 +1,7 @@
 /** Which reads are tried again, how often, and when that ends. */
 import { describe, expect, test } from 'vitest'
 import type { ClientOptions } from '../../src/api/client.ts'
-import { createRandom } from '../budget/world.ts'
+import { createRandom } from '../core/rate-limit/simulated-world.ts'
 import {
   type RequestHandler,
   createTestClient,
@@ -12,7 +12,7 @@ import {
   memoryBudget,
   quickRetries,
   startTestService,
-} from './service.ts'
+} from './test-service.ts'
 
 const broken = jsonAnswer(500, 'oops')
 

@@ -12,7 +12,7 @@ import {
   readCall,
   startTestService,
   writeCall,
-} from './service.ts'
+} from './test-service.ts'
 
 const echo = `You sent Bearer ${testKey} (${encodeURIComponent(testKey)}, ${Buffer.from(testKey).toString('base64')})`
 const echoing = { code: testKey, message: echo, status: 400, context: { issues: [{ path: testKey }, echo] } }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { mintToken, type WidgetSession } from '../../src/api/widget-token.ts'
 import { UserError } from '../../src/core/user-error.ts'
-import { createTestClient, failureOf, jsonAnswer, testKey, startTestService } from './service.ts'
+import { createTestClient, failureOf, jsonAnswer, testKey, startTestService } from './test-service.ts'
 
 const session: WidgetSession = {
   visitor: { email: 'ada@example.com', name: 'Ada' },

@@ -1,6 +1,6 @@
 /** What an answer to a write proves: that it was done, that nothing was done, or nothing at all. */
 import { expect, test } from 'vitest'
-import { createTestClient, failureOf, jsonAnswer, readCall, startTestService, writeCall } from './service.ts'
+import { createTestClient, failureOf, jsonAnswer, readCall, startTestService, writeCall } from './test-service.ts'
 
 const error = { error: { code: 'ODD', message: 'odd' } }
 

@@ -1,8 +1,8 @@
 /** The simulation of many projects loses no job, counts as one would by hand, and is never slower with more workers. */
 import { describe, expect, test } from 'vitest'
 import type { Costs, PerStream } from '../../bench/fleet/costs.ts'
-import { seededRandom } from '../../bench/fleet/dice.ts'
-import { createKeyLimit } from '../../bench/fleet/key.ts'
+import { seededRandom } from '../../bench/fleet/random.ts'
+import { createKeyLimit } from '../../bench/fleet/key-limit.ts'
 import { createLoad } from '../../bench/fleet/load.ts'
 import { createProjects } from '../../bench/fleet/projects.ts'
 import { type Simulation, simulate } from '../../bench/fleet/simulate.ts'

@@ -1,14 +1,14 @@
 /** What the commands answer, and with which exit code. */
 import { describe, expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
-import { worstExitCode } from '../../src/cli/exit.ts'
+import { worstExitCode } from '../../src/cli/exit-code.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { verifyCommand } from '../../src/cli/verify.ts'
-import { ApiError } from '../../src/core/failure.ts'
+import { ApiError } from '../../src/core/api-failure.ts'
 import type { SyncOutcome } from '../../src/core/mirror.ts'
 import type { CheckItem, StatusReport, SyncReport, VerifyReport } from '../../src/core/report.ts'
-import { runCommand, createUserError } from './shell.ts'
+import { runCommand, createUserError } from './run-command.ts'
 
 function syncReport(project: string, outcome: SyncOutcome = 'complete'): SyncReport {
   const streams: SyncReport['streams'] = [

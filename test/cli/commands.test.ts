@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { runDeskmirror, cleanEnvironment, launcher } from './run.ts'
+import { runDeskmirror, cleanEnvironment, launcher } from './run-process.ts'
 
 const size = { conversations: 30, visitors: 10, calls: 8, messagesPerConversation: 5, activityPerVisitor: 3, days: 3 }
 const nowhere = mkdtempSync(join(tmpdir(), 'deskmirror-commands-'))

@@ -3,8 +3,8 @@ import { chmodSync, lstatSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { startWorkerProcess } from '../worker/process.ts'
-import { runDeskmirror, emptyFolder } from './run.ts'
+import { startWorkerProcess } from '../app/worker/worker-process.ts'
+import { runDeskmirror, emptyFolder } from './run-process.ts'
 
 /** What others may get at. What is in a folder that they may not enter is out of their reach, whatever its mode. */
 function exposed(folder: string): string[] {

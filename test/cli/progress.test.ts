@@ -1,9 +1,9 @@
 /** Progress: what each stream has done, how fast, and how long it still takes. */
 import { describe, expect, test } from 'vitest'
-import { openDisplay } from '../../src/cli/display.ts'
+import { openDisplay } from '../../src/cli/render/display.ts'
 import { classifyInterrupt } from '../../src/cli/interrupt.ts'
-import { afterProgress, emptyProgress, streamProgressRow, progressSummary, timeLeft } from '../../src/cli/progress.ts'
-import { formatCount, formatDuration, toPrintable } from '../../src/cli/readable.ts'
+import { afterProgress, emptyProgress, streamProgressRow, progressSummary, timeLeft } from '../../src/cli/render/progress.ts'
+import { formatCount, formatDuration, toPrintable } from '../../src/cli/render/format.ts'
 import type { BudgetView, SyncProgress } from '../../src/core/report.ts'
 
 const budget: BudgetView = {

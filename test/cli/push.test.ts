@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { renderProgress, pushCommand } from '../../src/cli/push.ts'
 import type { PushReport } from '../../src/core/report.ts'
-import { type CliScenario, startCliScenario } from './desk.ts'
-import { runCommand, createUserError } from './shell.ts'
+import { type CliScenario, startCliScenario } from './scenario.ts'
+import { runCommand, createUserError } from './run-command.ts'
 
 const done: PushReport = {
   project: 'shop',

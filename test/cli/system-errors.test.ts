@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { renderError, explainError } from '../../src/cli/trouble.ts'
-import { runDeskmirror, emptyFolder, cleanEnvironment, launcher } from './run.ts'
+import { renderError, explainError } from '../../src/cli/explain-error.ts'
+import { runDeskmirror, emptyFolder, cleanEnvironment, launcher } from './run-process.ts'
 
 const env = {
   DESKMIRROR_BASE_URL: 'http://127.0.0.1:1',

@@ -1,6 +1,6 @@
 /** Columns of an answer, however long it is. */
 import { expect, test } from 'vitest'
-import { alignColumns, renderTable } from '../../src/cli/table.ts'
+import { alignColumns, renderTable } from '../../src/cli/render/table.ts'
 
 test('a list of 200,000 lines is aligned', () => {
   const rows = Array.from({ length: 200_000 }, (_, n) => [`row ${n}`, String(n)])

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { runDeskmirror, type ProcessResult } from './run.ts'
+import { runDeskmirror, type ProcessResult } from './run-process.ts'
 
 const size = { conversations: 3, visitors: 3, calls: 1, days: 1 }
 const folders: string[] = []

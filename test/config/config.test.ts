@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
-import { ConfigurationError } from '../../src/settings/mistakes.ts'
-import { collectSecrets } from '../../src/settings/secrets.ts'
+import { ConfigurationError } from '../../src/config/problems.ts'
+import { collectSecrets } from '../../src/config/secrets.ts'
 
 let folder = ''
 beforeEach(() => {

@@ -1,8 +1,8 @@
 /** What the worker measures: scraped over real HTTP, read as Prometheus reads it. */
 import { describe, expect, test } from 'vitest'
-import type { ProjectHealth } from '../../src/core/vitals.ts'
+import type { ProjectHealth } from '../../src/core/health.ts'
 import { createMetrics, type MetricsOptions } from '../../src/http/metrics.ts'
-import { captureLog, startTestServer } from './serving.ts'
+import { captureLog, startTestServer } from './test-server.ts'
 
 const shop: ProjectHealth = {
   project: 'shop',

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { UserError } from '../../src/core/user-error.ts'
 import { maxConnections, type ReadinessResult, type HttpRoutes } from '../../src/http/server.ts'
-import { captureLog, startTestServer, token, tokenOptions } from './serving.ts'
+import { captureLog, startTestServer, token, tokenOptions } from './test-server.ts'
 
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 const bearer = (text: string) => ({ authorization: `Bearer ${text}` })

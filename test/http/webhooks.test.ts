@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { type Secret, secret } from '../../src/core/secret.ts'
 import { type DeliveryReceipt, webhookRoutes } from '../../src/http/webhooks.ts'
-import { captureLog, startTestServer, tokenOptions } from './serving.ts'
+import { captureLog, startTestServer, tokenOptions } from './test-server.ts'
 
 const [key, next] = ['whsec_one', 'whsec_two']
 const body = Buffer.from('{"type":"conversation.updated","conversationId":"5f1c1d52-6a51-4c1e-9a43-0d5f0b1c2d3e"}')

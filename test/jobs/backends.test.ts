@@ -5,8 +5,8 @@ import { DateTime } from 'luxon'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Backend, JobHandler, JobWorkerOptions } from '../../jobs/backends/backend.ts'
 import { type JobQueue, ensureSchedule, type Recurrence } from '../../jobs/backends/schedule.ts'
-import type { JobResult } from '../../jobs/verdict.ts'
-import { type QueueFixture, queueFixtures } from './places.ts'
+import type { JobResult } from '../../jobs/job-result.ts'
+import { type QueueFixture, queueFixtures } from './queue-fixtures.ts'
 
 type Data = { readonly name: string }
 const done: JobResult = { do: 'done' }

@@ -1,7 +1,7 @@
 /** The page of the queues, as a browser gets it. */
 import { expect, test } from 'vitest'
-import { bullBoardRoutes } from '../../jobs/board.ts'
-import { startTestServer, token, tokenOptions } from '../http/serving.ts'
+import { bullBoardRoutes } from '../../jobs/bull-board.ts'
+import { startTestServer, token, tokenOptions } from '../http/test-server.ts'
 
 test('the page of the queues comes from this server alone, and lets the browser ask no other host', async () => {
   const { ask } = await startTestServer({ ...tokenOptions, plugins: [bullBoardRoutes([])] })

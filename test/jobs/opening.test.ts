@@ -13,8 +13,8 @@ import { openPostgres } from '../../jobs/backends/postgres.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { createLog } from '../../src/log.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts'
-import { freePort } from '../support/server.ts'
-import { queueFixtures, createQueueFolder, silentLog } from './places.ts'
+import { freePort } from '../support/private-server.ts'
+import { queueFixtures, createQueueFolder, silentLog } from './queue-fixtures.ts'
 
 type Event = { readonly event: string; readonly why?: string }
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operations } from '../../src/sandbox/api/operations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type SandboxResponse, type SandboxRequest, sendRequest, sendConforming, describedOperations, firstRowPaths } from './asking.ts'
+import { type SandboxResponse, type SandboxRequest, sendRequest, sendConforming, describedOperations, firstRowPaths } from './requests.ts'
 
 let sandbox: Sandbox
 let at: Awaited<ReturnType<typeof firstRowPaths>>

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { scopes } from '../../src/sandbox/keys.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type SandboxResponse, sendRequest, firstRowPaths } from './asking.ts'
+import { type SandboxResponse, sendRequest, firstRowPaths } from './requests.ts'
 
 let sandbox: Sandbox
 let at: Awaited<ReturnType<typeof firstRowPaths>>

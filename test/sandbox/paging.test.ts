@@ -1,7 +1,7 @@
 /** Paging, in each of the ways that the documentation leaves open. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { sendRequest, firstRowPaths } from './asking.ts'
+import { sendRequest, firstRowPaths } from './requests.ts'
 
 let sandbox: Sandbox
 afterEach(() => sandbox.stop())

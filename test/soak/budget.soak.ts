@@ -1,9 +1,9 @@
 /** Minutes of what `npm test` has seconds for: the whole budget is used while nobody is harmed, and never passed at all. */
 import { describe, expect, test } from 'vitest'
-import type { BudgetPolicy } from '../../src/core/budget/budget.ts'
-import { startCountingService, startProcessGroup } from '../budget/fleet.ts'
-import { storeKinds, injectFaults } from '../budget/ordeal.ts'
-import { createRandom, maxInWindow, countBetween } from '../budget/world.ts'
+import type { BudgetPolicy } from '../../src/core/rate-limit/budget.ts'
+import { startCountingService, startProcessGroup } from '../api/rate-limit/process-group.ts'
+import { storeKinds, injectFaults } from '../api/rate-limit/scenario.ts'
+import { createRandom, maxInWindow, countBetween } from '../core/rate-limit/simulated-world.ts'
 
 // The rate of a usual key in short windows: what each grant takes weighs six times as much as in a minute.
 const windowMs = 10_000

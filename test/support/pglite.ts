@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { PGlite } from '@electric-sql/pglite'
 import { typeOids, parsePostgresInteger, parsePostgresTime } from '../../src/warehouse/database/postgres.ts'
-import type { ConnectionPool } from '../../src/warehouse/database/session.ts'
-import { makeOnce } from './made-once.ts'
+import type { ConnectionPool } from '../../src/warehouse/database/connection-pool.ts'
+import { makeOnce } from './make-once.ts'
 
 const asText = (text: string) => text
 const parsers = {

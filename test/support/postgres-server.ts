@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { installPostgres } from './install.ts'
-import { findProgram, freePort, startGuarded, createServerFolder, type Server, tryThreeTimes, unprivilegedUser } from './server.ts'
+import { installPostgres } from './install-servers.ts'
+import { findProgram, freePort, startGuarded, createServerFolder, type Server, tryThreeTimes, unprivilegedUser } from './private-server.ts'
 
-export type { Server } from './server.ts'
+export type { Server } from './private-server.ts'
 
 /** Debian, Red Hat, Homebrew, source. */
 const folders = [

@@ -1,7 +1,7 @@
 /** A private Redis: from what is installed, else installed where that can be done. */
 import { Redis } from 'ioredis'
-import { installRedis } from './install.ts'
-import { findProgram, freePort, startGuarded, createServerFolder, type Server, tryThreeTimes, unprivilegedUser } from './server.ts'
+import { installRedis } from './install-servers.ts'
+import { findProgram, freePort, startGuarded, createServerFolder, type Server, tryThreeTimes, unprivilegedUser } from './private-server.ts'
 
 const folders = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { classifyExchange } from '../../src/api/classify.ts'
-import { ApiError } from '../../src/core/failure.ts'
+import { ApiError } from '../../src/core/api-failure.ts'
 import { isNotFound } from '../../src/sync/stop.ts'
 
 function answered404(body: string): ApiError {

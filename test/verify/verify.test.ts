@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ApiError } from '../../src/core/failure.ts'
+import { ApiError } from '../../src/core/api-failure.ts'
 import { streamNames } from '../../src/core/row.ts'
 import { runVerify } from '../../src/verify/verify.ts'
 

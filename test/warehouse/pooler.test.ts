@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { syncOnce, findDifferences } from '../mirror/mirroring.ts'
+import { syncOnce, findDifferences } from '../sync/sync-sandbox.ts'
 import { createDatabaseWith } from '../support/databases.ts'
 import { type PostgresProxyOptions, startPostgresProxy } from '../support/postgres-proxy.ts'
 

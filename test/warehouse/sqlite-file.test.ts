@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { UserError } from '../../src/core/user-error.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { emptyFolder } from '../cli/run.ts'
-import { syncOnce, findDifferences } from '../mirror/mirroring.ts'
+import { emptyFolder } from '../cli/run-process.ts'
+import { syncOnce, findDifferences } from '../sync/sync-sandbox.ts'
 
 async function setUp(): Promise<{ readonly sandbox: Sandbox; readonly path: string; readonly url: string }> {
   const sandbox = await startSandbox({

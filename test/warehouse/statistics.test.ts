@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
-import { commit, visitor } from './rows.ts'
-import { sqlHelpers, openTestWarehouse } from './world.ts'
+import { commit, visitor } from './row-fixtures.ts'
+import { sqlHelpers, openTestWarehouse } from './test-warehouse.ts'
 
 const visitors = (count: number) => Array.from({ length: count }, (_, n) => visitor(`v${n}`))
 

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { executeDecision } from '../../src/writeback/decide.ts'
 import { databases } from '../support/databases.ts'
-import { ids, createOutboxFor, replyLine, startIndependentDouble } from './stranger.ts'
+import { ids, createOutboxFor, replyLine, startIndependentDouble } from './independent-double.ts'
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 

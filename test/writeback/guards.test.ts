@@ -1,7 +1,7 @@
 /** Before anything leaves, deskmirror looks: nobody's newer word is overridden. */
 import { describe, expect, test } from 'vitest'
-import { syncOnce } from '../mirror/mirroring.ts'
-import { performedWrites, createOutboxFixture } from './outgoing.ts'
+import { syncOnce } from '../sync/sync-sandbox.ts'
+import { performedWrites, createOutboxFixture } from './outbox-fixture.ts'
 
 describe('a conversation is marked handled', () => {
   test('only if no visitor has written since the mirror showed it', async () => {

@@ -1,7 +1,7 @@
 /** Answers that say neither yes nor no: one looks before one believes them, and before one sends again. */
 import { expect, test } from 'vitest'
-import { performedWrites, createOutboxFixture } from './outgoing.ts'
-import { ids, createOutboxFor, type WriteReply, replyLine, startIndependentDouble } from './stranger.ts'
+import { performedWrites, createOutboxFixture } from './outbox-fixture.ts'
+import { ids, createOutboxFor, type WriteReply, replyLine, startIndependentDouble } from './independent-double.ts'
 
 /** A service that answers the first sending of each text as told, having done it or not, and every other one as usual. */
 async function createOddDouble(odd: (content: string) => WriteReply, isDone: (content: string) => boolean) {

@@ -1,7 +1,7 @@
 /** Who may act on a write-back, decided by the database alone. */
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { performedWrites, createOutboxFixture } from './outgoing.ts'
+import { performedWrites, createOutboxFixture } from './outbox-fixture.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
   describe(`the queue in ${database}`, () => {

@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { startByteCutter } from './cutter.ts'
-import { performedWrites, type OutboxFixture, createOutboxFixture } from './outgoing.ts'
-import type { PushProcessTask } from './pusher.ts'
+import { startByteCutter } from './byte-cutter.ts'
+import { performedWrites, type OutboxFixture, createOutboxFixture } from './outbox-fixture.ts'
+import type { PushProcessTask } from './push-process.ts'
 
 function startPushProcess(o: OutboxFixture, baseUrl = o.sandbox.baseUrl) {
   const task: PushProcessTask = {
@@ -14,7 +14,7 @@ function startPushProcess(o: OutboxFixture, baseUrl = o.sandbox.baseUrl) {
     key: o.sandbox.key,
     verifyAfterMs: 100,
   }
-  const child = spawn(process.execPath, [new URL('pusher.ts', import.meta.url).pathname, JSON.stringify(task)], {
+  const child = spawn(process.execPath, [new URL('push-process.ts', import.meta.url).pathname, JSON.stringify(task)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

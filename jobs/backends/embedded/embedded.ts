@@ -1,8 +1,8 @@
 /** The queue without any server: a Postgres in a thread of this process, its files in a folder. For one process. */
 import { UserError } from '../../../src/core/user-error.ts'
-import type { StoreConnection, StoreOptions } from '../link.ts'
+import type { StoreConnection, StoreOptions } from '../store-connection.ts'
 import { migrateStore, createPostgresFactory, sendToBack } from '../postgres-store.ts'
-import { type LockedFolder, lockFolder } from './folder.ts'
+import { type LockedFolder, lockFolder } from './data-folder.ts'
 import { createPool } from './pool.ts'
 import { type ThreadSession, startThreadSession } from './session.ts'
 

@@ -1,17 +1,17 @@
 /** `deskmirror writeback add`: queues one write-back; a sub-command for each operation, with its own options. */
 import { isUtf8 } from 'node:buffer'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { ProjectConfig } from '../../config.ts'
-import type { AddWritebackReport } from '../../core/outbox/report.ts'
-import { parseRequest, expiryMistakes, type WritebackRequest } from '../../core/outbox/wish.ts'
+import type { ProjectConfig } from '../../config/load.ts'
+import type { AddWritebackReport } from '../../core/outbox/reports.ts'
+import { parseRequest, expiryMistakes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
-import { type CommandHint, projectCommandHint } from '../../core/typed.ts'
+import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
 import { UserError } from '../../core/user-error.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from '../answer.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { jsonOption, oneProjectOption, quietOption } from '../options.ts'
-import type { CommandContext } from '../shell.ts'
+import type { CommandContext } from '../command-context.ts'
 import { expiresOption, toExpiryTime } from './expiry.ts'
-import { renderEstimate } from './outlook.ts'
+import { renderEstimate } from './render-estimate.ts'
 
 type Options = {
   readonly conversation?: string

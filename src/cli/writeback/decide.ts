@@ -1,15 +1,15 @@
 /** `deskmirror writeback approve`, `cancel`, `retry`, `resolve`: what people decide about what is queued. */
 import { Command, Option } from 'commander'
-import type { OutboxFilter } from '../../core/outbox/desk.ts'
-import type { DecisionReport } from '../../core/outbox/report.ts'
+import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import type { DecisionReport } from '../../core/outbox/reports.ts'
 import type { OutboxDecision, WritebackStatus } from '../../core/outbox/state.ts'
-import { type CommandHint, projectCommandHint } from '../../core/typed.ts'
+import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
 import { UserError } from '../../core/user-error.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from '../answer.ts'
-import type { ExitCode } from '../exit.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
+import type { ExitCode } from '../exit-code.ts'
 import { jsonOption, oneProjectOption } from '../options.ts'
-import { formatCount } from '../readable.ts'
-import type { CommandContext } from '../shell.ts'
+import { formatCount } from '../render/format.ts'
+import type { CommandContext } from '../command-context.ts'
 import { statusOption } from './list.ts'
 
 type Options = {

@@ -1,6 +1,6 @@
 /** Until when a write-back may be sent, as people say it on the command line. */
 import { InvalidArgumentError, Option } from 'commander'
-import { parseDuration } from '../../core/budget/rate.ts'
+import { parseDuration } from '../../core/rate-limit/rate.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../core/time.ts'
 
 export const expiresOption = () =>

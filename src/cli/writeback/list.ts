@@ -1,17 +1,17 @@
 /** `deskmirror writeback list`: what is in the queue, and what became of it. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { OutboxFilter, OutboxEntry } from '../../core/outbox/desk.ts'
-import type { ListWritebacksReport } from '../../core/outbox/report.ts'
+import type { OutboxFilter, OutboxEntry } from '../../core/outbox/admin.ts'
+import type { ListWritebacksReport } from '../../core/outbox/reports.ts'
 import { type WritebackStatus, writebackStatuses } from '../../core/outbox/state.ts'
-import { targetKind, type Operation, operations, type WritebackRequest } from '../../core/outbox/wish.ts'
+import { targetKind, type Operation, operations, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { csvHeader, toCsvRow } from '../../imports/csv.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from '../answer.ts'
+import { csvHeader, toCsvRow } from '../../writeback/import/csv.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { jsonOption, oneProjectOption, parseWholeNumber } from '../options.ts'
 import { formatCounts, renderWithoutProject } from '../push.ts'
-import { formatAge, formatCount } from '../readable.ts'
-import type { CommandContext } from '../shell.ts'
-import { alignColumns } from '../table.ts'
+import { formatAge, formatCount } from '../render/format.ts'
+import type { CommandContext } from '../command-context.ts'
+import { alignColumns } from '../render/table.ts'
 
 type Options = {
   readonly status?: readonly WritebackStatus[]

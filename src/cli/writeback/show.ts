@@ -1,13 +1,13 @@
 /** `deskmirror writeback show`: everything that is known of one write-back. */
 import { Command } from 'commander'
-import type { EventLogEntry } from '../../core/outbox/desk.ts'
-import type { ShowWritebackReport } from '../../core/outbox/report.ts'
-import { type CommandHint, projectCommandHint } from '../../core/typed.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from '../answer.ts'
+import type { EventLogEntry } from '../../core/outbox/admin.ts'
+import type { ShowWritebackReport } from '../../core/outbox/reports.ts'
+import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { jsonOption, oneProjectOption } from '../options.ts'
-import { pluralize, toPrintable } from '../readable.ts'
-import type { CommandContext } from '../shell.ts'
-import { alignColumns } from '../table.ts'
+import { pluralize, toPrintable } from '../render/format.ts'
+import type { CommandContext } from '../command-context.ts'
+import { alignColumns } from '../render/table.ts'
 import { targetId } from './list.ts'
 
 const examples = `
@@ -40,7 +40,7 @@ async function runShow(context: CommandContext, id: string, options: Options): P
   return { document: report, lines: renderWriteback(report, projectCommandHint(config.projects, project.name)), exit: 0 }
 }
 
-export function renderWriteback({ writeback: writeback, events, waitsFor, holds }: ShowWritebackReport, typed: CommandHint): string[] {
+export function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackReport, typed: CommandHint): string[] {
   const known: readonly (readonly [string, string | number | null])[] = [
     ['id', writeback.id],
     ['operation', writeback.operation],

@@ -1,7 +1,7 @@
 /** The three operations on calls. */
 
 import type { PhoneCall } from '../model.ts'
-import { createQueryReader, defaultPageSize } from './ask.ts'
+import { createQueryReader, defaultPageSize } from './read-request.ts'
 import { lowerBound, upperBound } from './bounds.ts'
 import type { Json } from './json.ts'
 import type { OperationRequest, Operation } from './operation.ts'

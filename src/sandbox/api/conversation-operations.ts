@@ -2,7 +2,7 @@
 
 import type { Conversation, Message } from '../model.ts'
 import type { Switches } from '../switches.ts'
-import { type FieldKind, createQueryReader, readBody, defaultPageSize } from './ask.ts'
+import { type FieldKind, createQueryReader, readBody, defaultPageSize } from './read-request.ts'
 import { lowerBound, upperBound } from './bounds.ts'
 import type { Json } from './json.ts'
 import type { OperationRequest, Operation } from './operation.ts'

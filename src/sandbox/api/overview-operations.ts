@@ -1,10 +1,10 @@
 /** The two operations on the project as a whole: the analytics rollup and the availability of agents. */
 import type { EpochMs } from '../../core/time.ts'
 import type { Sequence } from '../model.ts'
-import { findFirstPosition } from '../order.ts'
-import { purposes, toUnitInterval } from '../past/dice.ts'
+import { findFirstPosition } from '../time-order.ts'
+import { purposes, toUnitInterval } from '../seed/random.ts'
 import type { Project } from '../project.ts'
-import { createQueryReader } from './ask.ts'
+import { createQueryReader } from './read-request.ts'
 import { type Json, toTimestamp } from './json.ts'
 import type { OperationRequest, Operation } from './operation.ts'
 

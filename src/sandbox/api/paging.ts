@@ -1,7 +1,7 @@
 /** One page of a sequence of rows. */
 import type { EpochMs } from '../../core/time.ts'
 import type { Sequence } from '../model.ts'
-import { findFirstPosition } from '../order.ts'
+import { findFirstPosition } from '../time-order.ts'
 import type { pageOrders, Switches } from '../switches.ts'
 import type { Json } from './json.ts'
 

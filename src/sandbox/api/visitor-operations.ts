@@ -1,7 +1,7 @@
 /** The five operations on visitors. */
 
 import type { Visitor } from '../model.ts'
-import { createQueryReader, readBody, defaultPageSize } from './ask.ts'
+import { createQueryReader, readBody, defaultPageSize } from './read-request.ts'
 import { lowerBound, upperBound } from './bounds.ts'
 import type { Json } from './json.ts'
 import type { OperationRequest, Operation } from './operation.ts'

@@ -1,8 +1,8 @@
 /** The widget token: minted for a browser by a server that holds a project key. */
 import type { EpochMs } from '../../core/time.ts'
-import { type Random, purposes } from '../past/dice.ts'
+import { type Random, purposes } from '../seed/random.ts'
 import type { Switches } from '../switches.ts'
-import { readBody } from './ask.ts'
+import { readBody } from './read-request.ts'
 import { type Json, toTimestamp } from './json.ts'
 
 export const widgetPath = '/v1/widget/token'

@@ -1,7 +1,7 @@
 /** Rows as the service writes them: documented fields by the documentation's names, the others in several vocabularies. */
 
 import type { Activity, Conversation, Message, Note, PhoneCall, Visitor } from '../model.ts'
-import { type Random, pick, purposes, toUnitInterval } from '../past/dice.ts'
+import { type Random, pick, purposes, toUnitInterval } from '../seed/random.ts'
 import type { Switches } from '../switches.ts'
 import { type Json, toTimestampOrNull, toTimestamp } from './json.ts'
 

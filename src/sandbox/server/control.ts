@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Json, toJsonText } from '../api/json.ts'
-import type { MutationKind } from '../churn.ts'
+import type { MutationKind } from '../random-mutations.ts'
 import type { Sandbox } from '../handle.ts'
 import type { KeyOptions } from '../options.ts'
 import type { Switches } from '../switches.ts'

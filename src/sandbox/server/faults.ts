@@ -1,7 +1,7 @@
 /** What can go wrong between a client and the service, by chance or as written down beforehand. */
 
 import { isWrite, type Operation } from '../api/operation.ts'
-import { type Random, pick, purposes, toUnitInterval } from '../past/dice.ts'
+import { type Random, pick, purposes, toUnitInterval } from '../seed/random.ts'
 import type { Switches } from '../switches.ts'
 
 /** Each kind, and whether the service did what was asked before it happened. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { widgetPath } from '../api/widget.ts'
 import { type ControlHandler, controlPrefix } from './control.ts'
 import { descriptionPage, descriptionText } from './description.ts'
-import { type ServerContext, handleRequest } from './gateway.ts'
+import { type ServerContext, handleRequest } from './request-handler.ts'
 
 export function createListener(context: ServerContext, prefix: string, control: ControlHandler) {
   return (incoming: IncomingMessage, response: ServerResponse): void => {

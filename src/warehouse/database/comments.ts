@@ -1,8 +1,8 @@
 /** The notes of the data dictionary, in the database itself, where a BI tool shows them. */
 import { sql } from 'kysely'
-import type { DatabaseKind } from '../../../schema/portable.ts'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type TableSpec, tables } from '../../../schema/tables.ts'
-import type { Db } from './session.ts'
+import type { Db } from './connection-pool.ts'
 
 /** SQLite has no place for them. One statement: hundreds take longer than all the rest of a migration. */
 export async function writeComments(db: Db, kind: DatabaseKind): Promise<void> {

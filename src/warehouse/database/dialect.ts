@@ -1,6 +1,6 @@
 /** All that differs between the two databases in a statement. */
 import { type RawBuilder, sql } from 'kysely'
-import type { ColumnType, DatabaseKind } from '../../../schema/portable.ts'
+import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 
 /** A parameter's type, said aloud: Postgres would else guess it, and guess wrong within `select`. */
 const castTypes: Readonly<Record<ColumnType, string>> = {

@@ -3,7 +3,7 @@
  * a NUL is `␛0000`. A `␛` (U+241B) of the service is `␛241b`. Postgres cannot hold NUL; neither database can hold half
  * of a surrogate pair.
  */
-import type { DatabaseKind } from '../../../schema/portable.ts'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
 
 const escapeMark = '\u241b'
 

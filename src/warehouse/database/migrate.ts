@@ -1,11 +1,11 @@
 /** Brings a database to this version's schema, in order, each migration in one transaction with the note that it ran. */
 import { type Kysely, sql } from 'kysely'
 import { type Migration, migrations } from '../../../schema/migrations/migrations.ts'
-import { type DatabaseKind, sqlTypes } from '../../../schema/portable.ts'
+import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { UserError } from '../../core/user-error.ts'
 import { writeComments } from './comments.ts'
-import type { Db } from './session.ts'
-import { EmptyWarehouseError } from './unused.ts'
+import type { Db } from './connection-pool.ts'
+import { EmptyWarehouseError } from './empty-warehouse-error.ts'
 
 /** `from`: null = the database was empty. */
 export type MigrationSummary = { readonly from: string | null; readonly to: string; readonly applied: readonly string[] }

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
 import pg from 'pg'
 import { rfc3339 } from '../../core/time.ts'
-import { areOptionsRejected, inspectServer } from './postgres-survey.ts'
-import type { StatementResult, DbConnection, ConnectionPool } from './session.ts'
+import { areOptionsRejected, inspectServer } from './postgres-inspection.ts'
+import type { StatementResult, DbConnection, ConnectionPool } from './connection-pool.ts'
 
 /** Postgres's numbers of the types that are not read as they come. Source: `select oid, typname from pg_type`. */
 export const typeOids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const

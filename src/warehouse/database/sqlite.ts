@@ -1,7 +1,7 @@
 /** SQLite: one connection, write-ahead log, statements prepared once. */
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import type { StatementResult, DbConnection, ConnectionPool } from './session.ts'
+import type { StatementResult, DbConnection, ConnectionPool } from './connection-pool.ts'
 import { createPrivateFile, createFileCheck } from './sqlite-file.ts'
 import { optimizeAllTables } from './statistics.ts'
 

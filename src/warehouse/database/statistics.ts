@@ -3,9 +3,9 @@
  * minutes instead of half a second. Postgres looks after it by itself, but not at once after a first load.
  */
 import { sql } from 'kysely'
-import type { DatabaseKind } from '../../../schema/portable.ts'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
-import type { Db } from './session.ts'
+import type { Db } from './connection-pool.ts'
 
 /**
  * All tables (0x10000), not only those asked for by this connection; within the analysis limit (0x10).

@@ -2,9 +2,9 @@
 import { sql } from 'kysely'
 import type { ChildStreamName } from '../../core/mirror.ts'
 import { rfc3339 } from '../../core/time.ts'
-import { removePendingChildren } from './children.ts'
-import type { ProjectContext } from './context.ts'
-import { inTransaction } from './write.ts'
+import { removePendingChildren } from './pending-children.ts'
+import type { ProjectContext } from './project-context.ts'
+import { inTransaction } from './transaction.ts'
 
 const childStreamOf = {
   conversations: { stream: 'messages', parent: 'conversation_id' },

@@ -2,9 +2,9 @@
 import { sql } from 'kysely'
 import type { Gap, StreamName } from '../../core/row.ts'
 import { parseTime, rfc3339, type Seconds } from '../../core/time.ts'
-import { newId } from '../database/identity.ts'
-import type { Db } from '../database/session.ts'
-import type { ProjectContext } from './context.ts'
+import { newId } from '../database/new-id.ts'
+import type { Db } from '../database/connection-pool.ts'
+import type { ProjectContext } from './project-context.ts'
 import { gapSubject } from './gap-subject.ts'
 
 export async function openGap(context: ProjectContext, trx: Db, gap: Gap, subject = gapSubject(gap)): Promise<void> {

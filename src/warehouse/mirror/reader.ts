@@ -5,7 +5,7 @@ import type { StreamName } from '../../core/row.ts'
 import { parseTime, rfc3339, type Seconds } from '../../core/time.ts'
 import { typedParameter, listParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
-import type { ProjectContext } from './context.ts'
+import type { ProjectContext } from './project-context.ts'
 import { withoutNullability, tableOfStream } from './stream-tables.ts'
 
 /** The parts of a row's key, `project_id` left out: texts, and integers as texts. */

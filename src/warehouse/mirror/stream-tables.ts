@@ -1,5 +1,5 @@
 /** Which table holds a stream's rows, and what a row's identity is within a project. */
-import type { ColumnType } from '../../../schema/portable.ts'
+import type { ColumnType } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { StreamName } from '../../core/row.ts'
 import type { MirroredTable } from './upsert.ts'

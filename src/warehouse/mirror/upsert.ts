@@ -3,11 +3,11 @@
  * already as it came is not written again, and an older copy never replaces a newer one.
  */
 import { CompiledQuery, sql } from 'kysely'
-import type { ColumnType, DatabaseKind } from '../../../schema/portable.ts'
+import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import { typedParameter, maxParameters, rowsPerStatement } from '../database/dialect.ts'
-import type { Db } from '../database/session.ts'
-import type { SqlValue } from './cell.ts'
+import type { Db } from '../database/connection-pool.ts'
+import type { SqlValue } from './encode-value.ts'
 
 export type MirroredTable =
   | 'conversations'

@@ -5,11 +5,11 @@
 import { type RawBuilder, sql } from 'kysely'
 import { rfc3339 } from '../../core/time.ts'
 import { typedParameter } from '../database/dialect.ts'
-import { inDurableTransaction, retryOnDeadlock } from '../database/durable.ts'
-import { newId } from '../database/identity.ts'
-import type { Db } from '../database/session.ts'
-import type { ProjectContext } from '../mirror/context.ts'
-import { findWindowEnd } from './window.ts'
+import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
+import { newId } from '../database/new-id.ts'
+import type { Db } from '../database/connection-pool.ts'
+import type { ProjectContext } from '../mirror/project-context.ts'
+import { findWindowEnd } from './queue-window.ts'
 
 type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project' | 'clock'>
 

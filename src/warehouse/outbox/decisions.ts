@@ -1,16 +1,16 @@
 /** What people decide about write-backs, over SQL: durable, a row of the log each, and some thousands at a time. */
 import { type RawBuilder, sql } from 'kysely'
-import type { DecisionResult, OutboxFilter } from '../../core/outbox/desk.ts'
+import type { DecisionResult, OutboxFilter } from '../../core/outbox/admin.ts'
 import { type OutboxDecision, nextState, type WritebackState, type WritebackStatus, writebackStates, toStoredState } from '../../core/outbox/state.ts'
 import { rfc3339 } from '../../core/time.ts'
 import { typedParameter } from '../database/dialect.ts'
-import { inDurableTransaction } from '../database/durable.ts'
-import type { Db } from '../database/session.ts'
-import type { ProjectContext } from '../mirror/context.ts'
+import { inDurableTransaction } from '../database/durable-transaction.ts'
+import type { Db } from '../database/connection-pool.ts'
+import type { ProjectContext } from '../mirror/project-context.ts'
 import { applyCancellations, recordCancellation } from './cancellations.ts'
 import { matchesFilter } from './filter.ts'
-import { selectTargetSnapshot } from './seen.ts'
-import { findWindowEnd } from './window.ts'
+import { selectTargetSnapshot } from './target-snapshot.ts'
+import { findWindowEnd } from './queue-window.ts'
 
 type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project' | 'clock'>
 

@@ -1,7 +1,7 @@
 /** Which write-backs are meant, as a condition of SQL. */
 import { type RawBuilder, sql } from 'kysely'
-import type { OutboxFilter } from '../../core/outbox/desk.ts'
-import { toLaneName } from '../../core/outbox/wish.ts'
+import type { OutboxFilter } from '../../core/outbox/admin.ts'
+import { toLaneName } from '../../core/outbox/writeback-request.ts'
 
 /** `status`: how a row's status is told. */
 export function matchesFilter(

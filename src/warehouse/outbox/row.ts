@@ -1,15 +1,15 @@
 /** A row of `writebacks` as the database holds it, and the values in it. */
 import type { RawBuilder } from 'kysely'
 import { z } from 'zod'
-import type { DatabaseKind } from '../../../schema/portable.ts'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { stringifyJson } from '../../core/json.ts'
-import type { Evidence, TargetSnapshot, Writeback } from '../../core/outbox/outbox.ts'
+import type { Evidence, TargetSnapshot, Writeback } from '../../core/outbox/repository.ts'
 import type { Revocation, WritebackStatus } from '../../core/outbox/state.ts'
-import { targetKind, type Operation } from '../../core/outbox/wish.ts'
+import { targetKind, type Operation } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeJson } from '../database/escape.ts'
-import { isOwnerDead } from './owner.ts'
+import { isOwnerDead } from './claim-owner.ts'
 
 export type OutboxRow = {
   id: string

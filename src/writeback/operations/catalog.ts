@@ -1,9 +1,9 @@
 /** Every operation, by its name. */
-import type { Operation } from '../../core/outbox/wish.ts'
+import type { Operation } from '../../core/outbox/writeback-request.ts'
 import { handledHandler } from './handled.ts'
 import { messageHandler } from './message.ts'
 import { noteHandler } from './note.ts'
-import type { OperationHandler } from './procedure.ts'
+import type { OperationHandler } from './operation-handler.ts'
 import { visitorHandler } from './visitor.ts'
 
 /** A procedure is only ever given a wish of its own operation. */

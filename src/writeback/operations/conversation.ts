@@ -1,5 +1,5 @@
 /** One conversation, read by its id, and into the mirror. */
-import { toListShape } from '../../core/shape.ts'
+import { toListShape } from '../../core/list-shape.ts'
 import { conversations } from '../../streams/conversations.ts'
 import type { WritebackDeps } from '../deps.ts'
 

@@ -1,9 +1,9 @@
 /** Marks a conversation handled, or reopens it. */
-import type { ApiResponse } from '../../core/call.ts'
-import { asJsonObject } from '../../streams/row.ts'
-import { findViolation, toPrecondition } from '../expectation.ts'
+import type { ApiResponse } from '../../core/api-request.ts'
+import { asJsonObject } from '../../streams/item.ts'
+import { findViolation, toPrecondition } from './precondition.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
-import type { OperationHandler } from './procedure.ts'
+import type { OperationHandler } from './operation-handler.ts'
 
 export const handledHandler: OperationHandler<'handled'> = {
   method: 'POST',

@@ -2,18 +2,18 @@
  * A reply. Sent twice it would reach a customer twice, and the service knows no key that would keep it from that. So the
  * messages that are there are noted before it leaves; where no answer comes it is looked for among those that are new.
  */
-import type { ApiResponse } from '../../core/call.ts'
-import type { Writeback } from '../../core/outbox/outbox.ts'
-import type { WritebackPayload } from '../../core/outbox/wish.ts'
+import type { ApiResponse } from '../../core/api-request.ts'
+import type { Writeback } from '../../core/outbox/repository.ts'
+import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import { messages } from '../../streams/messages.ts'
-import { asJsonObject, findKey } from '../../streams/row.ts'
+import { asJsonObject, findKey } from '../../streams/item.ts'
 import type { WritebackDeps } from '../deps.ts'
-import { findViolation, toPrecondition } from '../expectation.ts'
-import { readSnapshot, readSnapshotTwice } from '../talk.ts'
-import { wasSent } from '../task.ts'
+import { findViolation, toPrecondition } from './precondition.ts'
+import { readSnapshot, readSnapshotTwice } from '../verify/conversation-snapshot.ts'
+import { wasSent } from '../send/send-task.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
-import type { OperationHandler } from './procedure.ts'
-import { digestMessages, hasContentChanged, messageIdsBefore, matchesPayload, matchReply, newMessages } from './reply.ts'
+import type { OperationHandler } from './operation-handler.ts'
+import { digestMessages, hasContentChanged, messageIdsBefore, matchesPayload, matchReply, newMessages } from '../verify/match-reply.ts'
 
 export const messageHandler: OperationHandler<'message'> = {
   method: 'POST',

@@ -2,13 +2,13 @@
  * An internal note. Nothing of the API shows notes, so one that got no answer is for a person to look for. The name of
  * its text field is not documented either: a 400 changes nothing, and names the field that it wants.
  */
-import type { ApiFailure } from '../../core/failure.ts'
-import type { Transition, Writeback } from '../../core/outbox/outbox.ts'
+import type { ApiFailure } from '../../core/api-failure.ts'
+import type { Transition, Writeback } from '../../core/outbox/repository.ts'
 import type { Json } from '../../core/row.ts'
 import { visitors } from '../../streams/visitors.ts'
 import type { WritebackDeps } from '../deps.ts'
-import type { OperationHandler } from './procedure.ts'
-import { findVisitorViolation } from './visitor-conversation.ts'
+import type { OperationHandler } from './operation-handler.ts'
+import { findVisitorViolation } from './visitor-precondition.ts'
 
 /** What was accepted, and what a refusal asked for. */
 const [accepted, asked] = ['writebacks.note_field', 'writebacks.note_field_asked']

@@ -1,13 +1,13 @@
 /** Corrects a visitor's name or email: keeps what is not meant to change, and yields to somebody else's newer edit. */
 
-import type { ApiResponse } from '../../core/call.ts'
+import type { ApiResponse } from '../../core/api-request.ts'
 import type { Json } from '../../core/row.ts'
-import { toListShape } from '../../core/shape.ts'
-import { asJsonObject } from '../../streams/row.ts'
+import { toListShape } from '../../core/list-shape.ts'
+import { asJsonObject } from '../../streams/item.ts'
 import { visitors } from '../../streams/visitors.ts'
 import type { WritebackDeps } from '../deps.ts'
-import type { OperationHandler } from './procedure.ts'
-import { findVisitorViolation } from './visitor-conversation.ts'
+import type { OperationHandler } from './operation-handler.ts'
+import { findVisitorViolation } from './visitor-precondition.ts'
 
 const editableFields = ['name', 'email'] as const
 

@@ -1,0 +1,129 @@
+/** What passes cost a worker, measured with the real parts: the first mirror of a project, and then nothing new. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openWorkerContext, type WorkerContext } from '../../src/app/worker/worker-context.ts'
+import { loadConfig, type ProjectConfig } from '../../src/config/load.ts'
+import { type StreamName, streamNames } from '../../src/core/row.ts'
+import { createLog } from '../../src/log.ts'
+import { median } from '../figures.ts'
+import { startSandboxProcess } from '../sandbox.ts'
+import type { PerStream } from './costs.ts'
+import type { ProjectSize } from './load.ts'
+import { isChildStream } from './load.ts'
+import { postgresUse } from './postgres-use.ts'
+
+/** Each of one pass, or request. `cpuMs`: of this process. `tookMs`: with a service that answers at once. */
+export type SyncCost = {
+  readonly cpuMs: number
+  readonly tookMs: number
+  readonly requests: number
+  readonly commits: number
+  /** CPU of Postgres. */
+  readonly warehouseMs: number
+}
+
+export type SyncCosts = {
+  /** Of one request of a first mirror, over all streams. */
+  readonly request: SyncCost
+  /** Of a pass that finds nothing new, with the look for what hangs on its rows. */
+  readonly idle: PerStream<SyncCost>
+  /** A pass that finds its stream held. */
+  readonly busyCpuMs: number
+}
+
+export type StoreUrls = { readonly databaseUrl: string; readonly queueUrl: string }
+
+const idleRuns = 60
+const messagesEach = 20
+const quiet = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
+
+export async function measureSyncJobs({ databaseUrl, queueUrl }: StoreUrls, size: ProjectSize): Promise<SyncCosts> {
+  const { conversations, visitors, calls } = size
+  const service = await startSandboxProcess(conversations, { messages: messagesEach, visitors, calls, activity: 10 })
+  const environment = { ...service.environment, DESKMIRROR_DATABASE_URL: databaseUrl, DESKMIRROR_QUEUE_URL: queueUrl }
+  const config = loadConfig('service', '/', environment)
+  const [project] = config.projects
+  if (project === undefined) throw new Error('no project')
+  let requests = 0
+  const workplace = await openWorkerContext(config, {
+    log: quiet,
+    onOutcome: () => {
+      requests += 1
+    },
+    onSettled: () => {},
+    onLoaded: () => {},
+  })
+  const meter = createMeter(databaseUrl, () => requests)
+  try {
+    const first = await meter(() => runFirstSync(workplace, project))
+    // What is due soon after the first mirror is read, too.
+    await runFirstSync(workplace, project)
+    const idle: [StreamName, SyncCost][] = []
+    for (const stream of streamNames)
+      idle.push([stream, divideCost(await meter(() => repeatSyncJob(workplace, project, stream)), idleRuns)])
+    const busyCpuMs = await measureBusyJobs(workplace, project)
+    return { request: divideCost(first, first.requests), idle: Object.fromEntries(idle) as PerStream<SyncCost>, busyCpuMs }
+  } finally {
+    await workplace.close()
+    await service.stop()
+  }
+}
+
+async function runFirstSync(workplace: WorkerContext, project: ProjectConfig): Promise<void> {
+  for (const stream of [...streamNames].sort((a, b) => Number(isChildStream(a)) - Number(isChildStream(b)))) {
+    await runSyncJob(workplace, project, stream)
+  }
+}
+
+async function runSyncJob(workplace: WorkerContext, project: ProjectConfig, stream: StreamName) {
+  const signal = new AbortController().signal
+  const end = await workplace.runSyncSlice(project, { stream, mode: 'incremental', sliceMs: 600_000, signal })
+  if (end.kind !== 'done') throw new Error(`the pass of ${stream} ended ${JSON.stringify(end)}`)
+  if (['conversations', 'visitors', 'calls'].includes(stream)) await workplace.pendingChildStreams(project)
+}
+
+async function repeatSyncJob(workplace: WorkerContext, project: ProjectConfig, stream: StreamName): Promise<void> {
+  for (let n = 0; n < idleRuns; n++) await runSyncJob(workplace, project, stream)
+}
+
+/** One reads, and fifty more find that out. */
+async function measureBusyJobs(workplace: WorkerContext, project: ProjectConfig): Promise<number> {
+  const signal = new AbortController().signal
+  const ask = { stream: 'calls', mode: 'incremental', portionMs: 600_000, signal } as const
+  const spent: number[] = []
+  for (let n = 0; n < 5; n++) {
+    const cpu = process.cpuUsage()
+    const all = await Promise.all(Array.from({ length: 51 }, () => workplace.runSyncSlice(project, ask)))
+    const busy = all.filter(({ kind }) => kind === 'busy').length
+    const { user, system } = process.cpuUsage(cpu)
+    if (busy > 25) spent.push((user + system) / 1000 / all.length)
+  }
+  return median(spent)
+}
+
+type Meter = (work: () => Promise<void>) => Promise<SyncCost>
+
+function createMeter(databaseUrl: string, requests: () => number): Meter {
+  const postgres = () => (databaseUrl.startsWith('postgres') ? postgresUse(databaseUrl) : { commits: 0, cpuMs: 0 })
+  return async (work) => {
+    const [before, asked] = [await postgres(), requests()]
+    const cpu = process.cpuUsage()
+    const began = performance.now()
+    await work()
+    const tookMs = performance.now() - began
+    const { user, system } = process.cpuUsage(cpu)
+    // Postgres tells of what was committed a second later.
+    await sleep(1200)
+    const after = await postgres()
+    return {
+      cpuMs: (user + system) / 1000,
+      tookMs,
+      requests: requests() - asked,
+      commits: after.commits - before.commits,
+      warehouseMs: after.cpuMs - before.cpuMs,
+    }
+  }
+}
+
+function divideCost(cost: SyncCost, count: number): SyncCost {
+  return Object.fromEntries(Object.entries(cost).map(([name, value]) => [name, value / count])) as SyncCost
+}

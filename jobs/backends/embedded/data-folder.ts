@@ -1,0 +1,68 @@
+/** The folder of the embedded store: one process at a time, and what broke is put aside, not thrown away. */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { rfc3339 } from '../../../src/core/time.ts'
+import { UserError } from '../../../src/core/user-error.ts'
+import { type ProcessIdentity, currentProcess } from '../../../src/warehouse/database/process-identity.ts'
+
+export type LockedFolder = {
+  readonly dataFolder: string
+  /** Moves the data out of the way, and says where to. */
+  readonly moveAside: () => string
+  /** True: there is data of an earlier process. */
+  readonly hasData: () => boolean
+  readonly release: () => void
+}
+
+/**
+ * Two processes on the same data would destroy it. The lock is the operating system's, by way of SQLite: it ends with its
+ * process, however that ends, holds between containers that share a folder, and knows nothing of numbers that are used
+ * again. Throws UserError.
+ */
+export function lockFolder(folder: string): LockedFolder {
+  const dataFolder = join(folder, 'data')
+  const release = acquireLock(folder)
+  return {
+    dataFolder,
+    hasData: () => existsSync(dataFolder),
+    moveAside: () => {
+      const target = join(folder, `broken-${rfc3339(Math.floor(Date.now() / 1000)).replaceAll(':', '')}-${process.pid}`)
+      renameSync(dataFolder, target)
+      return target
+    },
+    release,
+  }
+}
+
+function acquireLock(folder: string): () => void {
+  try {
+    mkdirSync(folder, { recursive: true })
+    const file = new Sqlite(join(folder, 'lock'), { timeout: 0 })
+    file.exec('begin exclusive')
+    writeFileSync(join(folder, 'holder.json'), JSON.stringify(currentProcess()))
+    return () => void file.close()
+  } catch (error) {
+    throw toUserError(folder, error)
+  }
+}
+
+function toUserError(folder: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error
+  const what = `cannot use the embedded queue in ${folder}`
+  if (error.code === 'SQLITE_BUSY') {
+    const next = 'let one process run at a time, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres that many can share'
+    return new UserError({ what, why: `${lockHolder(folder)} uses it`, next, exitCode: 1 })
+  }
+  return new UserError({ what, why: error.message, next: 'make the folder writable for this user', exitCode: 2 })
+}
+
+/** For the sentence only; who holds the lock may have changed a moment ago. */
+function lockHolder(folder: string): string {
+  try {
+    const { pid, host }: ProcessIdentity = JSON.parse(readFileSync(join(folder, 'holder.json'), 'utf8'))
+    return `process ${pid} on ${host}`
+  } catch {
+    return 'another process'
+  }
+}

@@ -1,0 +1,115 @@
+/** Whether this user of Redis may do what the queue does, asked before anything depends on it. */
+import { randomUUID } from 'node:crypto'
+import type { Redis } from 'ioredis'
+import { UserError } from '../../src/core/user-error.ts'
+import { serverName } from './connect-retry.ts'
+
+/**
+ * What BullMQ's scripts and ours do, on keys of the queue. `{key}` and `{other}` are such keys.
+ * Source: the scripts of BullMQ 6.7, and src/api/rate-limit/redis-record.ts.
+ */
+const probeCommands = [
+  'HSET {key} a 1',
+  'HMSET {key} a 1',
+  'HGET {key} a',
+  'HMGET {key} a',
+  'HGETALL {key}',
+  'HEXISTS {key} a',
+  'HINCRBY {key} n 1',
+  'HDEL {key} n',
+  'PEXPIRE {key} 60000',
+  'PTTL {key}',
+  'EXISTS {key}',
+  'TYPE {key}',
+  'DEL {key}',
+  'SET {key} 1 PX 60000',
+  'GET {key}',
+  'INCR {key}',
+  'DEL {key}',
+  'LPUSH {key} a',
+  'RPUSH {key} b',
+  'LRANGE {key} 0 -1',
+  'LLEN {key}',
+  'LINDEX {key} 0',
+  'LREM {key} 1 c',
+  'LTRIM {key} 0 10',
+  'RPOPLPUSH {key} {other}',
+  'DEL {key} {other}',
+  'ZADD {key} 1 a',
+  'ZCARD {key}',
+  'ZCOUNT {key} 0 1',
+  'ZSCORE {key} a',
+  'ZRANGE {key} 0 -1',
+  'ZREVRANGE {key} 0 -1',
+  'ZRANGEBYSCORE {key} 0 1',
+  'ZREM {key} b',
+  'ZPOPMIN {key}',
+  'DEL {key}',
+  'SADD {key} a',
+  'SMEMBERS {key}',
+  'SREM {key} a',
+  'XADD {key} * a 1',
+  'XTRIM {key} MAXLEN 10',
+  'DEL {key}',
+  'TIME',
+]
+
+/** ARGV: commands, each with its words parted by a blank. Answers the first that is refused for want of a right. */
+const probeScript = `
+for _, line in ipairs(ARGV) do
+  local words = {}
+  for word in string.gmatch(line, '%S+') do table.insert(words, word) end
+  local answer = redis.pcall(unpack(words))
+  if type(answer) == 'table' and answer.err then
+    redis.pcall('DEL', KEYS[1], KEYS[2])
+    return words[1] .. ': ' .. answer.err
+  end
+end
+return ''
+`
+
+/** Throws UserError: the database does not exist, or the user lacks a right. */
+export async function requirePermissions(client: Redis, url: string, prefix: string): Promise<void> {
+  await requireDatabase(client, url)
+  // Both in one slot, as BullMQ's are not; it is no cluster.
+  const key = `${prefix}:probe:${randomUUID()}`
+  const lines = probeCommands.map((line) => line.replace('{key}', key).replace('{other}', `${key}:other`))
+  const refused = await client.eval(probeScript, 2, key, `${key}:other`, ...lines).then(String, permissionErrorText('EVAL'))
+  // Waits for nothing: the set is not there.
+  const waits =
+    refused === '' ? await client.bzpopmin(`${key}:other`, 0.01).then(() => '', permissionErrorText('BZPOPMIN')) : refused
+  if (waits !== '') throw missingPermission(url, prefix, waits)
+}
+
+function permissionErrorText(command: string) {
+  return (error: unknown): string => {
+    const why = error instanceof Error ? error.message : String(error)
+    if (!/NOPERM|can't run this command|can't access/.test(why)) throw error
+    return `${command}: ${why}`
+  }
+}
+
+/** ioredis goes on in database 0 where the one that the address names does not exist. */
+async function requireDatabase(client: Redis, url: string): Promise<void> {
+  const database = Number(new URL(url).pathname.slice(1) || 0)
+  await client.select(database).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error)
+    if (!/index is out of range|invalid DB index/i.test(why)) throw error
+    throw new UserError({
+      what: `cannot use the queue ${serverName(url)}`,
+      why: `this Redis has no database ${database}`,
+      next: 'name one that it has (usually 0 to 15) in DESKMIRROR_QUEUE_URL, or raise `databases` in its configuration',
+      exitCode: 2,
+    })
+  })
+}
+
+function missingPermission(url: string, prefix: string, why: string): UserError {
+  const user = decodeURIComponent(new URL(url).username) || 'default'
+  return new UserError({
+    what: `cannot use the queue ${serverName(url)}`,
+    why: `its user ${user} lacks a right: ${why}`,
+    next: `allow it: ACL SETUSER ${user} ~${prefix}:* +@all -@dangerous +info`,
+    exitCode: 2,
+  })
+}

@@ -1,0 +1,91 @@
+/** Errors of a queue's store: which of them mean that it is away, and the log of them: one line an outage, not thousands. */
+import type { EpochMs, Ms } from '../../src/core/time.ts'
+import type { Logger } from '../../src/log.ts'
+import type { BackendKind } from './store-connection.ts'
+
+/** Nothing but these is worth trying again: the store is away, or not yet ready. */
+export function isConnectionError(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isConnectionError)
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  // Postgres: 08 the connection broke, 57P it stops or starts, 53300 it is full.
+  return /^(E[A-Z_]+|08\w{3}|57P0\d|53300)$/.test(code) || connectionErrorText.test(error.message)
+}
+
+/** The same of an error that a job threw: files and folders may have failed it as well. */
+export function isStoreConnectionError(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return isConnectionError(error) && (!/^E[A-Z_]+$/.test(code) || /^E(CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_)/.test(code))
+}
+
+const connectionErrorText =
+  /^(Connection (is closed|terminated|ended)|Command timed out|Reached the max retries|Stream isn't writeable|timeout (expired|exceeded)|LOADING|MASTERDOWN|Query read timeout)|ECONN|EPIPE/
+
+/** The same sentence again within this time says nothing new. */
+const repeatAfterMs: Ms = 60_000
+/** How often a store that is away is asked whether it is back. */
+const pingEveryMs: Ms = 1000
+/** Connections come back one after the other. An outage is over when none of them has failed for so long. */
+const recoveredAfterMs: Ms = 2500
+
+export type StoreErrorLog = {
+  /** Takes every error that a queue or worker emits. */
+  readonly onError: (error: Error) => void
+  readonly stop: () => void
+}
+
+export type StoreErrorLogOptions = {
+  readonly log: Logger
+  readonly backend: BackendKind
+  /** Rejects when the store does not answer. */
+  readonly ping: () => Promise<void>
+  readonly countError: () => void
+}
+
+export function createStoreErrorLog({ log, backend, ping, countError }: StoreErrorLogOptions): StoreErrorLog {
+  const lastLoggedAt = new Map<string, EpochMs>()
+  let outage: { readonly since: EpochMs; errors: number; lastAt: EpochMs } | null = null
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+
+  const checkOutage = async () => {
+    const isReachable = await ping().then(
+      () => true,
+      () => false,
+    )
+    if (outage === null) return
+    if (!isReachable || Date.now() - outage.lastAt < recoveredAfterMs) return checkLater()
+    log.info({ event: 'queue.connected', backend, for_ms: Date.now() - outage.since, errors: outage.errors })
+    outage = null
+  }
+  const checkLater = () => {
+    timer = setTimeout(() => void checkOutage(), pingEveryMs).unref()
+  }
+  const onConnectionError = (error: Error) => {
+    if (outage === null) {
+      log.warn({ event: 'queue.lost', backend, why: error.message })
+      outage = { since: Date.now(), errors: 0, lastAt: 0 }
+      checkLater()
+    }
+    outage.errors += 1
+    outage.lastAt = Date.now()
+  }
+  return {
+    onError: (error) => {
+      // Connections that are being closed may say so.
+      if (stopped) return
+      countError()
+      if (isConnectionError(error)) return onConnectionError(error)
+      const isRepeatable = Date.now() - (lastLoggedAt.get(error.message) ?? 0) > repeatAfterMs
+      if (!isRepeatable) return
+      if (lastLoggedAt.size > 100) lastLoggedAt.clear()
+      lastLoggedAt.set(error.message, Date.now())
+      log.error({ event: 'queue.failed', backend, why: error.message })
+    },
+    stop: () => {
+      stopped = true
+      outage = null
+      clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,22 @@
+/** Which changes of the configuration a running worker cannot take over. Pure. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Config } from '../src/config/load.ts'
+
+const restartSettings = {
+  databaseUrl: 'database_url',
+  queueUrl: 'queue_url',
+  http: 'http',
+  httpToken: 'http_token',
+  concurrency: 'concurrency',
+  logLevel: 'log_level',
+} as const satisfies Partial<Record<keyof Config, string>>
+
+/** Names of the settings, as they are written in the file. */
+export function settingsNeedingRestart(before: Config, after: Config): readonly string[] {
+  const keys = Object.keys(restartSettings) as (keyof typeof restartSettings)[]
+  return keys.filter((key) => !isDeepStrictEqual(comparableValue(before, key), comparableValue(after, key))).map((key) => restartSettings[key])
+}
+
+function comparableValue(config: Config, key: keyof typeof restartSettings): unknown {
+  return key === 'httpToken' ? config.httpToken?.reveal() : config[key]
+}

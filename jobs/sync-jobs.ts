@@ -1,0 +1,106 @@
+/** One portion of a pass, as a job: what became of it, and what is to be done next. */
+import type { SyncSliceResult } from '../src/app/worker/sync-slice.ts'
+import type { ProjectConfig } from '../src/config/load.ts'
+import { assertNever } from '../src/core/assert-never.ts'
+import type { Ms } from '../src/core/time.ts'
+import type { RunningJob } from './backends/backend.ts'
+import { syncJobSubject } from './job-errors.ts'
+import { dropJob, type JobDeps } from './job-deps.ts'
+import { type SyncJob, type SyncQueueName, parseSyncJob } from './queues.ts'
+import { incrementalSyncJobs, listStreams } from './schedule-plan.ts'
+import type { JobResult } from './job-result.ts'
+
+/** A stream that somebody else reads is asked for again for so long; then the next round is soon enough. */
+const busyRetryForMs = 15 * 60_000
+
+export async function runSyncJob(queue: SyncQueueName, job: RunningJob<unknown>, deps: JobDeps): Promise<JobResult> {
+  const syncJob = parseSyncJob(job.data)
+  const project = syncJob === null ? undefined : deps.findProject(syncJob.project)
+  if (syncJob === null || project === undefined || !project.streams.includes(syncJob.stream)) {
+    return dropJob(queue, job, deps, 'project or stream')
+  }
+  const startedAt = performance.now()
+  const end = await deps.workerContext.runSyncSlice(project, { ...syncJob, sliceMs: deps.sliceMs, signal: deps.stopping })
+  const tookMs = Math.round(performance.now() - startedAt)
+  const subject = syncJobSubject(syncJob, deps)
+  if (end.kind === 'done' || end.kind === 'more') await deps.failures.recordSuccess(subject)
+  const isNewFailure = end.kind === 'failed' && (await deps.failures.recordFailure(subject, end.why, true))
+  logSyncJobEnd(deps, syncJob, end, tookMs, isNewFailure)
+  const result = await jobResultOf(queue, job, syncJob, project, end, deps)
+  deps.metrics.countJob({ queue, verdict: result.do })
+  return result
+}
+
+async function jobResultOf(
+  queue: SyncQueueName,
+  job: RunningJob<unknown>,
+  syncJob: SyncJob,
+  project: ProjectConfig,
+  end: SyncSliceResult,
+  deps: JobDeps,
+): Promise<JobResult> {
+  switch (end.kind) {
+    case 'done':
+      await enqueueChildren(syncJob, project, deps)
+      await enqueueRollups(syncJob, project, end.changed > 0, deps)
+      return { do: 'done' }
+    case 'more': {
+      const remaining = { ...syncJob, mode: end.mode }
+      if (queue === 'backfill' && remaining.mode === syncJob.mode) return { do: 'again', afterMs: 1 }
+      await deps.enqueueSyncJobs([{ queue: 'backfill', job: remaining }])
+      await enqueueChildren(syncJob, project, deps)
+      return { do: 'done' }
+    }
+    case 'busy': {
+      const waited = Date.now() - job.timestamp
+      return waited > busyRetryForMs ? { do: 'done' } : { do: 'again', afterMs: 2000 + deps.random() * 3000 }
+    }
+    case 'interrupted':
+      return { do: 'again', afterMs: 1 }
+    case 'paused':
+      return { do: 'done' }
+    case 'failed':
+      return { do: 'retry', why: end.why }
+    default:
+      return assertNever(end)
+  }
+}
+
+/** What a list has found is read at once, also if the list itself has years to go. */
+async function enqueueChildren({ stream }: SyncJob, project: ProjectConfig, deps: JobDeps): Promise<void> {
+  if (!listStreams.includes(stream)) return
+  await deps.enqueueSyncJobs(incrementalSyncJobs('passes', project, await deps.workerContext.pendingChildStreams(project)))
+}
+
+/** The first day of the rollups is known when the lists have been read, and moves when an earlier row or setting comes. */
+async function enqueueRollups(
+  { stream }: SyncJob,
+  project: ProjectConfig,
+  hasNewRows: boolean,
+  deps: JobDeps,
+): Promise<void> {
+  if (stream === 'analytics' || (!hasNewRows && deps.rollupsChecked.has(project))) return
+  if (await deps.workerContext.areRollupsBehind(project)) await deps.enqueueSyncJobs(incrementalSyncJobs('backfill', project, ['analytics']))
+  deps.rollupsChecked.add(project)
+}
+
+function logSyncJobEnd(
+  { metrics, log }: JobDeps,
+  { project, stream, mode }: SyncJob,
+  end: SyncSliceResult,
+  tookMs: Ms,
+  isNewFailure: boolean,
+): void {
+  const fields = { project, stream, mode, took_ms: tookMs }
+  if (end.kind === 'done') {
+    metrics.observeSyncRun({ stream, mode, outcome: end.outcome, tookMs })
+    log.info({ event: 'pass.ended', ...fields, outcome: end.outcome, changed: end.changed })
+  } else if (end.kind === 'failed') {
+    metrics.observeSyncRun({ stream, mode, outcome: 'failed', tookMs })
+    // While the service is away every pass of every stream fails for one reason, again and again.
+    log[isNewFailure ? 'warn' : 'debug']({ event: 'pass.failed', ...fields, why: end.why })
+  } else {
+    if (end.kind === 'more') metrics.observeSyncRun({ stream, mode, outcome: 'interrupted', tookMs })
+    log.debug({ event: `pass.${end.kind}`, ...fields })
+  }
+}

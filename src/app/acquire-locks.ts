@@ -1,0 +1,70 @@
+/** The lock of a one-shot run over its streams: at once, or stream by stream as others let go of them. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ProjectConfig } from '../config/load.ts'
+import type { StreamName } from '../core/row.ts'
+import { UserError } from '../core/user-error.ts'
+import type { Logger } from '../log.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import type { AcquiredLock } from './sync-run.ts'
+
+export type AcquireLocksOptions = {
+  readonly streams: readonly StreamName[]
+  /** Instead of refusing. A worker reads a stream in portions, and some stream always: so what is free is kept. */
+  readonly wait: boolean
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
+
+/** Throws UserError where others hold a stream, and it is not waited for or the signal ends the wait. */
+export async function acquireLocks(warehouse: Warehouse, project: ProjectConfig, options: AcquireLocksOptions): Promise<AcquiredLock> {
+  const all = await warehouse.lockStreams(project.projectId, options.streams, Date.now())
+  if (all.held) return all
+  if (!options.wait) throw lockedError(project, all)
+  const { holder, since } = all
+  options.log.info({ event: 'lock.awaited', project: project.name, holder, since })
+  const acquired: AcquiredLock[] = []
+  try {
+    // All who wait go by the same order, so no two wait for each other.
+    for (const stream of options.streams.toSorted()) acquired.push(await waitForLock(warehouse, project, stream, acquired, options))
+    return combineLocks(acquired)
+  } catch (error) {
+    await combineLocks(acquired).release()
+    throw error
+  }
+}
+
+async function waitForLock(
+  warehouse: Warehouse,
+  project: ProjectConfig,
+  stream: StreamName,
+  acquired: readonly AcquiredLock[],
+  { signal }: AcquireLocksOptions,
+): Promise<AcquiredLock> {
+  for (;;) {
+    const lock = await warehouse.lockStreams(project.projectId, [stream], Date.now())
+    if (lock.held) return lock
+    if (signal.aborted) throw lockedError(project, lock)
+    await combineLocks(acquired).heartbeat(Date.now())
+    await sleep(300, undefined, { signal }).catch(() => {})
+  }
+}
+
+function combineLocks(locks: readonly AcquiredLock[]): AcquiredLock {
+  return {
+    held: true,
+    token: locks[0]?.token ?? '',
+    heartbeat: async (now) => (await Promise.all(locks.map((lock) => lock.heartbeat(now)))).every((isKept) => isKept),
+    release: async () => {
+      for (const lock of locks) await lock.release()
+    },
+  }
+}
+
+function lockedError(project: ProjectConfig, { stream, holder, since }: { stream: string; holder: string; since: string }) {
+  return new UserError({
+    what: `cannot sync the project ${project.name}`,
+    why: `${holder} has been reading its ${stream} since ${since}`,
+    next: 'wait for it to end, or run `deskmirror sync --wait`; a worker that runs keeps the project fresh by itself',
+    exitCode: 1,
+  })
+}

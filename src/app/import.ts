@@ -1,0 +1,177 @@
+/** Imports of write-backs with real parts: all of a file or none, and what it would change. */
+import type { Config, ProjectConfig } from '../config/load.ts'
+import { ApiError } from '../core/api-failure.ts'
+import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import type { ImportReport, PreviewReport } from '../core/outbox/reports.ts'
+import type { BudgetView } from '../core/report.ts'
+import { checkLines } from '../writeback/import/check-lines.ts'
+import {
+  shortDigest,
+  type ImportFile,
+  type ImportResult,
+  type ImportOptions,
+  importRequests,
+  needsApproval,
+  readImportLines,
+} from '../writeback/import/import-file.ts'
+import type { ImportLine } from '../writeback/import/import-line.ts'
+import { openImportBuffer } from '../writeback/import/import-buffer.ts'
+import type { Logger } from '../log.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import { type PreviewDeps, previewLines, type ValidLine } from '../writeback/import/preview.ts'
+import { withRequestCounting } from './request-counting.ts'
+import { withRequestBudgets } from './with-resources.ts'
+import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
+import { estimateSending, countUnsettled, withRetryingOutbox, withOutbox } from './outbox.ts'
+import { stoppedRunError, reportBudget, withService } from './service.ts'
+import { writebackDeps } from './writeback-deps.ts'
+
+export type ImportSource = Pick<ImportFile, 'name' | 'format'> & {
+  /** A path, or what can be read only once. */
+  readonly source: string | AsyncIterable<Uint8Array>
+}
+
+/** All lines of a file, or none. Throws UserError where it cannot be read. */
+export function importWritebacks(
+  config: Config,
+  project: ProjectConfig,
+  source: ImportSource,
+  options: Omit<ImportOptions, 'approveOver'> & Pick<WarehouseRetryOptions, 'tell'>,
+): Promise<ImportReport> {
+  const { name } = project
+  return withImportBuffer(source, (file) =>
+    withRetryingOutbox(config, project, options, async (admin, warehouse, warehouseRetry): Promise<ImportReport> => {
+      const ahead = await countUnsettled(admin)
+      const result = await importWithRetries(admin, file, { ...options, approveOver: project.approveOver }, warehouseRetry)
+      switch (result.kind) {
+        case 'mistaken':
+          return {
+            outcome: 'mistaken',
+            project: name,
+            mistaken: result.checkResult.mistakenLines,
+            mistakes: result.checkResult.mistakes,
+          }
+        case 'imported before':
+          return { outcome: 'imported before', project: name, batch: result.batch }
+        case 'queued': {
+          const { status, queued, known } = result
+          const batch = queued === 0 ? null : result.batch
+          return {
+            outcome: status,
+            project: name,
+            batch,
+            queued,
+            known,
+            ...(await estimateSending(warehouse, project, ahead, queued)),
+          }
+        }
+      }
+    }),
+  )
+}
+
+/** The same bytes are never queued twice, so all of it can be tried again, from the file. */
+async function importWithRetries(admin: OutboxAdmin, file: ImportFile, options: ImportOptions, { run: keep }: WarehouseRetry): Promise<ImportResult> {
+  let [tries, rows] = [0, 0]
+  const onQueueing = (count: number) => {
+    rows = count
+    options.onQueueing(count)
+  }
+  const result = await keep(() => {
+    tries += 1
+    return importRequests(admin, file, { ...options, onQueueing })
+  })
+  if (tries === 1 || result.kind !== 'imported before') return result
+  // At the first try nobody had imported it: so it was this import, and only its answer was lost.
+  const counts = await admin.countByStatus({ batch: result.batch })
+  const queued = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  const status = counts.draft === undefined ? 'queued' : 'draft'
+  return { kind: 'queued', batch: result.batch, status, queued, known: Math.max(0, rows - queued) }
+}
+
+export type PreviewOptions = {
+  /** Lines whose records are looked at. */
+  readonly limit: number
+  readonly expiresAt: string | null
+  readonly signal: AbortSignal
+  readonly onProgress: PreviewDeps['onProgress']
+  readonly onBudget: (budget: BudgetView) => void
+  readonly log: Logger
+}
+
+/** What an import would change. Queues nothing and sends nothing. Throws UserError: denied, nobody answers. */
+export function previewImport(
+  config: Config,
+  project: ProjectConfig,
+  source: ImportSource,
+  options: PreviewOptions,
+): Promise<PreviewReport> {
+  const { name } = project
+  return withImportBuffer(source, (file) =>
+    withOutbox(config, project, async (admin, warehouse): Promise<PreviewReport> => {
+      const batch = await admin.importedAs(shortDigest(file))
+      if (batch !== null) return { outcome: 'imported before', project: name, batch }
+      const { validLines: rows, mistakenLines: mistaken, mistakes } = await checkLines(readImportLines(file), Date.now())
+      if (mistaken > 0) return { outcome: 'mistaken', project: name, mistaken, mistakes }
+      const validLines = await readValidLines(readImportLines(file), options.limit)
+      return {
+        outcome: 'looked',
+        project: name,
+        ...(await previewWithService(config, project, { desk: admin, warehouse }, validLines, options)),
+        beyond: rows - validLines.length,
+        draft: needsApproval(rows, project.approveOver),
+        ...(await estimateSending(warehouse, project, await countUnsettled(admin), rows)),
+      }
+    }),
+  )
+}
+
+function previewWithService(
+  config: Config,
+  project: ProjectConfig,
+  { desk: admin, warehouse }: { readonly desk: OutboxAdmin; readonly warehouse: Warehouse },
+  validLines: readonly ValidLine[],
+  { signal, log, expiresAt, onProgress, onBudget }: PreviewOptions,
+) {
+  return withRequestBudgets(config, warehouse, log, (budgets) =>
+    withService({ ...project, readOnly: true }, budgets.forProject(project), { signal, log }, async (service) => {
+      const deps: PreviewDeps = {
+        ...writebackDeps(warehouse, project, service, log),
+        rawOf: warehouse.mirror(project.projectId).rawOf,
+        findDuplicateRefs: admin.findDuplicateRefs,
+        expiresAt,
+        onProgress: (count) => {
+          onProgress(count)
+          reportBudget(service, onBudget)
+        },
+      }
+      try {
+        const lines = await withRequestCounting(warehouse, project, 'dry_run', service, () => previewLines(deps, validLines))
+        return { lines, requests: service.client.requests() }
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error
+        throw stoppedRunError(project, error.failure, service.client.hasServiceAnswered())
+      }
+    }),
+  )
+}
+
+/** Nothing behind the last one is read, as nothing depends on it. */
+async function readValidLines(lines: AsyncIterable<ImportLine>, limit: number): Promise<readonly ValidLine[]> {
+  const first: ValidLine[] = []
+  if (limit === 0) return first
+  for await (const { line, result: read } of lines) {
+    if (read.ok) first.push({ line, request: read.request })
+    if (first.length >= limit) break
+  }
+  return first
+}
+
+async function withImportBuffer<T>({ source, name, format }: ImportSource, work: (file: ImportFile) => Promise<T>): Promise<T> {
+  const file = await openImportBuffer(source)
+  try {
+    return await work({ buffer: file, name, format })
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,161 @@
+/** The queue of write-backs with real parts: what people put in, look up and decide. */
+import type { Config, ProjectConfig } from '../config/load.ts'
+import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
+import type { OutboxFilter, OutboxAdmin, OutboxEntry } from '../core/outbox/admin.ts'
+import type { AddWritebackReport, ListWritebacksReport, DecisionReport, SendEstimate, ShowWritebackReport } from '../core/outbox/reports.ts'
+import { type OutboxDecision, laneBlockingStatuses } from '../core/outbox/state.ts'
+import type { WritebackRequest } from '../core/outbox/writeback-request.ts'
+import type { Ms } from '../core/time.ts'
+import { UserError } from '../core/user-error.ts'
+import { needsApproval } from '../writeback/import/import-file.ts'
+import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import { executeDecision, resolveIds } from '../writeback/decide.ts'
+import { withWarehouseRetries, withWarehouse } from './with-resources.ts'
+import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
+
+/** Queues one. `createdBy`: who wants it. */
+export function addWriteback(
+  config: Config,
+  project: ProjectConfig,
+  request: WritebackRequest,
+  { createdBy }: { readonly createdBy: string },
+): Promise<AddWritebackReport> {
+  return withOutbox(config, project, async (admin, warehouse) => {
+    const status = needsApproval(1, project.approveOver) ? 'draft' : 'queued'
+    const ahead = await countUnsettled(admin)
+    const options = { status, batchId: null, createdBy, expiresAt: null } as const
+    const result = await admin.enqueue(singleItem([request]), options).catch(throwUnknownResult)
+    const id = 'ids' in result ? (result.ids[0] ?? null) : null
+    return { project: project.name, id, status, ...(await estimateSending(warehouse, project, ahead, id === null ? 0 : 1)) }
+  })
+}
+
+export function listWritebacks(
+  config: Config,
+  project: ProjectConfig,
+  filter: OutboxFilter,
+  { limit, newest }: { readonly limit: number; readonly newest: boolean },
+): Promise<ListWritebacksReport> {
+  return withOutbox(config, project, async (admin, warehouse) => ({
+    project: project.name,
+    writebacks: await (newest ? admin.listNewest(filter, limit) : admin.list(filter, limit)),
+    counts: await admin.countByStatus(filter),
+    nameless: await warehouse.workerState.countWithoutProject(),
+  }))
+}
+
+const pageSize = 500
+
+/** All that fit, in the order of the queue, some at a time. */
+export function forEachWriteback(
+  config: Config,
+  project: ProjectConfig,
+  filter: OutboxFilter,
+  onEntries: (entries: readonly OutboxEntry[]) => void,
+): Promise<void> {
+  return withOutbox(config, project, async (admin) => {
+    let after = 0
+    for (;;) {
+      const entries = await admin.list(filter, pageSize, after)
+      onEntries(entries)
+      if (entries.length < pageSize) return
+      after = entries.at(-1)?.seq ?? after
+    }
+  })
+}
+
+/** `id` may be its beginning. Throws UserError where it means nothing, or several. */
+export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
+  return withOutbox(config, project, async (admin) => {
+    const [writeback] = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
+    if (writeback === undefined) throw new Error('an id that was just found is gone')
+    const target = writeback.conversationId ?? writeback.visitorId ?? ''
+    const lane = await admin.list({ target, statuses: laneBlockingStatuses }, 1000)
+    const isOpen = laneBlockingStatuses.some((status) => status === writeback.status)
+    const before = isOpen ? lane.find(({ seq }) => seq < writeback.seq) : undefined
+    return {
+      project: project.name,
+      writeback,
+      events: await admin.listEvents(writeback.id),
+      waitsFor: before === undefined ? null : { id: before.id, status: before.status },
+      holds: isOpen ? lane.filter(({ seq }) => seq > writeback.seq).length : 0,
+    }
+  })
+}
+
+/** Approves, cancels, queues again or resolves. `by`: who says so. */
+export function decideWritebacks(
+  config: Config,
+  project: ProjectConfig,
+  decision: OutboxDecision,
+  { meant: selection, by }: { readonly meant: OutboxFilter; readonly by: string },
+): Promise<DecisionReport> {
+  // The kill switch does not wait until rows have got their project: it takes them as they are.
+  const isOnly = config.projects.length === 1
+  const orWithoutProject = isOnly && decision === 'cancelled' && selection.ids === undefined && selection.batch === undefined
+  return withWarehouse(config, async (warehouse) => {
+    const admin = warehouse.outboxAdmin(project.projectId)
+    if (isOnly && !orWithoutProject) await admin.assignProject()
+    return { project: project.name, ...(await executeDecision(admin, decision, { ...selection, orWithoutProject }, by)) }
+  })
+}
+
+/** Rows that came by plain SQL are the project's first. */
+export function withOutbox<T>(
+  config: Config,
+  project: ProjectConfig,
+  work: (desk: OutboxAdmin, warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  return withWarehouse(config, async (warehouse) => work(await openOutboxAdmin(config, project, warehouse), warehouse))
+}
+
+/** The same for what takes long. */
+export function withRetryingOutbox<T>(
+  config: Config,
+  project: ProjectConfig,
+  options: WarehouseRetryOptions,
+  work: (desk: OutboxAdmin, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
+): Promise<T> {
+  return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) =>
+    work(await openOutboxAdmin(config, project, warehouse), warehouse, warehouseRetry),
+  )
+}
+
+async function openOutboxAdmin(config: Config, { projectId }: ProjectConfig, warehouse: Warehouse): Promise<OutboxAdmin> {
+  const admin = warehouse.outboxAdmin(projectId)
+  if (config.projects.length === 1) await admin.assignProject()
+  return admin
+}
+
+/** How many are to be sent. */
+export async function countUnsettled(admin: OutboxAdmin): Promise<number> {
+  const { queued = 0, sending = 0 } = await admin.countByStatus({ statuses: ['queued', 'sending'] })
+  return queued + sending
+}
+
+/** `ahead` were queued before, `rows` come behind them. */
+export async function estimateSending(
+  warehouse: Warehouse,
+  project: ProjectConfig,
+  ahead: number,
+  rows: number,
+): Promise<SendEstimate> {
+  const takesMs: Ms = estimateWritesMs(project, ahead + rows)
+  return { ahead, takesMs, worker: (await warehouse.workerState.liveWorkers(Date.now())).length > 0 }
+}
+
+/** Whoever adds it again would have it sent twice. */
+function throwUnknownResult(error: unknown): never {
+  if (!isWarehouseUnavailable(error)) throw error
+  throw new UserError({
+    what: 'it is not known whether the write-back was queued',
+    why: error.message,
+    next: 'look with `deskmirror writeback list --newest` before you add it again',
+    exitCode: 1,
+  })
+}
+
+async function* singleItem<T>(value: T): AsyncGenerator<T> {
+  yield value
+}

@@ -1,0 +1,69 @@
+/** One run over some streams of a project, under their lock: what `sync` does once and a worker does portion by portion. */
+import type { ProjectConfig } from '../config/load.ts'
+import type { SyncMode } from '../core/mirror.ts'
+import type { SyncProgress } from '../core/report.ts'
+import type { StreamName } from '../core/row.ts'
+import { type SyncResult, runSync } from '../sync/sync.ts'
+import { type LockResult, heartbeatTimeoutMs } from '../warehouse/mirror/stream-locks.ts'
+import type { Warehouse } from '../warehouse/open.ts'
+import type { RequestBudgets } from './request-budgets.ts'
+import { type Service, type ServiceOptions, withService } from './service.ts'
+
+export type AcquiredLock = Extract<LockResult, { held: true }>
+
+export type SyncRunOptions = ServiceOptions & {
+  readonly mode: SyncMode
+  readonly streams: readonly StreamName[]
+  readonly isSliceOver?: () => boolean
+  readonly onProgress: (progress: SyncProgress, service: Service) => void
+}
+
+/** The lock is released at the end. `lost`: it went to another process meanwhile, and the run was stopped. */
+export async function runSyncUnderLock(
+  lock: AcquiredLock,
+  warehouse: Warehouse,
+  budgets: RequestBudgets,
+  project: ProjectConfig,
+  options: SyncRunOptions,
+): Promise<{ readonly synced: SyncResult; readonly requests: number; readonly lost: boolean }> {
+  return withService(project, budgets.forProject(project), options, async (service) => {
+    let isLockLost = false
+    const stopHeartbeat = startLockHeartbeat(lock, () => {
+      isLockLost = true
+      service.stop()
+    })
+    try {
+      const synced = await runSync({
+        projectId: project.projectId,
+        mode: options.mode,
+        streams: new Set(options.streams),
+        mirrored: new Set(project.streams),
+        startDate: project.startDate,
+        timeZone: project.timeZone,
+        lookBack: Math.ceil(project.lookBackMs / 1000),
+        get: service.client.get,
+        mirror: warehouse.mirror(project.projectId, { schema: project.schema, holder: lock.token }),
+        requests: service.client.requests,
+        now: Date.now,
+        signal: service.signal,
+        ...(options.isSliceOver === undefined ? {} : { isEnough: options.isSliceOver }),
+        onProgress: (progress) => options.onProgress(progress, service),
+        log: options.log,
+      })
+      return { synced, requests: service.client.requests(), lost: isLockLost }
+    } finally {
+      stopHeartbeat()
+    }
+  }).finally(() => lock.release())
+}
+
+/** Signs of life for the lock. */
+function startLockHeartbeat(lock: AcquiredLock, onLost: () => void): () => void {
+  const beat = () =>
+    lock.heartbeat(Date.now()).then(
+      (isHeld) => isHeld || onLost(),
+      () => {},
+    )
+  const timer = setInterval(() => void beat(), heartbeatTimeoutMs / 6)
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,193 @@
+/**
+ * What fails in this worker: said once and not each time, counted each time, and noted in the warehouse until the same
+ * job has succeeded. An outage of the warehouse is one event, however many jobs meet it.
+ */
+import { type FailingJob, isExpired, type JobFailure, type JobSubject, failedStream } from '../../core/job-failure.ts'
+import type { EpochMs } from '../../core/time.ts'
+import { UserError } from '../../core/user-error.ts'
+import type { Logger } from '../../log.ts'
+import { WarehouseError } from '../../warehouse/database/explain-error.ts'
+import type { JobFailureRepository } from '../../warehouse/job-failures.ts'
+import { maskIdsAndNumbers } from './repeat-filter.ts'
+
+export type JobFailures = {
+  /**
+   * A job threw, or came to nothing; `said`: whoever reports it tells the log. Resolves to whether that is news: it did not
+   * fail before, or for another reason. Never rejects.
+   */
+  readonly recordFailure: (about: JobSubject, error: unknown, said?: boolean) => Promise<boolean>
+  /** A job did what it should. Never rejects. */
+  readonly recordSuccess: (about: JobSubject) => Promise<void>
+  /** Learns what other workers noted, and notes what could not be noted before. Rejects where the warehouse is away. */
+  readonly refresh: () => Promise<void>
+  readonly list: () => readonly FailingJob[]
+  /** Why the warehouse cannot be used, as jobs have shown; null: nothing has shown that. */
+  readonly warehouseProblem: () => string | null
+}
+
+export type JobFailuresDeps = {
+  readonly failureLog: JobFailureRepository
+  readonly projects: () => readonly { readonly name: string; readonly projectId: string }[]
+  readonly log: Logger
+  readonly onFailure: (about: JobSubject) => void
+  readonly now?: () => EpochMs
+}
+
+type FailureCause = WarehouseError['kind'] | 'other'
+type FailingEntry = {
+  readonly subject: JobSubject
+  readonly failure: JobFailure
+  readonly cause: FailureCause
+  readonly isStored: boolean
+}
+
+/** More at once are counted only: where so many fail, their number is what matters. */
+const maxTracked = 500
+
+export function createJobFailures({ failureLog, projects, log, onFailure, now = Date.now }: JobFailuresDeps): JobFailures {
+  const failing = new Map<string, FailingEntry>()
+  /** Rows of what has succeeded: they may still be read, or could not be removed yet. */
+  const recovered = new Map<string, { readonly failure: JobFailure; readonly removed: boolean }>()
+  const outage = createOutageTracker(log, now)
+
+  const storeEntry = async (key: string): Promise<void> => {
+    const entry = failing.get(key)
+    if (entry === undefined) return
+    const stored = await failureLog.record(entry.failure).then(
+      () => true,
+      () => false,
+    )
+    const latest = failing.get(key)
+    if (latest !== undefined) failing.set(key, { ...latest, isStored: stored })
+  }
+  const removeEntry = async (key: string, failure: JobFailure): Promise<void> => {
+    failing.delete(key)
+    recovered.set(key, { failure, removed: false })
+    await failureLog.clear(failure).then(
+      () => recovered.set(key, { failure, removed: true }),
+      () => {},
+    )
+  }
+  const updateOutage = () => outage.settle([...failing.values()].some(({ cause }) => cause === 'unusable'))
+
+  return {
+    recordFailure: async (subject, error, isLogged = false) => {
+      onFailure(subject)
+      const key = subjectKey(subject)
+      const before = failing.get(key)
+      if (before === undefined && failing.size >= maxTracked) return false
+      const cause: FailureCause = error instanceof WarehouseError ? error.kind : 'other'
+      const failure = nextJobFailure(before?.failure, subject, errorReason(error), now())
+      failing.set(key, { subject, failure, cause, isStored: before?.isStored ?? false })
+      const isNewReason = before === undefined || maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
+      if (cause !== 'other') outage.failed(subject, error, cause)
+      else if (!isLogged) log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...subjectFields(subject), ...errorFields(error) })
+      updateOutage()
+      // The question would wait for the answer of a server that is away, and so would the job.
+      if (cause !== 'away') await storeEntry(key)
+      return isNewReason
+    },
+    recordSuccess: async (subject) => {
+      if (subject.job !== 'schedule') outage.answered()
+      const key = subjectKey(subject)
+      const entry = failing.get(key)
+      if (entry !== undefined) {
+        const { failure, cause } = entry
+        const logFields = { failures: failure.failures, for_ms: now() - failure.since }
+        // First: whoever hears of it and looks sees that it is so.
+        await removeEntry(key, failure)
+        log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...subjectFields(subject), ...logFields })
+      }
+      updateOutage()
+    },
+    refresh: async () => {
+      const stored = new Set([...failing].filter(([, entry]) => entry.isStored).map(([key]) => key))
+      for (const [key, { removed }] of recovered) if (removed) recovered.delete(key)
+      const rows = new Map((await failureLog.list()).map((failure) => [failureKey(failure), failure]))
+      outage.answered()
+      for (const key of stored) if (!rows.has(key)) failing.delete(key)
+      for (const [key, failure] of rows) {
+        const subject = toJobSubject(failure, projects())
+        if (!failing.has(key) && !recovered.has(key)) failing.set(key, { subject, failure, cause: 'other', isStored: true })
+      }
+      for (const [key, { failure }] of failing) if (isExpired(failure, now())) await removeEntry(key, failure)
+      for (const [key, { failure, removed }] of recovered) if (!removed) await removeEntry(key, failure)
+      for (const [key, entry] of failing) if (!entry.isStored) await storeEntry(key)
+      updateOutage()
+    },
+    list: () =>
+      [...failing.values()].map(({ subject, failure, cause }) => ({ about: subject, failure, byWarehouse: cause !== 'other' })),
+    warehouseProblem: outage.why,
+  }
+}
+
+/** Whether the warehouse can be used, as jobs meet it: one line when that ends, and one when it is so again. */
+function createOutageTracker(log: Logger, now: () => EpochMs) {
+  let outage: { readonly since: EpochMs; readonly why: string; failures: number } | null = null
+  let isAway = false
+  return {
+    failed: (subject: JobSubject, error: unknown, cause: FailureCause) => {
+      isAway ||= cause === 'away'
+      const logFields = { ...subjectFields(subject), ...errorFields(error) }
+      if (outage === null) log.error({ event: 'warehouse.lost', ...logFields })
+      else log.debug({ event: 'job.failed', ...logFields })
+      outage ??= { since: now(), why: errorReason(error), failures: 0 }
+      outage.failures += 1
+    },
+    /** It has answered, whatever it was asked. */
+    answered: () => {
+      isAway = false
+    },
+    settle: (unusable: boolean) => {
+      if (outage === null || isAway || unusable) return
+      log.info({ event: 'warehouse.back', for_ms: now() - outage.since, failures: outage.failures })
+      outage = null
+    },
+    why: () => outage?.why ?? null,
+  }
+}
+
+function nextJobFailure(
+  before: JobFailure | undefined,
+  { job, project, subject }: JobSubject,
+  reason: string,
+  now: EpochMs,
+): JobFailure {
+  const since = before?.since ?? now
+  const failures = (before?.failures ?? 0) + 1
+  return { job, projectId: project?.projectId ?? '', subject, since, lastAt: now, failures, reason }
+}
+
+function subjectKey({ job, project, subject }: JobSubject): string {
+  return `${project?.projectId ?? ''} ${job} ${subject}`
+}
+
+function failureKey({ job, projectId, subject }: JobFailure): string {
+  return `${projectId} ${job} ${subject}`
+}
+
+function toJobSubject(failure: JobFailure, projects: ReturnType<JobFailuresDeps['projects']>): JobSubject {
+  const { job, projectId, subject } = failure
+  const known = projects.find((project) => project.projectId === projectId)
+  const project = projectId === '' ? null : (known ?? { name: projectId, projectId })
+  return { job, project, subject, stream: failedStream(failure) }
+}
+
+function errorReason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function errorFields(error: unknown) {
+  const why = errorReason(error)
+  const next = error instanceof UserError && error.next !== '' ? { next: error.next } : {}
+  return error instanceof Error ? { why, ...next, stack: error.stack } : { why }
+}
+
+function subjectFields({ job, project, subject, stream }: JobSubject) {
+  return {
+    job,
+    ...(project === null ? {} : { project: project.name }),
+    ...(stream === null ? {} : { stream }),
+    ...(subject === '' ? {} : { subject }),
+  }
+}

@@ -1,0 +1,108 @@
+/** Webhook deliveries: stored as they come, and looked after in portions by whoever is told to. */
+import { createHash } from 'node:crypto'
+import type { ProjectConfig } from '../../config/load.ts'
+import { ApiError, describeFailure, type ApiFailure } from '../../core/api-failure.ts'
+import type { Ms } from '../../core/time.ts'
+import { type WebhookDeps, syncReferencedRows } from '../../sync/webhook.ts'
+import { createRunStats } from '../../sync/run-stats.ts'
+import type { WebhookDelivery } from '../../warehouse/webhook-deliveries.ts'
+import type { Warehouse } from '../../warehouse/open.ts'
+import { withRequestCounting } from '../request-counting.ts'
+import { type Service, withService } from '../service.ts'
+import { type WorkerResources, serviceOptions } from './resources.ts'
+import { type PausedResult, pauseProject, currentPause } from './project-pause.ts'
+
+/** `repeated`: the same bytes were here a moment ago. `full`: so many wait already that it was not stored. */
+export type StoreDeliveryResult = { readonly id: string; readonly became: 'stored' | 'repeated' | 'full' }
+
+export async function storeDelivery({ deliveries }: Warehouse, project: string, body: Buffer): Promise<StoreDeliveryResult> {
+  const id = createHash('sha256').update(body).digest('hex')
+  const delivery = { id, body: new TextDecoder().decode(body), bytes: body.length }
+  if (await deliveries.isFull(project)) return { id, became: 'full' }
+  return { id, became: (await deliveries.store(project, delivery, Date.now())) ? 'stored' : 'repeated' }
+}
+
+export type DeliveriesResult =
+  /** `lists`: an incremental pass over the lists is needed. */
+  | { readonly kind: 'done'; readonly deliveries: number; readonly lists: boolean }
+  | PausedResult
+  /** They are due again later. */
+  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'interrupted' }
+
+export type DeliveriesOptions = {
+  readonly signal: AbortSignal
+  /** Hears what has been read, before it is noted as done: so nothing that follows from it is lost on the way. */
+  readonly enqueueFollowUps: (news: { readonly lists: boolean }) => Promise<void>
+}
+
+/** A portion: two hundred requests at the most. */
+const deliveriesPerBatch = 10
+
+/** Looks after what is due of the project. */
+export async function processDeliveries(resources: WorkerResources, project: ProjectConfig, options: DeliveriesOptions): Promise<DeliveriesResult> {
+  const { warehouse, budgets } = resources
+  const { paused } = await currentPause(resources, project)
+  if (paused !== null) return paused
+  const claimed = await warehouse.deliveries.claim(project.projectId, Date.now(), deliveriesPerBatch)
+  if (claimed.length === 0) return { kind: 'done', deliveries: 0, lists: false }
+  return withService(project, budgets.forProject(project), serviceOptions(resources, project, options.signal), (service) =>
+    withRequestCounting(warehouse, project, 'webhooks', service, () => processClaimed(resources, project, service, claimed, options)),
+  )
+}
+
+async function processClaimed(
+  resources: WorkerResources,
+  project: ProjectConfig,
+  service: Service,
+  claimed: readonly WebhookDelivery[],
+  { enqueueFollowUps }: DeliveriesOptions,
+): Promise<DeliveriesResult> {
+  const { warehouse, onLoaded } = resources
+  const deps = webhookDeps(warehouse, project, service)
+  const done: { readonly id: string; readonly found: string; readonly lists: boolean }[] = []
+  let failure: ApiFailure | null = null
+  for (const { id, body } of claimed) {
+    try {
+      done.push({ id, ...(await syncReferencedRows(deps, body)) })
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      failure = error.failure
+      break
+    }
+  }
+  for (const { stream, rows, changed } of deps.stats.reports()) onLoaded(project.name, stream, rows, changed)
+  const lists = done.some((it) => it.lists)
+  if (done.length > 0) await enqueueFollowUps({ lists })
+  for (const { id, found } of done) await warehouse.deliveries.settle(project.projectId, id, found, Date.now())
+  if (failure === null) return { kind: 'done', deliveries: done.length, lists }
+
+  const unprocessed = claimed.slice(done.length)
+  const waitMs = failure.kind === 'aborted' ? 0 : retryDelayMs(unprocessed[0]?.attempts ?? 1)
+  const ids = unprocessed.map(({ id }) => id)
+  await warehouse.deliveries.postpone(project.projectId, ids, Date.now() + waitMs)
+  if (failure.kind === 'aborted') return { kind: 'interrupted' }
+  if (failure.kind === 'denied') return pauseProject(resources, project, failure)
+  return { kind: 'failed', why: describeFailure(failure) }
+}
+
+function webhookDeps(warehouse: Warehouse, project: ProjectConfig, { client, signal }: Service): WebhookDeps {
+  const { projectId, streams, schema } = project
+  return {
+    projectId,
+    mode: 'incremental',
+    streams: new Set(streams),
+    get: client.get,
+    mirror: warehouse.mirror(projectId, { schema }),
+    locateRows: (ids) => warehouse.deliveries.findKinds(projectId, ids),
+    outcomes: new Map(),
+    stats: createRunStats(Date.now, () => {}),
+    now: Date.now,
+    signal,
+  }
+}
+
+/** Half a minute at first, twice as long each time, an hour at the most. */
+function retryDelayMs(attempts: number): Ms {
+  return Math.min(3_600_000, 15_000 * 2 ** Math.min(attempts, 10))
+}

@@ -1,0 +1,89 @@
+/** Asks the service what a sync will need: the connection, the key, each scope, the clock. Changes nothing. */
+import type { ApiResponse, ApiGet, QueryParams } from '../core/api-request.ts'
+import { budgetUnavailable, ApiError, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
+import type { CheckItem } from '../core/report.ts'
+import { pathSegment } from '../core/path-segment.ts'
+import { day, rfc3339, type Seconds } from '../core/time.ts'
+import { allStreams } from '../streams/catalog.ts'
+import type { ApiScope } from '../streams/stream.ts'
+
+export type { CheckItem } from '../core/report.ts'
+
+/** Clocks further apart than this make people doubt the times they see. */
+const clockTolerance = 60
+
+const newKeyAdvice = 'create a key under Settings > API keys in the app (only the account owner can)'
+
+/** `now`: by this machine's clock. Never throws CallFailed. */
+export async function checkService(get: ApiGet, project: string, now: Seconds): Promise<CheckItem[]> {
+  const items: CheckItem[] = []
+  for (const [scope, path, query] of scopeProbes(project, now)) {
+    const result = await tryGet(get, path, query)
+    if (result instanceof ApiError) {
+      const item = failureItem(scope, result)
+      items.push(item)
+      // A key that is not accepted, or a service out of reach, answers the other questions too.
+      if (item.name !== scope) return items
+    } else {
+      if (items.length === 0) items.push(...connectionItems(result, now))
+      items.push({ name: scope, state: 'ok', detail: `reads ${streamsOf(scope)}`, hint: null })
+    }
+  }
+  return items
+}
+
+function scopeProbes(project: string, now: Seconds): (readonly [ApiScope, string, QueryParams])[] {
+  const base = `/public/projects/${pathSegment(project)}`
+  return [
+    ['availability:read', `${base}/availability`, {}],
+    ['conversations:read', `${base}/conversations`, { limit: 1 }],
+    ['visitors:read', `${base}/visitors`, { limit: 1 }],
+    ['calls:read', `${base}/calls`, { from: rfc3339(now - day), to: rfc3339(now), limit: 1 }],
+    ['analytics:read', `${base}/analytics`, { from: rfc3339(now - day), to: rfc3339(now) }],
+  ]
+}
+
+async function tryGet(get: ApiGet, path: string, query: QueryParams): Promise<ApiResponse | ApiError> {
+  try {
+    return await get(path, query, 'fresh')
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+}
+
+function connectionItems({ servedAt, requestId }: ApiResponse, now: Seconds): CheckItem[] {
+  const id = requestId === null ? '' : ` (request ${requestId})`
+  const reached: CheckItem = { name: 'connection', state: 'ok', detail: `the service answers${id}`, hint: null }
+  if (servedAt === null || Math.abs(servedAt - now) <= clockTolerance) return [reached]
+  const detail = `this machine's clock says ${rfc3339(now)}, the service's ${rfc3339(servedAt)}`
+  return [reached, { name: 'clock', state: 'warning', detail, hint: "set this machine's clock by NTP" }]
+}
+
+function failureItem(scope: ApiScope, { failure }: ApiError): CheckItem {
+  const detail = describeFailure(failure)
+  if (isBudgetUnavailable(failure)) {
+    return { name: 'budget', state: 'error', detail, hint: budgetUnavailable.next, retryable: true }
+  }
+  if (failure.kind !== 'denied') {
+    const hint = 'check DESKMIRROR_BASE_URL, and whether this machine reaches that address'
+    const retryable = failure.kind === 'transient' || failure.kind === 'throttled'
+    return { name: 'connection', state: 'error', detail, hint, retryable }
+  }
+  if (failure.scope !== null || failure.code === 'api_key_scope_missing') {
+    const hint = `without ${scope} these stay empty: ${streamsOf(scope)}; ${newKeyAdvice} that has it`
+    return { name: scope, state: 'warning', detail, hint }
+  }
+  const wrong = failure.code === 'api_key_wrong_project'
+  const hint = wrong
+    ? 'set DESKMIRROR_PROJECT_ID (`project_id` in deskmirror.yaml) to the project of the key'
+    : `${newKeyAdvice} and set DESKMIRROR_API_KEY, or what deskmirror.yaml names`
+  return { name: 'key', state: 'error', detail, hint }
+}
+
+function streamsOf(scope: ApiScope): string {
+  return allStreams
+    .filter((stream) => stream.scope === scope)
+    .map((stream) => stream.name)
+    .join(', ')
+}

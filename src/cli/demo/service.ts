@@ -1,0 +1,51 @@
+/** The service of the demo: a small world in a service double, and what happens in it between the two passes. */
+import { rfc3339 } from '../../core/time.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
+
+/** Few enough for the usual rate limit to let the first pass through in some seconds. */
+const size = {
+  conversations: 80,
+  visitors: 40,
+  calls: 20,
+  messagesPerConversation: [1, 20],
+  activityPerVisitor: [0, 8],
+  days: 10,
+} as const
+
+export async function startDemoService(now: number): Promise<Sandbox> {
+  // Loaded here, so that no other command waits for it.
+  const { startSandbox } = await import('../../sandbox/sandbox.ts')
+  return startSandbox({
+    seed: 2,
+    size,
+    now: rfc3339(Math.floor(now / 1000)),
+    prefix: '/v1',
+    switches: { content: 'plain' },
+  })
+}
+
+/** Makes the changes, and says what they are. */
+export function applyDemoChanges({ mutate, truth }: Sandbox): readonly string[] {
+  const visitors = [...truth('visitors')].flatMap(({ id }) => id ?? [])
+  const [open, handled] = conversationIds(truth('conversations'))
+  const newcomer = mutate.addVisitor({ name: 'Ada Lovelace', email: 'ada@example.com' })
+  mutate.addConversation(newcomer.id, 'Can your engine also compose music?')
+  mutate.addCall(newcomer.id)
+  for (const id of handled.slice(0, 1)) mutate.visitorWrites(id, 'Is there any news?')
+  for (const id of open.slice(0, 1)) mutate.agentReplies(id, 'It is on its way.', 'Robin')
+  for (const id of open.slice(1, 2)) mutate.setHandled(id, true)
+  for (const id of visitors.slice(0, 1)) mutate.renameVisitor(id, 'Grace Hopper', 'grace@example.com')
+  return [
+    'a new visitor calls, and starts a conversation',
+    'another one asks again in a conversation that was handled',
+    'an agent replies in one conversation, and marks another one handled',
+    'a visitor is renamed',
+  ]
+}
+
+/** The ids of those that are open, and of those that are handled. */
+function conversationIds(rows: ReturnType<Sandbox['truth']>): readonly [readonly string[], readonly string[]] {
+  const all = [...rows].map(({ id, row }) => ({ id: id ?? '', isOpen: Object(row).handledAt === null }))
+  const ids = (isOpen: boolean) => all.filter((it) => it.isOpen === isOpen).map((it) => it.id)
+  return [ids(true), ids(false)]
+}

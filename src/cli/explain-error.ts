@@ -1,0 +1,93 @@
+/** From whatever was thrown to what a person is told, and to the exit code. */
+import { budgetUnavailable, ApiError, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
+import { systemErrorText } from '../core/system-error-text.ts'
+import { UserError } from '../core/user-error.ts'
+import { redactSecrets } from '../log.ts'
+import type { ExitCode } from './exit-code.ts'
+import { toPrintable } from './render/format.ts'
+
+/** `stack` is there for bugs only. */
+export type ErrorExplanation = {
+  readonly what: string
+  readonly why: string
+  readonly next: string
+  readonly exitCode: ExitCode
+  readonly stack?: string
+}
+
+export function explainError(error: unknown): ErrorExplanation {
+  return redactExplanation(toExplanation(error))
+}
+
+/** Whoever wrote the words: what looks like a key, or like the credentials of an address, is not printed. */
+function redactExplanation(trouble: ErrorExplanation): ErrorExplanation {
+  const { what, why, next, stack } = trouble
+  const safe = { ...trouble, what: redactText(what), why: redactText(why), next: redactText(next) }
+  return stack === undefined ? safe : { ...safe, stack: redactText(stack) }
+}
+
+function redactText(text: string): string {
+  return redactSecrets(text, []).replace(/:\/\/[^\s"]{0,300}@/g, '://…@')
+}
+
+function toExplanation(error: unknown): ErrorExplanation {
+  if (error instanceof UserError) {
+    const { what, why, next, exitCode } = error
+    return { what, why, next, exitCode }
+  }
+  if (isOutOfFiles(error)) return outOfFiles
+  return error instanceof ApiError ? explainCallFailure(error) : (explainSystemError(error) ?? explainBug(error))
+}
+
+/** `deskmirror: what: why`, several reasons one a line, then what to do. */
+export function renderError({ what, why, next, stack }: ErrorExplanation, withStack: boolean): string[] {
+  const reasons = why.split('\n').map(toPrintable)
+  const head =
+    reasons.length === 1 ? [`deskmirror: ${what}: ${reasons[0]}`] : [`deskmirror: ${what}`, ...reasons.map(indented)]
+  return [...head, ...(next === '' ? [] : [`  → ${next}`]), ...(withStack && stack !== undefined ? [stack] : [])]
+}
+
+function explainCallFailure(error: ApiError): ErrorExplanation {
+  const { failure } = error
+  if (isBudgetUnavailable(failure)) return { ...budgetUnavailable, why: describeFailure(failure), exitCode: 1 }
+  const what = 'the service did not answer as it should'
+  if (failure.kind === 'aborted') return { what: 'stopped', why: describeFailure(failure), next: '', exitCode: 1 }
+  const needsPerson = failure.kind === 'denied' || failure.kind === 'refused'
+  const next = needsPerson ? '`deskmirror check` says what the key may do' : 'try again later'
+  return { what, why: describeFailure(failure), next, exitCode: needsPerson ? 2 : 1 }
+}
+
+/** Not a mistake of ours: the system lets this process open no more files. */
+function isOutOfFiles(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^E[MN]FILE$/.test(String(error.code))
+}
+
+const outOfFiles: ErrorExplanation = {
+  what: 'cannot open enough files',
+  why: 'this process, or this machine, may have no more of them open at once',
+  next: 'raise the limit: `ulimit -n 1024` in a shell, LimitNOFILE= in a systemd unit',
+  exitCode: 2,
+}
+
+/** What the system refuses is no mistake of ours, wherever it comes up. */
+function explainSystemError(error: unknown): ErrorExplanation | undefined {
+  const words = systemErrorText(error)
+  if (words === undefined || !(error instanceof Error) || !('syscall' in error)) return undefined
+  if (error.syscall === 'uv_cwd') {
+    const next = 'change into a folder that is there'
+    return { what: 'cannot work in this folder', why: 'it was removed', next, exitCode: 2 }
+  }
+  const where = 'path' in error ? `${error.path}` : `what is needed (${error.syscall})`
+  return { what: `cannot use ${where}`, ...words }
+}
+
+function explainBug(error: unknown): ErrorExplanation {
+  const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const next = 'please report this, with what DESKMIRROR_LOG_LEVEL=debug prints'
+  const trouble: ErrorExplanation = { what: 'this is a mistake in deskmirror', why: toPrintable(why), next, exitCode: 1 }
+  return error instanceof Error && error.stack !== undefined ? { ...trouble, stack: error.stack } : trouble
+}
+
+function indented(line: string): string {
+  return `  ${line}`
+}

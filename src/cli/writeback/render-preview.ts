@@ -1,0 +1,59 @@
+/** What `import --dry-run` answers: a line for each line of the file, and totals. */
+import type { ProjectConfig } from '../../config/load.ts'
+import type { LinePreview, PreviewReport } from '../../core/outbox/reports.ts'
+import type { CommandHint } from '../../core/command-hint.ts'
+import type { CommandResult } from '../command-result.ts'
+import { formatCount, pluralize, toPrintable } from '../render/format.ts'
+import { alignColumns } from '../render/table.ts'
+import { renderImportedBefore, renderMistakes } from './render-import.ts'
+import { renderEstimate } from './render-estimate.ts'
+
+const resultPrefixes: Readonly<Record<LinePreview['would'], string>> = {
+  change: '',
+  send: '',
+  nothing: '',
+  known: 'not queued: ',
+  conflict: 'conflict: ',
+  fail: 'would fail: ',
+  unknown: '',
+}
+
+export function renderPreview(report: PreviewReport, project: ProjectConfig, typed: CommandHint): CommandResult {
+  if (report.outcome === 'mistaken') return renderMistakes(report)
+  if (report.outcome === 'imported before') return renderImportedBefore(report, typed)
+  const { lines, beyond, draft } = report
+  const rows = lines.map(({ line, operation, target, would, detail, after }) => [
+    `line ${line}`,
+    operation,
+    target,
+    `${resultPrefixes[would]}${detail}${after === null ? '' : ` (after line ${after})`}`,
+  ])
+  const [durationLine = ''] = renderEstimate(report, project, typed)
+  return {
+    document: report,
+    lines: [
+      ...alignColumns(rows),
+      ...(beyond > 0 ? [`… and ${pluralize(beyond, 'line')} more, not looked at; --limit looks at more`] : []),
+      renderTotals(lines),
+      durationLine,
+      ...(draft ? ['it would wait for approval'] : []),
+      'nothing was queued',
+    ].map(toPrintable),
+    exit: lines.some(({ would }) => would === 'conflict' || would === 'fail') ? 3 : 0,
+  }
+}
+
+function renderTotals(lines: readonly LinePreview[]): string {
+  const would = Map.groupBy(lines, (it) => it.would)
+  const names: Readonly<Record<LinePreview['would'], string>> = {
+    change: 'to change',
+    send: 'to send',
+    nothing: 'so already',
+    known: 'queued before',
+    conflict: 'in conflict',
+    fail: 'not possible',
+    unknown: 'unknown',
+  }
+  const parts = [...would].map(([what, some]) => `${formatCount(some.length)} ${names[what]}`)
+  return parts.length === 0 ? 'no lines looked at' : parts.join(', ')
+}

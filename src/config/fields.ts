@@ -1,0 +1,122 @@
+/** The settings one by one: what is allowed, and the value that it becomes. */
+import { z } from 'zod'
+import { parseBaseUrl } from '../core/base-url.ts'
+import { parseDuration, parseRate } from '../core/rate-limit/rate.ts'
+import { streamNames } from '../core/row.ts'
+import { parseServerUrl } from '../core/server-url.ts'
+import type { Seconds } from '../core/time.ts'
+import { parseTime } from '../core/time.ts'
+import { containsApiKey } from './redaction.ts'
+
+/** Text that `parse` understands; `allowed` is the message where it does not (undefined). */
+export function parsedField<T>(allowed: string, parse: (text: string) => T | undefined) {
+  return z.string({ error: allowed }).transform((text, context): T => {
+    const value = parse(text.trim())
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message: allowed })
+    return z.NEVER
+  })
+}
+
+export const url = z
+  .string({ error: 'must be the address of the service, like https://api.example.com/v1' })
+  .transform((text, context): URL => {
+    const read = parseBaseUrl(text.trim())
+    if (read.ok) return read.url
+    context.addIssue({ code: 'custom', message: read.why })
+    return z.NEVER
+  })
+
+export const projectId = parsedField("the project's id, a UUID (in YAML: in quotes)", (text) =>
+  /^[^\s/?#%]+$/.test(text) && text !== '.' && text !== '..' && !containsApiKey(text) ? text : undefined,
+)
+export const rate = parsedField('write requests per window, like 600/60s', parseRate)
+export const duration = parsedField('write a duration, like 120s or 5m', parseDuration)
+export const timeZone = parsedField('write an IANA time zone, like UTC or Europe/Berlin', (text) =>
+  isTimeZone(text) ? text : undefined,
+)
+export const startDate = parsedField('write a date, like 2024-01-01 or 2024-01-01T00:00:00Z', parseStartDate)
+export const databaseUrl = addressField('must be sqlite:PATH or postgres://user:password@host/database', {
+  isOwn: (text) => /^sqlite:(?!\/\/[^/])./.test(text) && !containsApiKey(text),
+  schemes: ['postgres', 'postgresql'],
+})
+export const queueUrl = addressField('must be redis://host, postgres://host/database or embedded', {
+  isOwn: (text) => text === 'embedded',
+  schemes: ['redis', 'rediss', 'postgres', 'postgresql'],
+})
+/** Null: no HTTP at all. */
+export const httpAddress = parsedField('write host:port, like 127.0.0.1:8484, or off', (text) =>
+  text === 'off' ? null : parseHostAndPort(text),
+)
+export const flag = z.union([z.boolean(), z.number(), z.string()], { error: 'write true or false' }).transform(parseFlag)
+const rows = 'write a number of rows, like 500, or off'
+/** Null: any number. */
+export const rowCount = z.union([z.literal('off').transform(() => null), wholeNumberField(rows, 0, Number.MAX_SAFE_INTEGER)], {
+  error: rows,
+})
+export const concurrency = wholeNumberField('write a whole number between 1 and 1000', 1, 1000)
+export const reserve = z
+  .number({ error: 'write a share between 0 and 0.9, like 0.2' })
+  .min(0, 'write a share between 0 and 0.9, like 0.2')
+  .max(0.9, 'write a share between 0 and 0.9, like 0.2')
+
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export const logLevel = z.enum(levels, { error: `write one of ${levels.join(', ')}` })
+export const schemaMode = z.enum(['discover', 'freeze'], { error: 'write discover or freeze' })
+export const streams = z
+  .array(z.enum(streamNames, { error: `write some of ${streamNames.join(', ')}` }), {
+    error: `write a list of some of ${streamNames.join(', ')}`,
+  })
+  .min(1, 'name at least one stream, or leave the line out for all of them')
+
+function parseFlag(value: boolean | number | string, context: z.RefinementCtx): boolean {
+  const word = String(value).trim().toLowerCase()
+  if (['true', 'yes', 'on', '1'].includes(word)) return true
+  if (['false', 'no', 'off', '0'].includes(word)) return false
+  context.addIssue({ code: 'custom', message: 'write true or false' })
+  return z.NEVER
+}
+
+/** An address with one of the schemes, or something of our own. Its value is never repeated: see `shown.ts`. */
+function addressField(
+  allowed: string,
+  accepted: { readonly isOwn: (text: string) => boolean; readonly schemes: readonly string[] },
+) {
+  return z.string({ error: allowed }).transform((input, context): string => {
+    const text = input.trim()
+    if (accepted.isOwn(text)) return text
+    const parsedUrl = parseServerUrl(text, accepted.schemes)
+    if (parsedUrl.ok) return parsedUrl.href
+    const isKnown = accepted.schemes.some((scheme) => text.toLowerCase().startsWith(`${scheme}:`))
+    context.addIssue({ code: 'custom', message: isKnown ? `${parsedUrl.why} (it ${allowed})` : allowed })
+    return z.NEVER
+  })
+}
+
+/** A number in the file, digits in a variable. */
+function wholeNumberField(allowed: string, min: number, max: number) {
+  return z
+    .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], { error: allowed })
+    .refine((value) => Number.isInteger(value) && value >= min && value <= max, { error: allowed })
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The first second of a calendar day (UTC), or of the given moment. Days that no calendar has are refused. */
+function parseStartDate(text: string): Seconds | undefined {
+  const at = parseTime(text.length === 10 ? `${text}T00:00:00Z` : text)
+  return at !== undefined && z.iso.date().safeParse(text.slice(0, 10)).success ? at : undefined
+}
+
+function parseHostAndPort(text: string): { readonly host: string; readonly port: number } | undefined {
+  const match = /^(\[[0-9a-fA-F:]+\]|[^\s:/]+):(\d{1,5})$/.exec(text)
+  const port = Number(match?.[2])
+  return match?.[1] !== undefined && port <= 65_535 ? { host: match[1].replace(/^\[|\]$/g, ''), port } : undefined
+}

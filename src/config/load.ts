@@ -1,0 +1,96 @@
+/** The configuration: reads variables, `.env` and `deskmirror.yaml`. The only reader of `process.env`. */
+import { readFileSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { systemErrorText } from '../core/system-error-text.ts'
+import { ConfigurationError } from './problems.ts'
+import { readConfig } from './read.ts'
+import { type ReadSecret, parseSecrets } from './secret-fields.ts'
+import type { Config } from './config.ts'
+import { isPlainPath, isVariableName } from './redaction.ts'
+import type { ConfigNeeds } from './sources.ts'
+import type { Variables } from './variables.ts'
+import { unknownVariables } from './variables.ts'
+import type { YamlFile } from './yaml-file.ts'
+import { parseYaml } from './yaml-file.ts'
+
+export type { Config, LogLevel, ProjectConfig } from './config.ts'
+
+const defaultFile = 'deskmirror.yaml'
+
+/**
+ * Reads the whole configuration. Throws ConfigurationError, which names every mistake. The paths of secrets in the YAML
+ * file start at the file's folder, all other relative paths at the working folder.
+ */
+export function loadConfig(needs: ConfigNeeds, folder = process.cwd(), environment: Variables = process.env): Config {
+  const variables = readVariables(folder, environment)
+  const path = resolve(folder, variables.DESKMIRROR_CONFIG ?? defaultFile)
+  const yaml = readYamlFile(path, variables.DESKMIRROR_CONFIG)
+  const referenced = new Set<string>()
+  const readSecret: ReadSecret = (reference, many) => {
+    if (!('env' in reference)) return secretFromFile(yaml === null ? folder : dirname(path), reference.file)
+    referenced.add(reference.env)
+    return secretFromVariable(variables, reference.env, many)
+  }
+  const { value, problems } = readConfig({ variables, yaml, readSecret, needs })
+  if (value === null) throw new ConfigurationError(problems)
+  return { ...value, warnings: unknownVariables(variables, referenced) }
+}
+
+/** Whether stack traces are wanted; works also where the configuration itself is broken. */
+export function wantsStackTraces(environment: Variables = process.env): boolean {
+  return ['debug', 'trace'].includes(environment.DESKMIRROR_LOG_LEVEL ?? '')
+}
+
+/** The real environment wins over `.env`; a variable that is set to nothing counts as not set. */
+function readVariables(folder: string, environment: Variables): Variables {
+  const text = readTextFile(resolve(folder, '.env'))
+  if (text instanceof Error) throw new ConfigurationError([{ where: '.env', why: `cannot be read (${text.message})` }])
+  const merged = { ...parseEnv(text ?? ''), ...environment }
+  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined && value !== ''))
+}
+
+/** `given`: what the variable says, which has to be there. */
+function readYamlFile(path: string, given: string | undefined): YamlFile | null {
+  const required = given !== undefined
+  const text = readTextFile(path)
+  if (text instanceof Error || (text === null && required)) {
+    const why = text === null ? 'there is no such file' : text.message
+    const location = isPlainPath(given ?? path) ? ` (${path})` : ''
+    throw new ConfigurationError([
+      { where: required ? 'DESKMIRROR_CONFIG' : path, why: `cannot be read: ${why}${location}` },
+    ])
+  }
+  if (text === null) return null
+  return parseYaml(basename(path), text)
+}
+
+/** Null where there is no such file. */
+function readTextFile(path: string): string | null | Error {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    return 'code' in error && error.code === 'ENOENT'
+      ? null
+      : new Error(systemErrorText(error)?.why ?? ('code' in error ? String(error.code) : error.name))
+  }
+}
+
+function secretFromVariable(variables: Variables, env: string, many?: 'several'): ReturnType<ReadSecret> {
+  const text = variables[env]
+  const source = isVariableName(env) ? `the variable ${env}` : 'a variable'
+  if (text === undefined) return { why: `is to come from ${source}, which does not exist` }
+  return parseSecrets(text, source, many)
+}
+
+/** A file holds one secret. Its path is named where it is a path beyond doubt: it may be the secret itself. */
+function secretFromFile(folder: string, file: string): ReturnType<ReadSecret> {
+  const path = resolve(folder, file)
+  const text = readTextFile(path)
+  if (typeof text === 'string') return parseSecrets(text, path)
+  const source = isPlainPath(file) ? path : 'a file'
+  if (text !== null) return { why: `cannot be read from ${source} (${text.message})` }
+  const instead = isPlainPath(file) ? '' : ' (a path belongs here, and not the secret itself)'
+  return { why: `is to come from ${source}, which does not exist${instead}` }
+}

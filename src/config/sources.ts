@@ -1,0 +1,48 @@
+/** Where settings come from, and how a place in them is named to a person. */
+import type { z } from 'zod'
+import type { ConfigProblem } from './problems.ts'
+import type { ReadSecret } from './secret-fields.ts'
+import { describeProblem, redactName } from './redaction.ts'
+import type { Variables } from './variables.ts'
+import type { YamlFile } from './yaml-file.ts'
+
+/**
+ * What the command needs: the service (everything must be there), the mirror (a project, but no key), or the database
+ * alone (projects that are not described completely are left out).
+ */
+export type ConfigNeeds = 'service' | 'mirror' | 'database'
+
+export type ConfigSources = {
+  readonly variables: Variables
+  readonly yaml: YamlFile | null
+  readonly readSecret: ReadSecret
+  readonly needs: ConfigNeeds
+}
+
+export type RawSettings = Readonly<Record<string, unknown>>
+export type ConfigResult<T> = { readonly value: T | null; readonly problems: readonly ConfigProblem[] }
+
+export function asRecord(value: unknown): RawSettings | null {
+  return isRecord(value) ? value : null
+}
+
+/** `deskmirror.yaml:7 projects.shop.rate`. */
+export function locationOf({ yaml }: ConfigSources, path: readonly string[]): string {
+  return [yaml?.locate(path) ?? 'deskmirror.yaml', path.map(redactName).join('.')].filter((part) => part !== '').join(' ')
+}
+
+/** What zod found wrong, as mistakes. `where` names the place of a setting by its key. */
+export function toConfigProblems(error: z.ZodError, values: RawSettings, locate: (key: string) => string): ConfigProblem[] {
+  return error.issues.flatMap((issue): ConfigProblem[] => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ where: locate(key), why: 'is no setting that deskmirror knows' }))
+    }
+    const [key = '', ...deeper] = issue.path.map(String)
+    const found = deeper.reduce((value, step) => Object(value)[step], values[key])
+    return [{ where: locate(key), why: describeProblem(key, found, issue.message) }]
+  })
+}
+
+function isRecord(value: unknown): value is RawSettings {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,68 @@
+/** The YAML file: its text as plain values, and the line where each of them is written. */
+import { type Document, LineCounter, parseDocument, visit } from 'yaml'
+import { ConfigurationError, type ConfigProblem } from './problems.ts'
+
+export type YamlFile = {
+  readonly values: unknown
+  /** `deskmirror.yaml:7`; the line of the nearest parent where the path itself is not in the file. */
+  readonly locate: (path: readonly PropertyKey[]) => string
+}
+
+/** Reads the text of a file called `name`. Malformed YAML throws ConfigurationError, which repeats nothing of the text. */
+export function parseYaml(name: string, text: string): YamlFile {
+  const counter = new LineCounter()
+  const lineAt = (offset: number) => `${name}:${counter.linePos(offset).line}`
+  const document = withYamlLimits(name, () =>
+    parseDocument(text, { lineCounter: counter, prettyErrors: false, logLevel: 'error' }),
+  )
+  const problems = [...syntaxProblems(document, lineAt), ...aliasProblems(document, lineAt)]
+  if (problems.length > 0) throw new ConfigurationError(problems)
+  const locate = (path: readonly PropertyKey[]): string => {
+    const node = document.getIn(path, true)
+    const range = isRanged(node) ? node.range : undefined
+    if (range != null) return lineAt(range[0])
+    return path.length === 0 ? name : locate(path.slice(0, -1))
+  }
+  return { values: withYamlLimits(name, () => document.toJS({ maxAliasCount: 20 })), locate }
+}
+
+/** The library gives up on nesting beyond the stack, and on aliases of aliases that would fill the memory. */
+function withYamlLimits<T>(name: string, work: () => T): T {
+  try {
+    return work()
+  } catch {
+    const why = 'is nested too deeply, or repeats too much by aliases (*name): write it out'
+    throw new ConfigurationError([{ where: name, why }])
+  }
+}
+
+/** One forgotten bracket may make a mistake of every line behind it. */
+const maxListed = 10
+
+function syntaxProblems({ errors }: Document, line: (offset: number) => string): ConfigProblem[] {
+  return errors
+    .slice(0, maxListed)
+    .map((error) => ({ where: line(error.pos[0]), why: `is not valid YAML (${describeErrorCode(error.code)})` }))
+}
+
+/** An alias that stands for nothing may be a secret that begins with `*`. */
+function aliasProblems(document: Document, line: (offset: number) => string): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
+  visit(document, {
+    Alias: (_, alias) => {
+      if (alias.resolve(document) !== undefined) return
+      const why = 'has an alias (*name) without its anchor (&name) before it; text that begins with * belongs in quotes'
+      problems.push({ where: line(alias.range?.[0] ?? 0), why })
+    },
+  })
+  return problems
+}
+
+/** `BAD_INDENT` → `bad indent`. The library's messages can quote the text, its codes cannot. */
+function describeErrorCode(code: string): string {
+  return code.toLowerCase().replaceAll('_', ' ')
+}
+
+function isRanged(node: unknown): node is { readonly range?: readonly [number, number, number] | null } {
+  return typeof node === 'object' && node !== null && 'range' in node
+}

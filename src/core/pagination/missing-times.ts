@@ -1,0 +1,31 @@
+/** Rows whose time cannot be read stand where their neighbours stand: one of them must not hide the order of a whole page. */
+import type { Seconds } from '../time.ts'
+import type { RowTimes } from './sort-order.ts'
+
+/** A time that so many rows in ten show belongs to all of them. */
+const minShare = 0.9
+
+/** `isOdd`: whether the row has something else than a time, and not nothing, in that field. */
+export function fillMissingTimes(
+  times: readonly RowTimes[],
+  isUnreadable: (row: number, field: string) => boolean,
+): readonly RowTimes[] {
+  if (times.every(({ size }) => size === times[0]?.size && size > 0)) return times
+  const shown = new Map<string, number>()
+  for (const row of times) for (const field of row.keys()) shown.set(field, (shown.get(field) ?? 0) + 1)
+  const common = [...shown].filter(([, rows]) => rows < times.length && rows >= times.length * minShare)
+  const filled = times.map((row) => new Map(row))
+  for (const [field] of common) {
+    const odd = times.flatMap((row, i) => (!row.has(field) && (row.size === 0 || isUnreadable(i, field)) ? [i] : []))
+    for (const i of odd) filled[i]?.set(field, nearestTime(times, i, field))
+  }
+  return filled
+}
+
+function nearestTime(times: readonly RowTimes[], i: number, field: string): Seconds {
+  for (let step = 1; step <= times.length; step++) {
+    const at = times[i - step]?.get(field) ?? times[i + step]?.get(field)
+    if (at !== undefined) return at
+  }
+  return 0
+}

@@ -1,0 +1,84 @@
+/** Life goes on: seeded random changes of a project, the same for the same seed and state. */
+
+import type { Mutations } from './mutations.ts'
+import { integerBetween, type Random, createRandom, pick, purposes } from './seed/random.ts'
+import type { ProjectState } from './state.ts'
+
+const mutationKinds = [
+  'visitorWrites',
+  'visitorWrites',
+  'visitorWrites',
+  'agentReplies',
+  'agentReplies',
+  'handled',
+  'handled',
+  'reopened',
+  'addConversation',
+  'addVisitor',
+  'renameVisitor',
+  'addActivity',
+  'addActivity',
+  'addCall',
+  'lateCall',
+  'recordingAppears',
+  'editMessage',
+  'deleteConversation',
+  'deleteVisitor',
+  'deleteCall',
+] as const
+export type MutationKind = (typeof mutationKinds)[number]
+
+/** The kinds that a comma-separated list names; of an empty one, all that delete nothing. Throws a RangeError for others. */
+export function parseMutationKinds(list: string): readonly MutationKind[] {
+  const names = list.split(',').map((name) => name.trim())
+  const chosen = names.filter((name) => name !== '')
+  for (const name of chosen) {
+    if (!mutationKinds.some((kind) => kind === name)) throw new RangeError(`there is no change ${name}`)
+  }
+  return chosen.length > 0 ? (chosen as MutationKind[]) : mutationKinds.filter((kind) => !kind.startsWith('delete'))
+}
+
+/** `n` random changes, the same for the same seed and state. Answers what was done. */
+export function applyRandomMutations(
+  state: ProjectState,
+  mutations: Mutations,
+  n: number,
+  seed: number,
+  kinds: readonly MutationKind[] = mutationKinds,
+): readonly string[] {
+  const random = createRandom(seed)
+  return Array.from({ length: n }, (_, step) =>
+    applyMutation(state, mutations, random, step, pick(kinds, random(purposes.churn, step))),
+  )
+}
+
+function applyMutation(state: ProjectState, mutations: Mutations, random: Random, step: number, kind: MutationKind): string {
+  const draw = random(purposes.churn, step, 1)
+  const text = state.seedData.sampleText.sentence(draw >>> 8, step, state.seedData.textVariety)
+  const [conversation, visitor, call] = [
+    state.conversations.pickNear(draw),
+    state.visitors.pickNear(draw),
+    state.calls.pickNear(draw),
+  ]
+  const actions: Record<MutationKind, () => void> = {
+    visitorWrites: () => conversation && mutations.visitorWrites(conversation.id, text),
+    agentReplies: () => conversation && mutations.agentReplies(conversation.id, text),
+    handled: () => conversation && mutations.setHandled(conversation.id, true),
+    reopened: () => conversation && mutations.setHandled(conversation.id, false),
+    addConversation: () => mutations.addConversation(visitor?.id, text),
+    addVisitor: () => mutations.addVisitor({ name: `Newcomer ${draw % 1000}`, email: `new.${draw}@example.org` }),
+    renameVisitor: () => visitor && mutations.renameVisitor(visitor.id, `Renamed ${draw % 1000}`, visitor.email),
+    addActivity: () => visitor && mutations.addActivity(visitor.id),
+    addCall: () => mutations.addCall(visitor?.id),
+    lateCall: () => mutations.addCall(visitor?.id, integerBetween(1, 600, draw) * 1000),
+    recordingAppears: () => call && mutations.recordingAppears(call.id),
+    editMessage: () =>
+      conversation && state.messages(conversation).length > 0 && mutations.editMessage(conversation.id, 0, text),
+    deleteConversation: () => conversation && mutations.deleteConversation(conversation.id),
+    deleteVisitor: () => visitor && mutations.deleteVisitor(visitor.id),
+    deleteCall: () => call && mutations.deleteCall(call.id),
+  }
+  if (!Object.hasOwn(actions, kind)) throw new RangeError(`there is no change ${kind}`)
+  actions[kind]()
+  return kind
+}

@@ -1,0 +1,46 @@
+/** Calls of the seeded past. */
+import type { EpochMs } from '../../core/time.ts'
+import type { PhoneCall } from '../model.ts'
+import { type Random, pick, purposes } from './random.ts'
+import { type RowIds, createRowIds } from './row-ids.ts'
+import type { Timeline } from './timeline.ts'
+
+export type CallTime = 'startedAt' | 'endedAt'
+
+export type Calls = {
+  readonly count: number
+  readonly ids: RowIds
+  readonly seedRow: (index: number) => PhoneCall
+  readonly timeOf: (field: CallTime, index: number) => EpochMs
+}
+
+export type CallParts = {
+  readonly random: Random
+  readonly visitorOf: (thrown: number) => string
+  readonly count: number
+  readonly time: Timeline
+}
+
+export const callOutcomes = ['completed', 'completed', 'completed', 'missed', 'voicemail', 'failed']
+
+export function createCalls({ random, visitorOf, count, time }: CallParts): Calls {
+  const ids = createRowIds(random, purposes.call)
+  const outcome = (index: number) => pick(callOutcomes, random(purposes.outcome, index))
+  const endedAt = (index: number) =>
+    time.endAt(index, outcome(index) === 'missed' ? 0 : (5 + (random(purposes.time, index, 9) % 3600)) * 1000)
+  const recorded = (index: number) => outcome(index) === 'completed' && random(purposes.recording, index) % 4 !== 0
+  return {
+    count,
+    ids,
+    timeOf: (field, index) => (field === 'startedAt' ? time.startAt(index) : endedAt(index)),
+    seedRow: (index) => ({
+      index,
+      id: ids.idAt(index),
+      visitorId: visitorOf(random(purposes.visitor, index, 1)),
+      startedAt: time.startAt(index),
+      endedAt: endedAt(index),
+      outcome: outcome(index),
+      recordedAt: recorded(index) ? endedAt(index) + 1000 : null,
+    }),
+  }
+}

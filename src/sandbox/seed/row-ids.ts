@@ -1,0 +1,47 @@
+/** UUIDs that carry their row's number, so that a million rows need no table of ids. */
+import type { Random, Purpose } from './random.ts'
+
+export type RowIds = {
+  readonly idAt: (index: number) => string
+  /** The row's number, or undefined for an id that this identity never gave. */
+  readonly indexOf: (id: string) => number | undefined
+}
+
+export function createRowIds(random: Random, purpose: Purpose): RowIds {
+  const key = random(purpose, 0xffff_ffff)
+  const of = (index: number) =>
+    formatUuid(scramble(index, key), random(purpose, index, 1), random(purpose, index, 2), random(purpose, index, 3))
+  const indexOf = (id: string) => {
+    const index = unscramble(Number.parseInt(id.slice(0, 8), 16), key)
+    return of(index) === id.toLowerCase() ? index : undefined
+  }
+  return { idAt: of, indexOf }
+}
+
+function formatUuid(a: number, b: number, c: number, d: number): string {
+  const [one, two, three, four] = [toHex(a), toHex(b), toHex(c), toHex(d)]
+  const variant = '89ab'[d & 3]
+  return `${one}-${two.slice(0, 4)}-4${two.slice(4, 7)}-${variant}${three.slice(0, 3)}-${three.slice(3, 7)}${four}`
+}
+
+const toHex = (n: number) => (n >>> 0).toString(16).padStart(8, '0')
+
+// Multiplying by an odd number is one-to-one modulo 2^32, and so is xor: numbers scatter and can be gathered again.
+const factor = 0x9e3779b1
+const inverse = modularInverse(factor)
+
+function scramble(index: number, key: number): number {
+  const y = Math.imul(index, factor) ^ key
+  return (y ^ (y >>> 16)) >>> 0
+}
+
+function unscramble(scattered: number, key: number): number {
+  const y = scattered ^ (scattered >>> 16)
+  return Math.imul(y ^ key, inverse) >>> 0
+}
+
+function modularInverse(odd: number): number {
+  let x = odd
+  for (let round = 0; round < 5; round += 1) x = Math.imul(x, 2 - Math.imul(odd, x))
+  return x
+}

@@ -1,0 +1,62 @@
+/** What people and machines write: sentences from a small vocabulary, with the odd text that breaks programs. */
+import { integerBetween, type Random, pick, purposes, toUnitInterval } from './random.ts'
+
+const words = `the my order invoice account please thanks hello can you help with delivery arrived yesterday refund
+ change address password reset does not work on mobile I would like to know when it will be sent again we have looked
+ into this and found that your subscription is active until next month sorry for trouble let me check Größe café 東京
+ plan upgrade export report error page shows empty cart after login monday number colour is wrong`.split(/\s+/)
+
+const firstNames = ['Ada', 'Grace', 'Linus', 'Zoë', 'Søren', 'Mía', '健', 'Олена', 'Ali', 'Noor', 'Jean-Luc', 'D’Arcy']
+const lastNames = [
+  'Lovelace',
+  'Hopper',
+  "O'Brien",
+  'Müller',
+  'García',
+  '山田',
+  'Шевченко',
+  'van der Berg',
+  'Null',
+  'Ng',
+]
+
+/** `plain`: nothing odd; `hostile`: also text that is no valid Unicode. */
+export type TextVariety = 'plain' | 'varied' | 'hostile'
+
+export type SampleText = {
+  readonly sentence: (a: number, b: number, oddity: TextVariety) => string
+  readonly personName: (a: number) => string
+}
+
+export function createSampleText(random: Random): SampleText {
+  // Composed once: a message then costs two look-ups, not a dozen.
+  const sentences = Array.from({ length: 1024 }, (_, n) => composeSentence(random, n))
+  return {
+    sentence(a, b, oddity) {
+      const draw = random(purposes.text, a, b)
+      const plain = `${pick(sentences, draw)} (${draw % 100_000}) ${pick(sentences, draw >>> 11)}`
+      return oddity === 'plain' ? plain : withUnusualText(plain, draw, oddity)
+    },
+    personName(a) {
+      const draw = random(purposes.person, a, 1)
+      return `${pick(firstNames, draw)} ${pick(lastNames, draw >>> 8)}`
+    },
+  }
+}
+
+function composeSentence(random: Random, n: number): string {
+  const length = integerBetween(3, 22, random(purposes.phrase, n, 0))
+  const text = Array.from({ length }, (_, w) => pick(words, random(purposes.phrase, n, w + 1))).join(' ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
+function withUnusualText(plain: string, draw: number, oddity: TextVariety): string {
+  const one = Math.floor(toUnitInterval(Math.imul(draw, 0x9e3779b1) >>> 0) * 4000)
+  if (one === 0) return `${plain} ${'very long '.repeat(3000)}`
+  if (one < 4) return `${plain}\u0000 after a NUL`
+  if (one < 60) return `${plain} 🙏🏽👩‍👩‍👧`
+  if (one < 80) return `"quoted", 'single'; \\ back\nnew\tline\u2028\u200f שלום`
+  if (one < 84) return ''
+  if (one < 88 && oddity === 'hostile') return `${plain} \ud83d cut in half`
+  return plain
+}

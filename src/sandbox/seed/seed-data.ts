@@ -1,0 +1,83 @@
+/** The seeded past of one project: as many rows as asked for, none of them kept, each made when somebody looks. */
+import type { EpochMs } from '../../core/time.ts'
+import type { Switches } from '../switches.ts'
+import { type Activities, createActivities } from './activities.ts'
+import { type Calls, createCalls } from './calls.ts'
+import { type Conversations, createConversations } from './conversations.ts'
+import { type Random, createRandom, purposes } from './random.ts'
+import { createRowIds } from './row-ids.ts'
+import { type TextVariety, type SampleText, createSampleText } from './sample-text.ts'
+import { createTimeline } from './timeline.ts'
+import { type Visitors, createVisitors } from './visitors.ts'
+
+/** How many. A range is drawn evenly, both ends included. */
+export type Size = {
+  readonly conversations: number
+  readonly visitors: number
+  readonly calls: number
+  readonly messagesPerConversation: number | Range
+  readonly activityPerVisitor: number | Range
+  /** How far back the past goes. */
+  readonly days: number
+}
+export type Range = readonly [low: number, high: number]
+
+export const defaultSize: Size = {
+  conversations: 300,
+  visitors: 200,
+  calls: 120,
+  messagesPerConversation: [1, 30],
+  activityPerVisitor: [0, 12],
+  days: 60,
+}
+
+export type SeedData = {
+  readonly random: Random
+  readonly sampleText: SampleText
+  /** How odd its texts are. */
+  readonly textVariety: TextVariety
+  readonly conversations: Conversations
+  readonly visitors: Visitors
+  readonly activities: Activities
+  readonly calls: Calls
+}
+
+/** `end`: when the past ends and the service starts; its last row is a few seconds older. */
+export type SeedOptions = { readonly seed: number; readonly size: Size; readonly end: EpochMs }
+
+const dayMs = 86_400_000
+
+export function createSeedData({ seed, size, end }: SeedOptions, switches: Switches): SeedData {
+  const random = createRandom(seed)
+  const sampleText = createSampleText(random)
+  const [from, to] = [end - size.days * dayMs, end - 5000]
+  const line = (purpose: 'conversation' | 'visitor' | 'call', count: number, storm: number) =>
+    createTimeline({ from, to, count, storm }, random, purposes[purpose])
+  const visitorIds = createRowIds(random, purposes.visitor)
+  const visitorOf = (thrown: number) => visitorIds.idAt(thrown % Math.max(1, size.visitors))
+  const parts = { dice: random, phrases: sampleText, to, visitorOf, content: switches.content }
+  return {
+    random,
+    sampleText,
+    textVariety: switches.content,
+    conversations: createConversations({
+      ...parts,
+      count: size.conversations,
+      messages: toRange(size.messagesPerConversation),
+      messageStorm: switches['storm.messages'],
+      time: line('conversation', size.conversations, switches['storm.conversations']),
+    }),
+    visitors: createVisitors({
+      ...parts,
+      count: size.visitors,
+      ids: visitorIds,
+      time: line('visitor', size.visitors, switches['storm.visitors']),
+    }),
+    activities: createActivities(random, toRange(size.activityPerVisitor), switches['storm.activity']),
+    calls: createCalls({ ...parts, count: size.calls, time: line('call', size.calls, switches['storm.calls']) }),
+  }
+}
+
+function toRange(size: number | Range): Range {
+  return typeof size === 'number' ? [size, size] : size
+}

@@ -1,0 +1,54 @@
+/** Visitors of the seeded past. */
+import type { EpochMs } from '../../core/time.ts'
+import type { Visitor } from '../model.ts'
+import { type Random, purposes } from './random.ts'
+import type { RowIds } from './row-ids.ts'
+import type { SampleText } from './sample-text.ts'
+import type { Timeline } from './timeline.ts'
+
+export type VisitorTime = 'createdAt' | 'lastSeenAt' | 'updatedAt'
+
+export type Visitors = {
+  readonly count: number
+  readonly ids: RowIds
+  readonly seedRow: (index: number) => Visitor
+  readonly timeOf: (field: VisitorTime, index: number) => EpochMs
+}
+
+export type VisitorParts = {
+  readonly random: Random
+  readonly sampleText: SampleText
+  readonly count: number
+  readonly ids: RowIds
+  readonly time: Timeline
+}
+
+const hourMs = 3_600_000
+
+export function createVisitors({ random, sampleText, count, ids, time }: VisitorParts): Visitors {
+  const lastSeenAt = (index: number) => time.endAt(index, (random(purposes.time, index, 7) % 400) * hourMs)
+  const timeOf = (field: VisitorTime, index: number) =>
+    field === 'createdAt' ? time.startAt(index) : lastSeenAt(index)
+  return {
+    count,
+    ids,
+    timeOf,
+    seedRow: (index) => ({
+      index,
+      id: ids.idAt(index),
+      ...randomContact(random, sampleText, index),
+      createdAt: time.startAt(index),
+      lastSeenAt: lastSeenAt(index),
+      updatedAt: lastSeenAt(index),
+    }),
+  }
+}
+
+/** Every fourth visitor never gave an email, every ninth no name either. */
+function randomContact(random: Random, sampleText: SampleText, index: number) {
+  const draw = random(purposes.person, index, 2)
+  return {
+    name: draw % 9 === 0 ? null : sampleText.personName(index),
+    email: draw % 4 === 0 ? null : `visitor.${index}+${draw % 97}@example.org`,
+  }
+}

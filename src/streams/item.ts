@@ -1,0 +1,129 @@
+/** Wire rows → mirror rows. What a stream documents becomes its columns; every other field is handed on by its path. */
+import { hash } from 'node:crypto'
+import { stringifyJson } from '../core/json.ts'
+import type { ExtraField, Json, MirrorRow, Scalar } from '../core/row.ts'
+import { isNormalizedTime, parseTime, rfc3339 } from '../core/time.ts'
+import type { RowTimes } from '../core/pagination/sort-order.ts'
+
+export type JsonObject = { readonly [field: string]: Json }
+
+/** How a documented field becomes a column. A value of another type is kept in `raw` and, as text, where text is asked. */
+export type ColumnKind = 'text' | 'integer' | 'boolean' | 'time'
+
+/** Documented fields of a stream, in the service's spelling, with their column and kind. */
+export type DocumentedFields = Readonly<Record<string, readonly [column: string, kind: ColumnKind]>>
+
+/** Nested objects are followed this deep; what lies deeper is one JSON value. */
+const maxDepth = 5
+
+/** Longer names of fields are nobody's keys and times. */
+const maxNameLength = 200
+/** More times than that in one row order nothing. */
+const maxTimes = 100
+
+/** The fields of a wire row; null if it is no object. */
+export function asJsonObject(item: Json): JsonObject | null {
+  return typeof item === 'object' && item !== null && !Array.isArray(item) ? (item as JsonObject) : null
+}
+
+/** One row. `own` are columns that we know better than the item: keys, the parent's too, and times of reading. */
+export function toRow(item: JsonObject, documented: DocumentedFields, own: Readonly<Record<string, Scalar>> = {}): MirrorRow {
+  const columns: Record<string, Scalar> = {}
+  const extra = new Map<string, ExtraField>()
+  for (const field in item) {
+    const value = item[field] as Json
+    const known = Object.hasOwn(documented, field) ? documented[field] : undefined
+    if (known !== undefined) columns[known[0]] = toColumnValue(value, known[1])
+    else if (field !== 'projectId') collectExtraFields(field, value, extra, 1)
+  }
+  return { columns: Object.assign(columns, own), extraFields: extra, raw: stringifyJson(item) }
+}
+
+function toColumnValue(value: Json, kind: ColumnKind): Scalar {
+  if (value === null) return null
+  if (kind === 'time') {
+    if (typeof value === 'string' && isNormalizedTime(value)) return value
+    const at = parseTime(value)
+    return at === undefined ? null : rfc3339(at)
+  }
+  if (typeof value === 'object') return kind === 'text' ? stringifyJson(value) : null
+  return value
+}
+
+function collectExtraFields(path: string, value: Json, into: Map<string, ExtraField>, depth: number): void {
+  if (typeof value !== 'object' || value === null) {
+    into.set(path, { value, isJsonText: false })
+  } else if (Array.isArray(value) || depth === maxDepth || Object.keys(value).length === 0) {
+    into.set(path, { value: stringifyJson(value), isJsonText: true })
+  } else {
+    for (const [field, inner] of Object.entries(value as JsonObject)) collectExtraFields(`${path}.${field}`, inner, into, depth + 1)
+  }
+}
+
+/** What makes an item known again: its key, else all that it says. */
+export function itemIdentity(key: string | null, item: Json): string {
+  return key !== null && key.length <= 200 ? key : hash('sha256', stringifyJson(item))
+}
+
+/** The project that a row says it belongs to, where that is not `project`; null where it says nothing else. */
+export function foreignProject(item: JsonObject, project: string): string | null {
+  if (item.projectId === project) return null
+  const named = findKey(item, ['projectid'])
+  const nested = findField(item, 'project')
+  const found = named ?? (typeof nested === 'object' ? findKey(nested ?? null, ['id', 'projectid', 'uuid']) : null)
+  return found === null || found.toLowerCase() === project.toLowerCase() ? null : found.slice(0, 60)
+}
+
+function findField(item: JsonObject, name: string): Json | undefined {
+  const field = Object.keys(item).find((key) => key.length <= maxNameLength && normalizeName(key) === name)
+  return field === undefined ? undefined : item[field]
+}
+
+/** Every time in a row by its dotted path: the candidates for what a list is ordered by. */
+export function timesIn(item: Json): RowTimes {
+  const times = new Map<string, number>()
+  collectTimes(asJsonObject(item), '', times, 1)
+  return times
+}
+
+function collectTimes(fields: JsonObject | null, prefix: string, into: Map<string, number>, depth: number): void {
+  for (const field in fields) {
+    if (into.size >= maxTimes) return
+    if (prefix.length + field.length > maxNameLength) continue
+    const value = fields[field] as Json
+    const at = parseTime(value)
+    if (at !== undefined) into.set(prefix + field, at)
+    else if (typeof value === 'object' && depth < maxDepth)
+      collectTimes(asJsonObject(value), `${prefix}${field}.`, into, depth + 1)
+  }
+}
+
+/**
+ * The key of a row, as text: the first of these fields that holds one; null if none does. Names are compared without
+ * case and underscores, as fields that are not documented may be written in any way.
+ */
+export function findKey(item: Json, names: readonly string[]): string | null {
+  const row = asJsonObject(item)
+  if (row === null) return null
+  if (names[0] !== undefined && isKey(row[names[0]])) return String(row[names[0]])
+  const short = Object.keys(row).filter((field) => field.length <= maxNameLength)
+  const plain = new Map(short.map((field) => [normalizeName(field), row[field]]))
+  const found = names.map((name) => plain.get(name)).find(isKey)
+  return found === undefined ? null : String(found)
+}
+
+/** `visitor_id`, `visitorId` and `VisitorID` are one name. */
+export function normalizeName(field: string): string {
+  const known = normalizedNames.get(field)
+  if (known !== undefined) return known
+  const plain = field.replaceAll('_', '').toLowerCase()
+  if (normalizedNames.size < 2000 && field.length <= maxNameLength) normalizedNames.set(field, plain)
+  return plain
+}
+
+/** Rows have the same few names again and again. */
+const normalizedNames = new Map<string, string>()
+
+function isKey(value: Json | undefined): boolean {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint'
+}

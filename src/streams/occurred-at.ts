@@ -1,0 +1,32 @@
+/** When something happened, where no field is documented to say so: the time whose name says it best. */
+import type { Json } from '../core/row.ts'
+import { rfc3339 } from '../core/time.ts'
+import { type DocumentedFields, normalizeName, timesIn } from './item.ts'
+
+/** What such a field may be called, best first; compared without case, the last part of a path only. */
+const timeFieldNames = [
+  'occurredat',
+  'startedat',
+  'starttime',
+  'start',
+  'timestamp',
+  'at',
+  'time',
+  'createdat',
+  'date',
+  'created',
+]
+
+/** RFC 3339, or null for a row without any time. The same for the same row, whatever else has been learned. */
+export function occurredAt(item: Json): string | null {
+  const times = [...timesIn(item)]
+  const rank = (path: string) => {
+    const at = timeFieldNames.indexOf(normalizeName(path.slice(path.lastIndexOf('.') + 1)))
+    return at === -1 ? timeFieldNames.length : at
+  }
+  const [best] = times.sort(([a, at], [b, bt]) => rank(a) - rank(b) || at - bt || a.localeCompare(b))
+  return best === undefined ? null : rfc3339(best[1])
+}
+
+/** The spellings that mean our own column: a field of that name needs no second one. */
+export const occurredAtFields: DocumentedFields = { occurredAt: ['occurred_at', 'time'], occurred_at: ['occurred_at', 'time'] }

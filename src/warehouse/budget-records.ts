@@ -1,0 +1,75 @@
+/** Request budgets kept in the warehouse: a row each, for processes that share nothing else. */
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { type BudgetRecord, type RecordReading, maxSwapDelayMs } from '../core/rate-limit/budget-record.ts'
+import type { KeyUse } from '../core/rate-limit/key-use.ts'
+import { databaseNowMs } from './database/dialect.ts'
+import { bootId } from './database/process-identity.ts'
+import { type Db, openKysely, type ConnectionPool } from './database/connection-pool.ts'
+import { createKeyUse } from './key-use.ts'
+
+export type BudgetRecords = {
+  readonly record: (name: string) => BudgetRecord
+  readonly keyUse: (name: string) => KeyUse
+  readonly close: () => Promise<void>
+}
+
+/** Connections of their own, from the first use on: what a budget commits must not be undone with somebody's page. */
+export function createBudgetRecords(pool: ConnectionPool): BudgetRecords {
+  let separateDb: Db | undefined
+  const openDb = () => {
+    separateDb ??= openKysely(pool.openSeparate())
+    return separateDb
+  }
+  return {
+    record: (name) => createBudgetRecord(openDb, pool.kind, name),
+    keyUse: (name) => createKeyUse(openDb, pool.kind, name),
+    close: async () => {
+      await separateDb?.destroy()
+    },
+  }
+}
+
+type RecordRow = { readonly version: string | null; readonly state: string | null; readonly now: number }
+
+function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name: string): BudgetRecord {
+  const now = databaseNowMs(kind)
+  // Postgres does not forget what it has committed; where it is set up to, not for this write. SQLite without a sync at each
+  // commit does, when the machine loses its power: then it is booted.
+  const bootPrefix = kind === 'sqlite' ? `${bootId()}:` : ''
+  const waitForDisk = kind === 'sqlite' ? sql`` : sql`and set_config('synchronous_commit', 'on', true) is not null`
+
+  async function read(): Promise<RecordReading> {
+    const { rows } = await sql<RecordRow>`
+      select version, state, ${now} as now
+      from (select 1 as one) as here left join sync_budgets on name = ${name}`.execute(openDb())
+    const { version, state, now: at } = onlyRow(rows)
+    return { now: at, version, text: state, restarted: version !== null && !version.startsWith(bootPrefix) }
+  }
+
+  async function swap(seen: RecordReading, text: string) {
+    const version = bootPrefix + randomUUID()
+    const inTime = sql`${now} <= cast(${seen.now + maxSwapDelayMs} as double precision) ${waitForDisk}`
+    const { rows } = await (seen.version === null
+      ? sql<Pick<RecordRow, 'now'>>`
+          insert into sync_budgets (name, version, state)
+          select cast(${name} as text), cast(${version} as text), cast(${text} as text) where ${inTime}
+          on conflict (name) do nothing returning ${now} as now`
+      : sql<Pick<RecordRow, 'now'>>`
+          update sync_budgets set version = ${version}, state = ${text}
+          where name = ${name} and version = ${seen.version} and ${inTime} returning ${now} as now`
+    ).execute(openDb())
+    const [written] = rows
+    if (written !== undefined) return { swapped: true, reading: { now: written.now, version, text, restarted: false } }
+    const reading = await read()
+    return { swapped: reading.version === version, reading }
+  }
+
+  return { read, compareAndSet: swap }
+}
+
+function onlyRow<T>(rows: readonly T[]): T {
+  const [row] = rows
+  if (row === undefined) throw new Error('a select of one row gave none')
+  return row
+}

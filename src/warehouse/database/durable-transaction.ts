@@ -1,0 +1,47 @@
+/** A transaction that survives a power cut: what it wrote is on the disk before whoever asked goes on. */
+import { sql } from 'kysely'
+import pRetry from 'p-retry'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import type { Db } from './connection-pool.ts'
+
+/**
+ * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a request leaves is
+ * written down first, and must not be forgotten. `work` may run several times: it begins anew where Postgres ends it.
+ */
+export function inDurableTransaction<T>(db: Db, kind: DatabaseKind, work: (trx: Db) => Promise<T>): Promise<T> {
+  return retryOnDeadlock(() => inDurableTransactionOnce(db, kind, work))
+}
+
+/** For work that cannot begin anew, because it uses up what it is given. */
+export function inDurableTransactionOnce<T>(db: Db, kind: DatabaseKind, work: (trx: Db) => Promise<T>): Promise<T> {
+  return kind === 'sqlite' ? sqliteDurably(db, work) : postgresDurably(db, work)
+}
+
+/**
+ * Somebody's SQL held the same rows and waited for us: Postgres ends one of the two (40P01, deadlock_detected), even where
+ * it wanted a single row only. It begins anew.
+ */
+export function retryOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
+  const shouldRetry = ({ error }: { readonly error: Error }) => 'code' in error && error.code === '40P01'
+  return pRetry(work, { retries: 10, minTimeout: 20, maxTimeout: 1000, shouldRetry })
+}
+
+/** SQLite's setting belongs to the connection and cannot be changed within a transaction. */
+function sqliteDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+  return db.connection().execute(async (connection) => {
+    const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(connection)
+    await sql`pragma synchronous = full`.execute(connection)
+    try {
+      return await connection.transaction().execute(work)
+    } finally {
+      await sql`pragma synchronous = ${sql.lit(rows[0]?.synchronous ?? 2)}`.execute(connection)
+    }
+  })
+}
+
+function postgresDurably<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+  return db.transaction().execute(async (trx) => {
+    await sql`set local synchronous_commit = on`.execute(trx)
+    return work(trx)
+  })
+}

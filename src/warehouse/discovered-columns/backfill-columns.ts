@@ -1,0 +1,102 @@
+/** Columns that came later than their rows are filled from `raw`, portion by portion, without one request. */
+import { sql } from 'kysely'
+import { tables } from '../../../schema/tables.ts'
+import { fieldAtPath } from '../../core/field-path.ts'
+import { parseJson } from '../../core/json.ts'
+import type { StreamName } from '../../core/row.ts'
+import { typedParameter, listParameter } from '../database/dialect.ts'
+import { decodeJson, decodeText } from '../database/escape.ts'
+import type { Db } from '../database/connection-pool.ts'
+import { createValueEncoder } from '../mirror/encode-value.ts'
+import type { ProjectContext } from '../mirror/project-context.ts'
+import { withoutNullability, tableOfStream } from '../mirror/stream-tables.ts'
+import type { MirroredTable } from '../mirror/upsert.ts'
+import { columnTypeOf, type FieldType } from './field-type.ts'
+
+/** Rows a transaction: other writers get their turn in between, and a crash repeats one portion at most. */
+const batchRows = 500
+
+type UnfilledColumn = { stream: string; path: string; column_name: string; type: string; fill_after: string }
+
+/** All that is unfilled, of every project. A run begins with it. */
+export async function backfillColumns(context: ProjectContext): Promise<void> {
+  for (;;) {
+    const hasMore = await context.db.transaction().execute((trx) => backfillBatch(context, trx))
+    if (!hasMore) return
+  }
+}
+
+/** One portion of the rows of all columns of a table that stand at the same place; false when nothing is left to do. */
+async function backfillBatch(context: ProjectContext, trx: Db): Promise<boolean> {
+  const { rows } = await sql<Pick<UnfilledColumn, 'stream' | 'fill_after'>>`
+    select stream, fill_after from discovered_fields
+    where fill_after is not null and column_name is not null order by stream, fill_after limit 1`.execute(trx)
+  const position = rows[0]
+  if (position === undefined) return false
+  const table = tableOfStream[position.stream as StreamName]
+  const fields = await columnsAtPosition(trx, position)
+  const batch = await readRowsAfter(context, trx, table, position.fill_after)
+  for (const row of batch) await backfillRow(context, trx, table, fields, row)
+  const last = batch.at(-1)
+  const reached = batch.length < batchRows || last === undefined ? null : JSON.stringify(last.key)
+  await sql`update discovered_fields set fill_after = ${typedParameter(context.kind, 'text', reached)}
+    where stream = ${position.stream} and path in (select value from ${listParameter(
+      context.kind,
+      fields.map(({ path }) => path),
+    )} as filled)`.execute(trx)
+  return true
+}
+
+/** Several projects may have found the same field. */
+async function columnsAtPosition(trx: Db, { stream, fill_after }: Pick<UnfilledColumn, 'stream' | 'fill_after'>): Promise<UnfilledColumn[]> {
+  const { rows } = await sql<UnfilledColumn>`
+    select distinct stream, path, column_name, type, fill_after from discovered_fields
+    where stream = ${stream} and fill_after = ${fill_after} and column_name is not null`.execute(trx)
+  return [...new Map(rows.map((field) => [field.column_name, field])).values()]
+}
+
+type RawRow = { readonly key: readonly string[]; readonly raw: string }
+
+async function readRowsAfter(context: ProjectContext, trx: Db, table: MirroredTable, after: string): Promise<RawRow[]> {
+  const names = tables[table].key
+  const refs = sql.join(names.map((name) => sql.ref(name)))
+  const from = after === '' ? sql`true` : sql`(${refs}) > (${sql.join(keyParameters(context, table, JSON.parse(after)))})`
+  const raw = context.kind === 'sqlite' ? sql`raw` : sql`raw::text`
+  const { rows } = await sql<Record<string, unknown>>`
+    select ${refs}, ${raw} as raw from ${sql.table(table)} where ${from} order by ${refs} limit ${batchRows}`.execute(trx)
+  return rows.map((row) => ({ key: names.map((name) => String(row[name])), raw: String(row.raw) }))
+}
+
+/** So many columns are set by one statement. */
+const maxColumnsPerUpdate = 200
+
+async function backfillRow(
+  context: ProjectContext,
+  trx: Db,
+  table: MirroredTable,
+  fields: readonly UnfilledColumn[],
+  row: RawRow,
+): Promise<void> {
+  const item = parseJson(decodeJson(context.kind, row.raw))
+  const assignments = fields.flatMap(({ path, type, column_name }) => {
+    const extra = fieldAtPath(item, decodeText(path))
+    if (extra === undefined || extra.value === null) return []
+    const column = columnTypeOf[type as FieldType]
+    const value = createValueEncoder(column, context.kind, { escaped: 0 })(extra.value)
+    return [sql`${sql.ref(column_name)} = ${typedParameter(context.kind, column, value)}`]
+  })
+  const parameters = keyParameters(context, table, row.key)
+  const keyConditions = tables[table].key.map((name, i) => sql`${sql.ref(name)} = ${parameters[i]}`)
+  for (let n = 0; n < assignments.length; n += maxColumnsPerUpdate) {
+    await sql`update ${sql.table(table)} set ${sql.join(assignments.slice(n, n + maxColumnsPerUpdate))}
+      where ${sql.join(keyConditions, sql` and `)}`.execute(trx)
+  }
+}
+
+function keyParameters(context: ProjectContext, table: MirroredTable, key: readonly string[]) {
+  const columns: Readonly<Record<string, readonly [Parameters<typeof withoutNullability>[0], string]>> = tables[table].columns
+  return tables[table].key.map((name, i) => {
+    const type = withoutNullability(columns[name]?.[0] ?? 'key')
+    return typedParameter(context.kind, type, type === 'integer' ? BigInt(key[i] ?? 0) : (key[i] ?? ''))
+  })
+}

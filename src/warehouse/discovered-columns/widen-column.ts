@@ -1,0 +1,53 @@
+/** A column whose field changed type: widened in place, or, where a view holds on to it, followed by a wider one. */
+import { sql } from 'kysely'
+import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
+import type { Db } from '../database/connection-pool.ts'
+import { columnName } from './column-name.ts'
+import { columnTypeOf, type FieldType } from './field-type.ts'
+
+export type ColumnWidening = {
+  readonly table: string
+  readonly column: string
+  readonly from: FieldType
+  readonly to: FieldType
+  readonly taken: ReadonlySet<string>
+}
+
+/** The name of the column that now holds the field: the same one, or a new, still empty one. Views keep working. */
+export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnWidening): Promise<string> {
+  await sql`savepoint widening`.execute(trx)
+  try {
+    await (kind === 'sqlite' ? replaceColumn(trx, widening) : alterColumn(trx, widening))
+    await sql`release savepoint widening`.execute(trx)
+    return widening.column
+  } catch {
+    await sql`rollback to savepoint widening`.execute(trx)
+    await sql`release savepoint widening`.execute(trx)
+    const column = columnName(`${widening.column}.${widening.to}`, widening.taken)
+    const type = sql.raw(sqlTypes[kind][columnTypeOf[widening.to]])
+    await sql`alter table ${sql.table(widening.table)} add column ${sql.ref(column)} ${type}`.execute(trx)
+    return column
+  }
+}
+
+async function alterColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
+  const type = sql.raw(sqlTypes.postgres[columnTypeOf[to]])
+  const value = to === 'text' && from === 'timestamp' ? timestampAsText(column) : sql`${sql.ref(column)}::${type}`
+  await sql`alter table ${sql.table(table)} alter column ${sql.ref(column)} type ${type} using ${value}`.execute(trx)
+}
+
+function timestampAsText(column: string) {
+  return sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
+}
+
+/** SQLite cannot change a column's type, and a column declared integer would turn the text 007 into 7. */
+async function replaceColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
+  const [old, wide] = [sql.ref(column), sql.ref('widened column')]
+  const type = sql.raw(sqlTypes.sqlite[columnTypeOf[to]])
+  await sql`alter table ${sql.table(table)} add column ${wide} ${type}`.execute(trx)
+  // A number becomes text by the declared type of its new column; a boolean is a number in SQLite.
+  const value = from === 'boolean' ? sql`case ${old} when 0 then 'false' else 'true' end` : old
+  await sql`update ${sql.table(table)} set ${wide} = ${value} where ${old} is not null`.execute(trx)
+  await sql`alter table ${sql.table(table)} drop column ${old}`.execute(trx)
+  await sql`alter table ${sql.table(table)} rename column ${wide} to ${old}`.execute(trx)
+}

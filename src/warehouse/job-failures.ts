@@ -1,0 +1,56 @@
+/** What fails in the workers of this warehouse: one row for each job that fails, until it succeeds. */
+import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
+import { type EpochMs, parseTime, rfc3339 } from '../core/time.ts'
+import type { Db } from './database/connection-pool.ts'
+
+export type JobFailureRepository = ReturnType<typeof createJobFailures>
+
+export function createJobFailures(db: Db) {
+  return {
+    record: (failure: JobFailure) => recordFailure(db, failure),
+    clear: async ({ projectId, job, subject }: Pick<JobFailure, 'projectId' | 'job' | 'subject'>) => {
+      await db
+        .deleteFrom('sync_failures')
+        .where((eb) => eb.and({ project_id: projectId, job, subject }))
+        .execute()
+    },
+    list: () => listFailures(db),
+  }
+}
+
+/** The longest reason that is kept. */
+const maxReasonLength = 2000
+
+/** Another worker may have seen it fail earlier: then it has failed since then. */
+async function recordFailure(db: Db, { projectId, job, subject, since, lastAt, failures, reason }: JobFailure): Promise<void> {
+  const latest = { last_at: toTimestamp(lastAt), failures, reason: reason.slice(0, maxReasonLength) }
+  await db
+    .insertInto('sync_failures')
+    .values({ project_id: projectId, job, subject, since: toTimestamp(since), ...latest })
+    .onConflict((conflict) => conflict.columns(['project_id', 'job', 'subject']).doUpdateSet(latest))
+    .execute()
+}
+
+/** `project`: of that one and of all together; longest first. */
+export async function listFailures(db: Db, project?: string): Promise<JobFailure[]> {
+  const all = db.selectFrom('sync_failures').selectAll()
+  const own = project === undefined ? all : all.where('project_id', 'in', [project, ''])
+  const rows = await own.orderBy('since').orderBy('project_id').orderBy('job').orderBy('subject').execute()
+  return rows.flatMap((row) => {
+    const job = parseJobKind(row.job)
+    // Of a later version.
+    if (job === null) return []
+    const { project_id: projectId, subject, failures, reason } = row
+    return [
+      { projectId, job, subject, failures, reason, since: toEpochMs(row.since), lastAt: toEpochMs(row.last_at) },
+    ]
+  })
+}
+
+function toTimestamp(at: EpochMs): string {
+  return rfc3339(Math.floor(at / 1000))
+}
+
+function toEpochMs(at: string): EpochMs {
+  return (parseTime(at) ?? 0) * 1000
+}

@@ -1,0 +1,46 @@
+/** The numbers of the analytics rollups, one a row. */
+import { sql } from 'kysely'
+import { parseJson } from '../../core/json.ts'
+import type { Json } from '../../core/row.ts'
+import { encodeText } from '../database/escape.ts'
+import type { Db } from '../database/connection-pool.ts'
+import type { SqlValue } from './encode-value.ts'
+import type { ProjectContext } from './project-context.ts'
+import type { InsertPlan } from './insert-plan.ts'
+
+/** It is part of a key, and an index holds no long ones; `raw` has what is named longer. */
+const maxPathLength = 300
+
+/** Numbers by dotted path; members of arrays by their number, from 0. */
+export function flattenNumbers(json: Json, path = ''): [metric: string, value: number][] {
+  if (typeof json === 'number' || typeof json === 'bigint') return path === '' ? [] : [[path, Number(json)]]
+  if (typeof json !== 'object' || json === null) return []
+  return Object.entries(json).flatMap(([name, value]) => {
+    const inner = path === '' ? name : `${path}.${name}`
+    return inner.length > maxPathLength ? [] : flattenNumbers(value, inner)
+  })
+}
+
+/** Replaces the numbers of the windows whose rollup changed. */
+export async function replaceMetrics(
+  context: ProjectContext,
+  trx: Db,
+  plan: InsertPlan,
+  row: readonly SqlValue[],
+  raw: string,
+): Promise<void> {
+  const columnText = (name: string) => String(row[plan.shape.columns.findIndex((column) => column.name === name)])
+  const window = { project_id: context.project, window_from: columnText('window_from'), window_to: columnText('window_to') }
+  await sql`
+    delete from analytics_metrics where project_id = ${context.project}
+      and window_from = ${window.window_from} and window_to = ${window.window_to}`.execute(trx)
+  const metrics = new Map(flattenNumbers(parseJson(raw)).map(([name, value]) => [encodeText(context.kind, name), value]))
+  const dayColumns = { ...window, day: columnText('day'), time_zone: columnText('time_zone') }
+  const values = [...metrics].map(([metric, value]) => ({ ...dayColumns, metric, value }))
+  for (let i = 0; i < values.length; i += 200) {
+    await trx
+      .insertInto('analytics_metrics')
+      .values(values.slice(i, i + 200))
+      .execute()
+  }
+}

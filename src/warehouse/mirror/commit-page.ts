@@ -1,0 +1,147 @@
+/** One answered request's worth of news goes in: rows, cursors and all that follows from them, in one transaction. */
+import { sql } from 'kysely'
+import { tables } from '../../../schema/tables.ts'
+import { type ChildReadResult, type MirrorCommit, type CommitResult, parentStreams } from '../../core/mirror.ts'
+import { type Gap, type RefusedRow, type StreamName, describeRefusedRow } from '../../core/row.ts'
+import { typedParameter } from '../database/dialect.ts'
+import { valueErrorReason } from '../database/value-errors.ts'
+import type { Db } from '../database/connection-pool.ts'
+import type { SqlValue } from './encode-value.ts'
+import { addSeenRows } from './seen-rows.ts'
+import { recordChildRead, unlistedSubject, markChildrenPending } from './pending-children.ts'
+import type { ProjectContext } from './project-context.ts'
+import { recordChanges, findDisputedIds, readStoredConversations, recheckSet } from './conversation-changes.ts'
+import { indexableText } from './gap-subject.ts'
+import { closeGap, openGap } from './gaps.ts'
+import { recordBehaviours, writeCursors } from './cursors.ts'
+import { replaceMetrics } from './analytics-metrics.ts'
+import { encodeRows, createInsertPlans, type InsertPlan } from './insert-plan.ts'
+import { clearForRollup } from './analytics-rollups.ts'
+import { type IsolationResult, isolateBadRows } from './isolate-bad-rows.ts'
+import { tableOfStream } from './stream-tables.ts'
+import { inTransaction } from './transaction.ts'
+
+/** Keeps what it compiles. */
+export function createPageCommitter(context: ProjectContext): (commit: MirrorCommit) => Promise<CommitResult> {
+  const planFor = createInsertPlans(context)
+  const store = async (commit: MirrorCommit): Promise<CommitResult> => {
+    const fields = await context.fields.ensureColumns(commit.stream, commit.rows, commit.askedAt)
+    const plan = planFor(commit.stream, fields, commit.authoritative ?? false)
+    const escaped = context.escapeCount.escaped
+    const { rows, unkeyed } = encodeRows(plan, commit.rows, commit.askedAt)
+    const storeAll = async (trx: Db) => ({ changed: await storeRows(context, trx, plan, rows, commit), refused: [] })
+    const storeIsolated = (trx: Db) => isolateBadRows(trx, plan, rows, (batch) => storeRows(context, trx, plan, batch, commit))
+    const commitWith = (storeRowsOnce: (trx: Db) => Promise<IsolationResult>) =>
+      inTransaction(context, async (trx) => {
+        const { changed, refused: unstorable } = await storeRowsOnce(trx)
+        const refused = [...(commit.refused ?? []), ...unkeyed, ...unstorable]
+        await storeOutcome(context, trx, commit, refused)
+        if (context.escapeCount.escaped > escaped) await addEscapedCount(context, trx, context.escapeCount.escaped - escaped)
+        return refused.length === 0 ? { changed } : { changed, refused }
+      })
+    // Rows that a database refuses are rare: only then the others are stored apart from them.
+    return commitWith(storeAll).catch((error) => (valueErrorReason(error) === null ? Promise.reject(error) : commitWith(storeIsolated)))
+  }
+  return (commit) => context.runSerially(() => store(commit))
+}
+
+async function storeRows(context: ProjectContext, trx: Db, plan: InsertPlan, rows: SqlValue[][], commit: MirrorCommit): Promise<number> {
+  const { stream, askedAt: now } = commit
+  if (stream === 'analytics') await clearForRollups(context, trx, plan, rows)
+  if (rows.length === 0) return 0
+  const storedBefore = stream === 'conversations' ? await readStoredConversations(context, trx, plan, rows) : null
+  const { changed, returned } = await context.upsert(trx, plan.shape, rows)
+  const stored = new Set(returned)
+  if (storedBefore !== null) {
+    await recordChanges(context, trx, { plan, rows, before: storedBefore, stored, now })
+    await addSeenRows(context, trx, recheckSet, findDisputedIds(plan, rows, storedBefore, stored))
+  }
+  if (stream === 'visitors') await markChildrenPending(context, trx, 'visitor_activity', returned, now)
+  if (stream === 'calls') await markChildrenPending(context, trx, 'call_recordings', returned, now)
+  const checkedColumn = checkedAtColumn[stream]
+  if (checkedColumn !== undefined) await updateCheckedAt(context, trx, plan, rows, checkedColumn, now)
+  if (stream === 'analytics') await refreshMetrics(context, trx, plan, rows, stored)
+  if (commit.seenRowsKey !== undefined) await addSeenRows(context, trx, commit.seenRowsKey, rowKeys(plan, rows))
+  return changed
+}
+
+async function storeOutcome(context: ProjectContext, trx: Db, commit: MirrorCommit, refused: readonly RefusedRow[]): Promise<void> {
+  const { stream, child } = commit
+  if (child !== undefined) await recordChildRead(context, trx, addRejectedRows(child, refused), commit.askedAt)
+  for (const gap of commit.gaps ?? []) await openGap(context, trx, gap)
+  for (const subject of commit.resolvedGapSubjects ?? []) await closeGap(context, trx, stream, subject)
+  if (child === undefined) for (const row of refused) await openGap(context, trx, ...gapForRow(commit, row))
+  await recordBehaviours(context, trx, commit.learned ?? [])
+  await writeCursors(context, trx, commit.cursors ?? {})
+}
+
+function addRejectedRows(child: ChildReadResult, refused: readonly RefusedRow[]): ChildReadResult {
+  if (refused.length === 0) return child
+  const why = [...new Set([...(child.why === undefined ? [] : [child.why]), ...refused.map(describeRefusedRow)])].join('; ')
+  return { ...child, complete: false, why }
+}
+
+/** What a parent's list lacks is a gap of that parent: it closes when the list has been read whole. */
+function gapForRow({ stream, rows }: MirrorCommit, row: RefusedRow): [gap: Gap, subject?: string] {
+  const gap = { stream, from: null, to: null, reason: describeRefusedRow(row) }
+  const [first] = tables[tableOfStream[stream]].key.filter((name) => name !== 'project_id')
+  const parent = stream in parentStreams ? rows[0]?.columns[first ?? ''] : undefined
+  if (typeof parent === 'string') return [gap, unlistedSubject(parent)]
+  return row.id === null ? [gap] : [gap, `row:${indexableText(row.id)}`]
+}
+
+function rowKeys(plan: InsertPlan, rows: readonly SqlValue[][]): string[] {
+  const [key = 0] = plan.keyIndexes
+  return rows.map((row) => String(row[key]))
+}
+
+/** Columns that say when we last looked, by stream. */
+const checkedAtColumn: Partial<Record<StreamName, string>> = { call_recordings: 'checked_at', analytics: 'read_at' }
+
+/** That we looked again is written even where nothing changed, and counts as no change. */
+async function updateCheckedAt(context: ProjectContext, trx: Db, plan: InsertPlan, rows: readonly SqlValue[][], column: string, now: number) {
+  const { table, columns } = plan.shape
+  const at = columns.findIndex(({ name }) => name === column)
+  for (const row of rows) {
+    const key = sql.join(
+      plan.keyIndexes.map((i) => sql`${sql.ref(columns[i]?.name ?? '')} = ${row[i]}`),
+      sql` and `,
+    )
+    await sql`
+      update ${sql.table(table)} set ${sql.ref(column)} = ${row[at]}
+      where project_id = ${context.project} and ${key} and asked_at <= ${now}
+        and ${sql.ref(column)} is distinct from ${typedParameter(context.kind, 'time', row[at])}`.execute(trx)
+  }
+}
+
+async function clearForRollups(context: ProjectContext, trx: Db, plan: InsertPlan, rows: readonly SqlValue[][]): Promise<void> {
+  for (const row of rows) {
+    const columnText = (name: string) => String(row[plan.shape.columns.findIndex((column) => column.name === name)])
+    const [window_from, window_to] = [columnText('window_from'), columnText('window_to')]
+    await clearForRollup(context, trx, { window_from, window_to, time_zone: columnText('time_zone') })
+  }
+}
+
+async function refreshMetrics(
+  context: ProjectContext,
+  trx: Db,
+  plan: InsertPlan,
+  rows: readonly SqlValue[][],
+  stored: ReadonlySet<string>,
+): Promise<void> {
+  const columnIndex = (name: string) => plan.shape.columns.findIndex((column) => column.name === name)
+  const [from, raw] = [columnIndex('window_from'), columnIndex('raw')]
+  for (const row of rows) {
+    if (stored.has(String(row[from]))) await replaceMetrics(context, trx, plan, row, String(row[raw]))
+  }
+}
+
+/** The run keeps the count of strings that the database could not hold as they were. */
+async function addEscapedCount(context: ProjectContext, trx: Db, count: number): Promise<void> {
+  await trx
+    .updateTable('sync_runs')
+    .set((eb) => ({ strings_escaped: eb('strings_escaped', '+', count) }))
+    .where('project_id', '=', context.project)
+    .where('id', '=', context.currentRunId() ?? '')
+    .execute()
+}

@@ -1,0 +1,99 @@
+/** What changed in conversations: the history that the service does not keep, and what is to be read because of it. */
+import { sql } from 'kysely'
+import type { tables } from '../../../schema/tables.ts'
+import { rfc3339 } from '../../core/time.ts'
+import { listParameter } from '../database/dialect.ts'
+import { newId } from '../database/new-id.ts'
+import type { Db } from '../database/connection-pool.ts'
+import type { SqlValue } from './encode-value.ts'
+import { markChildrenPending, markKnownPending } from './pending-children.ts'
+import type { ProjectContext } from './project-context.ts'
+import type { InsertPlan } from './insert-plan.ts'
+
+/** The columns whose history is kept. */
+export const trackedColumns = [
+  'status',
+  'last_message_at',
+  'last_message_sender_type',
+  'handled_at',
+  'waiting_since',
+  'assigned_agent_id',
+  'origin',
+] as const satisfies readonly (keyof (typeof tables)['conversations']['columns'])[]
+
+/** Those of them that change with a message, whichever way its time goes. */
+const messageColumns = ['last_message_at', 'last_message_sender_type'] as const satisfies readonly (typeof trackedColumns)[number][]
+
+export type StoredConversations = ReadonlyMap<string, Readonly<Record<string, string | null>>>
+
+/** The stored conversations among those of a page, before it is stored. */
+export async function readStoredConversations(context: ProjectContext, trx: Db, plan: InsertPlan, rows: readonly SqlValue[][]): Promise<StoredConversations> {
+  const ids = rows.map((row) => columnValue(plan, row, 'id') ?? '')
+  const { rows: stored } = await sql<Record<string, string | null>>`
+    select id, deleted_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))} from conversations
+    where project_id = ${context.project} and id in (select value from ${listParameter(context.kind, ids)} as listed)`.execute(trx)
+  return new Map(stored.map((row) => [row.id ?? '', row]))
+}
+
+/** The census of the conversations that are to be read by their ids, as a list may have shown an old copy of them. */
+export const recheckSet = 'conversations:check'
+
+/**
+ * Those that a list shows with another last message than the mirror has, and that were not stored: the copy may be an old
+ * one, or a message may be dated before the one that it follows. Reading them by their ids tells.
+ */
+export function findDisputedIds(plan: InsertPlan, rows: readonly SqlValue[][], storedBefore: StoredConversations, stored: ReadonlySet<string>): string[] {
+  return rows.flatMap((row) => {
+    const id = columnValue(plan, row, 'id') ?? ''
+    const previous = storedBefore.get(id)
+    if (previous === undefined || previous.last_message_at === null || stored.has(id)) return []
+    return previous.last_message_at === columnValue(plan, row, 'last_message_at') ? [] : [id]
+  })
+}
+
+/** Writes the history of those that were stored, and makes due what may have grown. */
+export async function recordChanges(
+  context: ProjectContext,
+  trx: Db,
+  page: { plan: InsertPlan; rows: readonly SqlValue[][]; before: StoredConversations; stored: ReadonlySet<string>; now: number },
+): Promise<void> {
+  const { plan, before: storedBefore, now } = page
+  const rows = page.rows.filter((row) => page.stored.has(columnValue(plan, row, 'id') ?? ''))
+  const withNewMessages = rows.filter((row) => {
+    const previous = storedBefore.get(columnValue(plan, row, 'id') ?? '')
+    return previous === undefined || previous.deleted_at !== null || messageColumns.some((name) => previous[name] !== columnValue(plan, row, name))
+  })
+  const columnValues = (name: string) => withNewMessages.map((row) => columnValue(plan, row, name)).filter((id) => id !== null)
+  await markChildrenPending(context, trx, 'messages', columnValues('id'), now)
+  await markKnownPending(context, trx, 'visitor_activity', [...new Set(columnValues('visitor_id'))], now)
+  const changes = rows.flatMap((row) => diffConversation(context, plan, row, storedBefore, now))
+  // 700 parameters a statement at most, whatever the page.
+  for (let i = 0; i < changes.length; i += 100) {
+    await trx
+      .insertInto('conversation_changes')
+      .values(changes.slice(i, i + 100))
+      .execute()
+  }
+}
+
+function diffConversation(context: ProjectContext, plan: InsertPlan, row: readonly SqlValue[], storedBefore: StoredConversations, now: number) {
+  const id = columnValue(plan, row, 'id') ?? ''
+  const previous = storedBefore.get(id)
+  if (previous === undefined) return []
+  return trackedColumns
+    .map((field) => ({ field, old_value: previous[field] ?? null, new_value: columnValue(plan, row, field) }))
+    .filter(({ old_value, new_value }) => old_value !== new_value)
+    .map((change) => ({
+      project_id: context.project,
+      id: newId(now),
+      conversation_id: id,
+      ...change,
+      seen_at: rfc3339(Math.floor(now / 1000)),
+    }))
+}
+
+/** Texts and times are bound as the texts that they are read as. */
+function columnValue(plan: InsertPlan, row: readonly SqlValue[], name: string): string | null {
+  const sqlValue = row[plan.shape.columns.findIndex((column) => column.name === name)]
+  return sqlValue === null || sqlValue === undefined ? null : String(sqlValue)
+}

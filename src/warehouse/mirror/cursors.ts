@@ -1,0 +1,62 @@
+/** Cursors and learned behaviours: small facts by name. */
+import type { ServiceBehaviour } from '../../core/row.ts'
+import { rfc3339 } from '../../core/time.ts'
+import { decodeText, encodeText } from '../database/escape.ts'
+import type { Db } from '../database/connection-pool.ts'
+import type { ProjectContext } from './project-context.ts'
+
+export async function readCursor(context: Pick<ProjectContext, 'db' | 'project'>, name: string): Promise<string | null> {
+  const row = await context.db
+    .selectFrom('sync_cursors')
+    .select('position')
+    .where('project_id', '=', context.project)
+    .where('stream', '=', name)
+    .executeTakeFirst()
+  return row?.position ?? null
+}
+
+export async function writeCursors(
+  context: ProjectContext,
+  trx: Db,
+  cursors: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  for (const [stream, position] of Object.entries(cursors)) {
+    if (position === null) {
+      await trx.deleteFrom('sync_cursors').where('project_id', '=', context.project).where('stream', '=', stream).execute()
+    } else {
+      await trx
+        .insertInto('sync_cursors')
+        .values({ project_id: context.project, stream, position })
+        .onConflict((conflict) => conflict.columns(['project_id', 'stream']).doUpdateSet({ position }))
+        .execute()
+    }
+  }
+}
+
+export async function readBehaviours(context: Pick<ProjectContext, 'db' | 'project'>): Promise<Map<string, string>> {
+  const rows = await context.db
+    .selectFrom('service_behaviours')
+    .select(['name', 'value'])
+    .where('project_id', '=', context.project)
+    .execute()
+  return new Map(rows.map(({ name, value }) => [name, decodeText(value)]))
+}
+
+/** `learned_at` moves only when the value does. */
+export async function recordBehaviours(
+  context: Pick<ProjectContext, 'project' | 'clock' | 'kind'>,
+  trx: Db,
+  behaviours: readonly ServiceBehaviour[],
+): Promise<void> {
+  for (const { name, value: newValue, evidence: newEvidence } of behaviours) {
+    const [value, evidence] = [encodeText(context.kind, newValue), encodeText(context.kind, newEvidence)]
+    const fact = { value, evidence, learned_at: rfc3339(Math.floor(context.clock() / 1000)) }
+    await trx
+      .insertInto('service_behaviours')
+      .values({ project_id: context.project, name, ...fact })
+      .onConflict((conflict) =>
+        conflict.columns(['project_id', 'name']).doUpdateSet(fact).where('service_behaviours.value', '!=', value),
+      )
+      .execute()
+  }
+}

@@ -1,0 +1,75 @@
+/** Rows that are dated ahead of the clocks. */
+import { sql } from 'kysely'
+import type { StreamName } from '../../core/row.ts'
+import { rfc3339, type Seconds } from '../../core/time.ts'
+import { typedParameter } from '../database/dialect.ts'
+import type { Db } from '../database/connection-pool.ts'
+import type { ProjectContext } from './project-context.ts'
+import { tableOfStream } from './stream-tables.ts'
+
+type ProjectDb = { readonly db: Db; readonly project: string }
+
+/** Where the rows of a stream say when; visitors do so in a field that is not documented. */
+const indexedTimeColumn: Partial<Record<StreamName, string>> = {
+  conversations: 'last_message_at',
+  messages: 'created_at',
+  calls: 'occurred_at',
+  visitor_activity: 'occurred_at',
+}
+
+/**
+ * Makes due the conversations that may have grown unseen: a message that is dated now moves no `last_message_at` that is
+ * ahead already. By the indexes of the messages' times and of the open conversations.
+ */
+export async function markFutureDatedPending(context: ProjectContext, cursorLimit: Seconds, limit: number, now: number): Promise<void> {
+  const [project, after] = [typedParameter(context.kind, 'text', context.project), typedParameter(context.kind, 'time', rfc3339(cursorLimit))]
+  const at = typedParameter(context.kind, 'integer', now)
+  await sql`
+    update sync_children set due_at = ${at}
+    where project_id = ${project} and stream = 'messages' and parent_id in (
+      select parent_id from sync_children
+      where project_id = ${project} and stream = 'messages' and fetched > 0 and (due_at is null or due_at > ${at})
+        and parent_id in (
+          select conversation_id from messages where project_id = ${project} and created_at > ${after}
+          union select id from conversations
+            where project_id = ${project} and handled_at is null and last_message_at > ${after})
+      order by checked_at limit ${limit})`.execute(context.db)
+}
+
+/** How many living rows are dated after `horizon`, counted to `most`. */
+export async function countFutureRows(
+  { db, project }: ProjectDb,
+  stream: StreamName,
+  cursorLimit: Seconds,
+  limit: number,
+): Promise<number> {
+  const timeColumn = indexedTimeColumn[stream] ?? (stream === 'visitors' ? await visitorTimeColumn({ db, project }) : null)
+  if (timeColumn === null) return 0
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (
+      select 1 as one from ${sql.table(tableOfStream[stream])}
+      where project_id = ${project} and deleted_at is null and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)} limit ${limit}) as listed`.execute(
+    db,
+  )
+  return Number(rows[0]?.count ?? 0)
+}
+
+/** The column of the time that the list of visitors was learned to be ordered by; null = not known, or it has none. */
+export async function visitorTimeColumn({ db, project }: ProjectDb): Promise<string | null> {
+  const learned = await db
+    .selectFrom('service_behaviours')
+    .select('value')
+    .where('project_id', '=', project)
+    .where('name', '=', 'visitors.order')
+    .executeTakeFirst()
+  const path = learned?.value.split(' by ')[1]?.split(' or ')[0]
+  if (path === undefined) return null
+  const field = await db
+    .selectFrom('discovered_fields')
+    .select('column_name')
+    .where('stream', '=', 'visitors')
+    .where('path', '=', path)
+    .where('type', '=', 'timestamp')
+    .executeTakeFirst()
+  return field?.column_name ?? null
+}

@@ -1,0 +1,120 @@
+/** How a stream's rows become parameters: the columns in order, and what makes a value fit each of them. */
+
+import { tables } from '../../../schema/tables.ts'
+import type { MirrorRow, RefusedRow, Scalar, StreamName } from '../../core/row.ts'
+import { rfc3339 } from '../../core/time.ts'
+import type { StreamFields } from '../discovered-columns/discovered-fields.ts'
+import { columnTypeOf } from '../discovered-columns/field-type.ts'
+import { type SqlValue, type EncodeValue, createValueEncoder } from './encode-value.ts'
+import type { ProjectContext } from './project-context.ts'
+import { insertedColumns, tableOfStream } from './stream-tables.ts'
+import type { StatementShape } from './upsert.ts'
+
+export type InsertPlan = {
+  readonly shape: StatementShape
+  /** Where the key's columns are in a row, `project_id` left out. */
+  readonly keyIndexes: readonly number[]
+  /** Parameters of one row. `raw`, times and texts are encoded for the database. */
+  readonly encodeRow: (row: MirrorRow, askedAt: number) => SqlValue[]
+}
+
+/** Streams whose changed rows have consequences elsewhere: the column that names them. */
+const returningColumn: Partial<Record<StreamName, string>> = {
+  conversations: 'id',
+  visitors: 'id',
+  calls: 'id',
+  analytics: 'window_from',
+}
+
+/** Plans by what they depend on, so that statements are compiled once. */
+export function createInsertPlans(
+  context: ProjectContext,
+): (stream: StreamName, fields: StreamFields, authoritative: boolean) => InsertPlan {
+  const plans = new WeakMap<StreamFields, Map<string, InsertPlan>>()
+  return (stream, fields, authoritative) => {
+    const plansByName = plans.get(fields) ?? new Map<string, InsertPlan>()
+    plans.set(fields, plansByName)
+    const name = `${stream} ${authoritative}`
+    const plan = plansByName.get(name) ?? buildInsertPlan(context, stream, fields, authoritative)
+    plansByName.set(name, plan)
+    return plan
+  }
+}
+
+function buildInsertPlan(context: ProjectContext, stream: StreamName, fields: StreamFields, authoritative: boolean): InsertPlan {
+  const table = tableOfStream[stream]
+  const documented = insertedColumns(table)
+  const discovered = fields.withColumn.map(({ column, type }) => ({ name: column, type: columnTypeOf[type] }))
+  const columns = [...documented, ...discovered]
+  const newerBy = stream === 'conversations' && !authoritative ? 'last_message_at' : null
+  const key = tables[table].key.filter((name) => name !== 'project_id')
+  return {
+    shape: { table, columns, returning: returningColumn[stream] ?? null, newerBy },
+    keyIndexes: key.map((name) => columns.findIndex((column) => column.name === name)),
+    encodeRow: createRowEncoder(context, columns, documented.length, fields),
+  }
+}
+
+/** When a page was asked for: in milliseconds, and as text. */
+type RequestTime = { readonly at: number; readonly text: string }
+type ValueReader = (row: MirrorRow, asked: RequestTime) => Scalar | undefined
+
+function createRowEncoder(context: ProjectContext, columns: StatementShape['columns'], documented: number, fields: StreamFields): InsertPlan['encodeRow'] {
+  const encoders = columns.map(({ type }) => createValueEncoder(type, context.kind, context.escapeCount))
+  const readers = columns.map(({ name }, i): ValueReader => {
+    const path = fields.withColumn[i - documented]?.path
+    if (path !== undefined) return (row) => row.extraFields.get(path)?.value
+    return computedColumns(context)[name] ?? ((row) => row.columns[name])
+  })
+  let requestTime: RequestTime = { at: Number.NaN, text: '' }
+  return (row, askedAt) => {
+    if (requestTime.at !== askedAt) requestTime = { at: askedAt, text: rfc3339(Math.floor(askedAt / 1000)) }
+    const parameters: SqlValue[] = new Array(columns.length)
+    for (let i = 0; i < columns.length; i++) parameters[i] = (encoders[i] as EncodeValue)((readers[i] as ValueReader)(row, requestTime))
+    return parameters
+  }
+}
+
+/** Columns that no field of a row fills. */
+function computedColumns(context: ProjectContext): Readonly<Record<string, ValueReader>> {
+  return {
+    project_id: () => context.project,
+    raw: (row) => row.raw,
+    synced_at: (_row, asked) => asked.text,
+    run_id: () => context.currentRunId(),
+    asked_at: (_row, asked) => asked.at,
+    read_at: (row, asked) => row.columns.read_at ?? asked.text,
+  }
+}
+
+/**
+ * Bytes of one part of a key. Postgres's indexes hold entries of 2,704 bytes at the most, all parts of a key together.
+ * Source: its documentation, "B-Tree Indexes".
+ */
+const maxKeyBytes = 800
+
+/** Rows ready to be stored, one a key: the last one wins. Rows without a key that can be stored are left out. */
+export function encodeRows(
+  plan: InsertPlan,
+  rows: readonly MirrorRow[],
+  askedAt: number,
+): { rows: SqlValue[][]; unkeyed: RefusedRow[] } {
+  const byKey = new Map<string, SqlValue[]>()
+  const unkeyed: RefusedRow[] = []
+  for (const row of rows) {
+    const parameters = plan.encodeRow(row, askedAt)
+    const parts = plan.keyIndexes.map((i) => parameters[i] ?? null)
+    const rejection = parts.includes(null)
+      ? 'its key is missing or unreadable'
+      : parts.some(isKeyPartTooLong)
+        ? 'its id is too long'
+        : null
+    if (rejection === null) byKey.set(parts.join('\n'), parameters)
+    else unkeyed.push({ id: row.columns.id === undefined ? null : String(row.columns.id), why: rejection })
+  }
+  return { rows: [...byKey.values()], unkeyed }
+}
+
+function isKeyPartTooLong(part: SqlValue): boolean {
+  return typeof part === 'string' && part.length > maxKeyBytes / 4 && Buffer.byteLength(part) > maxKeyBytes
+}

@@ -1,0 +1,172 @@
+/** What is left to read of lists that are read one parent at a time: due work is a query, never a list in memory. */
+import { type RawBuilder, sql } from 'kysely'
+import type { ChildReadResult, ChildStreamName, PendingChild } from '../../core/mirror.ts'
+import { parseTime } from '../../core/time.ts'
+import { typedParameter, listParameter } from '../database/dialect.ts'
+import type { Db } from '../database/connection-pool.ts'
+import { visitorTimeColumn } from './future-rows.ts'
+import type { ProjectContext } from './project-context.ts'
+import { closeGap, openGap } from './gaps.ts'
+import { inTransaction } from './transaction.ts'
+
+/** The parents are new, or changed: their children are due now. */
+export async function markChildrenPending(context: ProjectContext, trx: Db, stream: ChildStreamName, ids: readonly string[], now: number) {
+  if (ids.length === 0) return
+  await sql`
+    insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
+    select ${typedParameter(context.kind, 'text', context.project)}, ${typedParameter(context.kind, 'text', stream)}, listed.value, 1, 0,
+      ${typedParameter(context.kind, 'integer', now)}, 0
+    from ${listParameter(context.kind, ids)} as listed where true
+    on conflict (project_id, stream, parent_id)
+    do update set wanted = sync_children.wanted + 1, due_at = excluded.due_at`.execute(trx)
+}
+
+/** Likewise for parents that may not be in the mirror: those that are not will be due when they come. */
+export async function markKnownPending(context: ProjectContext, trx: Db, stream: ChildStreamName, ids: readonly string[], now: number) {
+  if (ids.length === 0) return
+  await sql`
+    update sync_children set wanted = wanted + 1, due_at = ${typedParameter(context.kind, 'integer', now)}
+    where project_id = ${context.project} and stream = ${stream}
+      and parent_id in (select value from ${listParameter(context.kind, ids)} as listed)`.execute(trx)
+}
+
+/** A parent's children have been read: it is due again only if it changed meanwhile, or when the reader says so. */
+export async function recordChildRead(context: ProjectContext, trx: Db, read: ChildReadResult, now: number): Promise<void> {
+  const parameter = (value: number | null) => typedParameter(context.kind, 'integer', value)
+  await sql`
+    update sync_children set
+      fetched = case when fetched > ${parameter(read.wanted)} then fetched else ${parameter(read.wanted)} end,
+      due_at = case when wanted > ${parameter(read.wanted)} then coalesce(due_at, ${parameter(now)})
+        else ${parameter(read.againAt)} end,
+      attempts = 0, error = null, whole = null, checked_at = ${parameter(now)}, position = ${typedParameter(context.kind, 'text', read.position)}
+    where project_id = ${context.project} and stream = ${read.stream} and parent_id = ${read.parentId}`.execute(trx)
+  const { stream, parentId, complete } = read
+  await closeGap(context, trx, stream, unreadSubject(parentId))
+  if (complete === 'as before') return
+  if (stream === 'messages') await setMessagesComplete(context, trx, parentId, complete)
+  if (complete) return closeGap(context, trx, stream, unlistedSubject(parentId))
+  const reason = read.why ?? 'the service would not list all of them'
+  await openGap(context, trx, { stream, from: null, to: null, reason }, unlistedSubject(parentId))
+}
+
+/** The subjects of a parent's gaps: what its list would not show, and that it could not be read at all. */
+export const unlistedSubject = (parentId: string) => `parent:${parentId}`
+const unreadSubject = (parentId: string) => `parent:${parentId}:unread`
+
+async function setMessagesComplete(context: ProjectContext, trx: Db, parentId: string, complete: boolean): Promise<void> {
+  const flag = context.kind === 'sqlite' ? Number(complete) : complete
+  await sql`
+    update conversations set messages_complete = ${flag}
+    where project_id = ${context.project} and id = ${parentId} and messages_complete is distinct from ${flag}`.execute(trx)
+}
+
+export async function recordChildFailure(context: ProjectContext, stream: ChildStreamName, parentId: string, why: string, againAt: number) {
+  await inTransaction(context, async (trx) => {
+    await trx
+      .updateTable('sync_children')
+      .set((eb) => ({ attempts: eb('attempts', '+', 1), due_at: againAt, error: why }))
+      .where('project_id', '=', context.project)
+      .where('stream', '=', stream)
+      .where('parent_id', '=', parentId)
+      .execute()
+    await openGap(context, trx, { stream, from: null, to: null, reason: why }, unreadSubject(parentId))
+  })
+}
+
+/** Why a child is due, most urgent first. Each has an index of its own, in these very words. */
+export const pendingConditions = {
+  refresh: 'fetched > 0 and whole is null',
+  first: 'fetched = 0',
+  proof: 'fetched > 0 and whole is not null',
+} as const
+
+/**
+ * Refreshes, then first reads, then what is only to be proof-read. First reads go newest first: news is not to wait behind
+ * a history of years.
+ */
+export async function readPendingChildren(context: ProjectContext, stream: ChildStreamName, now: number, limit: number): Promise<PendingChild[]> {
+  const pending: PendingChild[] = []
+  for (const [name, condition] of Object.entries(pendingConditions)) {
+    if (pending.length >= limit) break
+    pending.push(...(await readPendingWhere(context, stream, now, limit - pending.length, condition, name === 'first' ? 'desc' : 'asc')))
+  }
+  return pending
+}
+
+async function readPendingWhere(
+  context: ProjectContext,
+  stream: ChildStreamName,
+  now: number,
+  limit: number,
+  condition: string,
+  order: 'asc' | 'desc',
+): Promise<PendingChild[]> {
+  const parentAt = await parentTimeColumn(context, stream)
+  const { rows } = await sql<Omit<PendingChild, 'parentAt' | 'whole'> & { at: string | null; whole: number | null }>`
+    select parent_id as "parentId", wanted, fetched, position, attempts, checked_at as "checkedAt", whole, ${parentAt} as at from sync_children
+    where project_id = ${context.project} and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(condition)}
+    order by due_at ${sql.raw(order)} limit ${limit}`.execute(context.db)
+  return rows.map(({ at, whole, ...child }) => ({ ...child, whole: whole !== null, parentAt: parseTime(at) ?? null }))
+}
+
+async function parentTimeColumn(context: ProjectContext, stream: ChildStreamName): Promise<RawBuilder<unknown>> {
+  if (stream === 'call_recordings') return callTime
+  if (stream === 'messages') return lastMessageTime
+  const column = await visitorTimeColumn(context)
+  if (column === null) return sql`null`
+  return sql`(select ${sql.ref(column)} from visitors
+    where visitors.project_id = sync_children.project_id and visitors.id = sync_children.parent_id)`
+}
+
+const callTime = sql`(select occurred_at from calls
+  where calls.project_id = sync_children.project_id and calls.id = sync_children.parent_id)`
+
+const lastMessageTime = sql`(select last_message_at from conversations
+  where conversations.project_id = sync_children.project_id and conversations.id = sync_children.parent_id)`
+
+export async function countPendingChildren(context: ProjectContext, stream: ChildStreamName, now: number): Promise<number> {
+  const count = async (condition: string) => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from sync_children
+      where project_id = ${context.project} and stream = ${stream} and due_at is not null and due_at <= ${now}
+        and ${sql.raw(condition)}`.execute(context.db)
+    return rows[0]?.count ?? 0
+  }
+  let total = 0
+  for (const condition of Object.values(pendingConditions)) total += await count(condition)
+  return total
+}
+
+/**
+ * Makes children due that are not yet, to be read whole; those longest not read come first. `all`: whatever is due already
+ * as well, as what it has of them may be wrong. Returns how many.
+ */
+export async function requestFullReads(
+  context: ProjectContext,
+  stream: ChildStreamName,
+  which: 'all' | { readonly atLeast: number; readonly oneIn: number },
+  now: number,
+): Promise<number> {
+  const isEligible = which === 'all' ? sql`true` : sql`(due_at is null or due_at > ${now})`
+  const all = context.db.selectFrom('sync_children').where('project_id', '=', context.project).where('stream', '=', stream)
+  const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
+  const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
+  const result = await sql`
+    update sync_children set due_at = ${typedParameter(context.kind, 'integer', now)}, whole = 1
+    where project_id = ${context.project} and stream = ${stream} and parent_id in (
+      select parent_id from sync_children
+      where project_id = ${context.project} and stream = ${stream} and ${isEligible}
+      order by checked_at limit ${limit})`.execute(context.db)
+  return Number(result.numAffectedRows ?? 0n)
+}
+
+/** The parents are gone: nothing is due for them. */
+export async function removePendingChildren(context: ProjectContext, trx: Db, stream: ChildStreamName, parentId: string): Promise<void> {
+  await trx
+    .deleteFrom('sync_children')
+    .where('project_id', '=', context.project)
+    .where('stream', '=', stream)
+    .where('parent_id', '=', parentId)
+    .execute()
+  for (const subject of [unlistedSubject(parentId), unreadSubject(parentId)]) await closeGap(context, trx, stream, subject)
+}

@@ -1,0 +1,148 @@
+/** Runs: when they began, what they spent, how they ended. */
+import { sql } from 'kysely'
+import { stringifyJson } from '../../core/json.ts'
+import type { SyncMode, SyncOutcome, StreamStanding, StreamReport } from '../../core/mirror.ts'
+import type { StreamName } from '../../core/row.ts'
+import { rfc3339 } from '../../core/time.ts'
+import { newId } from '../database/new-id.ts'
+import type { Db } from '../database/connection-pool.ts'
+import type { ProjectContext } from './project-context.ts'
+import { addSample, parseSamples, requestsSince } from './request-samples.ts'
+
+type ProjectDb = Pick<ProjectContext, 'db' | 'project'>
+
+/** `holder`: the lock that it runs under; null = none, so that whoever takes the next lock takes it for dead. */
+export async function startRun(
+  { db, project }: ProjectDb,
+  mode: SyncMode,
+  now: number,
+  holder: string | null = null,
+): Promise<string> {
+  const id = newId(now)
+  await db
+    .insertInto('sync_runs')
+    .values({
+      project_id: project,
+      id,
+      mode,
+      started_at: rfc3339(Math.floor(now / 1000)),
+      requests: 0,
+      rows_read: 0,
+      rows_changed: 0,
+      strings_escaped: 0,
+      beat_at: now,
+      request_log: stringifyJson([[now, 0]]),
+      holder,
+    })
+    .execute()
+  return id
+}
+
+/** A sign of life. `requests`: how many the run has sent so far. */
+export async function recordRunHeartbeat({ db, project }: ProjectDb, run: string, requests: number, now: number): Promise<void> {
+  const own = db.selectFrom('sync_runs').where('project_id', '=', project).where('id', '=', run)
+  const row = await own.select('request_log').executeTakeFirst()
+  await db
+    .updateTable('sync_runs')
+    .set({ requests, beat_at: now, request_log: stringifyJson(addSample(parseSamples(row?.request_log), [now, requests])) })
+    .where('project_id', '=', project)
+    .where('id', '=', run)
+    .execute()
+}
+
+export async function finishRun(
+  own: ProjectDb,
+  run: string,
+  outcome: SyncOutcome,
+  reports: readonly StreamReport[],
+  now: number,
+): Promise<void> {
+  const sum = (of: (report: StreamReport) => number) => reports.reduce((total, report) => total + of(report), 0)
+  const at = rfc3339(Math.floor(now / 1000))
+  for (const report of reports) await recordStreamResult(own, report, at)
+  await own.db
+    .updateTable('sync_runs')
+    .set({
+      finished_at: at,
+      outcome,
+      rows_read: sum((report) => report.rows),
+      rows_changed: sum((report) => report.changed),
+      streams: JSON.stringify(reports),
+    })
+    .where('project_id', '=', own.project)
+    .where('id', '=', run)
+    .execute()
+}
+
+/** How the stream stands now; one that failed or was left out keeps the moment of its last good end. */
+async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped, failed }: StreamReport, at: string): Promise<void> {
+  const syncedAt = skipped === null && failed === null ? { synced_at: at } : {}
+  const state = { skipped, failed, ...syncedAt }
+  const since = failed === null ? null : at
+  await db
+    .insertInto('sync_streams')
+    .values({ project_id: project, stream, synced_at: null, ...state, failed_since: since })
+    .onConflict((conflict) =>
+      conflict.columns(['project_id', 'stream']).doUpdateSet((eb) => ({
+        ...state,
+        failed_since: failed === null ? null : eb.fn.coalesce('sync_streams.failed_since', eb.val(at)),
+      })),
+    )
+    .execute()
+}
+
+/** How streams stand after the runs that ended; one that none has tried is missing. */
+export async function readStreamStandings(
+  { db, project }: ProjectDb,
+  streams: readonly StreamName[],
+): Promise<Map<StreamName, StreamStanding>> {
+  const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
+  const standing = ({ synced_at, skipped }: (typeof rows)[number]): StreamStanding =>
+    synced_at !== null ? 'ended' : skipped !== null ? 'skipped' : 'unfinished'
+  const known = new Map(rows.map((row) => [row.stream as StreamName, standing(row)]))
+  return new Map([...known].filter(([stream]) => streams.includes(stream)))
+}
+
+/** Runs that a process left behind when it died end now as failed, at the moment of their last sign of life. */
+export async function failAbandonedRuns(trx: Db, project: string): Promise<void> {
+  const abandoned = await trx
+    .selectFrom('sync_runs')
+    .select(['id', 'beat_at'])
+    .where('project_id', '=', project)
+    .where('finished_at', 'is', null)
+    .where((eb) =>
+      eb.or([
+        eb('holder', 'is', null),
+        eb('holder', 'not in', eb.selectFrom('sync_locks').select('token').where('project_id', '=', project)),
+      ]),
+    )
+    .execute()
+  for (const { id, beat_at } of abandoned) {
+    await trx
+      .updateTable('sync_runs')
+      .set({ outcome: 'failed', finished_at: rfc3339(Math.floor(beat_at / 1000)) })
+      .where('project_id', '=', project)
+      .where('id', '=', id)
+      .execute()
+  }
+}
+
+/** Requests that runs sent within the last `withinMs`, as far as they said so, and the last moment they did. */
+export async function recentRunRequests({ db, project }: ProjectDb, withinMs: number, now: number) {
+  const { rows } = await sql<{ beat_at: number; request_log: string | null }>`
+    select beat_at, request_log from sync_runs
+    where project_id = ${project} and beat_at > ${now - withinMs}`.execute(db)
+  const count = rows.reduce((total, row) => total + requestsSince(parseSamples(row.request_log), now - withinMs), 0)
+  return { count, lastAt: rows.reduce((last, row) => Math.max(last, row.beat_at), 0) }
+}
+
+/** Forgets runs that changed nothing, once they are older than `olderThan` (RFC 3339). Rows name only runs that did. */
+export async function deleteIdleRuns(db: Db, olderThan: string): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('sync_runs')
+    .where('finished_at', '<', olderThan)
+    .where('rows_changed', '=', 0)
+    .where('strings_escaped', '=', 0)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

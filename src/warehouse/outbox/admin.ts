@@ -1,0 +1,187 @@
+/** What people do with the queue of write-backs, over SQL. Each decision is durable and becomes a row of the log. */
+import { type RawBuilder, sql } from 'kysely'
+import type { EnqueueOptions, EnqueueResult, OutboxFilter, BlockedLane, OutboxAdmin, OutboxEntry, EventLogEntry } from '../../core/outbox/admin.ts'
+import type { WritebackStatus, StatusCounts } from '../../core/outbox/state.ts'
+import { targetKind, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import { rfc3339 } from '../../core/time.ts'
+import { typedParameter } from '../database/dialect.ts'
+import { inDurableTransaction, inDurableTransactionOnce } from '../database/durable-transaction.ts'
+import { decodeJson, decodeText, encodeJson, encodeText } from '../database/escape.ts'
+import { newId } from '../database/new-id.ts'
+import type { Db } from '../database/connection-pool.ts'
+import type { ProjectContext } from '../mirror/project-context.ts'
+import { effectiveStatus } from './cancellations.ts'
+import { applyDecision, revokeSending } from './decisions.ts'
+import { matchesFilter } from './filter.ts'
+import { selectTargetSnapshot } from './target-snapshot.ts'
+
+type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project' | 'clock'>
+
+export function createOutboxAdmin(context: OutboxContext): OutboxAdmin {
+  return {
+    enqueue: (requests, options, digest) => enqueue(context, requests, options, digest),
+    importedAs: (digest) => findImport(context, context.db, digest),
+    findDuplicateRefs: (refs) => findDuplicateRefs(context, refs),
+    findIdsByPrefix: (prefix) => findIdsByPrefix(context, prefix),
+    list: (filter, limit, afterSeq = 0) => listEntries(context, filter, sql`seq > ${afterSeq}`, sql`order by seq limit ${limit}`),
+    listNewest: (filter, limit) => listEntries(context, filter, sql`true`, sql`order by seq desc limit ${limit}`),
+    listEvents: (id) => listEvents(context, id),
+    countByStatus: (filter) => countByStatus(context, filter),
+    decide: (decision, filter, by) => applyDecision(context, decision, filter, by),
+    revokeSending: (by) => revokeSending(context, by),
+    listBlockedLanes: () => listBlockedLanes(context),
+    assignProject: () => assignProject(context),
+  }
+}
+
+async function enqueue(
+  context: OutboxContext,
+  requests: AsyncIterable<readonly WritebackRequest[]>,
+  options: EnqueueOptions,
+  digest?: string,
+): Promise<EnqueueResult | { readonly importedAs: string }> {
+  return inDurableTransactionOnce(context.db, context.kind, async (trx) => {
+    if (context.kind === 'postgres')
+      await sql`select pg_advisory_xact_lock(hashtext(${`deskmirror.import ${context.project}`}))`.execute(trx)
+    const before = digest === undefined ? null : await findImport(context, trx, digest)
+    if (before !== null) return { importedAs: before }
+    let received = 0
+    let queued = 0
+    const ids: string[] = []
+    for await (const chunk of requests) {
+      received += chunk.length
+      const inserted = await insertRequests(context, trx, chunk, options)
+      queued += inserted.length
+      // Whoever queues one wants to know its id; nobody reads a hundred thousand.
+      if (ids.length < 100) ids.push(...inserted)
+    }
+    return { ids, queued, known: received - queued }
+  })
+}
+
+async function findImport(context: OutboxContext, trx: Db, digest: string): Promise<string | null> {
+  const { rows } = await sql<{ batch_id: string }>`
+    select batch_id from writebacks where project_id = ${context.project} and batch_id like ${`%-${digest}`} limit 1`.execute(
+    trx,
+  )
+  return rows[0]?.batch_id ?? null
+}
+
+/** As `insert` takes them. */
+async function findDuplicateRefs(context: OutboxContext, refs: readonly string[]): Promise<ReadonlySet<string>> {
+  if (refs.length === 0) return new Set()
+  const wanted = sql.join(refs.map((ref) => encodeText(context.kind, ref)))
+  const { rows } = await sql<{ ref: string }>`
+    select ref from writebacks where project_id = ${context.project} and ref in (${wanted})
+      and status not in ('failed','conflict')`.execute(context.db)
+  return new Set(rows.map(({ ref }) => decodeText(ref)))
+}
+
+/** A ref that was refused, or stood against, may come once more, corrected. Any other is known already. */
+async function insertRequests(context: OutboxContext, trx: Db, requests: readonly WritebackRequest[], options: EnqueueOptions): Promise<readonly string[]> {
+  if (requests.length === 0) return []
+  const now = context.clock()
+  const value = (text: string | null) => typedParameter(context.kind, 'text', text === null ? null : encodeText(context.kind, text))
+  const rows = requests.map((request) => {
+    const kind = targetKind[request.operation]
+    const payload = encodeJson(context.kind, JSON.stringify(request.payload))
+    return sql`(${context.project}, ${newId(now)}, ${request.operation}, ${value(kind === 'conversation' ? request.target : null)},
+      ${value(kind === 'visitor' ? request.target : null)}, ${typedParameter(context.kind, 'json', payload)}, ${options.status}, ${value(options.batchId)},
+      ${value(request.ref)}, ${value(request.expect)}, ${typedParameter(context.kind, 'time', request.expiresAt ?? options.expiresAt)},
+      ${value(options.createdBy)})`
+  })
+  const { rows: inserted } = await sql<{ id: string }>`
+    insert into writebacks (project_id, id, operation, conversation_id, visitor_id, payload, status, batch_id, ref, expect,
+      expires_at, created_by)
+    values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
+      operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
+      payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id, expect = excluded.expect,
+      expires_at = excluded.expires_at, created_by = excluded.created_by, step = 'corrected, and queued again',
+      error = null, evidence = null, finished_at = null, due_at = null, seen = ${selectTargetSnapshot(context, 'excluded')}
+    where writebacks.status in ('failed','conflict')
+    returning id`.execute(trx)
+  return inserted.map(({ id }) => id)
+}
+
+const entryColumns = sql`id, seq, operation, conversation_id as "conversationId", visitor_id as "visitorId", payload,
+  attempts, batch_id as "batchId", ref, expect, expires_at as "expiresAt", created_at as "createdAt",
+  created_by as "createdBy", sent_at as "sentAt", finished_at as "finishedAt", request_id as "requestId",
+  message_id as "messageId", error, step`
+
+async function listEntries(
+  context: OutboxContext,
+  filter: OutboxFilter,
+  which: RawBuilder<unknown>,
+  order: RawBuilder<unknown>,
+): Promise<OutboxEntry[]> {
+  const status = await effectiveStatus(context)
+  const { rows } = await sql<Omit<OutboxEntry, 'payload'> & { payload: string }>`
+    select ${entryColumns}, ${status} as status from writebacks
+    where project_id = ${context.project} and ${which} and ${matchesFilter(filter, status)} ${order}`.execute(context.db)
+  const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
+  return rows.map((row) => ({
+    ...row,
+    payload: JSON.parse(decodeJson(context.kind, row.payload)),
+    ref: text(row.ref),
+    createdBy: text(row.createdBy),
+  }))
+}
+
+async function findIdsByPrefix(context: OutboxContext, prefix: string): Promise<string[]> {
+  if (prefix === '') return []
+  const pattern = `${prefix.replace(/[%_\\]/g, '\\$&')}%`
+  const { rows } = await sql<{ id: string }>`
+    select id from writebacks where project_id = ${context.project} and id like ${pattern} escape '\\'
+    order by case when id = ${prefix} then 0 else 1 end, seq limit 3`.execute(context.db)
+  const ids = rows.map(({ id }) => id)
+  return ids[0] === prefix ? [prefix] : ids
+}
+
+async function listEvents(context: OutboxContext, id: string): Promise<EventLogEntry[]> {
+  const { rows } = await sql<EventLogEntry>`
+    select at, from_status as "from", to_status as "to", detail, request_id as "requestId" from writeback_events
+    where project_id = ${context.project} and writeback_id = ${id} order by seq`.execute(context.db)
+  return [...rows]
+}
+
+async function countByStatus(context: OutboxContext, filter: OutboxFilter): Promise<StatusCounts> {
+  // Where none of these is asked for, each row says its own.
+  const isOpen = filter.statuses?.some((one) => one === 'draft' || one === 'queued' || one === 'cancelled') ?? true
+  const status = isOpen ? await effectiveStatus(context) : sql`status`
+  const { rows } = await sql<{ status: WritebackStatus; count: number }>`
+    select ${status} as status, count(*) as count from writebacks
+    where project_id = ${context.project} and ${matchesFilter(filter, status)} group by 1`.execute(context.db)
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}
+
+async function listBlockedLanes(context: OutboxContext): Promise<BlockedLane[]> {
+  const { rows } = await sql<BlockedLane>`
+    select id, operation, coalesce(conversation_id, visitor_id) as target,
+      (select count(*) from writebacks behind where behind.project_id = writebacks.project_id
+        and behind.lane = writebacks.lane and behind.seq > writebacks.seq and behind.status = 'queued') as waiting
+    from writebacks where project_id = ${context.project} and status = 'uncertain' order by seq limit 1000`.execute(context.db)
+  return [...rows]
+}
+
+async function assignProject(context: OutboxContext): Promise<number> {
+  const { rows } = await sql`select 1 from writebacks where project_id = '' limit 1`.execute(context.db)
+  if (rows.length === 0) return 0
+  return inDurableTransaction(context.db, context.kind, async (trx) => {
+    const others = await sql`select 1 from sync_streams where project_id <> ${context.project} limit 1`.execute(trx)
+    if (others.rows.length > 0) return 0
+    // An id that is there already is the same row once more: it stays where it is, and nothing comes of it.
+    const mine = sql`project_id = '' and not exists (select 1 from writebacks same
+      where same.project_id = ${context.project} and same.id = writebacks.id)`
+    const known = sql`exists (select 1 from writebacks known
+      where known.project_id = ${context.project} and known.ref = writebacks.ref)`
+    await sql`update writeback_events set project_id = ${context.project} where project_id = '' and writeback_id in
+      (select id from writebacks where ${mine})`.execute(trx)
+    const why = 'its ref was queued before'
+    await sql`update writebacks set project_id = ${context.project}, ref = null, status = 'cancelled', step = ${why}, error = ${why},
+      finished_at = ${typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))} where ${mine} and ${known}`.execute(
+      trx,
+    )
+    const { numAffectedRows } = await sql`update writebacks set project_id = ${context.project} where ${mine}`.execute(trx)
+    return Number(numAffectedRows ?? 0n)
+  })
+}

@@ -1,0 +1,75 @@
+/** Whose turn it is among the write-backs of one project, over SQL. */
+import { type RawBuilder, sql } from 'kysely'
+import type { ClaimFilter, ClaimableWriteback } from '../../core/outbox/repository.ts'
+import { laneBlockingStatuses } from '../../core/outbox/state.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
+import type { ProjectContext } from '../mirror/project-context.ts'
+import { isOwnerDead } from './claim-owner.ts'
+
+type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project'>
+
+/** Nobody puts anything off for longer: what is due later was written by a clock that has been set back since. */
+const maxDelayMs: Ms = 30 * 86_400_000
+
+/** Nothing of the same lane that was queued before is unsettled. */
+const isFirstInLane = sql`not exists (select 1 from writebacks before where before.project_id = writebacks.project_id
+  and before.lane = writebacks.lane and before.seq < writebacks.seq
+  and before.status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))}))`
+
+/** A retry or an approval may put one in front of one that is under way: that one is waited for. */
+const isLaneIdle = sql`not exists (select 1 from writebacks other where other.project_id = writebacks.project_id
+  and other.lane = writebacks.lane and other.seq > writebacks.seq and other.status = 'sending')`
+
+/** The order of its lane allows it to leave. */
+export const isNextInLane = sql`${isFirstInLane} and ${isLaneIdle}`
+
+/** Nobody works on it: it has no owner, its owner is dead, or has not said a word for the length of a lease. */
+async function isUnowned(context: OutboxContext, now: EpochMs): Promise<RawBuilder<unknown>> {
+  const { rows } = await sql<{ owner: string }>`
+    select distinct owner from writebacks where project_id = ${context.project} and owner is not null`.execute(context.db)
+  const dead = rows.map((row) => row.owner).filter((owner) => isOwnerDead(owner, context.kind))
+  const free = [
+    sql`owner is null`,
+    sql`lease_until <= ${now}`,
+    sql`lease_until > ${now + maxDelayMs}`,
+    ...dead.map((owner) => sql`owner = ${owner}`),
+  ]
+  return sql`(${sql.join(free, sql` or `)})`
+}
+
+function isDue(now: EpochMs): RawBuilder<unknown> {
+  return sql`(due_at is null or due_at <= ${now} or due_at > ${now + maxDelayMs})`
+}
+
+/** It can be worked on now. */
+export async function isClaimable(context: OutboxContext, now: EpochMs): Promise<RawBuilder<unknown>> {
+  return sql`status in ('queued','sending') and ${isDue(now)} and ${await isUnowned(context, now)} and ${isNextInLane}`
+}
+
+export async function findClaimable(context: OutboxContext, now: EpochMs, limit: number, filter: ClaimFilter = {}): Promise<ClaimableWriteback[]> {
+  const { rows } = await sql<ClaimableWriteback>`
+    select id, lane, operation, status, batch_id as "batchId" from writebacks
+    where project_id = ${context.project} and ${matchesClaimFilter(filter)} and ${await isClaimable(context, now)}
+    order by seq limit ${limit}`.execute(context.db)
+  return rows
+}
+
+export async function hasPending(context: OutboxContext, filter: ClaimFilter = {}): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from writebacks where project_id = ${context.project} and status in ('queued','sending') and ${matchesClaimFilter(filter)}
+      and ${isFirstInLane} limit 1`.execute(context.db)
+  return rows.length > 0
+}
+
+function matchesClaimFilter({ lane, withoutOperations = [], withoutQueuedSends: withoutSending = [] }: ClaimFilter): RawBuilder<unknown> {
+  const batches =
+    withoutSending === 'all' ? [sql`true`] : withoutSending.map((batch) => sql`batch_id is not distinct from ${batch}`)
+  const conditions = [
+    ...(lane === undefined ? [] : [sql`lane = ${lane}`]),
+    ...(withoutOperations.length === 0 ? [] : [sql`operation not in (${sql.join(withoutOperations)})`]),
+    ...(batches.length === 0
+      ? []
+      : [sql`not (status = 'queued' and operation in ('message','note') and (${sql.join(batches, sql` or `)}))`]),
+  ]
+  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
+}

@@ -1,0 +1,119 @@
+/**
+ * What was done in a lane before, over SQL. What came after what is read from the log: the machines that write into the
+ * queue have clocks of their own.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import type { OutboxRepository, Writeback } from '../../core/outbox/repository.ts'
+import type { WritebackStatus } from '../../core/outbox/state.ts'
+import { typedParameter } from '../database/dialect.ts'
+import { decodeJson } from '../database/escape.ts'
+import type { ProjectContext } from '../mirror/project-context.ts'
+
+type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project'>
+
+type LaneHistory = Pick<
+  OutboxRepository,
+  'provenMessages' | 'hasUnplacedEqual' | 'ownEdit' | 'replyBefore' | 'mirroredMessages' | 'conversationOf'
+>
+
+export function createLaneHistory(context: OutboxContext): LaneHistory {
+  return {
+    listMatchedMessageIds: (lane) => listMatchedMessageIds(context, lane),
+    hasUnmatchedDuplicate: (writeback) => hasUnmatchedDuplicate(context, writeback),
+    findOwnEdit: (writeback, field) => findOwnEdit(context, writeback, field),
+    findPreviousReplyStatus: (writeback) => findPreviousReplyStatus(context, writeback),
+    readMirroredMessages: (conversation) => readMirroredMessages(context, conversation),
+    findConversation: (visitor, messageId) => findConversation(context, visitor, messageId),
+  }
+}
+
+async function listMatchedMessageIds(context: OutboxContext, lane: string): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ message_id: string }>`
+    select message_id from writebacks where project_id = ${context.project} and lane = ${lane} and message_id is not null`.execute(
+    context.db,
+  )
+  return new Set(rows.map((row) => row.message_id))
+}
+
+/** The last event of `writebacks` in the log, of those that fit; 0 = there is none. */
+function lastEventSeq(condition: RawBuilder<unknown> = sql`true`): RawBuilder<number> {
+  return sql`(select coalesce(max(event.seq), 0) from writeback_events event
+    where event.project_id = writebacks.project_id and event.writeback_id = writebacks.id and ${condition})`
+}
+
+/** When a person came back to it after it had ended. */
+const isReopening = sql`event.from_status in ('failed','conflict','cancelled','expired')`
+
+/** When somebody noted what the mirror shows: as it was queued, or brought back. */
+async function snapshotSeq(context: OutboxContext, { id }: Writeback): Promise<number> {
+  const { rows } = await sql<{ seq: number }>`
+    select ${lastEventSeq(sql`(event.from_status is null or ${isReopening})`)} as seq from writebacks
+    where project_id = ${context.project} and id = ${id}`.execute(context.db)
+  return rows[0]?.seq ?? 0
+}
+
+const isSuccess = sql`event.to_status = 'succeeded'`
+
+async function hasUnmatchedDuplicate(context: OutboxContext, writeback: Writeback): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
+      and operation = 'message' and status = 'succeeded' and message_id is null
+      and payload = (select payload from writebacks mine where mine.project_id = ${context.project} and mine.id = ${writeback.id})
+      and ${lastEventSeq(isSuccess)} > ${await snapshotSeq(context, writeback)} limit 1`.execute(context.db)
+  return rows.length > 0
+}
+
+async function findOwnEdit(context: OutboxContext, writeback: Writeback, field: 'name' | 'email'): Promise<string | null | undefined> {
+  const { rows } = await sql<{ payload: string }>`
+    select payload from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
+      and operation = 'visitor' and status = 'succeeded' and ${lastEventSeq(isSuccess)} > ${await snapshotSeq(context, writeback)}
+    order by ${lastEventSeq(isSuccess)} desc`.execute(context.db)
+  for (const row of rows) {
+    const payload: { name?: string | null; email?: string | null } = JSON.parse(decodeJson(context.kind, row.payload))
+    if (payload[field] !== undefined) return payload[field]
+  }
+  return undefined
+}
+
+async function findPreviousReplyStatus(context: OutboxContext, writeback: Writeback): Promise<WritebackStatus | null> {
+  const { rows } = await sql<{ status: WritebackStatus; told: number }>`
+    select writebacks.status, ${lastEventSeq()} as told from writebacks
+    join writebacks mine on mine.project_id = writebacks.project_id and mine.lane = writebacks.lane
+    where writebacks.project_id = ${context.project} and mine.id = ${writeback.id} and writebacks.operation = 'message'
+      and writebacks.seq < mine.seq and writebacks.batch_id is not distinct from mine.batch_id
+      and (mine.batch_id is not null or writebacks.created_at = mine.created_at)
+    order by writebacks.seq desc limit 1`.execute(context.db)
+  const before = rows[0]
+  return before === undefined || (await reopenedSeq(context, writeback)) > before.told ? null : before.status
+}
+
+/** Whoever brought it back knew what had become of what was queued before it. */
+async function reopenedSeq(context: OutboxContext, { id }: Writeback): Promise<number> {
+  const { rows } = await sql<{ seq: number }>`
+    select ${lastEventSeq(isReopening)} as seq from writebacks where project_id = ${context.project} and id = ${id}`.execute(
+    context.db,
+  )
+  return rows[0]?.seq ?? 0
+}
+
+async function readMirroredMessages(context: OutboxContext, conversation: string) {
+  const { rows } = await sql<{ id: unknown; at: string | null }>`
+    select id, created_at as at from messages
+    where project_id = ${context.project} and conversation_id in (${conversation}, ${conversation.toLowerCase()})`.execute(
+    context.db,
+  )
+  const times = rows.flatMap(({ at }) => at ?? [])
+  return { ids: new Set(rows.map(({ id }) => String(id))), newest: times.reduce((a, b) => (a > b ? a : b), '') || null }
+}
+
+async function findConversation(context: OutboxContext, visitor: string, messageId: string | null): Promise<string | null> {
+  const holds =
+    messageId === null
+      ? sql`false`
+      : sql`exists (select 1 from messages where messages.project_id = ${context.project}
+    and conversation_id = conversations.id and messages.id = ${typedParameter(context.kind, 'integer', BigInt(messageId))})`
+  const { rows } = await sql<{ id: string }>`
+    select id from conversations where project_id = ${context.project} and visitor_id = ${visitor} and deleted_at is null
+    order by ${holds} desc, last_message_at desc limit 1`.execute(context.db)
+  return rows[0]?.id ?? null
+}

@@ -1,0 +1,135 @@
+/**
+ * What an import would change, told against the live records: each target is read once, and the guards are asked as they
+ * would be just before sending. Nothing is queued and nothing is sent. What the mirror shows now counts as seen.
+ */
+import pMap from 'p-map'
+import type { ApiResponse, ApiGet } from '../../core/api-request.ts'
+import { parseJson } from '../../core/json.ts'
+import type { TargetSnapshot, Writeback } from '../../core/outbox/repository.ts'
+import type { LinePreview } from '../../core/outbox/reports.ts'
+import { targetKind, toLaneName, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import { type EpochMs, parseTime, rfc3339 } from '../../core/time.ts'
+import { asJsonObject } from '../../streams/item.ts'
+import { visitors } from '../../streams/visitors.ts'
+import type { WritebackDeps } from '../deps.ts'
+import { operationHandlers } from '../operations/catalog.ts'
+import { conversationPath } from '../operations/conversation.ts'
+import type { Guarded } from '../operations/operation-handler.ts'
+import { type PreviewDetail, describePreviewError, describePreview } from './preview-detail.ts'
+
+/** A line of an import that has no mistake. */
+export type ValidLine = { readonly line: number; readonly request: WritebackRequest }
+
+export type PreviewDeps = WritebackDeps & {
+  /** The mirror's rows as they came, by their ids. */
+  readonly rawOf: (stream: 'conversations' | 'visitors', ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
+  /** Those of the refs that were queued before. */
+  readonly findDuplicateRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Expiry of those that name none. */
+  readonly expiresAt: string | null
+  readonly onProgress: (looked: number) => void
+}
+
+/** How many lines are looked at side by side. */
+const maxConcurrentLines = 6
+
+/** Throws CallFailed where the service does not answer, or denies the key. */
+export async function previewLines(deps: PreviewDeps, lines: readonly ValidLine[]): Promise<readonly LinePreview[]> {
+  const previewDeps: PreviewDeps = { ...deps, get: memoizeGet(deps.get), outbox: readOnlyOutbox(deps) }
+  const snapshots = await readTargetSnapshots(deps, lines)
+  const duplicateRefs = await deps.findDuplicateRefs(lines.flatMap(({ request: wish }) => wish.ref ?? []))
+  let doneCount = 0
+  const previews = await pMap(
+    lines,
+    async (line) => {
+      const linePreview = await previewLine(previewDeps, line, snapshots.get(line.request.target) ?? null, duplicateRefs)
+      doneCount += 1
+      deps.onProgress(doneCount)
+      return linePreview
+    },
+    { concurrency: maxConcurrentLines },
+  )
+  return linkSameTarget(previews)
+}
+
+/** The same record is read once, however many lines are about it. */
+function memoizeGet(get: ApiGet): ApiGet {
+  const answers = new Map<string, Promise<ApiResponse>>()
+  return (path, query) => {
+    const key = `${path} ${JSON.stringify(query)}`
+    const answer = answers.get(key) ?? get(path, query, 'fresh')
+    answers.set(key, answer)
+    return answer
+  }
+}
+
+/** None of these has a place in the queue, and nothing is to be written down. */
+function readOnlyOutbox({ outbox }: PreviewDeps): WritebackDeps['outbox'] {
+  return { ...outbox, findOwnEdit: async () => undefined, findPreviousReplyStatus: async () => null, recordBehaviours: async () => {} }
+}
+
+async function readTargetSnapshots(deps: PreviewDeps, lines: readonly ValidLine[]): Promise<ReadonlyMap<string, TargetSnapshot>> {
+  const idsOf = (kind: 'conversation' | 'visitor') => [
+    ...new Set(lines.flatMap(({ request: wish }) => (targetKind[wish.operation] === kind ? wish.target : []))),
+  ]
+  const conversations = await deps.rawOf('conversations', idsOf('conversation'))
+  const records = [...conversations, ...(await deps.rawOf('visitors', idsOf('visitor')))]
+  return new Map(records.map(([id, raw]) => [id, toTargetSnapshot(raw)]))
+}
+
+function toTargetSnapshot(raw: string): TargetSnapshot {
+  const fields = asJsonObject(parseJson(raw))
+  const text = (value: unknown) => (typeof value === 'string' ? value : null)
+  return { last_message_at: text(fields?.lastMessageAt), name: text(fields?.name), email: text(fields?.email) }
+}
+
+async function previewLine(
+  deps: PreviewDeps,
+  { line, request }: ValidLine,
+  snapshot: TargetSnapshot | null,
+  duplicateRefs: ReadonlySet<string>,
+): Promise<LinePreview> {
+  const { operation, target } = request
+  return { line, operation, target, ...(await describeRequest(deps, request, snapshot, duplicateRefs)), after: null }
+}
+
+async function describeRequest(deps: PreviewDeps, request: WritebackRequest, snapshot: TargetSnapshot | null, duplicateRefs: ReadonlySet<string>): Promise<PreviewDetail> {
+  const { target, ref } = request
+  if (ref !== null && duplicateRefs.has(ref)) return { would: 'known', detail: `its ref ${ref} was queued before` }
+  const expiry = parseTime(request.expiresAt ?? deps.expiresAt)
+  if (expiry !== undefined && expiry * 1000 <= deps.now())
+    return { would: 'fail', detail: `expires: not to be sent after ${rfc3339(expiry)}` }
+  try {
+    const isConversation = targetKind[request.operation] === 'conversation'
+    const path = isConversation ? conversationPath(target) : visitors.rowPath(deps.projectId, target)
+    const live = await deps.get(path, {}, 'fresh')
+    return describePreview(request, live, await runGuard(deps, request, snapshot))
+  } catch (error) {
+    return describePreviewError(request, error)
+  }
+}
+
+/** Where a guard would only note what is there, it is not asked: that would cost a request and tell nothing. */
+async function runGuard(deps: PreviewDeps, request: WritebackRequest, snapshot: TargetSnapshot | null): Promise<Guarded> {
+  const { operation, expect } = request
+  if (expect === null && (operation === 'message' || operation === 'note')) return { canSend: true, body: {}, before: {} }
+  return operationHandlers[operation].guard(deps, asIfQueued(request, snapshot, deps.now()), request)
+}
+
+function asIfQueued(request: WritebackRequest, snapshot: TargetSnapshot | null, now: EpochMs): Writeback {
+  const { operation, target, expiresAt } = request
+  const createdAt = rfc3339(Math.floor(now / 1000))
+  const fresh = { status: 'queued', revokedAs: null, attempts: 0, batchId: null, evidence: {}, epoch: 0 } as const
+  return { id: '', lane: '', operation, target, rawRequest: null, createdAt, expiresAt, targetSnapshot: snapshot, ...fresh }
+}
+
+/** Lines are compared with the record as it is now, and not with what the lines above them do to it: so they are named. */
+function linkSameTarget(previews: readonly LinePreview[]): readonly LinePreview[] {
+  const last = new Map<string, number>()
+  return previews.map((preview) => {
+    const lane = toLaneName(targetKind[preview.operation], preview.target)
+    const after = last.get(lane) ?? null
+    last.set(lane, preview.line)
+    return { ...preview, after }
+  })
+}

@@ -1,0 +1,98 @@
+/** A tiny HTTP server on loopback that answers as a test says, and a client of it with retries that do not dawdle. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { type RequestBudget, createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
+import { type Client, type ClientOptions, createClient } from '../../src/api/client.ts'
+import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
+import type { BudgetPolicy } from '../../src/core/rate-limit/budget.ts'
+import type { ApiRequest } from '../../src/core/api-request.ts'
+import { ApiError, type ApiFailure } from '../../src/core/api-failure.ts'
+
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
+
+export type TestService = {
+  readonly url: URL
+  /** How many requests have arrived. */
+  readonly seen: () => number
+  readonly last: () => IncomingMessage
+}
+
+export const testKey = 'svc_live_Zq81-secret.value'
+
+/** Stops by itself when the test ends. */
+export async function startTestService(answer: RequestHandler): Promise<TestService> {
+  const requests: IncomingMessage[] = []
+  const server: Server = createServer((request, response) => {
+    requests.push(request)
+    answer(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: new URL(`http://127.0.0.1:${port}/v1`), seen: () => requests.length, last: () => requests.at(-1)! }
+}
+
+export const jsonAnswer = (status: number, body: unknown, headers: Record<string, string> = {}): RequestHandler => {
+  return (_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(typeof body === 'string' ? body : JSON.stringify(body))
+  }
+}
+
+export const emptyListAnswer = jsonAnswer(200, { data: { items: [], hasMore: false }, requestId: 'req-1' })
+
+/** One answer after the other; the last one again and again. */
+export const answersInOrder = (...answers: readonly RequestHandler[]): RequestHandler => {
+  let turn = 0
+  return (request, response) => {
+    const answer = answers[Math.min(turn, answers.length - 1)]
+    turn += 1
+    answer?.(request, response)
+  }
+}
+
+export const unlimitedPolicy: BudgetPolicy = {
+  rate: { requests: 1_000_000, windowMs: 60_000 },
+  writeRate: { requests: 1_000_000, windowMs: 60_000 },
+  reserve: 0,
+}
+
+export function memoryBudget(policy = unlimitedPolicy): RequestBudget {
+  return createRequestBudget(createMemoryStore(policy))
+}
+
+export const quickRetries = { attempts: 8, baseMs: 1, capMs: 4, patienceMs: 60_000 }
+
+export function createTestClient(url: URL, options: Partial<ClientOptions> = {}): Client {
+  const client = createClient({
+    baseUrl: url,
+    key: testKey,
+    budget: memoryBudget(),
+    signal: new AbortController().signal,
+    retries: quickRetries,
+    ...options,
+  })
+  onTestFinished(() => client.close())
+  return client
+}
+
+export const readCall: ApiRequest = { method: 'GET', path: '/thing', priority: 'fresh' }
+export const writeCall: ApiRequest = { method: 'POST', path: '/thing', priority: 'write', body: { content: 'hello' } }
+
+/** What the call failed with; a test fails where it did not, or where anything but CallFailed was thrown. */
+export async function errorOf(call: Promise<unknown>): Promise<ApiError> {
+  const error = await call.then(
+    () => new Error('the call did not fail'),
+    (reason: unknown) => reason,
+  )
+  if (error instanceof ApiError) return error
+  throw error
+}
+
+export async function failureOf(call: Promise<unknown>): Promise<ApiFailure> {
+  return (await errorOf(call)).failure
+}

@@ -1,0 +1,46 @@
+/** `deskmirror start` as a process of its own. It does not outlive its test. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { onTestFailed, onTestFinished } from 'vitest'
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
+import { cleanEnvironment, launcher } from '../../cli/run-process.ts'
+import type { WorkerStores } from './fixtures.ts'
+import { type LogReader, createLogReader } from './log-reader.ts'
+
+export type WorkerProcess = LogReader & {
+  readonly child: ChildProcess
+  /** Resolves to the exit code, null after a kill. */
+  readonly ended: Promise<number | null>
+}
+
+export function startWorkerProcess(
+  { databaseUrl, queueUrl }: Pick<WorkerStores, 'databaseUrl' | 'queueUrl'>,
+  sandbox: Sandbox,
+  variables: Readonly<Record<string, string>> = {},
+): WorkerProcess {
+  const child = spawn(process.execPath, [launcher, 'start'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: cleanEnvironment({
+      DESKMIRROR_BASE_URL: sandbox.baseUrl,
+      DESKMIRROR_PROJECT_ID: sandbox.projectId,
+      DESKMIRROR_API_KEY: sandbox.key,
+      DESKMIRROR_DATABASE_URL: databaseUrl,
+      DESKMIRROR_QUEUE_URL: queueUrl,
+      DESKMIRROR_HTTP: '127.0.0.1:0',
+      DESKMIRROR_RATE: '1000000000/60s',
+      DESKMIRROR_SCHEDULE_INCREMENTAL: '2s',
+      ...variables,
+    }),
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  const gone = ended.then((code) => {
+    throw new Error(`the worker ended with ${code}. ${spoken.tail()}`)
+  })
+  gone.catch(() => {})
+  const spoken = createLogReader(gone)
+  onTestFailed(() => void process.stderr.write(spoken.tail()))
+  createInterface({ input: child.stderr! }).on('line', spoken.write)
+  return { ...spoken, child, ended }
+}

@@ -1,0 +1,139 @@
+/** The layer rules: which module may import which. Pure: the texts of all files in, violations out. */
+
+export type SourceFiles = ReadonlyMap<string, string>
+type Import = { readonly from: string; readonly what: string; readonly target: string | null }
+
+/** From the bottom up: a module may import itself and the modules named here. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  schema: ['core'],
+  log: ['core'],
+  config: ['core'],
+  streams: ['core'],
+  api: ['core', 'log'],
+  warehouse: ['core', 'log', 'schema'],
+  'use case': ['core', 'log', 'streams', 'api', 'warehouse'],
+  app: ['core', 'log', 'config', 'streams', 'api', 'warehouse', 'schema', 'use case'],
+  http: ['core', 'log', 'config', 'streams', 'api', 'warehouse', 'schema', 'use case', 'app'],
+  jobs: ['core', 'log', 'config', 'streams', 'api', 'warehouse', 'schema', 'use case', 'app', 'http'],
+  sandbox: ['core', 'schema'],
+  cli: [
+    ...['core', 'log', 'config', 'streams', 'api', 'warehouse', 'schema'],
+    ...['use case', 'app', 'http', 'jobs', 'sandbox'],
+  ],
+}
+
+/** Folders of `src/` that hold use cases. */
+const useCases: readonly string[] = ['sync', 'verify', 'check', 'writeback']
+
+/** Packages that only some modules may import. */
+const packageUsers: Readonly<Record<string, readonly string[]>> = {
+  kysely: ['schema', 'warehouse'],
+  pg: ['warehouse', 'jobs'],
+  'better-sqlite3': ['warehouse', 'jobs'],
+  undici: ['api'],
+  commander: ['cli'],
+  'cron-parser': ['config'],
+  fastify: ['http'],
+  'prom-client': ['http'],
+  '@bull-board/api': ['jobs'],
+  '@bull-board/fastify': ['jobs'],
+  '@bull-board/ui': ['jobs'],
+  bullmq: ['jobs'],
+  ioredis: ['api', 'jobs'],
+  '@electric-sql/pglite': ['jobs'],
+}
+
+const outsideCore =
+  /^(node:(fs|net|http|https|http2|tls|dns|dgram|child_process|worker_threads|timers|os|process)|undici|pg|pino)/
+const drawers = /(^|\/)(index|utils?|helpers?|types|common|misc|shared)\.ts$/
+
+export function layerViolations(files: SourceFiles): string[] {
+  const imports = [...files].flatMap(([file, text]) => importsOf(file, text))
+  return [
+    ...imports.flatMap((it) => wrongRoom(it)),
+    ...imports.flatMap((it) => wrongPackage(it)),
+    ...imports.flatMap((it) => wrongPath(it, files)),
+    ...[...files].flatMap(([file, text]) => wrongText(file, text)),
+    ...cycles(imports),
+  ]
+}
+
+function roomOf(file: string): string {
+  const [first = '', second = '', third] = file.split('/')
+  if (first !== 'src') return first
+  if (third !== undefined) return stories.includes(second) ? 'story' : second
+  const name = second.replace(/\.ts$/, '')
+  return ['config', 'log'].includes(name) ? name : 'story'
+}
+
+function wrongRoom({ from, what, target }: Import): string[] {
+  if (target === null) return []
+  const [here, there] = [roomOf(from), roomOf(target)]
+  if (here === there || mayImport[here]?.includes(there)) return []
+  const allowed = mayImport[here]
+  if (allowed === undefined) return [`${from}: the floor plan has no room ${here}`]
+  return [`${from} imports ${what}: ${here} may import only ${[here, ...allowed].join(', ')}`]
+}
+
+function wrongPackage({ from, what, target }: Import): string[] {
+  if (target !== null) return []
+  const name = what.startsWith('@') ? what.split('/').slice(0, 2).join('/') : (what.split('/')[0] ?? what)
+  const rooms = packageRooms[name]
+  const misplaced = rooms !== undefined && !rooms.includes(roomOf(from))
+  if (misplaced) return [`${from} imports ${what}: only ${rooms.join(' and ')} may know ${name}`]
+  const impure = roomOf(from) === 'core' && outsideCore.test(what)
+  return impure ? [`${from} imports ${what}: core has no I/O`] : []
+}
+
+function wrongPath({ from, what, target }: Import, files: SourceFiles): string[] {
+  if (target === null) return []
+  if (!/\.(ts|json)$/.test(what)) return [`${from} imports ${what}: write the file's extension`]
+  return files.has(target) || target.endsWith('.json') ? [] : [`${from} imports ${what}: there is no such file`]
+}
+
+function wrongText(file: string, text: string): string[] {
+  const code = withoutComments(text)
+  const found: string[] = []
+  if (drawers.test(file)) found.push(`${file}: a drawer; name the file after the idea in it`)
+  if (file !== 'src/config/load.ts' && /\bprocess\s*(\.|\[\s*['"])env\b/.test(code)) {
+    found.push(`${file} reads process.env: only src/config/load.ts may`)
+  }
+  const clock = /\b(Date\.now|performance\.now|Math\.random|setTimeout|setInterval|new Date\(\))/.exec(code)
+  if (roomOf(file) === 'core' && clock !== null) found.push(`${file} uses ${clock[0]}: core has no clock and no dice`)
+  return found
+}
+
+function importsOf(file: string, text: string): Import[] {
+  const pattern = /(?:^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*|^\s*import\s*|\bimport\s*\(\s*)(['"])([^'"]+)\1/gm
+  return [...withoutComments(text).matchAll(pattern)].map(([, , what = '']) => ({
+    from: file,
+    what,
+    target: what.startsWith('.') ? joined(file, what) : null,
+  }))
+}
+
+function joined(file: string, relative: string): string {
+  return new URL(relative, `file:///${file}`).pathname.slice(1)
+}
+
+/** Every cycle once, by the file that closes it. Imports of types count: they tie ideas together just the same. */
+function cycles(imports: readonly Import[]): string[] {
+  const edges = Map.groupBy(imports, ({ from }) => from)
+  const done = new Set<string>()
+  const found: string[] = []
+  const visit = (file: string, path: readonly string[]) => {
+    const start = path.indexOf(file)
+    if (start >= 0) found.push(`a cycle: ${[...path.slice(start), file].join(' → ')}`)
+    if (start >= 0 || done.has(file)) return
+    for (const { target } of edges.get(file) ?? []) if (target !== null) visit(target, [...path, file])
+    done.add(file)
+  }
+  for (const file of edges.keys()) visit(file, [])
+  return found
+}
+
+/** Good enough for our own code: a `//` inside of a text is mistaken for a comment only after a colon-free start. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
+}

@@ -1,0 +1,10 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+test('every parser reads long runs of one letter', async () => {
+  const script = fileURLToPath(new URL('long-inputs.ts', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [script], { timeout: 150_000, killSignal: 'SIGKILL' })
+  expect(stdout.endsWith('all read\n')).toBe(true)
+}, 180_000)

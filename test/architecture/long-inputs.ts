@@ -1,0 +1,90 @@
+/** Every parser over long runs of one letter, in a process that can be killed: what takes quadratic time takes minutes here. */
+import { classifyExchange } from '../../src/api/classify.ts'
+import { createRedactor } from '../../src/api/redact.ts'
+import { createRowSplitter } from '../../src/api/row-splitter.ts'
+import { toPrintable } from '../../src/cli/render/format.ts'
+import { parseBaseUrl } from '../../src/core/base-url.ts'
+import { parseDuration, parseRate } from '../../src/core/rate-limit/rate.ts'
+import { parseWebhook } from '../../src/core/webhook-reference.ts'
+import { tryParseJson, stringifyJson } from '../../src/core/json.ts'
+import { parseRequest } from '../../src/core/outbox/writeback-request.ts'
+import { parseServerUrl } from '../../src/core/server-url.ts'
+import { parseTime } from '../../src/core/time.ts'
+import { createCsvParser } from '../../src/writeback/import/csv.ts'
+import { jsonLinesParser } from '../../src/writeback/import/jsonl.ts'
+import { parseSchedule } from '../../src/config/schedules.ts'
+import { mayBeSecret, redactValue } from '../../src/config/redaction.ts'
+import { conversations } from '../../src/streams/conversations.ts'
+import { visitorActivity } from '../../src/streams/visitor-activity.ts'
+import { columnName } from '../../src/warehouse/discovered-columns/column-name.ts'
+import { decodeJson, decodeText, encodeJson, encodeText } from '../../src/warehouse/database/escape.ts'
+import { matchesPayload } from '../../src/writeback/verify/match-reply.ts'
+
+const call = { method: 'GET', path: '/public/calls/1', lane: 'fresh' } as const
+const about = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: createRedactor('svc_live_secret') }
+
+function answered(status: number, body: unknown, headers: Record<string, string> = {}): unknown {
+  const scanned = { rest: Buffer.from(JSON.stringify(body)), portions: null }
+  return classifyExchange({ kind: 'answered', head: { status, headers }, body: scanned }, about)
+}
+
+const row = (text: string) => ({ id: 'c1', [text]: text, createdAt: text, nested: { [text]: [text] } })
+const said = (content: string) => ({ id: '1', at: 0, content, senderName: content, by: 'ours' as const })
+
+/** Each with a text that a service, a file, a person or a webhook may have written. */
+const parsers: Readonly<Record<string, (text: string) => unknown>> = {
+  'the message of a 403': (text) =>
+    answered(403, { error: { code: 'api_key_scope_missing', message: text, status: 403 }, requestId: text }),
+  'the issues of a 400': (text) =>
+    answered(400, { error: { code: text, message: text, context: { issues: [text, { path: [text, text] }] } } }),
+  'the headers of an answer': (text) => answered(429, text, { 'retry-after': text, date: text, location: text }),
+  'a redirect': (text) => answered(302, {}, { location: text }),
+  'the bytes of an answer': (text) => {
+    const scanner = createRowSplitter()
+    scanner.write(Buffer.from(`{"data":{"items":[${text}`))
+    return scanner.end()
+  },
+  'the names of fields': (text) => conversations.parseRows([row(text)], text),
+  'an entry of activity': (text) => visitorActivity.parseRows([row(text)], 'v1'),
+  'the name of a column': (text) => columnName(text, new Set()),
+  'a time': parseTime,
+  JSON: tryParseJson,
+  'numbers in JSON': (text) => tryParseJson(`[ ${text},"${text.replace(/["\\\n]/g, '')}",1${'0'.repeat(400)}]`),
+  'JSON of a text': (text) => stringifyJson({ [text]: text }),
+  'what a database cannot hold': (text) => {
+    const stored = encodeJson('postgres', JSON.stringify(text))
+    return [decodeJson('postgres', stored), decodeText(encodeText('postgres', text)), encodeText('sqlite', text)]
+  },
+  'a line of CSV': (text) => {
+    const reader = createCsvParser()
+    return [reader.parseLine({ line: 1, text, mistake: null }), reader.parseLine({ line: 2, text, mistake: null }), reader.end()]
+  },
+  'a line of JSON Lines': (text) => jsonLinesParser.parseLine({ line: 1, text, mistake: null }),
+  'a write-back': (text) =>
+    parseRequest({
+      operation: 'message',
+      conversation_id: text,
+      content: text,
+      sender_name: text,
+      expect: text,
+      ref: text,
+    }),
+  'a webhook': (text) => [parseWebhook(text), parseWebhook(JSON.stringify({ [text]: text, id: text }))],
+  'a base URL': (text) => [parseBaseUrl(text), parseBaseUrl(`https://service.example/${text}`)],
+  'the address of a server': (text) => [parseServerUrl(text, ['redis']), parseServerUrl(`redis://${text}`, ['redis'])],
+  'a duration, a rate, a schedule': (text) => [parseDuration(text), parseRate(text), parseSchedule(text)],
+  'a setting that is wrong': (text) => [redactValue(text), mayBeSecret(text)],
+  'a reply as it is shown': (text) => matchesPayload(said(text), { content: `${text}.`, sender_name: text }),
+  'a line for a terminal': toPrintable,
+}
+
+const letters = ['a', 'A', '0', '-', '.', '/', ' ', '\n', '<', '[', '{', '"', '\\', ':', '@', '_', ',', '\0', 'é', '␛']
+const length = 100_000
+
+for (const [name, parse] of Object.entries(parsers)) {
+  for (const letter of letters) {
+    process.stdout.write(`${name}: ${JSON.stringify(letter)}\n`)
+    for (const text of [letter.repeat(length), `x${letter.repeat(length)}x!`]) parse(text)
+  }
+}
+process.stdout.write('all read\n')

@@ -1,0 +1,90 @@
+/** A service double, a mirror of it in a folder, and the commands in that folder, as a person would run them. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import { syncOnce } from '../sync/sync-sandbox.ts'
+import { type ProcessResult, cleanEnvironment, launcher } from './run-process.ts'
+
+export type RunCli = (
+  args: readonly string[],
+  more?: { readonly env?: Readonly<Record<string, string>>; readonly input?: string },
+) => Promise<ProcessResult>
+
+export type CliScenario = {
+  readonly service: Sandbox
+  readonly folder: string
+  readonly run: RunCli
+  /** The answer of a command with `--json`, and its exit code. */
+  readonly ask: (...args: readonly string[]) => Promise<{ readonly exit: number | null; readonly document: Document }>
+  readonly warehouse: Warehouse
+  readonly conversation: (n: number) => string
+  readonly visitor: (n: number) => string
+  readonly file: (name: string, text: string) => string
+}
+
+/** As anybody's script would take it. */
+type Document = ReturnType<typeof JSON.parse>
+
+/** `atEnd`: the test's own, as tests run side by side. */
+export async function startCliScenario(
+  atEnd: (work: () => void | Promise<void>) => void,
+  options: SandboxOptions = {},
+): Promise<CliScenario> {
+  const size = { conversations: 12, visitors: 12, calls: 1, days: 1 }
+  const switches = { 'rate.kind': 'off', ...options.switches } as const
+  const service = await startSandbox({ size, prefix: '/v1', ...options, switches })
+  atEnd(() => service.stop())
+  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-desk-'))
+  atEnd(() => rmSync(folder, { recursive: true }))
+  const url = `sqlite:${join(folder, 'deskmirror.db')}`
+  await syncOnce(url, service, { streams: ['conversations', 'messages', 'visitors'] })
+  const warehouse = await openWarehouse(url)
+  atEnd(() => warehouse.close())
+  const env = {
+    DESKMIRROR_BASE_URL: service.baseUrl,
+    DESKMIRROR_PROJECT_ID: service.projectId,
+    DESKMIRROR_API_KEY: service.key,
+    DESKMIRROR_RATE: '60000/1s',
+    DESKMIRROR_WRITE_RATE: '60000/1s',
+    DESKMIRROR_VERIFY_AFTER: '200ms',
+  }
+  const run: RunCli = (args, more = {}) => command(args, folder, { ...env, ...more.env }, more.input)
+  return {
+    service,
+    folder,
+    run,
+    ask: async (...args) => {
+      const { exit, out } = await run([...args, '--json'])
+      return { exit, document: JSON.parse(out) }
+    },
+    warehouse,
+    conversation: (n) => idsOf(service, 'conversations')[n] ?? '',
+    visitor: (n) => idsOf(service, 'visitors')[n] ?? '',
+    file: (name, text) => {
+      writeFileSync(join(folder, name), text)
+      return name
+    },
+  }
+}
+
+function idsOf(service: Sandbox, stream: 'conversations' | 'visitors'): readonly string[] {
+  return [...service.truth(stream)].map(({ id }) => id ?? '')
+}
+
+function command(args: readonly string[], cwd: string, env: Record<string, string>, input = ''): Promise<ProcessResult> {
+  const child = spawn(process.execPath, [launcher, ...args], { cwd, env: cleanEnvironment(env) })
+  let [out, err] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+  })
+  child.stdin.on('error', () => {}).end(input)
+  return new Promise((resolve, reject) => {
+    child.on('error', reject).on('close', (exit) => resolve({ exit, out, err }))
+  })
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { fillMissingTimes } from '../../../src/core/pagination/missing-times.ts'
+
+const at = (...seconds: (number | null)[]) =>
+  seconds.map(
+    (second) =>
+      new Map(
+        second === null
+          ? [['other', 5]]
+          : ([
+              ['at', second],
+              ['other', 5],
+            ] as [string, number][]),
+      ),
+  )
+
+test('a row whose time cannot be read stands where its neighbours stand', () => {
+  const page = at(...Array.from({ length: 20 }, (_, i) => (i === 7 ? null : i)))
+  expect(fillMissingTimes(page, (row) => row === 7).map((row) => row.get('at'))[7]).toBe(6)
+})
+
+test('a row without any time stands there with all of them', () => {
+  const page = [...at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), new Map<string, number>()]
+  expect(fillMissingTimes(page, () => false).at(-1)).toEqual(
+    new Map([
+      ['at', 10],
+      ['other', 5],
+    ]),
+  )
+})
+
+test('a time that is simply not there orders nothing', () => {
+  const page = at(...Array.from({ length: 20 }, (_, i) => (i === 7 ? null : i)))
+  expect(fillMissingTimes(page, () => false).map((row) => row.has('at'))).toContain(false)
+})

@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest'
+import { pathSegment } from '../../src/core/path-segment.ts'
+import { conversations } from '../../src/streams/conversations.ts'
+
+describe('an id becomes a part of a path', () => {
+  test.for([
+    ['7D1F4F6E-5A2B-4C3D-8E9F-0A1B2C3D4E5F', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'],
+    ['Call_17', 'Call_17'],
+    ['a b&c', 'a%20b%26c'],
+    ['v1.2..3', 'v1.2..3'],
+  ] as const)('%s', ([id, written]) => {
+    expect(pathSegment(id)).toBe(written)
+  })
+})
+
+describe('one that would lead elsewhere, or nowhere, is refused', () => {
+  test.for([
+    '',
+    '.',
+    '..',
+    '...',
+    '../x',
+    'a/b',
+    'a\\b',
+    '%2e%2e',
+    'a?b',
+    'a#b',
+    'a\nb',
+    'a\0b',
+    '\ud800',
+    'x'.repeat(5000),
+  ])('%j', (id) => {
+    expect(() => conversations.rowPath('p', id)).toThrow(expect.objectContaining({ name: 'CallFailed' }))
+  })
+})

@@ -1,0 +1,160 @@
+/** Single decisions of the budget: what it holds, what it forgets, and what it says about itself. */
+import { describe, expect, test } from 'vitest'
+import {
+  type PendingRequest,
+  type BudgetPolicy,
+  type BudgetState,
+  initialBudgetState,
+  type Slot,
+  recordPriorUsage,
+  releaseSlot,
+  acquireSlot,
+  recordThrottle,
+} from '../../../src/core/rate-limit/budget.ts'
+import { estimateSendMs, budgetView } from '../../../src/core/rate-limit/estimate.ts'
+import { createRandom, deadlineMs, simulate } from './simulated-world.ts'
+
+const windowMs = 60_000
+const policy: BudgetPolicy = {
+  rate: { requests: 600, windowMs },
+  writeRate: { requests: 120, windowMs },
+  reserve: 0,
+}
+const read: PendingRequest = { priority: 'fresh', write: false, deadlineMs }
+const write: PendingRequest = { priority: 'write', write: true, deadlineMs }
+
+/** Takes as many as are granted at that moment. */
+function takeAll(state: BudgetState, now: number, ask: PendingRequest, most: number, by = policy) {
+  const leases: Slot[] = []
+  let current = state
+  while (leases.length < most) {
+    const { state: next, decision } = acquireSlot(by, current, now, 'me', [ask])
+    current = next
+    if ('waitMs' in decision) break
+    leases.push(decision.lease)
+  }
+  return { state: current, leases }
+}
+
+const answer = (state: BudgetState, now: number, leases: readonly Slot[]) =>
+  leases.reduce((before, lease) => releaseSlot(policy, before, now, lease, 'answered'), state)
+
+describe('a slot', () => {
+  test('is free again one window after the answer, and not one moment before', () => {
+    const one: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
+    const { state, leases } = takeAll(initialBudgetState, 0, read, 1, one)
+    const answered = releaseSlot(one, state, 20_000, leases[0]!, 'answered')
+    expect(acquireSlot(one, answered, 79_999, 'me', [read]).decision).toHaveProperty('waitMs')
+    expect(acquireSlot(one, answered, 80_000, 'me', [read]).decision).toHaveProperty('granted', 0)
+  })
+
+  test('without an answer is free again one window after the deadline', () => {
+    const one: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
+    const { state } = takeAll(initialBudgetState, 0, read, 1, one)
+    expect(acquireSlot(one, state, deadlineMs + windowMs - 1, 'me', [read]).decision).toHaveProperty('waitMs')
+    expect(acquireSlot(one, state, deadlineMs + windowMs, 'me', [read]).decision).toHaveProperty('granted', 0)
+  })
+
+  test('of a request that never left is free at once', () => {
+    const { state, leases } = takeAll(initialBudgetState, 0, write, 1)
+    const after = releaseSlot(policy, state, 10, leases[0]!, 'unsent')
+    expect(budgetView(policy, after, 10).inUse).toBe(0)
+    expect(after.writes.taken.total).toBe(0)
+  })
+
+  test('that others spent before we started counts from the last moment it can have been spent', () => {
+    const state = recordPriorUsage(policy, initialBudgetState, 1000, { requests: 570, writes: 0, agoMs: 10_000 })
+    expect(acquireSlot(policy, state, 1000, 'me', [read]).decision).toHaveProperty('waitMs')
+    expect(acquireSlot(policy, state, 50_999, 'me', [read]).decision).toHaveProperty('waitMs')
+    expect(acquireSlot(policy, state, 51_000, 'me', [read]).decision).toHaveProperty('granted', 0)
+  })
+
+  test('spent longer than a window ago is forgotten', () => {
+    const state = recordPriorUsage(policy, initialBudgetState, 100_000, { requests: 570, writes: 0, agoMs: windowMs })
+    expect(budgetView(policy, state, 100_000).inUse).toBe(0)
+  })
+})
+
+describe('a clock that is set back', () => {
+  test('makes no slot free earlier, and none later than it would have been', () => {
+    const full = recordPriorUsage(policy, initialBudgetState, 1e12, { requests: 570, writes: 0, agoMs: 0 })
+    const { state } = acquireSlot(policy, full, 1e12 - 3_600_000, 'me', [read])
+    expect(budgetView(policy, state, 1e12 - 3_600_000 + windowMs - 1).inUse).toBe(570)
+    expect(budgetView(policy, state, 1e12 - 3_600_000 + windowMs).inUse).toBe(0)
+  })
+})
+
+describe('a 429', () => {
+  const { state, leases } = takeAll(initialBudgetState, 0, read, 100)
+
+  test('lets every lane of every process rest for as long as the service said', () => {
+    const after = recordThrottle(policy, state, 50, leases[0]!, 7000)
+    for (const ask of [read, write]) {
+      expect(acquireSlot(policy, after, 7049, 'other', [ask]).decision).toHaveProperty('waitMs', 1)
+      expect(acquireSlot(policy, after, 7050, 'other', [ask]).decision).toHaveProperty('granted')
+    }
+    expect(budgetView(policy, after, 50)).toMatchObject({ pausedForMs: 7000, throttled: 1 })
+  })
+
+  test('takes a fifth of the slots, once for all requests that were under way', () => {
+    const after = leases.reduce((before, lease) => recordThrottle(policy, before, 50, lease, 1000), state)
+    expect(budgetView(policy, after, 50)).toMatchObject({ slots: 456, throttled: 100 })
+  })
+
+  test('again and again leaves a tenth of the slots', () => {
+    let after = state
+    for (let round = 1; round <= 30; round += 1) {
+      after = recordThrottle(policy, after, round, { ...leases[0]!, grantedAt: round }, 1000)
+    }
+    expect(budgetView(policy, after, 30).slots).toBe(57)
+  })
+
+  test('is made up for while it stays quiet, a little with each window', () => {
+    const after = recordThrottle(policy, state, 0, leases[0]!, 1000)
+    const slots = [0, 1, 4, 8, 20].map((windows) => budgetView(policy, after, windows * windowMs).slots)
+    expect(slots).toEqual([456, 470, 513, 570, 570])
+  })
+})
+
+describe('limits of any size', () => {
+  test('one request a minute is one request a minute', () => {
+    const one: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
+    expect(takeAll(initialBudgetState, 0, read, 5, one).leases).toHaveLength(1)
+  })
+
+  test('a million a minute: the state stays small however many requests are out', () => {
+    const huge: BudgetPolicy = { ...policy, rate: { requests: 1_000_000, windowMs } }
+    let state = initialBudgetState
+    for (let now = 0; now < 100_000; now += 10) {
+      const taken = takeAll(state, now, read, 5, huge)
+      state = taken.leases.reduce((before, lease) => releaseSlot(huge, before, now + 5, lease, 'answered'), taken.state)
+    }
+    expect(budgetView(huge, state, 100_000).inUse).toBeGreaterThan(29_000)
+    expect(state.all.taken.batches.length).toBeLessThanOrEqual(602)
+  })
+
+  test('a reserve is left to others', () => {
+    expect(budgetView({ ...policy, reserve: 0.5 }, initialBudgetState, 0).slots).toBe(285)
+  })
+})
+
+test('the state is plain data, so that any store can hold it', () => {
+  const { state, leases } = takeAll(initialBudgetState, 0, read, 100)
+  const told = acquireSlot(policy, answer(state, 50, leases.slice(50)), 60, 'me', [write, read]).state
+  expect(JSON.parse(JSON.stringify(told))).toEqual(told)
+})
+
+test.for([50, 114, 300, 570, 1200, 5000])('the forecast for %d requests comes true, to a fifth', (count) => {
+  for (const spent of [0, 200, 600]) {
+    const before = simulate(worldOf([{ at: 0, lane: 'backfill', write: false, count: spent }], 70_000))
+    const predicted = estimateSendMs(policy, before.state, 70_000, count)
+    const demand = [{ at: 70_000, lane: 'backfill', write: false, count } as const]
+    const after = simulate({ ...worldOf(demand, 2_000_000), state: before.state })
+    const took = after.sent.at(-1)!.at - 70_000
+    expect(Math.abs(predicted - took)).toBeLessThanOrEqual(2000 + 0.2 * took)
+  }
+})
+
+function worldOf(demand: Parameters<typeof simulate>[0]['processes'][number], untilMs: number) {
+  return { policy, processes: [demand], latency: () => 50, untilMs, servers: [], dice: createRandom(7) }
+}

@@ -1,0 +1,157 @@
+/** What deploys deskmirror, held against the program that it deploys. No container engine is needed. */
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { loadConfig } from '../../src/config/load.ts'
+import { unknownVariables } from '../../src/config/variables.ts'
+
+const root = new URL('../..', import.meta.url).pathname
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const yaml = (path: string) => parse(read(path), { merge: true })
+
+type Service = {
+  readonly image: string
+  readonly command?: readonly string[]
+  readonly ports?: readonly string[]
+  readonly volumes?: readonly string[]
+  readonly networks: readonly string[]
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+}
+type Compose = {
+  readonly services: Readonly<Record<string, Service>>
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>
+}
+const compose: Compose = yaml('docker-compose.yml')
+const services = Object.entries(compose.services)
+const dockerfile = read('Dockerfile')
+
+const folder = mkdtempSync(join(tmpdir(), 'deskmirror-deploy-'))
+const secret = (name: string) => join(folder, 'secrets', name)
+const make = () => execFileSync('sh', [join(folder, 'make-secrets.sh')], { stdio: 'pipe' })
+
+beforeAll(() => {
+  cpSync(join(root, 'deploy'), folder, { recursive: true, filter: (path) => !path.endsWith('/secrets') })
+  make()
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test.each(['Dockerfile', 'docker-compose.yml', 'deploy/deskmirror.service', 'deploy/deskmirror.env.example'])(
+  '%s names variables that deskmirror knows, and no others',
+  (file) => {
+    const names = read(file).match(/DESKMIRROR_[A-Z_]+/g) ?? []
+    const variables = Object.fromEntries(names.map((name) => [name, 'set']))
+    expect(unknownVariables(variables, new Set())).toEqual([])
+  },
+)
+
+test('the example of variables is a whole configuration, but for the key', () => {
+  writeFileSync(join(folder, 'api-key'), 'svc_live_example\n')
+  const variables = { ...parseEnv(read('deploy/deskmirror.env.example')), DESKMIRROR_API_KEY_FILE: 'api-key' }
+  expect(loadConfig('service', folder, variables).warnings).toEqual([])
+})
+
+test('what the systemd unit writes is for its user alone: it holds what customers wrote', () => {
+  expect(read('deploy/deskmirror.service')).toMatch(/^StateDirectoryMode=0700$[\s\S]*^UMask=0077$/m)
+})
+
+describe('the container', () => {
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) => paths.split(' '))
+
+  test('is made from files that exist and that the builder is sent', () => {
+    const sent = read('.dockerignore').split('\n')
+    expect(copied).toContain('package-lock.json')
+    expect(copied.filter((path) => !existsSync(join(root, path)) || !sent.includes(`!${path}`))).toEqual([])
+    expect(sent.find((line) => !line.startsWith('#'))).toBe('*')
+  })
+
+  test('holds what package.json says that the program is made of', () => {
+    const { version, bin } = JSON.parse(read('package.json'))
+    expect(dockerfile).toContain(`ARG VERSION=${version}`)
+    expect(dockerfile).toContain(`ENTRYPOINT ["node", "/app/${bin.deskmirror}"]`)
+    expect(compose.services['worker']?.image).toBe(`deskmirror:${version}`)
+  })
+
+  test('runs on the major version of Node.js that the tests run on', () => {
+    const major = /^ARG NODE=node:(\d+)\./m.exec(dockerfile)?.[1]
+    expect(process.versions.node.split('.')[0]).toBe(major)
+  })
+
+  test('does not run as root', () => {
+    expect(dockerfile.match(/^USER (.+)$/gm)?.at(-1)).toBe('USER node')
+  })
+})
+
+describe('the fleet', () => {
+  const images = [/^ARG NODE=(.+)$/m.exec(dockerfile)?.[1] ?? '', ...services.map(([, { image }]) => image)]
+
+  test('is pinned to exact versions', () => {
+    expect(images.filter((image) => !/:v?\d+\.\d+\.\d+|:\d+\.\d+-/.test(image))).toEqual([])
+  })
+
+  test('pulls no image by a tag alone, which could be moved to another one; docs/operations.md names the exception', () => {
+    const pulled = images.filter((image) => !image.startsWith('deskmirror:'))
+    const floating = pulled.filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image))
+    expect(floating).toEqual(['metabase/metabase:v0.64.2.2'])
+    expect(read('docs/operations.md')).toContain(floating[0])
+  })
+
+  test('mounts what exists, or what make-secrets.sh makes', () => {
+    const mounted = services.flatMap(([, { volumes = [] }]) => volumes.map((it) => it.split(':')[0] ?? ''))
+    const paths = [...mounted, ...Object.values(compose.secrets).map(({ file }) => file)].filter((it) => /^\./.test(it))
+    expect(paths).toContain('./deploy/alerts.yml')
+    expect(paths.filter((path) => !existsSync(join(folder, path.replace('./deploy/', ''))))).toEqual([])
+  })
+
+  test('can be reached from this machine only', () => {
+    const ports = services.flatMap(([, { ports = [] }]) => ports)
+    expect(ports.length).toBeGreaterThan(0)
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
+    expect([compose.services['redis']?.networks, compose.services['postgres']?.networks]).toEqual([
+      ['inside'],
+      ['inside'],
+    ])
+  })
+
+  test('gives workers no rights, and nothing to write on', () => {
+    for (const name of ['worker', 'board'])
+      expect(compose.services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'] })
+  })
+
+  test('has a Redis that throws nothing away', () => {
+    const { command = [] } = compose.services['redis'] ?? {}
+    expect(command.join(' ')).toMatch(/--appendonly yes .*--maxmemory-policy noeviction/)
+  })
+
+  test('is watched by the alert rules, under the name that they expect', () => {
+    const { rule_files: rules, scrape_configs: jobs } = yaml('deploy/prometheus.yml')
+    expect(rules).toEqual(['alerts.yml'])
+    expect(jobs[0].job_name).toBe('deskmirror')
+    expect(read('deploy/alerts.yml')).toContain(`up{job="${jobs[0].job_name}"}`)
+    expect(compose.services['prometheus']?.volumes).toContain('./deploy/alerts.yml:/etc/prometheus/alerts.yml:ro')
+  })
+
+  test('works with its example of a configuration and the secrets that are made for it', () => {
+    const example = read('deploy/config/deskmirror.yaml.example').replaceAll('/run/secrets', secret('worker'))
+    writeFileSync(secret('worker/shop-key'), 'svc_live_example\n')
+    writeFileSync(join(folder, 'deskmirror.yaml'), example)
+    const config = loadConfig('service', folder, {})
+    expect(config.warnings).toEqual([])
+    expect(config.httpToken?.reveal()).toHaveLength(48)
+    expect(new URL(config.databaseUrl).password).toBe(readFileSync(secret('warehouse-password'), 'utf8'))
+    expect(new URL(config.queueUrl).hostname in compose.services).toBe(true)
+    expect(new URL(config.databaseUrl).hostname in compose.services).toBe(true)
+  })
+
+  test('keeps the secrets that it has, where nobody else on the machine gets in', () => {
+    const before = readFileSync(secret('warehouse-password'), 'utf8')
+    make()
+    expect(readFileSync(secret('warehouse-password'), 'utf8')).toBe(before)
+    expect(statSync(secret('')).mode & 0o777).toBe(0o700)
+    expect(statSync(secret('worker/http-token')).mode & 0o777).toBe(0o644)
+  })
+})

@@ -1,0 +1,76 @@
+/** The roles that a new Postgres of docker-compose.yml gets, on a real one. */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
+import { findProgram } from '../support/private-server.ts'
+
+const script = new URL('../../deploy/postgres/roles.sql', import.meta.url).pathname
+const folder = mkdtempSync(join(tmpdir(), 'deskmirror-roles-'))
+let server: PrivatePostgres
+
+/** The server of the tests has a superuser of the owner's name. */
+const owner = 'warehouse_owner'
+
+beforeAll(async () => {
+  server = await startPrivatePostgres()
+  for (const name of ['warehouse', 'reader', 'metabase'])
+    writeFileSync(join(folder, `${name}-password`), `${name}'s own`)
+  const text = readFileSync(script, 'utf8').replaceAll('/run/secrets', folder)
+  const file = join(folder, 'roles.sql')
+  writeFileSync(
+    file,
+    text.replace(/\brole deskmirror\b/g, `role ${owner}`).replace('owner deskmirror', `owner ${owner}`),
+  )
+  const psql = findProgram('psql', ['/usr/lib/postgresql/*/bin', '/opt/homebrew/opt/postgresql@*/bin']) ?? 'psql'
+  execFileSync(psql, ['-v', 'ON_ERROR_STOP=1', '-d', server.url, '-f', file], { stdio: 'pipe' })
+  await (await openWarehouse(url(owner, 'warehouse', 'deskmirror'))).close()
+})
+
+afterAll(async () => {
+  await server.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('the reader sees every table that deskmirror makes', async () => {
+  const tables = await as('reader', 'deskmirror', (client) =>
+    client.query(
+      "select has_table_privilege(c.oid, 'select') as may from pg_class c where relkind in ('r', 'v') and relnamespace = 'public'::regnamespace",
+    ),
+  )
+  expect(tables.rows.length).toBeGreaterThan(10)
+  expect(tables.rows.filter(({ may }) => !may)).toEqual([])
+})
+
+test('the reader changes nothing, even where it asks for a transaction that writes', async () => {
+  const writes = ['delete from conversations', 'create table mine (a int)', 'create temp table mine (a int)']
+  for (const write of writes)
+    await expect(
+      as('reader', 'deskmirror', (it) => it.query(`begin read write; ${write}`)),
+      write,
+    ).rejects.toThrow(/permission denied/)
+})
+
+test("nobody gets into Metabase's own database but Metabase", async () => {
+  await expect(as('reader', 'metabase', (it) => it.query('select 1'))).rejects.toThrow(/permission denied/)
+  await as('metabase', 'metabase', (it) => it.query('create table own (a int)'))
+})
+
+function url(user: string, name: string, database: string): string {
+  const { host } = new URL(server.url)
+  return `postgres://${user}:${encodeURIComponent(`${name}'s own`)}@${host}/${database}`
+}
+
+async function as<T>(user: string, database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url(user, user, database) })
+  try {
+    await client.connect()
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}

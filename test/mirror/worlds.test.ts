@@ -1,3 +1,0 @@
-import { testRandomServices } from './random-worlds.ts'
-
-testRandomServices(20)

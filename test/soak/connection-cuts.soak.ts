@@ -1,0 +1,5 @@
+/** The connection of each operation breaks at every byte of its request, and at every byte of its answer. */
+import { test } from 'vitest'
+import { cutEverywhere, operationNames } from '../writeback/byte-cut-scenario.ts'
+
+for (const kind of operationNames) test(kind, () => cutEverywhere(kind, 1))

@@ -1,5 +1,0 @@
-/** The connection of each operation breaks at every byte of its request, and at every byte of its answer. */
-import { test } from 'vitest'
-import { cutEverywhere, operationNames } from '../writeback/cuts.ts'
-
-for (const kind of operationNames) test(kind, () => cutEverywhere(kind, 1))

@@ -1,7 +1,0 @@
-/** What `npm test` tries a part of: more random worlds, and every combination of the service's ways on both databases. */
-import { testEveryCombination } from '../mirror/every-combination.ts'
-import { testRandomServices } from '../mirror/random-worlds.ts'
-import { databases } from '../support/databases.ts'
-
-testRandomServices(300)
-for (const db of databases) if (db.name !== 'pglite') testEveryCombination(db)

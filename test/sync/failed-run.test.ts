@@ -1,0 +1,82 @@
+/** What a person is told of a run that came to nothing: of the service, of its address, or of neither. */
+import { expect, onTestFinished, test } from 'vitest'
+import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
+import { createClient } from '../../src/api/client.ts'
+import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
+import { stoppedRunError } from '../../src/app/service.ts'
+import { createLog } from '../../src/log.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { runSync } from '../../src/sync/sync.ts'
+import { unlimitedPolicy } from '../api/test-service.ts'
+import { projectConfigOf, syncOnce } from './sync-sandbox.ts'
+import { databases } from '../support/databases.ts'
+import { freePort } from '../support/private-server.ts'
+
+const [sqlite] = databases
+const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
+
+const startTestSandbox = async () => {
+  const sandbox = await startSandbox({
+    size: { conversations: 450, visitors: 1, calls: 0 },
+    switches: { 'rate.kind': 'off' },
+  })
+  onTestFinished(sandbox.stop)
+  return sandbox
+}
+const makeTestDatabase = async () => {
+  const place = await sqlite!.make()
+  onTestFinished(place.drop)
+  return place
+}
+
+test('a 502 after good answers ends its stream, and says nothing against the address', async () => {
+  const sandbox = await startTestSandbox()
+  const warehouse = await (await makeTestDatabase()).open()
+  sandbox.scriptFault({ kind: 'html-502', operation: 'listConversations', skip: 1, times: 1000 })
+  const signal = new AbortController().signal
+  const client = createClient({
+    baseUrl: new URL(sandbox.baseUrl),
+    key: sandbox.key,
+    budget: createRequestBudget(createMemoryStore(unlimitedPolicy)),
+    signal,
+    retries: { attempts: 2, baseMs: 1, capMs: 1, maxAskedWaitMs: 1000 },
+  })
+  onTestFinished(client.close)
+  const { stopped, outcome, reports } = await runSync({
+    projectId: sandbox.projectId,
+    mode: 'incremental',
+    streams: new Set(['conversations']),
+    mirrored: new Set(['conversations']),
+    startDate: null,
+    timeZone: 'UTC',
+    lookBack: 600,
+    get: client.get,
+    mirror: warehouse.mirror(sandbox.projectId),
+    requests: client.requests,
+    now: Date.now,
+    signal,
+    onProgress: () => {},
+    log,
+  })
+  expect([stopped, outcome]).toEqual([null, 'failed'])
+  expect(reports).toMatchObject([{ stream: 'conversations', failed: expect.stringContaining('502') }])
+  const failure = { kind: 'transient', why: '502', left: true, status: 502, requestId: null } as const
+  const project = projectConfigOf(sandbox)
+  for (const told of [stoppedRunError(project, failure), stoppedRunError(project, { ...failure, status: null }, true)]) {
+    expect(told.what).toMatch(/^the service fails at http/)
+    expect(told.next).not.toContain('DESKMIRROR_BASE_URL')
+  }
+})
+
+test('a Redis that is away is called by its name, and not the service', async () => {
+  const sandbox = await startTestSandbox()
+  const { url } = await makeTestDatabase()
+  const queueUrl = `redis://127.0.0.1:${await freePort()}`
+  await expect(syncOnce(url!, sandbox, { queueUrl, streams: ['availability'] })).rejects.toMatchObject({
+    what: 'the request budget cannot be reached, so nothing is sent to the service',
+    why: expect.stringContaining('ECONNREFUSED'),
+    next: expect.stringContaining('DESKMIRROR_QUEUE_URL'),
+    exitCode: 1,
+  })
+  expect(sandbox.log()).toEqual([])
+})

@@ -1,0 +1,3 @@
+import { testRandomServices } from './random-services.ts'
+
+testRandomServices(20)

@@ -1,0 +1,284 @@
+/** The rollups: how far back they go, whose days they are, and how old they may be. */
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { StreamName } from '../../src/core/row.ts'
+import { secret } from '../../src/core/secret.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { databases, type TestDatabase } from '../support/databases.ts'
+import { type SyncOverrides, syncOnce } from './sync-sandbox.ts'
+
+const hour = 3_600_000
+/** The world begins and ends at noon. */
+const [size, days] = [12, 13]
+
+async function startSyncedSandbox(db: TestDatabase, options: Parameters<typeof startSandbox>[0] = {}) {
+  const place = await db.make()
+  const world = { conversations: 40, visitors: 10, calls: 20, messagesPerConversation: [1, 3], days: size } as const
+  const now = '2026-06-15T12:00:00Z'
+  const sandbox = await startSandbox({
+    seed: 7,
+    speed: 0,
+    now,
+    size: world,
+    ...options,
+    switches: { 'rate.kind': 'off' },
+  })
+  onTestFinished(async () => {
+    await sandbox.stop()
+    await place.drop()
+  })
+  const warehouse = await place.open()
+  const sync = (over: SyncOverrides = {}) => {
+    sandbox.resetLog()
+    return syncOnce(place.url!, sandbox, over)
+  }
+  return { sandbox, warehouse, sync, open: place.open }
+}
+
+/** The availability is asked first, and tells what time it is there. */
+const rollups: SyncOverrides = { streams: ['availability', 'analytics'] }
+const only = (...streams: StreamName[]): SyncOverrides => ({ streams })
+const asked = (sandbox: Sandbox) =>
+  sandbox
+    .log()
+    .flatMap(({ path, query }) => (path.endsWith('/analytics') ? [String(new URLSearchParams(query).get('from'))] : []))
+
+async function column(warehouse: Warehouse, sql: string): Promise<unknown[]> {
+  return (await warehouse.query(sql)).map((row) => Object.values(row)[0])
+}
+const storedDays = (warehouse: Warehouse) => column(warehouse, 'select day from analytics_rollups order by window_from')
+const zones = (warehouse: Warehouse) =>
+  column(
+    warehouse,
+    'select time_zone from analytics_rollups union select time_zone from analytics_metrics order by time_zone',
+  )
+const gaps = (warehouse: Warehouse) =>
+  column(warehouse, "select reason from sync_gaps where stream = 'analytics' and resolved_at is null")
+
+/** What a sum over the table says, beside what there is. */
+async function started(warehouse: Warehouse, sandbox: Sandbox) {
+  const [sum] = await column(
+    warehouse,
+    "select coalesce(sum(value), 0) from analytics_metrics where metric = 'conversations.started'",
+  )
+  return { sum: Number(sum), there: [...sandbox.truth('conversations')].length }
+}
+
+/** Pairs of windows that share a second. */
+const overlapping = (warehouse: Warehouse) =>
+  warehouse.query(`select a.window_from, b.window_from as other from analytics_rollups a
+    join analytics_rollups b on a.project_id = b.project_id and a.window_from < b.window_to and b.window_from < a.window_to
+      and (a.window_from <> b.window_from or a.window_to <> b.window_to)`)
+
+/** Half an hour beside a full one; to the west; and the two ends of the world, where one date has no second in common. */
+const zonesTried = ['Asia/Kolkata', 'America/New_York', 'Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC']
+
+const [sqlite, , postgres] = databases as [TestDatabase, TestDatabase, TestDatabase]
+
+describe('the history of the rollups', () => {
+  test('does not begin before the lists have been read once, and that is said', async () => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    const first = await sync(rollups)
+    expect(first).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'analytics' }] })
+    expect(first.gaps[0]?.reason).toMatch(/conversations, visitors, calls .* never been read to the end/)
+    expect(asked(sandbox)).toEqual([])
+    expect(await column(warehouse, "select synced_at from sync_streams where stream = 'analytics'")).toEqual([])
+
+    expect((await sync(only('conversations', 'calls'))).outcome).toBe('complete')
+    expect((await sync(rollups)).gaps[0]?.reason).toMatch(/, as visitors has never/)
+    await sync(only('visitors'))
+    expect(await sync(rollups)).toMatchObject({ outcome: 'complete', gaps: [] })
+    expect(await storedDays(warehouse)).toHaveLength(days)
+  })
+
+  test('needs no lists where a start date says how far back it goes', async () => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    const startDate = Math.floor(sandbox.now() / 1000) - 3 * 86_400
+    expect((await sync({ ...rollups, project: { startDate } })).outcome).toBe('complete')
+    expect(await storedDays(warehouse)).toEqual(['2026-06-12', '2026-06-13', '2026-06-14', '2026-06-15'])
+    // An earlier one gives the days between free, and only those are asked for, beside today.
+    expect((await sync({ ...rollups, project: { startDate: startDate - 86_400 } })).outcome).toBe('complete')
+    expect(asked(sandbox).map((from) => from.slice(0, 10))).toEqual(['2026-06-11', '2026-06-15'])
+  })
+
+  test('begins earlier when an earlier row comes, or one of a list that the key could not read before', async () => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    sandbox.addKey({ key: 'svc_live_few', scopes: ['calls:read', 'visitors:read', 'analytics:read'] })
+    await sync({ project: { apiKey: secret('svc_live_few') } })
+    const few = (await storedDays(warehouse)).length
+    expect(few).toBeGreaterThan(0)
+    sandbox.mutate.addCall(undefined, 30 * 24 * hour)
+    await sync({ mode: 'reconcile' })
+    expect(await storedDays(warehouse)).toHaveLength(31)
+    expect((await started(warehouse, sandbox)).sum).toBe(40)
+  })
+
+  test('is said not to be known where no list is mirrored, and grows from its first day', async () => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    const project = { streams: ['availability', 'analytics'] as const }
+    const first = await sync({ ...rollups, project })
+    expect(first.gaps).toMatchObject([{ stream: 'analytics', from: null, reason: /set DESKMIRROR_START_DATE/ }])
+    sandbox.advance(24 * hour)
+    await sync({ ...rollups, project })
+    expect(await storedDays(warehouse)).toEqual(['2026-06-15', '2026-06-16'])
+    expect(await gaps(warehouse)).toHaveLength(1)
+  })
+
+  test('ends where the rows end, whatever year the `Date` of an answer names', async () => {
+    const today = new Date().toISOString().slice(0, 10)
+    for (const far of ['9998-12-31T00:00:00Z', '1970-01-02T00:00:00Z']) {
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite, { now: `${today}T12:00:00Z` })
+      sandbox.setSwitches({ 'date.offset': Math.round((Date.parse(far) - sandbox.now()) / 1000) })
+      await sync()
+      const dates = await storedDays(warehouse)
+      expect(dates).toContain(today)
+      expect(dates.length - days).toBeOneOf([0, 1])
+      expect((await started(warehouse, sandbox)).sum).toBe(40)
+    }
+  })
+
+  test('ends with the day that it is at the service, where the clock of this machine is months ahead', async () => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    const project = { startDate: Math.floor(Date.parse('2026-06-13T00:00:00Z') / 1000) }
+    expect((await sync({ ...only('analytics'), project })).outcome).toBe('complete')
+    expect(await storedDays(warehouse)).toEqual(['2026-06-13', '2026-06-14', '2026-06-15'])
+    expect(asked(sandbox)).toHaveLength(4)
+  })
+
+  test('of an account without any row begins today, and is complete', async () => {
+    const size = { conversations: 0, visitors: 0, calls: 0, days: 1 }
+    const { warehouse, sync } = await startSyncedSandbox(sqlite, { size })
+    expect((await sync()).outcome).toBe('complete')
+    expect(await storedDays(warehouse)).toEqual(['2026-06-15'])
+  })
+
+  test('does not begin with a row whose clock was never set', async () => {
+    const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
+    sandbox.mutate.addCall(undefined, sandbox.now())
+    await sync()
+    expect(await storedDays(warehouse)).toHaveLength(days)
+  })
+})
+
+for (const db of [sqlite, postgres]) {
+  describe(`another time zone — ${db.name}`, () => {
+    test('takes the place of the old one: no window of two zones, none twice, whenever it is stopped', async () => {
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
+      await sync()
+      expect(await started(warehouse, sandbox)).toEqual({ sum: 40, there: 40 })
+      for (const timeZone of db === sqlite ? zonesTried : zonesTried.slice(0, 2)) {
+        const stop = new AbortController()
+        const onProgress: SyncOverrides['onProgress'] = ({ rows }) => rows >= 4 && stop.abort()
+        const cut = await sync({ ...rollups, project: { timeZone }, signal: stop.signal, onProgress })
+        expect(cut.outcome).toBe('interrupted')
+        expect(cut.notices.join()).toContain(`days of ${timeZone}`)
+        expect(await zones(warehouse)).toEqual([timeZone])
+        expect(await overlapping(warehouse)).toEqual([])
+        expect((await started(warehouse, sandbox)).sum).toBeLessThan(40)
+        expect(await gaps(warehouse)).toEqual([`the rollups of these days are read again, as days of ${timeZone}`])
+
+        expect((await sync({ ...rollups, project: { timeZone } })).outcome).toBe('complete')
+        expect(await zones(warehouse)).toEqual([timeZone])
+        expect(await overlapping(warehouse)).toEqual([])
+        expect(await started(warehouse, sandbox)).toEqual({ sum: 40, there: 40 })
+        expect(new Set(await storedDays(warehouse)).size).toBe((await storedDays(warehouse)).length)
+        expect(await gaps(warehouse)).toEqual([])
+      }
+    })
+
+    test('costs nothing where its days are the same: another name, or a winter', async () => {
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(db, { now: '2026-02-15T12:00:00Z' })
+      await sync()
+      for (const timeZone of ['Etc/UTC', 'Europe/London', 'Africa/Accra']) {
+        await sync({ ...rollups, project: { timeZone } })
+        expect(asked(sandbox)).toHaveLength(1)
+        expect(await zones(warehouse)).toEqual([timeZone])
+      }
+      expect(await storedDays(warehouse)).toHaveLength(days)
+    })
+
+    test('that an earlier version has stored beside the first one goes with the next pass; what is right stays', async () => {
+      const { open, sandbox, warehouse, sync } = await startSyncedSandbox(db)
+      await sync()
+      for (const table of ['analytics_rollups', 'analytics_metrics']) {
+        for (const name of ['day', 'time_zone']) await warehouse.query(`alter table ${table} drop column ${name}`)
+      }
+      await warehouse.query("delete from sync_schema where name like '0007%'")
+      const columns = 'project_id, raw, synced_at, run_id, asked_at, read_at'
+      const doubled = "'2026-06-09T15:00:00Z', '2026-06-10T15:00:00Z'"
+      await warehouse.query(`insert into analytics_rollups (${columns}, window_from, window_to)
+        select ${columns}, ${doubled} from analytics_rollups where window_from = '2026-06-10T00:00:00Z'`)
+      await warehouse.query(`insert into analytics_metrics (project_id, window_from, window_to, metric, value)
+        select project_id, ${doubled}, metric, value from analytics_metrics where window_from = '2026-06-10T00:00:00Z'`)
+      expect((await open()).migration?.applied).toEqual(['0007_rollup_days'])
+      expect(await storedDays(warehouse)).toHaveLength(days + 1)
+
+      expect((await sync(rollups)).outcome).toBe('complete')
+      expect(asked(sandbox)).toHaveLength(1)
+      expect(await started(warehouse, sandbox)).toEqual({ sum: 40, there: 40 })
+      expect([await zones(warehouse), await overlapping(warehouse)]).toEqual([['UTC'], []])
+      expect(await storedDays(warehouse)).toHaveLength(days)
+    })
+
+    test('does not touch what is there before the service has answered for the first new day', async () => {
+      const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
+      await sync()
+      sandbox.addKey({ key: 'svc_live_none', scopes: ['conversations:read'] })
+      const project = { timeZone: 'Asia/Tokyo', apiKey: secret('svc_live_none') }
+      expect((await sync({ ...rollups, project })).outcome).toBe('gaps')
+      expect(await started(warehouse, sandbox)).toEqual({ sum: 40, there: 40 })
+      expect(await zones(warehouse)).toEqual(['UTC'])
+    })
+  })
+}
+
+describe('an old rollup', () => {
+  test('is read again by reconciles, a seventh of the days each, those first that were read longest ago', async () => {
+    const { sandbox, warehouse, sync: read } = await startSyncedSandbox(sqlite, { size: { conversations: 1, visitors: 1, calls: 0 } })
+    const project = { startDate: Math.floor(sandbox.now() / 1000) - 300 * 86_400 }
+    const sync = (over: SyncOverrides = {}) => read({ ...rollups, project, ...over })
+    await sync()
+    sandbox.advance(24 * hour)
+    await sync()
+    // A call of months ago, written down now: an incremental pass has no reason to ask for that day.
+    sandbox.mutate.addCall(undefined, 200 * 24 * hour)
+    await sync()
+    expect(asked(sandbox).length).toBeLessThan(5)
+    const calls = () => column(warehouse, "select sum(value) from analytics_metrics where metric = 'calls.total'")
+    expect(await calls()).toEqual([0])
+
+    const dates = new Set<string>()
+    for (let night = 0; night < 7; night++) {
+      sandbox.advance(24 * hour)
+      await sync({ mode: 'reconcile' })
+      expect(asked(sandbox).length).toBeLessThanOrEqual(3 + 7 + Math.ceil(301 / 7))
+      for (const from of asked(sandbox)) dates.add(from)
+    }
+    expect(dates.size).toBe((await storedDays(warehouse)).length)
+    expect(await calls()).toEqual([1])
+    const [oldest] = await column(warehouse, 'select min(read_at) from analytics_rollups')
+    expect(Date.parse(String(oldest))).toBeGreaterThanOrEqual(sandbox.now() - 6 * 24 * hour)
+  })
+
+  test('is read again once, however often the reconcile is cut short', async () => {
+    const { sandbox, sync: pass } = await startSyncedSandbox(sqlite, { size: { conversations: 1, visitors: 1, calls: 0 } })
+    const project = { startDate: Math.floor(sandbox.now() / 1000) - 100 * 86_400 }
+    const sync = (over: SyncOverrides = {}) => pass({ ...rollups, project, ...over })
+    await sync()
+    sandbox.advance(24 * hour)
+    const read: string[] = []
+    for (let outcome = 'interrupted', passes = 0; outcome === 'interrupted'; passes++) {
+      const stop = new AbortController()
+      const onProgress: SyncOverrides['onProgress'] = ({ rows }) => rows >= 15 && stop.abort()
+      const cut = await sync({ mode: 'reconcile', signal: stop.signal, onProgress })
+      outcome = cut.outcome
+      read.push(...asked(sandbox))
+      expect(passes).toBeLessThan(10)
+    }
+    // Today comes with each pass; the last seven days and thirty of the others come once.
+    const today = read.toSorted().at(-1)
+    const others = read.filter((from) => from !== today)
+    expect(new Set(others).size).toBe(others.length)
+    expect(others.length).toBeGreaterThanOrEqual(7 + 30)
+  })
+})

@@ -1,0 +1,198 @@
+/** Undocumented fields become columns as they appear. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fieldAtPath } from '../../src/core/field-path.ts'
+import type { Json } from '../../src/core/row.ts'
+import { toRow } from '../../src/streams/item.ts'
+import { columnName } from '../../src/warehouse/discovered-columns/column-name.ts'
+import { databases } from '../support/databases.ts'
+import { activity, commit, visitor } from './row-fixtures.ts'
+import { openTestWarehouse } from './test-warehouse.ts'
+
+/** As both databases show it: SQLite has no booleans. */
+const plain = (value: unknown) => (typeof value === 'boolean' ? Number(value) : value)
+
+for (const db of databases) {
+  describe(`undocumented fields — ${db.name}`, () => {
+    test('each kind of value gets a column of its type, nested ones with two underscores', async () => {
+      const { mirror, one, all } = await openTestWarehouse(db)
+      const extra = {
+        vip: true,
+        visits: 3,
+        score: 1.5,
+        lastSeenAt: '2026-01-01T02:00:00+02:00',
+        company: 'Acme',
+        tags: ['a', 1],
+        geo: { city: { name: 'Oslo' } },
+        nothing: null,
+      }
+      await mirror.commit(commit('visitors', [visitor('v1', extra)]))
+      const row = await one('select vip, visits, score, last_seen_at, company, tags, geo__city__name from visitors')
+      expect({ ...row, vip: plain(row.vip), tags: JSON.parse(String(row.tags)) }).toEqual({
+        vip: 1,
+        visits: 3,
+        score: 1.5,
+        last_seen_at: '2026-01-01T00:00:00Z',
+        company: 'Acme',
+        tags: ['a', 1],
+        geo__city__name: 'Oslo',
+      })
+      expect(await all('select path, column_name, type from discovered_fields order by column_name')).toEqual([
+        { path: 'company', column_name: 'company', type: 'text' },
+        { path: 'geo.city.name', column_name: 'geo__city__name', type: 'text' },
+        { path: 'lastSeenAt', column_name: 'last_seen_at', type: 'timestamp' },
+        { path: 'score', column_name: 'score', type: 'number' },
+        { path: 'tags', column_name: 'tags', type: 'json' },
+        { path: 'vip', column_name: 'vip', type: 'boolean' },
+        { path: 'visits', column_name: 'visits', type: 'integer' },
+      ])
+    })
+
+    test('a field that goes away is null in the rows that lost it', async () => {
+      const { mirror, list } = await openTestWarehouse(db)
+      await mirror.commit(commit('visitors', [visitor('v1', { plan: 'gold' }), visitor('v2', { plan: 'iron' })]))
+      await mirror.commit(commit('visitors', [visitor('v1')]))
+      expect(await list('select plan from visitors order by id')).toEqual([null, 'iron'])
+    })
+
+    test('integers become numbers, and anything becomes text, without losing older rows', async () => {
+      const { mirror, all, list } = await openTestWarehouse(db)
+      const store = (id: string, extra: object) => mirror.commit(commit('visitors', [visitor(id, { ...extra })]))
+      await store('v1', { size: 1, code: 7, flag: true, since: '2026-01-01T00:00:00Z', list: [1] })
+      await store('v2', { size: 2.5, code: '007', flag: 'maybe', since: 'long ago', list: 'none' })
+      await store('v3', { size: 3, code: 8.5, flag: false, since: 5, list: true })
+      expect(await list('select size from visitors order by id')).toEqual([1, 2.5, 3])
+      expect(await all('select code, flag, since, list from visitors order by id')).toEqual([
+        { code: '7', flag: 'true', since: '2026-01-01T00:00:00Z', list: '[1]' },
+        { code: '007', flag: 'maybe', since: 'long ago', list: 'none' },
+        { code: '8.5', flag: 'false', since: '5', list: 'true' },
+      ])
+      expect(await list('select type from discovered_fields order by path')).toEqual(
+        ['text', 'text', 'text', 'text', 'number'].sort().reverse(),
+      )
+    })
+
+    test('integers beyond 2^53 are integers, beyond 64 bits text', async () => {
+      const { mirror, one } = await openTestWarehouse(db)
+      await mirror.commit(commit('visitors', [visitor('v1', { big: 9_007_199_254_740_993n, huge: 2n ** 70n })]))
+      expect(await one('select big, huge from visitors')).toEqual({
+        big: 9_007_199_254_740_993n,
+        huge: '1180591620717411303424',
+      })
+    })
+
+    test('names that are taken, equal or too long get names of their own, the same ones ever after', async () => {
+      const { mirror, all, one } = await openTestWarehouse(db)
+      const long = 'aVeryLongNameOfAFieldThatNobodyShouldEverHaveToReadInAnyTableOfTheWorld'
+      const extra = {
+        Name: 'reserved',
+        raw: 'reserved',
+        fooBar: 1,
+        foo_bar: 2,
+        'foo bar': 3,
+        [long]: 4,
+        '7up': 5,
+        日本: 6,
+        ctid: 7,
+      }
+      await mirror.commit(commit('visitors', [visitor('v1', extra)]))
+      const names = await all('select path, column_name from discovered_fields order by path')
+      expect(new Set(names.map((row) => row.column_name)).size).toBe(Object.keys(extra).length)
+      expect(names.every((row) => String(row.column_name).length <= 63)).toBe(true)
+      await mirror.startRun('incremental', 1)
+      await mirror.commit(commit('visitors', [visitor('v1', { ...extra, fooBar: 10 })]))
+      expect(await all('select path, column_name from discovered_fields order by path')).toEqual(names)
+      const column = names.find((row) => row.path === 'fooBar')?.column_name
+      expect(Object.values(await one(`select "${column}" from visitors`))).toEqual([10])
+    })
+
+    test('a table gets 300 such columns at most; what is beyond stays in raw', async () => {
+      const { mirror, list, one } = await openTestWarehouse(db)
+      const extra = Object.fromEntries(Array.from({ length: 310 }, (_, i) => [`field${i}`, i]))
+      await mirror.commit(commit('visitors', [visitor('v1', extra), visitor('v2', extra)]))
+      expect(await list('select count(*) from discovered_fields where column_name is not null')).toEqual([300])
+      expect(await list('select count(*) from discovered_fields where column_name is null')).toEqual([10])
+      expect(JSON.parse((await mirror.rawOf('visitors', ['v1'])).get('v1') ?? '')).toMatchObject(extra)
+      expect((await one("select field0 as f from visitors where id = 'v2'")).f).toBe(0)
+    })
+
+    test('a frozen schema gets no columns; when it thaws they are filled from the rows that are there', async () => {
+      const { warehouse, list, all } = await openTestWarehouse(db)
+      const frozen = warehouse.mirror('desk', { schema: 'freeze' })
+      const rows = Array.from({ length: 520 }, (_, i) => activity('v1', `h${i}`, 0, { page: { 'a.b': i }, n: i }))
+      await frozen.commit(commit('visitor_activity', rows))
+      expect(await list('select column_name from discovered_fields')).toEqual([null, null])
+      const thawed = warehouse.mirror('desk')
+      await thawed.commit(commit('visitor_activity', [activity('v1', 'new', 0, { page: { 'a.b': 1 }, n: 1 })]))
+      expect(await list("select n from visitor_activity where entry_hash = 'h7'")).toEqual([null])
+      await thawed.startRun('incremental', 1)
+      expect(
+        await all("select n, page__a__b from visitor_activity where entry_hash in ('h7', 'h519') order by n"),
+      ).toEqual([
+        { n: 7, page__a__b: 7 },
+        { n: 519, page__a__b: 519 },
+      ])
+      expect(await list('select count(*) from visitor_activity where n is null')).toEqual([0])
+      expect(await list('select count(*) from discovered_fields where fill_after is not null')).toEqual([0])
+    })
+
+    test('two processes that discover at once both find room', async () => {
+      const { place, warehouse, list } = await openTestWarehouse(db)
+      const other = await place.open()
+      const [a, b] = [warehouse.mirror('desk'), other.mirror('other')]
+      for (const round of [1, 2, 3]) {
+        await Promise.all([
+          a.commit(commit('visitors', [visitor('v1', { [`shared${round}`]: round, a: round })])),
+          b.commit(commit('visitors', [visitor('v1', { [`shared${round}`]: 'text', b: round })])),
+        ])
+      }
+      await b.startRun('incremental', 1)
+      await b.commit(commit('visitors', [visitor('v1', { shared1: 'again' })]))
+      expect(await list("select shared3 from visitors where project_id = 'desk'")).toEqual(['3'])
+      expect(await list("select shared1 from visitors where project_id = 'other'")).toEqual(['again'])
+      expect(await list("select count(*) from discovered_fields where path = 'shared1'")).toEqual([2])
+    })
+
+    test('a view on a column keeps working when the field changes type', async () => {
+      const { mirror, warehouse, all, list } = await openTestWarehouse(db)
+      await mirror.commit(commit('visitors', [visitor('v1', { plan: 1 })]))
+      await warehouse.query('create view plans as select id, plan + 1 as next from visitors')
+      await mirror.commit(commit('visitors', [visitor('v2', { plan: 'gold' })]))
+      await mirror.startRun('incremental', 1)
+      expect(await all('select next from plans order by id')).toEqual([{ next: 2 }, { next: null }])
+      const [column] = await list("select column_name from discovered_fields where path = 'plan'")
+      expect(await list(`select "${column}" from visitors order by id`)).toEqual(['1', 'gold'])
+    })
+  })
+}
+
+test.each([
+  ['plan', 'plan'],
+  ['customFields.planName', 'custom_fields__plan_name'],
+  ['HTMLTitle', 'html_title'],
+  ['a-b c', 'a_b_c'],
+  ['2nd', 'f_2nd'],
+  ['', 'field'],
+])('the field %s is the column %s', (path, name) => {
+  expect(columnName(path, new Set())).toBe(name)
+})
+
+test('a field is found again in a stored row as it was found when the row came', () => {
+  const name = fc.constantFrom('a', 'b', 'c', 'd.e', '')
+  const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 7, withCrossShrink: true },
+      fc.constantFrom<Json>(null, 1, 'x', true, [1], {}),
+      fc.dictionary(name, tie('tree'), { maxKeys: 3, noNullPrototype: true }) as fc.Arbitrary<Json>,
+    ),
+  }))
+  const wire = fc.dictionary(name, tree, { noNullPrototype: true })
+  fc.assert(
+    fc.property(wire, (row) => {
+      for (const [path, extra] of toRow(row, {}).extraFields) expect(fieldAtPath(row, path)).toEqual(extra)
+    }),
+    { numRuns: 300 },
+  )
+  expect(fieldAtPath({ a: { b: { c: { d: { e: { f: 1 } } } } } }, 'a.b.c.d.e')).toEqual({ value: '{"f":1}', json: true })
+  expect(fieldAtPath({ a: { b: 2 } }, 'a')).toBe(undefined)
+})

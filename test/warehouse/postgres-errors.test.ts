@@ -1,0 +1,99 @@
+/** What a Postgres does not allow is a sentence with what to do, and says by its exit code whether trying again may help. */
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { checkProject } from '../../src/app/check.ts'
+import { UserError } from '../../src/core/user-error.ts'
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import { configOf, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
+import { createDatabaseWith } from '../support/databases.ts'
+
+const role = `limited_${randomUUID().replaceAll('-', '')}`
+let administrator: pg.Client
+let own: Awaited<ReturnType<typeof createDatabaseWith>>
+let sandbox: Sandbox
+let url = ''
+
+beforeAll(async () => {
+  own = await createDatabaseWith('UTF8')
+  administrator = new pg.Client({ connectionString: own.url })
+  await administrator.connect()
+  await administrator.query(`create role ${role} login password 'pw'; grant create on schema public to ${role}`)
+  url = Object.assign(new URL(own.url), { username: role, password: 'pw' }).href
+  sandbox = await startSandbox({
+    size: { conversations: 6, visitors: 3, calls: 2, days: 1 },
+    switches: { 'rate.kind': 'off' },
+  })
+  await (await openWarehouse(url)).close()
+})
+afterAll(async () => {
+  await sandbox.stop()
+  await administrator.query(`drop owned by ${role}; drop role ${role}`)
+  await administrator.end()
+  await own.drop()
+})
+
+async function errorSentence(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => 'it worked',
+    (thrown: unknown) => thrown,
+  )
+  return error instanceof UserError ? `${error.exitCode} ${error.why} → ${error.next}` : String(error)
+}
+
+async function whileChanged(change: string, back: string): Promise<void> {
+  await administrator.query(change)
+  onTestFinished(async () => void (await administrator.query(back)))
+}
+
+test.each([
+  ['default_transaction_read_only = on', /^2 the database takes no writes: .* → name the primary server/],
+  ['statement_timeout = 1', /^1 the server cancelled a statement: it took longer than statement_timeout.*alter role/],
+])('with %s a sync says what ended it', async (setting, says) => {
+  const reset = `alter role ${role} reset ${setting.split(' ')[0]}`
+  await whileChanged(`alter role ${role} set ${setting}`, reset)
+  expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(says)
+})
+
+test('a user who may open no connection more is told so', async () => {
+  await whileChanged(`alter role ${role} connection limit 0`, `alter role ${role} connection limit -1`)
+  expect(await errorSentence(syncOnce(url, sandbox))).toMatch(/^1 the server has no connection left → try again when/)
+})
+
+test('one connection at a time is enough, and somebody who ends connections all the time only slows a sync down', async () => {
+  await whileChanged(`alter role ${role} connection limit 1`, `alter role ${role} connection limit -1`)
+  const end = () =>
+    void administrator.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`)
+  let pages = 0
+  const onProgress = () => ++pages % 10 === 0 && end()
+  expect(await syncOnce(url, sandbox, { mode: 'full', onProgress })).toMatchObject({ outcome: 'complete' })
+})
+
+test('a user without a right is told so, in the middle too', async () => {
+  let pages = 0
+  const onProgress = () =>
+    ++pages === 5 && void administrator.query(`alter table sync_cursors owner to ${administrator.user}`)
+  onTestFinished(async () => void (await administrator.query(`alter table sync_cursors owner to ${role}`)))
+  const says = /^2 the user may not do this there → let the user own the schema, or grant it/
+  expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full', onProgress }))).toMatch(says)
+})
+
+test('a table that somebody dropped is missed, not taken for a mistake of deskmirror', async () => {
+  await whileChanged('alter table visitors rename to visitors_old', 'alter table visitors_old rename to visitors')
+  expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(/^2 one of its tables is not there/)
+})
+
+test('a mirror that may only be read can be looked at; what keeps its budget there says why it does not go on', async () => {
+  await whileChanged(`alter role ${role} set default_transaction_read_only = on`, `alter role ${role} reset all`)
+  const project = projectConfigOf(sandbox)
+  const warehouse = await openWarehouse(url, { access: 'read' })
+  expect((await warehouse.status(project.projectId, Date.now(), project.rate)).streams.length).toBeGreaterThan(0)
+  await warehouse.close()
+  const checking = checkProject(configOf(url, project), project, {
+    signal: new AbortController().signal,
+    log: pino({ level: 'silent' }),
+  })
+  expect(await errorSentence(checking)).toMatch(/^2 the database takes no writes/)
+})

@@ -1,0 +1,273 @@
+/** Runs, the lock that keeps them apart, and what status says of it all. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import type { StreamReport } from '../../src/core/mirror.ts'
+import { isProcessAlive, currentProcess } from '../../src/warehouse/database/process-identity.ts'
+import { addSample, type RequestSample, requestsSince } from '../../src/warehouse/mirror/request-samples.ts'
+import { databases } from '../support/databases.ts'
+import { call, commit, conversation, visitor } from './row-fixtures.ts'
+import { openTestWarehouse } from './test-warehouse.ts'
+
+const now = Date.UTC(2026, 5, 1)
+const rate = { requests: 600, windowMs: 60_000 }
+const report = (stream: StreamReport['stream'], rest: Partial<StreamReport> = {}): StreamReport => ({
+  stream,
+  requests: 3,
+  rows: 10,
+  changed: 2,
+  tookMs: 5,
+  skipped: null,
+  failed: null,
+  ...rest,
+})
+
+for (const db of databases) {
+  describe(`runs — ${db.name}`, () => {
+    test('a stream is held by one, and free again when released', async () => {
+      const { warehouse } = await openTestWarehouse(db)
+      const first = await warehouse.lockStreams('desk', ['calls'], now)
+      if (!first.held) throw new Error('the lock of an empty warehouse is free')
+      expect(await warehouse.lockStreams('desk', ['calls'], now)).toEqual({
+        held: false,
+        stream: 'calls',
+        holder: expect.stringContaining(`process ${process.pid} on `),
+        since: '2026-06-01T00:00:00Z',
+      })
+      expect((await warehouse.lockStreams('other', ['calls'], now)).held).toBe(true)
+      expect(await first.heartbeat(now + 1)).toBe(true)
+      await first.release()
+      expect((await warehouse.lockStreams('desk', ['calls'], now)).held).toBe(true)
+      expect(await first.heartbeat(now + 2)).toBe(false)
+    })
+
+    test('of many that ask at once, one gets the lock', async () => {
+      const { warehouse } = await openTestWarehouse(db)
+      const asked = await Promise.all(Array.from({ length: 5 }, () => warehouse.lockStreams('desk', ['calls'], now)))
+      expect(asked.filter(({ held }) => held)).toHaveLength(1)
+    })
+
+    test('a lock left by a dead process is taken over at once, and its run has failed', async () => {
+      const { warehouse, mirror, one, all } = await openTestWarehouse(db)
+      expect((await warehouse.lockStreams('desk', ['calls'], now)).held).toBe(true)
+      const run = await mirror.startRun('full', now)
+      await mirror.heartbeat(run, 7, now + 5000)
+      // Its number belongs to a process that started at another time.
+      const [place] = currentProcess().process.split('@')
+      await all(`update sync_locks set process = '${place}@long ago'`)
+      expect((await warehouse.lockStreams('desk', ['calls'], now + 6000)).held).toBe(true)
+      expect(await one('select outcome, finished_at, requests from sync_runs')).toEqual({
+        outcome: 'failed',
+        finished_at: '2026-06-01T00:00:05Z',
+        requests: 7,
+      })
+    })
+
+    test('a lock held on another machine is taken over only after it fell silent', async () => {
+      const { warehouse, all } = await openTestWarehouse(db)
+      await warehouse.lockStreams('desk', ['calls'], now)
+      await all("update sync_locks set host = 'elsewhere'")
+      expect((await warehouse.lockStreams('desk', ['calls'], now + 59_999)).held).toBe(false)
+      expect((await warehouse.lockStreams('desk', ['calls'], now + 60_000)).held).toBe(true)
+    })
+
+    test('several streams are held together or not at all, and others stay free', async () => {
+      const { warehouse } = await openTestWarehouse(db)
+      const two = await warehouse.lockStreams('desk', ['calls', 'visitors'], now)
+      if (!two.held) throw new Error('the locks of an empty warehouse are free')
+      expect(await warehouse.lockStreams('desk', ['conversations', 'visitors'], now)).toMatchObject({ stream: 'visitors' })
+      expect((await warehouse.lockStreams('desk', ['conversations'], now)).held).toBe(true)
+      expect(await two.heartbeat(now)).toBe(true)
+      await two.release()
+      expect((await warehouse.lockStreams('desk', ['visitors'], now)).held).toBe(true)
+    })
+
+    test('a lock that is taken does not end the runs of those that hold others', async () => {
+      const { warehouse, one } = await openTestWarehouse(db)
+      const calls = await warehouse.lockStreams('desk', ['calls'], now)
+      if (!calls.held) throw new Error('the lock of an empty warehouse is free')
+      await warehouse.mirror('desk', { holder: calls.token }).startRun('incremental', now)
+      await warehouse.lockStreams('desk', ['visitors'], now)
+      expect(await one('select outcome from sync_runs')).toEqual({ outcome: null })
+      await calls.release()
+      await warehouse.lockStreams('desk', ['calls'], now)
+      expect(await one('select outcome from sync_runs')).toEqual({ outcome: 'failed' })
+    })
+
+    test('what recent runs sent is known, as far as it lies within the window', async () => {
+      const { warehouse, mirror } = await openTestWarehouse(db)
+      const used = async (at: number) => (await warehouse.status('desk', at, rate)).budget.usedInWindow
+      expect(await used(now)).toBe(0)
+      const run = await mirror.startRun('incremental', now)
+      await mirror.heartbeat(run, 400, now + 50_000)
+      await mirror.heartbeat(run, 900, now + 100_000)
+      expect(await used(now + 110_000)).toBe(500)
+      expect(await used(now + 161_000)).toBe(0)
+    })
+
+    test('a key is quiet until it is used, and again some time after', async () => {
+      const { warehouse } = await openTestWarehouse(db)
+      const [ours, other] = [warehouse.keyUse('ours'), warehouse.keyUse('other')]
+      expect(await ours.isUnusedFor(60_000)).toBe(true)
+      await ours.recordUse()
+      await ours.recordUse()
+      expect(await ours.isUnusedFor(60_000)).toBe(false)
+      expect(await ours.isUnusedFor(-1)).toBe(true)
+      expect(await other.isUnusedFor(60_000)).toBe(true)
+    })
+
+    test('runs that changed nothing are forgotten after a while, and streams keep how they stand', async () => {
+      const { warehouse, mirror, count } = await openTestWarehouse(db)
+      const idle = await mirror.startRun('incremental', now)
+      await mirror.finishRun(idle, 'complete', [report('calls', { changed: 0 })], now)
+      const busy = await mirror.startRun('incremental', now)
+      await mirror.finishRun(busy, 'complete', [report('visitors')], now)
+      expect(await warehouse.workerState.deleteIdleRuns(now)).toBe(0)
+      expect(await warehouse.workerState.deleteIdleRuns(now + 1000)).toBe(1)
+      expect(await count('sync_runs')).toBe(1)
+      const status = await warehouse.status('desk', now, rate)
+      expect(status.streams.find(({ stream }) => stream === 'calls')?.syncedAt).toBe('2026-06-01T00:00:00Z')
+    })
+
+    test('status shows the workers that live, a project that rests, and a budget whose record was lost', async () => {
+      const { warehouse } = await openTestWarehouse(db)
+      const { workerState: fleet } = warehouse
+      await fleet.recordHeartbeat('w1', 'embedded', now)
+      await fleet.setPause('desk', { until: now + 60_000, keyFingerprint: 'k', why: 'api_key_invalid' })
+      await fleet.recordBudgetLoss('desk', 'Redis was emptied', now)
+      const status = await warehouse.status('desk', now, rate)
+      expect(status.workers).toMatchObject([{ queue: 'embedded', since: '2026-06-01T00:00:00Z' }])
+      expect(status.paused).toEqual({ until: '2026-06-01T00:01:00Z', why: 'api_key_invalid' })
+      expect(status.budget.lost).toEqual({ at: '2026-06-01T00:00:00Z', why: 'Redis was emptied' })
+      await fleet.setPause('desk', null)
+      await fleet.removeWorker('w1')
+      expect(await warehouse.status('desk', now, rate)).toMatchObject({ workers: [], paused: null })
+      expect((await warehouse.status('desk', now, rate)).budget.lost).not.toBeNull()
+    })
+
+    test('a finished run keeps what each stream did', async () => {
+      const { mirror, one } = await openTestWarehouse(db)
+      const run = await mirror.startRun('reconcile', now)
+      await mirror.heartbeat(run, 6, now + 1000)
+      await mirror.finishRun(
+        run,
+        'gaps',
+        [report('calls'), report('visitors', { skipped: 'visitors:read' })],
+        now + 2000,
+      )
+      const row = await one(
+        'select mode, outcome, finished_at, requests, rows_read, rows_changed, streams from sync_runs',
+      )
+      expect({ ...row, streams: JSON.parse(String(row.streams)).length }).toEqual({
+        mode: 'reconcile',
+        outcome: 'gaps',
+        finished_at: '2026-06-01T00:00:02Z',
+        requests: 6,
+        rows_read: 20,
+        rows_changed: 4,
+        streams: 2,
+      })
+    })
+
+    test('status tells rows, freshness, due work, gaps, behaviours and the budget', async () => {
+      const { warehouse, mirror } = await openTestWarehouse(db)
+      const run = await mirror.startRun('incremental', now)
+      await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')], { askedAt: now }))
+      await mirror.commit(
+        commit('visitors', [visitor('v1')], { askedAt: now, learned: [{ name: 'n', value: 'v', evidence: 'e' }] }),
+      )
+      await mirror.commit(
+        commit('calls', [call('k1')], { askedAt: now, gaps: [{ stream: 'calls', from: 0, to: 0, reason: 'crowded' }] }),
+      )
+      await mirror.markDeleted('conversations', 'c2', now)
+      await mirror.heartbeat(run, 30, now + 500)
+      const reports = [
+        report('calls', { failed: 'HTTP 500' }),
+        report('conversations'),
+        report('visitors', { skipped: 'visitors:read' }),
+      ]
+      await mirror.finishRun(run, 'gaps', reports, now + 1000)
+      const status = await warehouse.status('desk', now + 2000, rate)
+      const of = (stream: string) => status.streams.find((it) => it.stream === stream)
+      expect(of('conversations')).toMatchObject({
+        rows: 1,
+        deleted: 1,
+        syncedAt: '2026-06-01T00:00:01Z',
+        newest: '2026-01-01T00:00:01Z',
+      })
+      expect(of('messages')).toMatchObject({ rows: 0, due: 1, syncedAt: null })
+      expect(of('calls')).toMatchObject({ rows: 1, syncedAt: null, failed: 'HTTP 500' })
+      expect(of('visitors')).toMatchObject({ skipped: 'visitors:read' })
+      expect(status).toMatchObject({
+        lastRun: { id: run, mode: 'incremental', outcome: 'gaps', requests: 30 },
+        running: null,
+        gaps: [{ stream: 'calls', from: '1970-01-01T00:00:00Z', reason: 'crowded' }],
+        writebacks: {},
+        heldLanes: 0,
+        behaviours: [{ name: 'n', value: 'v', evidence: 'e' }],
+        budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 300 },
+      })
+      await warehouse.lockStreams('desk', ['calls'], now)
+      expect((await warehouse.status('desk', now, rate)).running).toMatchObject({ since: '2026-06-01T00:00:00Z' })
+    })
+
+    test('people queue a write-back by plain SQL, and nonsense is refused', async () => {
+      const { all, one } = await openTestWarehouse(db)
+      const insert = (columns: string, values: string) =>
+        all(`insert into writebacks (project_id, ${columns}) values ('desk', ${values})`)
+      const id = `'7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'`
+      const message = `'{"content":"Hi","sender_name":"Ann"}'`
+      await insert('operation, conversation_id, payload', `'handled', ${id}, '{"handled":true}'`)
+      expect(await one('select status, attempts from writebacks')).toEqual({ status: 'queued', attempts: 0 })
+      const row = await one('select id, created_at from writebacks')
+      expect(String(row.id).length).toBeGreaterThan(30)
+      expect(row.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+      await insert('operation, conversation_id, payload', `'message', ${id}, ${message}`)
+      for (const [columns, values] of [
+        ['operation, conversation_id, payload', `'delete', ${id}, '{}'`],
+        ['operation, conversation_id, payload', `'message', 'c1', ${message}`],
+        ['operation, visitor_id, payload', `'message', ${id}, ${message}`],
+        ['operation, conversation_id, payload', `'note', ${id}, '{"content":"n"}'`],
+        ['operation, conversation_id, payload', `'message', ${id}, '{"content":"Hi"}'`],
+        ['operation, conversation_id, payload', `'message', ${id}, '[]'`],
+        ['operation, conversation_id, payload', `'message', ${id}, 'no json'`],
+        ['operation, conversation_id, payload, status', `'message', ${id}, ${message}, 'maybe'`],
+        ['operation, conversation_id, payload, status', `'message', ${id}, ${message}, 'succeeded'`],
+      ] as const) {
+        await expect(insert(columns, values), `${columns}: ${values}`).rejects.toThrow()
+      }
+    })
+  })
+}
+
+test('a process that ended is dead, one that runs is alive, and one elsewhere cannot be told', async () => {
+  const child = spawn('sleep', ['60'])
+  await once(child, 'spawn')
+  const own = currentProcess()
+  const [place] = own.process.split('@')
+  expect(isProcessAlive(own, own)).toBe(true)
+  expect(isProcessAlive({ ...own, process: `${place}@another start` }, own)).toBe(false)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect(isProcessAlive({ ...own, pid: child.pid! }, own)).toBe(false)
+  expect(isProcessAlive({ ...own, host: 'elsewhere' }, own)).toBe(null)
+  expect(isProcessAlive({ ...own, process: 'another boot@1' }, own)).toBe(null)
+})
+
+test('the lock of a process on this machine is judged by the process, not by its silence', async () => {
+  const { warehouse } = await openTestWarehouse(databases[0]!)
+  await warehouse.lockStreams('desk', ['calls'], now)
+  expect((await warehouse.lockStreams('desk', ['calls'], now + 3_600_000)).held).toBe(false)
+})
+
+test('the request log is short, and rather counts too many than too few', () => {
+  let log: RequestSample[] = [[0, 0]]
+  for (let second = 1; second <= 3600; second++) {
+    for (const part of [0, 0.3, 0.6]) log = addSample(log, [(second + part) * 1000, Math.floor((second + part) * 10)])
+  }
+  expect(log.length).toBeLessThan(1300)
+  expect(requestsSince(log, 3_540_000)).toBeGreaterThanOrEqual(606)
+  expect(requestsSince(log, 3_540_000)).toBeLessThan(640)
+  expect(requestsSince(log, 0)).toBe(log.at(-1)?.[1])
+  expect(requestsSince([], 0)).toBe(0)
+})

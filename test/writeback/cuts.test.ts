@@ -1,7 +1,0 @@
-/** A connection may break at any byte of a write and of its answer. At each one of them: test/soak/cuts.soak.ts. */
-import { test } from 'vitest'
-import { cutEverywhere, operationNames } from './cuts.ts'
-
-for (const kind of operationNames) {
-  test(`${kind}: wherever its connection breaks, what is concluded is true`, () => cutEverywhere(kind, 53))
-}

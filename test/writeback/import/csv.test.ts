@@ -1,0 +1,253 @@
+/** An import as CSV, from whatever spreadsheet it comes; and what we write as CSV, for whatever spreadsheet reads it. */
+import { parse } from 'csv-parse/sync'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { csvHeader, toCsvRow } from '../../../src/writeback/import/csv.ts'
+import { toCsvLine, fromCsvCell, toCsvCell } from '../../../src/writeback/import/csv-cells.ts'
+import { outcomeColumns, requestColumns } from '../../../src/writeback/import/csv-columns.ts'
+import { createRecordParser, csvSeparators } from '../../../src/writeback/import/csv-records.ts'
+import { readTextLines } from '../../../src/writeback/import/line-reader.ts'
+import { anyRequest, chunks, conversation, parseAllLines, summarizeLine, trickyText, visitor } from './request-fixtures.ts'
+
+const parseCsv = (...lines: readonly string[]) => parseAllLines(lines.join('\n'), 'csv')
+const parseRequests = async (...lines: readonly string[]) =>
+  (await parseCsv(...lines)).map(({ result: read }) => (read.ok ? read.request : read.why))
+
+describe('reading', () => {
+  test('each operation, its columns in any order, with an empty cell for what is left out', async () => {
+    const header = 'ref,handled,operation,content,visitor_id,conversation_id,sender_name,name,email,expect,expires_at'
+    const found = await parseRequests(
+      header,
+      `r-1,,message,On its way,,${conversation},Ann,,,9007199254740993,`,
+      `,true,handled,,,${conversation},,,,,2026-01-31T18:00:00Z`,
+      `,,note,Paid twice,${visitor},,,,,,`,
+      `,,visitor,,${visitor},,,Zoë,null,,`,
+    )
+    const none = { ref: null, expect: null, expiresAt: null }
+    const [message, handled, note, correction] = found
+    expect(message).toEqual({
+      operation: 'message',
+      target: conversation,
+      payload: { content: 'On its way', sender_name: 'Ann' },
+      ...{ ref: 'r-1', expect: '9007199254740993', expiresAt: null },
+    })
+    expect(handled).toEqual({
+      operation: 'handled',
+      target: conversation,
+      payload: { handled: true },
+      ...{ ...none, expiresAt: '2026-01-31T18:00:00Z' },
+    })
+    expect(note).toEqual({ operation: 'note', target: visitor, payload: { content: 'Paid twice' }, ...none })
+    expect(correction).toEqual({
+      operation: 'visitor',
+      target: visitor,
+      payload: { name: 'Zoë', email: null },
+      ...none,
+    })
+  })
+
+  test.for([
+    [',', ',', '\n'],
+    [';', 'a, b', '\r\n'],
+    ['\t', 'a; b, c', '\r\n'],
+  ] as const)('cells apart by %j, as a spreadsheet writes them', async ([separator, content, end]) => {
+    const rows = [
+      ['Operation', ' VISITOR_ID ', '"content"'],
+      ['note', visitor, `"${content}"`],
+    ]
+    const file = `\uFEFF${rows.map((row) => row.join(separator)).join(end)}${end}`
+    expect(await parseAllLines(file)).toMatchObject([{ line: 2, read: { wish: { payload: { content } } } }])
+  })
+
+  test('a cell in quotes holds quotes, separators and line ends, and lines are numbered as an editor numbers them', async () => {
+    const found = await parseAllLines(
+      ['operation,visitor_id,content', `note,${visitor},"He said ""no"",\r\n\r\nand left"`, `note,${visitor},x`].join(
+        '\r\n',
+      ),
+    )
+    expect(found.map(summarizeLine)).toEqual(['2: note', '5: note'])
+    expect(found).toMatchObject([{ read: { wish: { payload: { content: 'He said "no",\r\n\r\nand left' } } } }, {}])
+  })
+
+  test.for(['true', 'TRUE', 'Yes', '1', ' true '])('handled is true by %j', async (word) => {
+    const found = await parseRequests('operation,conversation_id,handled', `handled,${conversation},${word}`)
+    expect(found).toMatchObject([{ payload: { handled: true } }])
+  })
+
+  test.for(['false', 'FALSE', 'no', '0'])('handled is false by %j', async (word) => {
+    const found = await parseRequests('operation,conversation_id,handled', `handled,${conversation},${word}`)
+    expect(found).toMatchObject([{ payload: { handled: false } }])
+  })
+
+  test.for(['maybe', '2', 'null'])('handled is a mistake by %j', async (word) => {
+    const found = await parseRequests('operation,conversation_id,handled', `handled,${conversation},${word}`)
+    expect(found).toEqual([['handled: must be true or false']])
+  })
+
+  test('null is nothing and no text, and an apostrophe makes it one', async () => {
+    const header = 'operation,visitor_id,name,content'
+    expect(await parseRequests(header, `visitor,${visitor},null,`)).toMatchObject([{ payload: { name: null } }])
+    expect(await parseRequests(header, `visitor,${visitor},'null,`)).toMatchObject([{ payload: { name: 'null' } }])
+    expect(await parseRequests(header, `visitor,${visitor},Null,`)).toMatchObject([{ payload: { name: 'Null' } }])
+    expect(await parseRequests(header, `note,${visitor},,null`)).toEqual([['content: must be a text']])
+  })
+
+  test('apostrophes of a person stay, and only one before a formula goes', async () => {
+    const names = ["'t Hooft", "''", "d'Arc", "'=1+1", '=1+1', "' -1"]
+    const found = await parseRequests('operation;visitor_id;name', ...names.map((name) => `visitor;${visitor};${name}`))
+    const read = ["'t Hooft", "''", "d'Arc", '=1+1', '=1+1', ' -1']
+    expect(found).toMatchObject(read.map((name) => ({ payload: { name } })))
+  })
+
+  test('rows of empty cells and short rows are what spreadsheets leave behind', async () => {
+    const found = await parseCsv(
+      'operation,visitor_id,content,ref,',
+      ',,,,',
+      '',
+      `note,${visitor},x`,
+      `note,${visitor},y,,,,`,
+    )
+    expect(found.map(summarizeLine)).toEqual(['4: note', '5: note'])
+  })
+})
+
+describe('mistakes', () => {
+  const header = 'operation,visitor_id,content'
+
+  test.for<[header: string, mistake: string]>([
+    ['operation,visitor_id,text', '1: "text": is no column of an import; those are operation, conversation_id'],
+    ['operation,content,Content', '1: content: is there twice'],
+    [`note,${visitor},Hello`, '1: "note": is no column of an import'],
+    ['visitor_id,content', '1: operation: has no column; the first line must name the columns'],
+    ['operation,"content', '1: has a quote that is never closed'],
+    ['x'.repeat(1024 * 1024 + 1), '1: is longer than 1 MiB'],
+  ])('a broken header is the only mistake of its file: %.40s', async ([first, mistake]) => {
+    const found = (await parseCsv(first, `note,${visitor},x`, `note,${visitor},y`)).map(summarizeLine)
+    expect(found).toEqual([expect.stringContaining(mistake)])
+  })
+
+  test('a wrong row is a mistake, and the others are read', async () => {
+    const found = await parseCsv(
+      header,
+      `note,${visitor},5" screen`,
+      `note,${visitor},"five" inches`,
+      `note,${visitor},"one\nline"more\nnote,${visitor},a`,
+      `note,${visitor},b,c`,
+      `note,nobody,`,
+      `note,${visitor},d`,
+    )
+    const stray = 'has a quote (") in the middle of a cell: put the cell into quotes, and write the quote twice'
+    expect(found.map(summarizeLine)).toEqual([
+      `2: ${stray}`,
+      `3: ${stray}`,
+      `4: ${stray}`,
+      '6: note',
+      "7: has more cells than the header's 3",
+      '8: visitor_id: is no UUID; content: is missing',
+      '9: note',
+    ])
+  })
+
+  test('a quote that is never closed is told where it begins', async () => {
+    const found = await parseCsv(header, `note,${visitor},a`, `note,${visitor},"b`, `note,${visitor},c`, `note,${visitor},d`)
+    expect(found.map(summarizeLine)).toEqual(['2: note', '3: has a quote that is never closed'])
+  })
+
+  test('a record of many lines may not be longer than 1 MiB either, and the others are read', async () => {
+    const long = 'a line of text\n'.repeat(80_000)
+    const found = await parseCsv(header, `note,${visitor},"${long}"`, `note,${visitor},"x\ny"`)
+    expect(found.map(summarizeLine)).toEqual(['2: is longer than 1 MiB', '80003: note'])
+  })
+
+  test('behind a line that was too long to be held, the next one begins a record', async () => {
+    const endless = `${'x'.repeat(1024 * 1024)}"`
+    const found = await parseCsv(header, `note,${visitor},"a`, endless, `note,${visitor},b`, endless, `note,${visitor},c`)
+    expect(found.map(summarizeLine)).toEqual(['2: is longer than 1 MiB', '4: note', '5: is longer than 1 MiB', '6: note'])
+  })
+
+  test('bytes that are no UTF-8 spoil their own record only', async () => {
+    const broken = Buffer.from(`${header}\nnote,${visitor},"a\nGrüße\nb"\nnote,${visitor},c\n`, 'latin1')
+    expect((await parseAllLines(broken)).map(summarizeLine)).toEqual(['2: is not UTF-8', '5: note'])
+  })
+})
+
+describe('writing', () => {
+  const outcome = { id: 'w-1', status: 'failed', error: '=refused: "content"', attempts: 2, sent_at: null }
+
+  test('every wish is read again from its row, whatever became of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyRequest, { minLength: 1, maxLength: 5 }), async (written) => {
+        const file = csvHeader + written.map((wish) => toCsvRow(outcome, wish)).join('')
+        const read = await parseAllLines(file)
+        expect(read.map((line) => line.result)).toEqual(written.map((wish) => ({ ok: true, wish })))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('every text is read again from its cell', () => {
+    fc.assert(
+      fc.property(trickyText, (text) => {
+        expect(fromCsvCell(toCsvCell(text))).toBe(text)
+      }),
+      { numRuns: 2_000 },
+    )
+    expect([toCsvCell(null), fromCsvCell('null'), toCsvCell('null')]).toEqual(['null', null, "'null"])
+  })
+
+  test('no cell begins as a formula does, even behind spaces', () => {
+    fc.assert(
+      fc.property(trickyText, (text) => {
+        expect(toCsvCell(text)).not.toMatch(/^[\t\r\n]|^\s*[=+\-@＝＋－＠]/)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('any cells are read again, whatever they hold', async () => {
+    const row = fc.array(trickyText, { minLength: 1, maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 5 }), async (rows) => {
+        // The mark that nobody wants to keep at the start of a file.
+        const file = `\uFEFF${rows.map(toCsvLine).join('')}`
+        const records = createRecordParser(',')
+        const read = (await Array.fromAsync(readTextLines(chunks(file)))).map((line) => records.take(line)?.cells ?? [])
+        expect(read.filter((cells) => cells.length > 0)).toEqual(rows)
+        expect(records.end()).toBeNull()
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('another reader of CSV reads the same cells', () => {
+    fc.assert(
+      fc.property(fc.array(anyRequest, { minLength: 1, maxLength: 5 }), (written) => {
+        const file = csvHeader + written.map((wish) => toCsvRow(outcome, wish)).join('')
+        const records: string[][] = parse(file, { bom: true, record_delimiter: '\r\n' })
+        expect(records[0]).toEqual([...outcomeColumns, ...requestColumns])
+        expect(records.slice(1).map((cells) => cells.slice(0, 5))).toEqual(
+          written.map(() => ['w-1', '', 'failed', `'=refused: "content"`, '2']),
+        )
+        expect(records.slice(1).map((cells) => cells[outcomeColumns.length])).toEqual(
+          written.map(({ operation }) => operation),
+        )
+      }),
+    )
+  })
+
+  test('any lines at all end in records, whatever separates their cells', async () => {
+    const noise = fc.array(fc.constantFrom('"', '""', ',', ';', '\t', 'a', '\r', '\n'), { maxLength: 40 })
+    await fc.assert(
+      fc.asyncProperty(noise, fc.constantFrom(...csvSeparators), async (parts, separator) => {
+        const lines = await Array.fromAsync(readTextLines(chunks(parts.join(''))))
+        const records = createRecordParser(separator)
+        const found = [...lines.map(records.take), records.end()].filter((record) => record !== null)
+        const begins = found.map(({ line }) => line)
+        expect(begins).toEqual([...new Set(begins)].toSorted((a, b) => a - b))
+        expect(begins.every((line) => line >= 1 && line <= lines.length)).toBe(true)
+        expect(found.length > 0).toBe(lines.length > 0)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

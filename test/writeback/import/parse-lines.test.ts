@@ -1,0 +1,158 @@
+/** An import as JSON Lines, and what holds for both forms: every line is read, however the file is broken. */
+
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { WritebackRequest } from '../../../src/core/outbox/writeback-request.ts'
+import { parseLines } from '../../../src/writeback/import/parse-lines.ts'
+import { maxLineBytes } from '../../../src/writeback/import/line-reader.ts'
+import { anyRequest, chunks, conversation, parseAllLines, summarizeLine, visitor } from './request-fixtures.ts'
+
+const reply = { operation: 'message', conversation_id: conversation, content: 'On its way', sender_name: 'Ann' }
+const note = { operation: 'note', visitor_id: visitor, content: 'Paid twice' }
+const json = (...values: readonly object[]) => values.map((value) => JSON.stringify(value)).join('\n')
+
+describe('JSON Lines', () => {
+  test('one wish a line, whether or not the last line ends', async () => {
+    const wish: WritebackRequest = {
+      operation: 'message',
+      target: conversation,
+      payload: { content: 'On its way', sender_name: 'Ann' },
+      ref: null,
+      expect: null,
+      expiresAt: null,
+    }
+    expect(await parseAllLines(json(reply))).toEqual([{ line: 1, read: { ok: true, wish } }])
+    expect((await parseAllLines(json(reply, note))).map(summarizeLine)).toEqual(['1: message', '2: note'])
+    expect((await parseAllLines(`${json(reply, note)}\n`)).map(summarizeLine)).toEqual(['1: message', '2: note'])
+  })
+
+  test('blank lines are skipped, and lines are numbered as an editor numbers them', async () => {
+    const file = `\n  \r\n${JSON.stringify(reply)}\r\n\n\t\n${JSON.stringify(note)}\n\n`
+    expect((await parseAllLines(file)).map(summarizeLine)).toEqual(['3: message', '6: note'])
+  })
+
+  test('a BOM is no part of the first line, and one in the middle is a mistake', async () => {
+    expect((await parseAllLines(`\uFEFF${json(reply)}`)).map(summarizeLine)).toEqual(['1: message'])
+    expect((await parseAllLines(`${json(reply)}\n\uFEFF${json(note)}`)).map(summarizeLine)).toEqual(['1: message', '2: is not JSON'])
+  })
+
+  test('a broken line is a mistake, and the others are read', async () => {
+    const file = `${json(reply)}\n{"operation":\nhello\n[1]\n7\n${json(note)}`
+    expect((await parseAllLines(file)).map(summarizeLine)).toEqual([
+      '1: message',
+      '2: is not JSON',
+      '3: is not JSON',
+      '4: must be a JSON object',
+      '5: must be a JSON object',
+      '6: note',
+    ])
+  })
+
+  test("ids beyond 2^53 are the service's own", async () => {
+    const file = `{"operation":"handled","conversation_id":"${conversation}","handled":true,"expect":9007199254740993}`
+    expect(await parseAllLines(file)).toMatchObject([{ read: { wish: { expect: '9007199254740993' } } }])
+  })
+
+  test('a list in brackets is told to be no JSON Lines', async () => {
+    expect((await parseAllLines(`[\n${json(reply)}\n]`)).map(summarizeLine)).toEqual([
+      '1: is not JSON',
+      '2: message',
+      '3: is not JSON',
+    ])
+  })
+
+  test('whoever writes a wish as JSON reads the same wish', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRequest, async (wish) => {
+        const about = ['message', 'handled'].includes(wish.operation) ? 'conversation_id' : 'visitor_id'
+        const { operation, target, payload, ref, expect: seen, expiresAt } = wish
+        const line = { operation, [about]: target, ...payload, ref, expect: seen, expires_at: expiresAt }
+        expect(await parseAllLines(json(line))).toEqual([{ line: 1, read: { ok: true, wish } }])
+      }),
+    )
+  })
+})
+
+describe('any file', () => {
+  test('an empty one has no lines', async () => {
+    for (const format of ['jsonl', 'csv', 'auto'] as const) {
+      expect(await parseAllLines('', format)).toEqual([])
+      expect(await parseAllLines('\uFEFF\n \r\n', format)).toEqual([])
+    }
+  })
+
+  test('the first character that is no white space tells the form, unless it is given', async () => {
+    expect((await parseAllLines(`\uFEFF\n  ${json(reply)}`)).map(summarizeLine)).toEqual(['2: message'])
+    expect((await parseAllLines(`\n\noperation,visitor_id,content\nnote,${visitor},Hi`)).map(summarizeLine)).toEqual(['4: note'])
+    expect((await parseAllLines('operation,visitor_id', 'jsonl')).map(summarizeLine)).toEqual(['1: is not JSON'])
+    expect((await parseAllLines(json(reply), 'csv')).map(summarizeLine)).toEqual([expect.stringMatching(/^1: /)])
+  })
+
+  test('bytes that are no UTF-8 are refused where they are, and never become replacement characters', async () => {
+    const latin1 = Buffer.from(`${json({ ...note, content: 'Grüße' })}`, 'latin1')
+    const file = Buffer.concat([Buffer.from(`${json(note)}\n`), latin1, Buffer.from(`\n${json(note)}`)])
+    expect((await parseAllLines(file)).map(summarizeLine)).toEqual(['1: note', '2: is not UTF-8', '3: note'])
+    expect((await parseAllLines(Buffer.from(json(note), 'utf16le'))).map(summarizeLine)).not.toContain('1: note')
+  })
+
+  test('a line of 1 MiB is read, a longer one is a mistake, and the others are read', async () => {
+    const padded = (length: number) => json(note).padEnd(length)
+    const file = [padded(maxLineBytes), padded(maxLineBytes + 1), json(note)].join('\n')
+    expect((await parseAllLines(file)).map(summarizeLine)).toEqual(['1: note', '2: is longer than 1 MiB', '3: note'])
+  })
+
+  test('it does not matter where a file is cut into chunks', async () => {
+    const files = [
+      `\uFEFF${json(reply)}\r\n\nbroken\n${json({ ...note, content: 'Grüße 👋' })}\n`,
+      `\uFEFFoperation;visitor_id;content\r\nnote;${visitor};"Grüße\r\n""👋"""\r\n\r\nnote;x"y;\r\nnote;${visitor};"b"`,
+    ].map((file) => Buffer.from(file))
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...files), fc.array(fc.nat(250)), async (file, cuts) => {
+        const at = [0, ...cuts.toSorted((a, b) => a - b), file.length]
+        const pieces = at.map((from, index) => file.subarray(from, at[index + 1]))
+        expect(await Array.fromAsync(parseLines(chunks(...pieces)))).toEqual(await parseAllLines(file))
+      }),
+    )
+    for (const file of files) {
+      const bytes = [...file].map((byte) => Uint8Array.of(byte))
+      expect(await Array.fromAsync(parseLines(chunks(...bytes)))).toEqual(await parseAllLines(file))
+    }
+  })
+})
+
+describe('memory', () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const alive = () => {
+    collect()
+    const { heapUsed, external } = process.memoryUsage()
+    return (heapUsed + external) / 2 ** 20
+  }
+  const long = 'word '.repeat(30)
+
+  test.for<[form: string, thousands: number, head: string, row: string]>([
+    ['JSON Lines', 1_000, '', `${json(note)}\n`],
+    ['CSV', 300, 'operation,visitor_id,content\n', `note,${visitor},"Paid\ntwice"\n`],
+    ['one line without an end', 300, '', long],
+    ['a quote that is never closed', 300, 'operation,content\n"', `${long}\n`],
+    ['a record without an end', 300, 'operation,content\n"', `${long}","\n`],
+  ])('a file of any length needs none: %s', async ([, thousands, head, row]) => {
+    const thousand = Buffer.from(row.repeat(1_000))
+    const before = alive()
+    let most = 0
+    async function* file() {
+      yield Buffer.from(head)
+      for (let at = 1; at <= thousands; at += 1) {
+        yield Buffer.from(thousand)
+        if (at % 100 === 0) most = Math.max(most, alive())
+      }
+    }
+    let lines = 0
+    for await (const { line } of parseLines(file())) lines += Math.sign(line)
+    expect([1, 1_000 * thousands]).toContain(lines)
+    // The files are of 45 MB and more; a chunk that is still held may be of some.
+    expect(most - before).toBeLessThan(30)
+  })
+})

@@ -1,0 +1,73 @@
+/** Wishes as a test needs them: any that a person could have, and the lines that say them. */
+import fc from 'fast-check'
+import { maxLengths, type WritebackRequest } from '../../../src/core/outbox/writeback-request.ts'
+import type { ImportLine } from '../../../src/writeback/import/import-line.ts'
+import { type ImportFormat, parseLines } from '../../../src/writeback/import/parse-lines.ts'
+
+export const conversation = '0b6d6f3e-1111-4222-8333-444455556666'
+export const visitor = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'
+
+export async function* chunks(...texts: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text)
+}
+
+export async function parseAllLines(file: string | Uint8Array, format: ImportFormat = 'auto'): Promise<ImportLine[]> {
+  return Array.fromAsync(parseLines(chunks(file), format))
+}
+
+/** `line: operation` or `line: why; why`: enough to see what became of a file. */
+export function summarizeLine({ line, result: read }: ImportLine): string {
+  return `${line}: ${read.ok ? read.request.operation : read.why.join('; ')}`
+}
+
+/** Texts that are likely to be mistaken for something else. */
+export const trickyText = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc
+    .array(
+      fc.constantFrom(...['=', '+', '-', '@', "'", '"', ',', ';', '\t', '\r', '\n', ' ', 'null', 'a', '＝', '\uFEFF']),
+    )
+    .map((parts) => parts.join('')),
+)
+
+function text(maxLength: number) {
+  return trickyText
+    .map((value) => value.slice(0, maxLength))
+    .filter((value) => value.trim() !== '' && value.isWellFormed() && !/[\p{Cc}--[\n\r\t]]/v.test(value))
+}
+
+const singleLineText = (maxLength: number) => text(maxLength).filter((value) => !/[\n\r\t]/.test(value))
+
+const commonFields = {
+  ref: fc.option(singleLineText(maxLengths.ref)),
+  expect: fc.constantFrom(null, '7', '9007199254740993', '2026-01-31T18:00:00Z'),
+  expiresAt: fc.constantFrom(null, '2026-02-01T00:00:00Z'),
+}
+const content = text(maxLengths.content)
+const nullable = fc.option(singleLineText(maxLengths.name))
+
+export const anyRequest: fc.Arbitrary<WritebackRequest> = fc.oneof(
+  fc.record({
+    operation: fc.constant('message' as const),
+    target: fc.uuid(),
+    payload: fc.record({ content, sender_name: singleLineText(maxLengths.name) }),
+    ...commonFields,
+  }),
+  fc.record({
+    operation: fc.constant('handled' as const),
+    target: fc.uuid(),
+    payload: fc.record({ handled: fc.boolean() }),
+    ...commonFields,
+  }),
+  fc.record({
+    operation: fc.constant('visitor' as const),
+    target: fc.uuid(),
+    payload: fc.oneof(
+      fc.record({ name: nullable }),
+      fc.record({ email: nullable }),
+      fc.record({ name: nullable, email: nullable }),
+    ),
+    ...commonFields,
+  }),
+  fc.record({ operation: fc.constant('note' as const), target: fc.uuid(), payload: fc.record({ content }), ...commonFields }),
+)

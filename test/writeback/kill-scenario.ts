@@ -1,0 +1,173 @@
+/** Thousands of write-backs under faults and kill -9, and the service's own ledger as the judge. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished } from 'vitest'
+import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
+import { type RequestLine, type OutboxFixture, createOutboxFixture } from './outbox-fixture.ts'
+import type { PushProcessTask } from './push-process.ts'
+
+export type KillScenario = {
+  readonly database: 'sqlite' | 'postgres'
+  readonly processes: number
+  readonly writebacks: number
+  readonly kills: number
+  /** Milliseconds from one kill to the next: at least, and at most. */
+  readonly killIntervalMs: readonly [number, number]
+}
+
+const targets = 40
+
+export async function runKillScenario({ database, processes, writebacks, kills, killIntervalMs }: KillScenario): Promise<OutboxFixture> {
+  const fixture = await createOutboxFixture({ database, size: { conversations: targets, visitors: targets, calls: 1 } })
+  const randomInt = createRandomInt(writebacks)
+  await fixture.queue(...createLines(fixture, writebacks, randomInt))
+  changeTargets(fixture)
+  fixture.sandbox.setSwitches({
+    'fault.rate': 0.1,
+    'fault.kinds': 'reset-before,reset-after,busy-503,html-502,html-502-after,slow,status-after,says-failed-after',
+    'fault.slowMs': 200,
+    'latency.after': 3,
+  })
+  const task: PushProcessTask = {
+    databaseUrl: fixture.instance.url!,
+    baseUrl: fixture.sandbox.baseUrl,
+    projectId: fixture.sandbox.projectId,
+    key: fixture.sandbox.key,
+    verifyAfterMs: 400,
+  }
+  const children = new Set<ChildProcess>()
+  const startProcess = () => {
+    const child = spawn(process.execPath, [new URL('push-process.ts', import.meta.url).pathname, JSON.stringify(task)], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    children.add(child)
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return child
+  }
+  for (let n = 0; n < processes; n++) startProcess()
+  let killed = 0
+  while (killed < kills) {
+    await sleep(killIntervalMs[0] + randomInt(killIntervalMs[1] - killIntervalMs[0]))
+    const alive = [...children].filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
+    const victim = alive[randomInt(alive.length)]
+    if (victim === undefined) {
+      startProcess()
+      continue
+    }
+    victim.kill('SIGKILL')
+    await once(victim, 'exit')
+    children.delete(victim)
+    killed += 1
+    startProcess()
+  }
+  for (const child of children) if (child.exitCode === null) expect(await once(child, 'exit')).toEqual([0, null])
+  return fixture
+}
+
+/** Replies, notes, flags and corrections, each recognizable, several to each target. */
+function createLines(fixture: OutboxFixture, count: number, randomInt: RandomInt): RequestLine[] {
+  const [conversations, visitors] = [fixture.conversations(), fixture.visitors()]
+  return Array.from({ length: count }, (_, n) => {
+    const [conversation_id, visitor_id] = [conversations[randomInt(targets)], visitors[randomInt(targets)]]
+    switch (n % 4) {
+      case 0:
+        return { operation: 'message', conversation_id, content: `Reply ${n}`, sender_name: 'Ann' }
+      case 1:
+        return { operation: 'note', visitor_id, content: `Note ${n}` }
+      case 2:
+        return { operation: 'handled', conversation_id, handled: randomInt(3) > 0 }
+      default:
+        return randomInt(2) === 0
+          ? { operation: 'visitor', visitor_id, name: `Name ${n}` }
+          : { operation: 'visitor', visitor_id, email: `${n}@example.com` }
+    }
+  })
+}
+
+/** What others do before ours arrives: some visitors write, some get another email than the mirror knows. */
+function changeTargets(fixture: OutboxFixture): void {
+  fixture.sandbox.advance(2000)
+  for (const id of fixture.conversations().slice(0, 4)) fixture.sandbox.mutate.visitorWrites(id, 'Still there?')
+  for (const id of fixture.visitors().slice(0, 4)) fixture.sandbox.mutate.renameVisitor(id, visitorName(fixture, id), 'kept@example.com')
+}
+
+export async function checkOutcomes(fixture: OutboxFixture): Promise<Readonly<Record<string, number>>> {
+  const all = await fixture.all()
+  const ledger = fixture.sandbox.ledger()
+  const times = new Map<string, number>()
+  for (const { operation, body } of ledger) {
+    const { content } = body as { content?: string }
+    if (operation === 'sendMessage' || operation === 'addNote') times.set(content!, (times.get(content!) ?? 0) + 1)
+  }
+  for (const entry of all.filter(({ operation }) => operation === 'message' || operation === 'note')) {
+    const arrived = times.get(String(entry.payload.content)) ?? 0
+    expect(arrived, `${entry.payload.content} (${entry.status})`).toBeLessThanOrEqual(1)
+    if (entry.status === 'succeeded') expect(arrived, `${entry.payload.content} is missing`).toBe(1)
+    if (['failed', 'conflict', 'queued', 'cancelled'].includes(entry.status))
+      expect(arrived, `${entry.payload.content}`).toBe(0)
+  }
+  checkOrder(all, ledger)
+  checkFinalStates(fixture, all)
+  const allowed = ['succeeded', 'uncertain', 'failed', 'conflict', 'queued']
+  expect(all.filter(({ status }) => !allowed.includes(status))).toEqual([])
+  return Object.fromEntries(
+    Map.groupBy(all, ({ status }) => status)
+      .entries()
+      .map(([status, rows]) => [status, rows.length]),
+  )
+}
+
+/** Replies of a conversation, and notes of a visitor, arrived in the order in which they were queued. */
+function checkOrder(all: readonly OutboxEntry[], ledger: ReturnType<OutboxFixture['sandbox']['ledger']>): void {
+  const position = new Map(all.map(({ payload, seq }) => [payload.content, seq]))
+  const sends = ledger.filter(({ operation }) => operation === 'sendMessage' || operation === 'addNote')
+  for (const entries of Map.groupBy(sends, ({ params }) => params.conversationId ?? params.visitorId).values()) {
+    const order = entries.map(({ body }) => position.get((body as { content: string }).content)!)
+    expect(order).toEqual(order.toSorted((a, b) => a - b))
+  }
+}
+
+/** Where nothing is left open, a conversation and a visitor are as the last of their write-backs wanted. */
+function checkFinalStates(fixture: OutboxFixture, all: readonly OutboxEntry[]): void {
+  const lanes = Map.groupBy(all, (entry) => entry.conversationId ?? entry.visitorId ?? '')
+  const conversations = new Map(
+    [...fixture.sandbox.truth('conversations')].map(({ id, row }) => [id!, row as { handledAt: string | null }]),
+  )
+  const visitors = new Map(
+    [...fixture.sandbox.truth('visitors')].map(({ id, row }) => [id!, row as { name: string | null; email: string | null }]),
+  )
+  for (const [id, entries] of lanes) {
+    if (entries.some(({ status }) => status === 'uncertain' || status === 'queued')) continue
+    const carried = entries.filter(({ status }) => status === 'succeeded')
+    const last = carried.findLast(({ operation }) => operation === 'handled' || operation === 'message')
+    const handled = conversations.get(id)
+    if (last !== undefined && handled !== undefined) {
+      expect(handled.handledAt !== null, `handled of ${id}`).toBe(
+        last.operation === 'handled' && last.payload.handled === true,
+      )
+    }
+    for (const field of ['name', 'email'] as const) {
+      const wanted = carried.findLast(
+        ({ operation, payload }) => operation === 'visitor' && payload[field] !== undefined,
+      )
+      if (wanted !== undefined) expect(visitors.get(id)?.[field], `${field} of ${id}`).toBe(wanted.payload[field])
+    }
+  }
+  for (const id of fixture.visitors().slice(0, 4)) expect(visitors.get(id)?.email).toBe('kept@example.com')
+}
+
+function visitorName(fixture: OutboxFixture, id: string): string | null {
+  return ([...fixture.sandbox.truth('visitors')].find((row) => row.id === id)!.row as { name: string | null }).name
+}
+
+type RandomInt = (sides: number) => number
+
+/** Pseudo-random, so that a failure can be run again. */
+function createRandomInt(seed: number): RandomInt {
+  let x = seed
+  return (sides) => {
+    x = (x * 1_103_515_245 + 12_345) % 2 ** 31
+    return Math.floor((x / 2 ** 31) * Math.max(1, sides))
+  }
+}

@@ -1,0 +1,176 @@
+/** What proves that a reply arrived, what proves that it did not, and what proves nothing: ids, and never times. */
+import { expect, test } from 'vitest'
+import type { QueryParams } from '../../src/core/api-request.ts'
+import type { Writeback } from '../../src/core/outbox/repository.ts'
+import type { WritebackDeps } from '../../src/writeback/deps.ts'
+import { messageIdsBefore, matchReply } from '../../src/writeback/verify/match-reply.ts'
+import { readSnapshotTwice, type SnapshotMessage } from '../../src/writeback/verify/conversation-snapshot.ts'
+import { performedWrites, createOutboxFixture } from './outbox-fixture.ts'
+import { ids, type Quirks, createOutboxFor, replyLine, startIndependentDouble } from './independent-double.ts'
+
+const payload = { content: 'It is on its way.', sender_name: 'Ann' }
+const said = (id: string, content = 'Hello?', senderName = 'Vi'): SnapshotMessage => {
+  return { id, at: 0, content, senderName, side: 'unknown' }
+}
+const ours = (id: string) => said(id, payload.content, payload.sender_name)
+const known = { before: new Set(['1', '2']), isChanged: false, others: new Set<string>(), payload, whole: true }
+
+test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: null }, object]>([
+  ['exactly what was there', [said('1'), said('2')], {}, { kind: 'absent' }],
+  ['in any order', [said('2'), said('1')], {}, { kind: 'absent' }],
+  ['a new one that matches', [said('1'), said('2'), ours('3')], {}, { kind: 'found', messageId: '3' }],
+  ['one that matches beside another new one', [said('1'), said('2'), said('3'), ours('4')], {}, { messageId: '4' }],
+  ['with other blanks', [said('1'), said('2'), said('3', ' It is\r\non its way.', 'Ann ')], {}, { kind: 'found' }],
+  ['an old one that matches', [said('1'), ours('2')], {}, { kind: 'absent' }],
+  [
+    'one that is another one’s proof',
+    [said('1'), said('2'), ours('3')],
+    { others: new Set(['3']) },
+    { kind: 'absent' },
+  ],
+  [
+    'the words under another name',
+    [said('1'), said('2'), said('3', payload.content, 'Bo')],
+    {},
+    { kind: 'unknowable' },
+  ],
+  ['any other new one', [said('1'), said('2'), said('3')], {}, { kind: 'unknowable', why: /message 3 is new/ }],
+  [
+    'other words in one of them',
+    [said('1'), said('2')],
+    { isChanged: true },
+    { kind: 'unknowable', why: /other words/ },
+  ],
+  ['one that does not show any more', [said('1')], {}, { kind: 'unknowable', why: /message 2/ }],
+  ['not all of them', [said('1'), said('2')], { whole: false }, { kind: 'unknowable' }],
+  ['a match among a part of them', [said('2'), ours('3')], { whole: false }, { kind: 'found' }],
+  ['a match, but not known what was there', [said('1'), ours('2')], { before: null }, { why: /message 2 is like it/ }],
+  ['nothing, where nothing was', [], { before: new Set<string>() }, { kind: 'absent' }],
+])('the conversation shows %s', ([, shown, more, looked]) => {
+  const expected = Object.entries(looked).map(([key, value]) => [
+    key,
+    value instanceof RegExp ? expect.stringMatching(value) : value,
+  ])
+  expect(matchReply(shown, { ...known, ...more })).toMatchObject(Object.fromEntries(expected))
+})
+
+test('ids from a second on, as earlier versions noted them, are not all', () => {
+  const one = (before: object) => ({ evidence: { before } }) as Writeback
+  expect(messageIdsBefore(one({ ids: ['1'], since: '2026-01-01T00:00:00Z' }))).toBeNull()
+  expect(messageIdsBefore(one({}))).toBeNull()
+  expect(messageIdsBefore(one({ ids: [] }))).toEqual(new Set())
+})
+
+test('a reply that shows just after the last look is known again, and not sent a third time', async () => {
+  const service = await startIndependentDouble({
+    write: (_path, _body, _does, nth) => (nth <= 2 ? { cut: true } : null),
+    // The guard, two looks, and one more just before it goes again.
+    onListed: (nth, say) => nth === 4 && say({ senderType: 'agent', content: 'Once.', name: 'Ann' }),
+  })
+  const o = await createOutboxFor(service)
+  await o.queue(replyLine('Once.'))
+  await o.push()
+  expect(await o.all()).toMatchObject([{ status: 'succeeded', attempts: 2 }])
+  expect(service.done()).toEqual([])
+})
+
+test.for<[string, Partial<Quirks>, string]>([
+  ['as it was sent', {}, 'succeeded'],
+  ['two minutes early', { replyAheadMs: -120_000 }, 'succeeded'],
+  ['in local time with a Z', { replyAheadMs: -5 * 3_600_000 }, 'succeeded'],
+  ['behind a message that is dated an hour ahead', { aheadMs: 3_600_000, replyAheadMs: -60_000 }, 'succeeded'],
+  ['as a part of the message before it', { appends: true }, 'uncertain'],
+  ['in other words', { storedText: () => 'Einmal.' }, 'uncertain'],
+  ['in other words and under another name', { storedText: () => 'Einmal.', shownName: () => 'Support' }, 'uncertain'],
+])('a reply is posted once, however often the answer is lost: it shows %s', async ([, quirks, becomes]) => {
+  const everyAnswerLost: Quirks['write'] = (_path, _body, does) => {
+    does()
+    return { cut: true }
+  }
+  const service = await startIndependentDouble({ ...quirks, write: everyAnswerLost })
+  const o = await createOutboxFor(service)
+  await o.queue(replyLine('Once.'))
+  await o.push()
+  expect(service.done()).toHaveLength(1)
+  expect(await o.statuses()).toEqual([becomes])
+})
+
+for (const body of ['row', 'id'] as const) {
+  test(`a reply whose id was answered (${body}) is no news to the next one, however late and changed it shows`, async () => {
+    const o = await createOutboxFixture({ switches: { 'writes.body': body, 'reply.text': 'redacted', 'reply.late': 250 } })
+    const line = { operation: 'message', conversation_id: o.conversation(0), sender_name: 'Ann' }
+    o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage', skip: 1 })
+    await o.queue({ ...line, content: 'One.' }, { ...line, content: 'Two.' })
+    await o.push({ verifyAfterMs: 300 })
+    expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
+    expect(performedWrites(o.sandbox)).toHaveLength(2)
+  })
+}
+
+for (const paging of ['since', 'before', 'limit'] as const) {
+  for (const fault of ['reset-after', 'reset-before'] as const) {
+    test(`of a long conversation every message counts (${paging}, ${fault})`, async () => {
+      const o = await createOutboxFixture({
+        size: { conversations: 1, visitors: 1, calls: 0, messagesPerConversation: [450, 450] },
+        switches: {
+          'messages.paging': paging,
+          'messages.order': paging === 'since' ? 'oldest' : 'newest',
+          'reply.seconds': -86_400,
+        },
+      })
+      o.sandbox.resetLog()
+      o.sandbox.scriptFault({ kind: fault, operation: 'sendMessage' })
+      await o.queue({ ...replyLine('Once.'), conversation_id: o.conversation(0) })
+      await o.push({ verifyAfterMs: 50 })
+      // Where the service does not show all of them, nobody can tell.
+      expect((await o.statuses()).at(-1)).toBe(paging === 'limit' ? 'uncertain' : 'succeeded')
+      expect(performedWrites(o.sandbox)).toHaveLength(paging === 'limit' && fault === 'reset-before' ? 0 : 1)
+      const reads = o.sandbox.counts().byOperation.listMessages ?? 0
+      expect(reads).toBeLessThanOrEqual(paging === 'limit' ? 3 : 24)
+    })
+  }
+}
+
+for (const paging of ['since', 'before'] as const) {
+  for (const zone of [-5, 2]) {
+    test(`where pages of a long conversation cannot be joined, none is sent twice (${paging}, zone ${zone})`, async () => {
+      const o = await createOutboxFixture({
+        mirrored: false,
+        size: { conversations: 1, visitors: 1, calls: 0, messagesPerConversation: [450, 450] },
+        switches: {
+          'messages.paging': paging,
+          'messages.order': paging === 'since' ? 'oldest' : 'newest',
+          'rows.zone': zone,
+        },
+      })
+      o.sandbox.scriptFault({ kind: 'reset-after', operation: 'sendMessage' })
+      await o.queue({ ...replyLine('Once.'), conversation_id: o.conversation(0) })
+      await o.push({ verifyAfterMs: 50 })
+      expect(performedWrites(o.sandbox)).toHaveLength(1)
+    })
+  }
+}
+
+for (const ahead of [3, 199, 200]) {
+  test(`a list that message ${ahead}, dated ahead, lets jump is not taken for whole`, async () => {
+    const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString().replace('.000', '')
+    const rows = Array.from({ length: 450 }, (_, n) => ({
+      id: n,
+      createdAt: at(n === ahead ? 350 : n),
+      kind: 'utterance',
+    }))
+    const deps = {
+      project: ids.project,
+      // In the order of ids, from a time on.
+      get: async (_path: string, { since = '' }: QueryParams) => {
+        const [items, left] = [rows.filter(({ createdAt }) => createdAt >= String(since)), 200]
+        const data = { items: items.slice(0, left), hasMore: items.length > left }
+        return { data, status: 200, requestId: null, servedAt: null, askedAt: 0 }
+      },
+      outbox: { behaviours: async () => new Map(), learn: async () => {} },
+      now: () => 0,
+    } as unknown as WritebackDeps
+    const { messages: shown, isComplete: whole } = await readSnapshotTwice(deps, ids.conversation)
+    expect({ ahead, whole: whole && shown.length < rows.length }).toEqual({ ahead, whole: false })
+  })
+}

@@ -1,0 +1,107 @@
+/** A sandbox, a mirror of it, and a queue of write-backs to carry to it, with real parts. */
+import { pino } from 'pino'
+import { onTestFinished } from 'vitest'
+import { pushProject } from '../../src/app/push.ts'
+import type { ProjectConfig } from '../../src/config/load.ts'
+import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
+import { parseRequest, type WritebackRequest } from '../../src/core/outbox/writeback-request.ts'
+import type { PushReport } from '../../src/core/report.ts'
+import { secret } from '../../src/core/secret.ts'
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { Warehouse } from '../../src/warehouse/open.ts'
+import { configOf, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
+import { databases, type DatabaseInstance } from '../support/databases.ts'
+
+export type OutboxFixture = {
+  readonly instance: DatabaseInstance
+  readonly sandbox: Sandbox
+  readonly warehouse: Warehouse
+  /** The n-th conversation and visitor of the service. */
+  readonly conversation: (n: number) => string
+  readonly visitor: (n: number) => string
+  readonly conversations: () => readonly string[]
+  readonly visitors: () => readonly string[]
+  /** Queues lines as an import would say them; gives back the ids. */
+  readonly queue: (...lines: readonly RequestLine[]) => Promise<readonly string[]>
+  readonly push: (over?: Partial<ProjectConfig> & { readonly despiteFailures?: boolean }) => Promise<PushReport>
+  readonly all: () => Promise<readonly OutboxEntry[]>
+  readonly secret: typeof secret
+  /** Of all write-backs, in order. */
+  readonly statuses: () => Promise<readonly string[]>
+}
+
+export type RequestLine = Readonly<Record<string, unknown>>
+
+export type OutboxFixtureOptions = SandboxOptions & {
+  readonly database?: 'sqlite' | 'postgres'
+  /** Whether the mirror has been filled before. */
+  readonly mirrored?: boolean
+  readonly project?: Partial<ProjectConfig>
+}
+
+export async function createOutboxFixture({
+  database = 'sqlite',
+  mirrored = true,
+  project = {},
+  ...options
+}: OutboxFixtureOptions = {}): Promise<OutboxFixture> {
+  const sandbox = await startSandbox({
+    size: { conversations: 12, visitors: 12, calls: 2 },
+    ...options,
+    switches: { 'rate.kind': 'off', ...options.switches },
+  })
+  onTestFinished(() => sandbox.stop())
+  const instance = await databases.find(({ name }) => name === database)!.make()
+  onTestFinished(() => instance.drop())
+  if (mirrored) await syncOnce(instance.url!, sandbox)
+  const warehouse = await instance.open()
+  const admin = warehouse.outboxAdmin(sandbox.projectId)
+  const projectWith = (over: Partial<ProjectConfig>) => projectConfigOf(sandbox, { verifyAfterMs: 200, ...project, ...over })
+  const idsOf = (stream: 'conversations' | 'visitors') => [...sandbox.truth(stream)].map(({ id }) => id!)
+  const conversations = () => idsOf('conversations')
+  const visitors = () => idsOf('visitors')
+  const all = () => admin.list({}, 100_000)
+  return {
+    instance,
+    sandbox,
+    warehouse,
+    conversation: (n) => conversations()[n]!,
+    visitor: (n) => visitors()[n]!,
+    conversations,
+    visitors,
+    queue: async (...lines) => {
+      const enqueueOptions = { status: 'queued', batchId: null, createdBy: 'test', expiresAt: null } as const
+      const result = await admin.enqueue(singleItem(lines.map(toRequest)), enqueueOptions)
+      return 'ids' in result ? result.ids : []
+    },
+    push: ({ despiteFailures = false, ...over } = {}) => {
+      const config = configOf(instance.url!, projectWith(over))
+      const log = pino({ level: process.env.DEBUG_PUSH ?? 'silent' })
+      return pushProject(config, projectWith(over), {
+        signal: new AbortController().signal,
+        onProgress: () => {},
+        onBudget: () => {},
+        log,
+        despiteFailures,
+      })
+    },
+    all,
+    secret,
+    statuses: async () => (await all()).map(({ status }) => status),
+  }
+}
+
+export function toRequest(line: RequestLine): WritebackRequest {
+  const result = parseRequest(line)
+  if (!result.ok) throw new Error(result.why.join('; '))
+  return result.request
+}
+
+export async function* singleItem<T>(value: T): AsyncGenerator<T> {
+  yield value
+}
+
+/** The writes that the service did, as `operation target content`. */
+export function performedWrites(sandbox: Sandbox, operation?: string) {
+  return sandbox.ledger().filter((entry) => operation === undefined || entry.operation === operation)
+}

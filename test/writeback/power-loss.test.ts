@@ -1,0 +1,134 @@
+/**
+ * The power fails at each step of a sending: what the disk then holds, and what the service then has, is all that the
+ * next process knows. It never sends what was sent.
+ */
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
+import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
+import { connectService } from '../../src/app/service.ts'
+import { writebackDeps } from '../../src/app/writeback-deps.ts'
+import type { OutboxRepository } from '../../src/core/outbox/repository.ts'
+import { inDurableTransaction } from '../../src/warehouse/database/durable-transaction.ts'
+import { type Db, openKysely } from '../../src/warehouse/database/connection-pool.ts'
+import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
+import { openWarehouse } from '../../src/warehouse/open.ts'
+import type { WritebackDeps } from '../../src/writeback/deps.ts'
+import { sendQueued } from '../../src/writeback/send/send-queued.ts'
+import { projectConfigOf, unlimited } from '../sync/sync-sandbox.ts'
+import { performedWrites, type RequestLine, type OutboxFixture, createOutboxFixture } from './outbox-fixture.ts'
+
+class PowerCut extends Error {}
+
+/** Fails before or after the n-th thing that is told to the disk or to the wire; `null`: never. */
+function failing(
+  n: number | null,
+  deps: WritebackDeps,
+): { readonly deps: WritebackDeps; readonly steps: () => number } {
+  let steps = 0
+  const step = () => {
+    steps += 1
+    if (n !== null && steps >= n) throw new PowerCut()
+  }
+  const around =
+    <A extends readonly unknown[], R>(work: (...given: A) => Promise<R>) =>
+    async (...given: A) => {
+      step()
+      const result = await work(...given)
+      step()
+      return result
+    }
+  const { outbox } = deps
+  const watched: OutboxRepository = {
+    ...outbox,
+    claim: around(outbox.claim),
+    markSending: around(outbox.markSending),
+    settleSent: around(outbox.settleSent),
+    settle: around(outbox.settle),
+  }
+  const send: WritebackDeps['send'] = async (call, leave) => {
+    const answer = await deps.send(call, leave)
+    step()
+    return answer
+  }
+  return { deps: { ...deps, outbox: watched, send }, steps: () => steps }
+}
+
+async function sendUntil(n: number | null, o: OutboxFixture, path: string): Promise<number> {
+  const warehouse = await openWarehouse(`sqlite:${path}`)
+  const project = projectConfigOf(o.sandbox, { verifyAfterMs: 50 })
+  const budget = createRequestBudget(createMemoryStore({ rate: unlimited, writeRate: unlimited, reserve: 0 }))
+  const log = pino({ level: 'silent' })
+  const service = connectService(project, budget, { signal: new AbortController().signal, log })
+  const { deps, steps } = failing(n, writebackDeps(warehouse, project, service, log))
+  try {
+    await sendQueued(deps, { maxConcurrentLanes: 1, despiteFailures: true, onProgress: () => {} })
+  } catch (error) {
+    if (!(error instanceof PowerCut)) throw error
+  } finally {
+    await service.client.close()
+    await warehouse.close()
+  }
+  return steps()
+}
+
+/** The files as they lie there while the process still has them open would be the same: every commit is on the disk. */
+function copied(path: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-power-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const copy = join(folder, 'desk.db')
+  for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, copy + end)
+  return copy
+}
+
+/** The machine was started anew since: whoever had claimed anything is dead. */
+async function afterReboot(path: string): Promise<void> {
+  const warehouse = await openWarehouse(`sqlite:${path}`)
+  await warehouse.query(
+    `update writebacks set owner = json_set(owner, '$.process', 'earlier/boot@1') where owner is not null`,
+  )
+  await warehouse.close()
+}
+
+const lines: Readonly<Record<string, (o: OutboxFixture) => RequestLine>> = {
+  message: (o) => ({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' }),
+  note: (o) => ({ operation: 'note', visitor_id: o.visitor(0), content: 'Once.' }),
+}
+
+for (const [operation, line] of Object.entries(lines)) {
+  test(`${operation}: the power fails at each step of its sending`, async () => {
+    for (let n = 1, steps = 99; n <= steps; n++) {
+      const o = await createOutboxFixture({ mirrored: false, size: { conversations: 1, visitors: 1, calls: 0 } })
+      await o.queue(line(o))
+      const path = copied(o.instance.url!.slice('sqlite:'.length))
+      const made = await sendUntil(n, o, path)
+      if (made < n) steps = made
+      const left = copied(path)
+      await afterReboot(left)
+      await sendUntil(null, o, left)
+      expect(performedWrites(o.sandbox).length, `after step ${n}`).toBeLessThanOrEqual(1)
+      const recovered = await openWarehouse(`sqlite:${left}`)
+      const [one] = await recovered.query('select status from writebacks')
+      await recovered.close()
+      expect(operation === 'note' ? ['succeeded', 'uncertain'] : ['succeeded']).toContain(one!.status)
+      if (one!.status === 'succeeded') expect(performedWrites(o.sandbox), `after step ${n}`).toHaveLength(1)
+    }
+  })
+}
+
+test('what must not be forgotten waits for the disk; pages of the mirror do not', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-disk-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const sessions = openSqlitePool(join(folder, 'desk.db'), { mustExist: false, synchronous: 'normal' })
+  const db = openKysely(sessions)
+  const [normal, full] = [1, 2]
+  const level = async (on: Db) =>
+    (await sql<{ synchronous: number }>`pragma synchronous`.execute(on)).rows[0]!.synchronous
+  expect(await inDurableTransaction(db, 'sqlite', (trx) => level(trx))).toBe(full)
+  expect(await level(db)).toBe(normal)
+  await db.destroy()
+})

@@ -1,0 +1,24 @@
+/** One `push` as a process of its own, to be killed. Arguments: one JSON text; answers its report as a line. */
+import { pino } from 'pino'
+import { pushProject } from '../../src/app/push.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { configOf, projectConfigOf } from '../sync/sync-sandbox.ts'
+
+export type PushProcessTask = Pick<Sandbox, 'baseUrl' | 'projectId' | 'key'> & {
+  readonly databaseUrl: string
+  readonly verifyAfterMs: number
+}
+
+const task: PushProcessTask = JSON.parse(process.argv[2] ?? '')
+const service = { ...task, widgetUrl: task.baseUrl }
+const project = projectConfigOf(service, { verifyAfterMs: task.verifyAfterMs, streams: [] })
+const stop = new AbortController()
+process.once('SIGTERM', () => stop.abort())
+const report = await pushProject(configOf(task.databaseUrl, project), project, {
+  signal: stop.signal,
+  onProgress: () => {},
+  onBudget: () => {},
+  log: pino({ level: 'silent' }),
+  despiteFailures: true,
+})
+process.stdout.write(`${JSON.stringify(report)}\n`)
