@@ -1,8 +1,9 @@
 /** Asks the service what a sync will need: the connection, the key, each scope, the clock. Changes nothing. */
-import type { ApiResponse, ApiGet, QueryParams } from '../core/api-request.ts'
-import { budgetUnavailable, ApiError, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
-import type { CheckItem } from '../core/report.ts'
+
+import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
+import type { ApiGet, ApiResponse, QueryParams } from '../core/api-request.ts'
 import { pathSegment } from '../core/path-segment.ts'
+import type { CheckItem } from '../core/report.ts'
 import { day, rfc3339, type Seconds } from '../core/time.ts'
 import { allStreams } from '../streams/catalog.ts'
 import type { ApiScope } from '../streams/stream.ts'

@@ -25,7 +25,11 @@ export function toCursorLimit({ servedAt, askedAt, answeredAt }: ResponseTimes):
 }
 
 /** `newestMessage`: when the newest message was written that any row shows. */
-export type ClockReadings = { readonly localTime: Seconds; readonly serviceTime: Seconds; readonly newestMessage: Seconds }
+export type ClockReadings = {
+  readonly localTime: Seconds
+  readonly serviceTime: Seconds
+  readonly newestMessage: Seconds
+}
 
 /**
  * What time it is, where this machine's clock and the service's may disagree: the earlier one's, or the later one's as far

@@ -2,7 +2,7 @@
  * The mirror as a sync run sees it: what may be asked of the warehouse, and what is told to it. The warehouse of one
  * project implements this over SQL; no SQL and no service shows here.
  */
-import type { ServiceBehaviour, Gap, MirrorRow, RefusedRow, StreamName } from './row.ts'
+import type { Gap, MirrorRow, RefusedRow, ServiceBehaviour, StreamName } from './row.ts'
 import type { EpochMs, Seconds } from './time.ts'
 
 /** One answered request's worth of news. All of it is stored in one transaction, or none. */
@@ -114,7 +114,12 @@ export type StreamReport = {
 export type Mirror = {
   readonly commit: (commit: MirrorCommit) => Promise<CommitResult>
   /** A parent's children could not be read: due again at `againAt`; kept as a gap of the stream until they are. */
-  readonly recordChildFailure: (stream: ChildStreamName, parentId: string, why: string, againAt: EpochMs) => Promise<void>
+  readonly recordChildFailure: (
+    stream: ChildStreamName,
+    parentId: string,
+    why: string,
+    againAt: EpochMs,
+  ) => Promise<void>
 
   readonly readCursor: (name: string) => Promise<string | null>
   /** Living rows among those ids, as JSON text. */
@@ -122,7 +127,11 @@ export type Mirror = {
   readonly behaviours: () => Promise<ReadonlyMap<string, string>>
 
   /** Parents due now (`dueAt <= now`): refreshes, then first reads (newest first), then those to be proof-read. */
-  readonly readPendingChildren: (stream: ChildStreamName, now: EpochMs, limit: number) => Promise<readonly PendingChild[]>
+  readonly readPendingChildren: (
+    stream: ChildStreamName,
+    now: EpochMs,
+    limit: number,
+  ) => Promise<readonly PendingChild[]>
   readonly countPendingChildren: (stream: ChildStreamName, now: EpochMs) => Promise<number>
   /** Makes children due, to be read whole: all of them, or the least recently read, at least `atLeast` and one in `oneIn`. */
   readonly requestFullReads: (

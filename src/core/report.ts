@@ -1,6 +1,6 @@
 /** What the commands answer: the shapes behind `--json`, and behind the lines for people. Times are RFC 3339 text. */
 import type { JobKind } from './job-failure.ts'
-import type { SyncMode, SyncOutcome, StreamReport } from './mirror.ts'
+import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
 import type { StatusCounts } from './outbox/state.ts'
 import type { StreamName } from './row.ts'
 import type { Ms } from './time.ts'

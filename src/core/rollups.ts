@@ -44,7 +44,11 @@ export function plannedRereads(mode: SyncMode, days: number): RereadCounts {
 }
 
 /** Those days, of all that were read before (the newest first): in both parts the ones that were read longest ago. */
-export function daysToReread(days: readonly LocalDay[], lastRead: LastReadLookup, { last, older }: RereadCounts): [LocalDay[], LocalDay[]] {
+export function daysToReread(
+  days: readonly LocalDay[],
+  lastRead: LastReadLookup,
+  { last, older }: RereadCounts,
+): [LocalDay[], LocalDay[]] {
   return [
     oldestReadFirst(days.slice(0, recentDays), lastRead).slice(0, last),
     oldestReadFirst(days.slice(recentDays), lastRead).slice(0, older),

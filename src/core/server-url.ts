@@ -1,6 +1,8 @@
 /** Addresses of servers that may carry a password: read strictly, so that no part of the password passes for a host or a path. */
 
-export type ServerUrlResult = { readonly ok: true; readonly href: string } | { readonly ok: false; readonly why: string }
+export type ServerUrlResult =
+  | { readonly ok: true; readonly href: string }
+  | { readonly ok: false; readonly why: string }
 
 const encodingHint = 'in a password write / as %2F, @ as %40, # as %23, ? as %3F and % as %25'
 
@@ -39,7 +41,9 @@ export function passwordsInUrl(text: string): readonly string[] {
 
 /** A `/`, `?` or `#` of the password has ended what was read as the host; or a `%` in it stands for nothing. */
 function isMisparsed({ username, password, pathname, search, hash }: URL): boolean {
-  return hash !== '' || `${pathname}${search}`.includes('@') || [username, password].some((it) => tryDecode(it) === null)
+  return (
+    hash !== '' || `${pathname}${search}`.includes('@') || [username, password].some((it) => tryDecode(it) === null)
+  )
 }
 
 function tryDecode(text: string): string | null {

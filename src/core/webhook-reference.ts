@@ -42,7 +42,8 @@ function findReferences(payload: Json): WebhookReference[] {
   for (let node = pendingNodes.pop(); node !== undefined && found.size <= maxReferences; node = pendingNodes.pop()) {
     const { value, name } = node
     const kind = tableOfNode(node)
-    if (typeof value === 'object' && value !== null) for (const child of childNodes(value, kind)) pendingNodes.push(child)
+    if (typeof value === 'object' && value !== null)
+      for (const child of childNodes(value, kind)) pendingNodes.push(child)
     if (uuid.test(name)) add(name, node.parentTable)
     if (isRowId(value, kind, name)) add(String(value), kind)
   }

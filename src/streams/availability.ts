@@ -2,7 +2,7 @@
 
 import { pathSegment } from '../core/path-segment.ts'
 import { rfc3339 } from '../core/time.ts'
-import { type DocumentedFields, asJsonObject, toRow } from './item.ts'
+import { asJsonObject, type DocumentedFields, toRow } from './item.ts'
 import type { SnapshotStream } from './stream.ts'
 
 const documented: DocumentedFields = { available: ['available', 'boolean'], agentsOnline: ['agents_online', 'integer'] }

@@ -1,8 +1,9 @@
 /** Calls: the list of a project. No field is documented. */
-import type { Json } from '../core/row.ts'
+
 import { pathSegment } from '../core/path-segment.ts'
+import type { Json } from '../core/row.ts'
+import { findKey, itemIdentity, timesIn, toRow } from './item.ts'
 import { occurredAt, occurredAtFields } from './occurred-at.ts'
-import { itemIdentity, findKey, timesIn, toRow } from './item.ts'
 import { type ListStream, parseItems } from './stream.ts'
 
 const itemId = (item: Json) => findKey(item, ['id', 'callid', 'uuid'])

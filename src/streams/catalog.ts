@@ -13,4 +13,10 @@ export const listStreams = [conversations, visitors, calls] as const
 export const childListStreams = [messages, visitorActivity] as const
 export const childObjectStreams = [callRecordings] as const
 
-export const allStreams: readonly Stream[] = [...listStreams, ...childListStreams, ...childObjectStreams, analytics, availability]
+export const allStreams: readonly Stream[] = [
+  ...listStreams,
+  ...childListStreams,
+  ...childObjectStreams,
+  analytics,
+  availability,
+]

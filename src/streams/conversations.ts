@@ -1,8 +1,8 @@
 /** Conversations: the list of a project. It carries no message text. */
 import type { QueryParams } from '../core/api-request.ts'
-import { pathSegment } from '../core/path-segment.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
-import { type DocumentedFields, itemIdentity, findKey, timesIn, toRow } from './item.ts'
+import { pathSegment } from '../core/path-segment.ts'
+import { type DocumentedFields, findKey, itemIdentity, timesIn, toRow } from './item.ts'
 import { type ListStream, parseItems } from './stream.ts'
 
 const documented: DocumentedFields = {

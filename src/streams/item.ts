@@ -1,9 +1,9 @@
 /** Wire rows → mirror rows. What a stream documents becomes its columns; every other field is handed on by its path. */
 import { hash } from 'node:crypto'
 import { stringifyJson } from '../core/json.ts'
+import type { RowTimes } from '../core/pagination/sort-order.ts'
 import type { ExtraField, Json, MirrorRow, Scalar } from '../core/row.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../core/time.ts'
-import type { RowTimes } from '../core/pagination/sort-order.ts'
 
 export type JsonObject = { readonly [field: string]: Json }
 
@@ -27,7 +27,11 @@ export function asJsonObject(item: Json): JsonObject | null {
 }
 
 /** One row. `own` are columns that we know better than the item: keys, the parent's too, and times of reading. */
-export function toRow(item: JsonObject, documented: DocumentedFields, own: Readonly<Record<string, Scalar>> = {}): MirrorRow {
+export function toRow(
+  item: JsonObject,
+  documented: DocumentedFields,
+  own: Readonly<Record<string, Scalar>> = {},
+): MirrorRow {
   const columns: Record<string, Scalar> = {}
   const extra = new Map<string, ExtraField>()
   for (const field in item) {
@@ -56,7 +60,8 @@ function collectExtraFields(path: string, value: Json, into: Map<string, ExtraFi
   } else if (Array.isArray(value) || depth === maxDepth || Object.keys(value).length === 0) {
     into.set(path, { value: stringifyJson(value), isJsonText: true })
   } else {
-    for (const [field, inner] of Object.entries(value as JsonObject)) collectExtraFields(`${path}.${field}`, inner, into, depth + 1)
+    for (const [field, inner] of Object.entries(value as JsonObject))
+      collectExtraFields(`${path}.${field}`, inner, into, depth + 1)
   }
 }
 

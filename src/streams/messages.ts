@@ -1,7 +1,7 @@
 /** Messages: one conversation at a time. How the service pages them is not documented. */
 import { pathSegment } from '../core/path-segment.ts'
 import { parseTime } from '../core/time.ts'
-import { type DocumentedFields, asJsonObject, itemIdentity, findKey, toRow } from './item.ts'
+import { asJsonObject, type DocumentedFields, findKey, itemIdentity, toRow } from './item.ts'
 import { type ChildListStream, parseItems } from './stream.ts'
 
 const documented: DocumentedFields = {

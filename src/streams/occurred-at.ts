@@ -29,4 +29,7 @@ export function occurredAt(item: Json): string | null {
 }
 
 /** The spellings that mean our own column: a field of that name needs no second one. */
-export const occurredAtFields: DocumentedFields = { occurredAt: ['occurred_at', 'time'], occurred_at: ['occurred_at', 'time'] }
+export const occurredAtFields: DocumentedFields = {
+  occurredAt: ['occurred_at', 'time'],
+  occurred_at: ['occurred_at', 'time'],
+}

@@ -1,10 +1,10 @@
 /** What a stream is: data and pure functions, told apart by how the service lets it be read. */
 import type { LocalDay } from '../core/days.ts'
 import type { ChildStreamName } from '../core/mirror.ts'
+import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { Json, MirrorRow, RefusedRow, StreamName } from '../core/row.ts'
 import type { Seconds } from '../core/time.ts'
-import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
-import { type JsonObject, asJsonObject, findKey, foreignProject } from './item.ts'
+import { asJsonObject, findKey, foreignProject, type JsonObject } from './item.ts'
 
 export type ApiScope = 'conversations:read' | 'visitors:read' | 'calls:read' | 'analytics:read' | 'availability:read'
 

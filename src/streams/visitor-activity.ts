@@ -1,10 +1,10 @@
 /** What a visitor did: one visitor at a time, newest first. No field is documented, not even an id. */
 import { hash } from 'node:crypto'
 import { stringifyJson } from '../core/json.ts'
-import type { Json } from '../core/row.ts'
 import { pathSegment } from '../core/path-segment.ts'
-import { occurredAt, occurredAtFields } from './occurred-at.ts'
+import type { Json } from '../core/row.ts'
 import { asJsonObject, findKey, timesIn, toRow } from './item.ts'
+import { occurredAt, occurredAtFields } from './occurred-at.ts'
 import { type ChildListStream, parseItems } from './stream.ts'
 
 /** An entry's own id where it has one, so that an entry that grows stays one row; else all that it says. */

@@ -1,7 +1,8 @@
 /** Visitors: the list of a project. Beyond name and email no field is documented. */
-import type { Json } from '../core/row.ts'
+
 import { pathSegment } from '../core/path-segment.ts'
-import { type DocumentedFields, itemIdentity, findKey, timesIn, toRow } from './item.ts'
+import type { Json } from '../core/row.ts'
+import { type DocumentedFields, findKey, itemIdentity, timesIn, toRow } from './item.ts'
 import { type ListStream, parseItems } from './stream.ts'
 
 const documented: DocumentedFields = { name: ['name', 'text'], email: ['email', 'text'] }

@@ -1,15 +1,15 @@
 /** One parent's list: its messages, its activity. */
 import type { PageBatch } from '../api/list-reader.ts'
 import type { ChildReadResult, PendingChild } from '../core/mirror.ts'
+import { readPendingRanges, type TimeRange, writePendingRanges } from '../core/pagination/pending-ranges.ts'
 import { describeRefusedRow } from '../core/row.ts'
 import type { Ms, Seconds } from '../core/time.ts'
-import { type TimeRange, readPendingRanges, writePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { type ChildReader, syncChildren } from './children.ts'
 import type { SyncRun } from './deps.ts'
 import { withLookBack } from './look-back.ts'
 import { readPages } from './pages.ts'
-import { newlyCoveredRanges, isBeforeStartDate, storeStartDate, streamRange } from './start-date.ts'
+import { isBeforeStartDate, newlyCoveredRanges, storeStartDate, streamRange } from './start-date.ts'
 
 /** The lists of all parents that are due; of all parents at all, where the start date was moved back. */
 export async function syncChildLists(run: SyncRun, stream: ChildListStream): Promise<void> {
@@ -29,13 +29,24 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
     const missing = new Set<string>()
     let alike = new Map<string, number>()
     for await (const read of readPages(run, { stream: stream.name, list, ranges, priority: lane })) {
-      const { rows: all, refused } = stream.parseRows(read.items, child.parentId, { project: run.projectId, duplicateCounts: alike })
+      const { rows: all, refused } = stream.parseRows(read.items, child.parentId, {
+        project: run.projectId,
+        duplicateCounts: alike,
+      })
       if (read.isLastOfAnswer) alike = new Map()
       const rows = all.filter((row) => !isBeforeStartDate(run, row))
       for (const { reason } of read.missedRanges) missing.add(reason)
-      const end = read.isComplete ? { child: { ...toChildReadResult(run, stream, child, read, latest), ...toCompleteness(whole, missing) } } : {}
+      const end = read.isComplete
+        ? { child: { ...toChildReadResult(run, stream, child, read, latest), ...toCompleteness(whole, missing) } }
+        : {}
       const askedAt = read.answer?.askedAt ?? run.now()
-      const news = { stream: stream.name, rows, refused: [...read.refused, ...refused], askedAt, learned: read.observations }
+      const news = {
+        stream: stream.name,
+        rows,
+        refused: [...read.refused, ...refused],
+        askedAt,
+        learned: read.observations,
+      }
       const { changed, refused: lost = [] } = await run.mirror.commit({ ...news, ...end })
       for (const row of lost) missing.add(describeRefusedRow(row))
       run.stats.recordPage(stream.name, rows.length, changed)
@@ -47,14 +58,25 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
  * What may be new. A parent that speaks of something earlier than was read last has news that is dated back: then from
  * there, and some minutes before.
  */
-function incrementalRanges(run: SyncRun, stream: ChildListStream['name'], child: PendingChild, start: TimeRange): readonly TimeRange[] {
+function incrementalRanges(
+  run: SyncRun,
+  stream: ChildListStream['name'],
+  child: PendingChild,
+  start: TimeRange,
+): readonly TimeRange[] {
   const ranges = withLookBack(run, stream, readPendingRanges(child.position, start))
   if (child.parentAt === null) return ranges
   const from = Math.max(start.lo, child.parentAt - run.lookBack)
   return ranges.map((range) => (range.hi === null ? { ...range, lo: Math.min(range.lo, from) } : range))
 }
 
-function toChildReadResult(run: SyncRun, stream: ChildListStream, child: PendingChild, read: PageBatch, latest: Seconds) {
+function toChildReadResult(
+  run: SyncRun,
+  stream: ChildListStream,
+  child: PendingChild,
+  read: PageBatch,
+  latest: Seconds,
+) {
   const position = writePendingRanges(read.pendingRanges)
   const delayMs = rereadDelayMs(run, stream.name, child, read.pendingRanges, position, latest)
   const againAt = delayMs === null ? null : run.now() + delayMs

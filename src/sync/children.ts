@@ -4,15 +4,15 @@
  */
 import { ApiError, describeFailure } from '../core/api-failure.ts'
 import { clockTolerance } from '../core/cursor-limit.ts'
+import { type ChildStreamName, type PendingChild, parentStreams } from '../core/mirror.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
-import { type ChildStreamName, parentStreams, type PendingChild } from '../core/mirror.ts'
 import type { Ms, Seconds } from '../core/time.ts'
 import { listStreams } from '../streams/catalog.ts'
 import type { SyncRun } from './deps.ts'
 import { latestSeenTime } from './latest-time.ts'
 import { mapConcurrently } from './map-concurrently.ts'
-import { isNotFound, isRefused, throwIfSliceOver } from './stop.ts'
 import { markRowDeleted } from './missing-rows.ts'
+import { isNotFound, isRefused, throwIfSliceOver } from './stop.ts'
 
 /** `latest`: how late it was at least, before the child is asked for. */
 export type ChildReader = (child: PendingChild, lane: Priority, latest: Seconds) => Promise<void>
@@ -49,11 +49,17 @@ export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: 
     failed.push(...(await readChildren(run, stream, pending, read)))
   }
   const unreadable = await readChildren(run, stream, failed, read)
-  if (unreadable.length > 0) run.stats.fail(stream, `${unreadable.length} of its lists could not be read; they are due again soon`)
+  if (unreadable.length > 0)
+    run.stats.fail(stream, `${unreadable.length} of its lists could not be read; they are due again soon`)
 }
 
 /** Reads the children of these parents; gives back those that failed and may not fail another time. */
-async function readChildren(run: SyncRun, stream: ChildStreamName, pending: readonly PendingChild[], read: ChildReader): Promise<PendingChild[]> {
+async function readChildren(
+  run: SyncRun,
+  stream: ChildStreamName,
+  pending: readonly PendingChild[],
+  read: ChildReader,
+): Promise<PendingChild[]> {
   const latest = await latestSeenTime(run)
   const attempt = async (child: PendingChild) => {
     throwIfSliceOver(run)
@@ -74,13 +80,23 @@ function childPriority({ fetched, whole }: PendingChild): Priority {
 }
 
 /** After a failed read of one child: it is due again later, and a gap until then. Throws what stops the stream. */
-async function handleChildFailure(run: SyncRun, stream: ChildStreamName, child: PendingChild, error: unknown): Promise<void> {
+async function handleChildFailure(
+  run: SyncRun,
+  stream: ChildStreamName,
+  child: PendingChild,
+  error: unknown,
+): Promise<void> {
   if (!(error instanceof ApiError)) throw error
   const { failure } = error
   if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
   const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, child.parentId))
   if (isDeleted && (await markRowDeleted(run, parentStreams[stream], child.parentId))) return
-  await run.mirror.recordChildFailure(stream, child.parentId, describeFailure(failure), run.now() + retryDelayMs(child.attempts))
+  await run.mirror.recordChildFailure(
+    stream,
+    child.parentId,
+    describeFailure(failure),
+    run.now() + retryDelayMs(child.attempts),
+  )
 }
 
 /** A 404 of the child says that there is no such parent: the parent is asked itself before it is believed. */

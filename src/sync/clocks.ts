@@ -1,5 +1,5 @@
 /** Clocks that do not agree, and rows that are dated ahead of them: counted, and said. */
-import { presentTime, clockTolerance } from '../core/cursor-limit.ts'
+import { clockTolerance, presentTime } from '../core/cursor-limit.ts'
 import { type ChildStreamName, parentStreams } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
@@ -9,13 +9,20 @@ import type { SyncRun } from './deps.ts'
 const maxCounted = 10_000
 
 /** What time it is, as far as the clocks and the messages stored so far can tell. */
-export async function createPresentTime({ mirror, clocks }: Pick<SyncRun, 'mirror' | 'clocks'>): Promise<() => Seconds> {
+export async function createPresentTime({
+  mirror,
+  clocks,
+}: Pick<SyncRun, 'mirror' | 'clocks'>): Promise<() => Seconds> {
   const newestMessage = (await mirror.latestMessageTime()) ?? 0
   return () => presentTime({ ...clocks(), newestMessage })
 }
 
 /** Notes rows of a page as dated ahead. What hangs on a parent is counted in the mirror. */
-export function recordFutureDated({ futureDated: ahead }: Pick<SyncRun, 'ahead'>, stream: StreamName, ids: readonly string[]): void {
+export function recordFutureDated(
+  { futureDated: ahead }: Pick<SyncRun, 'ahead'>,
+  stream: StreamName,
+  ids: readonly string[],
+): void {
   if (ids.length === 0 || stream in parentStreams) return
   const known = ahead.get(stream) ?? new Set<string>()
   ahead.set(stream, known)

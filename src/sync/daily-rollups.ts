@@ -3,11 +3,11 @@ import type { ApiResponse } from '../core/api-request.ts'
 import { type LocalDay, localDateOfDay, localDaysBetween } from '../core/days.ts'
 import type { StoredRollup } from '../core/mirror.ts'
 import {
-  type RereadCounts,
-  plannedRereads,
   daysToReread,
-  missingDays,
   type LastReadLookup,
+  missingDays,
+  plannedRereads,
+  type RereadCounts,
   readRereadCounts,
   unsettledDays,
   writeRereadCounts,
@@ -17,7 +17,7 @@ import { rfc3339, type Seconds } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
 import { createPresentTime } from './clocks.ts'
 import { priorityFor, type SyncRun } from './deps.ts'
-import { type RollupHistory, findRollupHistory } from './rollup-history.ts'
+import { findRollupHistory, type RollupHistory } from './rollup-history.ts'
 import { isNotFound, isRefused, throwIfSliceOver } from './stop.ts'
 
 /** How many days a reconcile still has to read again. A number is enough: which ones is seen from when each was read. */
@@ -59,7 +59,8 @@ async function readDays(run: SyncRun, stream: DailyStream, history: RollupHistor
     const rereads = { last: Math.max(0, left - older.length), older: Math.min(left, older.length) }
     const answer = await fetchDay(run, stream, one, { isFirst: index < missing.length, present })
     if (index === 0 && !isRight()) return false
-    const cursors = run.mode === 'reconcile' && index >= missing.length ? { [rereadCursor]: writeRereadCounts(rereads) } : {}
+    const cursors =
+      run.mode === 'reconcile' && index >= missing.length ? { [rereadCursor]: writeRereadCounts(rereads) } : {}
     const rows = [stream.parseRow(answer.data, one, run.timeZone, present())]
     const { changed } = await run.mirror.commit({ stream: stream.name, rows, askedAt: answer.askedAt, cursors })
     run.stats.recordPage(stream.name, 1, changed)
@@ -129,7 +130,12 @@ async function finishDays(run: SyncRun, stream: DailyStream, history: RollupHist
 
 type DayRequest = { readonly isFirst: boolean; readonly present: () => Seconds }
 
-function fetchDay(run: SyncRun, stream: DailyStream, one: LocalDay, { isFirst, present }: DayRequest): Promise<ApiResponse> {
+function fetchDay(
+  run: SyncRun,
+  stream: DailyStream,
+  one: LocalDay,
+  { isFirst, present }: DayRequest,
+): Promise<ApiResponse> {
   const query = (to: Seconds) => ({ from: rfc3339(one.from), to: rfc3339(to) })
   const get = (to: Seconds) => run.get(stream.path(run.projectId), query(to), priorityFor(run, isFirst))
   const now = present()

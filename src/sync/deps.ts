@@ -1,12 +1,13 @@
 /** What a sync run is told and may use: values and functions, so that the story knows no HTTP and no SQL. */
-import type { ApiGet } from '../core/api-request.ts'
+
 import type { ApiFailure } from '../core/api-failure.ts'
-import type { Priority } from '../core/rate-limit/priority.ts'
+import type { ApiGet } from '../core/api-request.ts'
 import type { Mirror, SyncMode } from '../core/mirror.ts'
+import type { PagingProfile } from '../core/pagination/paging-profile.ts'
+import type { Priority } from '../core/rate-limit/priority.ts'
 import type { SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs, Seconds } from '../core/time.ts'
-import type { PagingProfile } from '../core/pagination/paging-profile.ts'
 import type { RunStats } from './run-stats.ts'
 
 export type SyncDeps = {

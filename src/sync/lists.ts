@@ -1,16 +1,17 @@
 /** The lists of a project: what is new since the cursor, or all of it. */
+
+import { readPendingRanges, type TimeRange, writePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { day } from '../core/time.ts'
-import { type TimeRange, readPendingRanges, writePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { ListStream } from '../streams/stream.ts'
-import { recheckRows } from './recheck-rows.ts'
 import { priorityFor, type SyncRun } from './deps.ts'
 import { withLookBack } from './look-back.ts'
+import { resolveUnseenRows } from './missing-rows.ts'
 import { readOpenConversations } from './open-conversations.ts'
-import { toGaps, readPages } from './pages.ts'
+import { readPages, toGaps } from './pages.ts'
+import { recheckRows } from './recheck-rows.ts'
 import { newlyCoveredRanges, storeStartDate, streamRange } from './start-date.ts'
 import { throwIfSliceOver } from './stop.ts'
-import { resolveUnseenRows } from './missing-rows.ts'
 
 /** How many of the newest calls are read again by each pass: late ones appear among them. They fit one page. */
 const maxCallRereads = 150
@@ -21,7 +22,9 @@ export async function syncList(run: SyncRun, stream: ListStream): Promise<void> 
   const known = readPendingRanges(stored, streamRange(run, stream.name))
   const ranges = stored === null ? known : withLookBack(run, stream.name, known)
   const all =
-    stream.name === 'calls' ? [...(await withLateCalls(run, ranges)), ...(await newlyCoveredRanges(run, stream.name))] : ranges
+    stream.name === 'calls'
+      ? [...(await withLateCalls(run, ranges)), ...(await newlyCoveredRanges(run, stream.name))]
+      : ranges
   await readRanges(run, stream, { cursor: stream.name, ranges: all, priority: priorityFor(run, stored === null) })
   await storeStartDate(run, stream.name)
   if (stream.name !== 'conversations') return
@@ -64,8 +67,17 @@ type RangesRead = {
   readonly seenRowsKey?: string
 }
 
-async function readRanges(run: SyncRun, stream: ListStream, { cursor, ranges, priority: lane, seenRowsKey: census }: RangesRead): Promise<void> {
-  for await (const read of readPages(run, { stream: stream.name, list: stream.list(run.projectId), ranges, priority: lane })) {
+async function readRanges(
+  run: SyncRun,
+  stream: ListStream,
+  { cursor, ranges, priority: lane, seenRowsKey: census }: RangesRead,
+): Promise<void> {
+  for await (const read of readPages(run, {
+    stream: stream.name,
+    list: stream.list(run.projectId),
+    ranges,
+    priority: lane,
+  })) {
     const { rows, refused } = stream.parseRows(read.items, run.projectId)
     const gaps = toGaps(stream.name, read)
     const at = writePendingRanges(read.pendingRanges)

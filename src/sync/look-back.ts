@@ -1,8 +1,9 @@
 /** Where an incremental pass begins, and what is to be said of a cursor that no clock can have led so far. */
+
+import { applyLookBack, isImplausibleCursor } from '../core/pagination/look-back.ts'
+import type { TimeRange } from '../core/pagination/pending-ranges.ts'
 import type { StreamName } from '../core/row.ts'
 import { rfc3339 } from '../core/time.ts'
-import { isImplausibleCursor, applyLookBack } from '../core/pagination/look-back.ts'
-import type { TimeRange } from '../core/pagination/pending-ranges.ts'
 import type { SyncRun } from './deps.ts'
 import { streamRange } from './start-date.ts'
 

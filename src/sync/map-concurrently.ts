@@ -2,7 +2,11 @@
 import pMap from 'p-map'
 
 /** Works on the items, so many at a time. After the first failure nothing is begun; it is thrown when all have ended. */
-export async function mapConcurrently<T, R>(items: readonly T[], concurrency: number, work: (item: T) => Promise<R>): Promise<R[]> {
+export async function mapConcurrently<T, R>(
+  items: readonly T[],
+  concurrency: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
   const failures: unknown[] = []
   const results: R[] = []
   const attempt = async (item: T) => {

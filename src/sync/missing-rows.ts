@@ -1,7 +1,8 @@
 /** Rows that a list did not show: each is asked for by its id, and gone only if the service says so. */
+
+import { toListShape } from '../core/list-shape.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { MirrorRow, StreamName } from '../core/row.ts'
-import { toListShape } from '../core/list-shape.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { priorityFor, type SyncRun } from './deps.ts'
 import { mapConcurrently } from './map-concurrently.ts'

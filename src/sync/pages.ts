@@ -2,12 +2,18 @@
 
 import type { PageBatch } from '../api/list-reader.ts'
 import { readList } from '../api/list-reader.ts'
-import type { Priority } from '../core/rate-limit/priority.ts'
 import { parentStreams } from '../core/mirror.ts'
-import type { ServiceBehaviour, Gap, StreamName } from '../core/row.ts'
-import { isBehaviourChange, resetUnsupported, type PagingProfile, decodeProfile, mergeProfiles } from '../core/pagination/paging-profile.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
+import {
+  decodeProfile,
+  isBehaviourChange,
+  mergeProfiles,
+  type PagingProfile,
+  resetUnsupported,
+} from '../core/pagination/paging-profile.ts'
 import type { TimeRange } from '../core/pagination/pending-ranges.ts'
+import type { Priority } from '../core/rate-limit/priority.ts'
+import type { Gap, ServiceBehaviour, StreamName } from '../core/row.ts'
 import { recordFutureDated } from './clocks.ts'
 import type { SyncRun } from './deps.ts'
 import { throwIfAborted } from './stop.ts'
@@ -20,7 +26,10 @@ export type ListScan = {
 }
 
 /** The pages of a list, each to be committed before the next is asked for. */
-export async function* readPages(run: SyncRun, { stream, list, ranges, priority: lane }: ListScan): AsyncGenerator<PageBatch> {
+export async function* readPages(
+  run: SyncRun,
+  { stream, list, ranges, priority: lane }: ListScan,
+): AsyncGenerator<PageBatch> {
   const known = await loadProfile(run, list)
   const isList = !(stream in parentStreams)
   const habit = (await alwaysSaysMore(run)) || (isList ? null : false)

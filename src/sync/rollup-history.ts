@@ -23,7 +23,8 @@ export async function findRollupHistory(
   if (startDate !== null) return { kind: 'known', from: startDate }
   const relevantLists = listStreams.map(({ name }) => name).filter((name) => mirrored.has(name))
   const before = await mirror.readStreamStandings(relevantLists)
-  const stateOf = (name: StreamName) => (before.get(name) === 'ended' ? 'ended' : (thisRun.get(name) ?? before.get(name)))
+  const stateOf = (name: StreamName) =>
+    before.get(name) === 'ended' ? 'ended' : (thisRun.get(name) ?? before.get(name))
   const waiting = relevantLists.filter((name) => !['ended', 'skipped'].includes(stateOf(name) ?? ''))
   if (waiting.length > 0 && (await mirror.rollups()).length === 0) return { kind: 'waiting', lists: waiting }
   const from = await mirror.earliestTime()

@@ -1,8 +1,8 @@
 /** How far back a stream goes, and what is left to read when somebody moves that further back. */
 
+import { allTime, type TimeRange } from '../core/pagination/pending-ranges.ts'
 import type { MirrorRow, StreamName } from '../core/row.ts'
 import { parseTime, rfc3339 } from '../core/time.ts'
-import { allTime, type TimeRange } from '../core/pagination/pending-ranges.ts'
 import type { SyncRun } from './deps.ts'
 
 /** The streams that can be large and old. Rollups are read by days that are missing, and need no note. */

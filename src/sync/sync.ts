@@ -2,25 +2,25 @@
  * One pass over one project: the lists side by side, then what hangs on their rows. A stream's trouble is its own: a
  * missing scope skips it, a failure ends it, and the others go on. Only a key that may not do anything stops all.
  */
-import { ApiError, describeFailure, type ApiFailure } from '../core/api-failure.ts'
-import { clockOffsetCursor, type SyncOutcome, type StreamReport } from '../core/mirror.ts'
+import { ApiError, type ApiFailure, describeFailure } from '../core/api-failure.ts'
+import { clockOffsetCursor, type StreamReport, type SyncOutcome } from '../core/mirror.ts'
+import { gapReasons } from '../core/pagination/scan-state.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Seconds } from '../core/time.ts'
-import { gapReasons } from '../core/pagination/scan-state.ts'
 import { analytics } from '../streams/analytics.ts'
 import { availability } from '../streams/availability.ts'
-import { childListStreams, allStreams, childObjectStreams, listStreams } from '../streams/catalog.ts'
+import { allStreams, childListStreams, childObjectStreams, listStreams } from '../streams/catalog.ts'
 import type { Stream } from '../streams/stream.ts'
 import { syncChildLists } from './child-lists.ts'
+import { childObjectReader } from './child-objects.ts'
 import { syncChildren } from './children.ts'
 import { clockNotices } from './clocks.ts'
 import { syncDailyRollups } from './daily-rollups.ts'
-import type { SyncRun, SyncDeps } from './deps.ts'
-import { childObjectReader } from './child-objects.ts'
+import type { SyncDeps, SyncRun } from './deps.ts'
 import { syncList } from './lists.ts'
-import { syncSnapshot } from './snapshot.ts'
 import { alwaysSaysMore } from './pages.ts'
 import { createRunStats } from './run-stats.ts'
+import { syncSnapshot } from './snapshot.ts'
 
 export type SyncResult = {
   readonly outcome: SyncOutcome
@@ -145,7 +145,8 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     if (failure.kind === 'denied' && failure.scope === null && failure.code !== 'api_key_scope_missing') throw error
     if (failure.kind === 'denied') run.stats.skip(stream.name, failure.scope ?? stream.scope)
     else run.stats.fail(stream.name, describeFailure(failure))
-    if (failure.kind !== 'aborted') run.log.warn({ event: 'stream.ended', stream: stream.name, why: describeFailure(failure) })
+    if (failure.kind !== 'aborted')
+      run.log.warn({ event: 'stream.ended', stream: stream.name, why: describeFailure(failure) })
   } finally {
     run.stats.finish(stream.name)
   }

@@ -3,14 +3,14 @@
  * the mirror. Where it does not tell, the lists will.
  */
 import { ApiError } from '../core/api-failure.ts'
-import { type WebhookReference, type ReferencedTable, parseWebhook } from '../core/webhook-reference.ts'
 import { type ChildStreamName, parentStreams } from '../core/mirror.ts'
+import { parseWebhook, type ReferencedTable, type WebhookReference } from '../core/webhook-reference.ts'
 import { listStreams } from '../streams/catalog.ts'
 import type { ListStream } from '../streams/stream.ts'
 import type { SyncRun } from './deps.ts'
 import { mapConcurrently } from './map-concurrently.ts'
-import { isRefused } from './stop.ts'
 import { type RereadDeps, rereadByIds } from './missing-rows.ts'
+import { isRefused } from './stop.ts'
 
 export type WebhookDeps = RereadDeps & {
   readonly streams: SyncRun['streams']
@@ -41,7 +41,10 @@ export async function syncReferencedRows(deps: WebhookDeps, body: string): Promi
 }
 
 /** By the table that has them; what the mirror knows is surer than a name. */
-async function groupByTable(deps: WebhookDeps, ids: readonly WebhookReference[]): Promise<Map<ReferencedTable, string[]>> {
+async function groupByTable(
+  deps: WebhookDeps,
+  ids: readonly WebhookReference[],
+): Promise<Map<ReferencedTable, string[]>> {
   const known = ids.length === 0 ? new Map<string, ReferencedTable>() : await deps.locateRows(ids.map(({ id }) => id))
   const idsByTable = new Map<ReferencedTable, string[]>()
   for (const { id, table: named } of ids) {

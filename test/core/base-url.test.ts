@@ -1,6 +1,6 @@
 /** Which addresses a key may be sent to. */
 import { expect, test } from 'vitest'
-import { parseBaseUrl, candidateWidgetUrls } from '../../src/core/base-url.ts'
+import { candidateWidgetUrls, parseBaseUrl } from '../../src/core/base-url.ts'
 
 test.for<[string, string]>([
   ['https://api.example.com', 'https://api.example.com/'],

@@ -8,7 +8,9 @@ const [a, b, c, d] = [uuid(1), uuid(2), uuid(3), uuid(4)]
 
 /** `conversations 1` for the first of these ids, `? 2` for one whose kind is not told. */
 const found = (payload: unknown) =>
-  parseWebhook(JSON.stringify(payload)).references.map(({ id, table: kind }) => `${kind ?? '?'} ${Number(id.slice(-12)) || id}`)
+  parseWebhook(JSON.stringify(payload)).references.map(
+    ({ id, table: kind }) => `${kind ?? '?'} ${Number(id.slice(-12)) || id}`,
+  )
 
 describe('an id is known by the name of its field, or of what it stands in', () => {
   test.each([
@@ -93,7 +95,9 @@ test('64 KiB of nothing but brackets, or of big numbers, are no trouble', () => 
   expect(parseWebhook(`${'{"conversation":'.repeat(4000)}"${b}"${'}'.repeat(4000)}`).references).toHaveLength(1)
   const numbers = `${'['.repeat(deep)}12345678901234567890${']'.repeat(deep)}`
   expect(parseWebhook(numbers).references).toEqual([])
-  expect(parseWebhook(`{"callId":12345678901234567890}`).references).toEqual([{ id: '12345678901234567890', kind: 'calls' }])
+  expect(parseWebhook(`{"callId":12345678901234567890}`).references).toEqual([
+    { id: '12345678901234567890', kind: 'calls' },
+  ])
 })
 
 test('whatever comes: it never throws, and gives ids that stand in the text, each once and never more than it may', () => {

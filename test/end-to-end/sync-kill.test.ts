@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { cleanEnvironment, launcher } from '../cli/run-process.ts'
 import { databases } from '../support/databases.ts'
-import { syncOnce, findDifferences } from '../sync/sync-sandbox.ts'
+import { findDifferences, syncOnce } from '../sync/sync-sandbox.ts'
 
 const size = {
   conversations: 210,
@@ -58,7 +58,14 @@ for (const { db, kills } of [
       let killed = 0
       for (const requests of killPoints(kills, 60)) {
         if ((await killAfter(requests, place.url!, sandbox)) === 'killed') killed++
-        else sandbox.applyRandomMutations(30, requests, ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall'])
+        else
+          sandbox.applyRandomMutations(30, requests, [
+            'visitorWrites',
+            'agentReplies',
+            'addConversation',
+            'addVisitor',
+            'addCall',
+          ])
       }
       expect(killed).toBeGreaterThanOrEqual(kills / 2)
       await syncOnce(place.url!, sandbox)

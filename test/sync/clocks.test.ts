@@ -4,7 +4,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
-import { type SyncOverrides, syncOnce, findDifferences } from './sync-sandbox.ts'
+import { findDifferences, type SyncOverrides, syncOnce } from './sync-sandbox.ts'
 
 const [sqlite, , postgres] = databases
 const [hour, day, year] = [3600, 86_400, 31_536_000]
@@ -44,11 +44,20 @@ async function withSandbox(
 
 /** What differs, in short. */
 async function describeDifferences(warehouse: Warehouse, sandbox: Sandbox) {
-  return (await findDifferences(warehouse, sandbox)).map(({ stream, key, how }) => `${stream} ${how} ${key.slice(0, 50)}`)
+  return (await findDifferences(warehouse, sandbox)).map(
+    ({ stream, key, how }) => `${stream} ${how} ${key.slice(0, 50)}`,
+  )
 }
 
 /** What everybody does all day: nothing of it needs a reconcile. */
-const everydayMutations = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addActivity', 'addCall'] as const
+const everydayMutations = [
+  'visitorWrites',
+  'agentReplies',
+  'addConversation',
+  'addVisitor',
+  'addActivity',
+  'addCall',
+] as const
 
 const clocks: Record<string, Partial<Switches>> = {
   'agrees with everybody': {},

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
-import { syncOnce, findDifferences } from './sync-sandbox.ts'
+import { findDifferences, syncOnce } from './sync-sandbox.ts'
 
 const [sqlite] = databases
 

@@ -1,16 +1,16 @@
 /** What a person is told of a run that came to nothing: of the service, of its address, or of neither. */
 import { expect, onTestFinished, test } from 'vitest'
-import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { createClient } from '../../src/api/client.ts'
+import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
 import { stoppedRunError } from '../../src/app/service.ts'
 import { createLog } from '../../src/log.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { runSync } from '../../src/sync/sync.ts'
 import { unlimitedPolicy } from '../api/test-service.ts'
-import { projectConfigOf, syncOnce } from './sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
 import { freePort } from '../support/private-server.ts'
+import { projectConfigOf, syncOnce } from './sync-sandbox.ts'
 
 const [sqlite] = databases
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
@@ -62,7 +62,10 @@ test('a 502 after good answers ends its stream, and says nothing against the add
   expect(reports).toMatchObject([{ stream: 'conversations', failed: expect.stringContaining('502') }])
   const failure = { kind: 'transient', why: '502', left: true, status: 502, requestId: null } as const
   const project = projectConfigOf(sandbox)
-  for (const told of [stoppedRunError(project, failure), stoppedRunError(project, { ...failure, status: null }, true)]) {
+  for (const told of [
+    stoppedRunError(project, failure),
+    stoppedRunError(project, { ...failure, status: null }, true),
+  ]) {
     expect(told.what).toMatch(/^the service fails at http/)
     expect(told.next).not.toContain('DESKMIRROR_BASE_URL')
   }

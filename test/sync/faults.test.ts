@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { databases } from '../support/databases.ts'
-import { syncOnce, findDifferences } from './sync-sandbox.ts'
+import { findDifferences, syncOnce } from './sync-sandbox.ts'
 
 const size = {
   conversations: 90,
@@ -29,7 +29,13 @@ for (const db of databases.filter(({ name }) => name !== 'pglite')) {
         const warehouse = await place.open()
         const project = { rate: { requests: 1e9, windowMs: 1000 } }
         const first = await syncOnce(place.url!, sandbox, { project })
-        sandbox.applyRandomMutations(40, 3, ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall'])
+        sandbox.applyRandomMutations(40, 3, [
+          'visitorWrites',
+          'agentReplies',
+          'addConversation',
+          'addVisitor',
+          'addCall',
+        ])
         const second = await syncOnce(place.url!, sandbox, { project })
         expect([first.outcome, second.outcome]).toEqual(['complete', 'complete'])
         expect(await findDifferences(warehouse, sandbox)).toEqual([])

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { databases } from '../support/databases.ts'
-import { syncOnce, unexplainedDifferences, findDifferences } from './sync-sandbox.ts'
+import { findDifferences, syncOnce, unexplainedDifferences } from './sync-sandbox.ts'
 
 const size = {
   conversations: 80,

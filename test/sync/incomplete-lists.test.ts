@@ -4,7 +4,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
-import { syncOnce, unexplainedDifferences, findDifferences } from './sync-sandbox.ts'
+import { findDifferences, syncOnce, unexplainedDifferences } from './sync-sandbox.ts'
 
 const [sqlite] = databases
 

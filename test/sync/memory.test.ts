@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { createGzip } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { SyncReport } from '../../src/core/report.ts'
-import { databases, type DatabaseInstance } from '../support/databases.ts'
+import { type DatabaseInstance, databases } from '../support/databases.ts'
 
 const script = fileURLToPath(new URL('one-answer.ts', import.meta.url))
 const project = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
-import { databases, type DatabaseInstance } from '../support/databases.ts'
-import { syncOnce, findDifferences } from './sync-sandbox.ts'
+import { type DatabaseInstance, databases } from '../support/databases.ts'
+import { findDifferences, syncOnce } from './sync-sandbox.ts'
 
 const [sqlite] = databases
 

@@ -234,7 +234,11 @@ for (const db of [sqlite, postgres]) {
 
 describe('an old rollup', () => {
   test('is read again by reconciles, a seventh of the days each, those first that were read longest ago', async () => {
-    const { sandbox, warehouse, sync: read } = await startSyncedSandbox(sqlite, { size: { conversations: 1, visitors: 1, calls: 0 } })
+    const {
+      sandbox,
+      warehouse,
+      sync: read,
+    } = await startSyncedSandbox(sqlite, { size: { conversations: 1, visitors: 1, calls: 0 } })
     const project = { startDate: Math.floor(sandbox.now() / 1000) - 300 * 86_400 }
     const sync = (over: SyncOverrides = {}) => read({ ...rollups, project, ...over })
     await sync()
@@ -261,7 +265,9 @@ describe('an old rollup', () => {
   })
 
   test('is read again once, however often the reconcile is cut short', async () => {
-    const { sandbox, sync: pass } = await startSyncedSandbox(sqlite, { size: { conversations: 1, visitors: 1, calls: 0 } })
+    const { sandbox, sync: pass } = await startSyncedSandbox(sqlite, {
+      size: { conversations: 1, visitors: 1, calls: 0 },
+    })
     const project = { startDate: Math.floor(sandbox.now() / 1000) - 100 * 86_400 }
     const sync = (over: SyncOverrides = {}) => pass({ ...rollups, project, ...over })
     await sync()

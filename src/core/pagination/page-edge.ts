@@ -2,8 +2,8 @@
 
 import type { Seconds } from '../time.ts'
 import type { ScanDirection } from './paging-profile.ts'
-import { dropUnmovedFields, completeUpTo, completeDownTo, type SortOrder, type RowTimes } from './sort-order.ts'
 import type { TimeRange } from './pending-ranges.ts'
+import { completeDownTo, completeUpTo, dropUnmovedFields, type RowTimes, type SortOrder } from './sort-order.ts'
 
 /** What remains of a range on one side of a page; null if the page's edge did not move. */
 export function remainingAfterPage(
@@ -22,7 +22,12 @@ export function remainingAfterPage(
 }
 
 /** The same range with half of the page in it again. */
-export function fallbackRangeOf(direction: ScanDirection, range: TimeRange, { fields }: SortOrder, times: readonly RowTimes[]): TimeRange {
+export function fallbackRangeOf(
+  direction: ScanDirection,
+  range: TimeRange,
+  { fields }: SortOrder,
+  times: readonly RowTimes[],
+): TimeRange {
   const middles = fields.flatMap((field) => {
     const sorted = times.flatMap((row) => row.get(field) ?? []).sort((a, b) => a - b)
     return sorted[sorted.length >> 1] ?? []

@@ -1,14 +1,20 @@
 /** From which end of a list a page was taken: seen when its question is asked again, for a single row. */
-import type { ScanPage } from './page-evidence.ts'
+
 import { maxOf, minOf } from './min-max.ts'
+import type { ScanPage } from './page-evidence.ts'
 import type { ScanDirection } from './paging-profile.ts'
-import type { SortOrder, RowTimes, SortDirection } from './sort-order.ts'
+import type { RowTimes, SortDirection, SortOrder } from './sort-order.ts'
 
 /**
  * `up`: from the old end, so that what follows is newer. `later`: rows that were seen after the page; taken from the new
  * end, it would show them now. Null: the answer does not tell.
  */
-export function inferPageEnd(page: ScanPage, order: SortOrder | null, again: ScanPage, later: readonly string[]): ScanDirection | null {
+export function inferPageEnd(
+  page: ScanPage,
+  order: SortOrder | null,
+  again: ScanPage,
+  later: readonly string[],
+): ScanDirection | null {
   const shown = new Set(again.ids)
   if (later.some((id) => shown.has(id))) return 'down'
   const index = page.ids.findIndex((id) => shown.has(id))

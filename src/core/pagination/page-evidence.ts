@@ -1,10 +1,10 @@
 /** What one page proves about the service, beyond the order of its rows: which rows are new, what bounds include. */
 
 import type { Seconds } from '../time.ts'
+import { defaultPageSize } from './list-endpoint.ts'
 import { minOf } from './min-max.ts'
 import type { PagingProfile, ScanDirection } from './paging-profile.ts'
-import { defaultPageSize } from './list-endpoint.ts'
-import type { TimeBounds, OrderObservation, SortOrder, RowTimes } from './sort-order.ts'
+import type { OrderObservation, RowTimes, SortOrder, TimeBounds } from './sort-order.ts'
 
 export type ScanPage = {
   readonly ids: readonly string[]
@@ -75,11 +75,14 @@ export function updateProfile(
     const at = way === 'up' ? timeBounds.lower : timeBounds.upper
     const [field, ...others] = order?.fields ?? []
     // A bound that compares with fractions may show some of its second and not all: that it once cut rows off stays true.
-    if (at === undefined || field === undefined || profile.inclusiveBounds[way] === false) return profile.inclusiveBounds[way]
+    if (at === undefined || field === undefined || profile.inclusiveBounds[way] === false)
+      return profile.inclusiveBounds[way]
     if (others.length === 0 && page.times.some((row) => row.get(field) === at)) return true
     // Without overlap we asked for a second that is known to hold rows: what does not come is excluded.
     const asking = tight && side === way && profile.inclusiveBounds[way] === null
-    return asking ? newRows.hasRepeated || page.times.some((row) => row.get(field) === at) : profile.inclusiveBounds[way]
+    return asking
+      ? newRows.hasRepeated || page.times.some((row) => row.get(field) === at)
+      : profile.inclusiveBounds[way]
   }
   const shown = proven ? side : null
   const { limit } = profile.support
@@ -93,7 +96,8 @@ export function updateProfile(
     inclusiveBounds: { up: isInclusive('up'), down: isInclusive('down') },
     direction: observation.isChanged ? null : (shown ?? profile.direction),
     // Who always says that there is more never says that there is not.
-    isHasMoreExact: !short || profile.isHasMoreExact ? profile.isHasMoreExact : newRows.newIds.length > 0 ? more : false,
+    isHasMoreExact:
+      !short || profile.isHasMoreExact ? profile.isHasMoreExact : newRows.newIds.length > 0 ? more : false,
     support: { ...profile.support, ...bounds, limit: limit === 'try' ? observedLimit : limit },
     largestPage: page.hasMore ? Math.max(profile.largestPage, page.ids.length) : profile.largestPage,
   }

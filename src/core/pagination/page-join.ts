@@ -1,8 +1,8 @@
 /** Whether a page joins the one before it: asked with a second of overlap, it has to show some row of it again. */
 import { edgeSecond } from './page-edge.ts'
 import type { ScanPage } from './page-evidence.ts'
+import { gapReasons, type RangeStep, type ScanState } from './scan-state.ts'
 import type { SortOrder } from './sort-order.ts'
-import { type RangeStep, gapReasons, type ScanState } from './scan-state.ts'
 
 /** Whether the pages before have left some of the range behind, so that the next one has to join them. */
 export function hasAdvanced({ currentRange: now, rangeScan: leg }: ScanState): boolean {
@@ -22,18 +22,36 @@ export function rowPlaces({ ids, times }: ScanPage): ReadonlySet<string> {
 }
 
 /** The row at the edge has moved, or the edge was taken from a time that orders nothing: once more, with half a page of overlap. */
-export function fallBack({ rangeScan: leg, last, currentRange: now, fallbackRange: back }: ScanState, nextScan: ScanState): RangeStep {
+export function fallBack(
+  { rangeScan: leg, last, currentRange: now, fallbackRange: back }: ScanState,
+  nextScan: ScanState,
+): RangeStep {
   const turned = leg === null || now === null ? null : edgeSecond(leg.direction, now)
-  return { state: { ...nextScan, currentRange: back, rangeScan: leg, last, lastFallbackAt: turned }, timestampCollisions: [], missingRanges: [] }
+  return {
+    state: { ...nextScan, currentRange: back, rangeScan: leg, last, lastFallbackAt: turned },
+    timestampCollisions: [],
+    missingRanges: [],
+  }
 }
 
-export function canFallBack({ rangeScan: leg, currentRange: now, fallbackRange: back, lastFallbackAt: turned }: ScanState): boolean {
+export function canFallBack({
+  rangeScan: leg,
+  currentRange: now,
+  fallbackRange: back,
+  lastFallbackAt: turned,
+}: ScanState): boolean {
   if (leg === null || now === null || back === null) return false
   const second = edgeSecond(leg.direction, now)
   return turned === null || (leg.direction === 'up' ? second > turned : second < turned)
 }
 
-export function reportUnjoined({ currentRange: now, fallbackRange: back }: ScanState, isUnjoinedPage: boolean, step: RangeStep): RangeStep {
+export function reportUnjoined(
+  { currentRange: now, fallbackRange: back }: ScanState,
+  isUnjoinedPage: boolean,
+  step: RangeStep,
+): RangeStep {
   const range = back ?? now
-  return isUnjoinedPage && range !== null ? { ...step, missingRanges: [{ range, reason: gapReasons.apart }, ...step.missingRanges] } : step
+  return isUnjoinedPage && range !== null
+    ? { ...step, missingRanges: [{ range, reason: gapReasons.apart }, ...step.missingRanges] }
+    : step
 }

@@ -6,7 +6,7 @@
 import type { ServiceBehaviour } from '../row.ts'
 import type { ListEndpoint } from './list-endpoint.ts'
 import { defaultPageSize } from './list-endpoint.ts'
-import type { SortOrder, SortDirection } from './sort-order.ts'
+import type { SortDirection, SortOrder } from './sort-order.ts'
 
 /** Which end of the time line a list without bounds shows first, and so which way its pages lead. */
 export type ScanDirection = 'up' | 'down'
@@ -42,7 +42,11 @@ export function emptyProfile(list: ListEndpoint): PagingProfile {
     hasMixedOrder: false,
     direction: null,
     inclusiveBounds: { up: null, down: null },
-    support: { up: bound(list.lowerParam), down: bound(list.upperParam), limit: list.isDocumented ? 'honoured' : 'try' },
+    support: {
+      up: bound(list.lowerParam),
+      down: bound(list.upperParam),
+      limit: list.isDocumented ? 'honoured' : 'try',
+    },
     isHasMoreExact: null,
     requiresBothBounds: false,
     largestPage: defaultPageSize,
@@ -54,7 +58,12 @@ const mixedOrderText = 'both ways'
 const directionTexts = { up: 'oldest first', down: 'newest first' } as const
 
 /** The learned facts as rows for `service_behaviours`: only those that differ from what `before` said. */
-export function observations(list: ListEndpoint, before: PagingProfile, now: PagingProfile, evidence: string): ServiceBehaviour[] {
+export function observations(
+  list: ListEndpoint,
+  before: PagingProfile,
+  now: PagingProfile,
+  evidence: string,
+): ServiceBehaviour[] {
   const previous = new Map(encodeProfile(list, before))
   return encodeProfile(list, now).flatMap(([name, value]) =>
     previous.get(name) === value ? [] : [{ name: `${list.name}.${name}`, value, evidence }],
@@ -62,9 +71,21 @@ export function observations(list: ListEndpoint, before: PagingProfile, now: Pag
 }
 
 function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
-  const { order, hasMixedOrder: bothWays, direction: side, inclusiveBounds: includes, support: trust, isHasMoreExact: exact, requiresBothBounds: closed, largestPage: largest } = profile
+  const {
+    order,
+    hasMixedOrder: bothWays,
+    direction: side,
+    inclusiveBounds: includes,
+    support: trust,
+    isHasMoreExact: exact,
+    requiresBothBounds: closed,
+    largestPage: largest,
+  } = profile
   const all: [string | null, string | null][] = [
-    ['order', order && `${bothWays ? mixedOrderText : (order.direction ?? 'unknown way')} by ${order.fields.join(' or ')}`],
+    [
+      'order',
+      order && `${bothWays ? mixedOrderText : (order.direction ?? 'unknown way')} by ${order.fields.join(' or ')}`,
+    ],
     ['pages', side && directionTexts[side]],
     [list.lowerParam && `${list.lowerParam}_includes`, includes.up === null ? null : String(includes.up)],
     [list.upperParam && `${list.upperParam}_includes`, includes.down === null ? null : String(includes.down)],
@@ -110,7 +131,10 @@ export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string
 function readOrder(text: string | undefined): SortOrder | null {
   const [, way, fields] = /^(ascending|descending|unknown way|both ways) by (.+)$/.exec(text ?? '') ?? []
   if (way === undefined || fields === undefined) return null
-  return { direction: way === 'unknown way' || way === mixedOrderText ? null : (way as SortDirection), fields: fields.split(' or ') }
+  return {
+    direction: way === 'unknown way' || way === mixedOrderText ? null : (way as SortDirection),
+    fields: fields.split(' or '),
+  }
 }
 
 function readFlag(text: string | undefined): boolean | null {
@@ -128,23 +152,35 @@ function readSupport(text: string | undefined): Support | undefined {
 export function isBehaviourChange(before: string, now: string): boolean {
   const [was, is] = [readOrder(before), readOrder(now)]
   if (was === null || is === null) return before !== now && !/^\d+$/.test(before)
-  const turned = was.direction !== null && (now.startsWith(mixedOrderText) || (is.direction !== null && was.direction !== is.direction))
+  const turned =
+    was.direction !== null &&
+    (now.startsWith(mixedOrderText) || (is.direction !== null && was.direction !== is.direction))
   return turned || is.fields.some((field) => !was.fields.includes(field))
 }
 
 /** What is known, but for what does not work: that is tried again. */
 export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): PagingProfile {
-  return { ...profile, direction: null, support: emptyProfile(list).support, requiresBothBounds: false, isHasMoreExact: profile.isHasMoreExact || null }
+  return {
+    ...profile,
+    direction: null,
+    support: emptyProfile(list).support,
+    requiresBothBounds: false,
+    isHasMoreExact: profile.isHasMoreExact || null,
+  }
 }
 
 /** What two readers of one list know together; where both know, the later one (`mine`) is believed. */
 export function mergeProfiles(shared: PagingProfile, later: PagingProfile): PagingProfile {
-  const supportOf = (side: 'up' | 'down' | 'limit') => (later.support[side] === 'try' ? shared.support[side] : later.support[side])
+  const supportOf = (side: 'up' | 'down' | 'limit') =>
+    later.support[side] === 'try' ? shared.support[side] : later.support[side]
   return {
     order: later.order ?? shared.order,
     hasMixedOrder: later.hasMixedOrder || shared.hasMixedOrder,
     direction: later.direction ?? shared.direction,
-    inclusiveBounds: { up: later.inclusiveBounds.up ?? shared.inclusiveBounds.up, down: later.inclusiveBounds.down ?? shared.inclusiveBounds.down },
+    inclusiveBounds: {
+      up: later.inclusiveBounds.up ?? shared.inclusiveBounds.up,
+      down: later.inclusiveBounds.down ?? shared.inclusiveBounds.down,
+    },
     support: { up: supportOf('up'), down: supportOf('down'), limit: supportOf('limit') },
     isHasMoreExact: shared.isHasMoreExact === true ? true : (later.isHasMoreExact ?? shared.isHasMoreExact),
     requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,

@@ -1,11 +1,11 @@
 /** What a walk over a list has come to: what is left, which way it goes, and what the pages have shown. */
 
 import type { Seconds } from '../time.ts'
+import type { ListEndpoint } from './list-endpoint.ts'
 import type { ScanPage } from './page-evidence.ts'
 import type { PagingProfile, ScanDirection } from './paging-profile.ts'
-import type { ListEndpoint } from './list-endpoint.ts'
-import type { TimeBounds } from './sort-order.ts'
 import type { TimeRange } from './pending-ranges.ts'
+import type { TimeBounds } from './sort-order.ts'
 
 export type ScanState = {
   readonly list: ListEndpoint

@@ -12,14 +12,21 @@
  */
 
 import type { Seconds } from '../time.ts'
-import { fallbackRangeOf, rangeBeyondEdge, remainingAfterPage, conservativeOrder, edgeSecond } from './page-edge.ts'
-import { isShortPage, updateProfile, type NewRows, findNewRows, type ScanPage } from './page-evidence.ts'
-import { fallBack, isUnjoined, hasAdvanced, canFallBack, rowPlaces, reportUnjoined } from './page-join.ts'
-import { emptyProfile, type PagingProfile, type ScanDirection } from './paging-profile.ts'
 import { type ListEndpoint, maxPageSize } from './list-endpoint.ts'
-import { type TimeBounds, completeUpTo, inferOrder, type SortOrder, type RowTimes } from './sort-order.ts'
+import { conservativeOrder, edgeSecond, fallbackRangeOf, rangeBeyondEdge, remainingAfterPage } from './page-edge.ts'
+import { findNewRows, isShortPage, type NewRows, type ScanPage, updateProfile } from './page-evidence.ts'
+import { canFallBack, fallBack, hasAdvanced, isUnjoined, reportUnjoined, rowPlaces } from './page-join.ts'
+import { emptyProfile, type PagingProfile, type ScanDirection } from './paging-profile.ts'
 import { allTime, type TimeRange } from './pending-ranges.ts'
-import { type RangeScan, type RangeStep, type PageQuery, gapReasons, type ScanStep, type ScanState } from './scan-state.ts'
+import {
+  gapReasons,
+  type PageQuery,
+  type RangeScan,
+  type RangeStep,
+  type ScanState,
+  type ScanStep,
+} from './scan-state.ts'
+import { completeUpTo, inferOrder, type RowTimes, type SortOrder, type TimeBounds } from './sort-order.ts'
 
 /** A walk over some ranges, the open end first: news before history. */
 export function startScan(
@@ -53,7 +60,9 @@ export function startScan(
 
 /** Where pages run both ways, no belief about the way is brought along. */
 function withoutMixedOrder(profile: PagingProfile): PagingProfile {
-  return profile.hasMixedOrder && profile.order !== null ? { ...profile, order: { ...profile.order, direction: null } } : profile
+  return profile.hasMixedOrder && profile.order !== null
+    ? { ...profile, order: { ...profile.order, direction: null } }
+    : profile
 }
 
 /** Stands for the open end of the time line, where a service wants both bounds: 2100-01-01T00:00:00Z. */
@@ -63,11 +72,14 @@ const farFuture: Seconds = 4_102_444_800
 export function nextRequest(scan: ScanState): TimeBounds {
   const { currentRange: now, profile: known, hasExactBound: tight, rangeScan: leg, list } = scan
   if (now === null) return {}
-  const isSent = (side: ScanDirection) => known.support[side] === 'honoured' || (known.support[side] === 'try' && leg?.direction === side)
-  const isExact = (side: ScanDirection) => tight && known.inclusiveBounds[side] !== false && (leg === null || leg.direction === side)
+  const isSent = (side: ScanDirection) =>
+    known.support[side] === 'honoured' || (known.support[side] === 'try' && leg?.direction === side)
+  const isExact = (side: ScanDirection) =>
+    tight && known.inclusiveBounds[side] !== false && (leg === null || leg.direction === side)
   const isFirstRequest = leg === null && !(known.direction === 'up' && known.support.up === 'honoured')
   const hasLowerBound = list.isDocumented || now.lo > 0 || !isFirstRequest
-  const end = now.hi === null ? (known.requiresBothBounds ? farFuture : undefined) : isExact('down') ? now.hi : now.hi + 1
+  const end =
+    now.hi === null ? (known.requiresBothBounds ? farFuture : undefined) : isExact('down') ? now.hi : now.hi + 1
   return {
     lower: isSent('up') && hasLowerBound ? Math.max(0, isExact('up') ? now.lo : now.lo - 1) : undefined,
     upper: isSent('down') ? end : undefined,
@@ -76,7 +88,11 @@ export function nextRequest(scan: ScanState): TimeBounds {
 
 /** What is still to be covered, by this pass or the next: the position to store with the page's rows. */
 export function pendingRanges(scan: ScanState): readonly TimeRange[] {
-  return [...(scan.currentRange === null ? [] : [scan.currentRange]), ...scan.remainingRanges, ...(scan.nextRunRange === null ? [] : [scan.nextRunRange])]
+  return [
+    ...(scan.currentRange === null ? [] : [scan.currentRange]),
+    ...scan.remainingRanges,
+    ...(scan.nextRunRange === null ? [] : [scan.nextRunRange]),
+  ]
 }
 
 /** The state after a page that was asked with `asked`. */
@@ -86,9 +102,15 @@ export function applyPage(before: ScanState, bounds: TimeBounds, page: ScanPage)
   const newRows = findNewRows(before.recentPageIds, before.rangeScan?.firstPage.page ?? null, page, observation.order)
   const isUnjoinedPage = isUnjoined(before, page, observation.order)
   const rangeScan = before.rangeScan && withOrigin(before, before.rangeScan, { page, bounds })
-  const whole = !isFullPage(before.profile, page) && before.rangeScan !== null && provesLowerBound(before.rangeScan, bounds, page)
+  const whole =
+    !isFullPage(before.profile, page) && before.rangeScan !== null && provesLowerBound(before.rangeScan, bounds, page)
   const proven = !isUnjoinedPage && rangeScan !== null && (provesDirection(rangeScan, newRows) || whole)
-  const context = { side: before.rangeScan?.direction ?? null, proven, tight: before.hasExactBound, short: before.isLastPageShort }
+  const context = {
+    side: before.rangeScan?.direction ?? null,
+    proven,
+    tight: before.hasExactBound,
+    short: before.isLastPageShort,
+  }
   const profile = updateProfile(before.profile, context, observation, bounds, page, newRows)
   const isPageFull = isFullPage(profile, page)
   const scan: ScanState = {
@@ -100,16 +122,24 @@ export function applyPage(before: ScanState, bounds: TimeBounds, page: ScanPage)
     last: rowPlaces(page),
     fallbackRange: null,
     isStalled: before.isStalled && newRows.newIds.length === 0,
-    unorderedPage: isPageFull && observation.isUnordered && now !== null ? { last: page.ids.at(-1) ?? '', range: now } : null,
+    unorderedPage:
+      isPageFull && observation.isUnordered && now !== null ? { last: page.ids.at(-1) ?? '', range: now } : null,
     isLastPageShort: isShortPage(page),
     rangeScan: rangeScan && updateRangeScan(rangeScan, profile, proven),
   }
   const isTryingBound = scan.rangeScan !== null && before.profile.support[scan.rangeScan.direction] === 'try'
   if (isTryingBound && observation.isUnordered) return { ...disableBound(before, 'ignored'), isOrderChanged: false }
   if (isUnjoinedPage && canFallBack(before)) return { ...fallBack(before, scan), isOrderChanged: observation.isChanged }
-  const rangeStep = cutsOffOverlap(before, page) ? skipCollision(scan, bounds, page, isPageFull) : continueScan(scan, bounds, page, isPageFull)
+  const rangeStep = cutsOffOverlap(before, page)
+    ? skipCollision(scan, bounds, page, isPageFull)
+    : continueScan(scan, bounds, page, isPageFull)
   const nextStep = reportEmptyPage(before, page, reportUnjoined(before, isUnjoinedPage, rangeStep))
-  const lost = loose !== null && !page.ids.includes(loose.last) ? loose : nextStep.state.rangeScan === null ? scan.unorderedPage : null
+  const lost =
+    loose !== null && !page.ids.includes(loose.last)
+      ? loose
+      : nextStep.state.rangeScan === null
+        ? scan.unorderedPage
+        : null
   if (lost === null || before.hasReportedUnordered) return { ...nextStep, isOrderChanged: observation.isChanged }
   return {
     state: { ...nextStep.state, hasReportedUnordered: true },
@@ -124,7 +154,9 @@ export function applyRefusal(scan: ScanState, parameter: RefusedParameter): Scan
   if (parameter === 'bound') return { ...disableBound(scan, 'refused'), isOrderChanged: false }
   const open: PagingProfile = { ...scan.profile, requiresBothBounds: true }
   const known: PagingProfile =
-    parameter === 'open end' ? open : { ...scan.profile, support: { ...scan.profile.support, limit: 'refused' as const } }
+    parameter === 'open end'
+      ? open
+      : { ...scan.profile, support: { ...scan.profile.support, limit: 'refused' as const } }
   return { state: { ...scan, profile: known }, timestampCollisions: [], missingRanges: [], isOrderChanged: false }
 }
 
@@ -142,7 +174,11 @@ function provesDirection({ direction: side, originEnd: end }: RangeScan, newRows
 }
 
 /** Whether a page of the whole range shows that its lower bound holds rows back: by those that the first page showed without. */
-function provesLowerBound({ direction: side, firstPage: begun, range }: RangeScan, { lower }: TimeBounds, { times }: ScanPage): boolean {
+function provesLowerBound(
+  { direction: side, firstPage: begun, range }: RangeScan,
+  { lower }: TimeBounds,
+  { times }: ScanPage,
+): boolean {
   if (side !== 'up' || lower === undefined || lower > range.lo || begun.bounds.lower !== undefined) return false
   const isBefore = (row: RowTimes) => row.size > 0 && [...row.values()].every((at) => at < lower)
   return begun.page.times.some(isBefore) && !times.some(isBefore)
@@ -157,13 +193,22 @@ function updateRangeScan(rangeScan: RangeScan, profile: PagingProfile, proven: b
   return {
     ...rangeScan,
     hasClaimedMore: rangeScan.hasClaimedMore && (profile.isHasMoreExact !== false || !rangeScan.isFirstPageShort),
-    isProven: rangeScan.isProven || proven || (rangeScan.originEnd === rangeScan.direction && profile.support[rangeScan.direction] === 'honoured'),
-    unverifiedRange: rangeScan.unverifiedRange ?? (rangeScan.originEnd === null || rangeScan.originEnd === rangeScan.direction ? null : rangeScan.range),
+    isProven:
+      rangeScan.isProven ||
+      proven ||
+      (rangeScan.originEnd === rangeScan.direction && profile.support[rangeScan.direction] === 'honoured'),
+    unverifiedRange:
+      rangeScan.unverifiedRange ??
+      (rangeScan.originEnd === null || rangeScan.originEnd === rangeScan.direction ? null : rangeScan.range),
   }
 }
 
 /** An empty page with more behind it leads nowhere: nobody can say what comes after it. */
-function reportEmptyPage({ currentRange: now, profile: known, alwaysSaysMore: habit, rangeScan: leg }: ScanState, { ids, hasMore }: ScanPage, next: RangeStep): RangeStep {
+function reportEmptyPage(
+  { currentRange: now, profile: known, alwaysSaysMore: habit, rangeScan: leg }: ScanState,
+  { ids, hasMore }: ScanPage,
+  next: RangeStep,
+): RangeStep {
   if (ids.length > 0 || !hasMore || habit === true || known.isHasMoreExact === false || now === null) return next
   if (habit === null && leg === null && now.lo === 0) return next
   return { ...next, missingRanges: [...next.missingRanges, { range: now, reason: gapReasons.hollow }] }
@@ -192,7 +237,12 @@ function skipCollision(scan: ScanState, bounds: TimeBounds, page: ScanPage, isPa
   if (now === null || leg === null) return finishRange(scan, page)
   const second = edgeSecond(leg.direction, now)
   const profile: PagingProfile = { ...known, inclusiveBounds: { ...known.inclusiveBounds, [leg.direction]: false } }
-  const next = continueScan({ ...scan, profile, currentRange: rangeBeyondEdge(leg.direction, now), hasExactBound: false }, bounds, page, isPageFull)
+  const next = continueScan(
+    { ...scan, profile, currentRange: rangeBeyondEdge(leg.direction, now), hasExactBound: false },
+    bounds,
+    page,
+    isPageFull,
+  )
   return { ...next, timestampCollisions: [second, ...next.timestampCollisions] }
 }
 
@@ -205,7 +255,8 @@ function advanceRange(scan: ScanState, bounds: TimeBounds, page: ScanPage): Rang
   const edge = remainingAfterPage(scan.rangeScan.direction, range, order, page.times)
   if (edge === null) return handleStuckEdge(scan, bounds, page)
   // At the end of a list all times stand still.
-  const known: PagingProfile = scan.profile.order === null || isShortPage(page) ? scan.profile : { ...scan.profile, order: edge.order }
+  const known: PagingProfile =
+    scan.profile.order === null || isShortPage(page) ? scan.profile : { ...scan.profile, order: edge.order }
   const fallbackRange = fallbackRangeOf(scan.rangeScan.direction, edge.range, order, page.times)
   return continueWith({ ...scan, profile: known, fallbackRange, hasExactBound: false }, edge.range, page)
 }
@@ -220,12 +271,21 @@ function startRange(scan: ScanState, bounds: TimeBounds, page: ScanPage, order: 
   const rangeScan = firstRangeScan(scan, { page, bounds }, { up: isWholeLeft ? currentRange : up, down })
   if (!isUsable(scan, rangeScan.direction)) return finishRange({ ...scan, rangeScan }, page)
   const range = rangeScan.direction === 'up' ? (isWholeLeft ? currentRange : up) : down
-  return continueWith({ ...scan, rangeScan, fallbackRange: fallbackRangeOf(rangeScan.direction, range, order, page.times) }, range, page)
+  return continueWith(
+    { ...scan, rangeScan, fallbackRange: fallbackRangeOf(rangeScan.direction, range, order, page.times) },
+    range,
+    page,
+  )
 }
 
-function firstRangeScan(scan: ScanState, firstPage: PageQuery, edges: Readonly<Record<ScanDirection, TimeRange>>): RangeScan {
+function firstRangeScan(
+  scan: ScanState,
+  firstPage: PageQuery,
+  edges: Readonly<Record<ScanDirection, TimeRange>>,
+): RangeScan {
   const { direction: side, support: trust, order } = scan.profile
-  const upwards = order?.direction == null ? isUsable(scan, 'up') || !isUsable(scan, 'down') : order.direction === 'ascending'
+  const upwards =
+    order?.direction == null ? isUsable(scan, 'up') || !isUsable(scan, 'down') : order.direction === 'ascending'
   const suggested: ScanDirection = upwards ? 'up' : 'down'
   const opposite: ScanDirection = suggested === 'up' ? 'down' : 'up'
   const pick = side ?? (isUsable(scan, suggested) ? suggested : opposite)
@@ -253,7 +313,8 @@ function isUsable(scan: ScanState, direction: ScanDirection): boolean {
 /** On with what remains of the range; the open end is put aside for the next pass when the walk turns down. */
 function continueWith(scan: ScanState, range: TimeRange, page: ScanPage | null): RangeStep {
   const wasOpenEnd = scan.currentRange?.hi === null && range.hi !== null
-  const nextRunRange = wasOpenEnd && scan.currentRange !== null ? nextRunRangeOf(scan, scan.currentRange, page) : scan.nextRunRange
+  const nextRunRange =
+    wasOpenEnd && scan.currentRange !== null ? nextRunRangeOf(scan, scan.currentRange, page) : scan.nextRunRange
   const next: ScanState = { ...scan, currentRange: range, nextRunRange: range.hi === null ? null : nextRunRange }
   if (range.hi !== null && range.hi < range.lo) return finishRange(next, page)
   return { state: next, timestampCollisions: [], missingRanges: [] }
@@ -262,14 +323,22 @@ function continueWith(scan: ScanState, range: TimeRange, page: ScanPage | null):
 /** The edge does not move: nothing more, an overlap that fills the page, or a second with more rows than a page. */
 function handleStuckEdge(scan: ScanState, bounds: TimeBounds, page: ScanPage): RangeStep {
   const { currentRange: now, rangeScan: leg, profile: known, isStalled: barren } = scan
-  if (now === null || leg === null || !page.hasMore || page.ids.length < known.largestPage) return finishRange(scan, page)
+  if (now === null || leg === null || !page.hasMore || page.ids.length < known.largestPage)
+    return finishRange(scan, page)
   const second = edgeSecond(leg.direction, now)
   const isExact = (leg.direction === 'up' ? bounds.lower : bounds.upper) === second
   if (!isExact && known.inclusiveBounds[leg.direction] !== false) {
-    return { state: { ...scan, hasExactBound: true, overlapIds: overlapIdsOf(scan, second, page) }, timestampCollisions: [], missingRanges: [] }
+    return {
+      state: { ...scan, hasExactBound: true, overlapIds: overlapIdsOf(scan, second, page) },
+      timestampCollisions: [],
+      missingRanges: [],
+    }
   }
   if (barren) return giveUpRange(scan, page, now)
-  return { ...continueWith({ ...scan, hasExactBound: true, isStalled: true }, rangeBeyondEdge(leg.direction, now), page), timestampCollisions: [second] }
+  return {
+    ...continueWith({ ...scan, hasExactBound: true, isStalled: true }, rangeBeyondEdge(leg.direction, now), page),
+    timestampCollisions: [second],
+  }
 }
 
 /** The side being tried leads nowhere: the other one, or the end. */
@@ -278,8 +347,16 @@ function disableBound(scan: ScanState, why: 'refused' | 'ignored'): RangeStep {
   if (leg === null) return finishRange(scan, null)
   const trust = { ...known.support, [leg.direction]: why }
   const includes = { ...known.inclusiveBounds, [leg.direction]: null }
-  const unproven: RangeScan = { ...leg, isProven: false, hasClaimedMore: true, unverifiedRange: leg.unverifiedRange ?? scan.currentRange }
-  return finishRange({ ...scan, profile: { ...known, support: trust, inclusiveBounds: includes }, rangeScan: unproven }, null)
+  const unproven: RangeScan = {
+    ...leg,
+    isProven: false,
+    hasClaimedMore: true,
+    unverifiedRange: leg.unverifiedRange ?? scan.currentRange,
+  }
+  return finishRange(
+    { ...scan, profile: { ...known, support: trust, inclusiveBounds: includes }, rangeScan: unproven },
+    null,
+  )
 }
 
 /** The rest of the range cannot be had; nor what was in doubt before. */
@@ -299,7 +376,15 @@ function finishRange(scan: ScanState, page: ScanPage | null): RangeStep {
     const recent = [new Set(leg.firstPage.page.ids)]
     const last = rowPlaces(leg.firstPage.page)
     return continueWith(
-      { ...scan, recentPageIds: recent, last, lastFallbackAt: null, hasExactBound: false, isStalled: false, rangeScan: { ...leg, direction, oppositeRange: null } },
+      {
+        ...scan,
+        recentPageIds: recent,
+        last,
+        lastFallbackAt: null,
+        hasExactBound: false,
+        isStalled: false,
+        rangeScan: { ...leg, direction, oppositeRange: null },
+      },
       leg.oppositeRange,
       page,
     )
@@ -319,16 +404,28 @@ function finishRange(scan: ScanState, page: ScanPage | null): RangeStep {
     isLastPageShort: false,
   }
   const doubt = isUnproven ? leg.unverifiedRange : null
-  return { state: next, timestampCollisions: [], missingRanges: doubt === null ? [] : [{ range: doubt, reason: gapReasons.unreachable }] }
+  return {
+    state: next,
+    timestampCollisions: [],
+    missingRanges: doubt === null ? [] : [{ range: doubt, reason: gapReasons.unreachable }],
+  }
 }
 
 /** Where the next pass begins: with the newest second seen, if the clocks have come so far. */
-function nextRunRangeOf({ profile: known, frozenCursorLimit: cap }: ScanState, { lo }: TimeRange, page: ScanPage | null): TimeRange {
+function nextRunRangeOf(
+  { profile: known, frozenCursorLimit: cap }: ScanState,
+  { lo }: TimeRange,
+  page: ScanPage | null,
+): TimeRange {
   const seen = page === null ? lo : Math.max(lo, newestTime(known, page))
   return { lo: Math.min(seen, page?.cursorLimit ?? seen, cap ?? seen), hi: null }
 }
 
-function frozenCursorLimitOf({ frozenCursorLimit: cap, currentRange: now }: ScanState, known: PagingProfile, page: ScanPage): Seconds | null {
+function frozenCursorLimitOf(
+  { frozenCursorLimit: cap, currentRange: now }: ScanState,
+  known: PagingProfile,
+  page: ScanPage,
+): Seconds | null {
   if (cap !== null || now === null || now.hi !== null) return cap
   return newestTime(known, page) > page.cursorLimit ? page.cursorLimit : null
 }

@@ -33,7 +33,11 @@ export type OrderObservation = {
 const minTellingRows = 10
 
 /** What the order is believed to be after one more page. A few rows in fifty may be stale copies. */
-export function inferOrder(believed: SortOrder | null, rows: readonly RowTimes[], bounds: TimeBounds): OrderObservation {
+export function inferOrder(
+  believed: SortOrder | null,
+  rows: readonly RowTimes[],
+  bounds: TimeBounds,
+): OrderObservation {
   if (rows.length === 0) return { order: believed, isChanged: false, isUnordered: false }
   const seen = [...(rows[0]?.keys() ?? [])].flatMap((field) => toFieldTrend(field, rows, bounds) ?? [])
   const direction = commonDirection(seen)
@@ -41,7 +45,11 @@ export function inferOrder(believed: SortOrder | null, rows: readonly RowTimes[]
   const kept = believed?.fields.filter((field) => agreeing.includes(field)) ?? agreeing
   const isReversed = believed?.direction != null && direction !== null && direction !== believed.direction
   if (kept.length > 0 && !isReversed) {
-    return { order: { fields: kept, direction: believed?.direction ?? direction }, isChanged: false, isUnordered: false }
+    return {
+      order: { fields: kept, direction: believed?.direction ?? direction },
+      isChanged: false,
+      isUnordered: false,
+    }
   }
   if (agreeing.length > 0 && direction !== null && rows.length >= minTellingRows) {
     return { order: { fields: agreeing, direction }, isChanged: believed !== null, isUnordered: false }
@@ -89,7 +97,11 @@ export function completeDownTo(order: SortOrder, rows: readonly RowTimes[]): Sec
 }
 
 /** Without the candidates that stand still while another one moves on past `from`: those are not the order. */
-export function dropUnmovedFields(order: SortOrder, rows: readonly RowTimes[], moved: (edge: Seconds) => boolean): SortOrder {
+export function dropUnmovedFields(
+  order: SortOrder,
+  rows: readonly RowTimes[],
+  moved: (edge: Seconds) => boolean,
+): SortOrder {
   const pick = order.direction === 'descending' ? minOf : maxOf
   const moving = order.fields.filter((field) => moved(fieldExtreme(field, rows, pick) ?? Number.NaN))
   return moving.length === 0 ? order : { ...order, fields: moving }

@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readList } from '../../../src/api/list-reader.ts'
 import type { ApiGet } from '../../../src/core/api-request.ts'
-import { resetUnsupported, type PagingProfile } from '../../../src/core/pagination/paging-profile.ts'
 import type { ListEndpoint } from '../../../src/core/pagination/list-endpoint.ts'
+import { type PagingProfile, resetUnsupported } from '../../../src/core/pagination/paging-profile.ts'
 import { allTime, type TimeRange } from '../../../src/core/pagination/pending-ranges.ts'
-import { type Item, listEndpoint, type ListBehaviour, plainBehaviour, serveList } from './simulated-list.ts'
+import { type Item, type ListBehaviour, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
 
 const lists = {
   since: listEndpoint({ lower: 'since' }),
@@ -62,14 +62,22 @@ function createLivingList(of: ListEndpoint, { n, apart, written, moved, takes, a
   const items: Item[] = []
   for (let i = 0; i < n; i++)
     items.push({ ...item(1_700_000_000 + i * apart), other: 1_700_000_000 + i * apart - ((i * 7919) % 500) })
-  const { get } = serveList(items, behaviourOf({ n, apart, written, moved, takes, ahead, ...others }), of, (request) => {
-    clock += takes
-    if (quiet || request > 25) return
-    for (let i = 0; i < written; i++) items.push(item(clock))
-    const at = (request * 7919) % items.length
-    if (moved > 0) items[at] = { ...items[at]!, at: clock }
+  const { get } = serveList(
+    items,
+    behaviourOf({ n, apart, written, moved, takes, ahead, ...others }),
+    of,
+    (request) => {
+      clock += takes
+      if (quiet || request > 25) return
+      for (let i = 0; i < written; i++) items.push(item(clock))
+      const at = (request * 7919) % items.length
+      if (moved > 0) items[at] = { ...items[at]!, at: clock }
+    },
+  )
+  const dated: ApiGet = async (...asked) => ({
+    ...(await get(...asked)),
+    servedAt: ahead === null ? null : clock + ahead,
   })
-  const dated: ApiGet = async (...asked) => ({ ...(await get(...asked)), servedAt: ahead === null ? null : clock + ahead })
   const rest = () => {
     quiet = true
   }

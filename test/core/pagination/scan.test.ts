@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type PageBatch, readList } from '../../../src/api/list-reader.ts'
 import type { ApiGet } from '../../../src/core/api-request.ts'
-import type { Json } from '../../../src/core/row.ts'
-import { resetUnsupported, emptyProfile, type PagingProfile } from '../../../src/core/pagination/paging-profile.ts'
 import type { ListEndpoint } from '../../../src/core/pagination/list-endpoint.ts'
+import { emptyProfile, type PagingProfile, resetUnsupported } from '../../../src/core/pagination/paging-profile.ts'
 import { allTime, type TimeRange } from '../../../src/core/pagination/pending-ranges.ts'
-import { type Item, listEndpoint, type ListBehaviour, plainBehaviour, serveList } from './simulated-list.ts'
+import type { Json } from '../../../src/core/row.ts'
+import { type Item, type ListBehaviour, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
 
 type ScanOutcome = {
   ids: Set<string>
@@ -16,7 +16,12 @@ type ScanOutcome = {
   position: readonly TimeRange[]
 }
 
-async function scanList(items: readonly Item[], manners: ListBehaviour, of: ListEndpoint, from?: Partial<ScanOutcome>): Promise<ScanOutcome> {
+async function scanList(
+  items: readonly Item[],
+  manners: ListBehaviour,
+  of: ListEndpoint,
+  from?: Partial<ScanOutcome>,
+): Promise<ScanOutcome> {
   const { get, requests } = serveList(items, manners, of)
   const ids = new Set<string>()
   const missed: ScanOutcome['missed'] = []
@@ -183,7 +188,13 @@ test('a crowded second that nothing narrows is one gap of one second', async () 
 })
 
 test('a list that comes whole, however long, is no gap and costs one request', async () => {
-  const manners: ListBehaviour = { ...plainBehaviour, everything: true, lower: 'ignored', upper: 'ignored', limit: 'ignored' }
+  const manners: ListBehaviour = {
+    ...plainBehaviour,
+    everything: true,
+    lower: 'ignored',
+    upper: 'ignored',
+    limit: 'ignored',
+  }
   for (const n of [201, 900]) {
     const outcome = await scanList(
       items(n, (i) => i * 37),

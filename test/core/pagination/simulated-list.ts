@@ -1,9 +1,10 @@
 /** A list of a service, reduced to what paging can see: every way in which the documentation leaves it open. */
-import type { ApiResponse, ApiGet, QueryParams } from '../../../src/core/api-request.ts'
+
 import { ApiError } from '../../../src/core/api-failure.ts'
+import type { ApiGet, ApiResponse, QueryParams } from '../../../src/core/api-request.ts'
+import type { ListEndpoint } from '../../../src/core/pagination/list-endpoint.ts'
 import type { Json } from '../../../src/core/row.ts'
 import { parseTime, rfc3339 } from '../../../src/core/time.ts'
-import type { ListEndpoint } from '../../../src/core/pagination/list-endpoint.ts'
 
 export type Item = { readonly id: string; readonly at: number; readonly other: number; readonly part: boolean }
 
