@@ -54,7 +54,7 @@ export interface Wire {
   RecordingAnswer: RecordingAnswer
   RollupAnswer: RollupAnswer
   AvailabilityAnswer: AvailabilityAnswer
-  WriteAnswer
+  WriteAnswer: WriteAnswer
 }
 export interface Availability {
   projectId: string

@@ -27,6 +27,11 @@ export function rfc3339(at: Seconds): string {
   return `${new Date(at * 1000).toISOString().slice(0, 19)}Z`
 }
 
+/** The form of `rfc3339`, for a time in milliseconds. */
+export function toTimestamp(at: EpochMs): string {
+  return rfc3339(Math.floor(at / 1000))
+}
+
 /** The form of `rfc3339`, of a day that exists in every month. */
 const normalizedPattern = /^[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
 

@@ -1,6 +1,6 @@
 /** What fails in the workers of this warehouse: one row for each job that fails, until it succeeds. */
 import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
-import { type EpochMs, parseTime, rfc3339 } from '../core/time.ts'
+import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 
 export type JobFailureRepository = ReturnType<typeof createJobFailures>
@@ -47,9 +47,6 @@ export async function listFailures(db: Db, project?: string): Promise<JobFailure
   })
 }
 
-function toTimestamp(at: EpochMs): string {
-  return rfc3339(Math.floor(at / 1000))
-}
 
 function toEpochMs(at: string): EpochMs {
   return (parseTime(at) ?? 0) * 1000

@@ -6,7 +6,7 @@ import { type JobFailure, failedStream } from '../core/job-failure.ts'
 import { parentStreams, clockOffsetCursor } from '../core/mirror.ts'
 import type { FailureReport, GapReport, StatusReport } from '../core/report.ts'
 import { type StreamName, streamNames } from '../core/row.ts'
-import { rfc3339 } from '../core/time.ts'
+import { toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 import { WarehouseError } from './database/explain-error.ts'
 import { listFailures } from './job-failures.ts'
@@ -142,7 +142,7 @@ async function readStreamStatuses(db: Db, project: string, failures: readonly Jo
 }
 
 function toFailureReport({ job, subject, since, lastAt, failures, reason }: JobFailure): FailureReport {
-  const at = (ms: number) => rfc3339(Math.floor(ms / 1000))
+  const at = (ms: number) => toTimestamp(ms)
   return { job, subject, since: at(since), lastAt: at(lastAt), failures, reason }
 }
 

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import type { ReferencedTable } from '../core/webhook-reference.ts'
-import { type EpochMs, type Ms, rfc3339 } from '../core/time.ts'
+import { type EpochMs, type Ms, toTimestamp } from '../core/time.ts'
 import { listParameter } from './database/dialect.ts'
 import { decodeText, encodeText } from './database/escape.ts'
 import type { Db } from './database/connection-pool.ts'
@@ -153,8 +153,4 @@ async function findKinds(
   )
   const { rows } = await sql<{ id: string; kind: ReferencedTable }>`${sql.join(parts, sql` union all `)}`.execute(db)
   return new Map(rows.map((row) => [row.id, row.kind]))
-}
-
-function toTimestamp(at: EpochMs): string {
-  return rfc3339(Math.floor(at / 1000))
 }

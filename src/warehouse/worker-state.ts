@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { ChildStreamName } from '../core/mirror.ts'
 import type { StreamName } from '../core/row.ts'
-import { type EpochMs, parseTime, rfc3339 } from '../core/time.ts'
+import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
 import { isProcessAlive, currentProcess } from './database/process-identity.ts'
 import type { Db } from './database/connection-pool.ts'
 import { pendingConditions } from './mirror/pending-children.ts'
@@ -65,7 +65,7 @@ export function createWorkerState(db: Db) {
     removeWorker: async (id: string) => {
       await db.deleteFrom('sync_workers').where('id', '=', id).execute()
     },
-    deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, rfc3339(Math.floor(olderThan / 1000))),
+    deleteIdleRuns: (olderThan: EpochMs) => deleteIdleRuns(db, toTimestamp(olderThan)),
     ping: async () => {
       await sql`select 1`.execute(db)
     },
@@ -128,7 +128,7 @@ async function allPendingChildStreams(db: Db, now: EpochMs): Promise<Map<string,
 
 async function markStreamsSynced(db: Db, project: string, streams: readonly StreamName[], now: EpochMs): Promise<void> {
   if (streams.length === 0) return
-  const at = rfc3339(Math.floor(now / 1000))
+  const at = toTimestamp(now)
   await db
     .insertInto('sync_streams')
     .values(
@@ -188,8 +188,8 @@ async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, Proj
     [...projects].map((project) => [
       project,
       {
-        ends: streamStates.get(project) ?? new Map(),
-        due: pending.get(project) ?? new Map(),
+        streams: streamStates.get(project) ?? new Map(),
+        pendingChildren: pending.get(project) ?? new Map(),
         gaps: gaps.rows.find((row) => row.project === project)?.count ?? 0,
         writebacks: Object.fromEntries((writebacks.get(project) ?? []).map(({ status, count }) => [status, count])),
       },
@@ -201,7 +201,7 @@ async function readProjectStates(db: Db, now: EpochMs): Promise<Map<string, Proj
 async function recordWorkerHeartbeat(db: Db, id: string, queue: string, now: EpochMs): Promise<void> {
   await db
     .insertInto('sync_workers')
-    .values({ id, ...currentProcess(), queue, since: rfc3339(Math.floor(now / 1000)), beat_at: now })
+    .values({ id, ...currentProcess(), queue, since: toTimestamp(now), beat_at: now })
     .onConflict((conflict) => conflict.column('id').doUpdateSet({ beat_at: now }))
     .execute()
   await db
@@ -218,14 +218,14 @@ export async function liveWorkers(db: Db, now: EpochMs) {
     holder: processLabel(row),
     queue: row.queue,
     since: row.since,
-    heardAt: rfc3339(Math.floor(row.beat_at / 1000)),
+    heardAt: toTimestamp(row.beat_at),
   }))
 }
 
 /** What befell the project: whether it rests, and when the record of its budget was last lost. */
 export async function readProjectIncidents(db: Db, project: string, now: EpochMs) {
   const row = await db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
-  const at = (ms: number) => rfc3339(Math.floor(ms / 1000))
+  const at = (ms: number) => toTimestamp(ms)
   const until = row?.paused_until ?? 0
   const lostAt = row?.budget_lost_at ?? null
   return {

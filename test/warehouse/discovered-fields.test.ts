@@ -193,6 +193,6 @@ test('a field is found again in a stored row as it was found when the row came',
     }),
     { numRuns: 300 },
   )
-  expect(fieldAtPath({ a: { b: { c: { d: { e: { f: 1 } } } } } }, 'a.b.c.d.e')).toEqual({ value: '{"f":1}', json: true })
+  expect(fieldAtPath({ a: { b: { c: { d: { e: { f: 1 } } } } } }, 'a.b.c.d.e')).toEqual({ value: '{"f":1}', isJsonText: true })
   expect(fieldAtPath({ a: { b: 2 } }, 'a')).toBe(undefined)
 })

@@ -5,7 +5,7 @@ import { activity, timeAt, call, commit, conversation, message, visitor } from '
 import { openTestWarehouse } from './test-warehouse.ts'
 
 const later = Date.UTC(2030, 0, 1)
-const read = { position: null, complete: true, againAt: null } as const
+const read = { cursor: null, complete: true, againAt: null } as const
 
 for (const db of databases) {
   describe(`children — ${db.name}`, () => {
@@ -16,12 +16,12 @@ for (const db of databases) {
       expect(await mirror.readPendingChildren('messages', later, 10)).toEqual([
         {
           parentId: 'c1',
-          wanted: 1,
-          fetched: 0,
-          position: null,
+          requestedVersion: 1,
+          fetchedVersion: 0,
+          cursor: null,
           attempts: 0,
           checkedAt: null,
-          whole: false,
+          mustReread: false,
           parentAt: Date.parse(timeAt(1)) / 1000,
         },
       ])
@@ -44,22 +44,22 @@ for (const db of databases) {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')]))
       for (const parentId of ['c1', 'c2']) {
-        await mirror.commit(commit('messages', [], { child: { stream: 'messages', parentId, wanted: 1, ...read } }))
+        await mirror.commit(commit('messages', [], { child: { stream: 'messages', parentId, requestedVersion: 1, ...read } }))
       }
       expect(await mirror.countPendingChildren('messages', later)).toBe(0)
       const changed = [conversation('c1', { handled_at: timeAt(5) }), conversation('c2', { last_message_at: timeAt(9) })]
       await mirror.commit(commit('conversations', changed))
-      expect(await mirror.readPendingChildren('messages', later, 10)).toMatchObject([{ parentId: 'c2', wanted: 2, fetched: 1 }])
+      expect(await mirror.readPendingChildren('messages', later, 10)).toMatchObject([{ parentId: 'c2', requestedVersion: 2, fetchedVersion: 1 }])
     })
 
     test('a visitor’s activity is due when the visitor is new, changes, or writes in a conversation', async () => {
       const { mirror } = await openTestWarehouse(db)
-      const settle = async (wanted: number) =>
+      const settle = async (requestedVersion: number) =>
         mirror.commit(
-          commit('visitor_activity', [], { child: { stream: 'visitor_activity', parentId: 'v1', wanted, ...read } }),
+          commit('visitor_activity', [], { child: { stream: 'visitor_activity', parentId: 'v1', requestedVersion, ...read } }),
         )
       const due = async () =>
-        (await mirror.readPendingChildren('visitor_activity', later, 10)).map(({ parentId, wanted }) => [parentId, wanted])
+        (await mirror.readPendingChildren('visitor_activity', later, 10)).map(({ parentId, requestedVersion }) => [parentId, requestedVersion])
       await mirror.commit(
         commit('conversations', [
           conversation('c1', { visitor_id: 'v1' }),
@@ -83,7 +83,7 @@ for (const db of databases) {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('calls', [call('k1'), call('k2')]))
       await mirror.commit(commit('calls', [call('k1'), call('k2', {}, { seconds: 4 })]))
-      expect((await mirror.readPendingChildren('call_recordings', later, 10)).map(({ wanted }) => wanted).sort()).toEqual([
+      expect((await mirror.readPendingChildren('call_recordings', later, 10)).map(({ requestedVersion }) => requestedVersion).sort()).toEqual([
         1, 2,
       ])
     })
@@ -93,7 +93,7 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1')]))
       await mirror.commit(
         commit('messages', [message('c1', 1)], {
-          child: { stream: 'messages', parentId: 'c1', wanted: 1, ...read, position: 'to 1' },
+          child: { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read, cursor: 'to 1' },
         }),
       )
       expect(await mirror.countPendingChildren('messages', later)).toBe(0)
@@ -101,10 +101,10 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(8) })]))
       await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(9) })]))
       await mirror.commit(
-        commit('messages', [], { child: { stream: 'messages', parentId: 'c1', wanted: 2, ...read, position: 'to 2' } }),
+        commit('messages', [], { child: { stream: 'messages', parentId: 'c1', requestedVersion: 2, ...read, cursor: 'to 2' } }),
       )
       expect(await mirror.readPendingChildren('messages', later, 10)).toMatchObject([
-        { parentId: 'c1', wanted: 3, fetched: 2, position: 'to 2', attempts: 0, whole: false },
+        { parentId: 'c1', requestedVersion: 3, fetchedVersion: 2, cursor: 'to 2', attempts: 0, mustReread: false },
       ])
     })
 
@@ -118,7 +118,7 @@ for (const db of databases) {
     test('a list that the service would not show whole is a flag and a gap, until it is read whole', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')]))
-      const child = { stream: 'messages', parentId: 'c1', wanted: 1, ...read } as const
+      const child = { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read } as const
       await mirror.commit(commit('messages', [], { child: { ...child, complete: false, why: 'no paging' } }))
       expect((await list('select messages_complete from conversations')).map(Boolean)).toEqual([false])
       expect(await mirror.listOpenGaps('messages')).toEqual([
@@ -146,7 +146,7 @@ for (const db of databases) {
         { attempts: 0 },
       ])
       await mirror.commit(
-        commit('messages', [], { child: { stream: 'messages', parentId: 'c1', wanted: 1, ...read, againAt: later } }),
+        commit('messages', [], { child: { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read, againAt: later } }),
       )
       expect(await mirror.listOpenGaps('messages')).toEqual([])
       expect(
@@ -162,7 +162,7 @@ for (const db of databases) {
       await mirror.commit(
         commit('messages', [], {
           askedAt: 2000,
-          child: { stream: 'messages', parentId: 'c3', wanted: 1, ...read, againAt: 3000 },
+          child: { stream: 'messages', parentId: 'c3', requestedVersion: 1, ...read, againAt: 3000 },
         }),
       )
       const due = async (now: number, limit: number) =>
@@ -183,7 +183,7 @@ for (const db of databases) {
         ),
       )
       for (const parentId of ids) {
-        await mirror.commit(commit('messages', [], { child: { stream: 'messages', parentId, wanted: 1, ...read } }))
+        await mirror.commit(commit('messages', [], { child: { stream: 'messages', parentId, requestedVersion: 1, ...read } }))
       }
       expect(await mirror.requestFullReads('messages', { atLeast: 2, oneIn: 100 }, 50)).toBe(2)
       expect((await mirror.readPendingChildren('messages', 50, 10)).map(({ parentId }) => parentId).sort()).toEqual([
@@ -198,17 +198,17 @@ for (const db of databases) {
     test('what is to be proof-read comes last, stays so until it is read, and is then as any other', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')], { askedAt: 1 }))
-      const settle = { stream: 'messages', parentId: 'c1', wanted: 1, ...read } as const
+      const settle = { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read } as const
       await mirror.commit(commit('messages', [], { askedAt: 2, child: settle }))
       await mirror.requestFullReads('messages', 'all', 3)
       await mirror.commit(commit('conversations', [conversation('c2')], { askedAt: 4 }))
       const due = await mirror.readPendingChildren('messages', 5, 10)
-      expect(due.map(({ parentId, whole }) => [parentId, whole])).toEqual([
+      expect(due.map(({ parentId, mustReread }) => [parentId, mustReread])).toEqual([
         ['c2', false],
         ['c1', true],
       ])
       await mirror.commit(commit('messages', [], { askedAt: 6, child: { ...settle, againAt: 7 } }))
-      expect(await mirror.readPendingChildren('messages', 7, 1)).toMatchObject([{ parentId: 'c1', whole: false }])
+      expect(await mirror.readPendingChildren('messages', 7, 1)).toMatchObject([{ parentId: 'c1', mustReread: false }])
     })
 
     test('a census finds what a walk did not see', async () => {
@@ -216,9 +216,9 @@ for (const db of databases) {
       const rows = ['c1', 'c2', 'c3', 'c4'].map((id) => conversation(id, id === 'c2' ? { handled_at: timeAt(3) } : {}))
       await mirror.commit(commit('conversations', rows))
       await mirror.commit(commit('conversations', [conversation('c1')], { seenRowsKey: 'walk' }))
-      expect(await mirror.unseen('conversations', 'walk', 'all', null, 2)).toEqual(['c2', 'c3'])
-      expect(await mirror.unseen('conversations', 'walk', 'all', 'c3', 2)).toEqual(['c4'])
-      expect(await mirror.unseen('conversations', 'walk', 'open', null, 9)).toEqual(['c3', 'c4'])
+      expect(await mirror.listUnseenRows('conversations', 'walk', 'all', null, 2)).toEqual(['c2', 'c3'])
+      expect(await mirror.listUnseenRows('conversations', 'walk', 'all', 'c3', 2)).toEqual(['c4'])
+      expect(await mirror.listUnseenRows('conversations', 'walk', 'open', null, 9)).toEqual(['c3', 'c4'])
       expect(await mirror.countUnseenRows('conversations', 'walk', 'all')).toEqual({ unseen: 3, living: 4 })
       await mirror.markDeleted('conversations', 'c3', later)
       expect(await mirror.countUnseenRows('conversations', 'walk', 'open')).toEqual({ unseen: 1, living: 2 })

@@ -101,8 +101,8 @@ for (const db of databases) {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('calls', [call('k1')]))
       const [due] = await mirror.readPendingChildren('call_recordings', now * 2, 1)
-      const read = { stream: 'call_recordings', parentId: 'k1', complete: true, position: null, againAt: null } as const
-      await mirror.commit(commit('call_recordings', [], { child: { ...read, wanted: due!.wanted } }))
+      const read = { stream: 'call_recordings', parentId: 'k1', complete: true, cursor: null, againAt: null } as const
+      await mirror.commit(commit('call_recordings', [], { child: { ...read, requestedVersion: due!.requestedVersion } }))
       expect(await mirror.countPendingChildren('call_recordings', now)).toBe(0)
       await mirror.markChildrenPending('call_recordings', ['k1', 'nobody'], now)
       expect(await mirror.countPendingChildren('call_recordings', now)).toBe(1)

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
 import pg from 'pg'
-import { rfc3339 } from '../../core/time.ts'
+import { toTimestamp } from '../../core/time.ts'
 import { areOptionsRejected, inspectServer } from './postgres-inspection.ts'
 import type { StatementResult, DbConnection, ConnectionPool } from './connection-pool.ts'
 
@@ -14,7 +14,7 @@ export function parsePostgresTime(text: string): string {
   if (text[4] === '-' && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
   // The session is set to UTC, but a pooler in between may not care: an offset of hours, or of hours and minutes.
   const at = Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
-  if (!Number.isNaN(at)) return rfc3339(Math.floor(at / 1000))
+  if (!Number.isNaN(at)) return toTimestamp(at)
   // `infinity`, and years that RFC 3339 cannot write.
   return /^-|BC$/.test(text) ? '0001-01-01T00:00:00Z' : '9999-12-31T23:59:59Z'
 }

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { ExtraField, MirrorRow, StreamName } from '../../core/row.ts'
-import { rfc3339 } from '../../core/time.ts'
+import { toTimestamp } from '../../core/time.ts'
 import { decodeText, encodeText } from '../database/escape.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { tableOfStream } from '../mirror/stream-tables.ts'
@@ -151,7 +151,7 @@ async function addOrWidenColumns(
   }
   const tableHasRows = added.length === 0 || (await hasRows(trx, table))
   await addColumns(trx, kind, table, added)
-  await recordFields(trx, { kind, project, stream, at }, tableHasRows ? records : records.map((one) => ({ ...one, fill: false })))
+  await recordFields(trx, { kind, project, stream, at }, tableHasRows ? records : records.map((record) => ({ ...record, needsBackfill: false })))
   return readDiscoveredFields(trx, project, stream)
 }
 
@@ -214,7 +214,7 @@ type FieldScope = {
 
 /** Rows for this project; the other projects that have a field learn of its column and type. */
 async function recordFields(trx: Db, { kind, project, stream, at }: FieldScope, records: readonly FieldRecord[]): Promise<void> {
-  const first_seen_at = rfc3339(Math.floor(at / 1000))
+  const first_seen_at = toTimestamp(at)
   const rows = records.map(({ path, column, type, needsBackfill }) => ({
     ...{ project_id: project, stream, path: encodeText(kind, path), column_name: column, type },
     ...{ first_seen_at, fill_after: needsBackfill ? '' : null },

@@ -1,7 +1,7 @@
 /** What changed in conversations: the history that the service does not keep, and what is to be read because of it. */
 import { sql } from 'kysely'
 import type { tables } from '../../../schema/tables.ts'
-import { rfc3339 } from '../../core/time.ts'
+import { toTimestamp } from '../../core/time.ts'
 import { listParameter } from '../database/dialect.ts'
 import { newId } from '../database/new-id.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -88,7 +88,7 @@ function diffConversation(context: ProjectContext, plan: InsertPlan, row: readon
       id: newId(now),
       conversation_id: id,
       ...change,
-      seen_at: rfc3339(Math.floor(now / 1000)),
+      seen_at: toTimestamp(now),
     }))
 }
 

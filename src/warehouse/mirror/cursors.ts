@@ -1,6 +1,6 @@
 /** Cursors and learned behaviours: small facts by name. */
 import type { ServiceBehaviour } from '../../core/row.ts'
-import { rfc3339 } from '../../core/time.ts'
+import { toTimestamp } from '../../core/time.ts'
 import { decodeText, encodeText } from '../database/escape.ts'
 import type { Db } from '../database/connection-pool.ts'
 import type { ProjectContext } from './project-context.ts'
@@ -50,7 +50,7 @@ export async function recordBehaviours(
 ): Promise<void> {
   for (const { name, value: newValue, evidence: newEvidence } of behaviours) {
     const [value, evidence] = [encodeText(context.kind, newValue), encodeText(context.kind, newEvidence)]
-    const fact = { value, evidence, learned_at: rfc3339(Math.floor(context.clock() / 1000)) }
+    const fact = { value, evidence, learned_at: toTimestamp(context.clock()) }
     await trx
       .insertInto('service_behaviours')
       .values({ project_id: context.project, name, ...fact })

@@ -1,7 +1,7 @@
 /** What the service no longer has. The rows stay, marked; they come back by being stored again. */
 import { sql } from 'kysely'
 import type { ChildStreamName } from '../../core/mirror.ts'
-import { rfc3339 } from '../../core/time.ts'
+import { toTimestamp } from '../../core/time.ts'
 import { removePendingChildren } from './pending-children.ts'
 import type { ProjectContext } from './project-context.ts'
 import { inTransaction } from './transaction.ts'
@@ -15,7 +15,7 @@ const childStreamOf = {
 /** `at`: when the service said so, in milliseconds; a copy asked for earlier does not bring the row back. */
 export async function markDeleted(context: ProjectContext, stream: keyof typeof childStreamOf, id: string, at: number): Promise<void> {
   const { stream: child, parent } = childStreamOf[stream]
-  const since = rfc3339(Math.floor(at / 1000))
+  const since = toTimestamp(at)
   await inTransaction(context, async (trx) => {
     for (const [table, key] of [
       [stream, 'id'],

@@ -1,7 +1,7 @@
 /** What is known to be missing. A gap is open once, whoever notices it again. */
 import { sql } from 'kysely'
 import type { Gap, StreamName } from '../../core/row.ts'
-import { parseTime, rfc3339, type Seconds } from '../../core/time.ts'
+import { parseTime, rfc3339, type Seconds, toTimestamp } from '../../core/time.ts'
 import { newId } from '../database/new-id.ts'
 import type { Db } from '../database/connection-pool.ts'
 import type { ProjectContext } from './project-context.ts'
@@ -75,5 +75,5 @@ function toSeconds(text: string | null): Seconds | null {
 }
 
 function nowTimestamp(context: ProjectContext): string {
-  return rfc3339(Math.floor(context.clock() / 1000))
+  return toTimestamp(context.clock())
 }

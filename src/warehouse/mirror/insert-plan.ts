@@ -2,7 +2,7 @@
 
 import { tables } from '../../../schema/tables.ts'
 import type { MirrorRow, RefusedRow, Scalar, StreamName } from '../../core/row.ts'
-import { rfc3339 } from '../../core/time.ts'
+import { toTimestamp } from '../../core/time.ts'
 import type { StreamFields } from '../discovered-columns/discovered-fields.ts'
 import { columnTypeOf } from '../discovered-columns/field-type.ts'
 import { type SqlValue, type EncodeValue, createValueEncoder } from './encode-value.ts'
@@ -68,7 +68,7 @@ function createRowEncoder(context: ProjectContext, columns: StatementShape['colu
   })
   let requestTime: RequestTime = { at: Number.NaN, text: '' }
   return (row, askedAt) => {
-    if (requestTime.at !== askedAt) requestTime = { at: askedAt, text: rfc3339(Math.floor(askedAt / 1000)) }
+    if (requestTime.at !== askedAt) requestTime = { at: askedAt, text: toTimestamp(askedAt) }
     const parameters: SqlValue[] = new Array(columns.length)
     for (let i = 0; i < columns.length; i++) parameters[i] = (encoders[i] as EncodeValue)((readers[i] as ValueReader)(row, requestTime))
     return parameters

@@ -35,10 +35,10 @@ export async function recordChildRead(context: ProjectContext, trx: Db, read: Ch
   const parameter = (value: number | null) => typedParameter(context.kind, 'integer', value)
   await sql`
     update sync_children set
-      fetched = case when fetched > ${parameter(read.wanted)} then fetched else ${parameter(read.wanted)} end,
-      due_at = case when wanted > ${parameter(read.wanted)} then coalesce(due_at, ${parameter(now)})
+      fetched = case when fetched > ${parameter(read.requestedVersion)} then fetched else ${parameter(read.requestedVersion)} end,
+      due_at = case when wanted > ${parameter(read.requestedVersion)} then coalesce(due_at, ${parameter(now)})
         else ${parameter(read.againAt)} end,
-      attempts = 0, error = null, whole = null, checked_at = ${parameter(now)}, position = ${typedParameter(context.kind, 'text', read.position)}
+      attempts = 0, error = null, whole = null, checked_at = ${parameter(now)}, position = ${typedParameter(context.kind, 'text', read.cursor)}
     where project_id = ${context.project} and stream = ${read.stream} and parent_id = ${read.parentId}`.execute(trx)
   const { stream, parentId, complete } = read
   await closeGap(context, trx, stream, unreadSubject(parentId))
@@ -102,11 +102,11 @@ async function readPendingWhere(
   order: 'asc' | 'desc',
 ): Promise<PendingChild[]> {
   const parentAt = await parentTimeColumn(context, stream)
-  const { rows } = await sql<Omit<PendingChild, 'parentAt' | 'whole'> & { at: string | null; whole: number | null }>`
-    select parent_id as "parentId", wanted, fetched, position, attempts, checked_at as "checkedAt", whole, ${parentAt} as at from sync_children
+  const { rows } = await sql<Omit<PendingChild, 'parentAt' | 'mustReread'> & { at: string | null; whole: number | null }>`
+    select parent_id as "parentId", wanted as "requestedVersion", fetched as "fetchedVersion", position as "cursor", attempts, checked_at as "checkedAt", whole, ${parentAt} as at from sync_children
     where project_id = ${context.project} and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(condition)}
     order by due_at ${sql.raw(order)} limit ${limit}`.execute(context.db)
-  return rows.map(({ at, whole, ...child }) => ({ ...child, whole: whole !== null, parentAt: parseTime(at) ?? null }))
+  return rows.map(({ at, whole, ...child }) => ({ ...child, mustReread: whole !== null, parentAt: parseTime(at) ?? null }))
 }
 
 async function parentTimeColumn(context: ProjectContext, stream: ChildStreamName): Promise<RawBuilder<unknown>> {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { rfc3339 } from '../../core/time.ts'
+import { toTimestamp } from '../../core/time.ts'
 import { isProcessAlive, type ProcessIdentity, currentProcess } from '../database/process-identity.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { failAbandonedRuns } from './sync-runs.ts'
@@ -64,7 +64,7 @@ function acquireAs(
       .execute()
     const blocking = rows.find((row) => isHeld(row, own, now))
     if (blocking !== undefined) return { held: false, stream: blocking.stream, holder: processLabel(blocking), since: blocking.since }
-    const claim = { token, ...own, since: rfc3339(Math.floor(now / 1000)), beat_at: now }
+    const claim = { token, ...own, since: toTimestamp(now), beat_at: now }
     await trx
       .insertInto('sync_locks')
       .values(streams.map((stream) => ({ project_id: project, stream, ...claim })))

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { stringifyJson } from '../../core/json.ts'
 import type { SyncMode, SyncOutcome, StreamStanding, StreamReport } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
-import { rfc3339 } from '../../core/time.ts'
+import { toTimestamp } from '../../core/time.ts'
 import { newId } from '../database/new-id.ts'
 import type { Db } from '../database/connection-pool.ts'
 import type { ProjectContext } from './project-context.ts'
@@ -25,7 +25,7 @@ export async function startRun(
       project_id: project,
       id,
       mode,
-      started_at: rfc3339(Math.floor(now / 1000)),
+      started_at: toTimestamp(now),
       requests: 0,
       rows_read: 0,
       rows_changed: 0,
@@ -58,7 +58,7 @@ export async function finishRun(
   now: number,
 ): Promise<void> {
   const sum = (of: (report: StreamReport) => number) => reports.reduce((total, report) => total + of(report), 0)
-  const at = rfc3339(Math.floor(now / 1000))
+  const at = toTimestamp(now)
   for (const report of reports) await recordStreamResult(own, report, at)
   await own.db
     .updateTable('sync_runs')
@@ -120,7 +120,7 @@ export async function failAbandonedRuns(trx: Db, project: string): Promise<void>
   for (const { id, beat_at } of abandoned) {
     await trx
       .updateTable('sync_runs')
-      .set({ outcome: 'failed', finished_at: rfc3339(Math.floor(beat_at / 1000)) })
+      .set({ outcome: 'failed', finished_at: toTimestamp(beat_at) })
       .where('project_id', '=', project)
       .where('id', '=', id)
       .execute()
