@@ -2,11 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { type BudgetRecord, type RecordReading, maxSwapDelayMs } from '../core/rate-limit/budget-record.ts'
-import type { KeyUse } from '../core/rate-limit/key-use.ts'
+import type { KeyUse } from '../core/rate-limit/budget-record.ts'
 import { databaseNowMs } from './database/dialect.ts'
 import { bootId } from './database/process-identity.ts'
 import { type Db, openKysely, type ConnectionPool } from './database/connection-pool.ts'
-import { createKeyUse } from './key-use.ts'
 
 export type BudgetRecords = {
   readonly record: (name: string) => BudgetRecord
@@ -66,6 +65,22 @@ function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name
   }
 
   return { read, compareAndSet: swap }
+}
+
+/** When a key was last used, by the clock of the database. It outlives a budget that is kept elsewhere. */
+function createKeyUse(openDb: () => Db, kind: ConnectionPool['kind'], name: string): KeyUse {
+  const now = sql`cast(${databaseNowMs(kind)} as bigint)`
+  return {
+    isUnusedFor: async (withinMs) => {
+      const { rows } =
+        await sql`select 1 from sync_keys where name = ${name} and used_at > ${now} - ${withinMs}`.execute(openDb())
+      return rows.length === 0
+    },
+    recordUse: async () => {
+      await sql`insert into sync_keys (name, used_at) values (${name}, ${now})
+        on conflict (name) do update set used_at = excluded.used_at`.execute(openDb())
+    },
+  }
 }
 
 function onlyRow<T>(rows: readonly T[]): T {

@@ -3,7 +3,6 @@ import { sql } from 'kysely'
 import { stringifyJson } from '../core/json.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
-import { addSample, keepSamplesMs, parseSamples, type RequestSample, requestsSince } from './mirror/request-samples.ts'
 
 export type RequestPurpose = 'push' | 'dry_run' | 'writebacks' | 'webhooks'
 
@@ -37,9 +36,37 @@ export async function recordRequests(db: Db, source: RequestSource, requests: nu
     .execute()
 }
 
-/** Requests within the last `withinMs`, beside those of runs. */
-export async function countNonRunRequests(db: Db, project: string, withinMs: number, now: EpochMs): Promise<number> {
+/** Requests within the last `withinMs`: of sync runs, as far as they have reported them, and of everything else. */
+export async function countRecentRequests(db: Db, project: string, withinMs: number, now: EpochMs): Promise<number> {
   const { rows } = await sql<{ request_log: string | null }>`
-    select request_log from sync_requests where project_id = ${project} and beat_at > ${now - withinMs}`.execute(db)
+    select request_log from sync_runs where project_id = ${project} and beat_at > ${now - withinMs}
+    union all select request_log from sync_requests where project_id = ${project} and beat_at > ${now - withinMs}`.execute(db)
   return rows.reduce((total, row) => total + requestsSince(parseSamples(row.request_log), now - withinMs), 0)
+}
+
+/** A moment in milliseconds since 1970, and the requests sent until then. */
+export type RequestSample = readonly [at: number, requests: number]
+
+/** Rate windows are a minute; several windows may be asked about. */
+const keepSamplesMs = 10 * 60_000
+const sampleIntervalMs = 1000
+
+/** One sample a second at most, of the last ten minutes and the one before. */
+export function addSample(samples: readonly RequestSample[], sample: RequestSample): RequestSample[] {
+  const [last, before] = [samples.at(-1), samples.at(-2)]
+  const isTooClose = last !== undefined && before !== undefined && last[0] - before[0] < sampleIntervalMs
+  const kept = isTooClose ? samples.slice(0, -1) : samples
+  const firstToKeep = kept.findLastIndex(([at]) => at < sample[0] - keepSamplesMs)
+  return [...kept.slice(Math.max(0, firstToKeep)), sample]
+}
+
+/** Requests sent after `since`; rather too many than too few. */
+export function requestsSince(samples: readonly RequestSample[], since: number): number {
+  const last = samples.at(-1)
+  const before = samples.findLast(([at]) => at <= since)
+  return last === undefined ? 0 : last[1] - (before?.[1] ?? 0)
+}
+
+export function parseSamples(text: string | null | undefined): RequestSample[] {
+  return text == null ? [] : JSON.parse(text)
 }

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Rate } from '../core/rate-limit/rate.ts'
 import { clockTolerance } from '../core/cursor-limit.ts'
 import { type JobFailure, failedStream } from '../core/job-failure.ts'
-import { parentStreams, clockOffsetCursor } from '../core/mirror.ts'
+import { type ChildStreamName, clockOffsetCursor, parentStreams } from '../core/mirror.ts'
 import type { FailureReport, GapReport, StatusReport } from '../core/report.ts'
 import { type StreamName, streamNames } from '../core/row.ts'
 import { toTimestamp } from '../core/time.ts'
@@ -12,13 +12,12 @@ import { WarehouseError } from './database/explain-error.ts'
 import { listFailures } from './job-failures.ts'
 import { countWithoutProject, liveWorkers, readProjectIncidents } from './worker-state.ts'
 import { countFutureRows } from './mirror/future-rows.ts'
-import { pendingConditions } from './mirror/pending-children.ts'
+import { countPendingChildren } from './mirror/pending-children.ts'
 import { readCursor } from './mirror/cursors.ts'
 import { findLockHolder } from './mirror/stream-locks.ts'
-import { recentRunRequests } from './mirror/sync-runs.ts'
 import { tableOfStream } from './mirror/stream-tables.ts'
 import { effectiveStatus } from './outbox/cancellations.ts'
-import { countNonRunRequests } from './request-counts.ts'
+import { countRecentRequests } from './request-counts.ts'
 
 /** Where a stream's rows say what moment they speak of; null = nowhere but in undocumented fields. */
 const eventTimeColumn: Readonly<Record<StreamName, string | null>> = {
@@ -53,14 +52,12 @@ export async function readStatus(
   const streams = []
   for (const stream of streamNames) {
     const { unreadable, ...counted } = await countRows(db, project, stream).catch(toUnreadable)
-    const due = selected.includes(stream) ? await countPendingChildren(db, project, stream, now) : 0
+    const due = selected.includes(stream) && isChildStream(stream) ? await countPendingChildren({ db, project }, stream, now) : 0
     const streamStatus = statusOf(stream)
     const ahead = unreadable === null ? await countFutureRows({ db, project }, stream, cursorLimit, maxFutureRows) : 0
     streams.push({ stream, ...counted, ...streamStatus, failed: streamStatus.failed ?? unreadable, ahead, due })
   }
   const due = streams.reduce((total, { due }) => total + due, 0)
-  const runRequests = await recentRunRequests({ db, project }, rate.windowMs, now)
-  const otherRequests = await countNonRunRequests(db, project, rate.windowMs, now)
   const { paused, lost } = await readProjectIncidents(db, project, now)
   return {
     project,
@@ -77,13 +74,17 @@ export async function readStatus(
     heldLanes: await countBlockedLanes(db, project),
     behaviours: await readBehaviours(db, project),
     budget: {
-      usedInWindow: runRequests.count + otherRequests,
+      usedInWindow: await countRecentRequests(db, project, rate.windowMs, now),
       limit: rate.requests,
       windowMs: rate.windowMs,
       forecastMs: Math.ceil((due * rate.windowMs) / rate.requests),
       lost,
     },
   }
+}
+
+function isChildStream(stream: StreamName): stream is ChildStreamName {
+  return stream in parentStreams
 }
 
 /** As a sync noted it. */
@@ -113,15 +114,6 @@ function toUnreadable(error: unknown) {
     return { rows: 0, deleted: 0, newest: null, unreadable: error.message }
   }
   throw error
-}
-
-async function countPendingChildren(db: Db, project: string, stream: StreamName, now: number): Promise<number> {
-  if (!(stream in parentStreams)) return 0
-  const count = (condition: string) => sql`(select count(*) from sync_children where project_id = ${project}
-    and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(condition)})`
-  const { rows } = await sql<{ due: number }>`
-    select ${sql.join(Object.values(pendingConditions).map(count), sql` + `)} as due`.execute(db)
-  return rows[0]?.due ?? 0
 }
 
 /** When each stream last came to its end, and what kept it from it the last time. */

@@ -141,7 +141,7 @@ describe('a connection that breaks just when a commit should be answered', () =>
     // Of claims only the leases would tell, minutes later.
     let written = 0
     const lose = (statements: readonly string[]) =>
-      /'it leaves'|set status = \$/.test(statements.join()) && ++written % 5 === 0
+      /'about to be sent'|set status = \$/.test(statements.join()) && ++written % 5 === 0
     const proxy = await startPostgresProxy(url, { shouldLoseCommit: lose })
     onTestFinished(proxy.stop)
     const through = { ...config, databaseUrl: proxy.url }

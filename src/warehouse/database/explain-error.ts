@@ -1,9 +1,19 @@
 /** What to tell a person when the database cannot be opened, or fails later on. The driver's own words are not shown. */
 import { UserError } from '../../core/user-error.ts'
-import { type ErrorExplanation, lookUpExplanation } from './error-explanation.ts'
 import { locationLabel, type DatabaseLocation } from './location.ts'
 import { postgresExplanations, postgresTransientErrors, postgresExternalErrors } from './postgres-errors.ts'
-import { explainSqliteError, sqliteTransientErrors, sqliteExternalErrors } from './sqlite-errors.ts'
+import { explainSqlitePath, sqliteExplanations, sqliteTransientErrors, sqliteExternalErrors } from './sqlite-errors.ts'
+
+/** What can be done about an error of a database: what happened, and what a person should do. */
+export type ErrorExplanation = {
+  readonly why: string
+  readonly next: string
+  /** 1: trying again may help. 2: a person must change something first. */
+  readonly exitCode: 1 | 2
+}
+
+/** Codes, or the words of a driver that has none, and what they mean; the first that fits counts. */
+export type ExplanationTable = readonly (readonly [RegExp, ErrorExplanation])[]
 
 /**
  * The warehouse cannot be used just now. `away`: it does not answer, or somebody holds it; the same may work in a while, and
@@ -56,7 +66,12 @@ function runtimeErrorCode(error: unknown): string {
 }
 
 function findExplanation(location: DatabaseLocation, code: string): ErrorExplanation | undefined {
-  return location.kind === 'sqlite' ? explainSqliteError(location.path, code) : lookUpExplanation(postgresExplanations, code)
+  if (location.kind === 'postgres') return lookUp(postgresExplanations, code)
+  return explainSqlitePath(location.path, code) ?? lookUp(sqliteExplanations, code)
+}
+
+function lookUp(table: ExplanationTable, code: string): ErrorExplanation | undefined {
+  return table.find(([pattern]) => pattern.test(code))?.[1]
 }
 
 /** The driver's own code, else its words. */

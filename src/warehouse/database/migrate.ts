@@ -2,10 +2,22 @@
 import { type Kysely, sql } from 'kysely'
 import { type Migration, migrations } from '../../../schema/migrations/migrations.ts'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
+import { type TableSpec, tables } from '../../../schema/tables.ts'
 import { UserError } from '../../core/user-error.ts'
-import { writeComments } from './comments.ts'
 import type { Db } from './connection-pool.ts'
-import { EmptyWarehouseError } from './empty-warehouse-error.ts'
+
+/** Nothing has been mirrored into the warehouse: an error for a reader, and none for a first sync. */
+export class EmptyWarehouseError extends UserError {
+  constructor() {
+    super({
+      what: 'cannot read the warehouse',
+      why: 'nothing has been mirrored into it yet',
+      next: 'run `deskmirror sync` first',
+      exitCode: 2,
+    })
+    this.name = 'EmptyWarehouseError'
+  }
+}
 
 /** `from`: null = the database was empty. */
 export type MigrationSummary = { readonly from: string | null; readonly to: string; readonly applied: readonly string[] }
@@ -77,4 +89,16 @@ async function readAppliedMigrations(db: Db): Promise<string[]> {
 async function applyMigration(trx: Db, kind: DatabaseKind, name: string, migration: Migration): Promise<void> {
   await migration(trx as unknown as Kysely<unknown>, kind)
   await sql`insert into sync_schema (name) values (${name})`.execute(trx)
+}
+
+/** SQLite has no place for them. One statement: hundreds take longer than all the rest of a migration. */
+async function writeComments(db: Db, kind: DatabaseKind): Promise<void> {
+  if (kind === 'sqlite') return
+  const comments = Object.entries<TableSpec>(tables).flatMap(([name, table]) => [
+    sql`comment on table ${sql.table(name)} is ${sql.lit(table.note)};`,
+    ...Object.entries(table.columns).map(
+      ([column, [, note]]) => sql`comment on column ${sql.ref(`${name}.${column}`)} is ${sql.lit(note)};`,
+    ),
+  ])
+  await sql`do $comments$ begin ${sql.join(comments, sql` `)} end $comments$`.execute(db)
 }

@@ -1,5 +1,5 @@
 /** Errors of Postgres, and of what may stand before it, in words. Source: its documentation, appendix "Error Codes". */
-import type { ExplanationTable } from './error-explanation.ts'
+import type { ExplanationTable } from './explain-error.ts'
 
 const inUrl = 'in DESKMIRROR_DATABASE_URL'
 

@@ -1,12 +1,12 @@
 /** SQLite's errors in words. Source: sqlite.org/rescode.html. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { type ErrorExplanation, type ExplanationTable, lookUpExplanation } from './error-explanation.ts'
+import type { ErrorExplanation, ExplanationTable } from './explain-error.ts'
 
 const orAnotherPath = 'or set DESKMIRROR_DATABASE_URL to another path'
 
 /** What the path itself shows comes before what SQLite says. */
-export function explainSqliteError(path: string, code: string): ErrorExplanation | undefined {
+export function explainSqlitePath(path: string, code: string): ErrorExplanation | undefined {
   const folder = dirname(resolve(path))
   if (!existsSync(folder)) {
     return { why: `the folder ${folder} does not exist`, next: `create the folder, ${orAnotherPath}`, exitCode: 2 }
@@ -24,7 +24,7 @@ export function explainSqliteError(path: string, code: string): ErrorExplanation
       exitCode: 2,
     }
   }
-  return lookUpExplanation(sqliteExplanations, code)
+  return undefined
 }
 
 function isAllowed(path: string, mode: number): boolean {
@@ -36,7 +36,7 @@ function isAllowed(path: string, mode: number): boolean {
   }
 }
 
-const sqliteExplanations: ExplanationTable = [
+export const sqliteExplanations: ExplanationTable = [
   [
     /^no such table/,
     {

@@ -1,5 +1,6 @@
 /** The file under an open SQLite database: who may read it, and whether it is still where it was. */
 import { closeSync, openSync, statSync } from 'node:fs'
+import { parseDatabaseUrl } from './location.ts'
 
 /** Makes the file where there is none, for this user only; what SQLite keeps beside it gets the same mode. */
 export function createPrivateFile(path: string): void {
@@ -29,4 +30,21 @@ export function createFileCheck(path: string): () => void {
 /** A database in memory. */
 function isInMemory(path: string): boolean {
   return path === '' || path.startsWith(':')
+}
+
+export type ExposedFile = {
+  readonly path: string
+  /** `644`, as `chmod` takes it. */
+  readonly mode: string
+}
+
+/** The SQLite file, what lies beside it, and the folder of the embedded queue. Somebody may want it so: nothing is changed. */
+export function findExposedFiles(databaseUrl: string): readonly ExposedFile[] {
+  const location = parseDatabaseUrl(databaseUrl)
+  if (location.kind !== 'sqlite' || process.platform === 'win32') return []
+  return ['', '-wal', '-shm', '-journal', '-queue'].flatMap((suffix) => {
+    const path = `${location.path}${suffix}`
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+    return (mode & 0o077) === 0 ? [] : [{ path, mode: (mode & 0o777).toString(8) }]
+  })
 }

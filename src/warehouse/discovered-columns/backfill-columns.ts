@@ -9,8 +9,7 @@ import { decodeJson, decodeText } from '../database/escape.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { createValueEncoder } from '../mirror/encode-value.ts'
 import type { ProjectContext } from '../mirror/project-context.ts'
-import { withoutNullability, tableOfStream } from '../mirror/stream-tables.ts'
-import type { MirroredTable } from '../mirror/upsert.ts'
+import { type MirroredTable, withoutNullability, tableOfStream } from '../mirror/stream-tables.ts'
 import { columnTypeOf, type FieldType } from './field-type.ts'
 
 /** Rows a transaction: other writers get their turn in between, and a crash repeats one portion at most. */

@@ -6,7 +6,7 @@ import { encodeText } from '../database/escape.ts'
 import type { Db } from '../database/connection-pool.ts'
 import type { SqlValue } from './encode-value.ts'
 import type { ProjectContext } from './project-context.ts'
-import type { InsertPlan } from './insert-plan.ts'
+import { columnText, type InsertPlan } from './insert-plan.ts'
 
 /** It is part of a key, and an index holds no long ones; `raw` has what is named longer. */
 const maxPathLength = 300
@@ -27,15 +27,14 @@ export async function replaceMetrics(
   trx: Db,
   plan: InsertPlan,
   row: readonly SqlValue[],
-  raw: string,
 ): Promise<void> {
-  const columnText = (name: string) => String(row[plan.shape.columns.findIndex((column) => column.name === name)])
-  const window = { project_id: context.project, window_from: columnText('window_from'), window_to: columnText('window_to') }
+  const text = (name: string) => columnText(plan, row, name) ?? ''
+  const window = { project_id: context.project, window_from: text('window_from'), window_to: text('window_to') }
   await sql`
     delete from analytics_metrics where project_id = ${context.project}
       and window_from = ${window.window_from} and window_to = ${window.window_to}`.execute(trx)
-  const metrics = new Map(flattenNumbers(parseJson(raw)).map(([name, value]) => [encodeText(context.kind, name), value]))
-  const dayColumns = { ...window, day: columnText('day'), time_zone: columnText('time_zone') }
+  const metrics = new Map(flattenNumbers(parseJson(text('raw'))).map(([name, value]) => [encodeText(context.kind, name), value]))
+  const dayColumns = { ...window, day: text('day'), time_zone: text('time_zone') }
   const values = [...metrics].map(([metric, value]) => ({ ...dayColumns, metric, value }))
   for (let i = 0; i < values.length; i += 200) {
     await trx

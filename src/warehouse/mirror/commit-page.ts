@@ -4,22 +4,20 @@ import { tables } from '../../../schema/tables.ts'
 import { type ChildReadResult, type MirrorCommit, type CommitResult, parentStreams } from '../../core/mirror.ts'
 import { type Gap, type RefusedRow, type StreamName, describeRefusedRow } from '../../core/row.ts'
 import { typedParameter } from '../database/dialect.ts'
-import { valueErrorReason } from '../database/value-errors.ts'
 import type { Db } from '../database/connection-pool.ts'
 import type { SqlValue } from './encode-value.ts'
 import { addSeenRows } from './seen-rows.ts'
 import { recordChildRead, unlistedSubject, markChildrenPending } from './pending-children.ts'
-import type { ProjectContext } from './project-context.ts'
+import { inTransaction, type ProjectContext } from './project-context.ts'
 import { recordChanges, findDisputedIds, readStoredConversations, recheckSet } from './conversation-changes.ts'
-import { indexableText } from './gap-subject.ts'
-import { closeGap, openGap } from './gaps.ts'
-import { recordBehaviours, writeCursors } from './cursors.ts'
+import { closeGap, indexableText, openGap } from './gaps.ts'
+import { recordBehaviours } from './behaviours.ts'
+import { writeCursors } from './cursors.ts'
 import { replaceMetrics } from './analytics-metrics.ts'
-import { encodeRows, createInsertPlans, type InsertPlan } from './insert-plan.ts'
+import { columnText, createInsertPlans, encodeRows, type InsertPlan } from './insert-plan.ts'
 import { clearForRollup } from './analytics-rollups.ts'
-import { type IsolationResult, isolateBadRows } from './isolate-bad-rows.ts'
+import { type IsolationResult, isolateBadRows, valueErrorReason } from './isolate-bad-rows.ts'
 import { tableOfStream } from './stream-tables.ts'
-import { inTransaction } from './transaction.ts'
 
 /** Keeps what it compiles. */
 export function createPageCommitter(context: ProjectContext): (commit: MirrorCommit) => Promise<CommitResult> {
@@ -116,9 +114,9 @@ async function updateCheckedAt(context: ProjectContext, trx: Db, plan: InsertPla
 
 async function clearForRollups(context: ProjectContext, trx: Db, plan: InsertPlan, rows: readonly SqlValue[][]): Promise<void> {
   for (const row of rows) {
-    const columnText = (name: string) => String(row[plan.shape.columns.findIndex((column) => column.name === name)])
-    const [window_from, window_to] = [columnText('window_from'), columnText('window_to')]
-    await clearForRollup(context, trx, { window_from, window_to, time_zone: columnText('time_zone') })
+    const text = (name: string) => columnText(plan, row, name) ?? ''
+    const [window_from, window_to] = [text('window_from'), text('window_to')]
+    await clearForRollup(context, trx, { window_from, window_to, time_zone: text('time_zone') })
   }
 }
 
@@ -129,10 +127,8 @@ async function refreshMetrics(
   rows: readonly SqlValue[][],
   stored: ReadonlySet<string>,
 ): Promise<void> {
-  const columnIndex = (name: string) => plan.shape.columns.findIndex((column) => column.name === name)
-  const [from, raw] = [columnIndex('window_from'), columnIndex('raw')]
   for (const row of rows) {
-    if (stored.has(String(row[from]))) await replaceMetrics(context, trx, plan, row, String(row[raw]))
+    if (stored.has(columnText(plan, row, 'window_from') ?? '')) await replaceMetrics(context, trx, plan, row)
   }
 }
 

@@ -8,7 +8,7 @@ import type { Db } from '../database/connection-pool.ts'
 import type { SqlValue } from './encode-value.ts'
 import { markChildrenPending, markKnownPending } from './pending-children.ts'
 import type { ProjectContext } from './project-context.ts'
-import type { InsertPlan } from './insert-plan.ts'
+import { columnText, type InsertPlan } from './insert-plan.ts'
 
 /** The columns whose history is kept. */
 export const trackedColumns = [
@@ -28,7 +28,7 @@ export type StoredConversations = ReadonlyMap<string, Readonly<Record<string, st
 
 /** The stored conversations among those of a page, before it is stored. */
 export async function readStoredConversations(context: ProjectContext, trx: Db, plan: InsertPlan, rows: readonly SqlValue[][]): Promise<StoredConversations> {
-  const ids = rows.map((row) => columnValue(plan, row, 'id') ?? '')
+  const ids = rows.map((row) => columnText(plan, row, 'id') ?? '')
   const { rows: stored } = await sql<Record<string, string | null>>`
     select id, deleted_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))} from conversations
     where project_id = ${context.project} and id in (select value from ${listParameter(context.kind, ids)} as listed)`.execute(trx)
@@ -44,10 +44,10 @@ export const recheckSet = 'conversations:check'
  */
 export function findDisputedIds(plan: InsertPlan, rows: readonly SqlValue[][], storedBefore: StoredConversations, stored: ReadonlySet<string>): string[] {
   return rows.flatMap((row) => {
-    const id = columnValue(plan, row, 'id') ?? ''
+    const id = columnText(plan, row, 'id') ?? ''
     const previous = storedBefore.get(id)
     if (previous === undefined || previous.last_message_at === null || stored.has(id)) return []
-    return previous.last_message_at === columnValue(plan, row, 'last_message_at') ? [] : [id]
+    return previous.last_message_at === columnText(plan, row, 'last_message_at') ? [] : [id]
   })
 }
 
@@ -58,12 +58,12 @@ export async function recordChanges(
   page: { plan: InsertPlan; rows: readonly SqlValue[][]; before: StoredConversations; stored: ReadonlySet<string>; now: number },
 ): Promise<void> {
   const { plan, before: storedBefore, now } = page
-  const rows = page.rows.filter((row) => page.stored.has(columnValue(plan, row, 'id') ?? ''))
+  const rows = page.rows.filter((row) => page.stored.has(columnText(plan, row, 'id') ?? ''))
   const withNewMessages = rows.filter((row) => {
-    const previous = storedBefore.get(columnValue(plan, row, 'id') ?? '')
-    return previous === undefined || previous.deleted_at !== null || messageColumns.some((name) => previous[name] !== columnValue(plan, row, name))
+    const previous = storedBefore.get(columnText(plan, row, 'id') ?? '')
+    return previous === undefined || previous.deleted_at !== null || messageColumns.some((name) => previous[name] !== columnText(plan, row, name))
   })
-  const columnValues = (name: string) => withNewMessages.map((row) => columnValue(plan, row, name)).filter((id) => id !== null)
+  const columnValues = (name: string) => withNewMessages.map((row) => columnText(plan, row, name)).filter((id) => id !== null)
   await markChildrenPending(context, trx, 'messages', columnValues('id'), now)
   await markKnownPending(context, trx, 'visitor_activity', [...new Set(columnValues('visitor_id'))], now)
   const changes = rows.flatMap((row) => diffConversation(context, plan, row, storedBefore, now))
@@ -77,11 +77,11 @@ export async function recordChanges(
 }
 
 function diffConversation(context: ProjectContext, plan: InsertPlan, row: readonly SqlValue[], storedBefore: StoredConversations, now: number) {
-  const id = columnValue(plan, row, 'id') ?? ''
+  const id = columnText(plan, row, 'id') ?? ''
   const previous = storedBefore.get(id)
   if (previous === undefined) return []
   return trackedColumns
-    .map((field) => ({ field, old_value: previous[field] ?? null, new_value: columnValue(plan, row, field) }))
+    .map((field) => ({ field, old_value: previous[field] ?? null, new_value: columnText(plan, row, field) }))
     .filter(({ old_value, new_value }) => old_value !== new_value)
     .map((change) => ({
       project_id: context.project,
@@ -90,10 +90,4 @@ function diffConversation(context: ProjectContext, plan: InsertPlan, row: readon
       ...change,
       seen_at: toTimestamp(now),
     }))
-}
-
-/** Texts and times are bound as the texts that they are read as. */
-function columnValue(plan: InsertPlan, row: readonly SqlValue[], name: string): string | null {
-  const sqlValue = row[plan.shape.columns.findIndex((column) => column.name === name)]
-  return sqlValue === null || sqlValue === undefined ? null : String(sqlValue)
 }

@@ -3,8 +3,7 @@ import { sql } from 'kysely'
 import type { ChildStreamName } from '../../core/mirror.ts'
 import { toTimestamp } from '../../core/time.ts'
 import { removePendingChildren } from './pending-children.ts'
-import type { ProjectContext } from './project-context.ts'
-import { inTransaction } from './transaction.ts'
+import { inTransaction, type ProjectContext } from './project-context.ts'
 
 const childStreamOf = {
   conversations: { stream: 'messages', parent: 'conversation_id' },

@@ -1,11 +1,24 @@
 /** What is known to be missing. A gap is open once, whoever notices it again. */
+import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Gap, StreamName } from '../../core/row.ts'
 import { parseTime, rfc3339, type Seconds, toTimestamp } from '../../core/time.ts'
 import { newId } from '../database/new-id.ts'
 import type { Db } from '../database/connection-pool.ts'
 import type { ProjectContext } from './project-context.ts'
-import { gapSubject } from './gap-subject.ts'
+
+/** What the gap is about: the same thing noticed twice is one gap. */
+function gapSubject({ from, to, reason, subject }: Gap): string {
+  if (subject !== undefined) return subject
+  if (from === null && to === null) return `reason:${indexableText(reason)}`
+  if (from !== null && from === to) return `second:${rfc3339(from)}`
+  return `span:${from === null ? '' : rfc3339(from)}/${to === null ? '' : rfc3339(to)}`
+}
+
+/** It is part of a key, and an index holds no long ones; nor does a text hold everything. */
+export function indexableText(text: string): string {
+  return text.length <= 200 && /^[\x20-\x7e]*$/.test(text) ? text : hash('sha256', text)
+}
 
 export async function openGap(context: ProjectContext, trx: Db, gap: Gap, subject = gapSubject(gap)): Promise<void> {
   await trx

@@ -55,6 +55,12 @@ function buildInsertPlan(context: ProjectContext, stream: StreamName, fields: St
   }
 }
 
+/** A column's value in an encoded row. Texts and times are bound as the text that they are read as. */
+export function columnText(plan: InsertPlan, row: readonly SqlValue[], name: string): string | null {
+  const value = row[plan.shape.columns.findIndex((column) => column.name === name)]
+  return value === null || value === undefined ? null : String(value)
+}
+
 /** When a page was asked for: in milliseconds, and as text. */
 type RequestTime = { readonly at: number; readonly text: string }
 type ValueReader = (row: MirrorRow, asked: RequestTime) => Scalar | undefined

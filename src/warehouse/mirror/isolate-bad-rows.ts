@@ -1,7 +1,6 @@
 /** Rows that a database cannot hold, found one by one, so that they hold up none of the others. */
 import { sql } from 'kysely'
 import type { RefusedRow } from '../../core/row.ts'
-import { valueErrorReason } from '../database/value-errors.ts'
 import type { Db } from '../database/connection-pool.ts'
 import type { SqlValue } from './encode-value.ts'
 import type { InsertPlan } from './insert-plan.ts'
@@ -40,4 +39,19 @@ export async function isolateBadRows(
 export function rowId(plan: InsertPlan, row: readonly SqlValue[]): string | null {
   const value = row[plan.shape.table === 'visitor_activity' ? (plan.keyIndexes[1] ?? 0) : (plan.keyIndexes.at(-1) ?? 0)]
   return value === null || value === undefined ? null : String(value)
+}
+
+/**
+ * Postgres's classes: 22 data exception, 23 integrity constraint, 54 program limit exceeded; XX000 is what it says of an
+ * allocation that is too large. Source: its documentation, "PostgreSQL Error Codes". SQLite's result codes likewise.
+ */
+const valueErrorCodes = /^(?:22...|23...|54...|XX000|SQLITE_(?:TOOBIG|MISMATCH|CONSTRAINT\w{0,30}))$/
+
+/** Why, for a person, without the values; null: it is about something else. */
+export function valueErrorReason(error: unknown): string | null {
+  if (!(error instanceof Error)) return null
+  // A string or a buffer that is longer than the runtime can make.
+  if (error instanceof RangeError) return 'it is too large'
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return valueErrorCodes.test(code) ? `the database cannot hold it (${code})` : null
 }

@@ -5,9 +5,8 @@ import { parseTime } from '../../core/time.ts'
 import { typedParameter, listParameter } from '../database/dialect.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { visitorTimeColumn } from './future-rows.ts'
-import type { ProjectContext } from './project-context.ts'
+import { inTransaction, type ProjectContext } from './project-context.ts'
 import { closeGap, openGap } from './gaps.ts'
-import { inTransaction } from './transaction.ts'
 
 /** The parents are new, or changed: their children are due now. */
 export async function markChildrenPending(context: ProjectContext, trx: Db, stream: ChildStreamName, ids: readonly string[], now: number) {
@@ -124,17 +123,16 @@ const callTime = sql`(select occurred_at from calls
 const lastMessageTime = sql`(select last_message_at from conversations
   where conversations.project_id = sync_children.project_id and conversations.id = sync_children.parent_id)`
 
-export async function countPendingChildren(context: ProjectContext, stream: ChildStreamName, now: number): Promise<number> {
-  const count = async (condition: string) => {
-    const { rows } = await sql<{ count: number }>`
-      select count(*) as count from sync_children
-      where project_id = ${context.project} and stream = ${stream} and due_at is not null and due_at <= ${now}
-        and ${sql.raw(condition)}`.execute(context.db)
-    return rows[0]?.count ?? 0
-  }
-  let total = 0
-  for (const condition of Object.values(pendingConditions)) total += await count(condition)
-  return total
+export async function countPendingChildren(
+  { db, project }: Pick<ProjectContext, 'db' | 'project'>,
+  stream: ChildStreamName,
+  now: number,
+): Promise<number> {
+  const count = (condition: string) => sql`(select count(*) from sync_children where project_id = ${project}
+    and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(condition)})`
+  const { rows } = await sql<{ count: number }>`
+    select ${sql.join(Object.values(pendingConditions).map(count), sql` + `)} as count`.execute(db)
+  return rows[0]?.count ?? 0
 }
 
 /**

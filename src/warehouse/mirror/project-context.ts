@@ -1,4 +1,5 @@
 /** What every part of one project's warehouse needs at hand. */
+import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { DiscoveredFields } from '../discovered-columns/discovered-fields.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -30,4 +31,19 @@ export function createSerialQueue(): ProjectContext['runSerially'] {
     last = current.catch(() => {})
     return current
   }
+}
+
+/**
+ * One transaction that writes rows of a project, across processes one after the other. Two streams of a project touch the
+ * same rows in different orders (a conversation and its pending children), which would deadlock. SQLite has one writer anyway.
+ */
+export function inTransaction<T>(
+  context: Pick<ProjectContext, 'db' | 'kind' | 'project'>,
+  work: (trx: Db) => Promise<T>,
+): Promise<T> {
+  return context.db.transaction().execute(async (trx) => {
+    if (context.kind === 'postgres')
+      await sql`select pg_advisory_xact_lock(hashtext(${`deskmirror.write ${context.project}`}))`.execute(trx)
+    return work(trx)
+  })
 }

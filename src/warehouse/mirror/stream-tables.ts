@@ -2,7 +2,16 @@
 import type { ColumnType } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { StreamName } from '../../core/row.ts'
-import type { MirroredTable } from './upsert.ts'
+
+export type MirroredTable =
+  | 'conversations'
+  | 'messages'
+  | 'visitors'
+  | 'visitor_activity'
+  | 'calls'
+  | 'call_recordings'
+  | 'analytics_rollups'
+  | 'availability_snapshots'
 
 export const tableOfStream: Readonly<Record<StreamName, MirroredTable>> = {
   conversations: 'conversations',

@@ -1,5 +1,4 @@
 /** Runs: when they began, what they spent, how they ended. */
-import { sql } from 'kysely'
 import { stringifyJson } from '../../core/json.ts'
 import type { SyncMode, SyncOutcome, StreamStanding, StreamReport } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
@@ -7,7 +6,7 @@ import { toTimestamp } from '../../core/time.ts'
 import { newId } from '../database/new-id.ts'
 import type { Db } from '../database/connection-pool.ts'
 import type { ProjectContext } from './project-context.ts'
-import { addSample, parseSamples, requestsSince } from './request-samples.ts'
+import { addSample, parseSamples } from '../request-counts.ts'
 
 type ProjectDb = Pick<ProjectContext, 'db' | 'project'>
 
@@ -125,15 +124,6 @@ export async function failAbandonedRuns(trx: Db, project: string): Promise<void>
       .where('id', '=', id)
       .execute()
   }
-}
-
-/** Requests that runs sent within the last `withinMs`, as far as they said so, and the last moment they did. */
-export async function recentRunRequests({ db, project }: ProjectDb, withinMs: number, now: number) {
-  const { rows } = await sql<{ beat_at: number; request_log: string | null }>`
-    select beat_at, request_log from sync_runs
-    where project_id = ${project} and beat_at > ${now - withinMs}`.execute(db)
-  const count = rows.reduce((total, row) => total + requestsSince(parseSamples(row.request_log), now - withinMs), 0)
-  return { count, lastAt: rows.reduce((last, row) => Math.max(last, row.beat_at), 0) }
 }
 
 /** Forgets runs that changed nothing, once they are older than `olderThan` (RFC 3339). Rows name only runs that did. */

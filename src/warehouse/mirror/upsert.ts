@@ -8,16 +8,7 @@ import { tables } from '../../../schema/tables.ts'
 import { typedParameter, maxParameters, rowsPerStatement } from '../database/dialect.ts'
 import type { Db } from '../database/connection-pool.ts'
 import type { SqlValue } from './encode-value.ts'
-
-export type MirroredTable =
-  | 'conversations'
-  | 'messages'
-  | 'visitors'
-  | 'visitor_activity'
-  | 'calls'
-  | 'call_recordings'
-  | 'analytics_rollups'
-  | 'availability_snapshots'
+import type { MirroredTable } from './stream-tables.ts'
 
 /** What tells one statement from another. */
 export type StatementShape = {
