@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { OutboxAdmin } from '../../src/core/outbox/admin.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { executeDecision } from '../../src/writeback/decide.ts'
-import { databases, type DatabaseInstance } from '../support/databases.ts'
+import { type DatabaseInstance, databases } from '../support/databases.ts'
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 const target = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -83,7 +83,9 @@ for (const database of databases.filter(({ name }) => name !== 'pglite')) {
       await q.desk.assignProject()
       await settle(q, 'late', 'expired')
       await settle(q, 'early', 'failed')
-      expect(await executeDecision(q.desk, 'retried', { statuses: ['expired', 'failed'] }, 'a test')).toMatchObject({ moved: 2 })
+      expect(await executeDecision(q.desk, 'retried', { statuses: ['expired', 'failed'] }, 'a test')).toMatchObject({
+        moved: 2,
+      })
       expect(await q.desk.list({}, 10)).toMatchObject([
         { id: 'late', status: 'queued', expiresAt: null },
         { id: 'early', status: 'queued', expiresAt: '2999-01-01T00:00:00Z' },

@@ -1,17 +1,25 @@
 /** A write-back for each byte of its request and of its answer at which the connection can break. */
 import { expect } from 'vitest'
 import { type Cut, startByteCutter } from './byte-cutter.ts'
-import { performedWrites, type RequestLine, createOutboxFixture } from './outbox-fixture.ts'
+import { createOutboxFixture, performedWrites, type RequestLine } from './outbox-fixture.ts'
 
 export const operationNames = ['message', 'handled', 'visitor', 'note'] as const
 type OperationName = (typeof operationNames)[number]
 
-const serviceOperations = { message: 'sendMessage', handled: 'setHandled', visitor: 'updateVisitor', note: 'addNote' } as const
+const serviceOperations = {
+  message: 'sendMessage',
+  handled: 'setHandled',
+  visitor: 'updateVisitor',
+  note: 'addNote',
+} as const
 
 /** `every`: 1 = at each byte. */
 export async function cutEverywhere(kind: OperationName, every: number): Promise<void> {
   // An uncertain one holds its lane, so each has a lane of its own.
-  const fixture = await createOutboxFixture({ mirrored: false, size: { conversations: 1300, visitors: 1300, calls: 0 } })
+  const fixture = await createOutboxFixture({
+    mirrored: false,
+    size: { conversations: 1300, visitors: 1300, calls: 0 },
+  })
   const [conversations, visitors] = [fixture.conversations(), fixture.visitors()]
   const cutter = await startByteCutter(fixture.sandbox.port)
   const project = { baseUrl: new URL(`http://127.0.0.1:${cutter.port}`), verifyAfterMs: 50, despiteFailures: true }

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { executeDecision } from '../../src/writeback/decide.ts'
 import { databases } from '../support/databases.ts'
-import { ids, createOutboxFor, replyLine, startIndependentDouble } from './independent-double.ts'
+import { createOutboxFor, ids, replyLine, startIndependentDouble } from './independent-double.ts'
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 
@@ -51,9 +51,13 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const approved = await executeDecision(desk, 'approved', { batch: 'big' }, 'ann')
       expect(approved).toMatchObject({ moved: 11_000, stayed: [] })
       expect(approved.ids).toHaveLength(1000)
-      expect(await executeDecision(desk, 'cancelled', { batch: 'big' }, 'ann')).toMatchObject({ moved: 11_000, stayed: [] })
+      expect(await executeDecision(desk, 'cancelled', { batch: 'big' }, 'ann')).toMatchObject({
+        moved: 11_000,
+        stayed: [],
+      })
       // Whoever works on the queue lets the rows follow, and finds nothing to do.
-      while ((await warehouse.query(isCancelling)).length > 0) expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
+      while ((await warehouse.query(isCancelling)).length > 0)
+        expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
       expect(await warehouse.query('select status, count(*) as rows from writebacks group by status')).toEqual([
         { status: 'cancelled', rows: 11_000 },
       ])
@@ -86,7 +90,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
     test('of those about to leave when everything is cancelled each one either left before, or does not leave', async () => {
       const { place, desk, outbox } = await createManyRows(database, 120)
       const claimed = []
-      for (const { id } of await outbox.findClaimable(Date.now(), 120)) claimed.push((await outbox.claim(id, Date.now()))!)
+      for (const { id } of await outbox.findClaimable(Date.now(), 120))
+        claimed.push((await outbox.claim(id, Date.now()))!)
       const person = (await place.open()).outboxAdmin(project)
       const leaving = claimed.map((one) => outbox.markSending(one, {}, Date.now(), Date.now()))
       await leaving[0]
@@ -126,7 +131,7 @@ async function createInFlight(database: 'sqlite' | 'postgres', arrives: boolean)
   const one = await outbox.claim(id!, Date.now())
   await outbox.markSending(one!, { before: { ids: ['1'] } }, Date.now(), Date.now())
   if (arrives) service.say({ senderType: 'agent', content: 'Once.', name: 'Ann' })
-  await outbox.settleSent(one!, { event: 'unanswered', why: 'silence', evidence: { sender: 'ended' } })
+  await outbox.settleSent(one!, { event: 'no_answer', why: 'silence', evidence: { sender: 'ended' } })
   return { ...o, id: id!, service, outbox }
 }
 
@@ -171,8 +176,8 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const service = await startIndependentDouble()
     for (const [happening, becomes] of [
       ['accepted', 'succeeded'],
-      ['undone', 'cancelled'],
-      ['unanswered', 'sending'],
+      ['not_sent', 'cancelled'],
+      ['no_answer', 'sending'],
     ] as const) {
       const o = await createOutboxFor(service, database)
       const [id] = await o.queue(replyLine('Once.'))

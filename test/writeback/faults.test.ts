@@ -1,7 +1,7 @@
 /** Whatever happens between the request and its answer: what is concluded is true, and nothing arrives twice. */
 import { expect, test, vi } from 'vitest'
 import type { FaultKind } from '../../src/sandbox/server/faults.ts'
-import { performedWrites, type RequestLine, type OutboxFixture, createOutboxFixture } from './outbox-fixture.ts'
+import { createOutboxFixture, type OutboxFixture, performedWrites, type RequestLine } from './outbox-fixture.ts'
 
 type Case = {
   readonly operation: 'sendMessage' | 'setHandled' | 'updateVisitor'

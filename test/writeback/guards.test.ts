@@ -1,7 +1,7 @@
 /** Before anything leaves, deskmirror looks: nobody's newer word is overridden. */
 import { describe, expect, test } from 'vitest'
 import { syncOnce } from '../sync/sync-sandbox.ts'
-import { performedWrites, createOutboxFixture } from './outbox-fixture.ts'
+import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 describe('a conversation is marked handled', () => {
   test('only if no visitor has written since the mirror showed it', async () => {
@@ -172,7 +172,10 @@ test('whom nobody knows fails, with the service’s own words', async () => {
 test('a note finds the name of its field by itself, whatever it is called, and remembers it', async () => {
   for (const field of ['content', 'note', 'text', 'body'] as const) {
     for (const issues of ['path', 'string'] as const) {
-      const o = await createOutboxFixture({ mirrored: false, switches: { 'note.field': field, 'errors.issues': issues } })
+      const o = await createOutboxFixture({
+        mirrored: false,
+        switches: { 'note.field': field, 'errors.issues': issues },
+      })
       await o.queue({ operation: 'note', visitor_id: o.visitor(0), content: 'First.' })
       await o.push()
       await o.queue({ operation: 'note', visitor_id: o.visitor(0), content: 'Second.' })
@@ -183,7 +186,10 @@ test('a note finds the name of its field by itself, whatever it is called, and r
       ])
       const asked = o.sandbox.counts().byOperation.addNote
       expect(asked).toBe(field === 'content' ? 2 : 3)
-      expect(performedWrites(o.sandbox).map(({ body }) => body)).toEqual([{ [field]: 'First.' }, { [field]: 'Second.' }])
+      expect(performedWrites(o.sandbox).map(({ body }) => body)).toEqual([
+        { [field]: 'First.' },
+        { [field]: 'Second.' },
+      ])
     }
   }
 })

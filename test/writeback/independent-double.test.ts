@@ -5,7 +5,7 @@ import { ApiError } from '../../src/core/api-failure.ts'
 import type { Json } from '../../src/core/row.ts'
 import { evaluateCircuits } from '../../src/writeback/send/circuit-breaker.ts'
 import { sendOne } from '../../src/writeback/send/send-one.ts'
-import { handledLine, ids, createOutboxFor, replyLine, startIndependentDouble } from './independent-double.ts'
+import { createOutboxFor, handledLine, ids, replyLine, startIndependentDouble } from './independent-double.ts'
 
 /** The first write is done, and its answer is lost. */
 const firstAnswerLost = (_path: string, _body: unknown, does: () => void, nth: number) => {
@@ -213,7 +213,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const one = await outbox.claim(id!, Date.now())
     await outbox.markSending(one!, {}, Date.now(), Date.now() + 1e9)
     expect(await o.desk.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 0, ids: [] })
-    await outbox.settleSent(one!, { event: 'unanswered', why: 'silence', dueAt: Date.now() + 1e9 })
+    await outbox.settleSent(one!, { event: 'no_answer', why: 'silence', dueAt: Date.now() + 1e9 })
     expect(await o.desk.decide('arrived', {}, 'a person')).toEqual({ count: 0, ids: [] })
     expect(await o.desk.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 1, ids: [id] })
     expect(await o.statuses()).toEqual(['succeeded'])
@@ -289,9 +289,9 @@ test('an id in capitals is the same conversation', async () => {
 
 for (const [said, happening, becomes] of [
   ['queued', 'accepted', 'succeeded'],
-  ['queued', 'unanswered', 'sending'],
+  ['queued', 'no_answer', 'sending'],
   ['cancelled', 'accepted', 'succeeded'],
-  ['cancelled', 'unanswered', 'sending'],
+  ['cancelled', 'no_answer', 'sending'],
 ] as const) {
   test(`that it is ${said}, said by SQL while it is on its way, does not hide that it was ${happening}`, async () => {
     const service = await startIndependentDouble()
@@ -351,7 +351,7 @@ test('what stood against replies an hour ago holds them back no more, a clock th
   const fates = (at: string) =>
     Array.from(
       { length: 5 },
-      () => ({ status: 'uncertain', batchId: null, at, why: 'silence', ownFault: false }) as const,
+      () => ({ status: 'uncertain', batchId: null, at, why: 'silence', isOwnFault: false }) as const,
     )
   const now = Date.parse('2026-01-01T12:00:00Z')
   expect(evaluateCircuits(fates('2026-01-01T11:59:00Z'), now).allReason).toMatch(/silence/)
@@ -364,7 +364,7 @@ test('a service that lets one look very slowly is sent to all the same', async (
   const o = await createOutboxFor(service)
   const [id] = await o.queue(handledLine)
   let now = Date.now()
-  const answer = (data: Json) => ({ data, status: 200, requestId: null, servedAt: null, horizon: 0, askedAt: now })
+  const answer = (data: Json) => ({ data, status: 200, requestId: null, servedAt: null, cursorLimit: 0, askedAt: now })
   let looks = 0
   const outbox = o.warehouse.outbox(ids.project)
   const delivered = await sendOne(
@@ -378,7 +378,7 @@ test('a service that lets one look very slowly is sent to all the same', async (
       },
       send: async (_call, leave) => {
         if (await leave()) return answer(null)
-        throw new ApiError({ kind: 'transient', why: 'held back', left: false, status: null, requestId: null })
+        throw new ApiError({ kind: 'transient', why: 'held back', mayHaveBeenSent: false, status: null, requestId: null })
       },
       outbox,
       mirror: { commit: async () => ({ changed: 0, unchanged: 0 }) as never, rawOf: async () => new Map() },

@@ -6,8 +6,8 @@ import { onTestFinished } from 'vitest'
 import { pushProject } from '../../src/app/push.ts'
 import type { ProjectConfig } from '../../src/config/load.ts'
 import { secret } from '../../src/core/secret.ts'
-import { configOf, projectConfigOf } from '../sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
+import { configOf, projectConfigOf } from '../sync/sync-sandbox.ts'
 import { type RequestLine, singleItem, toRequest } from './outbox-fixture.ts'
 
 export const ids = {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
-import { type RequestLine, type OutboxFixture, createOutboxFixture } from './outbox-fixture.ts'
+import { createOutboxFixture, type OutboxFixture, type RequestLine } from './outbox-fixture.ts'
 import type { PushProcessTask } from './push-process.ts'
 
 export type KillScenario = {
@@ -18,7 +18,13 @@ export type KillScenario = {
 
 const targets = 40
 
-export async function runKillScenario({ database, processes, writebacks, kills, killIntervalMs }: KillScenario): Promise<OutboxFixture> {
+export async function runKillScenario({
+  database,
+  processes,
+  writebacks,
+  kills,
+  killIntervalMs,
+}: KillScenario): Promise<OutboxFixture> {
   const fixture = await createOutboxFixture({ database, size: { conversations: targets, visitors: targets, calls: 1 } })
   const randomInt = createRandomInt(writebacks)
   await fixture.queue(...createLines(fixture, writebacks, randomInt))
@@ -38,9 +44,13 @@ export async function runKillScenario({ database, processes, writebacks, kills, 
   }
   const children = new Set<ChildProcess>()
   const startProcess = () => {
-    const child = spawn(process.execPath, [new URL('push-process.ts', import.meta.url).pathname, JSON.stringify(task)], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    })
+    const child = spawn(
+      process.execPath,
+      [new URL('push-process.ts', import.meta.url).pathname, JSON.stringify(task)],
+      {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+    )
     children.add(child)
     onTestFinished(() => void child.kill('SIGKILL'))
     return child
@@ -89,7 +99,8 @@ function createLines(fixture: OutboxFixture, count: number, randomInt: RandomInt
 function changeTargets(fixture: OutboxFixture): void {
   fixture.sandbox.advance(2000)
   for (const id of fixture.conversations().slice(0, 4)) fixture.sandbox.mutate.visitorWrites(id, 'Still there?')
-  for (const id of fixture.visitors().slice(0, 4)) fixture.sandbox.mutate.renameVisitor(id, visitorName(fixture, id), 'kept@example.com')
+  for (const id of fixture.visitors().slice(0, 4))
+    fixture.sandbox.mutate.renameVisitor(id, visitorName(fixture, id), 'kept@example.com')
 }
 
 export async function checkOutcomes(fixture: OutboxFixture): Promise<Readonly<Record<string, number>>> {
@@ -135,7 +146,10 @@ function checkFinalStates(fixture: OutboxFixture, all: readonly OutboxEntry[]): 
     [...fixture.sandbox.truth('conversations')].map(({ id, row }) => [id!, row as { handledAt: string | null }]),
   )
   const visitors = new Map(
-    [...fixture.sandbox.truth('visitors')].map(({ id, row }) => [id!, row as { name: string | null; email: string | null }]),
+    [...fixture.sandbox.truth('visitors')].map(({ id, row }) => [
+      id!,
+      row as { name: string | null; email: string | null },
+    ]),
   )
   for (const [id, entries] of lanes) {
     if (entries.some(({ status }) => status === 'uncertain' || status === 'queued')) continue

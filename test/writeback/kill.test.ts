@@ -1,9 +1,15 @@
 /** Sudden ends of those who send. Longer, on both databases and with thousands of write-backs: test/soak/writebacks.soak.ts. */
 import { expect, test } from 'vitest'
-import { runKillScenario, checkOutcomes } from './kill-scenario.ts'
+import { checkOutcomes, runKillScenario } from './kill-scenario.ts'
 
 test('nothing arrives twice and nothing is lost, whoever is killed in whatever moment', async () => {
-  const o = await runKillScenario({ database: 'sqlite', processes: 3, writebacks: 160, kills: 8, killIntervalMs: [300, 700] })
+  const o = await runKillScenario({
+    database: 'sqlite',
+    processes: 3,
+    writebacks: 160,
+    kills: 8,
+    killIntervalMs: [300, 700],
+  })
   const { succeeded = 0 } = await checkOutcomes(o)
   expect(succeeded).toBeGreaterThan(60)
 })

@@ -3,17 +3,17 @@ import { expect, test } from 'vitest'
 import type { QueryParams } from '../../src/core/api-request.ts'
 import type { Writeback } from '../../src/core/outbox/repository.ts'
 import type { WritebackDeps } from '../../src/writeback/deps.ts'
-import { messageIdsBefore, matchReply } from '../../src/writeback/verify/match-reply.ts'
 import { readSnapshotTwice, type SnapshotMessage } from '../../src/writeback/verify/conversation-snapshot.ts'
-import { performedWrites, createOutboxFixture } from './outbox-fixture.ts'
-import { ids, type Quirks, createOutboxFor, replyLine, startIndependentDouble } from './independent-double.ts'
+import { matchReply, messageIdsBefore } from '../../src/writeback/verify/match-reply.ts'
+import { createOutboxFor, ids, type Quirks, replyLine, startIndependentDouble } from './independent-double.ts'
+import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 const payload = { content: 'It is on its way.', sender_name: 'Ann' }
 const said = (id: string, content = 'Hello?', senderName = 'Vi'): SnapshotMessage => {
   return { id, at: 0, content, senderName, side: 'unknown' }
 }
 const ours = (id: string) => said(id, payload.content, payload.sender_name)
-const known = { before: new Set(['1', '2']), isChanged: false, others: new Set<string>(), payload, whole: true }
+const known = { before: new Set(['1', '2']), isChanged: false, otherIds: new Set<string>(), payload, isComplete: true }
 
 test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: null }, object]>([
   ['exactly what was there', [said('1'), said('2')], {}, { kind: 'absent' }],
@@ -25,25 +25,25 @@ test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: 
   [
     'one that is another one’s proof',
     [said('1'), said('2'), ours('3')],
-    { others: new Set(['3']) },
+    { otherIds: new Set(['3']) },
     { kind: 'absent' },
   ],
   [
     'the words under another name',
     [said('1'), said('2'), said('3', payload.content, 'Bo')],
     {},
-    { kind: 'unknowable' },
+    { kind: 'unverifiable' },
   ],
-  ['any other new one', [said('1'), said('2'), said('3')], {}, { kind: 'unknowable', why: /message 3 is new/ }],
+  ['any other new one', [said('1'), said('2'), said('3')], {}, { kind: 'unverifiable', why: /message 3 is new/ }],
   [
     'other words in one of them',
     [said('1'), said('2')],
     { isChanged: true },
-    { kind: 'unknowable', why: /other words/ },
+    { kind: 'unverifiable', why: /other words/ },
   ],
-  ['one that does not show any more', [said('1')], {}, { kind: 'unknowable', why: /message 2/ }],
-  ['not all of them', [said('1'), said('2')], { whole: false }, { kind: 'unknowable' }],
-  ['a match among a part of them', [said('2'), ours('3')], { whole: false }, { kind: 'found' }],
+  ['one that does not show any more', [said('1')], {}, { kind: 'unverifiable', why: /message 2/ }],
+  ['not all of them', [said('1'), said('2')], { isComplete: false }, { kind: 'unverifiable' }],
+  ['a match among a part of them', [said('2'), ours('3')], { isComplete: false }, { kind: 'found' }],
   ['a match, but not known what was there', [said('1'), ours('2')], { before: null }, { why: /message 2 is like it/ }],
   ['nothing, where nothing was', [], { before: new Set<string>() }, { kind: 'absent' }],
 ])('the conversation shows %s', ([, shown, more, looked]) => {
@@ -97,7 +97,9 @@ test.for<[string, Partial<Quirks>, string]>([
 
 for (const body of ['row', 'id'] as const) {
   test(`a reply whose id was answered (${body}) is no news to the next one, however late and changed it shows`, async () => {
-    const o = await createOutboxFixture({ switches: { 'writes.body': body, 'reply.text': 'redacted', 'reply.late': 250 } })
+    const o = await createOutboxFixture({
+      switches: { 'writes.body': body, 'reply.text': 'redacted', 'reply.late': 250 },
+    })
     const line = { operation: 'message', conversation_id: o.conversation(0), sender_name: 'Ann' }
     o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage', skip: 1 })
     await o.queue({ ...line, content: 'One.' }, { ...line, content: 'Two.' })
@@ -160,17 +162,17 @@ for (const ahead of [3, 199, 200]) {
       kind: 'utterance',
     }))
     const deps = {
-      project: ids.project,
+projectId: ids.project,
       // In the order of ids, from a time on.
       get: async (_path: string, { since = '' }: QueryParams) => {
         const [items, left] = [rows.filter(({ createdAt }) => createdAt >= String(since)), 200]
         const data = { items: items.slice(0, left), hasMore: items.length > left }
         return { data, status: 200, requestId: null, servedAt: null, askedAt: 0 }
       },
-      outbox: { behaviours: async () => new Map(), learn: async () => {} },
+      new Map(), learn: async () => {} }, => outbox: { readBehaviours: async () => new Map(), recordBehaviours: async () => {} }, => new Map(), learn: async () => {} },
       now: () => 0,
     } as unknown as WritebackDeps
-    const { messages: shown, isComplete: whole } = await readSnapshotTwice(deps, ids.conversation)
-    expect({ ahead, whole: whole && shown.length < rows.length }).toEqual({ ahead, whole: false })
+    const { messages: shown, isComplete } = await readSnapshotTwice(deps, ids.conversation)
+    expect({ ahead, isTakenForAll: isComplete && shown.length < rows.length }).toEqual({ ahead, isTakenForAll: false })
   })
 }

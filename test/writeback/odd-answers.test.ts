@@ -1,7 +1,7 @@
 /** Answers that say neither yes nor no: one looks before one believes them, and before one sends again. */
 import { expect, test } from 'vitest'
-import { performedWrites, createOutboxFixture } from './outbox-fixture.ts'
-import { ids, createOutboxFor, type WriteReply, replyLine, startIndependentDouble } from './independent-double.ts'
+import { createOutboxFor, ids, replyLine, startIndependentDouble, type WriteReply } from './independent-double.ts'
+import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 /** A service that answers the first sending of each text as told, having done it or not, and every other one as usual. */
 async function createOddDouble(odd: (content: string) => WriteReply, isDone: (content: string) => boolean) {
@@ -75,7 +75,10 @@ test('a passing failure under a success is no last word: not there, it goes agai
     (text) => ({ status: 200, text }),
     () => false,
   )
-  await o.queue(replyLine('{"error":{"code":"rate_limited","status":429}}'), replyLine('{"error":{"code":"X","status":503}}'))
+  await o.queue(
+    replyLine('{"error":{"code":"rate_limited","status":429}}'),
+    replyLine('{"error":{"code":"X","status":503}}'),
+  )
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
 })

@@ -9,8 +9,8 @@ import type { PushReport } from '../../src/core/report.ts'
 import { secret } from '../../src/core/secret.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
+import { type DatabaseInstance, databases } from '../support/databases.ts'
 import { configOf, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
-import { databases, type DatabaseInstance } from '../support/databases.ts'
 
 export type OutboxFixture = {
   readonly instance: DatabaseInstance
@@ -56,7 +56,8 @@ export async function createOutboxFixture({
   if (mirrored) await syncOnce(instance.url!, sandbox)
   const warehouse = await instance.open()
   const admin = warehouse.outboxAdmin(sandbox.projectId)
-  const projectWith = (over: Partial<ProjectConfig>) => projectConfigOf(sandbox, { verifyAfterMs: 200, ...project, ...over })
+  const projectWith = (over: Partial<ProjectConfig>) =>
+    projectConfigOf(sandbox, { verifyAfterMs: 200, ...project, ...over })
   const idsOf = (stream: 'conversations' | 'visitors') => [...sandbox.truth(stream)].map(({ id }) => id!)
   const conversations = () => idsOf('conversations')
   const visitors = () => idsOf('visitors')

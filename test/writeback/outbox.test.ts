@@ -1,7 +1,7 @@
 /** Who may act on a write-back, decided by the database alone. */
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { performedWrites, createOutboxFixture } from './outbox-fixture.ts'
+import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
   describe(`the queue in ${database}`, () => {
@@ -81,7 +81,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const one = (await outbox.claim(id!, Date.now()))!
       const messages = [...o.sandbox.truth('messages')].filter(({ parentId }) => parentId === o.conversation(0))
       await outbox.markSending(one, { before: { ids: messages.map((row) => row.id!) } }, Date.now(), Date.now())
-      await outbox.settleSent(one, { event: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
+      await outbox.settleSent(one, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
       const looking = (await outbox.claim(id!, Date.now()))!
       expect(await outbox.settle(looking, { event: 'absent', why: 'a test' })).toBe('queued')
       o.sandbox.mutate.agentReplies(o.conversation(0), 'Late.', 'Ann')
@@ -97,7 +97,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const one = (await outbox.claim(id!, Date.now()))!
       await outbox.markSending(one, { before: { ids: [] } }, Date.now(), Date.now())
-      await outbox.settleSent(one, { event: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
+      await outbox.settleSent(one, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
       const looking = (await outbox.claim(id!, Date.now()))!
       await outbox.settle(looking, { event: 'absent', why: 'a test' })
       o.sandbox.mutate.deleteConversation(gone)
@@ -111,7 +111,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const one = (await outbox.claim(id!, Date.now()))!
       await outbox.markSending(one, { before: {} }, Date.now(), Date.now())
-      await outbox.settleSent(one, { event: 'unanswered', why: 'a test', evidence: { sender: 'ended' } })
+      await outbox.settleSent(one, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
       await o.warehouse.query(`update writebacks set payload = '{"content": "x", "sender_name": "A\\nn"}'`)
       await o.push()
       expect(await o.statuses()).toEqual(['uncertain'])

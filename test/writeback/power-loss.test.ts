@@ -13,14 +13,14 @@ import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
 import { connectService } from '../../src/app/service.ts'
 import { writebackDeps } from '../../src/app/writeback-deps.ts'
 import type { OutboxRepository } from '../../src/core/outbox/repository.ts'
-import { inDurableTransaction } from '../../src/warehouse/database/durable-transaction.ts'
 import { type Db, openKysely } from '../../src/warehouse/database/connection-pool.ts'
+import { inDurableTransaction } from '../../src/warehouse/database/durable-transaction.ts'
 import { openSqlitePool } from '../../src/warehouse/database/sqlite.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import type { WritebackDeps } from '../../src/writeback/deps.ts'
 import { sendQueued } from '../../src/writeback/send/send-queued.ts'
 import { projectConfigOf, unlimited } from '../sync/sync-sandbox.ts'
-import { performedWrites, type RequestLine, type OutboxFixture, createOutboxFixture } from './outbox-fixture.ts'
+import { createOutboxFixture, type OutboxFixture, performedWrites, type RequestLine } from './outbox-fixture.ts'
 
 class PowerCut extends Error {}
 

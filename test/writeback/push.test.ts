@@ -1,6 +1,6 @@
 /** What is queued arrives: each operation, in the order of its lane, once. */
 import { expect, test } from 'vitest'
-import { performedWrites, createOutboxFixture } from './outbox-fixture.ts'
+import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
   test(`all four operations arrive, and the mirror shows it at once (${database})`, async () => {

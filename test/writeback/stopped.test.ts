@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { startByteCutter } from './byte-cutter.ts'
-import { performedWrites, type OutboxFixture, createOutboxFixture } from './outbox-fixture.ts'
+import { createOutboxFixture, type OutboxFixture, performedWrites } from './outbox-fixture.ts'
 import type { PushProcessTask } from './push-process.ts'
 
 function startPushProcess(o: OutboxFixture, baseUrl = o.sandbox.baseUrl) {
@@ -22,7 +22,8 @@ function startPushProcess(o: OutboxFixture, baseUrl = o.sandbox.baseUrl) {
 }
 
 /** As if the lease had run out: two minutes are too long to wait here. */
-const expireLeases = (o: OutboxFixture) => o.warehouse.query('update writebacks set lease_until = 1 where owner is not null')
+const expireLeases = (o: OutboxFixture) =>
+  o.warehouse.query('update writebacks set lease_until = 1 where owner is not null')
 
 for (const [what, stopsAt] of [
   ['while it looked whether it may', 'listMessages'],

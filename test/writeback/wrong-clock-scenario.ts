@@ -4,7 +4,12 @@ import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import { maxSends } from '../../src/writeback/send/send-policy.ts'
 import { syncOnce } from '../sync/sync-sandbox.ts'
-import { type RequestLine, type OutboxFixture, type OutboxFixtureOptions, createOutboxFixture } from './outbox-fixture.ts'
+import {
+  createOutboxFixture,
+  type OutboxFixture,
+  type OutboxFixtureOptions,
+  type RequestLine,
+} from './outbox-fixture.ts'
 
 type SwitchSets = Readonly<Record<string, Partial<Switches>>>
 
@@ -53,7 +58,14 @@ export type ClockScenario = {
   readonly project?: OutboxFixtureOptions['project']
 }
 
-export async function runClockScenario({ clock, change, writebacks, database, switches, project }: ClockScenario): Promise<OutboxFixture> {
+export async function runClockScenario({
+  clock,
+  change,
+  writebacks,
+  database,
+  switches,
+  project,
+}: ClockScenario): Promise<OutboxFixture> {
   const targets = Math.ceil(writebacks / 2)
   const fixture = await createOutboxFixture({
     database: database ?? 'sqlite',
@@ -96,10 +108,7 @@ export async function checkOutcomes(fixture: OutboxFixture): Promise<Readonly<Re
   for (const entry of all.filter(({ operation }) => operation === 'message' || operation === 'note'))
     checkOutcome(entry, times.get(String(entry.payload.content)) ?? 0)
   return Object.fromEntries(
-    Map.groupBy(
-      all,
-      ({ operation, status, attempts }) => `${operation} ${attempts >= maxSends ? 'given up' : status}`,
-    )
+    Map.groupBy(all, ({ operation, status, attempts }) => `${operation} ${attempts >= maxSends ? 'given up' : status}`)
       .entries()
       .map(([status, rows]) => [status, rows.length]),
   )

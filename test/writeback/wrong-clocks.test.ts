@@ -1,6 +1,6 @@
 /** Whatever the service's clock says, and however it shows a reply: by its ledger none goes out twice. More: test/soak/wrong-clocks.soak.ts. */
 import { expect, test } from 'vitest'
-import { replyChanges, checkOutcomes, runClockScenario, type ClockScenario } from './wrong-clock-scenario.ts'
+import { type ClockScenario, checkOutcomes, replyChanges, runClockScenario } from './wrong-clock-scenario.ts'
 
 const worlds: readonly (readonly [ClockScenario['clock'], ClockScenario['change']])[] = [
   ['an hour behind', 'two minutes early'],

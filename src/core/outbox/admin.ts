@@ -1,23 +1,23 @@
-/** The queue of write-backs as people use it: what they put in, look up and decide. */
-import type { OutboxDecision, WritebackStatus, StatusCounts } from './state.ts'
+/** What people do with the outbox (the queue of write-backs): enqueue, look up and decide. */
+import type { OutboxDecision, StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation, WritebackRequest } from './writeback-request.ts'
 
-/** Which write-backs are meant; all that is given must fit. */
+/** Selects write-backs: a row must match every field that is given. */
 export type OutboxFilter = {
   readonly ids?: readonly string[]
   readonly batch?: string
   readonly statuses?: readonly WritebackStatus[]
   readonly operations?: readonly Operation[]
-  /** The conversation or the visitor that they are about. */
+  /** The id of the conversation or the visitor. */
   readonly target?: string
-  /** Of a cancellation: also those that name no project, where there is only one. */
+  /** A cancellation also covers rows without a project. Only where a single project is configured. */
   readonly orWithoutProject?: boolean
 }
 
-/** `ids`: a thousand of them at most. `following`: it holds, and the rows have yet to follow. */
+/** `ids`: the first thousand. `following`: the decision is in force, but not all rows have been updated yet. */
 export type DecisionResult = { readonly count: number; readonly ids: readonly string[]; readonly following?: true }
 
-/** One write-back as it stands. Times are RFC 3339. */
+/** A write-back as stored. Times are RFC 3339. */
 export type OutboxEntry = {
   readonly id: string
   readonly seq: number
@@ -38,7 +38,7 @@ export type OutboxEntry = {
   readonly requestId: string | null
   readonly messageId: string | null
   readonly error: string | null
-  /** Why it is in this status. */
+  /** Why it has this status. */
   readonly step: string | null
 }
 
@@ -50,55 +50,54 @@ export type EventLogEntry = {
   readonly requestId: string | null
 }
 
-/** `draft`: they wait for approval. */
+/** `draft` needs approval before it is sent. */
 export type EnqueueOptions = {
   readonly status: 'queued' | 'draft'
   readonly batchId: string | null
   readonly createdBy: string | null
-  /** For those that name no expiry of their own. */
+  /** The default for requests without an expiry. */
   readonly expiresAt: string | null
 }
 
-/** `known`: their refs were queued before. */
+/** `known`: how many were skipped because their refs were queued before. */
 export type EnqueueResult = { readonly ids: readonly string[]; readonly queued: number; readonly known: number }
 
 export type OutboxAdmin = {
   /**
-   * All of them, or none: in one transaction. `digest` of the file that they come from: where one of the same bytes was
-   * imported before, nothing is queued, and that import's name is given back.
+   * Queues all requests in one transaction, or none. `digest` identifies the imported file: if the same bytes were
+   * imported before, nothing is queued and the name of that import is returned.
    */
   readonly enqueue: (
-    wishes: AsyncIterable<readonly WritebackRequest[]>,
-    how: EnqueueOptions,
+    requests: AsyncIterable<readonly WritebackRequest[]>,
+    options: EnqueueOptions,
     digest?: string,
   ) => Promise<EnqueueResult | { readonly importedAs: string }>
-  /** The name of the import of the same bytes; null: there was none. */
+  /** The name of the earlier import of the same bytes; null if there is none. */
   readonly importedAs: (digest: string) => Promise<string | null>
-  /** Those of these refs that would not be queued once more. */
+  /** The refs that are already queued and would be skipped. */
   readonly findDuplicateRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>
-  /** The id of that name, else some of those that begin with it. */
-  readonly findIdsByPrefix: (beginning: string) => Promise<readonly string[]>
-  /** In the order of the queue. */
+  /** The exact id if it exists, else up to three ids with this prefix. */
+  readonly findIdsByPrefix: (prefix: string) => Promise<readonly string[]>
+  /** In queue order. */
   readonly list: (filter: OutboxFilter, limit: number, afterSeq?: number) => Promise<readonly OutboxEntry[]>
-  /** The last ones of the queue, the newest first. */
+  /** Newest first. */
   readonly listNewest: (filter: OutboxFilter, limit: number) => Promise<readonly OutboxEntry[]>
   readonly listEvents: (id: string) => Promise<readonly EventLogEntry[]>
-  /** How many are in each state. */
   readonly countByStatus: (filter: OutboxFilter) => Promise<StatusCounts>
   /**
-   * What moved. What cannot move from where it is stays. A cancellation of more than single ones holds from the moment that it
-   * is recorded, before anything is counted: the rows may follow it later. What is on its way is noted, and not sent again;
-   * it does not count as moved. Whoever decides `retried` has looked at the mirror as it is
-   * now: what was seen before does not count any more, nor an expiry that has passed.
+   * Applies a decision and returns the rows whose status changed. Rows that do not allow the transition stay as they
+   * are. A cancellation by batch or of everything takes effect when it is recorded; rows may be updated later. A row
+   * in flight is marked so that it is not sent again, and does not count as changed. `retried` takes the current mirror
+   * as what the person saw: it resets the precondition and drops an expiry that has passed.
    */
   readonly decide: (decision: OutboxDecision, filter: OutboxFilter, by: string) => Promise<DecisionResult>
-  /** Writing was switched off: what is on its way is looked for, and never sent again. What waits stays queued. */
+  /** Used when writing is switched off: write-backs in flight are verified but never sent again. Queued ones stay queued. */
   readonly revokeSending: (by: string) => Promise<void>
-  /** Lanes whose first write-back is uncertain, and how many wait behind it. */
+  /** Lanes blocked by an uncertain write-back, and how many write-backs wait behind it. */
   readonly listBlockedLanes: () => Promise<readonly BlockedLane[]>
   /**
-   * Rows that came by plain SQL without a project belong to this one, if the warehouse holds no other. How many did. One
-   * whose ref was queued before is cancelled.
+   * Assigns rows that were inserted by SQL without a project to this project, if the warehouse holds no other. Returns
+   * how many. A row whose ref was queued before is cancelled.
    */
   readonly assignProject: () => Promise<number>
 }

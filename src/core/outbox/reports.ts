@@ -1,29 +1,29 @@
-/** What the commands of the queue of write-backs answer: the shapes behind `--json`, and behind the lines for people. */
+/** What the `writeback` commands return: the data behind `--json` and behind the text output. */
 
 import type { Ms } from '../time.ts'
-import type { OutboxEntry, EventLogEntry } from './admin.ts'
-import type { WritebackStatus, StatusCounts } from './state.ts'
+import type { EventLogEntry, OutboxEntry } from './admin.ts'
+import type { StatusCounts, WritebackStatus } from './state.ts'
 import type { Operation } from './writeback-request.ts'
 
-/** How things go on from here. */
+/** How long sending will take. */
 export type SendEstimate = {
-  /** Write-backs that were queued before and are not settled. */
+  /** Write-backs queued earlier that are not settled yet. */
   readonly ahead: number
-  /** How long it takes to send these too, at the rate of writes less its margin. */
+  /** Time to send everything, including these, at the write rate less its reserve. */
   readonly takesMs: Ms
-  /** A worker runs: it sends what is queued. */
+  /** Whether a worker is running, which sends what is queued. */
   readonly worker: boolean
 }
 
 export type AddWritebackReport = SendEstimate & {
   readonly project: string
-  /** Null: its ref was queued before, and nothing is queued. */
+  /** Null if its ref was queued before; then nothing was queued. */
   readonly id: string | null
-  /** `draft`: it waits for approval. */
+  /** `draft` needs approval. */
   readonly status: 'queued' | 'draft'
 }
 
-/** `why`: one reason a mistake, each beginning with the field that it is about. */
+/** `why`: one reason per mistake, each starting with the field name. */
 export type LineMistake = { readonly line: number; readonly why: readonly string[] }
 
 export type ImportReport =
@@ -33,27 +33,27 @@ export type ImportReport =
       readonly mistaken: number
       readonly mistakes: readonly LineMistake[]
     }
-  /** The same bytes were imported before, under that name. */
+  /** The same bytes were imported before as `batch`. */
   | { readonly outcome: 'imported before'; readonly project: string; readonly batch: string }
   | (SendEstimate & {
       readonly outcome: 'queued' | 'draft'
       readonly project: string
-      /** Null: it was empty, or all refs were known. */
+      /** Null if the file was empty or all refs were queued before. */
       readonly batch: string | null
       readonly queued: number
-      /** Their refs were queued before. */
+      /** How many were skipped because their refs were queued before. */
       readonly known: number
     })
 
-/** What a line of an import would come to, as the record of the service is now. */
+/** What a line of an import would do to the service's current record. */
 export type LinePreview = {
   readonly line: number
   readonly operation: Operation
   readonly target: string
-  /** `nothing`: it is so already. `known`: its ref was queued before. `unknown`: it cannot be looked at. */
+  /** `nothing`: already so. `known`: its ref was queued before. `unknown`: the record cannot be read. */
   readonly would: 'change' | 'send' | 'nothing' | 'known' | 'conflict' | 'fail' | 'unknown'
   readonly detail: string
-  /** A line above that is about the same target, and goes first; null = there is none. */
+  /** The last earlier line with the same target, which is sent first; null if there is none. */
   readonly after: number | null
 }
 
@@ -63,9 +63,9 @@ export type PreviewReport =
       readonly outcome: 'looked'
       readonly project: string
       readonly lines: readonly LinePreview[]
-      /** How many lines were not looked at. */
+      /** How many lines were not checked against the service. */
       readonly beyond: number
-      /** The number of rows is over `approve_over`: they would wait for approval. */
+      /** The file has more rows than `approve_over`, so they would need approval. */
       readonly draft: boolean
       readonly requests: number
     })
@@ -73,9 +73,9 @@ export type PreviewReport =
 export type ListWritebacksReport = {
   readonly project: string
   readonly writebacks: readonly OutboxEntry[]
-  /** How many there are in all that fit, by status. */
+  /** All matching write-backs, by status. */
   readonly counts: StatusCounts
-  /** In the warehouse are so many that name no project. Nobody sends them. */
+  /** Rows in the warehouse without a project, which are never sent. */
   readonly nameless: number
 }
 
@@ -83,19 +83,19 @@ export type ShowWritebackReport = {
   readonly project: string
   readonly writeback: OutboxEntry
   readonly events: readonly EventLogEntry[]
-  /** The one that has to be settled before this one can go; null = none. */
+  /** The write-back that must be settled before this one can be sent; null if none. */
   readonly waitsFor: { readonly id: string; readonly status: WritebackStatus } | null
-  /** How many of the same conversation or visitor wait for this one. */
+  /** How many write-backs of the same target wait for this one. */
   readonly holds: number
 }
 
-/** `stayed`: what cannot move that way from where it is. */
+/** `stayed`: rows whose status does not allow the decision. */
 export type DecisionReport = {
   readonly project: string
   readonly moved: number
-  /** A thousand of those that moved, at most. */
+  /** The first thousand that moved. */
   readonly ids: readonly string[]
-  /** It holds already, and the rows in the database follow: whoever works on the queue next sees to it. */
+  /** The decision is in force, but not all rows are updated; the next worker or push does that. */
   readonly following?: true
   readonly stayed: readonly {
     readonly id: string | null

@@ -1,35 +1,32 @@
-/**
- * The queue of write-backs as whoever carries it out sees it: what may be asked of the warehouse, and what is told to it.
- * Everything told is durable before the answer comes back.
- */
+/** What the sender of write-backs reads from the warehouse and stores in it. Every write is durable when it returns. */
 
 import type { ServiceBehaviour } from '../row.ts'
 import type { EpochMs } from '../time.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
 import type { Operation } from './writeback-request.ts'
 
-/** One write-back that this process has claimed. */
+/** A write-back that this process has claimed. */
 export type Writeback = {
   readonly id: string
   readonly lane: string
   readonly operation: Operation
-  /** A conversation's or a visitor's id. */
+  /** The id of the conversation or the visitor. */
   readonly target: string
-  /** The row laid flat, as one line of an import would say it; not checked. */
+  /** The row in the form of an import line, not validated. */
   readonly rawRequest: unknown
   readonly status: WritebackStatus
-  /** Decided while it was on its way: it is not sent again, and becomes this if it did not arrive. */
+  /** A decision made while it was in flight: it is not sent again, and gets this status if it did not arrive. */
   readonly revokedAs: Revocation | null
-  /** How often it was sent; the last time is this number. */
+  /** How often it was sent. */
   readonly attempts: number
   readonly batchId: string | null
   /** RFC 3339, by the database's clock. */
   readonly createdAt: string
   readonly expiresAt: string | null
-  /** What the mirror showed of the target when it was queued; null = it did not know it. */
+  /** The mirror's view of the target when this was queued; null if the mirror did not have it. */
   readonly targetSnapshot: TargetSnapshot | null
   readonly evidence: Evidence
-  /** The number of this claim. */
+  /** Increases with every claim (a fencing token). */
   readonly epoch: number
 }
 
@@ -40,98 +37,95 @@ export type TargetSnapshot = {
   readonly email?: string | null
 }
 
-/** What is known about a sending, for whoever has to find out what became of it; plain JSON. */
+/** What is known about a send, used to find out whether it arrived. Stored as JSON. */
 export type Evidence = {
-  /** What was there just before it left. */
+  /** The target's state just before the request was sent. */
   readonly before?: {
-    /** Of all messages of the conversation; absent where they could not all be read. */
+    /** Ids of all messages of the conversation; absent if not all could be read. */
     readonly ids?: readonly string[]
-    /** A digest of what they said; absent where an earlier version noted them. */
+    /** A digest of their texts; absent in rows of earlier versions. */
     readonly digest?: string
-    /** As earlier versions wrote it: `ids` are those from this second on, and not all. */
+    /** Written by earlier versions: `ids` starts at this time and is incomplete. */
     readonly since?: string
     readonly handledAt?: string | null
     readonly name?: string | null
     readonly email?: string | null
   }
-  /**
-   * The process that sent it has told that the exchange is over (`ended`), is dead, or lives perhaps and says nothing:
-   * then it may still send.
-   */
+  /** The sending process reported the end of the exchange, is dead, or may be alive but silent and might still send. */
   readonly sender?: 'ended' | 'dead' | 'silent'
-  /** What the answer said and did not prove: that it will be done, or that it was not, in these words. */
+  /** What the response claims without proof: the service accepted or refused the request, in these words. */
   readonly claim?: { readonly says: 'accepted' | 'refused'; readonly why: string }
-  /** How often it was looked for without being there. */
+  /** How many verifications did not find it. */
   readonly looks?: number
-  /** Tries in a row that came to nothing before anything left. */
+  /** Consecutive attempts that failed before anything was sent. */
   readonly tries?: number
-  /** Names of the note's field that were refused. */
+  /** Field names that the service refused for a note's text. */
   readonly refusedFields?: readonly string[]
-  /** What the service said to the first of them. */
+  /** The service's reason for the first refusal. */
   readonly firstRefusal?: string
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   readonly status?: number
-  /** How it was found to have arrived. */
+  /** How its arrival was found. */
   readonly found?: string
 }
 
-/** Something that happened to a write-back. */
+/** An event of a write-back, with what is stored with it. */
 export type Transition = {
   readonly event: OutboxEvent
   /** For a person. */
   readonly why: string
   readonly requestId?: string | null
-  /** Added to what is known. */
+  /** Merged into the stored evidence. */
   readonly evidence?: Evidence
-  /** Not to be worked on before. */
+  /** Earliest time of the next attempt. */
   readonly dueAt?: EpochMs
-  /** The message that it has become. */
+  /** The id of the message that the reply created. */
   readonly messageId?: string
   readonly observedBehaviours?: readonly ServiceBehaviour[]
 }
 
 export type OutboxRepository = {
-  /** The lanes whose first write-back can be worked on now, oldest first, by the write-back's id. */
-  readonly findClaimable: (now: EpochMs, limit: number, of?: ClaimFilter) => Promise<readonly ClaimableWriteback[]>
-  /** Whether anything is left to do, now or later, that no person has to decide first. */
-  readonly hasPending: (of?: ClaimFilter) => Promise<boolean>
-  /** Takes it for this process; null: somebody else has it, or it is not first in its lane any more. */
+  /** The first write-back of each lane that can be claimed now, oldest first. */
+  readonly findClaimable: (now: EpochMs, limit: number, filter?: ClaimFilter) => Promise<readonly ClaimableWriteback[]>
+  /** Whether anything remains to do, now or later, without a person's decision. */
+  readonly hasPending: (filter?: ClaimFilter) => Promise<boolean>
+  /** Claims it for this process; null if another process has it or it is no longer first in its lane. */
   readonly claim: (id: string, now: EpochMs) => Promise<Writeback | null>
-  /** Writes down that it leaves, before it does; false: it must not, any more. `dueAt`: when to look for it, if nobody tells its end. */
-  readonly markSending: (one: Writeback, evidence: Evidence, now: EpochMs, dueAt: EpochMs) => Promise<boolean>
-  /** What became of the request that `leave` was told of: what it is now; null: a later sending, or a person, has decided. */
-  readonly settleSent: (one: Writeback, step: Transition) => Promise<WritebackStatus | null>
-  /** What came of the claim in any other way; null: the claim was lost. */
-  readonly settle: (one: Writeback, step: Transition) => Promise<WritebackStatus | null>
-  /** Gives the claim back, and nothing has happened. */
-  readonly release: (one: Writeback, dueAt: EpochMs | null, evidence?: Evidence) => Promise<void>
-  /** The message that a reply turned out to be. */
-  readonly recordMessageId: (one: Writeback, messageId: string) => Promise<void>
-  /** Ids of messages of the lane that are the proof of some write-back. */
+  /** Records the send before the request goes out; false if it must not be sent any more. `dueAt`: when to verify it. */
+  readonly markSending: (writeback: Writeback, evidence: Evidence, now: EpochMs, dueAt: EpochMs) => Promise<boolean>
+  /** Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it was superseded. */
+  readonly settleSent: (writeback: Writeback, transition: Transition) => Promise<WritebackStatus | null>
+  /** Stores any other outcome of the claim; returns the new status, or null if the claim was lost. */
+  readonly settle: (writeback: Writeback, transition: Transition) => Promise<WritebackStatus | null>
+  /** Gives the claim back without a change of status. */
+  readonly release: (writeback: Writeback, dueAt: EpochMs | null, evidence?: Evidence) => Promise<void>
+  /** Stores the id of the message that the reply created. */
+  readonly recordMessageId: (writeback: Writeback, messageId: string) => Promise<void>
+  /** Ids of messages in the lane that are matched to a write-back. */
   readonly listMatchedMessageIds: (lane: string) => Promise<ReadonlySet<string>>
-  /** Whether an equal reply before it arrived of which nobody knows which message it is, and that may show only now. */
-  readonly hasUnmatchedDuplicate: (one: Writeback) => Promise<boolean>
-  /** What the last correction before this one set the field to, if that was after this one was queued; undefined: none did. */
-  readonly findOwnEdit: (one: Writeback, field: 'name' | 'email') => Promise<string | null | undefined>
-  /** What became of the last reply that was queued before it and together with it (one import, or one moment); null: there is none. */
-  readonly findPreviousReplyStatus: (one: Writeback) => Promise<WritebackStatus | null>
-  /** The messages of a conversation that the mirror holds, and the greatest of their times (RFC 3339). */
+  /** Whether an earlier reply with the same payload succeeded without a known message id, and may become visible only now. */
+  readonly hasUnmatchedDuplicate: (writeback: Writeback) => Promise<boolean>
+  /** The value set by our last correction that succeeded after this one was queued; undefined if there is none. */
+  readonly findOwnEdit: (writeback: Writeback, field: 'name' | 'email') => Promise<string | null | undefined>
+  /** The status of the last earlier reply of the same import (or the same time of creation); null if there is none. */
+  readonly findPreviousReplyStatus: (writeback: Writeback) => Promise<WritebackStatus | null>
+  /** The mirrored messages of a conversation, and the latest of their times (RFC 3339). */
   readonly readMirroredMessages: (
     conversation: string,
   ) => Promise<{ readonly ids: ReadonlySet<string>; readonly newest: string | null }>
-  /** The visitor's conversation with that message, else the one with the newest; null: the mirror knows none. */
+  /** The visitor's conversation with that message, else the latest one; null if the mirror has none. */
   readonly findConversation: (visitor: string, messageId: string | null) => Promise<string | null>
-  /** The last replies and notes that were settled, newest first, for the breaker. */
+  /** The last settled replies and notes, newest first, for the circuit breaker. */
   readonly listRecentOutcomes: (limit: number) => Promise<readonly SendOutcome[]>
   readonly readBehaviours: () => Promise<ReadonlyMap<string, string>>
-  readonly recordBehaviours: (learned: readonly ServiceBehaviour[]) => Promise<void>
+  readonly recordBehaviours: (behaviours: readonly ServiceBehaviour[]) => Promise<void>
 }
 
-/** Of what is ready: one lane only, or all but some. */
+/** Restricts what may be claimed. */
 export type ClaimFilter = {
   readonly lane?: string
   readonly withoutOperations?: readonly Operation[]
-  /** Replies and notes that are queued are left out: all, or those of these imports (null: of none). */
+  /** Leaves out queued replies and notes: all, or those of these imports (null: those without an import). */
   readonly withoutQueuedSends?: 'all' | readonly (string | null)[]
 }
 
@@ -149,6 +143,6 @@ export type SendOutcome = {
   /** RFC 3339. */
   readonly at: string
   readonly why: string
-  /** The process that sent it died, or fell silent: that says nothing about the service. */
+  /** The sending process died or fell silent, which says nothing about the service. */
   readonly isOwnFault: boolean
 }

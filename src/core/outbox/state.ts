@@ -1,29 +1,35 @@
-/** The life of a write-back: its states, what can happen to it, and what it is then. Pure. */
+/** The state machine of a write-back: statuses, events and transitions. Pure. */
 
 export const writebackStatuses = [
-  /** Waits for somebody's approval. */
+  /** Waits for approval. */
   'draft',
   'queued',
-  /** May have left this machine; what became of it is not known yet. */
+  /** May have been sent; the outcome is not known yet. */
   'sending',
   'succeeded',
-  /** Refused: final. */
+  /** Refused by the service; final. */
   'failed',
-  /** The world moved since the person looked: not sent. */
+  /** The record changed since the person looked; not sent. */
   'conflict',
-  /** May or may not have arrived: a person decides, and until then its lane rests. */
+  /** May or may not have arrived; blocks its lane until a person decides. */
   'uncertain',
   'cancelled',
   'expired',
 ] as const
 export type WritebackStatus = (typeof writebackStatuses)[number]
 
-/** What was decided about one while it was on its way: it is not sent again, and becomes this if it did not arrive. */
+/** A decision about a write-back in flight: it is not sent again, and gets this status if it did not arrive. */
 export const revocations = ['cancelled', 'expired'] as const
 export type Revocation = (typeof revocations)[number]
 
-/** A status, and what was decided since it left: as fine as anything has to know it. */
-export const writebackStates = [...writebackStatuses, 'cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const
+/** A status combined with a decision made while it was in flight. */
+export const writebackStates = [
+  ...writebackStatuses,
+  'cancelling',
+  'expiring',
+  'uncertain_cancelled',
+  'uncertain_expired',
+] as const
 export type WritebackState = (typeof writebackStates)[number]
 
 /** The two columns that hold a state. */
@@ -37,10 +43,12 @@ const revokedStates: Readonly<Record<Exclude<WritebackState, WritebackStatus>, S
 }
 
 export function toStoredState(state: WritebackState): StoredState {
-  return state in revokedStates ? revokedStates[state as keyof typeof revokedStates] : { status: state as WritebackStatus, revokedAs: null }
+  return state in revokedStates
+    ? revokedStates[state as keyof typeof revokedStates]
+    : { status: state as WritebackStatus, revokedAs: null }
 }
 
-/** In any other status it does not count what was decided before. */
+/** Only `sending` and `uncertain` rows take a stored revocation into account. */
 export function fromStoredState(status: WritebackStatus, revokedAs: Revocation | null): WritebackState {
   if (revokedAs === null) return status
   if (status === 'sending') return revokedAs === 'cancelled' ? 'cancelling' : 'expiring'
@@ -48,52 +56,56 @@ export function fromStoredState(status: WritebackStatus, revokedAs: Revocation |
   return status
 }
 
-/** How many are in each status; a state that none is in may be missing. */
+/** Rows per status; a missing status counts as zero. */
 export type StatusCounts = Readonly<Partial<Record<WritebackStatus, number>>>
 
 export const outboxEvents = [
   'approved',
   'cancelled',
   'expired',
-  /** Somebody else's news stand against it. */
-  'overtaken',
-  /** It cannot be sent as it is, or it is about nobody. */
-  'unfit',
-  /** It is about to leave: written down before it does. */
-  'leaving',
-  /** Nothing was done: no byte left this machine, or the service said so (429, a 400 that taught how to ask). */
-  'undone',
+  /** The target has changed in a way that contradicts it. */
+  'conflicted',
+  /** The request is invalid, or its target does not exist. */
+  'invalid',
+  /** Recorded just before the request goes out. */
+  'sending_started',
+  /** Nothing was done: no byte was sent, or the service said so (429, or a 400 that asks for another field name). */
+  'not_sent',
   'accepted',
   'refused',
-  /** It left, and no readable answer came: it is looked for later. */
-  'unanswered',
-  /** Looked for, and there. */
+  /** It was sent but no readable response came; it is verified later. */
+  'no_answer',
+  /** Verification found it. */
   'found',
-  /** Looked for, not there, and it may go once more. */
+  /** Verification did not find it, and it may be sent again. */
   'absent',
-  /** Nothing that can be looked at tells whether it arrived. */
-  'unknowable',
+  /** Nothing readable shows whether it arrived. */
+  'unverifiable',
   /** A person wants it sent again. */
   'retried',
-  /** A person knows that it arrived, or that it did not. */
+  /** A person states that it arrived, or that it did not. */
   'arrived',
   'lost',
 ] as const
 export type OutboxEvent = (typeof outboxEvents)[number]
 
-/** What people do to them. */
+/** The events that people cause. */
 export type OutboxDecision = Extract<OutboxEvent, 'approved' | 'cancelled' | 'retried' | 'arrived' | 'lost'>
 
-/** `becomes`: if it did not arrive. */
-function revokedTransitions(staysAs: WritebackState, becomes: Revocation, uncertain: WritebackState): Readonly<Partial<Record<OutboxEvent, WritebackState>>> {
+/** `becomes`: its status if it did not arrive. */
+function revokedTransitions(
+  staysAs: WritebackState,
+  becomes: Revocation,
+  uncertain: WritebackState,
+): Readonly<Partial<Record<OutboxEvent, WritebackState>>> {
   return {
-    undone: becomes,
+    not_sent: becomes,
     accepted: 'succeeded',
     refused: 'failed',
-    unanswered: staysAs,
+    no_answer: staysAs,
     found: 'succeeded',
     absent: becomes,
-    unknowable: uncertain,
+    unverifiable: uncertain,
     arrived: 'succeeded',
     lost: 'failed',
   }
@@ -104,71 +116,71 @@ const transitions: Readonly<Record<WritebackState, Readonly<Partial<Record<Outbo
   queued: {
     cancelled: 'cancelled',
     expired: 'expired',
-    overtaken: 'conflict',
-    unfit: 'failed',
-    leaving: 'sending',
-    // One that was sent, and given up as lost, may turn up before it goes again.
+    conflicted: 'conflict',
+    invalid: 'failed',
+    sending_started: 'sending',
+    // A send that was taken for lost may become visible before it is sent again.
     found: 'succeeded',
-    unknowable: 'uncertain',
-    // Put back by hand while it was on its way.
+    unverifiable: 'uncertain',
+    // Set back to queued by SQL while it was in flight.
     accepted: 'succeeded',
-    unanswered: 'sending',
+    no_answer: 'sending',
   },
   sending: {
     cancelled: 'cancelling',
     expired: 'expiring',
-    undone: 'queued',
+    not_sent: 'queued',
     accepted: 'succeeded',
     refused: 'failed',
-    unanswered: 'sending',
+    no_answer: 'sending',
     found: 'succeeded',
     absent: 'queued',
-    unknowable: 'uncertain',
-    // A person need not wait for us to look.
+    unverifiable: 'uncertain',
+    // A person may decide before verification does.
     arrived: 'succeeded',
     lost: 'failed',
   },
   cancelling: revokedTransitions('cancelling', 'cancelled', 'uncertain_cancelled'),
   expiring: { ...revokedTransitions('expiring', 'expired', 'uncertain_expired'), cancelled: 'cancelling' },
-  // The sender itself may wake up, long after others gave it up, and know more than they could find out.
+  // A sender that was suspended may still report the outcome after other processes gave up.
   uncertain: {
     cancelled: 'uncertain_cancelled',
-    undone: 'queued',
+    not_sent: 'queued',
     accepted: 'succeeded',
     refused: 'failed',
-    unanswered: 'uncertain',
+    no_answer: 'uncertain',
     arrived: 'succeeded',
     lost: 'failed',
   },
   uncertain_cancelled: {
-    undone: 'cancelled',
+    not_sent: 'cancelled',
     accepted: 'succeeded',
     refused: 'failed',
-    unanswered: 'uncertain_cancelled',
+    no_answer: 'uncertain_cancelled',
     arrived: 'succeeded',
     lost: 'failed',
   },
   uncertain_expired: {
     cancelled: 'uncertain_cancelled',
-    undone: 'expired',
+    not_sent: 'expired',
     accepted: 'succeeded',
     refused: 'failed',
-    unanswered: 'uncertain_expired',
+    no_answer: 'uncertain_expired',
     arrived: 'succeeded',
     lost: 'failed',
   },
   succeeded: {},
   failed: { retried: 'queued' },
   conflict: { retried: 'queued' },
-  // By hand, while it was on its way.
-  cancelled: { retried: 'queued', accepted: 'succeeded', unanswered: 'cancelling' },
-  expired: { retried: 'queued', accepted: 'succeeded', unanswered: 'expiring' },
+  // Set by SQL while it was in flight.
+  cancelled: { retried: 'queued', accepted: 'succeeded', no_answer: 'cancelling' },
+  expired: { retried: 'queued', accepted: 'succeeded', no_answer: 'expiring' },
 }
 
-/** What a write-back is after something happened to it; null: that cannot happen to it. */
+/** The state after an event; null if the event is not possible in this state. */
 export function nextState(state: WritebackState, event: OutboxEvent): WritebackState | null {
   return transitions[state][event] ?? null
 }
 
-/** Those that hold back what was queued behind them, for the same conversation or visitor. */
+/** Statuses that block later write-backs of the same lane. */
 export const laneBlockingStatuses = ['queued', 'sending', 'uncertain'] as const satisfies readonly WritebackStatus[]

@@ -1,11 +1,11 @@
-/** One wish of a person, before it is queued: an operation, whom it is about, and what to send. Pure: text in, values or reasons out. */
+/** A write-back request before it is queued: an operation, its target and its payload, parsed and validated. Pure. */
 import { z } from 'zod'
 import { type EpochMs, parseTime, rfc3339 } from '../time.ts'
 
 export const operations = ['message', 'handled', 'visitor', 'note'] as const
 export type Operation = (typeof operations)[number]
 
-/** What each of them is about. */
+/** The kind of target of each operation. */
 export const targetKind = {
   message: 'conversation',
   handled: 'conversation',
@@ -13,12 +13,12 @@ export const targetKind = {
   note: 'visitor',
 } as const satisfies Record<Operation, 'conversation' | 'visitor'>
 
-/** Those that are about the same conversation or visitor go one after the other: the name of their lane. */
+/** The name of the target's lane. Write-backs of one lane are sent in order. */
 export function toLaneName(kind: 'conversation' | 'visitor', id: string): string {
   return `${kind}/${id.toLowerCase()}`
 }
 
-/** As the column `payload` holds it. In `visitor` a field left out is kept, and null clears it. */
+/** The column `payload`. In `visitor`, an absent field stays unchanged and null clears it. */
 export type WritebackPayload = {
   readonly message: { readonly content: string; readonly sender_name: string }
   readonly handled: { readonly handled: boolean }
@@ -32,48 +32,48 @@ export type WritebackRequest = {
     /** A conversation's id for `message` and `handled`, a visitor's for the others. */
     readonly target: string
     readonly payload: WritebackPayload[O]
-    /** The person's own key: the same one is never queued twice. */
+    /** The caller's idempotency key: the same one is never queued twice. */
     readonly ref: string | null
-    /** The last message that the person saw: its id as digits, or its time in RFC 3339. */
+    /** The last message that the person saw: its id in digits, or its time in RFC 3339. */
     readonly expect: string | null
-    /** Not to be sent after; RFC 3339. */
+    /** Not sent after this time; RFC 3339. */
     readonly expiresAt: string | null
   }
 }[Operation]
 
-/** `why`: one reason a mistake, each beginning with the field that it is about. */
+/** `why`: one reason per mistake, each starting with the field name. */
 export type RequestParseResult =
   | { readonly ok: true; readonly request: WritebackRequest }
   | { readonly ok: false; readonly why: readonly string[] }
 
-/** Characters. The service's own limits are not documented. */
+/** In characters. The service's own limits are not documented. */
 export const maxLengths = { content: 20_000, name: 300, email: 320, ref: 200 } as const
 
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** zod shows the input here only, and not in what it reports. */
+/** zod passes the input only here and leaves it out of its issues. */
 const missingOr = (why: string) => (issue: { readonly input?: unknown }) =>
   issue.input === undefined ? 'is missing' : why
 
-/** What no text may hold: control characters but line ends and tabs, and halves of surrogate pairs. */
+/** Control characters other than line ends and tabs, and unpaired surrogates. */
 const forbiddenCharacters = /[\p{Cc}--[\n\r\t]]|\p{Surrogate}/v
 
-/** A name, an address or a key: a text of one line. */
+/** For names, email addresses and keys. */
 function singleLineText(maxLength: number) {
   return text(maxLength).refine((value) => !/[\n\r\t]/.test(value), 'must be one line, without tabs')
 }
 
 function text(maxLength: number) {
   return z
-    .string({ error: missingOr('must be a text') })
+    .string({ error: missingOr('must be text') })
     .max(maxLength, `is longer than ${maxLength} characters`)
     .refine((value) => value.trim() !== '', 'is empty')
-    .refine((value) => !forbiddenCharacters.test(value), 'holds control characters or broken ones')
+    .refine((value) => !forbiddenCharacters.test(value), 'contains control characters or unpaired surrogates')
 }
 
-const idSchema = z.string({ error: missingOr('must be an id') }).regex(uuid, 'is no UUID')
+const idSchema = z.string({ error: missingOr('must be an id') }).regex(uuid, 'is not a UUID')
 
-/** An id in digits, a time, or the message itself as the mirror or the service shows it. */
+/** An id in digits, a time, or the message object of the mirror or the service. */
 const expectSchema = z
   .unknown()
   .optional()
@@ -97,7 +97,7 @@ function parseExpect(value: unknown): string | undefined {
   return typeof reference === 'object' ? undefined : parseExpect(reference)
 }
 
-/** As large as a database can hold it. */
+/** Limited to what a bigint column can store. */
 function isMessageId(digits: string): boolean {
   return /^\d{1,19}$/.test(digits) && BigInt(digits) < 2n ** 63n
 }
@@ -112,7 +112,7 @@ const expiresAtSchema = z
     return z.NEVER
   })
 
-/** JavaScript takes 30 February for 2 March, and a zone can carry a time out of the years that RFC 3339 can write. */
+/** JavaScript parses 30 February as 2 March, and a zone offset can move a time out of the years of RFC 3339. */
 function parseTimestamp(value: unknown): string | undefined {
   const at = parseTime(value)
   const day = parseTime(`${String(value).slice(0, 10)}T00:00:00Z`)
@@ -121,7 +121,11 @@ function parseTimestamp(value: unknown): string | undefined {
   return exists && parseTime(rfc3339(at)) === at ? rfc3339(at) : undefined
 }
 
-const commonFields = { ref: singleLineText(maxLengths.ref).nullish(), expect: expectSchema, expires_at: expiresAtSchema }
+const commonFields = {
+  ref: singleLineText(maxLengths.ref).nullish(),
+  expect: expectSchema,
+  expires_at: expiresAtSchema,
+}
 const contentSchema = text(maxLengths.content)
 
 const requestSchemas = {
@@ -148,7 +152,7 @@ const requestSchemas = {
   note: z.strictObject({ operation: z.literal('note'), visitor_id: idSchema, content: contentSchema, ...commonFields }),
 } as const
 
-/** Reads one line of an import, or one row of the queue laid flat. */
+/** Parses an import line, or a row of the outbox in the same form. */
 export function parseRequest(line: unknown): RequestParseResult {
   if (typeof line !== 'object' || line === null || Array.isArray(line)) return invalidRequest('must be a JSON object')
   const operation = 'operation' in line ? line.operation : undefined
@@ -158,16 +162,15 @@ export function parseRequest(line: unknown): RequestParseResult {
   return toRequest(result.data)
 }
 
-/** Whether it is not to be sent any more. */
 export function hasExpired(expiresAt: string | null, now: EpochMs): boolean {
   const at = parseTime(expiresAt)
   return at !== undefined && at * 1000 <= now
 }
 
-/** Why it would never be sent if it were queued now. */
+/** Reasons why it would expire immediately if it were queued now. */
 export function expiryMistakes({ expiresAt }: WritebackRequest, now: EpochMs): readonly string[] {
   if (!hasExpired(expiresAt, now)) return []
-  return [`expires_at: ${expiresAt} has passed; leave it out, or name a time to come`]
+  return [`expires_at: ${expiresAt} has passed; leave it out, or give a future time`]
 }
 
 function isOperation(value: unknown): value is Operation {
@@ -197,7 +200,7 @@ function toRequest(line: z.infer<(typeof requestSchemas)[Operation]>): RequestPa
 }
 
 function toMistakes(issue: z.core.$ZodIssue): string[] {
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${key}: is no field of this operation`)
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${key}: is not a field of this operation`)
   return [`${issue.path.join('.')}: ${issue.message}`]
 }
 

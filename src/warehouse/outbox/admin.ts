@@ -1,21 +1,25 @@
-/** What people do with the queue of write-backs, over SQL. Each decision is durable and becomes a row of the log. */
+/** OutboxAdmin in SQL. Each decision is durable and adds a row to the event log. */
 import { type RawBuilder, sql } from 'kysely'
-import type { EnqueueOptions, EnqueueResult, OutboxFilter, BlockedLane, OutboxAdmin, OutboxEntry, EventLogEntry } from '../../core/outbox/admin.ts'
-import type { WritebackStatus, StatusCounts } from '../../core/outbox/state.ts'
+import type {
+  BlockedLane,
+  EnqueueOptions,
+  EnqueueResult,
+  EventLogEntry,
+  OutboxAdmin,
+  OutboxEntry,
+  OutboxFilter,
+} from '../../core/outbox/admin.ts'
+import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import { targetKind, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import { rfc3339 } from '../../core/time.ts'
+import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { inDurableTransaction, inDurableTransactionOnce } from '../database/durable-transaction.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../database/escape.ts'
 import { newId } from '../database/new-id.ts'
-import type { Db } from '../database/connection-pool.ts'
-import type { ProjectContext } from '../mirror/project-context.ts'
 import { effectiveStatus } from './cancellations.ts'
-import { applyDecision, revokeSending } from './decisions.ts'
-import { matchesFilter } from './filter.ts'
-import { selectTargetSnapshot } from './target-snapshot.ts'
-
-type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project' | 'clock'>
+import { applyDecision, matchesFilter, revokeSending } from './decisions.ts'
+import { type OutboxContext, selectTargetSnapshot } from './row.ts'
 
 export function createOutboxAdmin(context: OutboxContext): OutboxAdmin {
   return {
@@ -23,7 +27,8 @@ export function createOutboxAdmin(context: OutboxContext): OutboxAdmin {
     importedAs: (digest) => findImport(context, context.db, digest),
     findDuplicateRefs: (refs) => findDuplicateRefs(context, refs),
     findIdsByPrefix: (prefix) => findIdsByPrefix(context, prefix),
-    list: (filter, limit, afterSeq = 0) => listEntries(context, filter, sql`seq > ${afterSeq}`, sql`order by seq limit ${limit}`),
+    list: (filter, limit, afterSeq = 0) =>
+      listEntries(context, filter, sql`seq > ${afterSeq}`, sql`order by seq limit ${limit}`),
     listNewest: (filter, limit) => listEntries(context, filter, sql`true`, sql`order by seq desc limit ${limit}`),
     listEvents: (id) => listEvents(context, id),
     countByStatus: (filter) => countByStatus(context, filter),
@@ -52,7 +57,7 @@ async function enqueue(
       received += chunk.length
       const inserted = await insertRequests(context, trx, chunk, options)
       queued += inserted.length
-      // Whoever queues one wants to know its id; nobody reads a hundred thousand.
+      // A caller that queues a few needs their ids; those of a large import are not shown.
       if (ids.length < 100) ids.push(...inserted)
     }
     return { ids, queued, known: received - queued }
@@ -67,7 +72,7 @@ async function findImport(context: OutboxContext, trx: Db, digest: string): Prom
   return rows[0]?.batch_id ?? null
 }
 
-/** As `insert` takes them. */
+/** By the same rule as `insertRequests`. */
 async function findDuplicateRefs(context: OutboxContext, refs: readonly string[]): Promise<ReadonlySet<string>> {
   if (refs.length === 0) return new Set()
   const wanted = sql.join(refs.map((ref) => encodeText(context.kind, ref)))
@@ -77,11 +82,17 @@ async function findDuplicateRefs(context: OutboxContext, refs: readonly string[]
   return new Set(rows.map(({ ref }) => decodeText(ref)))
 }
 
-/** A ref that was refused, or stood against, may come once more, corrected. Any other is known already. */
-async function insertRequests(context: OutboxContext, trx: Db, requests: readonly WritebackRequest[], options: EnqueueOptions): Promise<readonly string[]> {
+/** A request with a ref that failed or conflicted replaces the old row. Any other known ref is skipped. */
+async function insertRequests(
+  context: OutboxContext,
+  trx: Db,
+  requests: readonly WritebackRequest[],
+  options: EnqueueOptions,
+): Promise<readonly string[]> {
   if (requests.length === 0) return []
   const now = context.clock()
-  const value = (text: string | null) => typedParameter(context.kind, 'text', text === null ? null : encodeText(context.kind, text))
+  const value = (text: string | null) =>
+    typedParameter(context.kind, 'text', text === null ? null : encodeText(context.kind, text))
   const rows = requests.map((request) => {
     const kind = targetKind[request.operation]
     const payload = encodeJson(context.kind, JSON.stringify(request.payload))
@@ -96,7 +107,7 @@ async function insertRequests(context: OutboxContext, trx: Db, requests: readonl
     values ${sql.join(rows)} on conflict (project_id, ref) where ref is not null do update set
       operation = excluded.operation, conversation_id = excluded.conversation_id, visitor_id = excluded.visitor_id,
       payload = excluded.payload, status = excluded.status, batch_id = excluded.batch_id, expect = excluded.expect,
-      expires_at = excluded.expires_at, created_by = excluded.created_by, step = 'corrected, and queued again',
+      expires_at = excluded.expires_at, created_by = excluded.created_by, step = 'corrected and queued again',
       error = null, evidence = null, finished_at = null, due_at = null, seen = ${selectTargetSnapshot(context, 'excluded')}
     where writebacks.status in ('failed','conflict')
     returning id`.execute(trx)
@@ -117,7 +128,9 @@ async function listEntries(
   const status = await effectiveStatus(context)
   const { rows } = await sql<Omit<OutboxEntry, 'payload'> & { payload: string }>`
     select ${entryColumns}, ${status} as status from writebacks
-    where project_id = ${context.project} and ${which} and ${matchesFilter(filter, status)} ${order}`.execute(context.db)
+    where project_id = ${context.project} and ${which} and ${matchesFilter(filter, status)} ${order}`.execute(
+    context.db,
+  )
   const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   return rows.map((row) => ({
     ...row,
@@ -145,7 +158,7 @@ async function listEvents(context: OutboxContext, id: string): Promise<EventLogE
 }
 
 async function countByStatus(context: OutboxContext, filter: OutboxFilter): Promise<StatusCounts> {
-  // Where none of these is asked for, each row says its own.
+  // Pending cancellations affect only these statuses.
   const isOpen = filter.statuses?.some((one) => one === 'draft' || one === 'queued' || one === 'cancelled') ?? true
   const status = isOpen ? await effectiveStatus(context) : sql`status`
   const { rows } = await sql<{ status: WritebackStatus; count: number }>`
@@ -159,7 +172,9 @@ async function listBlockedLanes(context: OutboxContext): Promise<BlockedLane[]> 
     select id, operation, coalesce(conversation_id, visitor_id) as target,
       (select count(*) from writebacks behind where behind.project_id = writebacks.project_id
         and behind.lane = writebacks.lane and behind.seq > writebacks.seq and behind.status = 'queued') as waiting
-    from writebacks where project_id = ${context.project} and status = 'uncertain' order by seq limit 1000`.execute(context.db)
+    from writebacks where project_id = ${context.project} and status = 'uncertain' order by seq limit 1000`.execute(
+    context.db,
+  )
   return [...rows]
 }
 
@@ -169,19 +184,20 @@ async function assignProject(context: OutboxContext): Promise<number> {
   return inDurableTransaction(context.db, context.kind, async (trx) => {
     const others = await sql`select 1 from sync_streams where project_id <> ${context.project} limit 1`.execute(trx)
     if (others.rows.length > 0) return 0
-    // An id that is there already is the same row once more: it stays where it is, and nothing comes of it.
-    const mine = sql`project_id = '' and not exists (select 1 from writebacks same
+    // A row whose id already exists in the project is a duplicate and is left alone.
+    const assignable = sql`project_id = '' and not exists (select 1 from writebacks same
       where same.project_id = ${context.project} and same.id = writebacks.id)`
     const known = sql`exists (select 1 from writebacks known
       where known.project_id = ${context.project} and known.ref = writebacks.ref)`
     await sql`update writeback_events set project_id = ${context.project} where project_id = '' and writeback_id in
-      (select id from writebacks where ${mine})`.execute(trx)
+      (select id from writebacks where ${assignable})`.execute(trx)
     const why = 'its ref was queued before'
     await sql`update writebacks set project_id = ${context.project}, ref = null, status = 'cancelled', step = ${why}, error = ${why},
-      finished_at = ${typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))} where ${mine} and ${known}`.execute(
+      finished_at = ${typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))} where ${assignable} and ${known}`.execute(
       trx,
     )
-    const { numAffectedRows } = await sql`update writebacks set project_id = ${context.project} where ${mine}`.execute(trx)
+    const { numAffectedRows } =
+      await sql`update writebacks set project_id = ${context.project} where ${assignable}`.execute(trx)
     return Number(numAffectedRows ?? 0n)
   })
 }

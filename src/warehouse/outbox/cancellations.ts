@@ -1,46 +1,47 @@
 /**
- * Cancellations of a whole batch, or of everything. One is recorded in a moment and holds from then on, as nothing leaves that
- * it covers; the rows follow some thousands at a time, by whoever works on the queue next.
+ * Cancellations of a batch or of everything. A cancellation is one row and takes effect at once, as no covered
+ * write-back can be sent. The covered rows are updated a few thousand at a time by whichever process works on the queue.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { rfc3339 } from '../../core/time.ts'
+import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import { newId } from '../database/new-id.ts'
-import type { Db } from '../database/connection-pool.ts'
-import type { ProjectContext } from '../mirror/project-context.ts'
-import { findWindowEnd } from './queue-window.ts'
-
-type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project' | 'clock'>
+import type { OutboxContext } from './row.ts'
 
 export type CancellationScope = {
-  /** Null: everything. */
+  /** Null covers everything. */
   readonly batch: string | null
-  /** Also rows that name no project: they are the only project's. */
+  /** Also covers rows without a project. */
   readonly orWithoutProject: boolean
   readonly by: string
 }
 
-/** A write-back that is cancelled already, and whose row has not followed. */
+/** The write-back is cancelled, but its row is not updated yet. */
 export const isCoveredByCancel = sql`exists (select 1 from writeback_cancellations decided
   where (decided.project_id = writebacks.project_id or (decided.nameless = 1 and writebacks.project_id = ''))
     and decided.finished_at is null and writebacks.seq > decided.done_to and writebacks.seq <= decided.up_to
     and (decided.batch_id is null or decided.batch_id = writebacks.batch_id))`
 
-/** Nobody can be in the middle of sending one of these. */
+/** No process can be sending these. */
 const isUnsent = sql`status in ('draft','queued')`
 
 /**
- * Postgres: whoever records a cancellation waits for those that are just about to leave, and holds back the next ones until
- * they can see it. SQLite lets one transaction write at a time.
+ * In Postgres, recording a cancellation waits for sends that are being recorded, and blocks later ones until they can
+ * see it. SQLite allows one write transaction at a time anyway.
  */
-export async function acquireCancellationLock(context: OutboxContext, trx: Db, mode: 'shared' | 'exclusive'): Promise<void> {
+export async function acquireCancellationLock(
+  context: OutboxContext,
+  trx: Db,
+  mode: 'shared' | 'exclusive',
+): Promise<void> {
   if (context.kind !== 'postgres') return
   const lock = sql.raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
   await sql`select ${lock}(hashtext(${`deskmirror.cancel ${context.project}`}))`.execute(trx)
 }
 
-/** How many it covers, and the first thousand of them. `note`: what to do with those that are on their way. */
+/** Returns how many rows it covers and the first thousand ids. `revokeSending` marks the rows in flight. */
 export function recordCancellation(
   context: OutboxContext,
   { batch, orWithoutProject, by }: CancellationScope,
@@ -49,7 +50,9 @@ export function recordCancellation(
   const now = typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))
   return inDurableTransaction(context.db, context.kind, async (trx) => {
     await acquireCancellationLock(context, trx, 'exclusive')
-    const isElsewhere = (await hasOpenCancellation({ db: trx, project: context.project })) ? isCoveredByCancel : sql`false`
+    const isElsewhere = (await hasOpenCancellation({ db: trx, project: context.project }))
+      ? isCoveredByCancel
+      : sql`false`
     const covered = sql`project_id in (${sql.join(orWithoutProject ? [context.project, ''] : [context.project])}) and ${isUnsent}
       and not ${isElsewhere} and ${batch === null ? sql`true` : sql`batch_id = ${batch}`}`
     const first = await sql<{ id: string }>`select id from writebacks where ${covered} limit 1000`.execute(trx)
@@ -70,7 +73,7 @@ function isOfProject(project: string, orWithoutProject: boolean): RawBuilder<unk
   return sql`project_id || '' in (${sql.join(orWithoutProject ? [project, ''] : [project])})`
 }
 
-/** Whether there is one whose rows have not all followed. */
+/** Whether a cancellation has rows that are not updated yet. */
 export async function hasOpenCancellation({ db, project }: Pick<OutboxContext, 'db' | 'project'>): Promise<boolean> {
   const { rows } = await sql`select 1 from writeback_cancellations
     where project_id = ${project} and finished_at is null limit 1`.execute(db)
@@ -87,17 +90,17 @@ type OpenCancellation = {
   readonly by: string
 }
 
-/** Lets rows follow until all have, or until `until` by the process's clock (`performance.now`). True: all have. */
+/** Updates covered rows until none is left, or until `until` (by `performance.now`). True if none is left. */
 export async function applyCancellations(context: OutboxContext, until: number): Promise<boolean> {
   while (await hasOpenCancellation(context)) {
     if (performance.now() > until || !(await applyNextWindow(context))) return false
-    // Whoever else waits for the one connection of SQLite has it in between.
+    // Lets other work use SQLite's single connection in between.
     await new Promise(setImmediate)
   }
   return true
 }
 
-/** False: another process is at it. What the disk forgets of it is done again: the cancellation itself is on the disk. */
+/** False if another process is doing it. Needs no durable commit: the cancellation is durable, and lost updates are redone. */
 function applyNextWindow(context: OutboxContext): Promise<boolean> {
   const skip = context.kind === 'postgres' ? sql`for update skip locked` : sql``
   const once = async (trx: Db) => {
@@ -111,13 +114,20 @@ function applyNextWindow(context: OutboxContext): Promise<boolean> {
     if (end !== null) await cancelRows(context, trx, open, end)
     const now = typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))
     await sql`update writeback_cancellations set done_to = ${end ?? open.upTo},
-      finished_at = ${end === null ? now : sql`null`} where project_id = ${context.project} and id = ${open.id}`.execute(trx)
+      finished_at = ${end === null ? now : sql`null`} where project_id = ${context.project} and id = ${open.id}`.execute(
+      trx,
+    )
     return true
   }
   return retryOnDeadlock(() => context.db.transaction().execute(once))
 }
 
-async function cancelRows(context: OutboxContext, trx: Db, { batch, nameless: orWithoutProject, doneTo, at, by }: OpenCancellation, end: number): Promise<void> {
+async function cancelRows(
+  context: OutboxContext,
+  trx: Db,
+  { batch, nameless: orWithoutProject, doneTo, at, by }: OpenCancellation,
+  end: number,
+): Promise<void> {
   const why = `cancelled by ${by}`
   await sql`update writebacks set status = 'cancelled', step = ${why}, error = ${why}, epoch = epoch + 1, owner = null,
     lease_until = null, due_at = null, revoked_as = null, finished_at = ${typedParameter(context.kind, 'time', at)}
@@ -125,8 +135,32 @@ async function cancelRows(context: OutboxContext, trx: Db, { batch, nameless: or
       and ${batch === null ? sql`true` : sql`batch_id || '' = ${batch}`}`.execute(trx)
 }
 
-/** The status that counts: that of the row, or of the cancellation that it has yet to follow. */
+/** An SQL expression for the status, with cancellations that are not applied to the row yet. */
 export async function effectiveStatus(context: Pick<OutboxContext, 'db' | 'project'>): Promise<RawBuilder<unknown>> {
   if (!(await hasOpenCancellation(context))) return sql`status`
   return sql`case when ${isUnsent} and ${isCoveredByCancel} then 'cancelled' else status end`
+}
+
+/** A transaction over a million rows would block everyone else. */
+const rowsPerWindow = 2000
+
+type QueueWindow = {
+  readonly project: string
+  /** Only rows of this batch; null for all. */
+  readonly batch: string | null
+  /** Range of `seq`: after `after`, up to and including `upTo`. */
+  readonly after: number
+  readonly upTo: number
+}
+
+/**
+ * The last `seq` of the next window; null if no rows remain. Updates of a window must select by `seq` and hide the other
+ * indexed columns from the planner (`status || ''`): an index on status would read all earlier rows for each window.
+ */
+export async function findWindowEnd(db: Db, { project, batch, after, upTo }: QueueWindow): Promise<number | null> {
+  const own = batch === null ? sql`true` : sql`project_id = ${project} and batch_id = ${batch}`
+  const { rows } = await sql<{ end: number | null }>`
+    select max(seq) as "end" from (select seq from writebacks where seq > ${after} and seq <= ${upTo} and ${own}
+      order by seq limit ${sql.lit(rowsPerWindow)}) places`.execute(db)
+  return rows[0]?.end ?? null
 }

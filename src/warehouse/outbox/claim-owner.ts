@@ -1,6 +1,6 @@
-/** Who works on a write-back, and whether that process can still do anything. */
+/** Which process owns a claim, and whether that process is still alive. */
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import { isProcessAlive, type ProcessIdentity, currentProcess } from '../database/process-identity.ts'
+import { currentProcess, isProcessAlive, type ProcessIdentity } from '../database/process-identity.ts'
 
 /** This process, as the column `owner` holds it. */
 export function currentOwner(): string {
@@ -9,8 +9,8 @@ export function currentOwner(): string {
 }
 
 /**
- * Whether the process is surely dead. A SQLite file is used by one machine only, so there whoever was started before the
- * machine was is dead; elsewhere a process that we cannot look at may live.
+ * Whether the process is certainly dead. A SQLite file is used by one machine, so a process from before its last boot is
+ * dead. With Postgres, a process on another machine may be alive.
  */
 export function isOwnerDead(owner: string, kind: DatabaseKind): boolean {
   const other = parseOwner(owner)
@@ -22,7 +22,7 @@ export function isOwnerDead(owner: string, kind: DatabaseKind): boolean {
   return kind === 'sqlite' && other.process.includes('/') && boot(other) !== boot(own)
 }
 
-/** Null: it is no process. People insert rows by plain SQL, and a name may seem fit for a column of this name. */
+/** Null if the text does not identify a process, as rows inserted by SQL may hold anything in `owner`. */
 function parseOwner(owner: string): ProcessIdentity | null {
   try {
     const { host, pid, process } = JSON.parse(owner)

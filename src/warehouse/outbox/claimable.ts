@@ -1,32 +1,32 @@
-/** Whose turn it is among the write-backs of one project, over SQL. */
+/** Which write-backs of a project can be claimed now, in SQL. */
 import { type RawBuilder, sql } from 'kysely'
-import type { ClaimFilter, ClaimableWriteback } from '../../core/outbox/repository.ts'
+import type { ClaimableWriteback, ClaimFilter } from '../../core/outbox/repository.ts'
 import { laneBlockingStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
-import type { ProjectContext } from '../mirror/project-context.ts'
 import { isOwnerDead } from './claim-owner.ts'
+import type { OutboxContext } from './row.ts'
 
-type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project'>
-
-/** Nobody puts anything off for longer: what is due later was written by a clock that has been set back since. */
+/** Delays are shorter than this, so a later due time comes from a clock that was set back since. */
 const maxDelayMs: Ms = 30 * 86_400_000
 
-/** Nothing of the same lane that was queued before is unsettled. */
+/** No earlier write-back of the lane is unsettled. */
 const isFirstInLane = sql`not exists (select 1 from writebacks before where before.project_id = writebacks.project_id
   and before.lane = writebacks.lane and before.seq < writebacks.seq
   and before.status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))}))`
 
-/** A retry or an approval may put one in front of one that is under way: that one is waited for. */
+/** A retry or an approval may put a write-back in front of one in flight, which must finish first. */
 const isLaneIdle = sql`not exists (select 1 from writebacks other where other.project_id = writebacks.project_id
   and other.lane = writebacks.lane and other.seq > writebacks.seq and other.status = 'sending')`
 
-/** The order of its lane allows it to leave. */
+/** The order of its lane allows it to be sent. */
 export const isNextInLane = sql`${isFirstInLane} and ${isLaneIdle}`
 
-/** Nobody works on it: it has no owner, its owner is dead, or has not said a word for the length of a lease. */
+/** No process works on it: it has no owner, a dead owner, or an expired lease. */
 async function isUnowned(context: OutboxContext, now: EpochMs): Promise<RawBuilder<unknown>> {
   const { rows } = await sql<{ owner: string }>`
-    select distinct owner from writebacks where project_id = ${context.project} and owner is not null`.execute(context.db)
+    select distinct owner from writebacks where project_id = ${context.project} and owner is not null`.execute(
+    context.db,
+  )
   const dead = rows.map((row) => row.owner).filter((owner) => isOwnerDead(owner, context.kind))
   const free = [
     sql`owner is null`,
@@ -41,12 +41,16 @@ function isDue(now: EpochMs): RawBuilder<unknown> {
   return sql`(due_at is null or due_at <= ${now} or due_at > ${now + maxDelayMs})`
 }
 
-/** It can be worked on now. */
 export async function isClaimable(context: OutboxContext, now: EpochMs): Promise<RawBuilder<unknown>> {
   return sql`status in ('queued','sending') and ${isDue(now)} and ${await isUnowned(context, now)} and ${isNextInLane}`
 }
 
-export async function findClaimable(context: OutboxContext, now: EpochMs, limit: number, filter: ClaimFilter = {}): Promise<ClaimableWriteback[]> {
+export async function findClaimable(
+  context: OutboxContext,
+  now: EpochMs,
+  limit: number,
+  filter: ClaimFilter = {},
+): Promise<ClaimableWriteback[]> {
   const { rows } = await sql<ClaimableWriteback>`
     select id, lane, operation, status, batch_id as "batchId" from writebacks
     where project_id = ${context.project} and ${matchesClaimFilter(filter)} and ${await isClaimable(context, now)}
@@ -61,9 +65,15 @@ export async function hasPending(context: OutboxContext, filter: ClaimFilter = {
   return rows.length > 0
 }
 
-function matchesClaimFilter({ lane, withoutOperations = [], withoutQueuedSends: withoutSending = [] }: ClaimFilter): RawBuilder<unknown> {
+function matchesClaimFilter({
+  lane,
+  withoutOperations = [],
+  withoutQueuedSends = [],
+}: ClaimFilter): RawBuilder<unknown> {
   const batches =
-    withoutSending === 'all' ? [sql`true`] : withoutSending.map((batch) => sql`batch_id is not distinct from ${batch}`)
+    withoutQueuedSends === 'all'
+      ? [sql`true`]
+      : withoutQueuedSends.map((batch) => sql`batch_id is not distinct from ${batch}`)
   const conditions = [
     ...(lane === undefined ? [] : [sql`lane = ${lane}`]),
     ...(withoutOperations.length === 0 ? [] : [sql`operation not in (${sql.join(withoutOperations)})`]),

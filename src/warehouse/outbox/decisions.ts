@@ -1,39 +1,49 @@
-/** What people decide about write-backs, over SQL: durable, a row of the log each, and some thousands at a time. */
+/** Applies people's decisions to write-backs in SQL: durable, logged per row, a few thousand rows per transaction. */
 import { type RawBuilder, sql } from 'kysely'
 import type { DecisionResult, OutboxFilter } from '../../core/outbox/admin.ts'
-import { type OutboxDecision, nextState, type WritebackState, type WritebackStatus, writebackStates, toStoredState } from '../../core/outbox/state.ts'
+import {
+  nextState,
+  type OutboxDecision,
+  toStoredState,
+  type WritebackState,
+  type WritebackStatus,
+  writebackStates,
+} from '../../core/outbox/state.ts'
+import { toLaneName } from '../../core/outbox/writeback-request.ts'
 import { rfc3339 } from '../../core/time.ts'
+import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
-import type { Db } from '../database/connection-pool.ts'
-import type { ProjectContext } from '../mirror/project-context.ts'
-import { applyCancellations, recordCancellation } from './cancellations.ts'
-import { matchesFilter } from './filter.ts'
-import { selectTargetSnapshot } from './target-snapshot.ts'
-import { findWindowEnd } from './queue-window.ts'
+import { applyCancellations, findWindowEnd, recordCancellation } from './cancellations.ts'
+import { type OutboxContext, selectTargetSnapshot } from './row.ts'
 
-type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project' | 'clock'>
-
-/** What the log says of it. */
+/** The reason in the event log. */
 const decisionReasons: Readonly<Record<OutboxDecision, (by: string) => string>> = {
   approved: (by) => `approved by ${by}`,
   cancelled: (by) => `cancelled by ${by}`,
-  retried: (by) => `to be sent again, says ${by}`,
-  arrived: (by) => `it arrived, says ${by}`,
-  lost: (by) => `it did not arrive, says ${by}`,
+  retried: (by) => `queued again by ${by}`,
+  arrived: (by) => `marked as arrived by ${by}`,
+  lost: (by) => `marked as lost by ${by}`,
 }
 
-/** Somebody waits for the answer, which is true already; the rest of the rows follow later. */
+/** A person waits for the command, and the decision is in force already; the remaining rows are updated later. */
 const applyForMs = 5500
 
-export async function applyDecision(context: OutboxContext, decision: OutboxDecision, filter: OutboxFilter, by: string): Promise<DecisionResult> {
+export async function applyDecision(
+  context: OutboxContext,
+  decision: OutboxDecision,
+  filter: OutboxFilter,
+  by: string,
+): Promise<DecisionResult> {
   const { ids, batch = null } = filter
   if (decision === 'cancelled' && ids === undefined) return cancelAll(context, filter, by)
-  // What has yet to follow a cancellation would be missed, or counted as what it is not.
+  // Rows that still await an earlier cancellation have an outdated status.
   await applyCancellations(context, Number.POSITIVE_INFINITY)
   const change = (trx: Db, among: RawBuilder<unknown>) => applyToRows(context, trx, { decision, filter, by, among })
   if (ids !== undefined) {
-    const moved = await inDurableTransaction(context.db, context.kind, (trx) => change(trx, sql`project_id = ${context.project}`))
+    const moved = await inDurableTransaction(context.db, context.kind, (trx) =>
+      change(trx, sql`project_id = ${context.project}`),
+    )
     return { count: moved.length, ids: moved.slice(0, 1000) }
   }
   let [count, first, after] = [0, [] as readonly string[], 0]
@@ -59,10 +69,12 @@ async function cancelAll(context: OutboxContext, filter: OutboxFilter, by: strin
   return isApplied ? result : { ...result, following: true }
 }
 
-/** What is on its way is not sent again; what waits stays as it is. */
+/** Marks write-backs in flight so that they are not sent again. Queued ones stay as they are. */
 export async function revokeSending(context: OutboxContext, by: string): Promise<void> {
   const among = sql`project_id = ${context.project} and status = 'sending' and revoked_as is null`
-  await inDurableTransaction(context.db, context.kind, (trx) => applyToRows(context, trx, { decision: 'cancelled', filter: {}, by, among }))
+  await inDurableTransaction(context.db, context.kind, (trx) =>
+    applyToRows(context, trx, { decision: 'cancelled', filter: {}, by, among }),
+  )
 }
 
 type RowDecision = {
@@ -73,17 +85,25 @@ type RowDecision = {
 }
 
 /**
- * One statement, so that none that goes from one status to the other meanwhile is missed. Whoever works on one just now loses
- * it: the claim's number grows, and nothing may leave under the old one. What is on its way stays with whoever sent it.
+ * Uses one statement, so that a row whose status changes concurrently is not missed. The epoch increases, so a process
+ * that holds the claim can no longer send. A row in flight stays with the process that sent it.
  */
-async function applyToRows(context: OutboxContext, trx: Db, { decision, filter, by, among }: RowDecision): Promise<readonly string[]> {
+async function applyToRows(
+  context: OutboxContext,
+  trx: Db,
+  { decision, filter, by, among }: RowDecision,
+): Promise<readonly string[]> {
   const moves = writebackStates.flatMap((from) => {
     const to = nextState(from, decision)
     return to === null ? [] : [{ from, to }]
   })
-  const targets = moves.filter(({ from, to }) => toStoredState(from).status !== toStoredState(to).status).map(({ from }) => from)
+  const targets = moves
+    .filter(({ from, to }) => toStoredState(from).status !== toStoredState(to).status)
+    .map(({ from }) => from)
   const hasMoved = isInStates(targets)
-  const [target] = moves.map(({ to }) => toStoredState(to).status).filter((status) => decidedStatus[decision] === status)
+  const [target] = moves
+    .map(({ to }) => toStoredState(to).status)
+    .filter((status) => decidedStatus[decision] === status)
   if (target === undefined) return []
   const why = decisionReasons[decision](by)
   const now = typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))
@@ -104,7 +124,7 @@ async function applyToRows(context: OutboxContext, trx: Db, { decision, filter, 
   return rows.filter(({ status }) => status === target).map(({ id }) => id)
 }
 
-/** The status that a decision leads to; one that is on its way may keep its own. */
+/** The status that a decision leads to; a row in flight may keep its own. */
 const decidedStatus: Readonly<Record<OutboxDecision, WritebackStatus>> = {
   approved: 'queued',
   cancelled: 'cancelled',
@@ -113,7 +133,7 @@ const decidedStatus: Readonly<Record<OutboxDecision, WritebackStatus>> = {
   lost: 'failed',
 }
 
-/** What became of one that is looked for can be said where it is meant itself, and nobody waits for its answer any more. */
+/** A row in flight can be resolved only by its id, and only when no process waits for its response. */
 function isDecidable(decision: OutboxDecision, { ids }: OutboxFilter): RawBuilder<unknown> {
   if (decision !== 'arrived' && decision !== 'lost') return sql`true`
   return ids === undefined ? sql`status <> 'sending'` : sql`(status <> 'sending' or owner is null)`
@@ -127,4 +147,21 @@ function isInStates(some: readonly WritebackState[]): RawBuilder<unknown> {
     return sql`(status || '' = ${status} and ${isPlain})`
   }
   return some.length === 0 ? sql`false` : sql`(${sql.join(some.map(one), sql` or `)})`
+}
+
+/** An SQL condition for the filter. `status`: the SQL expression to compare the status with. */
+export function matchesFilter(
+  { ids, batch, statuses, operations, target }: OutboxFilter,
+  status: RawBuilder<unknown> = sql`status`,
+): RawBuilder<unknown> {
+  const conditions = [
+    ...(ids === undefined ? [] : [ids.length === 0 ? sql`false` : sql`id in (${sql.join(ids)})`]),
+    ...(batch === undefined ? [] : [sql`batch_id = ${batch}`]),
+    ...(statuses === undefined ? [] : [statuses.length === 0 ? sql`false` : sql`${status} in (${sql.join(statuses)})`]),
+    ...(operations === undefined ? [] : [sql`operation in (${sql.join(operations)})`]),
+    ...(target === undefined
+      ? []
+      : [sql`lane in (${toLaneName('conversation', target)}, ${toLaneName('visitor', target)})`]),
+  ]
+  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 }

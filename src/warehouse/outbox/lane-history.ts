@@ -1,19 +1,22 @@
 /**
- * What was done in a lane before, over SQL. What came after what is read from the log: the machines that write into the
- * queue have clocks of their own.
+ * What happened earlier in a lane, in SQL. The order of events comes from the event log's `seq`, because the machines
+ * that write to the queue have different clocks.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { OutboxRepository, Writeback } from '../../core/outbox/repository.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
-import type { ProjectContext } from '../mirror/project-context.ts'
-
-type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project'>
+import type { OutboxContext } from './row.ts'
 
 type LaneHistory = Pick<
   OutboxRepository,
-  'provenMessages' | 'hasUnplacedEqual' | 'ownEdit' | 'replyBefore' | 'mirroredMessages' | 'conversationOf'
+  | 'listMatchedMessageIds'
+  | 'hasUnmatchedDuplicate'
+  | 'findOwnEdit'
+  | 'findPreviousReplyStatus'
+  | 'readMirroredMessages'
+  | 'findConversation'
 >
 
 export function createLaneHistory(context: OutboxContext): LaneHistory {
@@ -35,16 +38,16 @@ async function listMatchedMessageIds(context: OutboxContext, lane: string): Prom
   return new Set(rows.map((row) => row.message_id))
 }
 
-/** The last event of `writebacks` in the log, of those that fit; 0 = there is none. */
+/** The `seq` of the last matching event of the row in `writebacks`; 0 if there is none. */
 function lastEventSeq(condition: RawBuilder<unknown> = sql`true`): RawBuilder<number> {
   return sql`(select coalesce(max(event.seq), 0) from writeback_events event
     where event.project_id = writebacks.project_id and event.writeback_id = writebacks.id and ${condition})`
 }
 
-/** When a person came back to it after it had ended. */
+/** A person queued it again after it had ended. */
 const isReopening = sql`event.from_status in ('failed','conflict','cancelled','expired')`
 
-/** When somebody noted what the mirror shows: as it was queued, or brought back. */
+/** When the mirror's view of the target was stored: as it was queued, or queued again. */
 async function snapshotSeq(context: OutboxContext, { id }: Writeback): Promise<number> {
   const { rows } = await sql<{ seq: number }>`
     select ${lastEventSeq(sql`(event.from_status is null or ${isReopening})`)} as seq from writebacks
@@ -58,12 +61,16 @@ async function hasUnmatchedDuplicate(context: OutboxContext, writeback: Writebac
   const { rows } = await sql`
     select 1 from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
       and operation = 'message' and status = 'succeeded' and message_id is null
-      and payload = (select payload from writebacks mine where mine.project_id = ${context.project} and mine.id = ${writeback.id})
+      and payload = (select payload from writebacks own where own.project_id = ${context.project} and own.id = ${writeback.id})
       and ${lastEventSeq(isSuccess)} > ${await snapshotSeq(context, writeback)} limit 1`.execute(context.db)
   return rows.length > 0
 }
 
-async function findOwnEdit(context: OutboxContext, writeback: Writeback, field: 'name' | 'email'): Promise<string | null | undefined> {
+async function findOwnEdit(
+  context: OutboxContext,
+  writeback: Writeback,
+  field: 'name' | 'email',
+): Promise<string | null | undefined> {
   const { rows } = await sql<{ payload: string }>`
     select payload from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
       and operation = 'visitor' and status = 'succeeded' and ${lastEventSeq(isSuccess)} > ${await snapshotSeq(context, writeback)}
@@ -76,18 +83,18 @@ async function findOwnEdit(context: OutboxContext, writeback: Writeback, field: 
 }
 
 async function findPreviousReplyStatus(context: OutboxContext, writeback: Writeback): Promise<WritebackStatus | null> {
-  const { rows } = await sql<{ status: WritebackStatus; told: number }>`
-    select writebacks.status, ${lastEventSeq()} as told from writebacks
-    join writebacks mine on mine.project_id = writebacks.project_id and mine.lane = writebacks.lane
-    where writebacks.project_id = ${context.project} and mine.id = ${writeback.id} and writebacks.operation = 'message'
-      and writebacks.seq < mine.seq and writebacks.batch_id is not distinct from mine.batch_id
-      and (mine.batch_id is not null or writebacks.created_at = mine.created_at)
+  const { rows } = await sql<{ status: WritebackStatus; changed: number }>`
+    select writebacks.status, ${lastEventSeq()} as changed from writebacks
+    join writebacks own on own.project_id = writebacks.project_id and own.lane = writebacks.lane
+    where writebacks.project_id = ${context.project} and own.id = ${writeback.id} and writebacks.operation = 'message'
+      and writebacks.seq < own.seq and writebacks.batch_id is not distinct from own.batch_id
+      and (own.batch_id is not null or writebacks.created_at = own.created_at)
     order by writebacks.seq desc limit 1`.execute(context.db)
   const before = rows[0]
-  return before === undefined || (await reopenedSeq(context, writeback)) > before.told ? null : before.status
+  return before === undefined || (await reopenedSeq(context, writeback)) > before.changed ? null : before.status
 }
 
-/** Whoever brought it back knew what had become of what was queued before it. */
+/** A person who queued it again knew the outcome of the earlier ones. */
 async function reopenedSeq(context: OutboxContext, { id }: Writeback): Promise<number> {
   const { rows } = await sql<{ seq: number }>`
     select ${lastEventSeq(isReopening)} as seq from writebacks where project_id = ${context.project} and id = ${id}`.execute(
@@ -106,7 +113,11 @@ async function readMirroredMessages(context: OutboxContext, conversation: string
   return { ids: new Set(rows.map(({ id }) => String(id))), newest: times.reduce((a, b) => (a > b ? a : b), '') || null }
 }
 
-async function findConversation(context: OutboxContext, visitor: string, messageId: string | null): Promise<string | null> {
+async function findConversation(
+  context: OutboxContext,
+  visitor: string,
+  messageId: string | null,
+): Promise<string | null> {
   const holds =
     messageId === null
       ? sql`false`

@@ -1,63 +1,76 @@
 /**
- * The queue of write-backs of one project, over SQL: claims by compare-and-set, so that of several processes one acts.
- * Whoever claims gets a number of its own (`epoch`); whoever sends one too (`attempts`).
+ * OutboxRepository in SQL. Claims are compare-and-set, so only one of several processes succeeds. `epoch` is the fencing
+ * token of a claim, `attempts` that of a send.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { Evidence, SendOutcome, OutboxRepository, Transition, Writeback } from '../../core/outbox/repository.ts'
-import { nextState, type Revocation, type WritebackStatus, fromStoredState, toStoredState } from '../../core/outbox/state.ts'
+import type { Evidence, OutboxRepository, SendOutcome, Transition, Writeback } from '../../core/outbox/repository.ts'
+import {
+  fromStoredState,
+  nextState,
+  type Revocation,
+  toStoredState,
+  type WritebackStatus,
+} from '../../core/outbox/state.ts'
 import { hasExpired } from '../../core/outbox/writeback-request.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../core/time.ts'
+import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
-import type { Db } from '../database/connection-pool.ts'
-import type { ProjectContext } from '../mirror/project-context.ts'
-import { recordBehaviours, readBehaviours } from '../mirror/cursors.ts'
-import { applyCancellations, hasOpenCancellation, isCoveredByCancel, acquireCancellationLock } from './cancellations.ts'
-import { createLaneHistory } from './lane-history.ts'
+import { readBehaviours, recordBehaviours } from '../mirror/behaviours.ts'
+import { acquireCancellationLock, applyCancellations, hasOpenCancellation, isCoveredByCancel } from './cancellations.ts'
 import { currentOwner } from './claim-owner.ts'
-import { decodeEvidence, encodeEvidence, type OutboxRow, senderState, toWriteback } from './row.ts'
-import { isNextInLane, hasPending, isClaimable, findClaimable } from './claimable.ts'
+import { findClaimable, hasPending, isClaimable, isNextInLane } from './claimable.ts'
+import { createLaneHistory } from './lane-history.ts'
+import { decodeEvidence, encodeEvidence, type OutboxContext, type OutboxRow, senderState, toWriteback } from './row.ts'
 
-/** How long a claim holds without a word; longer than anything done under one takes, waiting for the budget aside. */
+/** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
 const leaseMs: Ms = 120_000
 
-/** Nothing new begins while rows of a cancellation have yet to follow it; so long at a time. */
+/** Pending cancellations are applied before new claims, for at most this long at a time. */
 const applyForMs: Ms = 500
-
-type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project' | 'clock'>
 
 export function createOutboxRepository(context: OutboxContext): OutboxRepository {
   const owner = currentOwner()
   return {
     findClaimable: async (now, limit, filter) =>
-      (await applyCancellations(context, performance.now() + applyForMs)) ? findClaimable(context, now, limit, filter) : [],
+      (await applyCancellations(context, performance.now() + applyForMs))
+        ? findClaimable(context, now, limit, filter)
+        : [],
     hasPending: async (filter) => (await hasOpenCancellation(context)) || (await hasPending(context, filter)),
     claim: (id, now) => claim(context, id, owner, now),
     markSending: (writeback, evidence, now, dueAt) => markSending(context, writeback, owner, evidence, now, dueAt),
-    settleSent: (writeback, transition) => settle(context, writeback, transition, sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`),
-    settle: (writeback, transition) => settle(context, writeback, transition, sql`epoch = ${writeback.epoch} and status = ${writeback.status}`),
+    settleSent: (writeback, transition) =>
+      settle(context, writeback, transition, sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`),
+    settle: (writeback, transition) =>
+      settle(context, writeback, transition, sql`epoch = ${writeback.epoch} and status = ${writeback.status}`),
     release: (writeback, dueAt, evidence) => release(context, writeback, dueAt, evidence),
     recordMessageId: (writeback, messageId) => recordMessageId(context, writeback, messageId),
     ...createLaneHistory(context),
     listRecentOutcomes: (limit) => listRecentOutcomes(context, limit),
     readBehaviours: () => readBehaviours(context),
-    recordBehaviours: (behaviours) => inDurableTransaction(context.db, context.kind, (trx) => recordBehaviours(context, trx, behaviours)),
+    recordBehaviours: (behaviours) =>
+      inDurableTransaction(context.db, context.kind, (trx) => recordBehaviours(context, trx, behaviours)),
   }
 }
 
-/** Those that were sent; a person may have put one back, or off, by SQL while it was on its way. */
+/** Statuses that accept the outcome of a send; the row may have been changed by SQL while it was in flight. */
 const acceptsSendResult = sql`status in ('sending','uncertain','queued','cancelled','expired')`
 
-/** One after the other in each lane, so that none of two that decide at the same moment misses the other's decision. */
+/** Serialises decisions in a lane, so that concurrent ones see each other. */
 async function lockLane(context: OutboxContext, trx: Db, lane: RawBuilder<unknown>): Promise<void> {
-  if (context.kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${context.project} || ${lane}))`.execute(trx)
+  if (context.kind === 'postgres')
+    await sql`select pg_advisory_xact_lock(hashtext(${context.project} || ${lane}))`.execute(trx)
 }
 
 async function claim(context: OutboxContext, id: string, owner: string, now: EpochMs): Promise<Writeback | null> {
   const claimable = await isClaimable(context, now)
   return inDurableTransaction(context.db, context.kind, async (trx) => {
     const lock = context.kind === 'postgres' ? sql`for update` : sql``
-    await lockLane(context, trx, sql`(select lane from writebacks where project_id = ${context.project} and id = ${id})`)
+    await lockLane(
+      context,
+      trx,
+      sql`(select lane from writebacks where project_id = ${context.project} and id = ${id})`,
+    )
     const { rows } = await sql<OutboxRow>`
       select id, lane, operation, conversation_id, visitor_id, payload, status, attempts, batch_id, expect, created_at,
         expires_at, seen, evidence, epoch, owner, revoked_as from writebacks
@@ -87,11 +100,11 @@ function markSending(
   return inDurableTransaction(context.db, context.kind, async (trx) => {
     await lockLane(context, trx, typedParameter(context.kind, 'text', writeback.lane))
     await acquireCancellationLock(context, trx, 'shared')
-    // After every wait: for a slot of the budget, for the lane, for the row.
+    // Checked after every wait: for the rate limit, the lane and the row.
     if (await isExpired(context, trx, writeback, now)) return false
     const { numAffectedRows } = await sql`
       update writebacks set status = 'sending', attempts = attempts + 1, sent_at = ${toTimeValue(context, now)}, finished_at = null,
-        error = null, revoked_as = null, step = 'it leaves', evidence = ${encodeEvidence(context.kind, rest)},
+        error = null, revoked_as = null, step = 'about to be sent', evidence = ${encodeEvidence(context.kind, rest)},
         lease_until = ${typedParameter(context.kind, 'integer', now + leaseMs)}, due_at = ${typedParameter(context.kind, 'integer', dueAt)}
       where project_id = ${context.project} and id = ${writeback.id} and status = 'queued' and epoch = ${writeback.epoch}
         and owner = ${owner} and attempts = ${writeback.attempts} and ${isNextInLane}
@@ -100,19 +113,33 @@ function markSending(
   })
 }
 
-/** By the row as it is now, and by the clock as it is now. */
+/** Reads the row and the clock again, as both may have changed. */
 async function isExpired(context: OutboxContext, trx: Db, { id }: Writeback, now: EpochMs): Promise<boolean> {
   const lock = context.kind === 'postgres' ? sql`for update` : sql``
   const { rows } = await sql<{ expires: string | null }>`
-    select expires_at as expires from writebacks where project_id = ${context.project} and id = ${id} ${lock}`.execute(trx)
+    select expires_at as expires from writebacks where project_id = ${context.project} and id = ${id} ${lock}`.execute(
+    trx,
+  )
   return hasExpired(rows[0]?.expires ?? null, Math.max(now, context.clock()))
 }
 
-/** Nothing happens to these by itself. */
-const finalStatuses: readonly WritebackStatus[] = ['succeeded', 'failed', 'conflict', 'uncertain', 'cancelled', 'expired']
+/** These do not change without a person. */
+const finalStatuses: readonly WritebackStatus[] = [
+  'succeeded',
+  'failed',
+  'conflict',
+  'uncertain',
+  'cancelled',
+  'expired',
+]
 
-/** `mine`: what must still be so, for this process to have a say. */
-function settle(context: OutboxContext, writeback: Writeback, transition: Transition, ownership: RawBuilder<unknown>): Promise<WritebackStatus | null> {
+/** `ownership`: the condition under which this process may still change the row. */
+function settle(
+  context: OutboxContext,
+  writeback: Writeback,
+  transition: Transition,
+  ownership: RawBuilder<unknown>,
+): Promise<WritebackStatus | null> {
   return inDurableTransaction(context.db, context.kind, async (trx) => {
     const lock = context.kind === 'postgres' ? sql`for update` : sql``
     const { rows } = await sql<{ status: WritebackStatus; revoked: Revocation | null; evidence: string | null }>`
@@ -132,14 +159,14 @@ function settle(context: OutboxContext, writeback: Writeback, transition: Transi
         message_id = coalesce(${typedParameter(context.kind, 'text', transition.messageId ?? null)}, message_id),
         evidence = ${encodeEvidence(context.kind, evidence)}, owner = null, lease_until = null,
         due_at = ${typedParameter(context.kind, 'integer', transition.dueAt ?? null)},
-        attempts = attempts - ${transition.event === 'undone' ? 1 : 0}
+        attempts = attempts - ${transition.event === 'not_sent' ? 1 : 0}
       where project_id = ${context.project} and id = ${writeback.id}`.execute(trx)
     await recordBehaviours(context, trx, transition.observedBehaviours ?? [])
     return to
   })
 }
 
-/** Ids of thousands of messages are of no use to one that has come to its end; the breaker reads these again and again. */
+/** A settled row does not need thousands of message ids, and the circuit breaker reads settled rows often. */
 function withoutMessageIds(to: WritebackStatus, evidence: Evidence): Evidence {
   if (!finalStatuses.includes(to) || to === 'uncertain' || evidence.before?.ids === undefined) return evidence
   const { ids: _, ...before } = evidence.before
@@ -150,21 +177,26 @@ function toTimeValue(context: OutboxContext, ms: EpochMs): RawBuilder<string> {
   return typedParameter(context.kind, 'time', rfc3339(Math.floor(ms / 1000)))
 }
 
-async function release(context: OutboxContext, writeback: Writeback, dueAt: EpochMs | null, evidence: Evidence = {}): Promise<void> {
-  const known = encodeEvidence(context.kind, { ...writeback.evidence, ...evidence })
+async function release(
+  context: OutboxContext,
+  writeback: Writeback,
+  dueAt: EpochMs | null,
+  evidence: Evidence = {},
+): Promise<void> {
+  const merged = encodeEvidence(context.kind, { ...writeback.evidence, ...evidence })
   const released = sql`
-    update writebacks set owner = null, lease_until = null, due_at = ${typedParameter(context.kind, 'integer', dueAt)}, evidence = ${known}
+    update writebacks set owner = null, lease_until = null, due_at = ${typedParameter(context.kind, 'integer', dueAt)}, evidence = ${merged}
     where project_id = ${context.project} and id = ${writeback.id} and epoch = ${writeback.epoch} and status = ${writeback.status}`
   await retryOnDeadlock(() => released.execute(context.db))
 }
 
-/** Another write-back of the lane may have it as its proof already: the database keeps it that way. */
+/** A message id can be matched to only one write-back of a lane. */
 async function recordMessageId(context: OutboxContext, writeback: Writeback, messageId: string): Promise<void> {
-  const noted = sql`
+  const recorded = sql`
     update writebacks set message_id = ${messageId} where project_id = ${context.project} and id = ${writeback.id} and message_id is null
       and not exists (select 1 from writebacks other where other.project_id = ${context.project} and other.lane = ${writeback.lane}
         and other.message_id = ${messageId})`
-  await retryOnDeadlock(() => noted.execute(context.db))
+  await retryOnDeadlock(() => recorded.execute(context.db))
 }
 
 async function listRecentOutcomes(context: OutboxContext, limit: number): Promise<SendOutcome[]> {
@@ -184,6 +216,6 @@ async function listRecentOutcomes(context: OutboxContext, limit: number): Promis
     batchId: batch,
     at,
     why: why ?? '',
-    ownFault: ['dead', 'silent'].includes(decodeEvidence(context.kind, evidence).sender ?? ''),
+    isOwnFault: ['dead', 'silent'].includes(decodeEvidence(context.kind, evidence).sender ?? ''),
   }))
 }

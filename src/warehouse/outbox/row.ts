@@ -1,15 +1,19 @@
-/** A row of `writebacks` as the database holds it, and the values in it. */
-import type { RawBuilder } from 'kysely'
+/** A row of `writebacks` as stored, and how its values are decoded and encoded. */
+import { type RawBuilder, sql } from 'kysely'
 import { z } from 'zod'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { stringifyJson } from '../../core/json.ts'
 import type { Evidence, TargetSnapshot, Writeback } from '../../core/outbox/repository.ts'
 import type { Revocation, WritebackStatus } from '../../core/outbox/state.ts'
-import { targetKind, type Operation } from '../../core/outbox/writeback-request.ts'
+import { type Operation, targetKind } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeJson } from '../database/escape.ts'
+import type { ProjectContext } from '../mirror/project-context.ts'
 import { isOwnerDead } from './claim-owner.ts'
+
+/** The database, and the project whose write-backs are meant. */
+export type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project' | 'clock'>
 
 export type OutboxRow = {
   id: string
@@ -31,14 +35,14 @@ export type OutboxRow = {
   revoked_as: Revocation | null
 }
 
-/** Of one that was sent: what can still be expected of the process that sent it. */
+/** For a row in flight: whether its sending process can still do anything. */
 export function senderState(kind: DatabaseKind, row: OutboxRow): Pick<Evidence, 'sender'> {
   if (row.status !== 'sending' || decodeEvidence(kind, row.evidence).sender !== undefined) return {}
   if (row.owner === null) return { sender: 'ended' }
   return { sender: isOwnerDead(row.owner, kind) ? 'dead' : 'silent' }
 }
 
-/** As it is once it is claimed, with that claim's number. */
+/** The claimed write-back, with the epoch of the new claim. */
 export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Evidence): Writeback {
   const targetColumn = `${targetKind[row.operation]}_id` as const
   const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
@@ -66,12 +70,14 @@ export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Eviden
   }
 }
 
-/** The mirror's columns hold some characters escaped. */
+/** The snapshot was copied from mirror columns, which hold some characters escaped. */
 function decodeSnapshot(snapshot: Readonly<Record<string, string | null>>): TargetSnapshot {
-  return Object.fromEntries(Object.entries(snapshot).map(([name, text]) => [name, text === null ? null : decodeText(text)]))
+  return Object.fromEntries(
+    Object.entries(snapshot).map(([name, text]) => [name, text === null ? null : decodeText(text)]),
+  )
 }
 
-/** It holds words of the service and of visitors: whatever characters those are. */
+/** Evidence may contain any characters, as it quotes the service and visitors. */
 export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuilder<string> {
   return typedParameter(kind, 'json', encodeJson(kind, stringifyJson(evidence as Json)))
 }
@@ -99,7 +105,7 @@ const evidenceSchema = z
   })
   .partial()
 
-/** Somebody may have put anything there by SQL: that is as good as nothing. */
+/** The column can be written by SQL, so invalid content counts as no evidence. */
 export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evidence {
   if (stored === null) return {}
   try {
@@ -107,4 +113,21 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
   } catch {
     return {}
   }
+}
+
+/** The mirror's view of the target, in the same form as the insert trigger stores it in `seen`. */
+export function selectTargetSnapshot(
+  { kind }: Pick<OutboxContext, 'kind'>,
+  row: 'writebacks' | 'excluded',
+): RawBuilder<unknown> {
+  const of = (column: string) => sql.ref(`${row}.${column}`)
+  const object = sql.raw(kind === 'sqlite' ? 'json_object' : 'jsonb_build_object')
+  const at = sql.raw(
+    kind === 'sqlite' ? 'last_message_at' : `to_char(last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
+  )
+  return sql`case when ${of('operation')} in ('message','handled')
+    then (select ${object}('last_message_at', ${at}) from conversations
+      where conversations.project_id = ${of('project_id')} and conversations.id = ${of('conversation_id')})
+    else (select ${object}('name', name, 'email', email) from visitors
+      where visitors.project_id = ${of('project_id')} and visitors.id = ${of('visitor_id')}) end`
 }

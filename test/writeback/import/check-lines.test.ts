@@ -16,16 +16,18 @@ const handled = { operation: 'handled', conversation_id: conversation, handled: 
 
 test('good lines are counted', async () => {
   expect(await check(note, handled, note)).toEqual({
-    good: 3,
+    validLines: 3,
     mistakes: [],
-    mistaken: 0,
+    mistakenLines: 0,
   })
 })
 
 test('a mistake is told with its line and everything that is wrong there', async () => {
-  const { validLines: good, mistakes, mistakenLines: mistaken } = await check(note, { operation: 'note', visitor_id: 7 }, { operation: 'call' })
-  expect(good).toBe(1)
-  expect(mistaken).toBe(2)
+  const {
+    validLines, mistakes, mistakenLines,
+  } = await check(note, { operation: 'note', visitor_id: 7 }, { operation: 'call' })
+  expect(validLines).toBe(1)
+  expect(mistakenLines).toBe(2)
   expect(mistakes).toEqual([
     { line: 2, why: ['visitor_id: must be an id', 'content: is missing'] },
     { line: 3, why: ['operation: must be one of message, handled, visitor, note'] },
@@ -33,30 +35,38 @@ test('a mistake is told with its line and everything that is wrong there', async
 })
 
 test('a hundred mistakes are told, and all are counted', async () => {
-  const { mistakes, mistakenLines: mistaken, validLines: good } = await check(...Array.from({ length: 250 }, () => ({})), note)
-  expect(mistaken).toBe(250)
+  const {
+    validLines, mistakes, mistakenLines,
+  } = await check(...Array.from({ length: 250 }, () => ({})), note)
+  expect(mistakenLines).toBe(250)
   expect(mistakes.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, at) => at + 1))
-  expect(good).toBe(1)
+  expect(validLines).toBe(1)
 })
 
 test('a ref that is there twice is a mistake that names the first line', async () => {
   const ref = (ref: string) => ({ ...note, ref })
-  const { validLines: good, mistakes, mistakenLines: mistaken } = await check(ref('a'), note, ref('b'), note, ref('A'), ref('b'), ref('b'))
+  const {
+    validLines, mistakes, mistakenLines,
+  } = await check(ref('a'), note, ref('b'), note, ref('A'), ref('b'), ref('b'))
   expect(mistakes).toEqual([
     { line: 6, why: ['ref: is the ref of line 3 as well'] },
     { line: 7, why: ['ref: is the ref of line 3 as well'] },
   ])
-  expect(mistaken).toBe(2)
-  expect(good).toBe(5)
+  expect(mistakenLines).toBe(2)
+  expect(validLines).toBe(5)
 })
 
 test('an expiry that has passed is a mistake: what is queued with it would never be sent', async () => {
   const until = (expires_at: string) => ({ ...note, expires_at })
-  const { mistakes, validLines: good } = await check(until('2026-06-01T12:00:01Z'), until('2026-06-01T14:00:00+02:00'), note)
+  const { mistakes, validLines } = await check(
+    until('2026-06-01T12:00:01Z'),
+    until('2026-06-01T14:00:00+02:00'),
+    note,
+  )
   expect(mistakes).toEqual([
     { line: 2, why: ['expires_at: 2026-06-01T12:00:00Z has passed; leave it out, or name a time to come'] },
   ])
-  expect(good).toBe(2)
+  expect(validLines).toBe(2)
 })
 
 test('of any number of refs the first line is known, and none is taken for another', () => {

@@ -3,11 +3,19 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { csvHeader, toCsvRow } from '../../../src/writeback/import/csv.ts'
-import { toCsvLine, fromCsvCell, toCsvCell } from '../../../src/writeback/import/csv-cells.ts'
+import { fromCsvCell, toCsvCell, toCsvLine } from '../../../src/writeback/import/csv-cells.ts'
 import { outcomeColumns, requestColumns } from '../../../src/writeback/import/csv-columns.ts'
 import { createRecordParser, csvSeparators } from '../../../src/writeback/import/csv-records.ts'
 import { readTextLines } from '../../../src/writeback/import/line-reader.ts'
-import { anyRequest, chunks, conversation, parseAllLines, summarizeLine, trickyText, visitor } from './request-fixtures.ts'
+import {
+  anyRequest,
+  chunks,
+  conversation,
+  parseAllLines,
+  summarizeLine,
+  trickyText,
+  visitor,
+} from './request-fixtures.ts'
 
 const parseCsv = (...lines: readonly string[]) => parseAllLines(lines.join('\n'), 'csv')
 const parseRequests = async (...lines: readonly string[]) =>
@@ -56,7 +64,7 @@ describe('reading', () => {
       ['note', visitor, `"${content}"`],
     ]
     const file = `\uFEFF${rows.map((row) => row.join(separator)).join(end)}${end}`
-    expect(await parseAllLines(file)).toMatchObject([{ line: 2, read: { wish: { payload: { content } } } }])
+    expect(await parseAllLines(file)).toMatchObject([{ line: 2, result: { request: { payload: { content } } } }])
   })
 
   test('a cell in quotes holds quotes, separators and line ends, and lines are numbered as an editor numbers them', async () => {
@@ -66,7 +74,7 @@ describe('reading', () => {
       ),
     )
     expect(found.map(summarizeLine)).toEqual(['2: note', '5: note'])
-    expect(found).toMatchObject([{ read: { wish: { payload: { content: 'He said "no",\r\n\r\nand left' } } } }, {}])
+    expect(found).toMatchObject([{ result: { request: { payload: { content: 'He said "no",\r\n\r\nand left' } } } }, {}])
   })
 
   test.for(['true', 'TRUE', 'Yes', '1', ' true '])('handled is true by %j', async (word) => {
@@ -149,7 +157,13 @@ describe('mistakes', () => {
   })
 
   test('a quote that is never closed is told where it begins', async () => {
-    const found = await parseCsv(header, `note,${visitor},a`, `note,${visitor},"b`, `note,${visitor},c`, `note,${visitor},d`)
+    const found = await parseCsv(
+      header,
+      `note,${visitor},a`,
+      `note,${visitor},"b`,
+      `note,${visitor},c`,
+      `note,${visitor},d`,
+    )
     expect(found.map(summarizeLine)).toEqual(['2: note', '3: has a quote that is never closed'])
   })
 
@@ -161,8 +175,20 @@ describe('mistakes', () => {
 
   test('behind a line that was too long to be held, the next one begins a record', async () => {
     const endless = `${'x'.repeat(1024 * 1024)}"`
-    const found = await parseCsv(header, `note,${visitor},"a`, endless, `note,${visitor},b`, endless, `note,${visitor},c`)
-    expect(found.map(summarizeLine)).toEqual(['2: is longer than 1 MiB', '4: note', '5: is longer than 1 MiB', '6: note'])
+    const found = await parseCsv(
+      header,
+      `note,${visitor},"a`,
+      endless,
+      `note,${visitor},b`,
+      endless,
+      `note,${visitor},c`,
+    )
+    expect(found.map(summarizeLine)).toEqual([
+      '2: is longer than 1 MiB',
+      '4: note',
+      '5: is longer than 1 MiB',
+      '6: note',
+    ])
   })
 
   test('bytes that are no UTF-8 spoil their own record only', async () => {
@@ -174,12 +200,12 @@ describe('mistakes', () => {
 describe('writing', () => {
   const outcome = { id: 'w-1', status: 'failed', error: '=refused: "content"', attempts: 2, sent_at: null }
 
-  test('every wish is read again from its row, whatever became of it', async () => {
+  test('every request is read again from its row, whatever became of it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyRequest, { minLength: 1, maxLength: 5 }), async (written) => {
-        const file = csvHeader + written.map((wish) => toCsvRow(outcome, wish)).join('')
+        const file = csvHeader + written.map((request) => toCsvRow(outcome, request)).join('')
         const read = await parseAllLines(file)
-        expect(read.map((line) => line.result)).toEqual(written.map((wish) => ({ ok: true, wish })))
+        expect(read.map((line) => line.result)).toEqual(written.map((request) => ({ ok: true, request })))
       }),
       { numRuns: 300 },
     )
@@ -211,7 +237,7 @@ describe('writing', () => {
         // The mark that nobody wants to keep at the start of a file.
         const file = `\uFEFF${rows.map(toCsvLine).join('')}`
         const records = createRecordParser(',')
-        const read = (await Array.fromAsync(readTextLines(chunks(file)))).map((line) => records.take(line)?.cells ?? [])
+        const read = (await Array.fromAsync(readTextLines(chunks(file)))).map((line) => records.parseLine(line)?.cells ?? [])
         expect(read.filter((cells) => cells.length > 0)).toEqual(rows)
         expect(records.end()).toBeNull()
       }),
@@ -222,7 +248,7 @@ describe('writing', () => {
   test('another reader of CSV reads the same cells', () => {
     fc.assert(
       fc.property(fc.array(anyRequest, { minLength: 1, maxLength: 5 }), (written) => {
-        const file = csvHeader + written.map((wish) => toCsvRow(outcome, wish)).join('')
+        const file = csvHeader + written.map((request) => toCsvRow(outcome, request)).join('')
         const records: string[][] = parse(file, { bom: true, record_delimiter: '\r\n' })
         expect(records[0]).toEqual([...outcomeColumns, ...requestColumns])
         expect(records.slice(1).map((cells) => cells.slice(0, 5))).toEqual(

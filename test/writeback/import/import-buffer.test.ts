@@ -135,5 +135,7 @@ test('what cannot be read is told with what to do', async () => {
   const nowhere = join(folder, 'nowhere')
   await expect(openBuffer(nowhere)).rejects.toMatchObject({ what: `cannot read ${nowhere}`, exitCode: 2 })
   await expect(openBuffer(folder)).rejects.toMatchObject({ what: `cannot read ${folder}`, why: 'it is a folder' })
-  await expect(openBuffer(chunks(text), nowhere)).rejects.toMatchObject({ what: `cannot keep the import in ${nowhere}` })
+  await expect(openBuffer(chunks(text), nowhere)).rejects.toMatchObject({
+    what: `cannot keep the import in ${nowhere}`,
+  })
 })

@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { WritebackRequest } from '../../../src/core/outbox/writeback-request.ts'
-import { parseLines } from '../../../src/writeback/import/parse-lines.ts'
 import { maxLineBytes } from '../../../src/writeback/import/line-reader.ts'
+import { parseLines } from '../../../src/writeback/import/parse-lines.ts'
 import { anyRequest, chunks, conversation, parseAllLines, summarizeLine, visitor } from './request-fixtures.ts'
 
 const reply = { operation: 'message', conversation_id: conversation, content: 'On its way', sender_name: 'Ann' }
@@ -14,8 +14,8 @@ const note = { operation: 'note', visitor_id: visitor, content: 'Paid twice' }
 const json = (...values: readonly object[]) => values.map((value) => JSON.stringify(value)).join('\n')
 
 describe('JSON Lines', () => {
-  test('one wish a line, whether or not the last line ends', async () => {
-    const wish: WritebackRequest = {
+  test('one request a line, whether or not the last line ends', async () => {
+    const request: WritebackRequest = {
       operation: 'message',
       target: conversation,
       payload: { content: 'On its way', sender_name: 'Ann' },
@@ -23,7 +23,7 @@ describe('JSON Lines', () => {
       expect: null,
       expiresAt: null,
     }
-    expect(await parseAllLines(json(reply))).toEqual([{ line: 1, read: { ok: true, wish } }])
+    expect(await parseAllLines(json(reply))).toEqual([{ line: 1, result: { ok: true, request } }])
     expect((await parseAllLines(json(reply, note))).map(summarizeLine)).toEqual(['1: message', '2: note'])
     expect((await parseAllLines(`${json(reply, note)}\n`)).map(summarizeLine)).toEqual(['1: message', '2: note'])
   })
@@ -35,7 +35,10 @@ describe('JSON Lines', () => {
 
   test('a BOM is no part of the first line, and one in the middle is a mistake', async () => {
     expect((await parseAllLines(`\uFEFF${json(reply)}`)).map(summarizeLine)).toEqual(['1: message'])
-    expect((await parseAllLines(`${json(reply)}\n\uFEFF${json(note)}`)).map(summarizeLine)).toEqual(['1: message', '2: is not JSON'])
+    expect((await parseAllLines(`${json(reply)}\n\uFEFF${json(note)}`)).map(summarizeLine)).toEqual([
+      '1: message',
+      '2: is not JSON',
+    ])
   })
 
   test('a broken line is a mistake, and the others are read', async () => {
@@ -52,7 +55,7 @@ describe('JSON Lines', () => {
 
   test("ids beyond 2^53 are the service's own", async () => {
     const file = `{"operation":"handled","conversation_id":"${conversation}","handled":true,"expect":9007199254740993}`
-    expect(await parseAllLines(file)).toMatchObject([{ read: { wish: { expect: '9007199254740993' } } }])
+    expect(await parseAllLines(file)).toMatchObject([{ result: { request: { expect: '9007199254740993' } } }])
   })
 
   test('a list in brackets is told to be no JSON Lines', async () => {
@@ -63,13 +66,13 @@ describe('JSON Lines', () => {
     ])
   })
 
-  test('whoever writes a wish as JSON reads the same wish', async () => {
+  test('whoever writes a request as JSON reads the same request', async () => {
     await fc.assert(
-      fc.asyncProperty(anyRequest, async (wish) => {
-        const about = ['message', 'handled'].includes(wish.operation) ? 'conversation_id' : 'visitor_id'
-        const { operation, target, payload, ref, expect: seen, expiresAt } = wish
+      fc.asyncProperty(anyRequest, async (request) => {
+        const about = ['message', 'handled'].includes(request.operation) ? 'conversation_id' : 'visitor_id'
+        const { operation, target, payload, ref, expect: seen, expiresAt } = request
         const line = { operation, [about]: target, ...payload, ref, expect: seen, expires_at: expiresAt }
-        expect(await parseAllLines(json(line))).toEqual([{ line: 1, read: { ok: true, wish } }])
+        expect(await parseAllLines(json(line))).toEqual([{ line: 1, result: { ok: true, request } }])
       }),
     )
   })
@@ -85,7 +88,9 @@ describe('any file', () => {
 
   test('the first character that is no white space tells the form, unless it is given', async () => {
     expect((await parseAllLines(`\uFEFF\n  ${json(reply)}`)).map(summarizeLine)).toEqual(['2: message'])
-    expect((await parseAllLines(`\n\noperation,visitor_id,content\nnote,${visitor},Hi`)).map(summarizeLine)).toEqual(['4: note'])
+    expect((await parseAllLines(`\n\noperation,visitor_id,content\nnote,${visitor},Hi`)).map(summarizeLine)).toEqual([
+      '4: note',
+    ])
     expect((await parseAllLines('operation,visitor_id', 'jsonl')).map(summarizeLine)).toEqual(['1: is not JSON'])
     expect((await parseAllLines(json(reply), 'csv')).map(summarizeLine)).toEqual([expect.stringMatching(/^1: /)])
   })

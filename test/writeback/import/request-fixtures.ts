@@ -69,5 +69,10 @@ export const anyRequest: fc.Arbitrary<WritebackRequest> = fc.oneof(
     ),
     ...commonFields,
   }),
-  fc.record({ operation: fc.constant('note' as const), target: fc.uuid(), payload: fc.record({ content }), ...commonFields }),
+  fc.record({
+    operation: fc.constant('note' as const),
+    target: fc.uuid(),
+    payload: fc.record({ content }),
+    ...commonFields,
+  }),
 )

@@ -1,4 +1,4 @@
-/** What a person may wish for, and what is said about a wish that cannot be carried. */
+/** What a person may request for, and what is said about a request that cannot be carried. */
 import { describe, expect, test } from 'vitest'
 import { parseJson } from '../../../src/core/json.ts'
 import { maxLengths, operations, parseRequest } from '../../../src/core/outbox/writeback-request.ts'
@@ -22,7 +22,7 @@ function parseValid(line: unknown) {
   return read.request
 }
 
-describe('a wish', () => {
+describe('a request', () => {
   test.for(operations)('is about somebody, holds what is sent and nothing else: %s', (operation) => {
     const { operation: _, ...fields } = lines[operation]
     const { conversation_id, visitor_id, ...payload } = { conversation_id: undefined, visitor_id: undefined, ...fields }
