@@ -4,7 +4,7 @@ import pMap from 'p-map'
 import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { openRedisRecords } from '../../src/api/rate-limit/redis-record.ts'
 import { createSharedStore } from '../../src/api/rate-limit/shared-store.ts'
-import { defaultDeadlineMs } from '../../src/core/rate-limit/budget.ts'
+import { defaultDeadlineMs } from '../../src/core/rate-limit/acquire-slot.ts'
 import type { BudgetRecord } from '../../src/core/rate-limit/budget-record.ts'
 import { redisUse, usedSince } from './redis-use.ts'
 

@@ -1,50 +1,38 @@
-/** The budget as the calls of one process see it: they queue by lane, the first of each queue asks the store, and waits as told. */
+/** The budget for the requests of one process: they queue by priority, and the first of each queue requests a slot. */
 import { randomUUID } from 'node:crypto'
 import { uptime } from 'node:os'
-import { type PendingRequest, grantTtlMs, type Slot, type PriorUsage } from '../../core/rate-limit/budget.ts'
-import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
 import { ApiError } from '../../core/api-failure.ts'
-import { type Priority, priorities } from '../../core/rate-limit/priority.ts'
+import { grantTtlMs, type PendingRequest } from '../../core/rate-limit/acquire-slot.ts'
+import type { Slot } from '../../core/rate-limit/budget.ts'
+import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
+import { priorities } from '../../core/rate-limit/priority.ts'
 import type { BudgetView } from '../../core/report.ts'
 import type { Ms } from '../../core/time.ts'
 
 export type RequestBudget = {
-  /** Waits for a slot. Throws CallFailed (aborted) as soon as the signal says so. */
-  readonly acquire: (want: SlotRequest) => Promise<Grant>
-  /** The service answered (a 429 too). Never fails: a slot that is not given back comes back by itself, only later. */
-  readonly releaseAnswered: (lease: Slot) => void
-  /** No byte of the request left. Never fails either. */
-  readonly releaseUnsent: (lease: Slot) => void
-  /** The answer was a 429: everybody who uses the key rests so long. */
-  readonly recordThrottle: (lease: Slot, waitMs: Ms) => Promise<void>
-  /** Requests that other processes made just before this one started. */
-  readonly recordPriorUsage: (spent: PriorUsage) => Promise<void>
+  /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
+  readonly acquire: (request: SlotRequest) => Promise<Grant>
+  /** The service answered (also with a 429). Never fails: a slot that cannot be released expires later. */
+  readonly releaseAnswered: (slot: Slot) => void
+  /** No byte of the request was sent. Never fails either. */
+  readonly releaseUnsent: (slot: Slot) => void
+  /** The answer was a 429: all requests of the key pause for `waitMs`. */
+  readonly recordThrottle: (slot: Slot, waitMs: Ms) => Promise<void>
   readonly view: () => Promise<BudgetView>
-  /** Milliseconds until so many more requests may have been sent. */
-  readonly estimateSendMs: (requests: number) => Promise<Ms>
 }
 
-/** `deadlineMs`: how long the exchange can take at most. */
-export type SlotRequest = {
-  readonly priority: Priority
-  readonly write: boolean
-  readonly deadlineMs: Ms
-  readonly signal?: AbortSignal
-}
+export type SlotRequest = PendingRequest & { readonly signal?: AbortSignal }
 
-/** `leftMs`: until the deadline, by a clock that goes on while this process is stopped, or the machine sleeps; below 0 after it. */
+/** `remainingMs`: until the deadline, by a clock that keeps running while this process is suspended; below 0 after it. */
 export type Grant = Slot & { readonly remainingMs: () => Ms }
 
 type QueuedRequest = {
   readonly request: PendingRequest
   readonly grant: (grant: Grant) => void
-  readonly fail: (why: unknown) => void
+  readonly fail: (error: unknown) => void
 }
 
-/**
- * `holder` names this process among those that share the store. `monotonic`: milliseconds of a clock that goes on while
- * the machine sleeps.
- */
+/** `holder`: names this process in the store. `monotonic`: milliseconds of a clock that keeps running in a suspend. */
 export function createRequestBudget(
   store: BudgetStore,
   holder: string = randomUUID(),
@@ -78,7 +66,7 @@ export function createRequestBudget(
     const woken = new Promise<void>((resolve) => {
       wakeUp = resolve
     })
-    // Before asking: the lease cannot have begun earlier.
+    // Taken before the request: the slot cannot have been granted earlier.
     const askedAt = monotonic()
     const decision = await store.acquire(
       holder,
@@ -87,12 +75,12 @@ export function createRequestBudget(
     if ('waitMs' in decision) return sleepUnlessWoken(decision.waitMs, woken)
     const head = heads[decision.granted]
     const queue = head && queues.get(queueName(head.request))
-    // Whoever asked may have given up meanwhile: the next in its queue goes instead.
+    // The request may have been aborted meanwhile: the next in its queue goes instead.
     const next = queue?.values().next().value
     const ageMs = () => monotonic() - askedAt
-    if (next === undefined || ageMs() > grantTtlMs) return release(decision.lease, 'unsent')
+    if (next === undefined || ageMs() > grantTtlMs) return release(decision.slot, 'unsent')
     queue?.delete(next)
-    next.grant({ ...decision.lease, remainingMs: () => next.request.deadlineMs - ageMs() })
+    next.grant({ ...decision.slot, remainingMs: () => next.request.deadlineMs - ageMs() })
   }
 
   function acquire({ priority, write, deadlineMs, signal }: SlotRequest): Promise<Grant> {
@@ -111,14 +99,14 @@ export function createRequestBudget(
           signal?.removeEventListener('abort', onAbort)
           resolve(grant)
         },
-        fail: (why) => {
+        fail: (error) => {
           signal?.removeEventListener('abort', onAbort)
-          reject(why)
+          reject(error)
         },
       }
       signal?.addEventListener('abort', onAbort, { once: true })
       queues.set(queueName(request), queue.add(queued))
-      // Only the first of a queue can change what is asked for.
+      // Only the first of a queue changes the set of pending requests.
       if (queue.size === 1) wakeUp()
       void serveQueues()
     })
@@ -129,9 +117,7 @@ export function createRequestBudget(
     releaseAnswered: (slot) => release(slot, 'answered'),
     releaseUnsent: (slot) => release(slot, 'unsent'),
     recordThrottle: (slot, waitMs) => store.recordThrottle(slot, waitMs),
-    recordPriorUsage: (usage) => store.recordPriorUsage(usage),
     view: () => store.view(),
-    estimateSendMs: (requests) => store.estimateSendMs(requests),
   }
 }
 
@@ -139,7 +125,7 @@ function queueName(request: PendingRequest): string {
   return `${priorities.indexOf(request.priority)} ${request.write ? 'write' : 'read'}`
 }
 
-/** The first of each queue, most urgent lane first, and writes before the reads of their lane. */
+/** The first of each queue, most urgent priority first, and writes before the reads of their priority. */
 function queueHeads(queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>): readonly QueuedRequest[] {
   const heads = [...queues.values()].flatMap((queue) => queue.values().next().value ?? [])
   const rank = ({ request }: QueuedRequest) => priorities.indexOf(request.priority) * 2 + (request.write ? 0 : 1)

@@ -1,15 +1,20 @@
 /**
- * A budget store that processes share: the budget's own decisions over a cell. Whatever is asked for while a swap is under
- * way goes together into the next one; a swap that another process forestalled is decided anew on what it wrote. Where the
- * record may have been lost the budget is closed, in the cell, and so for everybody.
+ * A budget store that processes share: the budget's decisions on a compare-and-set record. Operations requested during a
+ * swap go together into the next one; a swap that lost to another process is decided again on what that process wrote.
+ * Where the record may have been lost, the budget is closed in the record, and so for all processes.
  */
 import { uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type BudgetPolicy, type BudgetState, initialBudgetState, defaultDeadlineMs } from '../../core/rate-limit/budget.ts'
-import type { BudgetRecord, RecordReading } from '../../core/rate-limit/budget-record.ts'
-import { closeBudget, distrustReason, startBudget } from '../../core/rate-limit/fail-closed.ts'
-import { type KeyUse, recordUseEveryMs } from '../../core/rate-limit/key-use.ts'
+import { defaultDeadlineMs } from '../../core/rate-limit/acquire-slot.ts'
+import { type BudgetPolicy, type BudgetState, initialBudgetState } from '../../core/rate-limit/budget.ts'
+import {
+  type BudgetRecord,
+  type KeyUse,
+  type RecordReading,
+  recordUseEveryMs,
+} from '../../core/rate-limit/budget-record.ts'
 import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
+import { closeBudget, distrustReason, startBudget } from '../../core/rate-limit/fail-closed.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../core/rate-limit/state-encoding.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { createStateStore, type UpdateState } from './state-store.ts'
@@ -17,36 +22,35 @@ import { createStateStore, type UpdateState } from './state-store.ts'
 export type SharedStoreOptions = {
   readonly policy: BudgetPolicy
   readonly record: BudgetRecord
-  /** Asked by a process that starts and finds nothing, or nothing that it can believe. Told before the key is used. */
+  /** Asked by a process that starts and finds no record it can trust. Updated before the key is used. */
   readonly keyUse: KeyUse
-  /** Called by the one process that closes the budget. `why` goes on where `the request budget is closed: ` ends. */
+  /** Called in the one process that closes the budget. `why` completes `the request budget is closed: `. */
   readonly onClosed: (why: string) => void
-  /** How long a request of any process can take at most, from asking for its slot. */
+  /** How long a request of any process can take at most, from requesting its slot. */
   readonly deadlineMs?: Ms
-  /** Milliseconds of a clock that nobody sets, and that goes on while the machine sleeps. */
+  /** Milliseconds of a clock that is never set, and that keeps running while the machine is suspended. */
   readonly monotonic?: () => Ms
   /** 0 to below 1. */
   readonly random?: () => number
 }
 
-/** What is in force before the asked steps; `begun`: it is not what lies there; `why`: because that is not to be believed. */
+/** The state before the steps. `isNew`: it is not the stored one. `distrustReason`: why the stored one is not trusted. */
 type BaseState = { readonly state: BudgetState; readonly isNew: boolean; readonly distrustReason: string | null }
 type Observation = { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms }
 
-/** Tries of one round. Each lost swap is another process's gain, so many in a row mean that something else is wrong. */
+/** Each lost swap is another process's success, so many in a row mean that something else is wrong. */
 const maxSwapAttempts = 100
-/** A keeper that says nothing for so long is out of reach. */
 const storeTimeoutMs = 10_000
 
-/** Updates reject where the cell is out of reach; the next one tries again. */
+/** Updates reject where the record cannot be reached; the next one tries again. */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const { policy, record, keyUse, onClosed, deadlineMs = defaultDeadlineMs, random = Math.random } = options
   const { monotonic = () => uptime() * 1000 } = options
   const unusedAfterMs = deadlineMs + Math.max(policy.rate.windowMs, policy.writeRate.windowMs) + recordUseEveryMs
   let last: Observation | null = null
-  let notedAt = Number.NEGATIVE_INFINITY
+  let useRecordedAt = Number.NEGATIVE_INFINITY
 
-  /** `isQuiet`: asked at most once a round. */
+  /** `wasUnused`: evaluated at most once a commit. */
   async function chooseBase(reading: RecordReading, wasUnused: () => Promise<boolean>): Promise<BaseState> {
     const { now, restarted } = reading
     const state = reading.text === null ? null : decodeBudgetState(reading.text)
@@ -56,32 +60,36 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
         : distrustReason({ state, now, restarted }, last && { ...last, agoMs: monotonic() - last.at })
     if (state !== null && why === null) return { state, isNew: false, distrustReason: why }
     const known = newestState(last?.state, state)
-    if (last === null && (await wasUnused())) return { state: startBudget(known, now), isNew: true, distrustReason: null }
+    if (last === null && (await wasUnused()))
+      return { state: startBudget(known, now), isNew: true, distrustReason: null }
     return { state: closeBudget(policy, known, now, deadlineMs), isNew: true, distrustReason: why }
   }
 
-  /** Where it cannot be noted nothing is granted: a slot is lost, and nobody is harmed. */
+  /** Where this fails, the grant fails too: a slot is lost, and no limit is broken. */
   async function recordUse(at: Ms): Promise<void> {
-    if (at - notedAt < recordUseEveryMs) return
+    if (at - useRecordedAt < recordUseEveryMs) return
     await withTimeout(storeTimeoutMs, keyUse.recordUse())
-    notedAt = at
+    useRecordedAt = at
   }
 
   async function commit(steps: readonly BatchedStep[]): Promise<void> {
     let unused: Promise<boolean> | undefined
-    const wasUnused = () => (unused ??= withTimeout(storeTimeoutMs, keyUse.isUnusedFor(unusedAfterMs)).catch(() => false))
-    // Before the reading: then no more time has passed by the keeper's clock than by ours.
+    const wasUnused = () =>
+      (unused ??= withTimeout(storeTimeoutMs, keyUse.isUnusedFor(unusedAfterMs)).catch(() => false))
+    // Taken before the reading: then no more time has passed by the store's clock than by ours.
     const at = monotonic()
     let reading = await withTimeout(storeTimeoutMs, record.read())
     for (let tries = 1; tries <= maxSwapAttempts; tries += 1) {
       const base = await chooseBase(reading, wasUnused)
-      // A clock that is set back by little stands still.
+      // A clock that is set back a little stands still.
       const now = Math.max(reading.now, base.state.at)
       const { state, done } = applySteps(steps, base.state, now)
       const changed = state !== base.state
-      const swap = changed ? await withTimeout(storeTimeoutMs, record.compareAndSet(reading, encodeBudgetState(policy, state))) : null
+      const swap = changed
+        ? await withTimeout(storeTimeoutMs, record.compareAndSet(reading, encodeBudgetState(policy, state)))
+        : null
       if (swap === null || swap.swapped) {
-        // What was only looked at and not written has not happened.
+        // A new state that was not written does not count.
         if (changed || !base.isNew) last = { state, now: reading.now, at }
         if (changed && base.distrustReason !== null) onClosed(base.distrustReason)
         if (changed) await recordUse(at)
@@ -102,16 +110,16 @@ function missingReason({ text }: RecordReading, wasSeen: boolean): string {
   return wasSeen ? 'its record is gone' : 'there is no record of the last requests'
 }
 
-/** What is known of the state, where what lies there is not to be believed. */
+/** The newest state known, where the stored one is not trusted. */
 function newestState(lastSeen: BudgetState | undefined, found: BudgetState | null): BudgetState {
-  const [one, other] = [lastSeen ?? initialBudgetState, found ?? initialBudgetState]
-  return other.era > one.era ? other : one
+  const [seen, stored] = [lastSeen ?? initialBudgetState, found ?? initialBudgetState]
+  return stored.era > seen.era ? stored : seen
 }
 
-/** Applies its step and returns the state after it; `finish` tells whoever asked, once that state is kept. */
+/** `apply` returns the state after the step; `finish` resolves the caller's promise, once that state is stored. */
 type BatchedStep = {
   readonly apply: (state: BudgetState, now: EpochMs) => { readonly state: BudgetState; readonly finish: () => void }
-  readonly fail: (why: unknown) => void
+  readonly fail: (error: unknown) => void
 }
 
 function applySteps(steps: readonly BatchedStep[], before: BudgetState, now: EpochMs) {
@@ -124,13 +132,13 @@ function applySteps(steps: readonly BatchedStep[], before: BudgetState, now: Epo
   return { state, done }
 }
 
-/** Steps asked for while others are being committed are committed together afterwards: no sooner, or a reading might be older than they. */
+/** Steps that arrive during a commit are committed together afterwards: a reading may not be older than its steps. */
 function batchSteps(commit: (steps: readonly BatchedStep[]) => Promise<void>): UpdateState {
   let waiting: BatchedStep[] = []
   let isCommitting = false
 
   async function commitWaiting(): Promise<void> {
-    // What the same moment asks for goes along.
+    // Steps of the same tick go along.
     await null
     while (waiting.length > 0) {
       const steps = waiting
@@ -155,7 +163,6 @@ function batchSteps(commit: (steps: readonly BatchedStep[]) => Promise<void>): U
     })
 }
 
-/** Rejects when it takes longer. */
 function withTimeout<T>(ms: Ms, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`its store did not answer within ${ms / 1000} s`)), ms)

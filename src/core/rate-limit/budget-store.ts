@@ -1,19 +1,18 @@
 /**
- * Where a budget's state lives, so that several processes can share it. All decisions are made where the state is, by its
- * clock; a process only waits as it is told. A store that keeps the state elsewhere (a row, a script) implements this.
+ * Where a budget's state is kept, so that several processes can share it. Decisions are made where the state is, by its
+ * clock; a process only waits as long as the decision says.
  */
-
 import type { BudgetView } from '../report.ts'
 import type { Ms } from '../time.ts'
-import type { PendingRequest, SlotDecision, SlotEnding, Slot, PriorUsage } from './budget.ts'
+import type { PendingRequest, SlotDecision } from './acquire-slot.ts'
+import type { PriorUsage, Slot, SlotEnding } from './budget.ts'
 
 export type BudgetStore = {
-  /** One request for the process named `holder`; see `take` of the budget. */
-  readonly acquire: (holder: string, asks: readonly PendingRequest[]) => Promise<SlotDecision>
-  readonly release: (lease: Slot, ending: SlotEnding) => Promise<void>
-  /** The answer to the lease's request was a 429. */
-  readonly recordThrottle: (lease: Slot, waitMs: Ms) => Promise<void>
-  readonly recordPriorUsage: (spent: PriorUsage) => Promise<void>
+  /** Requests one slot for the process named `holder`; see `acquireSlot`. */
+  readonly acquire: (holder: string, pending: readonly PendingRequest[]) => Promise<SlotDecision>
+  readonly release: (slot: Slot, ending: SlotEnding) => Promise<void>
+  /** The answer to the slot's request was a 429. */
+  readonly recordThrottle: (slot: Slot, waitMs: Ms) => Promise<void>
+  readonly recordPriorUsage: (usage: PriorUsage) => Promise<void>
   readonly view: () => Promise<BudgetView>
-  readonly estimateSendMs: (requests: number) => Promise<Ms>
 }

@@ -1,10 +1,9 @@
-/** What a budget says about itself: how much of it is in use, and how long so many requests will take. Pure. */
-
+/** What a budget reports: how much of it is in use, and how long a number of requests will take. Pure. */
 import type { BudgetView } from '../report.ts'
 import type { EpochMs, Ms } from '../time.ts'
-import { allowances, type BudgetPolicy, type BudgetState, initialBudgetState, advanceTo } from './budget.ts'
-import { msUntilNextFree } from './slots.ts'
+import { advanceTo, allowances, type BudgetPolicy, type BudgetState, initialBudgetState } from './budget.ts'
 import { burstSlots } from './capacity.ts'
+import { msUntilNextFree } from './slots.ts'
 
 export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: EpochMs): BudgetView {
   const state = advanceTo(before, clock)
@@ -19,7 +18,7 @@ export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: Epo
   }
 }
 
-/** Milliseconds until so many more requests may have been sent, if nobody else asks: pause, burst, spread, even pace. */
+/** Milliseconds until `requests` more can have been sent, if no other process sends: pause, burst, spread, even pace. */
 export function estimateSendMs(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, requests: number): Ms {
   const state = advanceTo(before, clock)
   const { slots, windowMs } = allowances(policy, state, state.at).all
@@ -32,10 +31,14 @@ export function estimateSendMs(policy: BudgetPolicy, before: BudgetState, clock:
   if (requests <= burstLeft) return pauseMs
   const spreadPaceMs = Math.max(evenPaceMs, untilFreeMs / Math.max(1, free - burstLeft))
   const spreadRequests = Math.max(0, Math.min(requests, free) - burstLeft)
-  return pauseMs + Math.max(spreadRequests * spreadPaceMs, requests > free ? untilFreeMs : 0) + Math.max(0, requests - free) * evenPaceMs
+  return (
+    pauseMs +
+    Math.max(spreadRequests * spreadPaceMs, requests > free ? untilFreeMs : 0) +
+    Math.max(0, requests - free) * evenPaceMs
+  )
 }
 
-/** Milliseconds that so many writes last at an even pace, where nobody else writes and the service pauses nobody. */
+/** Milliseconds that `writes` take at an even pace, where no other process writes and the service throttles nothing. */
 export function estimateWritesMs(policy: BudgetPolicy, writes: number): Ms {
   const { slots, windowMs } = allowances(policy, initialBudgetState, 0).writes
   return Math.ceil((writes * windowMs) / slots)

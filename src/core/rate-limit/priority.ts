@@ -1,6 +1,6 @@
 /**
- * What a call is for, most urgent first: a write-back or the check it needs, news, history, proof-reading.
- * A lane waits for the ones before it and takes what they leave.
+ * What a request is for, most urgent first: a write-back or its checks, new rows, backfill, reconcile. Each priority waits
+ * for the more urgent ones and uses the capacity that they leave.
  */
 export const priorities = ['write', 'fresh', 'backfill', 'verify'] as const
 export type Priority = (typeof priorities)[number]

@@ -1,7 +1,7 @@
-/** What a key is allowed, and how long things take, as people write them: `600/60s`, `120s`, `5m`. */
+/** Rates and durations as people write them: `600/60s`, `120s`, `5m`. */
 import type { Ms } from '../time.ts'
 
-/** So many requests in every window of that length. */
+/** `requests` in every window of `windowMs`. */
 export type Rate = { readonly requests: number; readonly windowMs: Ms }
 
 const units: Readonly<Record<string, Ms>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -1,13 +1,13 @@
 /**
- * Slots of a budget that are taken, by the moment at which they are free again. Moments are rounded up to a grain of the
- * window, so that ten thousand leases take no more room than a few hundred; rounding up keeps a slot a little longer,
- * never shorter. Plain data: any store can hold it as JSON.
+ * The taken slots of a budget, by the time at which they are free again. Times are rounded up to a grain of the window, so
+ * that ten thousand slots need no more space than a few hundred; rounding up keeps a slot a little longer, never shorter.
+ * Plain data: any store can hold it as JSON.
  */
 import type { EpochMs, Ms } from '../time.ts'
 
 type SlotBatch = { readonly freeAt: EpochMs; readonly count: number }
 
-/** `batches` is in the order of `freeAt`, each moment once; `total` is the sum of their counts. */
+/** `batches` is in the order of `freeAt`, each time once; `total` is the sum of their counts. */
 export type TakenSlots = { readonly total: number; readonly batches: readonly SlotBatch[] }
 
 export const noTakenSlots: TakenSlots = { total: 0, batches: [] }
@@ -17,7 +17,7 @@ export function timeGrainMs(windowMs: Ms): Ms {
   return windowMs / 600
 }
 
-/** A moment rounded up to the grain of a window. */
+/** A time rounded up to the grain of a window. */
 export function roundUpToGrain(at: EpochMs, windowMs: Ms): EpochMs {
   const grain = timeGrainMs(windowMs)
   return Math.ceil(at / grain) * grain
@@ -32,7 +32,7 @@ export function addSlots(taken: TakenSlots, freeAt: EpochMs, count = 1): TakenSl
   return { total: taken.total + count, batches }
 }
 
-/** Without one lease that ends at `freeAt`; the same leases where there is none. */
+/** Without one slot that ends at `freeAt`; unchanged where there is none. */
 export function removeSlot(taken: TakenSlots, freeAt: EpochMs): TakenSlots {
   const index = batchIndex(taken.batches, freeAt)
   const batch = taken.batches[index]
@@ -43,7 +43,7 @@ export function removeSlot(taken: TakenSlots, freeAt: EpochMs): TakenSlots {
   return { total: taken.total - 1, batches }
 }
 
-/** Without the leases that have ended. */
+/** Without the slots that have ended. */
 export function expireSlots(taken: TakenSlots, now: EpochMs): TakenSlots {
   let ended = 0
   let total = taken.total
@@ -55,18 +55,18 @@ export function expireSlots(taken: TakenSlots, now: EpochMs): TakenSlots {
   return ended === 0 ? taken : { total, batches: taken.batches.slice(ended) }
 }
 
-/** The same leases on a clock that was moved by so many milliseconds. */
+/** The same slots on a clock that was shifted by `by` milliseconds. */
 export function shiftSlots(taken: TakenSlots, by: Ms): TakenSlots {
   return { total: taken.total, batches: taken.batches.map(({ freeAt, count }) => ({ freeAt: freeAt + by, count })) }
 }
 
 /** Milliseconds until the next slot is free; 0 where none is taken. */
 export function msUntilNextFree(taken: TakenSlots, now: EpochMs): Ms {
-  const oldest = taken.batches[0]
-  return oldest === undefined ? 0 : Math.max(0, oldest.freeAt - now)
+  const earliest = taken.batches[0]
+  return earliest === undefined ? 0 : Math.max(0, earliest.freeAt - now)
 }
 
-/** Where a moment is, or belongs, in the order. */
+/** The index at which a time is, or belongs. */
 function batchIndex(batches: readonly SlotBatch[], freeAt: EpochMs): number {
   let low = 0
   let high = batches.length

@@ -1,37 +1,42 @@
 /**
- * A budget's state as a short text, and back without loss. Leases are what makes it long: ten thousand of them lie in some
- * 600 batches at multiples of a grain, so each batch is the distance from the one before in grains, and its count.
+ * A budget's state as a short text, and back without loss. Taken slots are what makes it long: ten thousand of them are
+ * some 600 batches at multiples of a grain, so each batch is written as its distance in grains from the batch before, and
+ * its count. The keys `form` and `turns` are stored.
  */
-
 import type { EpochMs, Ms } from '../time.ts'
 import type { BudgetPolicy, BudgetState } from './budget.ts'
-import { timeGrainMs, type TakenSlots } from './slots.ts'
 import type { Capacity } from './capacity.ts'
+import { type TakenSlots, timeGrainMs } from './slots.ts'
 
-/** Raised when a text of the one kind cannot be read as the other. */
+/** Raised when an older text can no longer be read. */
 const formatVersion = 1
 
 export function encodeBudgetState(policy: BudgetPolicy, state: BudgetState): string {
-  const { all, writes, waiters: turns, ...rest } = state
+  const { all, writes, waiters, ...rest } = state
   return JSON.stringify({
     form: formatVersion,
     ...rest,
     all: encodeCapacity(all, timeGrainMs(policy.rate.windowMs)),
     writes: encodeCapacity(writes, timeGrainMs(policy.writeRate.windowMs)),
-    turns: turns.map(({ holder, rank: lane, since, until }) => [holder, lane, since, until]),
+    turns: waiters.map(({ holder, rank, since, until }) => [holder, rank, since, until]),
   })
 }
 
-/** Null where it is not a text of this form. */
+/** Null where the text is not of this format. */
 export function decodeBudgetState(text: string): BudgetState | null {
   try {
-    const { form: found, all, writes, turns, ...rest } = JSON.parse(text)
-    if (found !== formatVersion) return null
+    const { form, all, writes, turns, ...rest } = JSON.parse(text)
+    if (form !== formatVersion) return null
     const state: BudgetState = {
       ...rest,
       all: decodeCapacity(all),
       writes: decodeCapacity(writes),
-      waiters: (turns as [string, number, number, number][]).map(([holder, lane, since, until]) => ({ holder, lane, since, until })),
+      waiters: (turns as [string, number, number, number][]).map(([holder, rank, since, until]) => ({
+        holder,
+        rank,
+        since,
+        until,
+      })),
     }
     return isCompleteState(state) ? state : null
   } catch {
@@ -39,14 +44,14 @@ export function decodeBudgetState(text: string): BudgetState | null {
   }
 }
 
-/** Grain, pace, and `36 2*3 1 …`: in base 36, so many grains after the batch before, `*` so many leases where not one. */
+/** Grain, pace, and `36 2*3 1 …`: in base 36, the grains since the batch before, and `*` the number of slots if not one. */
 type EncodedCapacity = readonly [grainMs: Ms, pacedAt: EpochMs, batches: string]
 
-function encodeCapacity({ taken: leases, pacedAt }: Capacity, grainMs: Ms): EncodedCapacity {
+function encodeCapacity({ taken, pacedAt }: Capacity, grainMs: Ms): EncodedCapacity {
   let before = 0
-  const batches = leases.batches.map(({ freeAt, count }) => {
+  const batches = taken.batches.map(({ freeAt, count }) => {
     const index = Math.round(freeAt / grainMs)
-    // Another grain than that of the rate as it is now, or a clock that was moved.
+    // Not aligned: the rate had another grain, or the clock was shifted.
     const aligned = index * grainMs === freeAt && index >= before
     const distance = aligned ? (index - before).toString(36) : `@${freeAt}`
     if (aligned) before = index
@@ -66,14 +71,16 @@ function decodeCapacity([grainMs, pacedAt, text]: EncodedCapacity): Capacity {
     before += Number.parseInt(distance, 36)
     return { freeAt: before * grainMs, count }
   })
-  const leases: TakenSlots = { total, batches }
-  return { taken: leases, pacedAt }
+  const taken: TakenSlots = { total, batches }
+  return { taken, pacedAt }
 }
 
-function isCompleteState({ all, writes, waiters: turns, shrunk, ...rest }: BudgetState): boolean {
+function isCompleteState({ all, writes, waiters, shrunk, ...rest }: BudgetState): boolean {
   const { at, pausedUntil, closedUntil, era, throttled } = rest
   const numbers = [at, pausedUntil, closedUntil, era, throttled, shrunk.at, shrunk.share, all.pacedAt, writes.pacedAt]
-  const leases = [all, writes].flatMap((pool) => pool.taken.batches.flatMap(({ freeAt, count }) => [freeAt, count]))
-  const moments = turns.flatMap(({ rank: lane, since, until }) => [lane, since, until])
-  return [...numbers, ...leases, ...moments].every(Number.isFinite)
+  const slots = [all, writes].flatMap((capacity) =>
+    capacity.taken.batches.flatMap(({ freeAt, count }) => [freeAt, count]),
+  )
+  const waiting = waiters.flatMap(({ rank, since, until }) => [rank, since, until])
+  return [...numbers, ...slots, ...waiting].every(Number.isFinite)
 }

@@ -1,28 +1,35 @@
-/** Whose turn it is among processes that share a budget: the more urgent lane first, within a lane whoever asked first. */
+/** The processes that wait for a shared budget, in order: the more urgent rank first, within a rank the oldest first. */
 import type { EpochMs } from '../time.ts'
 
 /**
- * A process that was told to wait, and for which lane (0 = the most urgent). Nobody behind it is served before it comes
- * back; it counts no longer once `until` is over, so that a process that died holds up nobody.
+ * A process that has to wait. `rank`: the index of its priority, 0 = the most urgent. No process behind it gets a slot
+ * before it; it no longer counts after `until`, so that a process that died delays no other.
  */
-export type Waiter = { readonly holder: string; readonly rank: number; readonly since: EpochMs; readonly until: EpochMs }
+export type Waiter = {
+  readonly holder: string
+  readonly rank: number
+  readonly since: EpochMs
+  readonly until: EpochMs
+}
 
 export function liveWaiters(waiters: readonly Waiter[], now: EpochMs): readonly Waiter[] {
   return waiters.some((waiter) => waiter.until <= now) ? waiters.filter((waiter) => waiter.until > now) : waiters
 }
 
-/** The process waits for this lane, from now on or still. */
+/** The process waits at this rank, from now on or still. */
 export function addWaiter(waiters: readonly Waiter[], waiter: Omit<Waiter, 'since'>, now: EpochMs): readonly Waiter[] {
   const since = waitingSince(waiters, waiter.holder, waiter.rank) ?? now
   return [...removeWaiter(waiters, waiter.holder), { ...waiter, since }]
 }
 
-/** The process was served, or waits for nothing that others need. */
+/** The process got a slot, or waits for nothing that others need. */
 export function removeWaiter(waiters: readonly Waiter[], holder: string): readonly Waiter[] {
-  return waiters.some((waiter) => waiter.holder === holder) ? waiters.filter((waiter) => waiter.holder !== holder) : waiters
+  return waiters.some((waiter) => waiter.holder === holder)
+    ? waiters.filter((waiter) => waiter.holder !== holder)
+    : waiters
 }
 
-/** Whether another process waits for something more urgent, or as urgent and longer. */
+/** Whether another process waits at a more urgent rank, or longer at the same rank. */
 export function isBehindOthers(waiters: readonly Waiter[], holder: string, rank: number, now: EpochMs): boolean {
   const since = waitingSince(waiters, holder, rank) ?? now
   return waiters.some(

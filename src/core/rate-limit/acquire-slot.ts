@@ -1,0 +1,139 @@
+/** Which waiting request may be sent now, and how long the others wait. Pure. */
+import type { EpochMs, Ms } from '../time.ts'
+import { advanceTo, allowances, type BudgetPolicy, type BudgetState, type Slot } from './budget.ts'
+import { type Allowance, burstSlots, type Capacity, msUntilSlot, nextPacedAt } from './capacity.ts'
+import { type Priority, priorities } from './priority.ts'
+import { addSlots, roundUpToGrain } from './slots.ts'
+import { addWaiter, isBehindOthers, removeWaiter } from './waiters.ts'
+
+/** One kind of request that a process has waiting. `deadlineMs`: how long it can take at most, once it is granted. */
+export type PendingRequest = { readonly priority: Priority; readonly write: boolean; readonly deadlineMs: Ms }
+
+/**
+ * A grant must be used or returned within this time after it was requested; the request's deadline includes it. So a
+ * process that was suspended in between never sends on an expired slot.
+ */
+export const grantTtlMs: Ms = 1000
+
+/** The deadline of a request whose exchange has the client's usual 30 seconds. */
+export const defaultDeadlineMs: Ms = 30_000 + grantTtlMs
+
+/** `granted`: index of the pending request that may go. `waitMs`: ask again after this time, or when something changes. */
+export type SlotDecision = { readonly granted: number; readonly slot: Slot } | { readonly waitMs: Ms }
+
+type AcquireResult = { readonly state: BudgetState; readonly decision: SlotDecision }
+
+/**
+ * One process requests one slot; `pending` is what it has waiting, most urgent first, each kind once. Reads do not wait
+ * for writes that have no write slot; otherwise no request overtakes a more urgent one, nor an older one of its priority.
+ */
+export function acquireSlot(
+  policy: BudgetPolicy,
+  before: BudgetState,
+  clock: EpochMs,
+  holder: string,
+  pending: readonly PendingRequest[],
+): AcquireResult {
+  const result = decideSlot(policy, before, clock, holder, pending)
+  return { ...result, state: withWriteWaiter(result, policy, holder, pending) }
+}
+
+/**
+ * Write slots are so few that the process that just got one is usually the first to request the next. So writes have
+ * their own waiters: a process that waits for a write may well get slots for reads meanwhile.
+ */
+const writeWaiterRank = priorities.length
+const writeWaiterId = (holder: string) => `${holder} w`
+
+function withWriteWaiter(
+  { state, decision }: AcquireResult,
+  { rate }: BudgetPolicy,
+  holder: string,
+  pending: readonly PendingRequest[],
+): BudgetState {
+  const isWriteWaiting = pending.some(
+    (request, index) => request.write && !('granted' in decision && decision.granted === index),
+  )
+  const until = state.at + rate.windowMs / 12 + Math.min(1000, rate.windowMs / 20)
+  const waiterId = writeWaiterId(holder)
+  const waiters = isWriteWaiting
+    ? addWaiter(state.waiters, { holder: waiterId, rank: writeWaiterRank, until }, state.at)
+    : removeWaiter(state.waiters, waiterId)
+  return waiters === state.waiters ? state : { ...state, waiters }
+}
+
+function decideSlot(
+  policy: BudgetPolicy,
+  before: BudgetState,
+  clock: EpochMs,
+  holder: string,
+  pending: readonly PendingRequest[],
+): AcquireResult {
+  const state = advanceTo(before, clock)
+  const now = state.at
+  const { all, writes } = allowances(policy, state, now)
+  const writeWaiters = state.waiters.filter(({ rank }) => rank === writeWaiterRank)
+  const isContested = state.writes.taken.total >= burstSlots(writes.slots)
+  const mustYieldWrite = isContested && isBehindOthers(writeWaiters, writeWaiterId(holder), writeWaiterRank, now)
+  const yieldMs = mustYieldWrite ? writes.windowMs / 240 : 0
+  const writeWaitMs = (request: PendingRequest) =>
+    request.write ? Math.max(yieldMs, msUntilSlot(state.writes, writes, now)) : 0
+  const sharedWaitMs = Math.max(state.pausedUntil - now, state.closedUntil - now, msUntilSlot(state.all, all, now))
+  const index = pending.findIndex((request) => writeWaitMs(request) <= sharedWaitMs)
+  const request = pending[index]
+  if (request === undefined) return deferRequest(state, holder, null, Math.min(...pending.map(writeWaitMs)), policy)
+  if (sharedWaitMs > 0) return deferRequest(state, holder, request, sharedWaitMs, policy)
+  if (mustYield(state, all, holder, request))
+    return deferRequest(state, holder, request, all.windowMs / all.slots, policy)
+  return grantSlot(state, { all, writes }, holder, request, index)
+}
+
+function grantSlot(
+  state: BudgetState,
+  { all, writes }: { readonly all: Allowance; readonly writes: Allowance },
+  holder: string,
+  request: PendingRequest,
+  index: number,
+): AcquireResult {
+  const now = state.at
+  const freeAt = roundUpToGrain(now + request.deadlineMs + all.windowMs, all.windowMs)
+  const writeFreeAt = request.write ? roundUpToGrain(now + request.deadlineMs + writes.windowMs, writes.windowMs) : null
+  const occupy = (capacity: Capacity, allowance: Allowance, until: EpochMs): Capacity => ({
+    taken: addSlots(capacity.taken, until),
+    pacedAt: nextPacedAt(capacity, allowance, now),
+  })
+  return {
+    state: {
+      ...state,
+      all: occupy(state.all, all, freeAt),
+      writes: writeFreeAt === null ? state.writes : occupy(state.writes, writes, writeFreeAt),
+      waiters: removeWaiter(state.waiters, holder),
+    },
+    decision: { granted: index, slot: { grantedAt: now, freeAt, writeFreeAt } },
+  }
+}
+
+/** Makes the process wait and keeps its place among the waiters; `request` null: it waits for nothing that others need. */
+function deferRequest(
+  state: BudgetState,
+  holder: string,
+  request: PendingRequest | null,
+  waitMs: Ms,
+  policy: BudgetPolicy,
+): AcquireResult {
+  const { windowMs } = policy.rate
+  // No wait is long: the cause may go away, and a process that died must not delay the others.
+  const wait = Math.max(1, Math.min(waitMs, windowMs / 12))
+  const until = state.at + wait + Math.min(1000, windowMs / 20)
+  const waiters =
+    request === null
+      ? removeWaiter(state.waiters, holder)
+      : addWaiter(state.waiters, { holder, rank: priorities.indexOf(request.priority), until }, state.at)
+  return { state: { ...state, waiters }, decision: { waitMs: wait } }
+}
+
+/** While there are spare slots, no process yields. */
+function mustYield(state: BudgetState, all: Allowance, holder: string, request: PendingRequest): boolean {
+  const hasSpareSlots = state.all.taken.total < burstSlots(all.slots)
+  return !hasSpareSlots && isBehindOthers(state.waiters, holder, priorities.indexOf(request.priority), state.at)
+}
