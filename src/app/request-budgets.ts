@@ -45,7 +45,7 @@ export async function openRequestBudgets(
     if (record === undefined || keyUse === undefined) return createRequestBudget(createMemoryStore(policy))
     const onClosed = (why: string) => {
       log.warn({ event: 'budget.closed', project: project.name, why })
-      warehouse?.workerState.recordBudgetLoss(projectId, why, Date.now()).catch(() => {})
+      warehouse?.projects.recordBudgetLoss(projectId, why, Date.now()).catch(() => {})
       if (watchedBudgets.has(name)) return
       watchedBudgets.add(name)
       void logWhenBudgetOpens(project.name, budget, log, () => closed).finally(() => watchedBudgets.delete(name))
@@ -81,7 +81,7 @@ function policyKey({ rate, writeRate, reserve }: ProjectConfig): string {
 
 /** Two budgets for one key would each spend the whole of it. */
 async function assertSameBudgetStore(inRedis: boolean, warehouse: Warehouse): Promise<void> {
-  const other = (await warehouse.workerState.liveWorkers(Date.now())).find(({ queue }) => (queue === 'redis') !== inRedis)
+  const other = (await warehouse.workers.listLive(Date.now())).find(({ queue }) => (queue === 'redis') !== inRedis)
   if (other === undefined) return
   throw new UserError({
     what: 'cannot share the request budget with the worker that runs',

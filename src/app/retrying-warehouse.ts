@@ -20,7 +20,9 @@ export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): 
     // One that was taken without our hearing of it is nobody's.
     lockStreams: async (...args) => retryingLock(await keep(() => warehouse.lockStreams(...args)), retry),
     status: (...args) => keep(() => warehouse.status(...args)),
-    workerState: retryAllMethods(warehouse.workerState, retry),
+    workers: retryAllMethods(warehouse.workers, retry),
+    projects: retryAllMethods(warehouse.projects, retry),
+    streamStates: retryAllMethods(warehouse.streamStates, retry),
   }
 }
 

@@ -10,6 +10,7 @@ import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { OutboxRepository } from '../core/outbox/repository.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
+import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { createBudgetRecords } from './budget-records.ts'
 import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
@@ -21,9 +22,12 @@ import { analyzeAllTables } from './database/statistics.ts'
 import { explainRuntimeError, explainOpenError, WarehouseError } from './database/explain-error.ts'
 import { type DeliveryRepository, createDeliveries } from './webhook-deliveries.ts'
 import { type JobFailureRepository, createJobFailures } from './job-failures.ts'
-import { type WorkerStateRepository, createWorkerState } from './worker-state.ts'
+import { createProjects, type ProjectRepository } from './projects.ts'
+import { createStreamStates, type StreamStateRepository } from './stream-states.ts'
+import { createWorkers, type WorkerRepository } from './workers.ts'
 import { type LockResult, acquireStreamLocks } from './mirror/stream-locks.ts'
 import { createMirror, type MirrorOptions, type MirrorReader } from './mirror/mirror.ts'
+import { deleteIdleRuns } from './mirror/sync-runs.ts'
 import { createOutboxAdmin } from './outbox/admin.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
 import { recordRequests, type RequestSource } from './request-counts.ts'
@@ -44,8 +48,9 @@ export type Warehouse = {
   readonly budgetRecord: (name: string) => BudgetRecord
   /** When the key of that budget was used, wherever the budget is kept. */
   readonly keyUse: (name: string) => KeyUse
-  /** What workers tell each other. */
-  readonly workerState: WorkerStateRepository
+  readonly workers: WorkerRepository
+  readonly projects: ProjectRepository
+  readonly streamStates: StreamStateRepository
   /** What fails in the workers. */
   readonly jobFailures: JobFailureRepository
   /** Notes how many requests a use of the service has sent that is no run. */
@@ -56,6 +61,10 @@ export type Warehouse = {
   readonly analyzeTables: () => Promise<void>
   /** One statement of SQL for a person to see; rows as they come. */
   readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
+  /** Deletes runs that changed nothing and are older than that; returns how many. */
+  readonly deleteIdleRuns: (olderThan: number) => Promise<number>
+  /** Rejects where the database does not answer. */
+  readonly ping: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -123,12 +132,16 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
     budgetRecord: budgets.record,
     keyUse: budgets.keyUse,
-    workerState: createWorkerState(db),
+    workers: createWorkers(db),
+    projects: createProjects(db),
+    streamStates: createStreamStates(db),
     jobFailures: createJobFailures(db),
     recordRequests: (note, requests, now) => recordRequests(db, note, requests, now),
     deliveries: createDeliveries(db, pool.kind),
     analyzeTables: () => analyzeAllTables(db, pool.kind),
     query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,
+    deleteIdleRuns: (olderThan) => deleteIdleRuns(db, toTimestamp(olderThan)),
+    ping: async () => void (await sql`select 1`.execute(db)),
     close: async () => {
       await budgets.close()
       await db.destroy()

@@ -10,7 +10,8 @@ import { toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 import { WarehouseError } from './database/explain-error.ts'
 import { listFailures } from './job-failures.ts'
-import { countWithoutProject, liveWorkers, readProjectIncidents } from './worker-state.ts'
+import { countWithoutProject, readProjectIncidents } from './projects.ts'
+import { listLiveWorkers } from './workers.ts'
 import { countFutureRows } from './mirror/future-rows.ts'
 import { countPendingChildren } from './mirror/pending-children.ts'
 import { readCursor } from './mirror/cursors.ts'
@@ -66,7 +67,7 @@ export async function readStatus(
     lastRun: await readLastRun(db, project),
     clockOffset,
     running: await findLockHolder(db, project, now),
-    workers: await liveWorkers(db, now),
+    workers: await listLiveWorkers(db, now),
     paused,
     gaps: await readGaps(db, project),
     writebacks: await countWritebacks(db, project),

@@ -77,7 +77,7 @@ export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
       await recallOnce(projects.filter(({ readOnly }) => readOnly))
       const [only] = writable
       if (only !== undefined && projects.length === 1) await warehouse.outboxAdmin(only.projectId).assignProject()
-      const waiting = await warehouse.workerState.projectsWithWritebacks()
+      const waiting = await warehouse.projects.listWithWritebacks()
       await warnOfNoProject(projects.length > 1 && waiting.has(''))
       return (await Promise.all(writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes))).flat()
     },
@@ -95,7 +95,7 @@ export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
 function createNoProjectWarning({ warehouse, log }: WorkerResources): (hasRows: boolean) => Promise<void> {
   let hadRows = false
   return async (hasRows) => {
-    const [why] = hasRows && !hadRows ? withoutProjectNotices(await warehouse.workerState.countWithoutProject()) : []
+    const [why] = hasRows && !hadRows ? withoutProjectNotices(await warehouse.projects.countWithoutProject()) : []
     if (why !== undefined) log.warn({ event: 'writebacks.nameless', why })
     hadRows = hasRows
   }

@@ -15,7 +15,7 @@ export async function currentPause(
   { warehouse }: Pick<WorkerResources, 'warehouse'>,
   project: ProjectConfig,
 ): Promise<{ readonly paused: PausedResult | null; readonly noted: boolean }> {
-  const pause = await warehouse.workerState.readPause(project.projectId)
+  const pause = await warehouse.projects.readPause(project.projectId)
   const forMs = pause === null || pause.keyFingerprint !== keyFingerprint(project) ? 0 : pause.until - Date.now()
   return {
     paused: pause === null || forMs <= 0 ? null : { kind: 'paused', why: pause.why, forMs },
@@ -26,6 +26,6 @@ export async function currentPause(
 export async function pauseProject({ warehouse, log }: WorkerResources, project: ProjectConfig, denied: ApiFailure): Promise<PausedResult> {
   const why = describeFailure(denied)
   log.error({ event: 'project.paused', project: project.name, why, for_ms: pauseMs })
-  await warehouse.workerState.setPause(project.projectId, { until: Date.now() + pauseMs, keyFingerprint: keyFingerprint(project), why })
+  await warehouse.projects.setPause(project.projectId, { until: Date.now() + pauseMs, keyFingerprint: keyFingerprint(project), why })
   return { kind: 'paused', why, forMs: pauseMs }
 }

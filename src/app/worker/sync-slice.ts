@@ -55,7 +55,7 @@ export async function runSyncSlice(
     log[level]({ event: 'pass.noticed', project: project.name, stream, notice })
   }
   if (synced.stopped?.kind === 'denied') return pauseProject(resources, project, synced.stopped)
-  if (noted) await warehouse.workerState.setPause(project.projectId, null)
+  if (noted) await warehouse.projects.setPause(project.projectId, null)
   if (signal.aborted) return { kind: 'interrupted' }
   if (lost) return { kind: 'busy', holder: 'another process' }
   const { outcome, reports } = synced

@@ -9,7 +9,8 @@ import { decodeJson, decodeText } from '../database/escape.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { createValueEncoder } from '../mirror/encode-value.ts'
 import type { ProjectContext } from '../mirror/project-context.ts'
-import { type MirroredTable, withoutNullability, tableOfStream } from '../mirror/stream-tables.ts'
+import { keyParameters, type RowKey, readRowsAfterKey } from '../mirror/reader.ts'
+import { type MirroredTable, tableOfStream } from '../mirror/stream-tables.ts'
 import { columnTypeOf, type FieldType } from './field-type.ts'
 
 /** Rows a transaction: other writers get their turn in between, and a crash repeats one portion at most. */
@@ -34,7 +35,9 @@ async function backfillBatch(context: ProjectContext, trx: Db): Promise<boolean>
   if (position === undefined) return false
   const table = tableOfStream[position.stream as StreamName]
   const fields = await columnsAtPosition(trx, position)
-  const batch = await readRowsAfter(context, trx, table, position.fill_after)
+  const range = { table, columns: tables[table].key, where: sql`true`, limit: batchRows }
+  const after = position.fill_after === '' ? null : JSON.parse(position.fill_after)
+  const batch = await readRowsAfterKey(trx, context.kind, { ...range, after })
   for (const row of batch) await backfillRow(context, trx, table, fields, row)
   const last = batch.at(-1)
   const reached = batch.length < batchRows || last === undefined ? null : JSON.stringify(last.key)
@@ -54,18 +57,6 @@ async function columnsAtPosition(trx: Db, { stream, fill_after }: Pick<UnfilledC
   return [...new Map(rows.map((field) => [field.column_name, field])).values()]
 }
 
-type RawRow = { readonly key: readonly string[]; readonly raw: string }
-
-async function readRowsAfter(context: ProjectContext, trx: Db, table: MirroredTable, after: string): Promise<RawRow[]> {
-  const names = tables[table].key
-  const refs = sql.join(names.map((name) => sql.ref(name)))
-  const from = after === '' ? sql`true` : sql`(${refs}) > (${sql.join(keyParameters(context, table, JSON.parse(after)))})`
-  const raw = context.kind === 'sqlite' ? sql`raw` : sql`raw::text`
-  const { rows } = await sql<Record<string, unknown>>`
-    select ${refs}, ${raw} as raw from ${sql.table(table)} where ${from} order by ${refs} limit ${batchRows}`.execute(trx)
-  return rows.map((row) => ({ key: names.map((name) => String(row[name])), raw: String(row.raw) }))
-}
-
 /** So many columns are set by one statement. */
 const maxColumnsPerUpdate = 200
 
@@ -74,7 +65,7 @@ async function backfillRow(
   trx: Db,
   table: MirroredTable,
   fields: readonly UnfilledColumn[],
-  row: RawRow,
+  row: { readonly key: RowKey; readonly raw: string },
 ): Promise<void> {
   const item = parseJson(decodeJson(context.kind, row.raw))
   const assignments = fields.flatMap(({ path, type, column_name }) => {
@@ -84,18 +75,10 @@ async function backfillRow(
     const value = createValueEncoder(column, context.kind, { escaped: 0 })(extra.value)
     return [sql`${sql.ref(column_name)} = ${typedParameter(context.kind, column, value)}`]
   })
-  const parameters = keyParameters(context, table, row.key)
+  const parameters = keyParameters(context.kind, table, tables[table].key, row.key)
   const keyConditions = tables[table].key.map((name, i) => sql`${sql.ref(name)} = ${parameters[i]}`)
   for (let n = 0; n < assignments.length; n += maxColumnsPerUpdate) {
     await sql`update ${sql.table(table)} set ${sql.join(assignments.slice(n, n + maxColumnsPerUpdate))}
       where ${sql.join(keyConditions, sql` and `)}`.execute(trx)
   }
-}
-
-function keyParameters(context: ProjectContext, table: MirroredTable, key: readonly string[]) {
-  const columns: Readonly<Record<string, readonly [Parameters<typeof withoutNullability>[0], string]>> = tables[table].columns
-  return tables[table].key.map((name, i) => {
-    const type = withoutNullability(columns[name]?.[0] ?? 'key')
-    return typedParameter(context.kind, type, type === 'integer' ? BigInt(key[i] ?? 0) : (key[i] ?? ''))
-  })
 }

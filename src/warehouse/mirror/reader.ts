@@ -1,12 +1,14 @@
 /** Reading the mirror back: rows as they came, in the order of their keys, and what the walks need to know of it. */
 import { type RawBuilder, sql } from 'kysely'
-import { tables } from '../../../schema/tables.ts'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { type ColumnSpec, tables } from '../../../schema/tables.ts'
 import type { StreamName } from '../../core/row.ts'
 import { parseTime, rfc3339, type Seconds } from '../../core/time.ts'
+import type { Db } from '../database/connection-pool.ts'
 import { typedParameter, listParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectContext } from './project-context.ts'
-import { withoutNullability, tableOfStream } from './stream-tables.ts'
+import { type MirroredTable, withoutNullability, tableOfStream } from './stream-tables.ts'
 
 /** The parts of a row's key, `project_id` left out: texts, and integers as texts. */
 export type RowKey = readonly string[]
@@ -19,25 +21,50 @@ export async function readRows(
   limit: number,
   parent: string | null = null,
 ): Promise<{ key: RowKey; raw: string }[]> {
-  const names = keyColumns(stream)
-  const refs = sql.join(names.map((name) => sql.ref(name)))
-  const from =
-    after === null ? sql`` : sql`and (${refs}) > (${sql.join(after.map((part, i) => keyParameter(context, stream, i, part)))})`
-  const within = parent === null ? sql`` : sql`and ${sql.ref(names[0] ?? 'id')} = ${parent}`
+  const { db, kind, project } = context
+  const columns = keyColumns(stream)
+  const within = parent === null ? sql`` : sql`and ${sql.ref(columns[0] ?? 'id')} = ${parent}`
+  const where = sql`project_id = ${project} ${notDeleted(stream)} ${within}`
+  const rows = await readRowsAfterKey(db, kind, { table: tableOfStream[stream], columns, where, after, limit })
+  return rows.map(({ key, raw }) => ({ key, raw: decodeJson(kind, raw) }))
+}
+
+type KeyRange = {
+  readonly table: MirroredTable
+  readonly columns: readonly string[]
+  readonly where: RawBuilder<unknown>
+  readonly after: RowKey | null
+  readonly limit: number
+}
+
+/** Rows in the order of their keys, with `raw` as it is stored. */
+export async function readRowsAfterKey(
+  db: Db,
+  kind: DatabaseKind,
+  { table, columns, where, after, limit }: KeyRange,
+): Promise<{ key: RowKey; raw: string }[]> {
+  const refs = sql.join(columns.map((name) => sql.ref(name)))
+  const from = after === null ? sql`` : sql`and (${refs}) > (${sql.join(keyParameters(kind, table, columns, after))})`
   const { rows } = await sql<Record<string, unknown>>`
-    select ${refs}, ${rawColumn(context)} as raw from ${sql.table(tableOfStream[stream])}
-    where project_id = ${context.project} ${notDeleted(stream)} ${within} ${from} order by ${refs} limit ${limit}`.execute(context.db)
-  return rows.map((row) => ({
-    key: names.map((name) => String(row[name])),
-    raw: decodeJson(context.kind, String(row.raw)),
-  }))
+    select ${refs}, ${rawColumn(kind)} as raw from ${sql.table(table)}
+    where ${where} ${from} order by ${refs} limit ${limit}`.execute(db)
+  return rows.map((row) => ({ key: columns.map((name) => String(row[name])), raw: String(row.raw) }))
+}
+
+/** The parts of a key as parameters of the types of its columns. */
+export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns: readonly string[], key: RowKey) {
+  const specs: Readonly<Record<string, ColumnSpec>> = tables[table].columns
+  return columns.map((name, i) => {
+    const type = withoutNullability(specs[name]?.[0] ?? 'key')
+    return typedParameter(kind, type, type === 'integer' ? BigInt(key[i] ?? 0) : (key[i] ?? ''))
+  })
 }
 
 /** Living rows among `ids` (the first part of the key) by that part; of a child stream, use `readRows` with a parent. */
 export async function readRawById(context: ProjectContext, stream: StreamName, ids: readonly string[]): Promise<Map<string, string>> {
   const id = sql.ref(keyColumns(stream)[0] ?? 'id')
   const { rows } = await sql<{ id: string; raw: string }>`
-    select ${id} as id, ${rawColumn(context)} as raw from ${sql.table(tableOfStream[stream])}
+    select ${id} as id, ${rawColumn(context.kind)} as raw from ${sql.table(tableOfStream[stream])}
     where project_id = ${context.project} ${notDeleted(stream)} and ${id} in (select value from ${listParameter(context.kind, ids)} as listed)
     `.execute(context.db)
   return new Map(rows.map((row) => [row.id, decodeJson(context.kind, row.raw)]))
@@ -47,15 +74,8 @@ function keyColumns(stream: StreamName): string[] {
   return tables[tableOfStream[stream]].key.filter((name) => name !== 'project_id')
 }
 
-function keyParameter(context: ProjectContext, stream: StreamName, i: number, part: string) {
-  const columns: Readonly<Record<string, readonly [Parameters<typeof withoutNullability>[0], string]>> =
-    tables[tableOfStream[stream]].columns
-  const type = withoutNullability(columns[keyColumns(stream)[i] ?? '']?.[0] ?? 'key')
-  return typedParameter(context.kind, type, type === 'integer' ? BigInt(part) : part)
-}
-
-function rawColumn(context: ProjectContext) {
-  return context.kind === 'sqlite' ? sql`raw` : sql`raw::text`
+function rawColumn(kind: DatabaseKind) {
+  return kind === 'sqlite' ? sql`raw` : sql`raw::text`
 }
 
 function notDeleted(stream: StreamName) {

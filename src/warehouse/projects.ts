@@ -1,0 +1,78 @@
+/** What concerns a project as a whole: whether it is paused, when its request budget was lost, whether it has write-backs to send. */
+import { sql } from 'kysely'
+import { type EpochMs, toTimestamp } from '../core/time.ts'
+import type { Db } from './database/connection-pool.ts'
+
+/** `keyFingerprint`: of the key that the service denied. */
+export type ProjectPause = { readonly until: EpochMs; readonly keyFingerprint: string; readonly why: string }
+
+export type ProjectRepository = ReturnType<typeof createProjects>
+
+export function createProjects(db: Db) {
+  return {
+    /** `null` ends the pause. */
+    setPause: (project: string, pause: ProjectPause | null) => setPause(db, project, pause),
+    readPause: (project: string) => readPause(db, project),
+    listPaused: async (now: EpochMs): Promise<ReadonlySet<string>> => {
+      const rows = await db.selectFrom('sync_projects').select('project_id').where('paused_until', '>', now).execute()
+      return new Set(rows.map((row) => row.project_id))
+    },
+    recordBudgetLoss: async (project: string, why: string, at: EpochMs): Promise<void> => {
+      const loss = { budget_lost_at: at, budget_lost_why: why }
+      await db
+        .insertInto('sync_projects')
+        .values({ project_id: project, ...loss })
+        .onConflict((conflict) => conflict.column('project_id').doUpdateSet(loss))
+        .execute()
+    },
+    /** Projects that have unsettled write-backs, or a cancellation that has not reached all of its write-backs. */
+    listWithWritebacks: async (): Promise<ReadonlySet<string>> => {
+      const { rows } = await sql<{ project: string }>`
+        select distinct project_id as project from writebacks where status in ('queued','sending')
+        union select project_id from writeback_cancellations where finished_at is null`.execute(db)
+      return new Set(rows.map((row) => row.project))
+    },
+    countWithoutProject: () => countWithoutProject(db),
+  }
+}
+
+/** Write-backs that were inserted by plain SQL and name no project, so no worker sends them. */
+export async function countWithoutProject(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from writebacks where project_id = '' and status in ('draft','queued')`.execute(db)
+  return rows[0]?.count ?? 0
+}
+
+async function setPause(db: Db, project: string, pause: ProjectPause | null): Promise<void> {
+  const state = {
+    paused_until: pause?.until ?? null,
+    paused_key: pause?.keyFingerprint ?? null,
+    paused_why: pause?.why ?? null,
+  }
+  if (pause === null) {
+    await db.updateTable('sync_projects').set(state).where('project_id', '=', project).execute()
+    return
+  }
+  await db
+    .insertInto('sync_projects')
+    .values({ project_id: project, budget_lost_at: null, budget_lost_why: null, ...state })
+    .onConflict((conflict) => conflict.column('project_id').doUpdateSet(state))
+    .execute()
+}
+
+async function readPause(db: Db, project: string): Promise<ProjectPause | null> {
+  const row = await db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
+  if (row?.paused_until == null) return null
+  return { until: row.paused_until, keyFingerprint: row.paused_key ?? '', why: row.paused_why ?? '' }
+}
+
+/** Whether the project is paused, and when its request budget was last lost. */
+export async function readProjectIncidents(db: Db, project: string, now: EpochMs) {
+  const row = await db.selectFrom('sync_projects').selectAll().where('project_id', '=', project).executeTakeFirst()
+  const until = row?.paused_until ?? 0
+  const lostAt = row?.budget_lost_at ?? null
+  return {
+    paused: until > now ? { until: toTimestamp(until), why: row?.paused_why ?? '' } : null,
+    lost: lostAt === null ? null : { at: toTimestamp(lostAt), why: row?.budget_lost_why ?? '' },
+  }
+}
