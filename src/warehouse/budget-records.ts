@@ -1,4 +1,4 @@
-/** Request budgets kept in the warehouse: a row each, for processes that share nothing else. */
+/** Request budgets that are stored in the warehouse, a row each, for processes that have no Redis to share. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { type BudgetRecord, type RecordReading, maxSwapDelayMs } from '../core/rate-limit/budget-record.ts'
@@ -13,7 +13,7 @@ export type BudgetRecords = {
   readonly close: () => Promise<void>
 }
 
-/** Connections of their own, from the first use on: what a budget commits must not be undone with somebody's page. */
+/** Uses connections of its own, so that rolling back a page never rolls back a budget. They are opened on first use. */
 export function createBudgetRecords(pool: ConnectionPool): BudgetRecords {
   let separateDb: Db | undefined
   const openDb = () => {
@@ -33,8 +33,8 @@ type RecordRow = { readonly version: string | null; readonly state: string | nul
 
 function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name: string): BudgetRecord {
   const now = databaseNowMs(kind)
-  // Postgres does not forget what it has committed; where it is set up to, not for this write. SQLite without a sync at each
-  // commit does, when the machine loses its power: then it is booted.
+  // A commit must survive a crash. Postgres is told to wait for the disk, whatever its settings say. SQLite may lose commits
+  // on a power failure; a version of an earlier boot shows that this may have happened.
   const bootPrefix = kind === 'sqlite' ? `${bootId()}:` : ''
   const waitForDisk = kind === 'sqlite' ? sql`` : sql`and set_config('synchronous_commit', 'on', true) is not null`
 
@@ -46,7 +46,7 @@ function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name
     return { now: at, version, text: state, restarted: version !== null && !version.startsWith(bootPrefix) }
   }
 
-  async function swap(seen: RecordReading, text: string) {
+  async function compareAndSet(seen: RecordReading, text: string) {
     const version = bootPrefix + randomUUID()
     const inTime = sql`${now} <= cast(${seen.now + maxSwapDelayMs} as double precision) ${waitForDisk}`
     const { rows } = await (seen.version === null
@@ -64,7 +64,7 @@ function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name
     return { swapped: reading.version === version, reading }
   }
 
-  return { read, compareAndSet: swap }
+  return { read, compareAndSet }
 }
 
 /** When a key was last used, by the clock of the database. It outlives a budget that is kept elsewhere. */
@@ -85,6 +85,6 @@ function createKeyUse(openDb: () => Db, kind: ConnectionPool['kind'], name: stri
 
 function onlyRow<T>(rows: readonly T[]): T {
   const [row] = rows
-  if (row === undefined) throw new Error('a select of one row gave none')
+  if (row === undefined) throw new Error('the query returned no row')
   return row
 }

@@ -1,4 +1,4 @@
-/** What fails in the workers of this warehouse: one row for each job that fails, until it succeeds. */
+/** Failing jobs of the workers: one row per job, from its first failure until it succeeds. */
 import { type JobFailure, parseJobKind } from '../core/job-failure.ts'
 import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
@@ -18,10 +18,10 @@ export function createJobFailures(db: Db) {
   }
 }
 
-/** The longest reason that is kept. */
+/** Characters of a reason that are stored. */
 const maxReasonLength = 2000
 
-/** Another worker may have seen it fail earlier: then it has failed since then. */
+/** Another worker may have recorded an earlier failure: its `since` stays. */
 async function recordFailure(db: Db, { projectId, job, subject, since, lastAt, failures, reason }: JobFailure): Promise<void> {
   const latest = { last_at: toTimestamp(lastAt), failures, reason: reason.slice(0, maxReasonLength) }
   await db
@@ -31,14 +31,14 @@ async function recordFailure(db: Db, { projectId, job, subject, since, lastAt, f
     .execute()
 }
 
-/** `project`: of that one and of all together; longest first. */
+/** Longest failing first. `project`: only its own failures and those that concern all projects. */
 export async function listFailures(db: Db, project?: string): Promise<JobFailure[]> {
   const all = db.selectFrom('sync_failures').selectAll()
   const own = project === undefined ? all : all.where('project_id', 'in', [project, ''])
   const rows = await own.orderBy('since').orderBy('project_id').orderBy('job').orderBy('subject').execute()
   return rows.flatMap((row) => {
     const job = parseJobKind(row.job)
-    // Of a later version.
+    // A newer version recorded it.
     if (job === null) return []
     const { project_id: projectId, subject, failures, reason } = row
     return [

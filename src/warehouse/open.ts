@@ -1,4 +1,4 @@
-/** Opens the warehouse that a URL names, brings its schema up to date, and says clearly what is wrong where it cannot. */
+/** Opens the warehouse that a URL names and migrates its schema. Errors say what a person can do about them. */
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
@@ -35,31 +35,29 @@ import { readStatus } from './status.ts'
 
 export type Warehouse = {
   readonly kind: ConnectionPool['kind']
-  /** What opening it did to its schema. */
+  /** What opening did to the schema; null for a reader. */
   readonly migration: MigrationSummary | null
   readonly mirror: (project: string, options?: MirrorOptions) => Mirror & MirrorReader
-  /** The project's queue of write-backs, as whoever carries it out sees it, and as people use it. */
+  /** The project's queue of write-backs: for the sender, and for people. */
   readonly outbox: (project: string) => OutboxRepository
   readonly outboxAdmin: (project: string) => OutboxAdmin
-  /** Takes streams of the project for this process, and closes the runs that dead ones left. `now`: milliseconds since 1970. */
+  /** Locks streams of the project for this process, and closes runs of processes that died. `now`: milliseconds since 1970. */
   readonly lockStreams: (project: string, streams: readonly string[], now: number) => Promise<LockResult>
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
-  /** The request budget of that name, shared by all processes that have this warehouse open, for reading or for writing. */
+  /** The request budget of that name, shared by all processes that have this warehouse open. */
   readonly budgetRecord: (name: string) => BudgetRecord
-  /** When the key of that budget was used, wherever the budget is kept. */
+  /** When the key of that budget was last used, wherever the budget is stored. */
   readonly keyUse: (name: string) => KeyUse
   readonly workers: WorkerRepository
   readonly projects: ProjectRepository
   readonly streamStates: StreamStateRepository
-  /** What fails in the workers. */
   readonly jobFailures: JobFailureRepository
-  /** Notes how many requests a use of the service has sent that is no run. */
-  readonly recordRequests: (note: RequestSource, requests: number, now: number) => Promise<void>
-  /** What webhooks brought. */
+  /** Records how many requests something other than a sync run has sent so far. */
+  readonly recordRequests: (source: RequestSource, requests: number, now: number) => Promise<void>
   readonly deliveries: DeliveryRepository
-  /** Counts the rows of all tables anew, for whoever asks questions. */
+  /** Updates the statistics of all tables, which query planners need. */
   readonly analyzeTables: () => Promise<void>
-  /** One statement of SQL for a person to see; rows as they come. */
+  /** Runs one SQL statement; rows as the database returns them. */
   readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
   /** Deletes runs that changed nothing and are older than that; returns how many. */
   readonly deleteIdleRuns: (olderThan: number) => Promise<number>
@@ -69,7 +67,7 @@ export type Warehouse = {
 }
 
 export type WarehouseOptions = {
-  /** `read`: changes nothing, and refuses a database that has not been mirrored into. */
+  /** `read`: changes nothing, and rejects a database that nothing has been mirrored into. */
   readonly access?: 'write' | 'read'
   /** SQLite only. */
   readonly synchronous?: 'normal' | 'full'
@@ -93,7 +91,7 @@ export async function openWarehouse(url: string, options: WarehouseOptions = {})
   }
 }
 
-/** What goes wrong with the database itself is told to a person; the rest is a bug of ours, and thrown as it is. */
+/** Failures of the database itself become errors for people. Anything else is a bug and is thrown as it is. */
 function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): ConnectionPool {
   const explain = (error: unknown): never => {
     throw explainRuntimeError(location, error) ?? error
@@ -108,7 +106,7 @@ function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): 
   }
 }
 
-/** Over connections that are open already; they are closed where that fails. */
+/** For connections that are already open; closes them if this fails. */
 export async function createWarehouse(pool: ConnectionPool, isWriter = true): Promise<Warehouse> {
   const db = openKysely(pool)
   try {
@@ -136,7 +134,7 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     projects: createProjects(db),
     streamStates: createStreamStates(db),
     jobFailures: createJobFailures(db),
-    recordRequests: (note, requests, now) => recordRequests(db, note, requests, now),
+    recordRequests: (source, requests, now) => recordRequests(db, source, requests, now),
     deliveries: createDeliveries(db, pool.kind),
     analyzeTables: () => analyzeAllTables(db, pool.kind),
     query: async (text) => (await sql.raw<Record<string, unknown>>(text).execute(db)).rows,

@@ -1,4 +1,4 @@
-/** Requests of what is no run (pushes, dry runs, write-backs and webhooks of workers), for `status` to count. */
+/** How many requests were sent lately: by sync runs (`sync_runs`) and by everything else (`sync_requests`). */
 import { sql } from 'kysely'
 import { stringifyJson } from '../core/json.ts'
 import type { EpochMs } from '../core/time.ts'
@@ -8,14 +8,14 @@ export type RequestPurpose = 'push' | 'dry_run' | 'writebacks' | 'webhooks'
 
 export type RequestSource = {
   readonly project: string
-  /** Of one use of the service. */
+  /** Unique for each push, dry run or worker process. */
   readonly id: string
   readonly purpose: RequestPurpose
-  /** When it began. */
+  /** When it started. */
   readonly since: EpochMs
 }
 
-/** `requests`: how many it has sent so far. Rows that are too old to count go with somebody else's note. */
+/** `requests`: how many the source has sent so far. Also deletes rows that are too old to count. */
 export async function recordRequests(db: Db, source: RequestSource, requests: number, now: EpochMs): Promise<void> {
   const own = { project_id: source.project, id: source.id }
   const row = await db
@@ -44,14 +44,14 @@ export async function countRecentRequests(db: Db, project: string, withinMs: num
   return rows.reduce((total, row) => total + requestsSince(parseSamples(row.request_log), now - withinMs), 0)
 }
 
-/** A moment in milliseconds since 1970, and the requests sent until then. */
+/** A time in milliseconds since 1970, and the requests sent until then. */
 export type RequestSample = readonly [at: number, requests: number]
 
-/** Rate windows are a minute; several windows may be asked about. */
+/** Longer than any usual rate window, which is a minute. */
 const keepSamplesMs = 10 * 60_000
 const sampleIntervalMs = 1000
 
-/** One sample a second at most, of the last ten minutes and the one before. */
+/** At most one sample a second, of the last ten minutes; plus the last one before them. */
 export function addSample(samples: readonly RequestSample[], sample: RequestSample): RequestSample[] {
   const [last, before] = [samples.at(-1), samples.at(-2)]
   const isTooClose = last !== undefined && before !== undefined && last[0] - before[0] < sampleIntervalMs
@@ -60,7 +60,7 @@ export function addSample(samples: readonly RequestSample[], sample: RequestSamp
   return [...kept.slice(Math.max(0, firstToKeep)), sample]
 }
 
-/** Requests sent after `since`; rather too many than too few. */
+/** Requests sent after `since`. Between two samples it overestimates, so that a rate limit is never exceeded. */
 export function requestsSince(samples: readonly RequestSample[], since: number): number {
   const last = samples.at(-1)
   const before = samples.findLast(([at]) => at <= since)

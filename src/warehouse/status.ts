@@ -1,4 +1,4 @@
-/** How the mirror of a project stands, read from the warehouse alone. */
+/** The status report of a project, read from the warehouse alone. */
 import { type RawBuilder, sql } from 'kysely'
 import type { Rate } from '../core/rate-limit/rate.ts'
 import { clockTolerance } from '../core/cursor-limit.ts'
@@ -12,7 +12,7 @@ import { WarehouseError } from './database/explain-error.ts'
 import { listFailures } from './job-failures.ts'
 import { countWithoutProject, readProjectIncidents } from './projects.ts'
 import { listLiveWorkers } from './workers.ts'
-import { countFutureRows } from './mirror/future-rows.ts'
+import { countFutureRows, indexedTimeColumn } from './mirror/future-rows.ts'
 import { countPendingChildren } from './mirror/pending-children.ts'
 import { readCursor } from './mirror/cursors.ts'
 import { findLockHolder } from './mirror/stream-locks.ts'
@@ -20,25 +20,22 @@ import { tableOfStream } from './mirror/stream-tables.ts'
 import { effectiveStatus } from './outbox/cancellations.ts'
 import { countRecentRequests } from './request-counts.ts'
 
-/** Where a stream's rows say what moment they speak of; null = nowhere but in undocumented fields. */
+/** The column that says when a row of the stream happened; null = only an undocumented field says so. */
 const eventTimeColumn: Readonly<Record<StreamName, string | null>> = {
-  conversations: 'last_message_at',
-  messages: 'created_at',
+  ...indexedTimeColumn,
   visitors: null,
-  visitor_activity: 'occurred_at',
-  calls: 'occurred_at',
   call_recordings: 'checked_at',
   analytics: 'window_from',
   availability: 'taken_at',
 }
 
-/** More gaps than a person reads are counted in `sync_gaps`. */
+/** Gaps in the report; `sync_gaps` has the rest. */
 const maxGaps = 1000
 
-/** More rows dated ahead than that are not counted. */
+/** Future-dated rows are counted up to this number. */
 const maxFutureRows = 10_000
 
-/** `selected`: the streams that the project mirrors; what others would still have to read is not due. */
+/** `selected`: the streams that the project mirrors. Pending children of other streams do not count. */
 export async function readStatus(
   db: Db,
   project: string,
@@ -88,10 +85,10 @@ function isChildStream(stream: StreamName): stream is ChildStreamName {
   return stream in parentStreams
 }
 
-/** As a sync noted it. */
+/** Seconds that the service's clock is ahead, as the last sync measured it; null = not measured. */
 async function readClockOffset(db: Db, project: string): Promise<number | null> {
-  const noted = await readCursor({ db, project }, clockOffsetCursor)
-  return noted === null || Number.isNaN(Number(noted)) ? null : Number(noted)
+  const offset = await readCursor({ db, project }, clockOffsetCursor)
+  return offset === null || Number.isNaN(Number(offset)) ? null : Number(offset)
 }
 
 async function countRows(db: Db, project: string, stream: StreamName) {
@@ -109,7 +106,7 @@ async function countRows(db: Db, project: string, stream: StreamName) {
   return { rows: total - deleted, deleted, newest: at, unreadable: null }
 }
 
-/** A table that is gone, or that may not be read, is no reason to say nothing of the others. */
+/** A table that is missing or unreadable must not hide the status of the others. */
 function toUnreadable(error: unknown) {
   if (error instanceof WarehouseError && error.kind === 'unusable') {
     return { rows: 0, deleted: 0, newest: null, unreadable: error.message }
@@ -117,7 +114,7 @@ function toUnreadable(error: unknown) {
   throw error
 }
 
-/** When each stream last came to its end, and what kept it from it the last time. */
+/** When each stream was last read to its end, and why the last attempt failed. */
 async function readStreamStatuses(db: Db, project: string, failures: readonly JobFailure[]) {
   const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
   return (stream: StreamName) => {
@@ -127,7 +124,7 @@ async function readStreamStatuses(db: Db, project: string, failures: readonly Jo
       failed = null,
       failed_since: failedSince = null,
     } = rows.find((row) => row.stream === stream) ?? {}
-    // What a worker's pass threw is noted apart: its run did not live to say so itself.
+    // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could not record it.
     const jobFailure = failures.find((failure) => failedStream(failure) === stream)
     if (jobFailure === undefined) return { syncedAt, skipped, failed, failedSince }
     return { syncedAt, skipped, failed: failed ?? jobFailure.reason, failedSince: toFailureReport(jobFailure).since }
@@ -135,8 +132,7 @@ async function readStreamStatuses(db: Db, project: string, failures: readonly Jo
 }
 
 function toFailureReport({ job, subject, since, lastAt, failures, reason }: JobFailure): FailureReport {
-  const at = (ms: number) => toTimestamp(ms)
-  return { job, subject, since: at(since), lastAt: at(lastAt), failures, reason }
+  return { job, subject, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason }
 }
 
 async function readLastRun(db: Db, project: string): Promise<StatusReport['lastRun']> {

@@ -1,4 +1,4 @@
-/** Webhook deliveries: stored once, due until somebody has looked after them, forgotten later. */
+/** Webhook deliveries: each is stored once, stays pending until it has been processed, and is deleted later. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/column-types.ts'
 import type { ReferencedTable } from '../core/webhook-reference.ts'
@@ -7,16 +7,16 @@ import { listParameter } from './database/dialect.ts'
 import { decodeText, encodeText } from './database/escape.ts'
 import type { Db } from './database/connection-pool.ts'
 
-/** `id` names the bytes of the body. `body`: as text. `attempts`: this one included. */
+/** `id`: hash of the body's bytes. `body`: as text. `attempts`: including this one. */
 export type WebhookDelivery = { readonly id: string; readonly body: string; readonly attempts: number }
 
-/** The same bytes count as a repetition for so long; later they are news again, as an event may look like the one before. */
+/** The same bytes count as a duplicate for this long. Later they are a new event that happens to look the same. */
 export const duplicateWindowMs: Ms = 5 * 60_000
 
-/** Whoever takes deliveries has them for so long; if it dies, they are due again. Taking one twice does no harm. */
+/** How long a process keeps claimed deliveries; then others may claim them. Processing one twice does no harm. */
 const leaseMs: Ms = 60_000
 
-/** Of one project. One body may have 64 KiB: at the worst 320 MB, and 1.3 GB of what is done. */
+/** Per project. A body has up to 64 KiB: at worst 320 MB of pending and 1.3 GB of done deliveries. */
 export const maxPendingDeliveries = 5000
 export const maxDoneDeliveries = 20_000
 
@@ -24,7 +24,7 @@ export type DeliveryRepository = ReturnType<typeof createDeliveries>
 
 export function createDeliveries(db: Db, kind: DatabaseKind) {
   return {
-    /** Whether as many wait to be looked after as may. */
+    /** Whether the project has as many pending deliveries as it may have. */
     isFull: async (project: string): Promise<boolean> => {
       const pending = db.selectFrom('webhook_deliveries').select('id').where('project_id', '=', project)
       const beyond = pending
@@ -33,22 +33,22 @@ export function createDeliveries(db: Db, kind: DatabaseKind) {
         .limit(1)
       return (await beyond.execute()).length > 0
     },
-    /** False: it was here already. */
+    /** False: it was already stored. */
     store: (project: string, delivery: { id: string; body: string; bytes: number }, now: EpochMs) =>
       store(db, kind, project, delivery, now),
-    /** Takes those that are due, oldest first. */
+    /** Claims deliveries that are due, oldest first. */
     claim: (project: string, now: EpochMs, limit: number) => claim(db, project, now, limit),
-    /** They are done. `found`: what was read, for a person. */
+    /** Marks it done. `found`: what was read because of it, for people. */
     settle: async (project: string, id: string, found: string, now: EpochMs) => {
       await updateDeliveries(project, [id])
         .set({ due_at: null, taken_at: toTimestamp(now), found })
         .execute()
     },
-    /** Not now: they are due again at `until`. */
+    /** They are due again at `until`. */
     postpone: async (project: string, ids: readonly string[], until: EpochMs) => {
       if (ids.length > 0) await updateDeliveries(project, ids).set({ due_at: until }).execute()
     },
-    /** One delivery of each project that has some that are due. */
+    /** One due delivery of each project that has any. */
     firstDuePerProject: async (now: EpochMs): Promise<readonly { readonly project: string; readonly id: string }[]> => {
       const all = db.selectFrom('webhook_deliveries').where('due_at', 'is not', null).where('due_at', '<=', now)
       const rows = await all
@@ -58,12 +58,12 @@ export function createDeliveries(db: Db, kind: DatabaseKind) {
       return rows.map((row) => ({ project: row.project_id, id: row.id }))
     },
     deleteOlderThan: async (olderThan: EpochMs): Promise<number> => {
-      const gone = db.deleteFrom('webhook_deliveries').where('received_at', '<', toTimestamp(olderThan))
-      return Number((await gone.executeTakeFirst()).numDeletedRows)
+      const query = db.deleteFrom('webhook_deliveries').where('received_at', '<', toTimestamp(olderThan))
+      return Number((await query.executeTakeFirst()).numDeletedRows)
     },
-    /** Forgets those of each project that are done, but for the latest. */
+    /** Deletes the oldest done deliveries of projects that have more than `maxDoneDeliveries`. */
     trimDone: () => trimDone(db, kind),
-    /** What the mirror knows of these ids: in which table each of them is. */
+    /** Which mirrored table has each of these ids; unknown ids are missing. */
     findKinds: (project: string, ids: readonly string[]) => findKinds(db, kind, project, ids),
   }
 
@@ -98,28 +98,28 @@ async function trimDone(db: Db, kind: DatabaseKind): Promise<number> {
   const { rows } = await sql<{ project: string }>`
     select project_id as project from webhook_deliveries where due_at is null
     group by project_id having count(*) > ${maxDoneDeliveries}`.execute(db)
-  let gone = 0
+  let deleted = 0
   for (const { project } of rows) {
     const done = db
       .selectFrom('webhook_deliveries')
       .select('id')
       .where('project_id', '=', project)
       .where('due_at', 'is', null)
-    const latestLast = done.orderBy('received_at', 'desc').orderBy('id').offset(maxDoneDeliveries)
-    // SQLite knows no offset without a limit.
-    const old = kind === 'sqlite' ? latestLast.limit(-1) : latestLast
+    const exceeding = done.orderBy('received_at', 'desc').orderBy('id').offset(maxDoneDeliveries)
+    // SQLite has no offset without a limit.
+    const old = kind === 'sqlite' ? exceeding.limit(-1) : exceeding
     const { numDeletedRows } = await db
       .deleteFrom('webhook_deliveries')
       .where('project_id', '=', project)
       .where('id', 'in', old)
       .executeTakeFirst()
-    gone += Number(numDeletedRows)
+    deleted += Number(numDeletedRows)
   }
-  return gone
+  return deleted
 }
 
 async function claim(db: Db, project: string, now: EpochMs, limit: number): Promise<WebhookDelivery[]> {
-  // Asked for twice: in Postgres a row that another process has claimed meanwhile is looked at once more.
+  // The condition stands outside the subquery too: Postgres checks it again for a row that another process has just claimed.
   const rows = await db
     .updateTable('webhook_deliveries')
     .set((eb) => ({ due_at: now + leaseMs, attempts: eb('attempts', '+', 1) }))

@@ -1,4 +1,4 @@
-/** The numbers of the analytics rollups, one a row. */
+/** The numbers of the analytics rollups, one per row. */
 import { sql } from 'kysely'
 import { parseJson } from '../../core/json.ts'
 import type { Json } from '../../core/row.ts'
@@ -8,20 +8,20 @@ import type { SqlValue } from './encode-value.ts'
 import type { ProjectContext } from './project-context.ts'
 import { columnText, type InsertPlan } from './insert-plan.ts'
 
-/** It is part of a key, and an index holds no long ones; `raw` has what is named longer. */
+/** Characters. The path is part of a key, and indexes have limits; numbers with longer paths stay in `raw`. */
 const maxPathLength = 300
 
-/** Numbers by dotted path; members of arrays by their number, from 0. */
+/** Numbers by dotted path; array elements by their index, from 0. */
 export function flattenNumbers(json: Json, path = ''): [metric: string, value: number][] {
   if (typeof json === 'number' || typeof json === 'bigint') return path === '' ? [] : [[path, Number(json)]]
   if (typeof json !== 'object' || json === null) return []
   return Object.entries(json).flatMap(([name, value]) => {
-    const inner = path === '' ? name : `${path}.${name}`
-    return inner.length > maxPathLength ? [] : flattenNumbers(value, inner)
+    const innerPath = path === '' ? name : `${path}.${name}`
+    return innerPath.length > maxPathLength ? [] : flattenNumbers(value, innerPath)
   })
 }
 
-/** Replaces the numbers of the windows whose rollup changed. */
+/** Replaces the numbers of a window whose rollup changed. */
 export async function replaceMetrics(
   context: ProjectContext,
   trx: Db,

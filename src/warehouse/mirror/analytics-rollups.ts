@@ -1,4 +1,4 @@
-/** The rollups of a project: days of one time zone, of which no two overlap, at every moment that anybody can see. */
+/** The rollups of a project: days of one time zone. No two overlap in any committed state. */
 import { sql } from 'kysely'
 import { localDateOfDay } from '../../core/days.ts'
 import type { StoredRollup } from '../../core/mirror.ts'
@@ -10,7 +10,7 @@ import { openGap } from './gaps.ts'
 
 type RollupWindow = { readonly window_from: string; readonly window_to: string }
 
-/** The gap of days that are missing from the past. */
+/** The subject of the gap for past days that are missing. */
 export const historyGapSubject = 'history'
 
 export async function readRollups(context: ProjectContext): Promise<StoredRollup[]> {
@@ -29,9 +29,9 @@ export async function readRollups(context: ProjectContext): Promise<StoredRollup
 }
 
 /**
- * Makes room for a day that is about to be stored, in its transaction. Windows of another time zone go, and so does what
- * overlaps it (the rules of a zone may change, too); those that are days of this zone as well stay (winter in London,
- * another name of the same zone).
+ * Removes what conflicts with a day that is about to be stored, in the same transaction: windows of another time zone, and
+ * windows that overlap it (the rules of a zone may change). Windows that are also days of this zone stay (winter in
+ * London, another name of the same zone).
  */
 export async function clearForRollup(context: ProjectContext, trx: Db, day: RollupWindow & { readonly time_zone: string }): Promise<void> {
   const { rows } = await sql<RollupWindow>`
@@ -66,7 +66,7 @@ async function deleteWindow(context: ProjectContext, trx: Db, { window_from, win
   }
 }
 
-/** What is gone is missing until it has been read again. */
+/** Deleted days are a gap until they have been read again. */
 async function openHistoryGap(context: ProjectContext, trx: Db, dropped: readonly RollupWindow[], zone: string): Promise<void> {
   const [first, last] = [dropped[0], dropped.at(-1)]
   if (first === undefined || last === undefined) return

@@ -1,4 +1,4 @@
-/** One answered request's worth of news goes in: rows, cursors and all that follows from them, in one transaction. */
+/** Commits one page: its rows, its cursors and everything that follows from them, in one transaction. */
 import { sql } from 'kysely'
 import { tables } from '../../../schema/tables.ts'
 import { type ChildReadResult, type MirrorCommit, type CommitResult, parentStreams } from '../../core/mirror.ts'
@@ -19,7 +19,7 @@ import { clearForRollup } from './analytics-rollups.ts'
 import { type IsolationResult, isolateBadRows, valueErrorReason } from './isolate-bad-rows.ts'
 import { tableOfStream } from './stream-tables.ts'
 
-/** Keeps what it compiles. */
+/** Keeps compiled insert plans from page to page. */
 export function createPageCommitter(context: ProjectContext): (commit: MirrorCommit) => Promise<CommitResult> {
   const planFor = createInsertPlans(context)
   const store = async (commit: MirrorCommit): Promise<CommitResult> => {
@@ -37,7 +37,7 @@ export function createPageCommitter(context: ProjectContext): (commit: MirrorCom
         if (context.escapeCount.escaped > escaped) await addEscapedCount(context, trx, context.escapeCount.escaped - escaped)
         return refused.length === 0 ? { changed } : { changed, refused }
       })
-    // Rows that a database refuses are rare: only then the others are stored apart from them.
+    // Rows that the database rejects are rare, so they are isolated only after a commit of the whole page has failed.
     return commitWith(storeAll).catch((error) => (valueErrorReason(error) === null ? Promise.reject(error) : commitWith(storeIsolated)))
   }
   return (commit) => context.runSerially(() => store(commit))
@@ -79,7 +79,7 @@ function addRejectedRows(child: ChildReadResult, refused: readonly RefusedRow[])
   return { ...child, complete: false, why }
 }
 
-/** What a parent's list lacks is a gap of that parent: it closes when the list has been read whole. */
+/** A rejected row of a child list is a gap of its parent, which closes when the list has been read completely. */
 function gapForRow({ stream, rows }: MirrorCommit, row: RefusedRow): [gap: Gap, subject?: string] {
   const gap = { stream, from: null, to: null, reason: describeRefusedRow(row) }
   const [first] = tables[tableOfStream[stream]].key.filter((name) => name !== 'project_id')
@@ -93,10 +93,10 @@ function rowKeys(plan: InsertPlan, rows: readonly SqlValue[][]): string[] {
   return rows.map((row) => String(row[key]))
 }
 
-/** Columns that say when we last looked, by stream. */
+/** By stream: the column that says when the service was last asked. */
 const checkedAtColumn: Partial<Record<StreamName, string>> = { call_recordings: 'checked_at', analytics: 'read_at' }
 
-/** That we looked again is written even where nothing changed, and counts as no change. */
+/** The time of the last check is updated even for unchanged rows, and does not count as a change. */
 async function updateCheckedAt(context: ProjectContext, trx: Db, plan: InsertPlan, rows: readonly SqlValue[][], column: string, now: number) {
   const { table, columns } = plan.shape
   const at = columns.findIndex(({ name }) => name === column)
@@ -132,7 +132,7 @@ async function refreshMetrics(
   }
 }
 
-/** The run keeps the count of strings that the database could not hold as they were. */
+/** Adds to the run's count of strings that had to be escaped for the database. */
 async function addEscapedCount(context: ProjectContext, trx: Db, count: number): Promise<void> {
   await trx
     .updateTable('sync_runs')

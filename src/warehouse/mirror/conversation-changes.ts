@@ -1,4 +1,4 @@
-/** What changed in conversations: the history that the service does not keep, and what is to be read because of it. */
+/** Changes of conversations: the history that the service does not keep, and the children that become pending. */
 import { sql } from 'kysely'
 import type { tables } from '../../../schema/tables.ts'
 import { toTimestamp } from '../../core/time.ts'
@@ -10,7 +10,7 @@ import { markChildrenPending, markKnownPending } from './pending-children.ts'
 import type { ProjectContext } from './project-context.ts'
 import { columnText, type InsertPlan } from './insert-plan.ts'
 
-/** The columns whose history is kept. */
+/** Columns whose history is recorded. */
 export const trackedColumns = [
   'status',
   'last_message_at',
@@ -21,12 +21,12 @@ export const trackedColumns = [
   'origin',
 ] as const satisfies readonly (keyof (typeof tables)['conversations']['columns'])[]
 
-/** Those of them that change with a message, whichever way its time goes. */
+/** Tracked columns that change with every new message, even one with an earlier time. */
 const messageColumns = ['last_message_at', 'last_message_sender_type'] as const satisfies readonly (typeof trackedColumns)[number][]
 
 export type StoredConversations = ReadonlyMap<string, Readonly<Record<string, string | null>>>
 
-/** The stored conversations among those of a page, before it is stored. */
+/** The conversations of a page as they are stored before the page. */
 export async function readStoredConversations(context: ProjectContext, trx: Db, plan: InsertPlan, rows: readonly SqlValue[][]): Promise<StoredConversations> {
   const ids = rows.map((row) => columnText(plan, row, 'id') ?? '')
   const { rows: stored } = await sql<Record<string, string | null>>`
@@ -35,12 +35,12 @@ export async function readStoredConversations(context: ProjectContext, trx: Db, 
   return new Map(stored.map((row) => [row.id ?? '', row]))
 }
 
-/** The census of the conversations that are to be read by their ids, as a list may have shown an old copy of them. */
+/** Conversations to read again by id, because a list may have returned a stale copy of them. */
 export const recheckSet = 'conversations:check'
 
 /**
- * Those that a list shows with another last message than the mirror has, and that were not stored: the copy may be an old
- * one, or a message may be dated before the one that it follows. Reading them by their ids tells.
+ * Conversations that a list shows with a different last message than the mirror has, and that were not stored. The copy may
+ * be stale, or a message may be dated before the one it follows; reading the conversation by id decides.
  */
 export function findDisputedIds(plan: InsertPlan, rows: readonly SqlValue[][], storedBefore: StoredConversations, stored: ReadonlySet<string>): string[] {
   return rows.flatMap((row) => {
@@ -51,7 +51,7 @@ export function findDisputedIds(plan: InsertPlan, rows: readonly SqlValue[][], s
   })
 }
 
-/** Writes the history of those that were stored, and makes due what may have grown. */
+/** Records the history of the stored conversations, and marks children pending that may have new rows. */
 export async function recordChanges(
   context: ProjectContext,
   trx: Db,
@@ -67,7 +67,7 @@ export async function recordChanges(
   await markChildrenPending(context, trx, 'messages', columnValues('id'), now)
   await markKnownPending(context, trx, 'visitor_activity', [...new Set(columnValues('visitor_id'))], now)
   const changes = rows.flatMap((row) => diffConversation(context, plan, row, storedBefore, now))
-  // 700 parameters a statement at most, whatever the page.
+  // At most 700 parameters per statement.
   for (let i = 0; i < changes.length; i += 100) {
     await trx
       .insertInto('conversation_changes')

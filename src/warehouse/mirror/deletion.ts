@@ -1,4 +1,4 @@
-/** What the service no longer has. The rows stay, marked; they come back by being stored again. */
+/** Rows that the service no longer has: they stay, with `deleted_at`. Storing a row again clears it. */
 import { sql } from 'kysely'
 import type { ChildStreamName } from '../../core/mirror.ts'
 import { toTimestamp } from '../../core/time.ts'
@@ -11,7 +11,7 @@ const childStreamOf = {
   calls: { stream: 'call_recordings', parent: 'call_id' },
 } as const satisfies Record<string, { stream: ChildStreamName; parent: string }>
 
-/** `at`: when the service said so, in milliseconds; a copy asked for earlier does not bring the row back. */
+/** `at`: when the service was asked, in milliseconds. A copy that was requested earlier does not restore the row. */
 export async function markDeleted(context: ProjectContext, stream: keyof typeof childStreamOf, id: string, at: number): Promise<void> {
   const { stream: child, parent } = childStreamOf[stream]
   const since = toTimestamp(at)

@@ -1,6 +1,6 @@
 /**
- * What goes into a cell: values of the service as a database binds them. A value of another type than the column's is
- * made to fit, or is null; `raw` keeps what came.
+ * Encodes values of the service as SQL parameters. A value of another type than the column's is converted, or becomes
+ * null; `raw` keeps the original.
  */
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { Scalar } from '../../core/row.ts'
@@ -9,7 +9,7 @@ import { encodeJson, encodeText, isStorable } from '../database/escape.ts'
 
 export type SqlValue = string | number | bigint | null | boolean
 
-/** How many strings had to be escaped; grows. */
+/** How many strings had to be escaped so far. */
 export type EscapeCount = { escaped: number }
 
 export type EncodeValue = (value: Scalar | undefined) => SqlValue
@@ -19,7 +19,7 @@ export function createValueEncoder(type: ColumnType, kind: DatabaseKind, escapeC
   return (value) => (value === null || value === undefined ? null : encode(value))
 }
 
-type EncoderFactory = (kind: DatabaseKind, tally: EscapeCount) => (value: string | number | bigint | boolean) => SqlValue
+type EncoderFactory = (kind: DatabaseKind, escapeCount: EscapeCount) => (value: string | number | bigint | boolean) => SqlValue
 
 const encoderFactories: Readonly<Record<ColumnType, EncoderFactory>> = {
   key: toText,
@@ -29,10 +29,10 @@ const encoderFactories: Readonly<Record<ColumnType, EncoderFactory>> = {
   boolean: (kind) => (value) => toBoolean(value, kind),
   time: () => toTime,
   date: () => toDate,
-  json: (kind, tally) => (value) => {
+  json: (kind, escapeCount) => (value) => {
     const json = typeof value === 'string' ? value : String(value)
     const stored = encodeJson(kind, json)
-    if (stored !== json) tally.escaped++
+    if (stored !== json) escapeCount.escaped++
     return stored
   },
 }
@@ -46,7 +46,7 @@ function toText(kind: DatabaseKind, escapeCount: EscapeCount) {
   }
 }
 
-/** Whether both databases can hold it: 64 bits. */
+/** Whether it fits into 64 bits, as both databases' integers have. */
 export function isInt64(value: bigint): boolean {
   return BigInt.asIntN(64, value) === value
 }
@@ -80,7 +80,7 @@ const booleanTexts: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ])
 
-/** The years that both databases can hold and RFC 3339 can write. */
+/** The times that both databases can store and RFC 3339 can express. */
 const [minTime, maxTime] = [parseTime('0001-01-01T00:00:00Z') ?? 0, parseTime('9999-12-31T23:59:59Z') ?? 0]
 
 function toTime(value: string | number | bigint | boolean): SqlValue {

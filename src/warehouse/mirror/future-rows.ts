@@ -1,4 +1,4 @@
-/** Rows that are dated ahead of the clocks. */
+/** Future-dated rows: their times are later than the clocks allow. */
 import { sql } from 'kysely'
 import type { StreamName } from '../../core/row.ts'
 import { rfc3339, type Seconds } from '../../core/time.ts'
@@ -9,17 +9,17 @@ import { tableOfStream } from './stream-tables.ts'
 
 type ProjectDb = { readonly db: Db; readonly project: string }
 
-/** Where the rows of a stream say when; visitors do so in a field that is not documented. */
-const indexedTimeColumn: Partial<Record<StreamName, string>> = {
+/** The indexed column that says when a row happened. For visitors, an undocumented field says so. */
+export const indexedTimeColumn = {
   conversations: 'last_message_at',
   messages: 'created_at',
   calls: 'occurred_at',
   visitor_activity: 'occurred_at',
-}
+} as const
 
 /**
- * Makes due the conversations that may have grown unseen: a message that is dated now moves no `last_message_at` that is
- * ahead already. By the indexes of the messages' times and of the open conversations.
+ * Marks the conversations pending that may have new messages without showing it: a message dated now does not move a
+ * `last_message_at` that lies in the future. Uses the indexes of the messages' times and of the open conversations.
  */
 export async function markFutureDatedPending(context: ProjectContext, cursorLimit: Seconds, limit: number, now: number): Promise<void> {
   const [project, after] = [typedParameter(context.kind, 'text', context.project), typedParameter(context.kind, 'time', rfc3339(cursorLimit))]
@@ -36,14 +36,14 @@ export async function markFutureDatedPending(context: ProjectContext, cursorLimi
       order by checked_at limit ${limit})`.execute(context.db)
 }
 
-/** How many living rows are dated after `horizon`, counted to `most`. */
+/** How many existing rows are dated after `cursorLimit`, counted up to `limit`. */
 export async function countFutureRows(
   { db, project }: ProjectDb,
   stream: StreamName,
   cursorLimit: Seconds,
   limit: number,
 ): Promise<number> {
-  const timeColumn = indexedTimeColumn[stream] ?? (stream === 'visitors' ? await visitorTimeColumn({ db, project }) : null)
+  const timeColumn = (indexedTimeColumn as Partial<Record<StreamName, string>>)[stream] ?? (stream === 'visitors' ? await visitorTimeColumn({ db, project }) : null)
   if (timeColumn === null) return 0
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from (
@@ -54,7 +54,7 @@ export async function countFutureRows(
   return Number(rows[0]?.count ?? 0)
 }
 
-/** The column of the time that the list of visitors was learned to be ordered by; null = not known, or it has none. */
+/** The column of the time by which the service orders the list of visitors; null = not known, or it has no column. */
 export async function visitorTimeColumn({ db, project }: ProjectDb): Promise<string | null> {
   const learned = await db
     .selectFrom('service_behaviours')

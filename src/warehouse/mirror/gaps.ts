@@ -1,4 +1,4 @@
-/** What is known to be missing. A gap is open once, whoever notices it again. */
+/** Gaps: data that is known to be missing. Each gap is open only once, however often it is found. */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Gap, StreamName } from '../../core/row.ts'
@@ -7,7 +7,7 @@ import { newId } from '../database/new-id.ts'
 import type { Db } from '../database/connection-pool.ts'
 import type { ProjectContext } from './project-context.ts'
 
-/** What the gap is about: the same thing noticed twice is one gap. */
+/** Gaps with the same subject are the same gap. */
 function gapSubject({ from, to, reason, subject }: Gap): string {
   if (subject !== undefined) return subject
   if (from === null && to === null) return `reason:${indexableText(reason)}`
@@ -15,7 +15,7 @@ function gapSubject({ from, to, reason, subject }: Gap): string {
   return `span:${from === null ? '' : rfc3339(from)}/${to === null ? '' : rfc3339(to)}`
 }
 
-/** It is part of a key, and an index holds no long ones; nor does a text hold everything. */
+/** A text as part of a key: hashed if it is too long for an index, or may not be storable. */
 export function indexableText(text: string): string {
   return text.length <= 200 && /^[\x20-\x7e]*$/.test(text) ? text : hash('sha256', text)
 }
@@ -43,7 +43,7 @@ export async function openGap(context: ProjectContext, trx: Db, gap: Gap, subjec
     .execute()
 }
 
-/** Reasons quote what came: bounded, and without what a database cannot hold. */
+/** Reasons quote values of the service, so they are shortened and stripped of what databases cannot store. */
 function storableReason(text: string): string {
   return text.slice(0, 2000).toWellFormed().replaceAll('\0', '␀')
 }
@@ -56,7 +56,7 @@ export async function closeGap(context: ProjectContext, trx: Db, stream: StreamN
   )
 }
 
-/** Closes the gaps of a list that has been read whole since a moment, but for those met with again; a parent's close with its children. */
+/** Closes the gaps that a complete read of the list, begun at `since`, did not find again. Gaps of parents close with their children. */
 export async function resolveGaps(context: ProjectContext, stream: StreamName, since: number): Promise<number> {
   const { numUpdatedRows } = await context.db
     .updateTable('sync_gaps')
