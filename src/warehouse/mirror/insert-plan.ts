@@ -1,5 +1,4 @@
-/** How a stream's rows become parameters: the columns in order, and what makes a value fit each of them. */
-
+/** How a stream's rows become SQL parameters: the columns in order, and an encoder for each of them. */
 import { tables } from '../../../schema/tables.ts'
 import type { MirrorRow, RefusedRow, Scalar, StreamName } from '../../core/row.ts'
 import { toTimestamp } from '../../core/time.ts'
@@ -12,13 +11,13 @@ import type { StatementShape } from './upsert.ts'
 
 export type InsertPlan = {
   readonly shape: StatementShape
-  /** Where the key's columns are in a row, `project_id` left out. */
+  /** The key's columns as indexes into a row, without `project_id`. */
   readonly keyIndexes: readonly number[]
   /** Parameters of one row. `raw`, times and texts are encoded for the database. */
   readonly encodeRow: (row: MirrorRow, askedAt: number) => SqlValue[]
 }
 
-/** Streams whose changed rows have consequences elsewhere: the column that names them. */
+/** Streams whose changed rows affect other tables: the column that identifies such a row. */
 const returningColumn: Partial<Record<StreamName, string>> = {
   conversations: 'id',
   visitors: 'id',
@@ -26,7 +25,7 @@ const returningColumn: Partial<Record<StreamName, string>> = {
   analytics: 'window_from',
 }
 
-/** Plans by what they depend on, so that statements are compiled once. */
+/** Caches plans by what they depend on, so that statements are compiled once. */
 export function createInsertPlans(
   context: ProjectContext,
 ): (stream: StreamName, fields: StreamFields, authoritative: boolean) => InsertPlan {
@@ -61,9 +60,9 @@ export function columnText(plan: InsertPlan, row: readonly SqlValue[], name: str
   return value === null || value === undefined ? null : String(value)
 }
 
-/** When a page was asked for: in milliseconds, and as text. */
+/** When a page was requested: in milliseconds, and as text. */
 type RequestTime = { readonly at: number; readonly text: string }
-type ValueReader = (row: MirrorRow, asked: RequestTime) => Scalar | undefined
+type ValueReader = (row: MirrorRow, requestTime: RequestTime) => Scalar | undefined
 
 function createRowEncoder(context: ProjectContext, columns: StatementShape['columns'], documented: number, fields: StreamFields): InsertPlan['encodeRow'] {
   const encoders = columns.map(({ type }) => createValueEncoder(type, context.kind, context.escapeCount))
@@ -81,25 +80,25 @@ function createRowEncoder(context: ProjectContext, columns: StatementShape['colu
   }
 }
 
-/** Columns that no field of a row fills. */
+/** Columns that are not filled from a field of the row. */
 function computedColumns(context: ProjectContext): Readonly<Record<string, ValueReader>> {
   return {
     project_id: () => context.project,
     raw: (row) => row.raw,
-    synced_at: (_row, asked) => asked.text,
+    synced_at: (_row, requestTime) => requestTime.text,
     run_id: () => context.currentRunId(),
-    asked_at: (_row, asked) => asked.at,
-    read_at: (row, asked) => row.columns.read_at ?? asked.text,
+    asked_at: (_row, requestTime) => requestTime.at,
+    read_at: (row, requestTime) => row.columns.read_at ?? requestTime.text,
   }
 }
 
 /**
- * Bytes of one part of a key. Postgres's indexes hold entries of 2,704 bytes at the most, all parts of a key together.
+ * Bytes of one part of a key. Entries of Postgres's indexes have at most 2,704 bytes, all parts of the key together.
  * Source: its documentation, "B-Tree Indexes".
  */
 const maxKeyBytes = 800
 
-/** Rows ready to be stored, one a key: the last one wins. Rows without a key that can be stored are left out. */
+/** Encoded rows, one per key: the last one wins. Rows whose key cannot be stored are returned as `unkeyed`. */
 export function encodeRows(
   plan: InsertPlan,
   rows: readonly MirrorRow[],

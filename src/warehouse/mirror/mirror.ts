@@ -1,4 +1,4 @@
-/** The mirror of one project, as a sync run sees it: the port of the core, over SQL. */
+/** The mirror of one project: implements the core's port `Mirror` in SQL. */
 import type { Mirror } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
 import { createDiscoveredFields } from '../discovered-columns/discovered-fields.ts'
@@ -21,23 +21,23 @@ import { readRollups } from './analytics-rollups.ts'
 import { recordRunHeartbeat, finishRun, readStreamStandings, startRun } from './sync-runs.ts'
 import { createUpsert } from './upsert.ts'
 
-/** Reading the mirror back, to compare it with the service. */
+/** Reads the mirror back, to compare it with the service. */
 export type MirrorReader = {
-  /** Living rows after a key, in key order; of a child stream, with `parent` only those of one parent. */
+  /** Existing rows after a key, in key order. `parent`: only the rows of that parent, in a child stream. */
   readonly readRows: (
     stream: StreamName,
     after: RowKey | null,
     limit: number,
     parent?: string | null,
   ) => Promise<readonly { readonly key: RowKey; readonly raw: string }[]>
-  /** Living rows among those ids, as JSON text. */
+  /** Existing rows with these ids, as JSON text. */
   readonly rawOf: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
 }
 
 export type MirrorOptions = {
-  /** `freeze`: undocumented fields get no columns of their own; they stay in `raw`. */
+  /** `freeze`: undocumented fields get no columns; they stay in `raw`. */
   readonly schema?: 'discover' | 'freeze'
-  /** The lock that its runs run under. */
+  /** Token of the lock under which its runs are made. */
   readonly holder?: string
   /** Milliseconds since 1970. */
   readonly clock?: () => number
@@ -72,12 +72,12 @@ export function createMirror(db: Db, { kind }: ConnectionPool, project: string, 
     readPendingChildren: (stream, now, limit) => readPendingChildren(context, stream, now, limit),
     countPendingChildren: (stream, now) => countPendingChildren(context, stream, now),
     requestFullReads: (stream, which, now) => context.runSerially(() => requestFullReads(context, stream, which, now)),
-    markFutureDatedPending: (horizon, most, now) => context.runSerially(() => markFutureDatedPending(context, horizon, most, now)),
-    countFutureRows: (stream, horizon, most) => countFutureRows(context, stream, horizon, most),
+    markFutureDatedPending: (cursorLimit, limit, now) => context.runSerially(() => markFutureDatedPending(context, cursorLimit, limit, now)),
+    countFutureRows: (stream, cursorLimit, limit) => countFutureRows(context, stream, cursorLimit, limit),
     markChildrenPending: (stream, ids, now) => context.runSerially(() => inTransaction(context, (trx) => markKnownPending(context, trx, stream, ids, now))),
-    listUnseenRows: (stream, census, where, after, limit) => listUnseenRows(context, stream, census, where, after, limit),
-    countUnseenRows: (stream, census, where) => countUnseenRows(context, stream, census, where),
-    forgetSeenRows: (census) => forgetSeenRows(context, census),
+    listUnseenRows: (stream, key, scope, after, limit) => listUnseenRows(context, stream, key, scope, after, limit),
+    countUnseenRows: (stream, key, scope) => countUnseenRows(context, stream, key, scope),
+    forgetSeenRows: (key) => forgetSeenRows(context, key),
     listRowsToRecheck: (limit) => listSeenRows(context, recheckSet, limit),
     clearRecheck: (ids) => context.runSerially(() => inTransaction(context, (trx) => removeSeenRows(context, trx, recheckSet, ids))),
     markDeleted: (stream, id, at) => context.runSerially(() => markDeleted(context, stream, id, at)),

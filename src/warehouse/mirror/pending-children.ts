@@ -1,4 +1,4 @@
-/** What is left to read of lists that are read one parent at a time: due work is a query, never a list in memory. */
+/** Pending children: parents whose child lists are to be read. They are found by a query, never held in memory. */
 import { type RawBuilder, sql } from 'kysely'
 import type { ChildReadResult, ChildStreamName, PendingChild } from '../../core/mirror.ts'
 import { parseTime } from '../../core/time.ts'
@@ -8,7 +8,7 @@ import { visitorTimeColumn } from './future-rows.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
 import { closeGap, openGap } from './gaps.ts'
 
-/** The parents are new, or changed: their children are due now. */
+/** The parents are new or changed: their children become due now. */
 export async function markChildrenPending(context: ProjectContext, trx: Db, stream: ChildStreamName, ids: readonly string[], now: number) {
   if (ids.length === 0) return
   await sql`
@@ -20,7 +20,7 @@ export async function markChildrenPending(context: ProjectContext, trx: Db, stre
     do update set wanted = sync_children.wanted + 1, due_at = excluded.due_at`.execute(trx)
 }
 
-/** Likewise for parents that may not be in the mirror: those that are not will be due when they come. */
+/** The same for parents that may not be mirrored yet: those become pending when they are stored. */
 export async function markKnownPending(context: ProjectContext, trx: Db, stream: ChildStreamName, ids: readonly string[], now: number) {
   if (ids.length === 0) return
   await sql`
@@ -29,7 +29,7 @@ export async function markKnownPending(context: ProjectContext, trx: Db, stream:
       and parent_id in (select value from ${listParameter(context.kind, ids)} as listed)`.execute(trx)
 }
 
-/** A parent's children have been read: it is due again only if it changed meanwhile, or when the reader says so. */
+/** A parent's children have been read: it becomes due again if it changed meanwhile, or at `againAt`. */
 export async function recordChildRead(context: ProjectContext, trx: Db, read: ChildReadResult, now: number): Promise<void> {
   const parameter = (value: number | null) => typedParameter(context.kind, 'integer', value)
   await sql`
@@ -48,7 +48,7 @@ export async function recordChildRead(context: ProjectContext, trx: Db, read: Ch
   await openGap(context, trx, { stream, from: null, to: null, reason }, unlistedSubject(parentId))
 }
 
-/** The subjects of a parent's gaps: what its list would not show, and that it could not be read at all. */
+/** The subjects of a parent's gaps: rows that its list does not contain, and a list that could not be read at all. */
 export const unlistedSubject = (parentId: string) => `parent:${parentId}`
 const unreadSubject = (parentId: string) => `parent:${parentId}:unread`
 
@@ -72,7 +72,7 @@ export async function recordChildFailure(context: ProjectContext, stream: ChildS
   })
 }
 
-/** Why a child is due, most urgent first. Each has an index of its own, in these very words. */
+/** Why children are pending, most urgent first. Each condition has its own partial index, with exactly this text. */
 export const pendingConditions = {
   refresh: 'fetched > 0 and whole is null',
   first: 'fetched = 0',
@@ -80,8 +80,8 @@ export const pendingConditions = {
 } as const
 
 /**
- * Refreshes, then first reads, then what is only to be proof-read. First reads go newest first: news is not to wait behind
- * a history of years.
+ * Refreshes come first, then first reads, then full re-reads. First reads go newest first, so that new rows do not wait
+ * behind years of history.
  */
 export async function readPendingChildren(context: ProjectContext, stream: ChildStreamName, now: number, limit: number): Promise<PendingChild[]> {
   const pending: PendingChild[] = []
@@ -136,8 +136,8 @@ export async function countPendingChildren(
 }
 
 /**
- * Makes children due that are not yet, to be read whole; those longest not read come first. `all`: whatever is due already
- * as well, as what it has of them may be wrong. Returns how many.
+ * Marks children pending for a full re-read, those with the oldest read first; returns how many. `all`: also those that
+ * are already pending, as their stored rows may be wrong.
  */
 export async function requestFullReads(
   context: ProjectContext,
@@ -158,7 +158,7 @@ export async function requestFullReads(
   return Number(result.numAffectedRows ?? 0n)
 }
 
-/** The parents are gone: nothing is due for them. */
+/** The service no longer has the parent, so its children are no longer pending. */
 export async function removePendingChildren(context: ProjectContext, trx: Db, stream: ChildStreamName, parentId: string): Promise<void> {
   await trx
     .deleteFrom('sync_children')

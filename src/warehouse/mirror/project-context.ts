@@ -1,4 +1,4 @@
-/** What every part of one project's warehouse needs at hand. */
+/** What all parts of a project's mirror share. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { DiscoveredFields } from '../discovered-columns/discovered-fields.ts'
@@ -15,15 +15,13 @@ export type ProjectContext = {
   readonly escapeCount: EscapeCount
   /** Milliseconds since 1970. */
   readonly clock: () => number
-  /**
-   * Writes of one project go one after the other: each is short, and none can then wait for another that waits for it.
-   */
+  /** Runs writes of the project one after the other: each is short, and they cannot deadlock. */
   readonly runSerially: <T>(write: () => Promise<T>) => Promise<T>
-  /** The run that rows are stored for; null outside of one. */
+  /** The sync run that stores rows now; null outside of a run. */
   readonly currentRunId: () => string | null
 }
 
-/** Does one thing after the other, whatever became of the one before. */
+/** Starts each write when the one before has ended, whether it succeeded or failed. */
 export function createSerialQueue(): ProjectContext['runSerially'] {
   let last: Promise<unknown> = Promise.resolve()
   return (write) => {
@@ -34,8 +32,8 @@ export function createSerialQueue(): ProjectContext['runSerially'] {
 }
 
 /**
- * One transaction that writes rows of a project, across processes one after the other. Two streams of a project touch the
- * same rows in different orders (a conversation and its pending children), which would deadlock. SQLite has one writer anyway.
+ * A transaction that writes rows of a project; processes run theirs one after the other. Two streams touch the same rows
+ * in different orders (a conversation and its pending children), which could deadlock. SQLite has one writer anyway.
  */
 export function inTransaction<T>(
   context: Pick<ProjectContext, 'db' | 'kind' | 'project'>,

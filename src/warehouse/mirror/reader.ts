@@ -1,4 +1,4 @@
-/** Reading the mirror back: rows as they came, in the order of their keys, and what the walks need to know of it. */
+/** Reads the mirror back: original rows in key order, and the times that scans start from. */
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
@@ -10,10 +10,10 @@ import { decodeJson } from '../database/escape.ts'
 import type { ProjectContext } from './project-context.ts'
 import { type MirroredTable, withoutNullability, tableOfStream } from './stream-tables.ts'
 
-/** The parts of a row's key, `project_id` left out: texts, and integers as texts. */
+/** The parts of a row's key as texts, without `project_id`. */
 export type RowKey = readonly string[]
 
-/** Living rows after a key, in key order. `parent`: only those whose key begins with it. */
+/** Existing rows after a key, in key order. `parent`: only rows whose key begins with it. */
 export async function readRows(
   context: ProjectContext,
   stream: StreamName,
@@ -37,7 +37,7 @@ type KeyRange = {
   readonly limit: number
 }
 
-/** Rows in the order of their keys, with `raw` as it is stored. */
+/** Rows in key order, with `raw` as it is stored. */
 export async function readRowsAfterKey(
   db: Db,
   kind: DatabaseKind,
@@ -60,7 +60,7 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
   })
 }
 
-/** Living rows among `ids` (the first part of the key) by that part; of a child stream, use `readRows` with a parent. */
+/** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
 export async function readRawById(context: ProjectContext, stream: StreamName, ids: readonly string[]): Promise<Map<string, string>> {
   const id = sql.ref(keyColumns(stream)[0] ?? 'id')
   const { rows } = await sql<{ id: string; raw: string }>`
@@ -82,7 +82,7 @@ function notDeleted(stream: StreamName) {
   return 'deleted_at' in tables[tableOfStream[stream]].columns ? sql`and deleted_at is null` : sql``
 }
 
-/** The `newest`-th newest moment of a call up to `until`, 1 = the newest; null if there are fewer. */
+/** The time of the `newest`-th newest call up to `until`, 1 = the newest; null if there are fewer. */
 export async function nthNewestCallTime(context: ProjectContext, newest: number, until: Seconds): Promise<Seconds | null> {
   const row = await context.db
     .selectFrom('calls')
@@ -97,12 +97,12 @@ export async function nthNewestCallTime(context: ProjectContext, newest: number,
   return parseTime(row?.occurred_at) ?? null
 }
 
-/** Before the first service of this kind: a row that is dated earlier has a wrong clock or none. */
+/** Older than any service of this kind: an earlier time comes from a wrong clock. */
 const earliestPlausible = '2000-01-01T00:00:00Z'
 
-/** The earliest moment that a mirrored row speaks of, of the times that are indexed and can be right. */
+/** The earliest plausible time of any mirrored row, by the indexed columns; null for an empty mirror. */
 export async function earliestTime(context: ProjectContext): Promise<Seconds | null> {
-  const moments = await readTimes(
+  const times = await readTimes(
     context,
     sql`
     select min(created_at) as at from conversations where project_id = ${context.project} and created_at >= ${earliestPlausible}
@@ -111,18 +111,18 @@ export async function earliestTime(context: ProjectContext): Promise<Seconds | n
     union all select min(occurred_at) from visitor_activity
       where project_id = ${context.project} and occurred_at >= ${earliestPlausible}`,
   )
-  return moments.length === 0 ? null : Math.min(...moments)
+  return times.length === 0 ? null : Math.min(...times)
 }
 
-/** When the latest message was written that any row tells of, likewise; a handled conversation does not tell of its own. */
+/** The latest time of any message, by the indexed columns: messages, and conversations that are not handled. */
 export async function latestMessageTime(context: ProjectContext): Promise<Seconds | null> {
-  const moments = await readTimes(
+  const times = await readTimes(
     context,
     sql`
     select max(created_at) as at from messages where project_id = ${context.project}
     union all select max(last_message_at) from conversations where project_id = ${context.project} and handled_at is null`,
   )
-  return moments.length === 0 ? null : Math.max(...moments)
+  return times.length === 0 ? null : Math.max(...times)
 }
 
 async function readTimes(context: ProjectContext, query: RawBuilder<unknown>): Promise<Seconds[]> {

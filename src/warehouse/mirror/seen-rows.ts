@@ -1,4 +1,4 @@
-/** What a walk through a whole list has seen, and so what it has not. */
+/** Seen rows: the ids that a scan of a whole list has returned, to find the mirrored rows that it has not. */
 import { sql } from 'kysely'
 import { typedParameter, listParameter } from '../database/dialect.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -7,38 +7,38 @@ import type { ProjectContext } from './project-context.ts'
 type ScannedStream = 'conversations' | 'visitors' | 'calls'
 type RowScope = 'all' | 'open'
 
-export async function addSeenRows(context: ProjectContext, trx: Db, setName: string, ids: readonly string[]): Promise<void> {
+export async function addSeenRows(context: ProjectContext, trx: Db, seenRowsKey: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`
     insert into sync_census (project_id, census, id)
-    select ${typedParameter(context.kind, 'text', context.project)}, ${typedParameter(context.kind, 'text', setName)}, listed.value
+    select ${typedParameter(context.kind, 'text', context.project)}, ${typedParameter(context.kind, 'text', seenRowsKey)}, listed.value
     from ${listParameter(context.kind, ids)} as listed where true on conflict do nothing`.execute(trx)
 }
 
-/** Ids of a census, in their order. */
-export async function listSeenRows(context: ProjectContext, setName: string, limit: number): Promise<readonly string[]> {
+/** Ids of the set, in id order. */
+export async function listSeenRows(context: ProjectContext, seenRowsKey: string, limit: number): Promise<readonly string[]> {
   const rows = await context.db
     .selectFrom('sync_census')
     .select('id')
     .where('project_id', '=', context.project)
-    .where('census', '=', setName)
+    .where('census', '=', seenRowsKey)
     .orderBy('id')
     .limit(limit)
     .execute()
   return rows.map(({ id }) => id)
 }
 
-export async function removeSeenRows(context: ProjectContext, trx: Db, setName: string, ids: readonly string[]): Promise<void> {
+export async function removeSeenRows(context: ProjectContext, trx: Db, seenRowsKey: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`
-    delete from sync_census where project_id = ${context.project} and census = ${setName}
+    delete from sync_census where project_id = ${context.project} and census = ${seenRowsKey}
       and id in (select value from ${listParameter(context.kind, ids)} as listed)`.execute(trx)
 }
 
 export async function listUnseenRows(
   context: ProjectContext,
   stream: ScannedStream,
-  setName: string,
+  seenRowsKey: string,
   scope: RowScope,
   after: string | null,
   limit: number,
@@ -46,19 +46,19 @@ export async function listUnseenRows(
   const from = after === null ? sql`` : sql`and row.id > ${after}`
   const { rows } = await sql<{ id: string }>`
     select row.id from ${sql.table(stream)} as row
-    where ${inScope(context, scope)} ${from} and ${notSeen(context, setName)} order by row.id limit ${limit}`.execute(context.db)
+    where ${inScope(context, scope)} ${from} and ${notSeen(context, seenRowsKey)} order by row.id limit ${limit}`.execute(context.db)
   return rows.map(({ id }) => id)
 }
 
-export async function countUnseenRows(context: ProjectContext, stream: ScannedStream, setName: string, scope: RowScope) {
+export async function countUnseenRows(context: ProjectContext, stream: ScannedStream, seenRowsKey: string, scope: RowScope) {
   const { rows } = await sql<{ unseen: number; living: number }>`
-    select count(*) as living, count(case when ${notSeen(context, setName)} then 1 end) as unseen
+    select count(*) as living, count(case when ${notSeen(context, seenRowsKey)} then 1 end) as unseen
     from ${sql.table(stream)} as row where ${inScope(context, scope)}`.execute(context.db)
   return { unseen: rows[0]?.unseen ?? 0, living: rows[0]?.living ?? 0 }
 }
 
-export async function forgetSeenRows(context: ProjectContext, setName: string): Promise<void> {
-  await context.db.deleteFrom('sync_census').where('project_id', '=', context.project).where('census', '=', setName).execute()
+export async function forgetSeenRows(context: ProjectContext, seenRowsKey: string): Promise<void> {
+  await context.db.deleteFrom('sync_census').where('project_id', '=', context.project).where('census', '=', seenRowsKey).execute()
 }
 
 function inScope(context: ProjectContext, scope: RowScope) {
@@ -66,7 +66,7 @@ function inScope(context: ProjectContext, scope: RowScope) {
   return sql`row.project_id = ${context.project} and row.deleted_at is null ${open}`
 }
 
-function notSeen(context: ProjectContext, setName: string) {
+function notSeen(context: ProjectContext, seenRowsKey: string) {
   return sql`not exists (select 1 from sync_census as seen
-    where seen.project_id = ${context.project} and seen.census = ${setName} and seen.id = row.id)`
+    where seen.project_id = ${context.project} and seen.census = ${seenRowsKey} and seen.id = row.id)`
 }

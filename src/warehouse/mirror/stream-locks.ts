@@ -1,4 +1,7 @@
-/** One pass over a stream at a time. The lock of a process that died is taken over: at once on its machine, else when it fell silent. */
+/**
+ * One sync of a stream at a time. The lock of a dead process is taken over: at once on the same machine, elsewhere when its
+ * heartbeats have stopped for a while.
+ */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -7,22 +10,22 @@ import { isProcessAlive, type ProcessIdentity, currentProcess } from '../databas
 import type { Db } from '../database/connection-pool.ts'
 import { failAbandonedRuns } from './sync-runs.ts'
 
-/** How long a holder that cannot be looked at may be silent. It should call `beat` several times within. */
+/** A holder on another machine counts as dead after this long without a heartbeat; it should send several within it. */
 export const heartbeatTimeoutMs = 60_000
 
 export type LockResult =
   | {
       readonly held: true
-      /** Names the holding in `sync_runs`. */
+      /** Identifies the lock in `sync_runs`. */
       readonly token: string
-      /** A sign of life; false: a stream was lost to another process, and this one must stop. */
+      /** False: another process has taken over one of the streams, so this one must stop. */
       readonly heartbeat: (now: number) => Promise<boolean>
       readonly release: () => Promise<void>
     }
-  /** `holder`: `process 4711 on desk-1`. `since`: RFC 3339. */
+  /** `holder`: `process 4711 on host-1`. `since`: RFC 3339. */
   | { readonly held: false; readonly stream: string; readonly holder: string; readonly since: string }
 
-/** All of the streams, or none. Runs left unfinished by the dead are closed. `own`: this process, unless a test says otherwise. */
+/** Locks all of the streams, or none, and closes unfinished runs of dead processes. `own`: replaced only by tests. */
 export async function acquireStreamLocks(
   db: Db,
   kind: DatabaseKind,
@@ -32,7 +35,7 @@ export async function acquireStreamLocks(
   own: ProcessIdentity = currentProcess(),
 ): Promise<LockResult> {
   const token = randomUUID()
-  // Before it is seen by others of this process.
+  // Before the row exists, as others in this process would take the lock for one that was not released.
   ownTokens.add(token)
   let isAcquired = false
   try {
@@ -76,19 +79,19 @@ function acquireAs(
 }
 
 /**
- * The holdings of this process. One that it could not give back, as the disk was full just then, is nobody's: the process
- * lives, and would hold it for ever.
+ * The locks of this process. A row of this process that is not among them could not be deleted on release (a full disk, for
+ * example): it counts as free, as the process is alive and would otherwise hold it for ever.
  */
 const ownTokens = new Set<string>()
 
 function isHeld(row: ProcessIdentity & { token: string; beat_at: number }, own: ProcessIdentity, now: number): boolean {
   if (isSameProcess(row, own) && !ownTokens.has(row.token)) return false
-  // A beat from the future is a clock that was put back: better to wait for a person than to sync twice.
+  // A heartbeat from the future means that a clock was set back: waiting for a person is better than syncing twice.
   return isProcessAlive(row, own) ?? now - row.beat_at < heartbeatTimeoutMs
 }
 
-function isSameProcess(one: ProcessIdentity, other: ProcessIdentity): boolean {
-  return one.host === other.host && one.pid === other.pid && one.process === other.process
+function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
+  return a.host === b.host && a.pid === b.pid && a.process === b.process
 }
 
 export function processLabel({ host, pid }: { host: string; pid: number }): string {
@@ -117,7 +120,7 @@ function createLockHandle(db: Db, project: string, token: string, streams: numbe
   }
 }
 
-/** Who has been syncing the project for longest, if anybody does. */
+/** The process that has been syncing the project for longest; null if none is. */
 export async function findLockHolder(db: Db, project: string, now: number) {
   const rows = await db
     .selectFrom('sync_locks')
@@ -126,6 +129,6 @@ export async function findLockHolder(db: Db, project: string, now: number) {
     .orderBy('since')
     .orderBy('stream')
     .execute()
-  const row = rows.find((it) => isHeld(it, currentProcess(), now))
-  return row === undefined ? null : { holder: processLabel(row), since: row.since }
+  const lock = rows.find((row) => isHeld(row, currentProcess(), now))
+  return lock === undefined ? null : { holder: processLabel(lock), since: lock.since }
 }

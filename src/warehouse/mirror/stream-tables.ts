@@ -1,4 +1,4 @@
-/** Which table holds a stream's rows, and what a row's identity is within a project. */
+/** Which table holds a stream's rows, and which columns a page fills. */
 import type { ColumnType } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { StreamName } from '../../core/row.ts'
@@ -24,17 +24,17 @@ export const tableOfStream: Readonly<Record<StreamName, MirroredTable>> = {
   availability: 'availability_snapshots',
 }
 
-/** Set by the warehouse alone, at another moment than the row's. */
+/** Set by the warehouse itself, not when the row is stored. */
 const warehouseOnlyColumns = ['deleted_at', 'messages_complete']
 
-/** The columns of a row as a load writes them, the common ones first. */
+/** The columns that storing a row writes, the common ones first. */
 export function insertedColumns(table: MirroredTable): readonly { readonly name: string; readonly type: ColumnType }[] {
   return Object.entries(tables[table].columns)
     .filter(([name]) => !warehouseOnlyColumns.includes(name))
     .map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
 }
 
-/** A column's type, whether it may be null or not. */
+/** A column's type without the mark that it may be null. */
 export function withoutNullability(type: ColumnType | `${ColumnType}?`): ColumnType {
   return type.replace('?', '') as ColumnType
 }

@@ -1,4 +1,4 @@
-/** Runs: when they began, what they spent, how they ended. */
+/** Sync runs: when they started, how many requests they sent, how they ended. */
 import { stringifyJson } from '../../core/json.ts'
 import type { SyncMode, SyncOutcome, StreamStanding, StreamReport } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
@@ -10,7 +10,7 @@ import { addSample, parseSamples } from '../request-counts.ts'
 
 type ProjectDb = Pick<ProjectContext, 'db' | 'project'>
 
-/** `holder`: the lock that it runs under; null = none, so that whoever takes the next lock takes it for dead. */
+/** `holder`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
 export async function startRun(
   { db, project }: ProjectDb,
   mode: SyncMode,
@@ -37,7 +37,7 @@ export async function startRun(
   return id
 }
 
-/** A sign of life. `requests`: how many the run has sent so far. */
+/** `requests`: how many the run has sent so far. */
 export async function recordRunHeartbeat({ db, project }: ProjectDb, run: string, requests: number, now: number): Promise<void> {
   const own = db.selectFrom('sync_runs').where('project_id', '=', project).where('id', '=', run)
   const row = await own.select('request_log').executeTakeFirst()
@@ -73,7 +73,7 @@ export async function finishRun(
     .execute()
 }
 
-/** How the stream stands now; one that failed or was left out keeps the moment of its last good end. */
+/** Stores the stream's result. A stream that failed or was skipped keeps the time of its last complete read. */
 async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped, failed }: StreamReport, at: string): Promise<void> {
   const syncedAt = skipped === null && failed === null ? { synced_at: at } : {}
   const state = { skipped, failed, ...syncedAt }
@@ -90,19 +90,19 @@ async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped,
     .execute()
 }
 
-/** How streams stand after the runs that ended; one that none has tried is missing. */
+/** The state of each stream after finished runs; a stream that no run has tried is missing. */
 export async function readStreamStandings(
   { db, project }: ProjectDb,
   streams: readonly StreamName[],
 ): Promise<Map<StreamName, StreamStanding>> {
   const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
-  const standing = ({ synced_at, skipped }: (typeof rows)[number]): StreamStanding =>
+  const toStanding = ({ synced_at, skipped }: (typeof rows)[number]): StreamStanding =>
     synced_at !== null ? 'ended' : skipped !== null ? 'skipped' : 'unfinished'
-  const known = new Map(rows.map((row) => [row.stream as StreamName, standing(row)]))
+  const known = new Map(rows.map((row) => [row.stream as StreamName, toStanding(row)]))
   return new Map([...known].filter(([stream]) => streams.includes(stream)))
 }
 
-/** Runs that a process left behind when it died end now as failed, at the moment of their last sign of life. */
+/** Closes the runs of dead processes as failed, at the time of their last heartbeat. */
 export async function failAbandonedRuns(trx: Db, project: string): Promise<void> {
   const abandoned = await trx
     .selectFrom('sync_runs')
@@ -126,7 +126,7 @@ export async function failAbandonedRuns(trx: Db, project: string): Promise<void>
   }
 }
 
-/** Forgets runs that changed nothing, once they are older than `olderThan` (RFC 3339). Rows name only runs that did. */
+/** Deletes runs that changed nothing and ended before `olderThan` (RFC 3339). No row refers to such a run. */
 export async function deleteIdleRuns(db: Db, olderThan: string): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('sync_runs')

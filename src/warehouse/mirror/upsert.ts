@@ -1,6 +1,6 @@
 /**
- * The hot path: rows of a page into their table, by statements compiled once a table and size. A row that is stored
- * already as it came is not written again, and an older copy never replaces a newer one.
+ * The hot path: upserts the rows of a page, with statements that are compiled once per table and size. An unchanged row is
+ * not written again, and an older copy never replaces a newer one.
  */
 import { CompiledQuery, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
@@ -10,24 +10,24 @@ import type { Db } from '../database/connection-pool.ts'
 import type { SqlValue } from './encode-value.ts'
 import type { MirroredTable } from './stream-tables.ts'
 
-/** What tells one statement from another. */
+/** All that a statement's text depends on, apart from its number of rows. */
 export type StatementShape = {
   readonly table: MirroredTable
-  /** The columns of a row, in the order of its parameters, documented and discovered ones. */
+  /** Documented and discovered columns, in the order of a row's parameters. */
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[]
-  /** Column whose values are wanted of the rows that were new or different; null = only how many. */
+  /** The column to return for new and changed rows; null = only count them. */
   readonly returning: string | null
-  /** A column by which a row may be older than what is stored, although it was asked for later; null = none. */
+  /** A column that shows that a row is older than the stored one although it was requested later; null = none. */
   readonly newerBy: string | null
 }
 
-/** Rows that were new or different: how many, and the values of the `returning` column. */
+/** How many rows were new or changed, and their values of the `returning` column. */
 export type UpsertResult = { readonly changed: number; readonly returned: readonly string[] }
 
-/** Writes rows of a shape within a transaction. No key may occur twice. */
+/** Upserts rows within a transaction. No key may occur twice. */
 export type UpsertRows = (trx: Db, shape: StatementShape, rows: readonly (readonly SqlValue[])[]) => Promise<UpsertResult>
 
-/** Keeps the compiled texts. */
+/** Caches the compiled statements. */
 export function createUpsert(db: Db, kind: DatabaseKind): UpsertRows {
   const texts = new WeakMap<StatementShape, Map<number, string>>()
   const textFor = (shape: StatementShape, size: number): string => {
@@ -50,7 +50,7 @@ export function createUpsert(db: Db, kind: DatabaseKind): UpsertRows {
   }
 }
 
-/** A good deal faster than `flat`, which has to look at each value. */
+/** Much faster than `flat`, which checks each value. */
 function flatten(rows: readonly (readonly SqlValue[])[]): SqlValue[] {
   const values: SqlValue[] = []
   for (const row of rows) for (let i = 0; i < row.length; i++) values.push(row[i] as SqlValue)
@@ -64,7 +64,7 @@ function* splitIntoBatches<T>(kind: DatabaseKind, width: number, rows: readonly 
     const size = Math.min(maxRows, batchSize === 0 ? Math.max(1, rows.length - from) : batchSize)
     for (; rows.length - from >= size; from += size) yield rows.slice(from, from + size)
   }
-  // Where a row is so wide that no statement holds as many rows as the sizes say.
+  // Rows so wide that a statement holds fewer of them than the batch sizes say.
   for (; from < rows.length; from += maxRows) yield rows.slice(from, from + maxRows)
 }
 
@@ -79,7 +79,7 @@ function compileUpsert(db: Db, kind: DatabaseKind, shape: StatementShape, size: 
   return text.compile(db).sql
 }
 
-/** `deleted_at` is in no row, so what is proposed for it is null: a row that came exists. */
+/** No row has `deleted_at`, so its excluded value is null: a row that the service returned exists. */
 function assignments({ table, columns }: StatementShape) {
   const key: readonly string[] = tables[table].key
   const names = columns.map(({ name }) => name).filter((name) => !key.includes(name))
