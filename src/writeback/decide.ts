@@ -1,11 +1,18 @@
-/** What people decide about write-backs that are queued: which are meant, what moves, and why the rest stays. */
+/** Executes a person's decision: resolves the selection, applies it, and explains why other rows did not change. */
 
-import type { OutboxFilter, OutboxAdmin } from '../core/outbox/admin.ts'
+import type { OutboxAdmin, OutboxFilter } from '../core/outbox/admin.ts'
 import type { DecisionReport } from '../core/outbox/reports.ts'
-import { type OutboxDecision, nextState, type WritebackStatus, type StatusCounts, writebackStatuses, toStoredState } from '../core/outbox/state.ts'
+import {
+  nextState,
+  type OutboxDecision,
+  type StatusCounts,
+  toStoredState,
+  type WritebackStatus,
+  writebackStatuses,
+} from '../core/outbox/state.ts'
 import { UserError } from '../core/user-error.ts'
 
-/** `ids` may be beginnings of ids. Nothing moves where one means nothing, or several: then it throws UserError. */
+/** `ids` may be prefixes. Throws UserError, before any change, if a prefix matches no id or several. */
 export async function executeDecision(
   admin: OutboxAdmin,
   decision: OutboxDecision,
@@ -19,7 +26,10 @@ export async function executeDecision(
   const moved = await admin.decide(decision, filter, by)
   const stayed =
     filter.ids === undefined
-      ? stayedByStatus({ ...(await admin.countByStatus(restrictStatuses(filter, unaffectedStatuses(decision)))), ...before }, decision)
+      ? stayedByStatus(
+          { ...(await admin.countByStatus(restrictStatuses(filter, unaffectedStatuses(decision)))), ...before },
+          decision,
+        )
       : await stayedById(admin, filter.ids, new Set(moved.ids), decision)
   const { count, ids, following } = moved
   return { moved: count, ids, stayed, ...(following === undefined ? {} : { following }) }
@@ -36,7 +46,7 @@ export async function resolveIds(admin: OutboxAdmin, prefixes: readonly string[]
   return [...new Set(found)]
 }
 
-/** What it becomes; null: it keeps its status. */
+/** The new status; null if the decision does not change it. */
 function statusAfter(status: WritebackStatus, decision: OutboxDecision): WritebackStatus | null {
   const to = nextState(status, decision)
   return to === null || toStoredState(to).status === status ? null : toStoredState(to).status
@@ -53,12 +63,15 @@ function unaffectedStatuses(decision: OutboxDecision): readonly WritebackStatus[
 
 function restrictStatuses(filter: OutboxFilter, allowed: readonly WritebackStatus[]): OutboxFilter {
   const { statuses: requested } = filter
-  return { ...filter, statuses: requested === undefined ? allowed : allowed.filter((status) => requested.includes(status)) }
+  return {
+    ...filter,
+    statuses: requested === undefined ? allowed : allowed.filter((status) => requested.includes(status)),
+  }
 }
 
 /**
- * What was sent while this was decided counts as it is after; but what moved is not to be counted where it moved to, so of
- * those there are as many as before.
+ * `counts`: rows by status. Statuses that the decision leads to are counted before it, so that rows which have just
+ * changed are not counted as unchanged; all others are counted after it.
  */
 function stayedByStatus(counts: StatusCounts, decision: OutboxDecision): DecisionReport['stayed'] {
   return writebackStatuses.flatMap((status) => {
@@ -80,17 +93,17 @@ async function stayedById(
   return entries.map(({ id, status }) => ({ id, status, count: 1, why: whyStayed(status, decision) }))
 }
 
-/** Why it cannot move from where it is, and what can be done instead. */
+/** Why the decision does not apply in this status, and what to do instead. */
 function whyStayed(status: WritebackStatus, decision: OutboxDecision): string {
   if (status === 'sending' && decision === 'cancelled')
-    return 'what has not arrived becomes cancelled, and nothing of it is sent again'
-  if (status === 'sending') return 'it may have left already; what became of it is found out by itself'
-  if (status === 'uncertain') return 'say first what became of it, by `writeback resolve`'
-  if (decision === 'arrived' || decision === 'lost') return 'its fate is no question'
-  if (status === 'succeeded') return 'it has arrived, and cannot be taken back'
-  if (status === 'draft') return 'it waits for approval, by `writeback approve`'
+    return 'if it did not arrive it becomes cancelled, and it is not sent again'
+  if (status === 'sending') return 'it may have been sent already; its outcome is found automatically'
+  if (status === 'uncertain') return 'resolve it first with `writeback resolve`'
+  if (decision === 'arrived' || decision === 'lost') return 'its outcome is known'
+  if (status === 'succeeded') return 'it has arrived and cannot be undone'
+  if (status === 'draft') return 'it waits for approval with `writeback approve`'
   if (status === 'queued') return 'it is queued already'
-  if (decision === 'cancelled') return 'it is not going to be sent'
+  if (decision === 'cancelled') return 'it will not be sent'
   return '`writeback retry` sends it again'
 }
 

@@ -1,5 +1,5 @@
-/** What carrying out write-backs is told and may use: values and functions, so that the story knows no HTTP and no SQL. */
-import type { ApiResponse, ApiRequest, ApiGet } from '../core/api-request.ts'
+/** What sending write-backs needs, as values and functions, so that the use case does not depend on HTTP or SQL. */
+import type { ApiGet, ApiRequest, ApiResponse } from '../core/api-request.ts'
 import type { Mirror } from '../core/mirror.ts'
 import type { OutboxRepository } from '../core/outbox/repository.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
@@ -10,21 +10,21 @@ export type WritebackDeps = {
   readonly projectId: string
   readonly get: ApiGet
   /**
-   * One HTTP request, never a second one. `leave` is asked when it may go by the budget, and says whether it still should:
-   * what it writes down is written before a byte leaves. Throws CallFailed.
+   * Sends one HTTP request and never repeats it. `markSending` is called when the rate limit allows the request, before
+   * any byte is sent; the request is sent only if it returns true. Throws ApiError.
    */
-  readonly send: (call: ApiRequest, leave: () => Promise<boolean>) => Promise<ApiResponse>
+  readonly send: (call: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
   readonly outbox: OutboxRepository
   readonly mirror: Pick<Mirror, 'commit' | 'rawOf'>
-  /** How long an unanswered reply rests before it is looked for. */
+  /** Delay before an unanswered reply is verified. */
   readonly verifyAfterMs: Ms
-  /** Whether a reply that was twice not found goes once more; else a person decides. */
+  /** Whether a reply that two verifications did not find is sent again; otherwise a person decides. */
   readonly resendReplies: boolean
   readonly now: () => EpochMs
-  /** 0 to below 1. */
+  /** From 0 to below 1. */
   readonly random: () => number
-  /** Nothing new begins after it; what has begun to leave is seen to its end. */
+  /** Once aborted, no new send starts; sends in flight are finished. */
   readonly signal: AbortSignal
-  /** Never gets a text that a person wrote. */
+  /** Never receives text that a person wrote. */
   readonly log: Pick<Logger, 'debug' | 'info' | 'warn'>
 }

@@ -11,7 +11,7 @@ import { parseRequest } from '../../src/core/outbox/writeback-request.ts'
 import { parseServerUrl } from '../../src/core/server-url.ts'
 import { parseTime } from '../../src/core/time.ts'
 import { createCsvParser } from '../../src/writeback/import/csv.ts'
-import { jsonLinesParser } from '../../src/writeback/import/jsonl.ts'
+import { jsonLinesParser } from '../../src/writeback/import/parse-lines.ts'
 import { parseSchedule } from '../../src/config/schedules.ts'
 import { mayBeSecret, redactValue } from '../../src/config/redaction.ts'
 import { conversations } from '../../src/streams/conversations.ts'
@@ -29,7 +29,7 @@ function answered(status: number, body: unknown, headers: Record<string, string>
 }
 
 const row = (text: string) => ({ id: 'c1', [text]: text, createdAt: text, nested: { [text]: [text] } })
-const said = (content: string) => ({ id: '1', at: 0, content, senderName: content, by: 'ours' as const })
+const said = (content: string) => ({ id: '1', at: 0, content, senderName: content, side: 'team' as const })
 
 /** Each with a text that a service, a file, a person or a webhook may have written. */
 const parsers: Readonly<Record<string, (text: string) => unknown>> = {

@@ -378,7 +378,13 @@ test('a service that lets one look very slowly is sent to all the same', async (
       },
       send: async (_call, leave) => {
         if (await leave()) return answer(null)
-        throw new ApiError({ kind: 'transient', why: 'held back', mayHaveBeenSent: false, status: null, requestId: null })
+        throw new ApiError({
+          kind: 'transient',
+          why: 'held back',
+          mayHaveBeenSent: false,
+          status: null,
+          requestId: null,
+        })
       },
       outbox,
       mirror: { commit: async () => ({ changed: 0, unchanged: 0 }) as never, rawOf: async () => new Map() },

@@ -162,14 +162,14 @@ for (const ahead of [3, 199, 200]) {
       kind: 'utterance',
     }))
     const deps = {
-projectId: ids.project,
+      projectId: ids.project,
       // In the order of ids, from a time on.
       get: async (_path: string, { since = '' }: QueryParams) => {
         const [items, left] = [rows.filter(({ createdAt }) => createdAt >= String(since)), 200]
         const data = { items: items.slice(0, left), hasMore: items.length > left }
         return { data, status: 200, requestId: null, servedAt: null, askedAt: 0 }
       },
-      new Map(), learn: async () => {} }, => outbox: { readBehaviours: async () => new Map(), recordBehaviours: async () => {} }, => new Map(), learn: async () => {} },
+      outbox: { readBehaviours: async () => new Map(), recordBehaviours: async () => {} },
       now: () => 0,
     } as unknown as WritebackDeps
     const { messages: shown, isComplete } = await readSnapshotTwice(deps, ids.conversation)

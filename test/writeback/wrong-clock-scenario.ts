@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
-import { maxSends } from '../../src/writeback/send/send-policy.ts'
+import { maxSends } from '../../src/writeback/send/send-task.ts'
 import { syncOnce } from '../sync/sync-sandbox.ts'
 import {
   createOutboxFixture,

@@ -119,7 +119,7 @@ async function runLaneSlice(
   return withService(project, budgets.forProject(project), serviceOptions(resources, project, signal), async (service) => {
     try {
       const hooks = {
-        mayGoOn: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
+        canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
         onSettled: (status: WritebackStatus) => onSettled(project.name, status),
       }
       const deps = writebackDeps(warehouse, project, service, log)

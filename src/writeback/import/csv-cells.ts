@@ -1,32 +1,32 @@
 /**
- * What a cell of CSV stands for. A spreadsheet runs a cell that begins like a formula, and a visitor may choose what a
- * cell begins with: such a text gets a `'` in front, and loses exactly that one when it is read.
+ * Encodes values as CSV cells and decodes them. A spreadsheet executes a cell that looks like a formula, and visitors
+ * write some of these texts, so such a text gets a leading `'`, which is removed when it is read.
  */
 
 /**
- * Texts that are not written as they are, and those made of them by apostrophes in front. Spaces do not make a formula
- * harmless everywhere, and the wide signs are signs to East Asian editions. `null` alone is no text but nothing.
+ * Texts that need a leading apostrophe. A formula may follow spaces in some spreadsheets, and East Asian editions accept
+ * full-width operators. The bare text `null` is included because an unquoted `null` cell means no value.
  */
 const formulaLike = /^'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠]|null$)/
 
-/** The cell's characters, before they are quoted. */
+/** The cell's text, not yet quoted. */
 export function toCsvCell(value: string | number | boolean | null): string {
   if (typeof value !== 'string') return String(value)
   return formulaLike.test(value) ? `'${value}` : value
 }
 
-/** `null` is nothing; everything else is a text. */
+/** The cell `null` is no value; every other cell is text. */
 export function fromCsvCell(cell: string): string | null {
   if (cell === 'null') return null
   return cell.startsWith("'") && formulaLike.test(cell) ? cell.slice(1) : cell
 }
 
-/** One line of CSV, its CR LF included. */
+/** One CSV line, including its CR LF. */
 export function toCsvLine(cells: readonly string[]): string {
   return `${cells.map(quoteCell).join(',')}\r\n`
 }
 
-/** Whatever somebody's edition may take for a separator is quoted, and so are spaces that it may cut off. */
+/** Quotes every character that some edition may treat as a separator, and outer spaces, which some editions trim. */
 function quoteCell(cell: string): string {
   return /[",;\t\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }

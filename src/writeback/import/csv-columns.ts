@@ -1,8 +1,8 @@
-/** The columns of an import as CSV: whose they are by the header, and what their cells stand for. */
+/** The columns of a CSV import: parses the header and converts cells to request fields. */
 import { fromCsvCell } from './csv-cells.ts'
 import { type CsvSeparator, csvSeparators } from './csv-records.ts'
 
-/** What a person fills in: the fields of a JSON line. */
+/** The columns that a person fills in: the fields of a JSON line. */
 export const requestColumns = [
   'operation',
   'conversation_id',
@@ -18,7 +18,7 @@ export const requestColumns = [
 ] as const
 export type RequestColumn = (typeof requestColumns)[number]
 
-/** What we write beside it. Not read again, so that a corrected list of failures can be imported as it is. */
+/** The columns that an export adds. Imports ignore them, so a corrected export can be imported again. */
 export const outcomeColumns = [
   'id',
   'project_id',
@@ -34,30 +34,33 @@ export const outcomeColumns = [
 ] as const
 export type OutcomeColumn = (typeof outcomeColumns)[number]
 
-/** A column for each cell; null: its cells are not read. */
+/** The column of each cell; null for cells that are ignored. */
 export type CsvHeader = readonly (RequestColumn | null)[]
 
-/** A comma, or what the spreadsheets of other countries write instead: whichever the header has most of. */
+/** The separator that is most frequent in the header; some locales use semicolons or tabs. */
 export function detectSeparator(headerLine: string): CsvSeparator {
   const counts = csvSeparators.map((separator) => headerLine.split(separator).length)
   return csvSeparators[counts.indexOf(Math.max(...counts))] ?? ','
 }
 
-/** The header, or what is wrong with it. Names may stand in any order, in capitals, and with spaces around them. */
+/** Parses the header, or returns its mistakes. Column names may be in any order and case, with spaces around them. */
 export function parseHeader(cells: readonly string[]): CsvHeader | { readonly why: readonly string[] } {
   const names = cells.map((cell) => cell.trim().toLowerCase())
   const unknown = names.filter((name) => name !== '' && !isRequestColumn(name) && !isOutcomeColumn(name))
   const repeated = names.filter((name, index) => isRequestColumn(name) && names.indexOf(name) !== index)
   const why = [
-    ...unknown.map((name) => `${quoteName(name)}: is no column of an import; those are ${requestColumns.join(', ')}`),
-    ...repeated.map((name) => `${name}: is there twice`),
-    ...(names.includes('operation') ? [] : ['operation: has no column; the first line must name the columns']),
+    ...unknown.map((name) => `${quoteName(name)}: unknown column; the columns are ${requestColumns.join(', ')}`),
+    ...repeated.map((name) => `${name}: appears twice`),
+    ...(names.includes('operation') ? [] : ['operation: column is missing; the first line must name the columns']),
   ]
   return why.length > 0 ? { why } : names.map((name) => (isRequestColumn(name) ? name : null))
 }
 
-/** The fields of a record as a line of JSON would have them. Empty cells are left out. */
-export function toRequestFields(cells: readonly string[], header: CsvHeader): Readonly<Record<string, string | boolean | null>> {
+/** The record's fields, as in a JSON line. Empty cells are left out. */
+export function toRequestFields(
+  cells: readonly string[],
+  header: CsvHeader,
+): Readonly<Record<string, string | boolean | null>> {
   const fields = cells.flatMap((cell, index) => {
     const column = header[index] ?? null
     return column === null || cell === '' ? [] : [[column, parseCell(column, cell)] as const]
@@ -65,7 +68,7 @@ export function toRequestFields(cells: readonly string[], header: CsvHeader): Re
   return Object.fromEntries(fields)
 }
 
-/** In these, spaces around a value say nothing; in the others they are part of the text. */
+/** In these columns, outer spaces have no meaning; in the others they are part of the text. */
 const trimmedColumns: ReadonlySet<RequestColumn> = new Set([
   ...(['operation', 'conversation_id', 'visitor_id', 'handled', 'expect', 'expires_at'] as const),
 ])
@@ -88,7 +91,7 @@ function isOutcomeColumn(name: string): name is OutcomeColumn {
   return outcomeColumns.some((column) => column === name)
 }
 
-/** A file that is no CSV at all has anything in its first line. */
+/** Shortened, as the first line of a file that is not CSV can contain anything. */
 function quoteName(name: string): string {
   return JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name)
 }

@@ -1,52 +1,67 @@
-/** CSV (RFC 4180): physical lines → records of cells. A record goes on over a line end inside of quotes. */
-import { maxLineBytes, type TextLine, lineTooLong } from './line-reader.ts'
+/** CSV (RFC 4180): converts physical lines to records of cells. A quoted cell may span lines. */
+import { lineTooLong, maxLineBytes, type TextLine } from './line-reader.ts'
 
-/** `line` is where the record begins. Where there is a flaw, the cells are not to be used. */
+/** `line`: the first line of the record. `cells` is valid only if `mistake` is null. */
 export type CsvRecord = { readonly line: number; readonly cells: readonly string[]; readonly mistake: string | null }
 
 export const csvSeparators = [',', ';', '\t'] as const
 export type CsvSeparator = (typeof csvSeparators)[number]
 
-/** A record that is being read. `cell`: what is known of a quoted cell that is not closed yet; null outside of one. */
-type OpenRecord = { readonly line: number; readonly cells: string[]; quotedText: string | null; size: number; mistake: string | null }
+/** A record that is not complete yet. `quotedText`: the text so far of an open quoted cell, else null. */
+type OpenRecord = {
+  readonly line: number
+  readonly cells: string[]
+  quotedText: string | null
+  size: number
+  mistake: string | null
+}
 
-/** Takes one physical line after another. A broken quote spoils its record only: the next line begins a new one. */
-export function createRecordParser(separator: CsvSeparator) {
+export type RecordParser = {
+  /** The record that the line completes; null while one is open. */
+  readonly parseLine: (line: TextLine) => CsvRecord | null
+  /** The record that is still open at the end of the file. */
+  readonly end: () => CsvRecord | null
+}
+
+/** Parses one physical line at a time. A misplaced quote affects its record only: the next line begins a new one. */
+export function createRecordParser(separator: CsvSeparator): RecordParser {
   let open: OpenRecord | null = null
   const finishRecord = (mistake: string | null): CsvRecord | null => {
-    const record = open === null ? null : { line: open.line, cells: open.cells, flaw: open.mistake ?? mistake }
+    const record = open === null ? null : { line: open.line, cells: open.cells, mistake: open.mistake ?? mistake }
     open = null
     return record
   }
   return {
-    take(line: TextLine): CsvRecord | null {
+    parseLine(line) {
       open ??= { line: line.line, cells: [], quotedText: null, size: 0, mistake: null }
       open.size += line.text.length
       open.mistake ??= open.size > maxLineBytes ? lineTooLong : line.mistake
-      // Where a line was too long to be held, nobody knows whether a quote is still open.
+      // The text of a line that is too long was dropped, so it is unknown whether a quote is open.
       if (line.mistake === lineTooLong) return finishRecord(lineTooLong)
-      const end = parseLine(open, line.text, separator)
-      return end === 'open' ? null : finishRecord(end === 'broken' ? strayQuoteMistake : null)
+      const end = parseCells(open, line.text, separator)
+      return end === 'open' ? null : finishRecord(end === 'invalid' ? strayQuoteMistake : null)
     },
-    end: (): CsvRecord | null => finishRecord('has a quote that is never closed'),
+    end: () => finishRecord('has an unclosed quote'),
   }
 }
 
-const strayQuoteMistake = 'has a quote (") in the middle of a cell: put the cell into quotes, and write the quote twice'
+const strayQuoteMistake = 'has a quote (") in the middle of a cell: enclose the cell in quotes and double the quote'
 
-/** `broken`: there is a quote where none can be. */
-function parseLine(open: OpenRecord, text: string, separator: CsvSeparator): 'open' | 'whole' | 'broken' {
+/** `invalid`: a quote is misplaced. */
+function parseCells(open: OpenRecord, text: string, separator: CsvSeparator): 'open' | 'complete' | 'invalid' {
   const end = text.endsWith('\r') ? text.length - 1 : text.length
   for (let position = 0; ; position += 1) {
     const quoted = open.quotedText !== null || text[position] === '"'
-    position = quoted ? parseQuotedCell(open, text, position) : parsePlainCell(open, text.slice(0, end), position, separator)
+    position = quoted
+      ? parseQuotedCell(open, text, position)
+      : parsePlainCell(open, text.slice(0, end), position, separator)
     if (open.quotedText !== null) return 'open'
-    if (position >= end) return 'whole'
-    if (text[position] !== separator) return 'broken'
+    if (position >= end) return 'complete'
+    if (text[position] !== separator) return 'invalid'
   }
 }
 
-/** Where the cell ends: behind its closing quote. Without one, the cell stays open. */
+/** Returns the position after the closing quote. Without a closing quote, the cell stays open. */
 function parseQuotedCell(open: OpenRecord, text: string, position: number): number {
   const from = open.quotedText === null ? position + 1 : position
   const close = findClosingQuote(text, from)
@@ -62,7 +77,7 @@ function findClosingQuote(text: string, from: number): number | undefined {
   return undefined
 }
 
-/** Where the cell ends: at a separator, at the line's end, or at a quote that should not be there. */
+/** Returns the position of the separator, the line end or a misplaced quote. */
 function parsePlainCell(open: OpenRecord, text: string, position: number, separator: CsvSeparator): number {
   const next = text.indexOf(separator, position)
   const cell = text.slice(position, next < 0 ? text.length : next)
@@ -74,7 +89,7 @@ function addCell(open: OpenRecord, cell: string): void {
   if (open.mistake === null) open.cells.push(cell)
 }
 
-/** A record with a flaw is read for its end only, and must not grow. */
+/** An invalid record is read only to find its end, so its text is dropped. */
 function textToKeep(open: OpenRecord, cell: string): string {
   return open.mistake === null ? cell : ''
 }

@@ -1,41 +1,40 @@
-/** Write-backs as CSV: an import read, and the same columns written beside what became of each wish. */
-import { targetKind, parseRequest, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
-import { toCsvLine, toCsvCell } from './csv-cells.ts'
+/** Write-backs as CSV: parses an import, and writes the same columns with the outcome of each write-back. */
+import { parseRequest, targetKind, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import { toCsvCell, toCsvLine } from './csv-cells.ts'
 import {
-  toRequestFields,
   type CsvHeader,
+  detectSeparator,
   type OutcomeColumn,
   outcomeColumns,
   parseHeader,
-  detectSeparator,
   type RequestColumn,
   requestColumns,
+  toRequestFields,
 } from './csv-columns.ts'
-import { type CsvRecord, createRecordParser } from './csv-records.ts'
+import { type CsvRecord, createRecordParser, type RecordParser } from './csv-records.ts'
 import { type ImportLine, type LineParser, toMistakenLine } from './import-line.ts'
-import type { TextLine } from './line-reader.ts'
 
-/** A broken header is the one mistake of its file: nothing below it can be understood. */
+/** An invalid header is reported as the file's only mistake, as the lines below cannot be interpreted. */
 export function createCsvParser(): LineParser {
-  let records: ReturnType<typeof createRecordParser> | undefined
-  let header: CsvHeader | 'broken' | undefined
+  let records: RecordParser | undefined
+  let header: CsvHeader | 'invalid' | undefined
   const toLine = (record: CsvRecord | null): ImportLine | null => {
-    if (record === null || header === 'broken' || isBlankRecord(record)) return null
+    if (record === null || header === 'invalid' || isBlankRecord(record)) return null
     if (header !== undefined) return toImportLine(record, header)
     const result = record.mistake === null ? parseHeader(record.cells) : { why: [record.mistake] }
-    header = 'why' in result ? 'broken' : result
+    header = 'why' in result ? 'invalid' : result
     return 'why' in result ? toMistakenLine(record.line, ...result.why) : null
   }
   return {
-    parseLine(line: TextLine): ImportLine | null {
+    parseLine(line) {
       records ??= createRecordParser(detectSeparator(line.text))
-      return toLine(records.take(line))
+      return toLine(records.parseLine(line))
     },
     end: () => toLine(records?.end() ?? null),
   }
 }
 
-/** Spreadsheets write rows of nothing but separators where somebody emptied a row. */
+/** Spreadsheets write a row of separators where a row was cleared. */
 function isBlankRecord({ cells, mistake }: CsvRecord): boolean {
   return mistake === null && cells.every((cell) => cell.trim() === '')
 }
@@ -47,17 +46,17 @@ function toImportLine({ line, cells, mistake }: CsvRecord, header: CsvHeader): I
   return { line, result: parseRequest(toRequestFields(cells, header)) }
 }
 
-/** What became of a wish, by the names of the table `writebacks`. */
+/** The outcome of a write-back, by column name of the table `writebacks`. */
 export type OutcomeCells = { readonly [C in OutcomeColumn]?: string | number | null }
 
-/** The header. With a BOM: without one a spreadsheet takes UTF-8 for something else, and spoils what it saves. */
+/** Starts with a BOM, as spreadsheets otherwise misread UTF-8 and save it damaged. */
 export const csvHeader = `\uFEFF${toCsvLine([...outcomeColumns, ...requestColumns])}`
 
-/** One line under `csvHead`; the import reads the same wish from it. */
+/** One line below `csvHeader`. Importing it gives the same request. */
 export function toCsvRow(outcome: OutcomeCells, request: WritebackRequest): string {
   const requestCells = toRequestCells(request)
   return toCsvLine([
-    // An outcome that is null is nothing to tell, but a name that is null is to be cleared.
+    // In an outcome, null means no value (an empty cell); in a request, null clears a field.
     ...outcomeColumns.map((column) => toCsvCell(outcome[column] ?? '')),
     ...requestColumns.map((column) => toCsvCell(requestCells[column] === undefined ? '' : requestCells[column])),
   ])

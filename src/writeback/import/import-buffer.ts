@@ -1,6 +1,6 @@
 /**
- * An import's bytes, to be read more than once. A file is read where it is; what can be read only once (standard input,
- * a pipe) is written to a file without a name first. Every reading must give the same bytes, or it ends with an error.
+ * Lets an import be read more than once. A regular file is read in place; standard input or a pipe is first copied to an
+ * unnamed temporary file. Each read checks that the bytes have not changed.
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
@@ -11,20 +11,23 @@ import { UserError } from '../../core/user-error.ts'
 
 export type ImportBuffer = {
   /**
-   * From the first byte, whenever it is called. Throws UserError behind the last byte if they were others than at first:
-   * whoever stores what was read commits only after the end.
+   * Reads all bytes from the start. Throws UserError after the last byte if they differ from the first read, so callers
+   * must commit only after the end.
    */
   readonly read: () => AsyncGenerator<Buffer>
-  /** SHA-256 of all bytes, in hex. */
+  /** SHA-256 in hex. */
   readonly digest: string
-  /** Physical lines, blank ones and a header included. */
+  /** Physical lines, including blank lines and a header. */
   readonly lines: number
-  /** To be called at the end, and after an error too. */
+  /** Call it when done, also after an error. */
   readonly close: () => Promise<void>
 }
 
-/** `source`: a path, or a stream that can be read once. `folder`: where a stream is kept meanwhile. */
-export async function openImportBuffer(source: string | AsyncIterable<Uint8Array>, folder = tmpdir()): Promise<ImportBuffer> {
+/** `source`: a path or a stream. `folder`: where a stream is copied to. Throws UserError if it cannot be read. */
+export async function openImportBuffer(
+  source: string | AsyncIterable<Uint8Array>,
+  folder = tmpdir(),
+): Promise<ImportBuffer> {
   const file = await (typeof source === 'string' ? openFile(source, folder) : copyToTempFile(source, folder))
   return closeOnError(file, async () => {
     const { digest, lines } = await measureBytes(readFromStart(file))
@@ -32,9 +35,11 @@ export async function openImportBuffer(source: string | AsyncIterable<Uint8Array
   })
 }
 
-/** The file itself, so that nobody can put another one into its place. A named pipe is copied like standard input. */
+/** Keeps the file open, so that it cannot be replaced between reads. A named pipe is copied like standard input. */
 async function openFile(path: string, folder: string): Promise<FileHandle> {
-  const file = await open(path).catch((cause) => throwUserError(`read ${path}`, cause, 'check the path and its permissions'))
+  const file = await open(path).catch((cause) =>
+    throwUserError(`read ${path}`, cause, 'check the path and its permissions'),
+  )
   return closeOnError(file, async () => {
     const stats = await file.stat()
     if (stats.isDirectory()) return throwUserError(`read ${path}`, new Error('it is a folder'), 'name a file in it')
@@ -45,13 +50,13 @@ async function openFile(path: string, folder: string): Promise<FileHandle> {
   })
 }
 
-/** Its name is removed before the first byte is written: however this process ends, nothing is left behind. */
+/** The name is removed before the first byte is written, so nothing is left behind however this process ends. */
 async function copyToTempFile(source: AsyncIterable<Uint8Array>, folder: string): Promise<FileHandle> {
-  const throwNoRoom = (cause: unknown) =>
-    throwUserError(`keep the import in ${folder}`, cause, 'make room there, or set TMPDIR to another folder')
-  const file = await createUnnamedFile(folder).catch(throwNoRoom)
+  const throwCopyError = (cause: unknown) =>
+    throwUserError(`buffer the import in ${folder}`, cause, 'free disk space, or set TMPDIR to another folder')
+  const file = await createUnnamedFile(folder).catch(throwCopyError)
   return closeOnError(file, async () => {
-    for await (const chunk of source) await file.writeFile(chunk).catch(throwNoRoom)
+    for await (const chunk of source) await file.writeFile(chunk).catch(throwCopyError)
     return file
   })
 }
@@ -63,7 +68,7 @@ async function createUnnamedFile(folder: string): Promise<FileHandle> {
 
 const chunkSize = 64 * 1024
 
-/** A file's bytes. Each chunk is a buffer of its own, as lines are cut out of it. */
+/** Allocates each chunk separately, as lines reference parts of it. */
 async function* readFromStart(file: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, position)
@@ -96,7 +101,7 @@ async function* verifyUnchanged(bytes: AsyncIterable<Buffer>, digest: string): A
     throw new UserError({
       what: 'cannot import the file',
       why: 'it changed while it was read',
-      next: 'import it again when nobody writes to it; nothing of it was queued',
+      next: 'import it again when no program writes to it; nothing was queued',
       exitCode: 1,
     })
   }

@@ -1,17 +1,17 @@
-/** An import, told as a story: every line is checked, then all are queued, or none. */
+/** Imports a file of write-backs: validates every line, then queues all of them in one transaction, or none. */
 
 import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
 import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { trimBoth } from '../../core/trim.ts'
 import { type CheckResult, checkLines } from './check-lines.ts'
+import type { ImportBuffer } from './import-buffer.ts'
 import type { ImportLine } from './import-line.ts'
 import { type ImportFormat, parseLines } from './parse-lines.ts'
-import type { ImportBuffer } from './import-buffer.ts'
 
 export type ImportFile = {
   readonly buffer: ImportBuffer
-  /** A file's path or name; null = standard input. */
+  /** The file's path or name; null for standard input. */
   readonly name: string | null
   readonly format: ImportFormat
 }
@@ -28,18 +28,22 @@ export type ImportResult =
     }
 
 export type ImportOptions = Pick<EnqueueOptions, 'createdBy' | 'expiresAt'> & {
-  /** More rows than that wait for approval; null = none do. */
+  /** Imports of more rows than this need approval; null if none do. */
   readonly approveOver: number | null
   readonly now: EpochMs
-  /** Told now and then. */
+  /** Called every few hundred lines. */
   readonly onProgress: (doing: 'checked' | 'queued', lines: number) => void
-  /** All lines are good, and so many rows are queued now, in one transaction. */
+  /** Called when all lines are valid, before `rows` rows are queued in one transaction. */
   readonly onQueueing: (rows: number) => void
 }
 
 const rowsPerInsert = 200
 
-export async function importRequests(admin: OutboxAdmin, file: ImportFile, options: ImportOptions): Promise<ImportResult> {
+export async function importRequests(
+  admin: OutboxAdmin,
+  file: ImportFile,
+  options: ImportOptions,
+): Promise<ImportResult> {
   const { onProgress, onQueueing, approveOver, now, createdBy, expiresAt } = options
   const before = await admin.importedAs(shortDigest(file))
   if (before !== null) return { kind: 'imported before', batch: before }
@@ -52,7 +56,11 @@ export async function importRequests(admin: OutboxAdmin, file: ImportFile, optio
   const batch = toBatchName(file)
   onQueueing(checkResult.validLines)
   const requests = withProgress(readRequests(file), (lines) => onProgress('queued', lines))
-  const result = await admin.enqueue(inChunks(requests), { status, batchId: batch, createdBy, expiresAt }, shortDigest(file))
+  const result = await admin.enqueue(
+    inChunks(requests),
+    { status, batchId: batch, createdBy, expiresAt },
+    shortDigest(file),
+  )
   if ('importedAs' in result) return { kind: 'imported before', batch: result.importedAs }
   return { kind: 'queued', batch, status, queued: result.queued, known: result.known }
 }
@@ -61,21 +69,21 @@ export function readImportLines({ buffer, format }: ImportFile): AsyncGenerator<
   return parseLines(buffer.read(), format)
 }
 
-/** Of a file that was checked. Where a line has a mistake all the same the file has changed, and its reading ends so. */
+/** Skips invalid lines: the file was checked, so they mean that it changed, and then the read ends with an error. */
 async function* readRequests(file: ImportFile): AsyncGenerator<WritebackRequest> {
-  for await (const { result: read } of readImportLines(file)) if (read.ok) yield read.request
+  for await (const { result } of readImportLines(file)) if (result.ok) yield result.request
 }
 
 export function needsApproval(rows: number, approveOver: number | null): boolean {
   return approveOver !== null && rows > approveOver
 }
 
-/** Enough of the file's digest to tell it from others, and little enough for a person to type. */
+/** Long enough to be unique, short enough to type. */
 export function shortDigest({ buffer }: ImportFile): string {
   return buffer.digest.slice(0, 12)
 }
 
-/** `orders-0123456789ab`: what people call the import. */
+/** The import's name, for example `orders-0123456789ab`. */
 export function toBatchName(file: ImportFile): string {
   const baseName = (file.name ?? 'stdin').replace(/^.*[/\\]/, '').replace(/(?!^)\.[^.]*$/, '')
   const safeName = trimBoth(baseName.replace(/[^\w.-]+/g, '-'), '-.')

@@ -1,14 +1,14 @@
-/** One line of an import, read: where it stands, and what it wishes for. */
+/** A parsed line of an import. */
 import type { RequestParseResult } from '../../core/outbox/writeback-request.ts'
 import type { TextLine } from './line-reader.ts'
 
-/** `line`: the physical line where it begins, from 1. */
+/** `line`: the number of its first physical line, from 1. */
 export type ImportLine = { readonly line: number; readonly result: RequestParseResult }
 
-/** Takes a file's physical lines, one after another, and gives a line of the import where one is complete. */
+/** Parses physical lines one after another, and returns an import line when one is complete. */
 export type LineParser = {
   readonly parseLine: (line: TextLine) => ImportLine | null
-  /** What is left open at the end of the file. */
+  /** The line that is still open at the end of the file. */
   readonly end: () => ImportLine | null
 }
 

@@ -1,16 +1,16 @@
-/** Bytes → physical lines of text, one at a time: a file of any size, and lines of any length, need the memory of one line. */
+/** Splits bytes into lines of text. Files of any size need the memory of one line of limited length. */
 import { isUtf8 } from 'node:buffer'
 
-/** `text` is without its LF; a CR before it stays. Where there is a flaw, `text` is good for finding line ends only. */
+/** `text` excludes the LF but keeps a CR. With a mistake, `text` serves only to find the end of a record. */
 export type TextLine = { readonly line: number; readonly text: string; readonly mistake: string | null }
 
-/** Bytes. The longest wish that `readWish` takes has some 120 KiB in JSON, each character escaped. */
+/** The longest valid request takes about 120 KiB as JSON with every character escaped. */
 export const maxLineBytes = 1024 * 1024
 export const lineTooLong = 'is longer than 1 MiB'
 
 const lf = 0x0a
 
-/** Lines are counted from 1. What is behind the last LF is a line if it is not empty. A BOM is dropped. */
+/** Counts lines from 1. Text after the last LF is a line if it is not empty. Drops a BOM. */
 export async function* readTextLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine> {
   let pieces: Uint8Array[] = []
   let size = 0
@@ -39,7 +39,7 @@ function toTextLine(line: number, pieces: readonly Uint8Array[], size: number): 
   if (size > maxLineBytes) return { line, text: '', mistake: lineTooLong }
   const bytes = Buffer.concat(pieces, size)
   const text = bytes.toString('utf8')
-  // A replacement character in place of broken bytes would be sent to a customer: the line is refused instead.
+  // Invalid bytes would reach a customer as replacement characters, so the line is rejected.
   const mistake = isUtf8(bytes) ? null : 'is not UTF-8'
   return { line, text: line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text, mistake }
 }

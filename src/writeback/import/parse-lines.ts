@@ -1,14 +1,18 @@
-/** A file of wishes, JSON Lines or CSV → its lines, one at a time. */
+/** Parses an import file, JSON Lines or CSV, line by line. */
+import { tryParseJson } from '../../core/json.ts'
+import { parseRequest } from '../../core/outbox/writeback-request.ts'
 import { createCsvParser } from './csv.ts'
-import { jsonLinesParser } from './jsonl.ts'
-import type { ImportLine, LineParser } from './import-line.ts'
-import { readTextLines } from './line-reader.ts'
+import { type ImportLine, type LineParser, toMistakenLine } from './import-line.ts'
+import { readTextLines, type TextLine } from './line-reader.ts'
 
-/** `auto` tells by the first character that is no white space. */
+/** `auto` decides by the first non-blank character. */
 export type ImportFormat = 'jsonl' | 'csv' | 'auto'
 
-/** A mistake is a line too, and the others are read all the same. Blank lines, and CSV's header, are none. */
-export async function* parseLines(bytes: AsyncIterable<Uint8Array>, format: ImportFormat = 'auto'): AsyncGenerator<ImportLine> {
+/** Yields a line for each request or mistake. Skips blank lines and the CSV header. */
+export async function* parseLines(
+  bytes: AsyncIterable<Uint8Array>,
+  format: ImportFormat = 'auto',
+): AsyncGenerator<ImportLine> {
   let parser: LineParser | undefined
   for await (const textLine of readTextLines(bytes)) {
     if (parser === undefined && textLine.mistake === null && textLine.text.trim() === '') continue
@@ -22,6 +26,15 @@ export async function* parseLines(bytes: AsyncIterable<Uint8Array>, format: Impo
 
 function selectParser(format: ImportFormat, firstLine: string): LineParser {
   if (format !== 'auto') return format === 'csv' ? createCsvParser() : jsonLinesParser
-  // A list in brackets is no JSON Lines, but it is no CSV either, and the mistakes of JSON Lines say what is wrong.
+  // A JSON array is neither JSON Lines nor CSV, but the JSON parser's mistakes explain it better.
   return /^\s*[{[]/.test(firstLine) ? jsonLinesParser : createCsvParser()
+}
+
+export const jsonLinesParser: LineParser = { parseLine: parseJsonLine, end: () => null }
+
+function parseJsonLine({ line, text, mistake }: TextLine): ImportLine | null {
+  if (mistake !== null) return toMistakenLine(line, mistake)
+  if (text.trim() === '') return null
+  const value = tryParseJson(text)
+  return value === undefined ? toMistakenLine(line, 'is not JSON') : { line, result: parseRequest(value) }
 }

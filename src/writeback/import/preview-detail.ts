@@ -1,16 +1,17 @@
-/** What an import would change, in words: the wish beside the record as it is. Pure. */
-import type { ApiResponse } from '../../core/api-request.ts'
+/** Describes what a line would change: compares the request with the current record. Pure. */
+
 import { ApiError, describeFailure, isRefusedByService } from '../../core/api-failure.ts'
+import type { ApiResponse } from '../../core/api-request.ts'
 import { assertNever } from '../../core/assert-never.ts'
+import { asJsonObject } from '../../core/json.ts'
 import type { LinePreview } from '../../core/outbox/reports.ts'
 import { targetKind, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
-import { asJsonObject } from '../../streams/item.ts'
-import type { ReadyToSend, Guarded, RequestFor } from '../operations/operation-handler.ts'
+import type { Guarded, ReadyToSend, RequestFor } from '../operations/operation-handler.ts'
 
 export type PreviewDetail = Pick<LinePreview, 'would' | 'detail'>
 
 export function describePreview(request: WritebackRequest, live: ApiResponse, guarded: Guarded): PreviewDetail {
-  if (!guarded.canSend) return { would: guarded.event === 'unfit' ? 'fail' : 'conflict', detail: guarded.why }
+  if (!guarded.canSend) return { would: guarded.event === 'invalid' ? 'fail' : 'conflict', detail: guarded.why }
   const isHandled = typeof asJsonObject(live.data)?.handledAt === 'string'
   switch (request.operation) {
     case 'handled':
@@ -36,13 +37,18 @@ function handledDetail(isHandled: boolean, wanted: boolean): PreviewDetail {
 }
 
 function visitorDetail(wanted: RequestFor<'visitor'>['payload'], before: ReadyToSend['before']): PreviewDetail {
-  const of = (field: 'name' | 'email') => {
-    const [will, is] = [wanted[field], before[field] ?? null]
-    if (will === undefined) return { changes: false, text: `${field} kept` }
-    const changes = will !== is
-    return { changes, text: changes ? `${field} ${quoteOrNone(is)} → ${quoteOrNone(will)}` : `${field} already ${quoteOrNone(is)}` }
+  const describe = (field: 'name' | 'email') => {
+    const [value, current] = [wanted[field], before[field] ?? null]
+    if (value === undefined) return { changes: false, text: `${field} unchanged` }
+    const changes = value !== current
+    return {
+      changes,
+      text: changes
+        ? `${field} ${quoteOrNone(current)} → ${quoteOrNone(value)}`
+        : `${field} already ${quoteOrNone(current)}`,
+    }
   }
-  const fields = [of('name'), of('email')]
+  const fields = [describe('name'), describe('email')]
   const would = fields.some(({ changes }) => changes) ? 'change' : 'nothing'
   return { would, detail: fields.map(({ text }) => text).join(', ') }
 }
@@ -55,12 +61,12 @@ function countCharacters(text: string): string {
   return text.length === 1 ? '1 character' : `${text.length} characters`
 }
 
-/** Throws what says nothing about the wish. */
+/** Rethrows errors that do not concern this request. */
 export function describePreviewError(request: WritebackRequest, error: unknown): PreviewDetail {
   if (!(error instanceof ApiError)) throw error
   const { failure } = error
   if (failure.kind === 'denied' && failure.scope !== null)
-    return { would: 'unknown', detail: `cannot be looked at: the key lacks the scope ${failure.scope}` }
+    return { would: 'unknown', detail: `cannot be read: the key lacks the scope ${failure.scope}` }
   if (failure.kind !== 'refused' || !isRefusedByService(failure)) throw error
   if (failure.status !== 404) return { would: 'fail', detail: describeFailure(failure) }
   return { would: 'fail', detail: `no such ${targetKind[request.operation]}` }

@@ -1,48 +1,46 @@
 /**
- * What an import would change, told against the live records: each target is read once, and the guards are asked as they
- * would be just before sending. Nothing is queued and nothing is sent. What the mirror shows now counts as seen.
+ * Previews an import against the service's current records: reads each target once and runs the guards as before a send.
+ * Queues and sends nothing. The current mirror counts as what the person saw.
  */
 import pMap from 'p-map'
-import type { ApiResponse, ApiGet } from '../../core/api-request.ts'
-import { parseJson } from '../../core/json.ts'
-import type { TargetSnapshot, Writeback } from '../../core/outbox/repository.ts'
+import type { ApiGet, ApiResponse } from '../../core/api-request.ts'
+import { asJsonObject, parseJson } from '../../core/json.ts'
 import type { LinePreview } from '../../core/outbox/reports.ts'
+import type { TargetSnapshot, Writeback } from '../../core/outbox/repository.ts'
 import { targetKind, toLaneName, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import { type EpochMs, parseTime, rfc3339 } from '../../core/time.ts'
-import { asJsonObject } from '../../streams/item.ts'
 import { visitors } from '../../streams/visitors.ts'
 import type { WritebackDeps } from '../deps.ts'
 import { operationHandlers } from '../operations/catalog.ts'
 import { conversationPath } from '../operations/conversation.ts'
 import type { Guarded } from '../operations/operation-handler.ts'
-import { type PreviewDetail, describePreviewError, describePreview } from './preview-detail.ts'
+import { describePreview, describePreviewError, type PreviewDetail } from './preview-detail.ts'
 
-/** A line of an import that has no mistake. */
+/** An import line without a mistake. */
 export type ValidLine = { readonly line: number; readonly request: WritebackRequest }
 
 export type PreviewDeps = WritebackDeps & {
-  /** The mirror's rows as they came, by their ids. */
-  readonly rawOf: (stream: 'conversations' | 'visitors', ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
-  /** Those of the refs that were queued before. */
+  /** The refs that were queued before. */
   readonly findDuplicateRefs: (refs: readonly string[]) => Promise<ReadonlySet<string>>
-  /** Expiry of those that name none. */
+  /** The default for lines without an expiry. */
   readonly expiresAt: string | null
-  readonly onProgress: (looked: number) => void
+  readonly onProgress: (lineCount: number) => void
 }
 
-/** How many lines are looked at side by side. */
+/** Bounds the parallel reads from the service. */
 const maxConcurrentLines = 6
 
-/** Throws CallFailed where the service does not answer, or denies the key. */
+/** Throws ApiError if the service does not answer or denies the key. */
 export async function previewLines(deps: PreviewDeps, lines: readonly ValidLine[]): Promise<readonly LinePreview[]> {
   const previewDeps: PreviewDeps = { ...deps, get: memoizeGet(deps.get), outbox: readOnlyOutbox(deps) }
   const snapshots = await readTargetSnapshots(deps, lines)
-  const duplicateRefs = await deps.findDuplicateRefs(lines.flatMap(({ request: wish }) => wish.ref ?? []))
+  const duplicateRefs = await deps.findDuplicateRefs(lines.flatMap(({ request }) => request.ref ?? []))
   let doneCount = 0
   const previews = await pMap(
     lines,
     async (line) => {
-      const linePreview = await previewLine(previewDeps, line, snapshots.get(line.request.target) ?? null, duplicateRefs)
+      const snapshot = snapshots.get(line.request.target) ?? null
+      const linePreview = await previewLine(previewDeps, line, snapshot, duplicateRefs)
       doneCount += 1
       deps.onProgress(doneCount)
       return linePreview
@@ -52,7 +50,7 @@ export async function previewLines(deps: PreviewDeps, lines: readonly ValidLine[
   return linkSameTarget(previews)
 }
 
-/** The same record is read once, however many lines are about it. */
+/** Reads each record once, however many lines have it as their target. */
 function memoizeGet(get: ApiGet): ApiGet {
   const answers = new Map<string, Promise<ApiResponse>>()
   return (path, query) => {
@@ -63,17 +61,25 @@ function memoizeGet(get: ApiGet): ApiGet {
   }
 }
 
-/** None of these has a place in the queue, and nothing is to be written down. */
+/** Previewed requests are not in the queue, and nothing may be stored. */
 function readOnlyOutbox({ outbox }: PreviewDeps): WritebackDeps['outbox'] {
-  return { ...outbox, findOwnEdit: async () => undefined, findPreviousReplyStatus: async () => null, recordBehaviours: async () => {} }
+  return {
+    ...outbox,
+    findOwnEdit: async () => undefined,
+    findPreviousReplyStatus: async () => null,
+    recordBehaviours: async () => {},
+  }
 }
 
-async function readTargetSnapshots(deps: PreviewDeps, lines: readonly ValidLine[]): Promise<ReadonlyMap<string, TargetSnapshot>> {
+async function readTargetSnapshots(
+  deps: PreviewDeps,
+  lines: readonly ValidLine[],
+): Promise<ReadonlyMap<string, TargetSnapshot>> {
   const idsOf = (kind: 'conversation' | 'visitor') => [
-    ...new Set(lines.flatMap(({ request: wish }) => (targetKind[wish.operation] === kind ? wish.target : []))),
+    ...new Set(lines.flatMap(({ request }) => (targetKind[request.operation] === kind ? request.target : []))),
   ]
-  const conversations = await deps.rawOf('conversations', idsOf('conversation'))
-  const records = [...conversations, ...(await deps.rawOf('visitors', idsOf('visitor')))]
+  const conversations = await deps.mirror.rawOf('conversations', idsOf('conversation'))
+  const records = [...conversations, ...(await deps.mirror.rawOf('visitors', idsOf('visitor')))]
   return new Map(records.map(([id, raw]) => [id, toTargetSnapshot(raw)]))
 }
 
@@ -93,12 +99,17 @@ async function previewLine(
   return { line, operation, target, ...(await describeRequest(deps, request, snapshot, duplicateRefs)), after: null }
 }
 
-async function describeRequest(deps: PreviewDeps, request: WritebackRequest, snapshot: TargetSnapshot | null, duplicateRefs: ReadonlySet<string>): Promise<PreviewDetail> {
+async function describeRequest(
+  deps: PreviewDeps,
+  request: WritebackRequest,
+  snapshot: TargetSnapshot | null,
+  duplicateRefs: ReadonlySet<string>,
+): Promise<PreviewDetail> {
   const { target, ref } = request
   if (ref !== null && duplicateRefs.has(ref)) return { would: 'known', detail: `its ref ${ref} was queued before` }
   const expiry = parseTime(request.expiresAt ?? deps.expiresAt)
   if (expiry !== undefined && expiry * 1000 <= deps.now())
-    return { would: 'fail', detail: `expires: not to be sent after ${rfc3339(expiry)}` }
+    return { would: 'fail', detail: `expired at ${rfc3339(expiry)}` }
   try {
     const isConversation = targetKind[request.operation] === 'conversation'
     const path = isConversation ? conversationPath(target) : visitors.rowPath(deps.projectId, target)
@@ -109,10 +120,15 @@ async function describeRequest(deps: PreviewDeps, request: WritebackRequest, sna
   }
 }
 
-/** Where a guard would only note what is there, it is not asked: that would cost a request and tell nothing. */
-async function runGuard(deps: PreviewDeps, request: WritebackRequest, snapshot: TargetSnapshot | null): Promise<Guarded> {
+/** Skips guards that only record the current messages: that would cost a request and show nothing. */
+async function runGuard(
+  deps: PreviewDeps,
+  request: WritebackRequest,
+  snapshot: TargetSnapshot | null,
+): Promise<Guarded> {
   const { operation, expect } = request
-  if (expect === null && (operation === 'message' || operation === 'note')) return { canSend: true, body: {}, before: {} }
+  if (expect === null && (operation === 'message' || operation === 'note'))
+    return { canSend: true, body: {}, before: {} }
   return operationHandlers[operation].guard(deps, asIfQueued(request, snapshot, deps.now()), request)
 }
 
@@ -120,10 +136,20 @@ function asIfQueued(request: WritebackRequest, snapshot: TargetSnapshot | null, 
   const { operation, target, expiresAt } = request
   const createdAt = rfc3339(Math.floor(now / 1000))
   const fresh = { status: 'queued', revokedAs: null, attempts: 0, batchId: null, evidence: {}, epoch: 0 } as const
-  return { id: '', lane: '', operation, target, rawRequest: null, createdAt, expiresAt, targetSnapshot: snapshot, ...fresh }
+  return {
+    id: '',
+    lane: '',
+    operation,
+    target,
+    rawRequest: null,
+    createdAt,
+    expiresAt,
+    targetSnapshot: snapshot,
+    ...fresh,
+  }
 }
 
-/** Lines are compared with the record as it is now, and not with what the lines above them do to it: so they are named. */
+/** Lines are compared with the current record and not with the effect of earlier lines, so earlier ones are named. */
 function linkSameTarget(previews: readonly LinePreview[]): readonly LinePreview[] {
   const last = new Map<string, number>()
   return previews.map((preview) => {

@@ -1,21 +1,21 @@
 /**
- * Which line of an import had a ref first. Millions of refs would fill the heap, so that only hashes are kept: 96 bits of
- * each, and the line's number; 20 to 40 bytes outside of the heap. That two of ten million refs have one hash: p < 10^-14.
+ * Finds the first line of an import with a given ref. Millions of refs would fill the heap, so the index holds 96-bit
+ * hashes and line numbers: 20 to 40 bytes each, off the heap. Collision probability for ten million refs: below 10^-14.
  */
 import { hash } from 'node:crypto'
 
 export type RefIndex = {
-  /** The line that had this ref first: an earlier one, or the one that is given (from 1). */
+  /** The first line with this ref: an earlier one, or `line` itself (from 1). */
   readonly firstLine: (ref: string, line: number) => number
 }
 
-/** Words of 32 bits in an entry: the line, and three of the hash. An entry of line 0 is free. */
+/** 32-bit words per entry: the line and three words of the hash. Line 0 marks a free slot. */
 const wordsPerEntry = 4
 
-/** Fuller, and free places become hard to find. */
+/** A fuller table makes lookups slow. */
 const maxLoadFactor = 0.75
 
-/** Open addressing: an entry is where its hash says, or in the next place that is free. */
+/** Open addressing with linear probing. */
 export function createRefIndex(slots = 1024): RefIndex {
   let table = new Uint32Array(slots * wordsPerEntry)
   let usedSlots = 0
@@ -37,7 +37,7 @@ function toEntry(ref: string, line: number): Uint32Array {
   return Uint32Array.of(line, bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.readUInt32LE(8))
 }
 
-/** Where the entry is, or the free place where it belongs. */
+/** The slot of the entry, or the free slot where it belongs. */
 function findSlot(table: Uint32Array, entry: Uint32Array): number {
   let slot = ((entry[1] ?? 0) * wordsPerEntry) % table.length
   while (table[slot] !== 0 && !hasSameHash(table, slot, entry)) slot = (slot + wordsPerEntry) % table.length

@@ -1,4 +1,4 @@
-/** Every operation, by its name. */
+/** The handler of each operation. */
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import { handledHandler } from './handled.ts'
 import { messageHandler } from './message.ts'
@@ -6,5 +6,10 @@ import { noteHandler } from './note.ts'
 import type { OperationHandler } from './operation-handler.ts'
 import { visitorHandler } from './visitor.ts'
 
-/** A procedure is only ever given a wish of its own operation. */
-export const operationHandlers = { message: messageHandler, handled: handledHandler, visitor: visitorHandler, note: noteHandler } as unknown as Readonly<Record<Operation, OperationHandler>>
+/** The cast is safe, as each handler is called only with requests of its own operation. */
+export const operationHandlers = {
+  message: messageHandler,
+  handled: handledHandler,
+  visitor: visitorHandler,
+  note: noteHandler,
+} as unknown as Readonly<Record<Operation, OperationHandler>>

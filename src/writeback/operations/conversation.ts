@@ -1,4 +1,4 @@
-/** One conversation, read by its id, and into the mirror. */
+/** Reads one conversation by its id and stores it in the mirror. */
 import { toListShape } from '../../core/list-shape.ts'
 import { conversations } from '../../streams/conversations.ts'
 import type { WritebackDeps } from '../deps.ts'
@@ -7,8 +7,11 @@ export function conversationPath(id: string): string {
   return conversations.rowPath('', id)
 }
 
-/** So that the analyst sees at once what a write-back has changed. Throws CallFailed. */
-export async function refreshConversation({ get, mirror, projectId: project }: WritebackDeps, id: string): Promise<void> {
+/** Makes a write-back visible in the mirror before the next sync. Throws ApiError. */
+export async function refreshConversation(
+  { get, mirror, projectId: project }: WritebackDeps,
+  id: string,
+): Promise<void> {
   const answer = await get(conversationPath(id), {}, 'write')
   const stored = (await mirror.rawOf('conversations', [id])).get(id)
   const { rows } = conversations.parseRows([toListShape(stored, answer.data)], project)

@@ -1,9 +1,9 @@
-/** Marks a conversation handled, or reopens it. */
+/** Marks a conversation as handled, or reopens it. */
 import type { ApiResponse } from '../../core/api-request.ts'
-import { asJsonObject } from '../../streams/item.ts'
-import { findViolation, toPrecondition } from './precondition.ts'
+import { asJsonObject } from '../../core/json.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
 import type { OperationHandler } from './operation-handler.ts'
+import { findViolation, toPrecondition } from './precondition.ts'
 
 export const handledHandler: OperationHandler<'handled'> = {
   method: 'POST',
@@ -12,32 +12,41 @@ export const handledHandler: OperationHandler<'handled'> = {
   verifyDelayFactor: 0.1,
   guard: async (deps, writeback, request) => {
     const wanted = request.payload.handled
-    // "Answer, then close": without the answer the customer would be left with nothing.
+    // For "reply, then close": without the reply, closing would leave the customer without an answer.
     const reply = wanted ? await deps.outbox.findPreviousReplyStatus(writeback) : null
     if (reply !== null && reply !== 'succeeded') {
-      return { canSend: false, event: 'overtaken', why: `the reply that was queued before it did not go out (${reply})` }
+      return {
+        canSend: false,
+        event: 'conflicted',
+        why: `the reply queued before it was not sent (${reply})`,
+      }
     }
     const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
     const handledAt = readHandledAt(conversation)
     if (wanted || request.expect !== null) {
-      const why = await findViolation(deps, writeback.target, conversation, toPrecondition(writeback, request.expect, conversation))
-      if (why !== null) return { canSend: false, event: 'overtaken', why }
+      const why = await findViolation(
+        deps,
+        writeback.target,
+        conversation,
+        toPrecondition(writeback, request.expect, conversation),
+      )
+      if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
-    // Sent before, and handled by somebody since: that is the newer wish.
+    // It was sent before, and someone marked the conversation handled since: the newer change wins.
     const was = writeback.evidence.before?.handledAt
     if (!wanted && was !== undefined && handledAt !== null && handledAt !== was) {
-      return { canSend: false, event: 'overtaken', why: `somebody marked it handled at ${handledAt}` }
+      return { canSend: false, event: 'conflicted', why: `someone marked it handled at ${handledAt}` }
     }
     return { canSend: true, body: { handled: wanted }, before: { handledAt } }
   },
   verify: async (deps, writeback, request) => {
     const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
-    const is = readHandledAt(conversation) !== null
-    const was = (writeback.evidence.before?.handledAt ?? null) !== null
-    // Where it had been so before, that it is so proves nothing, unless the service has answered; once more does no harm.
-    const wasSo = was === request.payload.handled && writeback.evidence.claim === undefined
-    if (is !== request.payload.handled || wasSo) return { kind: 'absent' }
-    return { kind: 'found', how: `the conversation is ${is ? 'handled' : 'open'}` }
+    const isHandled = readHandledAt(conversation) !== null
+    const wasHandled = (writeback.evidence.before?.handledAt ?? null) !== null
+    // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
+    const provesNothing = wasHandled === request.payload.handled && writeback.evidence.claim === undefined
+    if (isHandled !== request.payload.handled || provesNothing) return { kind: 'absent' }
+    return { kind: 'found', how: `the conversation is ${isHandled ? 'handled' : 'open'}` }
   },
   refreshTarget: (deps, writeback) => refreshConversation(deps, writeback.target),
 }

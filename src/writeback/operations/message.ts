@@ -1,19 +1,27 @@
 /**
- * A reply. Sent twice it would reach a customer twice, and the service knows no key that would keep it from that. So the
- * messages that are there are noted before it leaves; where no answer comes it is looked for among those that are new.
+ * Sends a reply. The service has no idempotency key, so a second send would reach the customer twice. The message ids
+ * of the conversation are stored before the send; if no response comes, the reply is searched among the new messages.
  */
 import type { ApiResponse } from '../../core/api-request.ts'
+import { asJsonObject } from '../../core/json.ts'
 import type { Writeback } from '../../core/outbox/repository.ts'
 import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
+import { findKey } from '../../streams/item.ts'
 import { messages } from '../../streams/messages.ts'
-import { asJsonObject, findKey } from '../../streams/item.ts'
 import type { WritebackDeps } from '../deps.ts'
-import { findViolation, toPrecondition } from './precondition.ts'
-import { readSnapshot, readSnapshotTwice } from '../verify/conversation-snapshot.ts'
 import { wasSent } from '../send/send-task.ts'
+import { readSnapshot, readSnapshotTwice } from '../verify/conversation-snapshot.ts'
+import {
+  digestMessages,
+  hasContentChanged,
+  matchesPayload,
+  matchReply,
+  messageIdsBefore,
+  newMessages,
+} from '../verify/match-reply.ts'
 import { conversationPath, refreshConversation } from './conversation.ts'
 import type { OperationHandler } from './operation-handler.ts'
-import { digestMessages, hasContentChanged, messageIdsBefore, matchesPayload, matchReply, newMessages } from '../verify/match-reply.ts'
+import { findViolation, toPrecondition } from './precondition.ts'
 
 export const messageHandler: OperationHandler<'message'> = {
   method: 'POST',
@@ -22,15 +30,24 @@ export const messageHandler: OperationHandler<'message'> = {
   verifyDelayFactor: 1,
   guard: async (deps, writeback, { payload, expect }) => {
     const body = { content: payload.content, senderName: payload.sender_name }
-    // It was looked for just now, and the conversation is as it was then: another look could take a late one for old.
+    // It was verified just now. Reading again could record a reply that arrives late as an older message.
     if (wasSent(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
     if (expect !== null) {
       const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
-      const why = await findViolation(deps, writeback.target, conversation, toPrecondition(writeback, expect, conversation))
-      if (why !== null) return { canSend: false, event: 'overtaken', why }
+      const why = await findViolation(
+        deps,
+        writeback.target,
+        conversation,
+        toPrecondition(writeback, expect, conversation),
+      )
+      if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     const { messages: shownMessages, isComplete } = await readSnapshot(deps, writeback.target)
-    return { canSend: true, body, before: isComplete ? { ids: shownMessages.map(({ id }) => id), digest: digestMessages(shownMessages) } : {} }
+    return {
+      canSend: true,
+      body,
+      before: isComplete ? { ids: shownMessages.map(({ id }) => id), digest: digestMessages(shownMessages) } : {},
+    }
   },
   verify: async (deps, writeback, { payload }) => {
     const { messages: shownMessages, isComplete } = await readSnapshotTwice(deps, writeback.target)
@@ -39,7 +56,10 @@ export const messageHandler: OperationHandler<'message'> = {
     const isChanged = before !== null && hasContentChanged(shownMessages, before, writeback.evidence.before?.digest)
     const verification = matchReply(shownMessages, { before, isChanged, otherIds, payload, isComplete })
     if (verification.kind === 'found' && (await deps.outbox.hasUnmatchedDuplicate(writeback)))
-      return { kind: 'unknowable', why: `message ${verification.messageId} may be an equal reply that was queued before it` }
+      return {
+        kind: 'unverifiable',
+        why: `message ${verification.messageId} may be an identical reply that was queued earlier`,
+      }
     return verification
   },
   refreshTarget: (deps, writeback) => refreshConversation(deps, writeback.target),
@@ -49,8 +69,12 @@ export const messageHandler: OperationHandler<'message'> = {
 
 const documentedFields = ['id', 'conversationId', 'senderType', 'kind', 'content', 'senderDisplayName', 'createdAt']
 
-/** What a write answers is not documented. Where it is the message, whole, it is stored as it came. */
-async function storeReturnedMessage(deps: WritebackDeps, writeback: Writeback, answer: ApiResponse): Promise<string | null> {
+/** The response body of a write is not documented. If it is the complete message, it is stored. */
+async function storeReturnedMessage(
+  deps: WritebackDeps,
+  writeback: Writeback,
+  answer: ApiResponse,
+): Promise<string | null> {
   const fields = asJsonObject(answer.data)
   if (fields === null || !documentedFields.every((name) => name in fields)) return null
   if (String(fields.conversationId).toLowerCase() !== writeback.target.toLowerCase()) return null
@@ -59,7 +83,7 @@ async function storeReturnedMessage(deps: WritebackDeps, writeback: Writeback, a
   return findKey(answer.data, ['id'])
 }
 
-/** Looks which message it has become, and brings it into the mirror: the one that the answer names, or the new one that matches. */
+/** Finds the message that the reply created, by the id in the response or by its text, and stores the messages. */
 async function findSentMessage(
   deps: WritebackDeps,
   writeback: Writeback,
@@ -74,7 +98,7 @@ async function findSentMessage(
   return messageIdIn(answer, before) ?? added.find((candidate) => matchesPayload(candidate, payload))?.id ?? null
 }
 
-/** The new id that an answer names, whether it shows already or not: written as the ids of messages are. */
+/** The new message id in the response, if it has the form of a message id. The list may not show it yet. */
 function messageIdIn({ data }: ApiResponse, before: ReadonlySet<string>): string | null {
   const inner = asJsonObject(data)?.message
   const ids = [findKey(data, ['messageId']), inner === undefined ? null : findKey(inner, ['id']), findKey(data, ['id'])]

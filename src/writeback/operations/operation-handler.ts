@@ -1,6 +1,7 @@
-/** What an operation has to say about itself, to be carried out. */
-import type { ApiResponse } from '../../core/api-request.ts'
+/** What each operation defines so that it can be sent and verified. */
+
 import type { ApiFailure } from '../../core/api-failure.ts'
+import type { ApiResponse } from '../../core/api-request.ts'
 import type { Evidence, Transition, Writeback } from '../../core/outbox/repository.ts'
 import type { Operation, WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
@@ -8,45 +9,49 @@ import type { WritebackDeps } from '../deps.ts'
 
 export type RequestFor<O extends Operation> = Extract<WritebackRequest, { operation: O }>
 
-/** How things stand just before it would leave. */
+/** The result of the check just before a send. */
 export type Guarded =
   | { readonly canSend: true; readonly body: Json; readonly before: NonNullable<Evidence['before']> }
-  /** `overtaken`: somebody else's news stand against it. `unfit`: it is about nobody, or cannot be said. */
-  | { readonly canSend: false; readonly event: 'overtaken' | 'unfit'; readonly why: string }
+  /** `conflicted`: the target changed in a way that contradicts it. `invalid`: no such target, or it cannot be sent. */
+  | { readonly canSend: false; readonly event: 'conflicted' | 'invalid'; readonly why: string }
 
-/** It may go. */
-export type ReadyToSend = Extract<Guarded, { go: true }>
+export type ReadyToSend = Extract<Guarded, { canSend: true }>
 
-/** What looking for one that got no answer has shown. */
+/** Whether an unanswered send arrived. */
 export type Verification =
   | { readonly kind: 'found'; readonly how: string; readonly messageId?: string }
-  /** It is not there, and one more would not be a second one. */
+  /** It did not arrive, and sending it again would not duplicate it. */
   | { readonly kind: 'absent' }
-  | { readonly kind: 'unknowable'; readonly why: string }
+  | { readonly kind: 'unverifiable'; readonly why: string }
 
-/** One operation: how it is said, what has to be looked at before, and how it is found again. */
+/** One operation: its request, the check before the send, and the verification after it. */
 export type OperationHandler<O extends Operation = Operation> = {
   readonly method: 'POST' | 'PATCH'
   readonly path: (project: string, target: string) => string
-  /** Throws CallFailed. */
-  readonly guard: (deps: WritebackDeps, one: Writeback, wish: RequestFor<O>) => Promise<Guarded>
-  /** Throws CallFailed. */
-  readonly verify: (deps: WritebackDeps, one: Writeback, wish: RequestFor<O>) => Promise<Verification>
-  /** How long an unanswered one rests before it is looked for, in parts of `verifyAfterMs`; 0 = there is nothing to look for. */
+  /** Throws ApiError. */
+  readonly guard: (deps: WritebackDeps, writeback: Writeback, request: RequestFor<O>) => Promise<Guarded>
+  /** Throws ApiError. */
+  readonly verify: (deps: WritebackDeps, writeback: Writeback, request: RequestFor<O>) => Promise<Verification>
+  /** Delay before verification as a fraction of `verifyAfterMs`; 0 if it cannot be verified. */
   readonly verifyDelayFactor: number
-  /** Whether sending it twice comes to the same. */
+  /** Whether sending it twice has the same effect as once. */
   readonly isIdempotent: boolean
-  /** What to make of a refusal that taught how to ask; null: it stands. */
+  /** The transition for a refusal that tells how to correct the request; null if the refusal stands. */
   readonly interpretRefusal?: (
     deps: WritebackDeps,
-    one: Writeback,
+    writeback: Writeback,
     refusal: Extract<ApiFailure, { kind: 'refused' }>,
     sent: Json,
   ) => Promise<Transition | null>
-  /** What an accepted one teaches. */
+  /** What an accepted request shows about the service. */
   readonly toObservedBehaviours?: (sent: Json) => Transition['observedBehaviours']
-  /** Brings what it is about into the mirror, as it is now. Throws CallFailed. */
-  readonly refreshTarget: (deps: WritebackDeps, one: Writeback) => Promise<void>
-  /** The message that an accepted one has become; null: that does not show. Throws CallFailed. */
-  readonly findMessageId?: (deps: WritebackDeps, one: Writeback, wish: RequestFor<O>, answer: ApiResponse) => Promise<string | null>
+  /** Reads the target and stores it in the mirror. Throws ApiError. */
+  readonly refreshTarget: (deps: WritebackDeps, writeback: Writeback) => Promise<void>
+  /** The id of the message that it created; null if unknown. Throws ApiError. */
+  readonly findMessageId?: (
+    deps: WritebackDeps,
+    writeback: Writeback,
+    request: RequestFor<O>,
+    answer: ApiResponse,
+  ) => Promise<string | null>
 }

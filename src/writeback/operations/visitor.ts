@@ -1,13 +1,13 @@
-/** Corrects a visitor's name or email: keeps what is not meant to change, and yields to somebody else's newer edit. */
+/** Corrects a visitor's name or email. Leaves the other field unchanged, and gives way to someone else's newer edit. */
 
 import type { ApiResponse } from '../../core/api-request.ts'
-import type { Json } from '../../core/row.ts'
+import { asJsonObject } from '../../core/json.ts'
 import { toListShape } from '../../core/list-shape.ts'
-import { asJsonObject } from '../../streams/item.ts'
+import type { Json } from '../../core/row.ts'
 import { visitors } from '../../streams/visitors.ts'
 import type { WritebackDeps } from '../deps.ts'
 import type { OperationHandler } from './operation-handler.ts'
-import { findVisitorViolation } from './visitor-precondition.ts'
+import { findVisitorViolation } from './precondition.ts'
 
 const editableFields = ['name', 'email'] as const
 
@@ -18,26 +18,28 @@ export const visitorHandler: OperationHandler<'visitor'> = {
   verifyDelayFactor: 0.1,
   guard: async (deps, writeback, { payload, expect }) => {
     const why = await findVisitorViolation(deps, writeback, expect)
-    if (why !== null) return { canSend: false, event: 'overtaken', why }
+    if (why !== null) return { canSend: false, event: 'conflicted', why }
     const live = toProfile(await readVisitor(deps, writeback.target))
     const body: Record<string, Json> = {}
     for (const field of editableFields) {
-      const [wanted, is] = [payload[field], live[field]]
-      if (wanted === undefined && is === undefined)
+      const [wanted, current] = [payload[field], live[field]]
+      if (wanted === undefined && current === undefined)
         return {
           canSend: false,
-          event: 'unfit',
-          why: `the service does not show the visitor's ${field}, so it cannot be kept`,
+          event: 'invalid',
+          why: `the service does not show the visitor's ${field}, so it cannot be left unchanged`,
         }
       const own = wanted === undefined ? undefined : await deps.outbox.findOwnEdit(writeback, field)
-      // Sent before, and not there: somebody may have edited it since.
-      const known = writeback.evidence.before?.[field]
-      const was = own === undefined ? (known ?? writeback.targetSnapshot?.[field]) : own
-      // What the service made of what we sent.
-      const isOurs = (known !== undefined && isSameText(is, wanted)) || (own !== undefined && isSameText(is, own))
-      if (wanted !== undefined && is !== undefined && was !== undefined && is !== was && is !== wanted && !isOurs)
-        return { canSend: false, event: 'overtaken', why: `somebody changed the ${field} since it was queued` }
-      body[field] = wanted === undefined ? (is ?? null) : wanted
+      // If it was sent before and is not there, someone may have edited it since.
+      const beforeSend = writeback.evidence.before?.[field]
+      const was = own === undefined ? (beforeSend ?? writeback.targetSnapshot?.[field]) : own
+      // The service may have normalised the value that we sent.
+      const isOurs =
+        (beforeSend !== undefined && isSameText(current, wanted)) || (own !== undefined && isSameText(current, own))
+      const hasChanged = was !== undefined && current !== was && current !== wanted && !isOurs
+      if (wanted !== undefined && current !== undefined && hasChanged)
+        return { canSend: false, event: 'conflicted', why: `someone changed the ${field} since it was queued` }
+      body[field] = wanted === undefined ? (current ?? null) : wanted
     }
     return { canSend: true, body, before: { name: live.name ?? null, email: live.email ?? null } }
   },
@@ -46,11 +48,11 @@ export const visitorHandler: OperationHandler<'visitor'> = {
     const before = writeback.evidence.before
     const wantedFields = editableFields.filter((field) => payload[field] !== undefined)
     const isDone = wantedFields.every((field) => isSameText(live[field], payload[field]))
-    const wasSo = wantedFields.every((field) => isSameText(before?.[field], payload[field]))
-    // Where it had been so before, that it is so proves nothing, unless the service has answered; once more does no harm.
-    const wasDone = wasSo && writeback.evidence.claim === undefined
-    if (!isDone || wasDone) return { kind: 'absent' }
-    return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} is as it was sent` }
+    const wasSame = wantedFields.every((field) => isSameText(before?.[field], payload[field]))
+    // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
+    const provesNothing = wasSame && writeback.evidence.claim === undefined
+    if (!isDone || provesNothing) return { kind: 'absent' }
+    return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
   },
   refreshTarget: async (deps, writeback) => {
     const answer = await readVisitor(deps, writeback.target)
@@ -66,13 +68,13 @@ function readVisitor(deps: WritebackDeps, id: string): Promise<ApiResponse> {
 
 type VisitorProfile = { readonly name?: string | null; readonly email?: string | null }
 
-/** A service may trim what it is given, and write addresses in small letters. */
-function isSameText(one: string | null | undefined, other: string | null | undefined): boolean {
-  const plain = (text: typeof one) => text?.normalize('NFC').trim().toLowerCase() ?? text
-  return plain(one) === plain(other)
+/** The service may trim values and convert email addresses to lower case. */
+function isSameText(a: string | null | undefined, b: string | null | undefined): boolean {
+  const normalize = (text: typeof a) => text?.normalize('NFC').trim().toLowerCase() ?? text
+  return normalize(a) === normalize(b)
 }
 
-/** undefined: the service does not show it. */
+/** Fields that the service does not show are absent. */
 function toProfile(answer: ApiResponse): VisitorProfile {
   const fields = asJsonObject(answer.data)
   const text = (value: Json | undefined) => (typeof value === 'string' || value === null ? value : undefined)

@@ -1,10 +1,10 @@
-/** What a key that lacks a scope cannot do. */
+/** Which operations a key without a scope cannot perform. */
 import type { ApiError, ApiFailure } from '../../core/api-failure.ts'
-import { targetKind, type Operation, operations } from '../../core/outbox/writeback-request.ts'
+import { type Operation, operations, targetKind } from '../../core/outbox/writeback-request.ts'
 
 /**
- * The operations that are out of reach after this; empty: it is about something else than a scope. Those that are about the
- * same kind of thing need the same scopes: one to write, one to look before.
+ * The operations that the error rules out; empty if it does not concern a scope. Operations on the same kind of target
+ * need the same scopes: one for writing and one for the read before it.
  */
 export function operationsWithoutScope(operation: Operation, { failure }: ApiError): readonly Operation[] {
   return isMissingScope(failure) ? operations.filter((other) => targetKind[other] === targetKind[operation]) : []

@@ -1,35 +1,38 @@
 /**
- * One write-back, from its claim to its fate. Its intent is durable before a byte leaves; what became of it is concluded
- * from evidence only: nothing left, an answer, or neither.
+ * Sends or verifies one claimed write-back. The intent is durable before a byte is sent; the outcome is derived only from
+ * evidence: nothing was sent, a response, or neither.
  */
-import { ApiError, describeFailure, isRefusedByService } from '../../core/api-failure.ts'
+import { ApiError, describeFailure, isRefused, isRefusedByService } from '../../core/api-failure.ts'
 import type { Writeback } from '../../core/outbox/repository.ts'
 import { hasExpired, parseRequest } from '../../core/outbox/writeback-request.ts'
-import { isRefused } from '../../sync/stop.ts'
-import { attemptSend } from './attempt-send.ts'
-import { classifyResult } from './classify-result.ts'
 import type { WritebackDeps } from '../deps.ts'
-import { verifySend, verifyBeforeResend } from '../verify/verify-send.ts'
 import { operationHandlers } from '../operations/catalog.ts'
 import type { Guarded } from '../operations/operation-handler.ts'
-import { backOffMs } from './send-policy.ts'
+import { verifyBeforeResend, verifySend } from '../verify/verify-send.ts'
+import { attemptSend } from './attempt-send.ts'
+import { classifyResult } from './classify-result.ts'
 import { refreshMirror } from './refresh-mirror.ts'
-import { type SendTaskResult, toTaskResult, settleTask, type SendTask, wasSent } from './send-task.ts'
+import { backOffMs, type SendTask, type SendTaskResult, settleTask, toTaskResult, wasSent } from './send-task.ts'
 
-/** Throws CallFailed where the key may not do this, or nobody serves this API: then it is as it was before. */
+/** Throws ApiError if the key is denied or the server is not this API; the write-back is then unchanged. */
 export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promise<SendTaskResult> {
   const result = parseRequest(writeback.rawRequest)
   if (!result.ok) {
-    // Sent as what it was, and changed by hand since: nobody can tell what to look for.
-    const event = writeback.status === 'sending' ? 'unknowable' : 'unfit'
+    // A row that was changed by SQL after the send cannot be verified.
+    const event = writeback.status === 'sending' ? 'unverifiable' : 'invalid'
     return settleTask({ deps, writeback }, { event, why: result.why.join('; ') })
   }
-  const task: SendTask = { deps, writeback, request: result.request, handler: operationHandlers[result.request.operation] }
+  const task: SendTask = {
+    deps,
+    writeback,
+    request: result.request,
+    handler: operationHandlers[result.request.operation],
+  }
   const isLate = hasExpired(writeback.expiresAt, deps.now())
-  const expired = { happening: 'expired', why: `not to be sent after ${writeback.expiresAt}` } as const
+  const expired = { event: 'expired', why: `expired at ${writeback.expiresAt}` } as const
   try {
     if (writeback.status !== 'sending') return isLate ? await settleTask(task, expired) : await guardAndSend(task)
-    // Noted first: whatever comes of looking for it, it does not go again.
+    // Recorded before verification, so that it is not sent again whatever verification finds.
     return isLate && writeback.revokedAs === null ? await settleTask(task, expired) : await verifySend(task)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
@@ -40,7 +43,7 @@ export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promis
 async function guardAndSend(task: SendTask): Promise<SendTaskResult> {
   const { deps, writeback, handler, request } = task
   for (;;) {
-    // It may have been late: looked for each time, as a wait for its turn may have been long.
+    // Verified before each attempt: an earlier send may have arrived late, also during a long wait for the rate limit.
     const verified = !handler.isIdempotent && wasSent(writeback) ? await verifyBeforeResend(task) : null
     if (verified !== null) return verified
     const guarded = await handler.guard(deps, writeback, request).catch(toMissingTarget)
@@ -51,31 +54,35 @@ async function guardAndSend(task: SendTask): Promise<SendTaskResult> {
   }
 }
 
-/** Somebody decided otherwise, or put another one in front of it. */
+/** A person made another decision, or another write-back was put in front of it. */
 async function releaseLost({ deps, writeback }: SendTask): Promise<SendTaskResult> {
   await deps.outbox.release(writeback, null)
   return { kind: 'lost' }
 }
 
-/** Whoever looks at a conflict should see in the mirror what stands against it. */
-async function settleUnsent(task: SendTask, guarded: Exclude<Guarded, { go: true }>): Promise<SendTaskResult> {
+/** Refreshes the mirror after a conflict, so that it shows the reason. */
+async function settleUnsent(task: SendTask, guarded: Exclude<Guarded, { canSend: true }>): Promise<SendTaskResult> {
   const status = await task.deps.outbox.settle(task.writeback, guarded)
   if (status === 'conflict') await refreshMirror(task, null)
   return toTaskResult(status)
 }
 
-/** Whom it is about does not exist, or the service will not speak of it. */
+/** The target does not exist, or the service refuses to return it. */
 function toMissingTarget(error: unknown): Guarded {
   if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
-  return { canSend: false, event: 'unfit', why: describeFailure(error.failure) }
+  return { canSend: false, event: 'invalid', why: describeFailure(error.failure) }
 }
 
-/** Something could not be read, or no slot was to be had: it stays as it was, for later. */
+/** A read failed or the rate limit gave no slot: the write-back stays unchanged and is tried later. */
 async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): Promise<SendTaskResult> {
   const { failure } = error
   const tries = (writeback.evidence.tries ?? 0) + 1
   const canRetry = failure.kind === 'transient' || failure.kind === 'throttled'
-  await deps.outbox.release(writeback, canRetry ? deps.now() + backOffMs(tries, deps.random()) : null, canRetry ? { tries } : {})
+  await deps.outbox.release(
+    writeback,
+    canRetry ? deps.now() + backOffMs(tries, deps.random()) : null,
+    canRetry ? { tries } : {},
+  )
   if (failure.kind === 'denied' || isRefused(error)) throw error
-  return { kind: 'resting', failure: failure.kind === 'aborted' ? null : failure }
+  return { kind: 'deferred', failure: failure.kind === 'aborted' ? null : failure }
 }

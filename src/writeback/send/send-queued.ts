@@ -1,18 +1,25 @@
-/** Carries out what is queued, lanes side by side, until nothing more can be done. */
+/** Sends the queued write-backs, several lanes in parallel, until nothing more can be done. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
 import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
-import type { WritebackStatus, StatusCounts } from '../../core/outbox/state.ts'
+import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
-import { outcomesConsidered, type CircuitState, evaluateCircuits, closedCircuits, toClaimFilter, isBlocked } from './circuit-breaker.ts'
 import type { WritebackDeps } from '../deps.ts'
+import {
+  type CircuitState,
+  closedCircuits,
+  evaluateCircuits,
+  isBlocked,
+  outcomesConsidered,
+  toClaimFilter,
+} from './circuit-breaker.ts'
 import { workLane } from './lane.ts'
 import { operationsWithoutScope } from './missing-scopes.ts'
 
 export type SendQueuedOptions = {
   readonly maxConcurrentLanes: number
-  /** Goes on although the last ones went wrong. */
+  /** Ignores the circuit breaker. */
   readonly despiteFailures: boolean
   readonly onProgress: (progress: SendProgress) => void
 }
@@ -20,57 +27,60 @@ export type SendQueuedOptions = {
 export type SendProgress = { readonly settled: number; readonly working: number }
 
 export type SendQueuedResult = {
-  /** By what they have become. */
+  /** Settled write-backs by status. */
   readonly settled: StatusCounts
-  /** What ended it before its end: the service does not answer, or denies the key. */
+  /** The failure that stopped it early: the service does not answer, or denies the key. */
   readonly stoppedBy: ApiFailure | null
-  /** What the key lacks the scope for. */
+  /** Operations for which the key lacks the scope. */
   readonly denied: ReadonlyMap<Operation, ApiFailure>
   readonly circuits: CircuitState
 }
 
-/** So many lanes in a row that met with trouble mean that nobody answers. */
+/** This many failed lanes in a row count as an outage of the service. */
 const maxFailuresInARow = 8
 
-/** How often it looks for what became due, or was queued meanwhile. */
+/** Interval between checks for write-backs that became due or were queued. */
 const pollMs: Ms = 250
 
-/** Never throws CallFailed; anything thrown is a bug. */
+/** Never throws ApiError; anything thrown is a bug. */
 export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions): Promise<SendQueuedResult> {
   const { outbox, signal, now } = deps
   const running = new Map<string, Promise<void>>()
-  const reportProgress = () => options.onProgress({ settled: run.count(), working: running.size })
+  const reportProgress = () => options.onProgress({ settled: run.settledCount(), working: running.size })
   const run = createRunState(reportProgress)
   let circuits = closedCircuits
-  const mayGoOn = (next: ClaimableWriteback) => run.goesOn() && !signal.aborted && !isBlocked(circuits, run.lacking(), next)
+  const canContinue = (next: ClaimableWriteback) =>
+    run.canContinue() && !signal.aborted && !isBlocked(circuits, run.unscopedOperations(), next)
 
   const startLane = (head: ClaimableWriteback) =>
-    workLane(deps, head, { mayGoOn, onSettled: run.onSettled })
-      .then(run.onTrouble, (error: unknown) => run.onError(head.operation, error))
+    workLane(deps, head, { canContinue, onSettled: run.onSettled })
+      .then(run.onServiceFailure, (error: unknown) => run.onError(head.operation, error))
       .finally(() => {
         running.delete(head.lane)
         reportProgress()
       })
 
   try {
-    while (run.goesOn() && !signal.aborted) {
-      if (!options.despiteFailures) circuits = evaluateCircuits(await outbox.listRecentOutcomes(outcomesConsidered), now())
-      const filter = toClaimFilter(circuits, run.lacking())
+    while (run.canContinue() && !signal.aborted) {
+      if (!options.despiteFailures)
+        circuits = evaluateCircuits(await outbox.listRecentOutcomes(outcomesConsidered), now())
+      const filter = toClaimFilter(circuits, run.unscopedOperations())
       for (const head of await outbox.findClaimable(now(), options.maxConcurrentLanes * 2, filter)) {
-        if (running.size < options.maxConcurrentLanes && !running.has(head.lane)) running.set(head.lane, startLane(head))
+        if (running.size < options.maxConcurrentLanes && !running.has(head.lane))
+          running.set(head.lane, startLane(head))
       }
-      if (running.size === 0 && !(await outbox.hasPending(toClaimFilter(circuits, run.lacking())))) break
+      if (running.size === 0 && !(await outbox.hasPending(toClaimFilter(circuits, run.unscopedOperations())))) break
       await Promise.race([...running.values(), sleep(pollMs, undefined, { signal }).catch(() => {})])
     }
   } catch (error) {
     run.onBug(error)
   }
-  // Those that are under way are seen to their end: cut off, nobody would know what became of them.
+  // Sends in flight are finished; if aborted, their outcome would be unknown.
   await Promise.all(running.values())
-  return { ...run.end(), circuits }
+  return { ...run.finish(), circuits }
 }
 
-/** What has happened so far, and whether that lets it go on. */
+/** Counts outcomes and failures, and decides whether sending can continue. */
 function createRunState(onChange: () => void) {
   const settled: Partial<Record<WritebackStatus, number>> = {}
   const denied = new Map<Operation, ApiFailure>()
@@ -81,15 +91,15 @@ function createRunState(onChange: () => void) {
     bug ??= { error }
   }
   return {
-    count: () => Object.values(settled).reduce((sum, count) => sum + count, 0),
-    goesOn: () => stoppedBy === null && bug === null,
-    lacking: () => [...denied.keys()],
+    settledCount: () => Object.values(settled).reduce((sum, count) => sum + count, 0),
+    canContinue: () => stoppedBy === null && bug === null,
+    unscopedOperations: () => [...denied.keys()],
     onSettled: (status: WritebackStatus) => {
       settled[status] = (settled[status] ?? 0) + 1
       failuresInARow = 0
       onChange()
     },
-    onTrouble: (failure: ApiFailure | null) => {
+    onServiceFailure: (failure: ApiFailure | null) => {
       if (failure === null || failure.kind === 'throttled') return
       failuresInARow += 1
       if (failuresInARow >= maxFailuresInARow) stoppedBy ??= failure
@@ -97,13 +107,13 @@ function createRunState(onChange: () => void) {
     onError: (operation: Operation, error: unknown) => {
       if (!(error instanceof ApiError)) return onBug(error)
       const unscoped = operationsWithoutScope(operation, error)
-      for (const each of unscoped) denied.set(each, error.failure)
+      for (const lacking of unscoped) denied.set(lacking, error.failure)
       if (unscoped.length === 0) stoppedBy ??= error.failure
     },
     onBug,
-    end: () => {
+    finish: () => {
       if (bug !== null) throw bug.error
-      return { settled, stopped: stoppedBy, denied }
+      return { settled, stoppedBy, denied }
     },
   }
 }

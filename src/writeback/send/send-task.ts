@@ -1,4 +1,4 @@
-/** One write-back that is being worked on, and what came of it. */
+/** A claimed write-back with what is needed to send it, the result, and the retry policy. */
 import type { ApiFailure } from '../../core/api-failure.ts'
 import type { Transition, Writeback } from '../../core/outbox/repository.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
@@ -14,29 +14,49 @@ export type SendTask = {
   readonly handler: OperationHandler
 }
 
-/** `resting`: to be gone on with later. `lost`: somebody else has it now. */
+/** `deferred`: continued later. `lost`: the claim was lost. */
 export type SendTaskResult =
   | { readonly kind: 'settled'; readonly status: WritebackStatus }
-  /** `trouble`: the service does not answer as it should. */
-  | { readonly kind: 'resting'; readonly failure: ApiFailure | null }
+  /** `failure`: set if the service failed. */
+  | { readonly kind: 'deferred'; readonly failure: ApiFailure | null }
   | { readonly kind: 'lost' }
 
-/** `status`: what the write-back is now; null: this process has no say in it any more. */
+/** `status`: the new status; null if the claim was lost. */
 export function toTaskResult(status: WritebackStatus | null, failure: ApiFailure | null = null): SendTaskResult {
   if (status === null) return { kind: 'lost' }
-  return status === 'queued' || status === 'sending' ? { kind: 'resting', failure } : { kind: 'settled', status }
+  return status === 'queued' || status === 'sending' ? { kind: 'deferred', failure } : { kind: 'settled', status }
 }
 
-export async function settleTask({ deps, writeback }: Pick<SendTask, 'deps' | 'one'>, transition: Transition): Promise<SendTaskResult> {
+export async function settleTask(
+  { deps, writeback }: Pick<SendTask, 'deps' | 'writeback'>,
+  transition: Transition,
+): Promise<SendTaskResult> {
   return toTaskResult(await deps.outbox.settle(writeback, transition))
 }
 
-/** It left before, no answer came, and no person has brought it back since. */
+/** It was sent without a response, and no person has queued it again since. */
 export function wasSent({ attempts, evidence }: Writeback): boolean {
   return attempts > 0 && evidence.before !== undefined
 }
 
-/** How long it rests before it is looked for, where no answer comes. */
+/** Delay before verification if no response comes. */
 export function verifyDelayMs({ deps, handler }: SendTask): Ms {
   return Math.ceil(deps.verifyAfterMs * handler.verifyDelayFactor)
 }
+
+/** How long the guard's check is valid. */
+export const guardValidMs: Ms = 20_000
+
+/** After this many sends without a readable response, a person decides. */
+export const maxSends = 5
+
+/** Back-off after the n-th failed attempt in a row, in whole milliseconds. `jitter`: from 0 to below 1. */
+export function backOffMs(tries: number, jitter: number): Ms {
+  return Math.round(Math.min(60_000, 500 * 2 ** Math.min(tries, 10)) * (0.5 + jitter / 2))
+}
+
+/**
+ * Verifications without a find before it is sent again. Applies to idempotent operations too, as a late first send would
+ * overwrite later changes.
+ */
+export const verificationsNeeded = 2

@@ -1,10 +1,10 @@
-/** What was said in a conversation, as the service shows it now. */
+/** Reads the messages of a conversation from the service. */
 import { readList } from '../../api/list-reader.ts'
+import { maxPageSize } from '../../core/pagination/list-endpoint.ts'
+import { decodeProfile, type PagingProfile } from '../../core/pagination/paging-profile.ts'
+import { allTime, type TimeRange } from '../../core/pagination/pending-ranges.ts'
 import type { MirrorRow } from '../../core/row.ts'
 import { type EpochMs, parseTime, type Seconds } from '../../core/time.ts'
-import { type PagingProfile, decodeProfile } from '../../core/pagination/paging-profile.ts'
-import { maxPageSize } from '../../core/pagination/list-endpoint.ts'
-import { allTime, type TimeRange } from '../../core/pagination/pending-ranges.ts'
 import { messages } from '../../streams/messages.ts'
 import type { WritebackDeps } from '../deps.ts'
 
@@ -16,37 +16,34 @@ export type SnapshotMessage = {
   readonly side: MessageSide
 }
 
-/** Of the values only `agent` is documented. */
-export type MessageSide = 'ours' | 'visitor' | 'unknown'
+/** Only the sender type `agent` is documented. */
+export type MessageSide = 'team' | 'visitor' | 'unknown'
 
 export type ConversationSnapshot = {
-  /** Oldest first, system events left out. */
+  /** Oldest first, without system events. */
   readonly utterances: readonly SnapshotMessage[]
-  /** With system events: what a service takes for one is not documented. */
+  /** Including system events, as it is not documented which messages are system events. */
   readonly messages: readonly SnapshotMessage[]
-  /** The same as rows for the mirror, with the moment they were asked for. */
+  /** The same messages as rows for the mirror. */
   readonly rows: readonly MirrorRow[]
   readonly askedAt: EpochMs
-  /** False: there may be messages that did not show. */
+  /** False if messages may be missing. */
   readonly isComplete: boolean
 }
 
-/** A conversation with more pages is not read to its end: what became of a reply in it, nobody can tell. */
+/** Longer conversations are not read to the end, so replies in them cannot be verified. */
 const maxPages = 50
 
-/**
- * Every message, from the first one on: any bound of time could leave out just the one that is looked for, as the clocks of
- * a service may be wrong. Throws CallFailed.
- */
+/** Reads all messages: the service's clocks may be wrong, so a time bound could exclude the message. Throws ApiError. */
 export async function readSnapshot(deps: WritebackDeps, conversation: string): Promise<ConversationSnapshot> {
   const askedAt = deps.now()
   return toSnapshot(await readMessagePages(deps, conversation, allTime, null), askedAt)
 }
 
 /**
- * The same, where it matters that nothing is passed by: pages are asked for from the last time seen, and one row that is
- * dated ahead and ends a page lets the next one begin too late. So what takes more than a page is read again from the
- * middle of the first one, and has to show the same. Throws CallFailed.
+ * Reads all messages and checks that none was skipped. A page starts at the last time seen, so a row with a time in the
+ * future at the end of a page makes the next page start too late. A list of several pages is read again from the middle
+ * of the first page and must show the same messages. Throws ApiError.
  */
 export async function readSnapshotTwice(deps: WritebackDeps, conversation: string): Promise<ConversationSnapshot> {
   const askedAt = deps.now()
@@ -63,7 +60,7 @@ type MessagePages = {
   readonly rows: ReadonlyMap<string, MirrorRow>
   readonly pages: number
   readonly isComplete: boolean
-  /** A time from the middle of the first page. */
+  /** The time of the middle row of the first page. */
   readonly middleTime: Seconds | null
   readonly profile: PagingProfile
 }
@@ -95,23 +92,29 @@ async function readMessagePages(
       break
     }
   }
-  // Where rows are not in the order of their times, the step from one page to the next may pass some by.
+  // If rows are not ordered by time, rows between pages may be skipped.
   return { rows, pages, isComplete: isComplete && (isInOrder || pages <= 1), middleTime, profile }
 }
 
-function toSnapshot({ rows, isComplete: whole }: MessagePages, askedAt: EpochMs): ConversationSnapshot {
+function toSnapshot({ rows, isComplete }: MessagePages, askedAt: EpochMs): ConversationSnapshot {
   const all = [...rows.values()]
   const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSnapshotMessage).sort(compareByTime)
-  return { utterances: oldestFirst(all.filter(isUtterance)), messages: oldestFirst(all), rows: all, askedAt, isComplete: whole }
+  return {
+    utterances: oldestFirst(all.filter(isUtterance)),
+    messages: oldestFirst(all),
+    rows: all,
+    askedAt,
+    isComplete,
+  }
 }
 
-/** One way or the other. */
+/** In ascending or descending order. */
 function isSorted(page: readonly SnapshotMessage[]): boolean {
   const steps = page.slice(1).map(({ at }, n) => Math.sign((at ?? Number.NaN) - (page[n]?.at ?? Number.NaN)))
   return !steps.some(Number.isNaN) && !(steps.includes(1) && steps.includes(-1))
 }
 
-/** The documentation calls every other kind a system event. */
+/** According to the API documentation, every other kind is a system event. */
 function isUtterance({ columns }: MirrorRow): boolean {
   return columns.kind === 'utterance' || columns.kind === undefined || columns.kind === null
 }
@@ -133,7 +136,7 @@ function textOrNull(value: unknown): string | null {
 export function toMessageSide(senderType: unknown): MessageSide {
   const name = String(senderType ?? '').toLowerCase()
   if (/^(agent|human_agent|ai|ai_agent|assistant|bot|system|automation|operator|team|workflow)$/.test(name))
-    return 'ours'
+    return 'team'
   return /^(visitor|customer|user|end_?user|contact|guest|lead|client)$/.test(name) ? 'visitor' : 'unknown'
 }
 

@@ -1,37 +1,49 @@
-/** One that was sent and got no answer: looks what became of it. */
+/** Verifies a send without a response: finds out whether it arrived. */
 import { ApiError, describeFailure, isRefusedByService } from '../../core/api-failure.ts'
 import type { Verification } from '../operations/operation-handler.ts'
-import { verificationsNeeded, maxSends } from '../send/send-policy.ts'
 import { refreshMirror } from '../send/refresh-mirror.ts'
-import { type SendTaskResult, toTaskResult, settleTask, type SendTask } from '../send/send-task.ts'
+import {
+  maxSends,
+  type SendTask,
+  type SendTaskResult,
+  settleTask,
+  toTaskResult,
+  verificationsNeeded,
+} from '../send/send-task.ts'
 
-/** Throws CallFailed where it cannot look now. */
+/** Throws ApiError if the service cannot be read now. */
 export async function verifySend(task: SendTask): Promise<SendTaskResult> {
   const { deps, writeback, handler, request } = task
   const verification = await handler.verify(deps, writeback, request).catch(toUnverifiable)
   return verification.kind === 'absent' ? settleAbsent(task) : settleVerification(task, verification)
 }
 
-/** Once more, just before it goes again; null: it is still not there. */
+/** Verifies again just before a resend; null if it did not arrive. */
 export async function verifyBeforeResend(task: SendTask): Promise<SendTaskResult | null> {
   const { deps, writeback, handler, request } = task
   const verification = await handler.verify(deps, writeback, request).catch(toUnverifiable)
   return verification.kind === 'absent' ? null : settleVerification(task, verification)
 }
 
-/** Whom it was about is gone, and with it every trace. */
+/** The target no longer exists, so nothing can be verified. */
 function toUnverifiable(error: unknown): Verification {
   if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
-  return { kind: 'unknowable', why: describeFailure(error.failure) }
+  return { kind: 'unverifiable', why: describeFailure(error.failure) }
 }
 
-async function settleVerification(task: SendTask, verification: Exclude<Verification, { kind: 'absent' }>): Promise<SendTaskResult> {
-  if (verification.kind === 'unknowable') return settleTask(task, { event: 'unknowable', why: verification.why })
+async function settleVerification(
+  task: SendTask,
+  verification: Exclude<Verification, { kind: 'absent' }>,
+): Promise<SendTaskResult> {
+  if (verification.kind === 'unverifiable') return settleTask(task, { event: 'unverifiable', why: verification.why })
   const { how, messageId } = verification
   const answerStatus = task.writeback.evidence.status
-  const answer = answerStatus === undefined ? 'no answer came' : `the answer was no proof (${answerStatus})`
-  const transition = { happening: 'found', why: `${answer}, but ${how}`, evidence: { found: how } } as const
-  const status = await task.deps.outbox.settle(task.writeback, messageId === undefined ? transition : { ...transition, messageId })
+  const answer = answerStatus === undefined ? 'no response came' : `the response proved nothing (${answerStatus})`
+  const transition = { event: 'found', why: `${answer}, but ${how}`, evidence: { found: how } } as const
+  const status = await task.deps.outbox.settle(
+    task.writeback,
+    messageId === undefined ? transition : { ...transition, messageId },
+  )
   if (status !== null) await refreshMirror(task, null)
   return toTaskResult(status)
 }
@@ -40,28 +52,36 @@ async function settleAbsent(task: SendTask): Promise<SendTaskResult> {
   const { deps, writeback } = task
   const verifications = (writeback.evidence.looks ?? 0) + 1
   if (verifications < verificationsNeeded) {
-    const why = 'it is not there; it is looked for once more'
-    return settleTask(task, { event: 'unanswered', why, evidence: { looks: verifications }, dueAt: deps.now() + deps.verifyAfterMs })
+    const why = 'it was not found; it will be verified again'
+    return settleTask(task, {
+      event: 'no_answer',
+      why,
+      evidence: { looks: verifications },
+      dueAt: deps.now() + deps.verifyAfterMs,
+    })
   }
   const claim = writeback.evidence.claim
   if (claim?.says === 'refused') return settleTask(task, { event: 'refused', why: claim.why })
   const whyNot = whyNotResend(task)
-  if (whyNot !== null) return settleTask(task, { event: 'unknowable', why: whyNot })
-  const next = writeback.revokedAs === null ? 'it goes once more' : `it was ${writeback.revokedAs} meanwhile, and does not go again`
-  return settleTask(task, { event: 'absent', why: `it is not there: ${next}` })
+  if (whyNot !== null) return settleTask(task, { event: 'unverifiable', why: whyNot })
+  const next =
+    writeback.revokedAs === null
+      ? 'it will be sent again'
+      : `it was ${writeback.revokedAs} meanwhile and will not be sent again`
+  return settleTask(task, { event: 'absent', why: `it was not found: ${next}` })
 }
 
-/** Null: it may go once more. */
+/** Null if it may be sent again. */
 function whyNotResend({ deps, writeback, handler }: SendTask): string | null {
   if (writeback.revokedAs === null && writeback.attempts >= maxSends)
-    return `it was sent ${writeback.attempts} times, and no answer proved what became of it`
+    return `it was sent ${writeback.attempts} times, and no response proved its outcome`
   if (handler.isIdempotent) return null
-  // Who has taken it may do it still.
+  // A service that accepted the request may still carry it out.
   if (writeback.evidence.claim?.says === 'accepted')
-    return `it is not there, but the service has taken it: ${writeback.evidence.claim.why}`
-  // A process that was only stopped goes on where it was: it might send after all.
-  if (writeback.evidence.sender === 'silent') return 'it is not there, but the process that was to send it may still live'
+    return `it was not found, but the service accepted it: ${writeback.evidence.claim.why}`
+  // A suspended process may resume and still send.
+  if (writeback.evidence.sender === 'silent') return 'it was not found, but the sending process may still be alive'
   return deps.resendReplies || writeback.revokedAs !== null
     ? null
-    : 'it is not there, and replies are not sent again by themselves (resend_replies)'
+    : 'it was not found, and replies are not resent automatically (resend_replies)'
 }

@@ -23,9 +23,11 @@ test('good lines are counted', async () => {
 })
 
 test('a mistake is told with its line and everything that is wrong there', async () => {
-  const {
-    validLines, mistakes, mistakenLines,
-  } = await check(note, { operation: 'note', visitor_id: 7 }, { operation: 'call' })
+  const { validLines, mistakes, mistakenLines } = await check(
+    note,
+    { operation: 'note', visitor_id: 7 },
+    { operation: 'call' },
+  )
   expect(validLines).toBe(1)
   expect(mistakenLines).toBe(2)
   expect(mistakes).toEqual([
@@ -35,9 +37,7 @@ test('a mistake is told with its line and everything that is wrong there', async
 })
 
 test('a hundred mistakes are told, and all are counted', async () => {
-  const {
-    validLines, mistakes, mistakenLines,
-  } = await check(...Array.from({ length: 250 }, () => ({})), note)
+  const { validLines, mistakes, mistakenLines } = await check(...Array.from({ length: 250 }, () => ({})), note)
   expect(mistakenLines).toBe(250)
   expect(mistakes.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, at) => at + 1))
   expect(validLines).toBe(1)
@@ -45,9 +45,15 @@ test('a hundred mistakes are told, and all are counted', async () => {
 
 test('a ref that is there twice is a mistake that names the first line', async () => {
   const ref = (ref: string) => ({ ...note, ref })
-  const {
-    validLines, mistakes, mistakenLines,
-  } = await check(ref('a'), note, ref('b'), note, ref('A'), ref('b'), ref('b'))
+  const { validLines, mistakes, mistakenLines } = await check(
+    ref('a'),
+    note,
+    ref('b'),
+    note,
+    ref('A'),
+    ref('b'),
+    ref('b'),
+  )
   expect(mistakes).toEqual([
     { line: 6, why: ['ref: is the ref of line 3 as well'] },
     { line: 7, why: ['ref: is the ref of line 3 as well'] },
@@ -58,11 +64,7 @@ test('a ref that is there twice is a mistake that names the first line', async (
 
 test('an expiry that has passed is a mistake: what is queued with it would never be sent', async () => {
   const until = (expires_at: string) => ({ ...note, expires_at })
-  const { mistakes, validLines } = await check(
-    until('2026-06-01T12:00:01Z'),
-    until('2026-06-01T14:00:00+02:00'),
-    note,
-  )
+  const { mistakes, validLines } = await check(until('2026-06-01T12:00:01Z'), until('2026-06-01T14:00:00+02:00'), note)
   expect(mistakes).toEqual([
     { line: 2, why: ['expires_at: 2026-06-01T12:00:00Z has passed; leave it out, or name a time to come'] },
   ])
