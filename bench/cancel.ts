@@ -1,14 +1,14 @@
 /**
- * The kill switch: a million queued write-backs on SQLite and on Postgres, `writeback cancel --all` as users run it, and how
- * long it takes until the last row has followed.
+ * Cancelling everything: a million queued write-backs on SQLite and on Postgres, `writeback cancel --all` as users run
+ * it, and how long it takes until the last row is cancelled.
  */
 import { randomUUID } from 'node:crypto'
 import { openWarehouse, type Warehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
+import { createSchema } from './create-schema.ts'
 import { printFigure } from './figures.ts'
 import { withTempFolder } from './temp-folder.ts'
-import { createSchema } from './create-schema.ts'
 
 const rows = Number(process.argv[2] ?? 1_000_000)
 const project = randomUUID()
@@ -37,10 +37,10 @@ await withTempFolder(async (folder) => {
       const outbox = warehouse.outbox(project)
       while (await outbox.hasPending()) await outbox.findClaimable(Date.now(), 1)
       printFigure(
-        '  until the last row has followed',
+        '  until the last row is cancelled',
         (performance.now() - began) / 1000,
         's',
-        'by whoever works on the queue',
+        'done by any process that uses the queue',
       )
       await warehouse.close()
     }
@@ -49,7 +49,7 @@ await withTempFolder(async (folder) => {
   }
 })
 
-/** By plain SQL, some at a time. */
+/** Inserts by plain SQL, in batches. */
 async function insertWritebacks(warehouse: Warehouse): Promise<void> {
   for (let left = rows; left > 0; left -= 1000) {
     const values = Array.from({ length: Math.min(left, 1000) }, () => {

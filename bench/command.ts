@@ -1,14 +1,18 @@
-/** One command of deskmirror as users run it: a process of its own, and what it took. */
+/** Runs one command of deskmirror as users run it, in its own process, and measures it. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { SyncReport } from '../src/core/report.ts'
 import { launcher, type SandboxProcess } from './sandbox.ts'
 
 /** `peakMb`: the largest resident set of the process, in 10^6 bytes. `tookMs`: from its start to its end. */
-export type CommandRun = { readonly answer: string; readonly peakMb: number; readonly tookMs: number }
+export type CommandRun = { readonly stdout: string; readonly peakMb: number; readonly tookMs: number }
 
-/** Throws where the command does not end with 0. */
-export async function runCommand(args: readonly string[], { environment }: SandboxProcess, databaseUrl: string): Promise<CommandRun> {
+/** Throws if the command does not exit with 0. */
+export async function runCommand(
+  args: readonly string[],
+  { environment }: SandboxProcess,
+  databaseUrl: string,
+): Promise<CommandRun> {
   const began = performance.now()
   const env = { ...process.env, ...environment, DESKMIRROR_DATABASE_URL: databaseUrl }
   const child = spawn(process.execPath, [launcher, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -18,18 +22,18 @@ export async function runCommand(args: readonly string[], { environment }: Sandb
   }
   const timer = setInterval(samplePeak, 50)
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
-  let answer = ''
+  let stdout = ''
   for await (const chunk of child.stdout) {
-    answer += chunk
+    stdout += chunk
     samplePeak()
   }
   const code = await ended
   clearInterval(timer)
-  if (code !== 0) throw new Error(`deskmirror ${args.join(' ')} ended with ${code}: ${answer}`)
-  return { answer, peakMb, tookMs: performance.now() - began }
+  if (code !== 0) throw new Error(`deskmirror ${args.join(' ')} ended with ${code}: ${stdout}`)
+  return { stdout, peakMb, tookMs: performance.now() - began }
 }
 
-/** The kernel's own high-water mark, so no moment between two looks is missed. 0 once the process has ended. */
+/** The kernel's high-water mark, so no peak between two samples is missed. 0 once the process has ended. */
 function readPeakMb(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
@@ -41,10 +45,10 @@ function readPeakMb(pid: number): number {
 
 export type SyncRun = CommandRun & { readonly report: SyncReport; readonly messages: number }
 
-/** One pass, and the message rows that it stored. */
+/** Runs one sync, and counts the message rows that it stored. */
 export async function runSync(service: SandboxProcess, databaseUrl: string): Promise<SyncRun> {
   const ran = await runCommand(['sync', '--quiet', '--json'], service, databaseUrl)
-  const [report] = (JSON.parse(ran.answer) as { readonly projects: readonly SyncReport[] }).projects
+  const [report] = (JSON.parse(ran.stdout) as { readonly projects: readonly SyncReport[] }).projects
   if (report === undefined) throw new Error('no project was synced')
   const messages = report.streams.find(({ stream }) => stream === 'messages')?.rows ?? 0
   return { ...ran, report, messages }

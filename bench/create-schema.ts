@@ -1,7 +1,7 @@
-/** A schema of its own in a Postgres, for one mirror. */
+/** Creates a schema in a Postgres, for one mirror. */
 import pg from 'pg'
 
-/** The URL of the new schema. */
+/** Returns the URL of the new schema. */
 export async function createSchema(server: string, name: string): Promise<string> {
   const client = new pg.Client(server)
   await client.connect()

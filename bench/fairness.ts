@@ -1,7 +1,7 @@
 /**
- * 200 projects with keys of their own on one worker, ten of them with a first mirror of thousands of conversations to do:
- * how old does the mirror of each one get? The lag of a project is the greatest age of any of its lists at any moment
- * of the minutes measured. SQLite and the embedded queue, so the worker has the least to work with.
+ * 200 projects with their own keys on one worker, ten of them with a first mirror of thousands of conversations: how old
+ * does each mirror get? The lag of a project is the greatest age of any of its lists during the measured minutes. SQLite
+ * and the embedded queue leave the worker the fewest resources.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,8 +14,8 @@ import { openWarehouse, type Warehouse } from '../src/warehouse/open.ts'
 import { printFigure } from './figures.ts'
 import { createDistribution } from './fleet/distribution.ts'
 import { processCpuMs } from './fleet/postgres-use.ts'
-import { withTempFolder } from './temp-folder.ts'
 import { launcher } from './sandbox.ts'
+import { withTempFolder } from './temp-folder.ts'
 
 const [projects, busy, periodMs, measuredMs] = [200, 10, 30_000, 180_000]
 const small = { conversations: 20, visitors: 15, calls: 10, days: 20 }
@@ -45,7 +45,7 @@ await withTempFolder(async (folder) => {
     const warehouse = await openWarehouse(databaseUrl, { access: 'read' })
     const startedAt = Date.now()
     while ((await listAges(warehouse)).size < projects) await sleep(1000)
-    printFigure('all lists of all projects were read for the first time after', (Date.now() - startedAt) / 1000, 's')
+    printFigure('first read of all lists of all projects', (Date.now() - startedAt) / 1000, 's')
     await sleep(2 * periodMs)
     const cpu = processCpuMs(worker.pid ?? 0)
     const worst = await measureWorstLag(warehouse)
@@ -70,12 +70,12 @@ function configYaml(sandbox: Sandbox, databaseUrl: string): string {
   })
 }
 
-/** Of each project whose lists have all been read: the age of the oldest list, in milliseconds. */
+/** For each project whose lists have all been read: the age of the oldest list, in milliseconds. */
 async function listAges(warehouse: Warehouse): Promise<Map<string, number>> {
   const rows = await warehouse.query(`select project_id, min(synced_at) as oldest, count(*) as lists from sync_streams
     where stream in ('conversations', 'visitors', 'calls') and synced_at is not null group by project_id`)
-  const whole = rows.filter((row) => Number(row.lists) === 3)
-  return new Map(whole.map((row) => [String(row.project_id), Date.now() - Date.parse(String(row.oldest))]))
+  const complete = rows.filter((row) => Number(row.lists) === 3)
+  return new Map(complete.map((row) => [String(row.project_id), Date.now() - Date.parse(String(row.oldest))]))
 }
 
 async function measureWorstLag(warehouse: Warehouse): Promise<Map<string, number>> {
@@ -85,7 +85,7 @@ async function measureWorstLag(warehouse: Warehouse): Promise<Map<string, number
   return worst
 }
 
-/** Projects with children still to be read for the first time. */
+/** Projects with children that were never fetched. */
 async function countBackloggedProjects(warehouse: Warehouse): Promise<number> {
   const rows = await warehouse.query(`select distinct project_id from sync_children where fetched = 0`)
   return rows.length
@@ -95,7 +95,12 @@ function printLags(worst: ReadonlyMap<string, number>, backlogged: number): void
   const lags = createDistribution()
   for (const lag of worst.values()) lags.add(lag)
   const times = `${(lags.max() / lags.quantile(0.5)).toFixed(2)} times the median`
-  printFigure(`lag, median of ${lags.count()} projects`, lags.quantile(0.5) / 1000, 's', `a round every ${periodMs / 1000} s`)
+  printFigure(
+    `lag, median of ${lags.count()} projects`,
+    lags.quantile(0.5) / 1000,
+    's',
+    `a sync every ${periodMs / 1000} s`,
+  )
   printFigure('lag, 95 of 100', lags.quantile(0.95) / 1000, 's')
   printFigure('lag, the worst project', lags.max() / 1000, 's', times)
   printFigure('projects with a backlog at the end', backlogged, '')

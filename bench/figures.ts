@@ -1,4 +1,4 @@
-/** Figures and how they are printed: medians, and one line each. */
+/** Prints figures, one per line, and computes medians. */
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)

@@ -1,7 +1,7 @@
 /**
- * How many workers, and how much Redis, do many projects need? Measures what schedules, jobs, passes and requests cost
- * the real parts, and simulates the rest by a clock of its own. `--projects N`, `--seed N`; `--costs FILE` keeps what
- * was measured there, or takes it from there.
+ * How many workers, and how much Redis, do many projects need? Measures what schedules, jobs, sync runs and requests cost
+ * in the real parts, and simulates the rest on a virtual clock. `--projects N`, `--seed N`; `--costs FILE` stores the
+ * measured costs, or reads them if the file exists.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -9,14 +9,14 @@ import { startPostgres } from '../test/support/postgres-server.ts'
 import { startPrivateRedis } from '../test/support/redis-server.ts'
 import { printFigure } from './figures.ts'
 import { measureBudgetCost } from './fleet/budget-costs.ts'
-import { seededRandom } from './fleet/random.ts'
-import { toSimulationCosts, idleRequests, type MeasuredCosts } from './fleet/measured-costs.ts'
-import { measureSyncJobs, type SyncCosts } from './fleet/sync-costs.ts'
+import { idleRequests, type MeasuredCosts, toSimulationCosts } from './fleet/measured-costs.ts'
 import { createProjects } from './fleet/projects.ts'
 import { measureQueue } from './fleet/queue-costs.ts'
-import { type Scenario, createScenarios } from './fleet/scenarios.ts'
+import { seededRandom } from './fleet/random.ts'
+import { createScenarios, type Scenario } from './fleet/scenarios.ts'
 import { simulate } from './fleet/simulate.ts'
-import { firstMirror, renderHeader, isEnough, renderRow, type ScenarioRun } from './fleet/table.ts'
+import { measureSyncJobs, type SyncCosts } from './fleet/sync-costs.ts'
+import { firstMirror, isEnough, renderHeader, renderRow, type ScenarioRun } from './fleet/table.ts'
 import { withTempFolder } from './temp-folder.ts'
 
 const { values } = parseArgs({
@@ -47,7 +47,7 @@ async function loadCosts(): Promise<AllCosts> {
 }
 
 async function measureCosts(): Promise<AllCosts> {
-  logProgress('a project in SQLite: its first mirror, then passes that find nothing new')
+  logProgress('a project in SQLite: its first mirror, then syncs without new rows')
   const sqlite = await withTempFolder((folder) =>
     measureSyncJobs({ databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' }, size),
   )
@@ -70,20 +70,20 @@ async function measureCosts(): Promise<AllCosts> {
 function printCosts({ server: { queue, passes, budget }, sqlite }: AllCosts): void {
   printFigure('schedules in Redis', queue.schedules, '')
   printFigure('  set for the first time', queue.setMs / 1000, 's')
-  printFigure('  looked at once more', queue.lookMs / 1000, 's')
+  printFigure('  checked again', queue.lookMs / 1000, 's')
   printFigure('  memory of each', queue.bytesEach, 'bytes')
   printFigure('  memory of all', (queue.bytesEach * queue.schedules) / 1e6, 'MB')
   printFigure('a job that waits in Redis: memory', queue.bytesWaiting, 'bytes')
-  for (const [name, cost] of Object.entries({ 'job of a pass': queue.pass, 'job of the clock': queue.tick })) {
+  for (const [name, cost] of Object.entries({ 'sync job': queue.pass, 'scheduler job': queue.tick })) {
     printFigure(`${name}: CPU of the worker`, cost.cpuMs, 'ms')
     printFigure('  CPU of Redis', cost.serverMs, 'ms')
-    printFigure('  commands in Redis, those of scripts among them', cost.commands, '')
+    printFigure('  commands in Redis, including those of scripts', cost.commands, '')
   }
   for (const [name, cost] of Object.entries({ SQLite: sqlite, Postgres: passes })) {
     printFigure(`request of a first mirror, ${name}: CPU of the worker`, cost.request.cpuMs, 'ms')
     for (const stream of ['conversations', 'visitors', 'calls', 'availability'] as const) {
       const { cpuMs, requests, commits, warehouseMs } = cost.idle[stream]
-      printFigure(`  idle pass of ${stream}: CPU of the worker`, cpuMs, `ms, ${requests} requests`)
+      printFigure(`  idle sync of ${stream}: CPU of the worker`, cpuMs, `ms, ${requests} requests`)
       if (commits > 0) printFigure('    in Postgres', commits, `commits, ${warehouseMs.toFixed(1)} ms of CPU`)
     }
   }
@@ -119,7 +119,7 @@ function printForecast({ outcome }: ScenarioRun, scenario: Scenario): void {
   process.stdout.write(`        all mirrored after some ${hours.toFixed(1)} hours\n`)
 }
 
-/** Doubles until it is enough, then looks for the least in between. Null: not with `most`. */
+/** Doubles until it is enough, then searches in between. Null: not enough with `maxWorkers`. */
 function findLeast(enough: (workers: number) => boolean): number | null {
   let high = 1
   while (!enough(high)) {
@@ -136,6 +136,6 @@ function findLeast(enough: (workers: number) => boolean): number | null {
 
 function printLeast(least: number | null): void {
   process.stdout.write(
-    least === null ? `not kept up with by ${maxWorkers} workers\n` : `least number of workers that is enough: ${least}\n`,
+    least === null ? `${maxWorkers} workers do not keep up\n` : `least number of workers that is enough: ${least}\n`,
   )
 }

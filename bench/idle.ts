@@ -1,6 +1,6 @@
 /**
- * What a worker costs that has nothing to do: one quiet project, on each kind of queue, beside a Node.js that does
- * nothing at all. Memory and CPU of the process over a minute, by /proc. All of them side by side.
+ * What an idle worker costs: one quiet project, on each kind of queue, compared with a Node.js that does nothing. Memory
+ * and CPU of the process over a minute, from /proc. All of them run concurrently.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,11 +9,11 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { startPrivateRedis } from '../test/support/redis-server.ts'
+import { createSchema } from './create-schema.ts'
 import { printFigure } from './figures.ts'
 import { processCpuMs } from './fleet/postgres-use.ts'
-import { withTempFolder } from './temp-folder.ts'
-import { createSchema } from './create-schema.ts'
 import { launcher, startSandboxProcess } from './sandbox.ts'
+import { withTempFolder } from './temp-folder.ts'
 
 const settleMs = 30_000
 const measuredMs = 60_000
@@ -24,18 +24,26 @@ type WorkerSetup = { readonly name: string; readonly databaseUrl: string; readon
 await withTempFolder(async (folder) => {
   const service = await startSandboxProcess(100, { messages: 10, activity: 5 })
   const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPostgres()]
-  const offices: readonly WorkerSetup[] = [
+  const setups: readonly WorkerSetup[] = [
     { name: 'embedded queue, SQLite', databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' },
-    { name: 'Redis queue, Postgres', databaseUrl: await createSchema(postgres.url, 'beside_redis'), queueUrl: redis.url },
-    { name: 'Postgres queue, Postgres', databaseUrl: await createSchema(postgres.url, 'alone'), queueUrl: postgres.url },
+    {
+      name: 'Redis queue, Postgres',
+      databaseUrl: await createSchema(postgres.url, 'beside_redis'),
+      queueUrl: redis.url,
+    },
+    {
+      name: 'Postgres queue, Postgres',
+      databaseUrl: await createSchema(postgres.url, 'alone'),
+      queueUrl: postgres.url,
+    },
   ]
   try {
     const nothing = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
     const idle = withProcess(nothing, measure)
-    const workers = offices.map((office) => measureWorker(() => startWorker(office, service.environment, folder)))
+    const workers = setups.map((setup) => measureWorker(() => startWorker(setup, service.environment, folder)))
     const [bare, ...all] = await Promise.all([idle, ...workers])
     printFigure('node alone: memory', bare.rssMb, 'MB')
-    for (const [n, figures] of all.entries()) printFigures(offices[n]?.name ?? '', figures, bare.rssMb)
+    for (const [n, figures] of all.entries()) printFigures(setups[n]?.name ?? '', figures, bare.rssMb)
   } finally {
     await service.stop()
     await redis.stop()
@@ -43,18 +51,18 @@ await withTempFolder(async (folder) => {
   }
 })
 
-function startWorker(office: WorkerSetup, service: Readonly<Record<string, string>>, cwd: string): ChildProcess {
+function startWorker(setup: WorkerSetup, service: Readonly<Record<string, string>>, cwd: string): ChildProcess {
   const env = {
     ...process.env,
     ...service,
-    DESKMIRROR_DATABASE_URL: office.databaseUrl,
-    DESKMIRROR_QUEUE_URL: office.queueUrl,
+    DESKMIRROR_DATABASE_URL: setup.databaseUrl,
+    DESKMIRROR_QUEUE_URL: setup.queueUrl,
     DESKMIRROR_HTTP: '127.0.0.1:0',
   }
   return spawn(process.execPath, [launcher, 'start'], { env, cwd, stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
-/** Everything is read first, by a process of its own. `firstMb`: its memory at the end. */
+/** A first process reads everything; a second one is measured. `firstMb`: the first one's memory at the end. */
 async function measureWorker(start: () => ChildProcess): Promise<WorkerFigures> {
   const first = await withProcess(start(), async (child) => {
     await waitForStreams(child, ['messages', 'visitor_activity', 'call_recordings', 'availability'])
@@ -85,16 +93,16 @@ async function measure(child: ChildProcess): Promise<Omit<WorkerFigures, 'firstM
   return { rssMb: residentMb(child), cpuMs: processCpuMs(child.pid ?? 0) - before }
 }
 
-/** Resolves when passes of all these streams have ended. */
+/** Resolves when sync runs of all these streams have ended. */
 async function waitForStreams(child: ChildProcess, streams: readonly string[]): Promise<void> {
-  if (child.stderr === null) throw new Error('the log of the worker is not read')
+  if (child.stderr === null) throw new Error('the log of the worker is not piped')
   const missing = new Set(streams)
   const lines = createInterface({ input: child.stderr })
   await new Promise<void>((resolve, reject) =>
     lines.on('line', (line) => {
       if (!line.startsWith('{')) return reject(new Error(line))
       const { event, stream } = JSON.parse(line) as { readonly event?: string; readonly stream?: string }
-      if (event === 'pass.ended' && stream !== undefined) missing.delete(stream)
+      if (event === 'sync.ended' && stream !== undefined) missing.delete(stream)
       if (missing.size === 0) resolve()
     }),
   )

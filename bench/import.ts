@@ -1,7 +1,7 @@
 /**
- * An import of 100,000 write-backs, JSON Lines and CSV, on SQLite and Postgres: lines a second and the peak of the process;
- * the same of ten times as many. Beside it a bare loop: parse each line, insert it, one transaction, no check, no log. And
- * 10,000 flags into warehouses that mirror 125,000 conversations, which the database looks up for each of them.
+ * An import of 100,000 write-backs, as JSON Lines and CSV, on SQLite and Postgres: lines per second and the peak of the
+ * process; and of a million. For comparison a bare loop: parse each line, insert it, one transaction, no checks. And
+ * 10,000 flags into warehouses with 125,000 conversations, each of which is looked up.
  */
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -9,9 +9,9 @@ import Database from 'better-sqlite3'
 import { openWarehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runCommand } from './command.ts'
+import { createSchema } from './create-schema.ts'
 import { median, printFigure } from './figures.ts'
 import { withTempFolder } from './temp-folder.ts'
-import { createSchema } from './create-schema.ts'
 
 const lines = 100_000
 const service = {
@@ -30,13 +30,13 @@ await withTempFolder(async (folder) => {
     writeFileSync(jsonl, asJsonLines(lines))
     writeFileSync(csv, asCsv(lines))
     writeFileSync(large, asJsonLines(10 * lines))
-    const places = [
+    const cases = [
       ['SQLite, JSON Lines', jsonl, `sqlite:${folder}/jsonl.db`, lines],
       ['SQLite, CSV', csv, `sqlite:${folder}/csv.db`, lines],
       ['Postgres, JSON Lines', jsonl, await createSchema(postgres.url, 'jsonl'), lines],
       ['SQLite, JSON Lines, ten times as many', large, `sqlite:${folder}/large.db`, 10 * lines],
     ] as const
-    for (const [name, file, url, count] of places) {
+    for (const [name, file, url, count] of cases) {
       await runCommand(['migrate'], service, url)
       const idle = await runCommand(['migrate'], service, url)
       const { tookMs, peakMb } = await runCommand(['writeback', 'import', file, '--quiet'], service, url)
@@ -44,11 +44,11 @@ await withTempFolder(async (folder) => {
         `${name}: lines a second`,
         (count / (tookMs - idle.tookMs)) * 1000,
         'lines/s',
-        'the start of the process aside',
+        'without the start of the process',
       )
       printFigure('  peak of the process', peakMb, 'MB', `${idle.peakMb.toFixed(0)} MB with nothing to import`)
       const again = await runCommand(['writeback', 'import', file, '--quiet'], service, url)
-      printFigure('  the same file once more', again.tookMs / 1000, 's', 'queues nothing')
+      printFigure('  the same file again', again.tookMs / 1000, 's', 'queues nothing')
     }
     for (const [name, url] of [
       ['SQLite', `sqlite:${folder}/mirrored.db`],
@@ -77,7 +77,7 @@ function asJsonLines(count: number): string {
   return Array.from({ length: count }, (_, n) => `${JSON.stringify(line(n))}\n`).join('')
 }
 
-/** Gives back the ids. */
+/** Returns the ids. */
 async function mirrorConversations(url: string): Promise<readonly string[]> {
   const warehouse = await openWarehouse(url)
   const ids = Array.from({ length: 125_000 }, () => randomUUID())
@@ -107,12 +107,12 @@ function asCsv(count: number): string {
   return `operation,conversation_id,content,sender_name\r\n${rows.join('')}`
 }
 
-/** About as long as replies are. */
+/** About as long as typical replies. */
 function text(n: number): string {
   return `Thank you for your patience. Order ${n} left our house this morning, and should be with you by Friday at the latest.`
 }
 
-/** Milliseconds. */
+/** Returns milliseconds. */
 function bareLoop(file: string, path: string): number {
   const database = new Database(path)
   database.pragma('journal_mode = wal')

@@ -1,6 +1,6 @@
 /**
- * How much of a key's limit several workers use who share it, under a backlog that outlasts the measurement: 600 requests
- * a minute as the service counts them, over three minutes after the first one. All crews side by side.
+ * How much of a key's limit several workers use that share it, under a backlog that outlasts the measurement: 600
+ * requests a minute as the service counts them, over three minutes after the first one. All groups run concurrently.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { startPrivateRedis } from '../test/support/redis-server.ts'
-import { printFigure } from './figures.ts'
-import { withTempFolder } from './temp-folder.ts'
 import { createSchema } from './create-schema.ts'
+import { printFigure } from './figures.ts'
 import { launcher } from './sandbox.ts'
+import { withTempFolder } from './temp-folder.ts'
 
 const [limit, windowMs, windows] = [600, 60_000, 3]
 const size = { conversations: 20_000, visitors: 50, calls: 50, messagesPerConversation: [1, 3], days: 300 } as const
@@ -26,18 +26,18 @@ type WorkerGroup = {
 await withTempFolder(async (folder) => {
   const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPostgres()]
   const schema = (name: string) => createSchema(postgres.url, name)
-  const crews: WorkerGroup[] = [
+  const groups: WorkerGroup[] = [
     { name: 'SQLite, embedded queue', workers: 1, databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' },
   ]
   for (const workers of [2, 4]) {
     const [beside, alone] = [await schema(`redis_${workers}`), await schema(`alone_${workers}`)]
-    crews.push({ name: 'Postgres, Redis', workers, databaseUrl: beside, queueUrl: `${redis.url}/${workers}` })
-    crews.push({ name: 'Postgres alone', workers, databaseUrl: alone, queueUrl: await schema(`jobs_${workers}`) })
+    groups.push({ name: 'Postgres, Redis', workers, databaseUrl: beside, queueUrl: `${redis.url}/${workers}` })
+    groups.push({ name: 'Postgres alone', workers, databaseUrl: alone, queueUrl: await schema(`jobs_${workers}`) })
   }
   try {
-    const measured = await Promise.all(crews.map((crew) => measure(crew, folder)))
+    const measured = await Promise.all(groups.map((group) => measure(group, folder)))
     for (const [n, { used, most, refused }] of measured.entries()) {
-      const { name, workers } = crews[n] as WorkerGroup
+      const { name, workers } = groups[n] as WorkerGroup
       const worst = `at most ${most} in any minute, ${refused} refused`
       printFigure(`${workers} of ${name}: of the limit`, 100 * used, '%', worst)
     }
@@ -71,7 +71,7 @@ async function measure({ workers, databaseUrl, queueUrl }: WorkerGroup, cwd: str
 
 async function measureUse(sandbox: Sandbox) {
   while (sandbox.log().length === 0) await sleep(100)
-  // The first window begins with a burst that no later one has.
+  // The first window begins with a burst, unlike later ones.
   await sleep(windowMs)
   const from = Date.now()
   await sleep(windows * windowMs)

@@ -1,5 +1,5 @@
 /**
- * Local work alone: the bodies of pages are read, checked and stored, beside better-sqlite3 alone inserting the same rows
+ * Local work alone: parses, checks and stores the bodies of pages, compared with better-sqlite3 inserting the same rows
  * into the same table with the same indexes. Goal: at least half as fast.
  */
 import Database from 'better-sqlite3'
@@ -10,15 +10,15 @@ import { conversations } from '../src/streams/conversations.ts'
 import { messages } from '../src/streams/messages.ts'
 import { openWarehouse } from '../src/warehouse/open.ts'
 import { median, printFigure } from './figures.ts'
-import { withTempFolder } from './temp-folder.ts'
 import { messagesEach, startSandboxProcess } from './sandbox.ts'
+import { withTempFolder } from './temp-folder.ts'
 
 /** As many conversations as one page of their list holds. */
 const pages = 200
-const rounds = 9
+const runs = 9
 
-const call = { method: 'GET', path: '/', lane: 'backfill' } as const
-const about = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: (text: string) => text }
+const call = { method: 'GET', path: '/', priority: 'backfill' } as const
+const context = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: (text: string) => text }
 
 type Page = { readonly parent: string; readonly body: Buffer }
 
@@ -28,20 +28,20 @@ await withTempFolder(async (folder) => {
   const ours: number[] = []
   const bare: number[] = []
   const ratios: number[] = []
-  for (let n = 0; n < rounds; n++) {
+  for (let n = 0; n < runs; n++) {
     const file = `${folder}/${n}.db`
-    const mine = rows / (await mirrorPages(file, project, list, read))
-    const theirs = rows / insertBare(file, `${folder}/${n}-bare.db`)
-    ours.push(mine)
-    bare.push(theirs)
-    ratios.push(mine / theirs)
+    const oursRate = rows / (await mirrorPages(file, project, list, read))
+    const bareRate = rows / insertBare(file, `${folder}/${n}-bare.db`)
+    ours.push(oursRate)
+    bare.push(bareRate)
+    ratios.push(oursRate / bareRate)
   }
   printFigure('pages parsed, checked and mirrored', median(ours), 'rows/s')
   printFigure('better-sqlite3 alone', median(bare), 'rows/s')
-  printFigure('median ratio of a round', median(ratios), 'times', 'goal: at least 0.5')
+  printFigure('median ratio of a run', median(ratios), 'times', 'goal: at least 0.5')
 })
 
-/** Bodies as the service sends them: the list of conversations, and each one's messages. */
+/** Bodies as the service sends them: the list of conversations, and the messages of each. */
 async function readPages(): Promise<{ project: string; list: readonly Json[]; read: readonly Page[] }> {
   const { environment, stop } = await startSandboxProcess(pages)
   const { DESKMIRROR_BASE_URL: base, DESKMIRROR_PROJECT_ID: project = '', DESKMIRROR_API_KEY: key = '' } = environment
@@ -62,20 +62,28 @@ async function itemsOf(bytes: Buffer): Promise<readonly Json[]> {
   reader.write(bytes)
   const body = await reader.end()
   if (!body.ok) throw new Error(body.why)
-  const outcome = classifyExchange({ kind: 'answered', head: { status: 200, headers: {} }, body: body.splitBody }, about)
+  const outcome = classifyExchange(
+    { kind: 'answered', head: { status: 200, headers: {} }, body: body.splitBody },
+    context,
+  )
   if (!outcome.ok) throw new Error('the page is not readable')
   return (outcome.answer.data as { readonly items: readonly Json[] }).items
 }
 
-/** Seconds for all pages, each of them one commit. */
-async function mirrorPages(file: string, project: string, list: readonly Json[], read: readonly Page[]): Promise<number> {
+/** Seconds for all pages, with one commit per page. */
+async function mirrorPages(
+  file: string,
+  project: string,
+  list: readonly Json[],
+  read: readonly Page[],
+): Promise<number> {
   const warehouse = await openWarehouse(`sqlite:${file}`)
   const { commit } = warehouse.mirror(project)
   await commit({ stream: 'conversations', rows: conversations.parseRows(list, project).rows, askedAt: Date.now() })
   const began = performance.now()
   for (const { parent, body } of read) {
     const { rows } = messages.parseRows(await itemsOf(body), parent)
-    const end = { parentId: parent, wanted: 1, position: null, complete: true, againAt: null } as const
+    const end = { parentId: parent, requestedVersion: 1, cursor: null, complete: true, againAt: null } as const
     await commit({ stream: 'messages', rows, askedAt: Date.now(), child: { stream: 'messages', ...end } })
   }
   const seconds = (performance.now() - began) / 1000

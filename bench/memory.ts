@@ -1,8 +1,8 @@
-/** Memory of a first sync: does a mirror of ten times the size need more? Goal: at most 1.15 times, under 200 MB. */
+/** Memory of a first sync: does a mirror ten times as large need more? Goal: at most 1.15 times, under 200 MB. */
 import { runCommand, runSync } from './command.ts'
 import { printFigure } from './figures.ts'
-import { withTempFolder } from './temp-folder.ts'
 import { messagesEach, startSandboxProcess } from './sandbox.ts'
+import { withTempFolder } from './temp-folder.ts'
 
 const sizes = [100_000, 1_000_000] as const
 
@@ -11,7 +11,7 @@ for (const messages of sizes) peaks.push(await firstSync(messages))
 const [small = 0, large = 0] = peaks
 printFigure('peak of the larger beside the smaller', large / small, 'times', 'goal: at most 1.15')
 
-/** The peak of a first sync of so many messages, in 10^6 bytes. */
+/** The peak of a first sync of this many messages, in 10^6 bytes. */
 async function firstSync(messages: number): Promise<number> {
   const service = await startSandboxProcess(messages / messagesEach)
   try {

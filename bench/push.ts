@@ -1,6 +1,6 @@
 /**
- * How much of a key's writes a backlog of a thousand write-backs uses, guards included: 120 a minute as the service counts
- * them, over three minutes after the first one. One process on SQLite, three on Postgres, and a worker, side by side.
+ * How much of a key's write limit a backlog of a thousand write-backs uses, including checks: 120 a minute as the service
+ * counts them, over three minutes after the first one. One process on SQLite, three on Postgres, and a worker, concurrently.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,10 +9,10 @@ import { parseRequest, type WritebackRequest } from '../src/core/outbox/writebac
 import { type Sandbox, startSandbox } from '../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../src/warehouse/open.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import { printFigure } from './figures.ts'
-import { withTempFolder } from './temp-folder.ts'
 import { createSchema } from './create-schema.ts'
+import { printFigure } from './figures.ts'
 import { launcher } from './sandbox.ts'
+import { withTempFolder } from './temp-folder.ts'
 
 const [writes, windowMs, windows, backlog] = [120, 60_000, 3, 1000]
 const size = { conversations: 400, visitors: 400, calls: 0 } as const
@@ -26,15 +26,15 @@ type ProcessGroup = {
 
 await withTempFolder(async (folder) => {
   const postgres = await startPostgres()
-  const crews: ProcessGroup[] = [
+  const groups: ProcessGroup[] = [
     { name: 'push, SQLite', processes: 1, command: 'push', databaseUrl: `sqlite:${folder}/push.db` },
     { name: 'start, SQLite', processes: 1, command: 'start', databaseUrl: `sqlite:${folder}/start.db` },
     { name: 'push, Postgres', processes: 3, command: 'push', databaseUrl: await createSchema(postgres.url, 'push') },
   ]
   try {
-    const measured = await Promise.all(crews.map((crew) => measure(crew, folder)))
+    const measured = await Promise.all(groups.map((group) => measure(group, folder)))
     for (const [n, { used, most, refused, reads }] of measured.entries()) {
-      const { name, processes } = crews[n] as ProcessGroup
+      const { name, processes } = groups[n] as ProcessGroup
       const worst = `at most ${most} in any minute, ${refused} refused, ${reads.toFixed(1)} reads a write`
       printFigure(`${processes} × ${name}: of the writes`, 100 * used, '%', worst)
     }
@@ -53,9 +53,9 @@ async function measure({ processes, command, databaseUrl }: ProcessGroup, cwd: s
     DESKMIRROR_API_KEY: sandbox.key,
     DESKMIRROR_DATABASE_URL: databaseUrl,
     DESKMIRROR_HTTP: 'off',
-    // The worker mirrors nothing meanwhile.
+    // So the worker mirrors nothing meanwhile.
     ...Object.fromEntries(
-      ['INCREMENTAL', 'RECONCILE', 'ANALYTICS', 'AVAILABILITY'].map((round) => [`DESKMIRROR_SCHEDULE_${round}`, 'off']),
+      ['INCREMENTAL', 'RECONCILE', 'ANALYTICS', 'AVAILABILITY'].map((name) => [`DESKMIRROR_SCHEDULE_${name}`, 'off']),
     ),
   }
   const children = Array.from({ length: processes }, () =>
@@ -69,11 +69,11 @@ async function measure({ processes, command, databaseUrl }: ProcessGroup, cwd: s
   }
 }
 
-/** Replies, flags, notes and corrections, as they would be imported. */
+/** Replies, flags, notes and corrections, as an import would queue them. */
 async function queueWritebacks(sandbox: Sandbox, databaseUrl: string): Promise<void> {
   const ids = (stream: 'conversations' | 'visitors') => [...sandbox.truth(stream)].map(({ id }) => id ?? '')
   const [conversations, visitors] = [ids('conversations'), ids('visitors')]
-  const wishes = Array.from({ length: backlog }, (_, n): WritebackRequest => {
+  const requests = Array.from({ length: backlog }, (_, n): WritebackRequest => {
     const [conversation_id, visitor_id] = [conversations[n % conversations.length], visitors[n % visitors.length]]
     const lines = [
       { operation: 'message', conversation_id, content: `Reply ${n}`, sender_name: 'Ann' },
@@ -86,12 +86,12 @@ async function queueWritebacks(sandbox: Sandbox, databaseUrl: string): Promise<v
     return read.request
   })
   const warehouse = await openWarehouse(databaseUrl)
-  const how = { status: 'queued', batchId: null, createdBy: 'bench', expiresAt: null } as const
+  const options = { status: 'queued', batchId: null, createdBy: 'bench', expiresAt: null } as const
   await warehouse.outboxAdmin(sandbox.projectId).enqueue(
     (async function* () {
-      yield wishes
+      yield requests
     })(),
-    how,
+    options,
   )
   await warehouse.close()
 }
@@ -99,7 +99,7 @@ async function queueWritebacks(sandbox: Sandbox, databaseUrl: string): Promise<v
 async function measureUse(sandbox: Sandbox) {
   const sent = () => sandbox.log().filter(({ write }) => write)
   while (sent().length === 0) await sleep(100)
-  // The first window begins with a burst that no later one has.
+  // The first window begins with a burst, unlike later ones.
   await sleep(windowMs)
   const from = Date.now()
   await sleep(windows * windowMs)

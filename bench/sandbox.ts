@@ -1,20 +1,29 @@
-/** A service double in a process of its own, without a rate limit. */
+/** A service double in its own process, without a rate limit. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 export const launcher = fileURLToPath(new URL('../bin/deskmirror.js', import.meta.url))
 
-/** `environment`: what the commands need to reach it. */
-export type SandboxProcess = { readonly environment: Readonly<Record<string, string>>; readonly stop: () => Promise<void> }
+/** `environment`: the variables with which commands reach it. */
+export type SandboxProcess = {
+  readonly environment: Readonly<Record<string, string>>
+  readonly stop: () => Promise<void>
+}
 
 export const messagesEach = 100
 
 const defaultCounts = { messages: messagesEach, visitors: 10, calls: 10, activity: 0 }
 
-/** So many conversations of 100 messages; few of everything else, if nothing else is said. */
-export async function startSandboxProcess(conversations: number, others: Partial<typeof defaultCounts> = {}): Promise<SandboxProcess> {
-  const size = Object.entries({ conversations, ...defaultCounts, ...others }).flatMap(([what, count]) => [`--${what}`, count])
+/** Starts a sandbox with this many conversations of 100 messages each, and by default few of everything else. */
+export async function startSandboxProcess(
+  conversations: number,
+  others: Partial<typeof defaultCounts> = {},
+): Promise<SandboxProcess> {
+  const size = Object.entries({ conversations, ...defaultCounts, ...others }).flatMap(([what, count]) => [
+    `--${what}`,
+    count,
+  ])
   const args = [launcher, 'sandbox', '--json', ...size, '--rate', 'off'].map(String)
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
   const ended = once(child, 'exit')

@@ -1,13 +1,13 @@
-/** Speed of a first sync end to end, the service in a process of its own. Goal: 15,000 message rows a second. */
+/** Speed of a first sync end to end, with the service in its own process. Goal: 15,000 message rows a second. */
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { runSync } from './command.ts'
-import { median, printFigure } from './figures.ts'
-import { withTempFolder } from './temp-folder.ts'
 import { createSchema } from './create-schema.ts'
+import { median, printFigure } from './figures.ts'
 import { messagesEach, startSandboxProcess } from './sandbox.ts'
+import { withTempFolder } from './temp-folder.ts'
 
 const messages = 200_000
-const rounds = 3
+const runs = 3
 
 const service = await startSandboxProcess(messages / messagesEach)
 try {
@@ -25,9 +25,9 @@ try {
   await service.stop()
 }
 
-async function repeatRuns(round: (n: number) => Promise<number>): Promise<number[]> {
+async function repeatRuns(run: (n: number) => Promise<number>): Promise<number[]> {
   const found: number[] = []
-  for (let n = 0; n < rounds; n++) found.push(await round(n))
+  for (let n = 0; n < runs; n++) found.push(await run(n))
   return found
 }
 

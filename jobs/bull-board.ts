@@ -14,7 +14,7 @@ const contentSecurityPolicy =
 export function bullBoardRoutes(queues: readonly JobQueue<never>[]): HttpRoutes {
   const server = new FastifyAdapter()
   createBullBoard({
-    // The board knows BullMQ's queues by their default store; it asks for nothing that the other stores do not have.
+    // The adapter's type names BullMQ's default store; it calls nothing that the other stores lack.
     queues: queues.map(
       (queue) => new BullMQAdapter(queue as unknown as ConstructorParameters<typeof BullMQAdapter>[0]),
     ),
@@ -33,7 +33,7 @@ export function bullBoardRoutes(queues: readonly JobQueue<never>[]): HttpRoutes 
   return { prefix, auth: 'token', plugin }
 }
 
-/** The page asks Google for its fonts, and has no setting for that. The browser's own fonts do as well. */
+/** The page loads its fonts from Google, without a setting for it. The browser's own fonts are enough. */
 function removeForeignLinks(html: string): string {
   return html.replace(/<link href="https?:[^>]{0,400}>/g, '')
 }

@@ -1,18 +1,18 @@
-/** Puts wake-up calls into the queues. One that waits or works already is not added again. */
+/** Adds jobs to the queues. A job that waits or runs already is not added again. */
 import type { Backend } from './backends/backend.ts'
 import type { JobQueue } from './backends/schedule.ts'
 import {
-  type WebhookJob,
-  webhookQueue,
-  syncJobId,
-  webhookJobId,
-  laneJobId,
   type LaneJob,
-  writebackQueue,
+  laneJobId,
+  type SchedulerJob,
   type SyncJob,
   type SyncQueueName,
+  syncJobId,
   syncQueueNames,
-  type SchedulerJob,
+  type WebhookJob,
+  webhookJobId,
+  webhookQueue,
+  writebackQueue,
 } from './queues.ts'
 import type { PlannedSyncJob } from './schedule-plan.ts'
 
@@ -43,7 +43,7 @@ export function createEnqueuer(queues: JobQueues): JobEnqueuer {
   return {
     enqueueSyncJobs: async (all) => {
       for (const name of syncQueueNames) {
-        const jobs = all.filter(({ queue }) => queue === name).map(({ job: pass }) => toSyncEntry(pass))
+        const jobs = all.filter(({ queue }) => queue === name).map(({ job }) => toSyncEntry(job))
         if (jobs.length > 0) await queues[name].addBulk(jobs)
       }
     },
@@ -56,7 +56,7 @@ export function createEnqueuer(queues: JobQueues): JobEnqueuer {
   }
 }
 
-/** After that the next round is soon enough. */
+/** After that the next schedule firing is soon enough. */
 const retryOptions = { attempts: 3, backoff: { type: 'exponential', delay: 5000 } }
 
 function toSyncEntry(data: SyncJob) {

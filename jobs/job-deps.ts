@@ -1,4 +1,4 @@
-/** What the worker hands to its jobs. */
+/** The dependencies of the worker's jobs. */
 import type { JobFailures } from '../src/app/worker/job-failures.ts'
 import type { WorkerContext } from '../src/app/worker/worker-context.ts'
 import type { ProjectConfig } from '../src/config/load.ts'
@@ -6,29 +6,29 @@ import type { Ms } from '../src/core/time.ts'
 import type { Metrics } from '../src/http/metrics.ts'
 import type { Logger } from '../src/log.ts'
 import type { RunningJob } from './backends/backend.ts'
-import type { PlannedSyncJob } from './schedule-plan.ts'
 import type { JobResult } from './job-result.ts'
+import type { PlannedSyncJob } from './schedule-plan.ts'
 
 export type JobDeps = {
   readonly workerContext: WorkerContext
-  /** By its name; undefined: the configuration knows it no more. */
+  /** Finds a project by its name; undefined if it is no longer configured. */
   readonly findProject: (name: string) => ProjectConfig | undefined
   readonly enqueueSyncJobs: (all: readonly PlannedSyncJob[]) => Promise<void>
   readonly metrics: Metrics
   readonly failures: JobFailures
-  /** The error means that the queue's store is away, which the log has been told. */
+  /** Whether the error means that the queue's store is disconnected; the log has that already. */
   readonly isQueueConnectionError: (error: unknown) => boolean
   readonly log: Logger
   readonly sliceMs: Ms
-  /** The projects, as they are configured now, whose rollups have been looked at since this worker knows them so. */
+  /** The project configurations whose rollups this worker has checked. */
   readonly rollupsChecked: WeakSet<ProjectConfig>
-  /** The worker stops: the page in hand is the last one. */
+  /** The worker stops: the current page is the last one. */
   readonly stopping: AbortSignal
-  /** 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random: () => number
 }
 
-/** A job about what the configuration has no more. */
+/** Ends a job whose project or stream is no longer configured. */
 export function dropJob(queue: string, { id }: RunningJob<unknown>, { log }: JobDeps, what: string): JobResult {
   log.info({ event: 'job.dropped', queue, id, why: `the configuration has no such ${what}` })
   return { do: 'done' }

@@ -1,16 +1,24 @@
-/** Whatever a job throws is caught once: told, counted and noted, and then tried again as its queue would have it. */
+/** Catches whatever a job throws once: logs, counts and records it, and retries the job as its queue prescribes. */
 import type { JobKind, JobSubject } from '../src/core/job-failure.ts'
 import type { JobHandler } from './backends/backend.ts'
 import type { JobDeps } from './job-deps.ts'
-import { webhookQueue, writebackQueue, type QueueName, parseWebhookJob, parseLaneJob, parseSyncJob, parseSchedulerJob } from './queues.ts'
+import {
+  parseLaneJob,
+  parseSchedulerJob,
+  parseSyncJob,
+  parseWebhookJob,
+  type QueueName,
+  webhookQueue,
+  writebackQueue,
+} from './queues.ts'
 
 type AnyQueueName = QueueName | typeof webhookQueue | typeof writebackQueue
 
-/** `attempts` of the job decide whether there is another one. */
+/** The job's `attempts` decide whether it runs again. */
 export function catchJobErrors(
   queue: AnyQueueName,
   handle: JobHandler<unknown>,
-  deps: Pick<JobDeps, 'failures' | 'metrics' | 'project' | 'isQueueAway'>,
+  deps: Pick<JobDeps, 'failures' | 'metrics' | 'findProject' | 'isQueueConnectionError'>,
 ) {
   const handler: JobHandler<unknown> = async (job, signal) => {
     try {
@@ -24,25 +32,25 @@ export function catchJobErrors(
   return handler
 }
 
-/** The same for what no queue announces: it comes again by itself. */
+/** The same for periodic work that has no job: it runs again by itself. */
 export async function runBackgroundTask(
   job: JobKind,
   work: () => Promise<void>,
-  { failures, isQueueConnectionError: isQueueAway }: Pick<JobDeps, 'failures' | 'isQueueAway'>,
+  { failures, isQueueConnectionError }: Pick<JobDeps, 'failures' | 'isQueueConnectionError'>,
 ): Promise<void> {
-  const about: JobSubject = { job, project: null, subject: '', stream: null }
+  const subject: JobSubject = { job, project: null, subject: '', stream: null }
   try {
     await work()
   } catch (error) {
-    await failures.recordFailure(about, error, isQueueAway(error))
+    await failures.recordFailure(subject, error, isQueueConnectionError(error))
     return
   }
-  await failures.recordSuccess(about)
+  await failures.recordSuccess(subject)
 }
 
-type ProjectLookup = Pick<JobDeps, 'project'>
+type ProjectLookup = Pick<JobDeps, 'findProject'>
 
-/** What a job is about, as far as it says. */
+/** The subject of a job, as far as its data names it. */
 function subjectOfJob(queue: AnyQueueName, data: unknown, find: ProjectLookup): JobSubject {
   switch (queue) {
     case 'passes':
@@ -67,6 +75,16 @@ export function schedulerJobSubject(job: ReturnType<typeof parseSchedulerJob>, f
   return jobSubject('schedule', find, job.project, job.round)
 }
 
-export function jobSubject(job: JobKind, { findProject: find }: ProjectLookup, projectName?: string, subject = ''): JobSubject {
-  return { job, project: (projectName === undefined ? undefined : find(projectName)) ?? null, subject, stream: null }
+export function jobSubject(
+  job: JobKind,
+  { findProject }: ProjectLookup,
+  projectName?: string,
+  subject = '',
+): JobSubject {
+  return {
+    job,
+    project: (projectName === undefined ? undefined : findProject(projectName)) ?? null,
+    subject,
+    stream: null,
+  }
 }

@@ -1,5 +1,5 @@
 /**
- * How a job ends, in our words and in BullMQ's, which is steered by what one throws. Only this file knows that.
+ * How a job ends, as our values and as BullMQ's, which reads thrown errors. Only this file knows BullMQ's side.
  * Source: BullMQ's documentation, "Process step jobs", "Rate limiting", "Stop retrying jobs", read 2026-11-21.
  */
 import { DelayedError, RateLimitError, UnrecoverableError } from 'bullmq'
@@ -8,23 +8,23 @@ import type { Ms } from '../src/core/time.ts'
 
 export type JobResult =
   | { readonly do: 'done' }
-  /** The same job once more, behind those that wait by then. Keeps its deduplication id and spends no attempt. */
+  /** Run the same job again, behind those that wait by then. Keeps its deduplication id and uses no attempt. */
   | { readonly do: 'again'; readonly afterMs: Ms }
-  /** Nothing of this queue runs for a while, in no process; then this job once more. Spends no attempt. */
+  /** Pause the whole queue in all processes, then run this job again. Uses no attempt. */
   | { readonly do: 'rest'; readonly forMs: Ms }
-  /** Failed for good, whatever attempts are left. */
+  /** Failed permanently, whatever attempts are left. */
   | { readonly do: 'give up'; readonly why: string }
-  /** An attempt is spent; the job's own `attempts` and `backoff` decide about the next one. */
+  /** An attempt is used; the job's own `attempts` and `backoff` decide about the next one. */
   | { readonly do: 'retry'; readonly why: string }
 
-/** What a running job lets be done to it. */
+/** What can be done to a running job. */
 export type JobControl = {
   /** `at`: milliseconds since 1970. */
   readonly delay: (at: number) => Promise<void>
   readonly pauseQueue: (forMs: Ms) => Promise<void>
 }
 
-/** Returns or throws what BullMQ wants to see. Not to be caught on the way there. */
+/** Returns, or throws what BullMQ expects. The caller must not catch it. */
 export async function applyJobResult(result: JobResult, control: JobControl): Promise<void> {
   switch (result.do) {
     case 'done':
@@ -44,7 +44,7 @@ export async function applyJobResult(result: JobResult, control: JobControl): Pr
   }
 }
 
-/** Postgres takes no fractions, and 0 would not put a job behind the others. */
+/** Postgres takes no fractions, and 0 would not move a job behind the others. */
 function toWholeMs(ms: Ms): Ms {
   return Math.max(1, Math.ceil(ms))
 }

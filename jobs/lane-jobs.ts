@@ -1,11 +1,11 @@
-/** A lane of write-backs, as a job: worked on for a while, in its order. What there is to send stands in the warehouse. */
+/** The job of a lane of write-backs: sends them in order for a time slice. What to send is in the warehouse. */
 import type { LaneSliceResult } from '../src/app/worker/outbox-lanes.ts'
 import { assertNever } from '../src/core/assert-never.ts'
 import type { RunningJob } from './backends/backend.ts'
-import { jobSubject } from './job-errors.ts'
 import { dropJob, type JobDeps } from './job-deps.ts'
-import { writebackQueue, parseLaneJob } from './queues.ts'
+import { jobSubject } from './job-errors.ts'
 import type { JobResult } from './job-result.ts'
+import { parseLaneJob, writebackQueue } from './queues.ts'
 
 export async function runLaneJob(job: RunningJob<unknown>, deps: JobDeps): Promise<JobResult> {
   const laneJob = parseLaneJob(job.data)
@@ -13,23 +13,27 @@ export async function runLaneJob(job: RunningJob<unknown>, deps: JobDeps): Promi
   if (laneJob === null || project === undefined || project.readOnly) {
     return dropJob(writebackQueue, job, deps, 'project to write to')
   }
-  const end = await deps.workerContext.lanes.runSlice(project, { ...laneJob, sliceMs: deps.sliceMs, signal: deps.stopping })
+  const end = await deps.workerContext.lanes.runSlice(project, {
+    ...laneJob,
+    sliceMs: deps.sliceMs,
+    signal: deps.stopping,
+  })
   const subject = jobSubject('writebacks', deps, laneJob.project, laneJob.lane)
   if (end.kind === 'done' || end.kind === 'more') await deps.failures.recordSuccess(subject)
   if (end.kind === 'failed') {
-    // Lanes fail alike while the service is away: the first one is told of.
-    const others = deps.failures
+    // While the service is down all lanes fail alike: only the first is logged as a warning.
+    const otherFailures = deps.failures
       .list()
-      .some(({ subject: about }) => about.job === 'writebacks' && about.project?.name === project.name)
+      .some(({ subject: { job, project: failing } }) => job === 'writebacks' && failing?.name === project.name)
     const isNewFailure = await deps.failures.recordFailure(subject, end.why, true)
-    deps.log[isNewFailure && !others ? 'warn' : 'debug']({ event: 'lane.failed', ...laneJob, why: end.why })
+    deps.log[isNewFailure && !otherFailures ? 'warn' : 'debug']({ event: 'lane.failed', ...laneJob, why: end.why })
   }
   const result = jobResultOf(end, deps.random())
   deps.metrics.countJob({ queue: writebackQueue, verdict: result.do })
   return result
 }
 
-/** What is due later is found by the watch when it is. */
+/** The outbox poller finds what becomes due later. */
 function jobResultOf(end: LaneSliceResult, random: number): JobResult {
   switch (end.kind) {
     case 'done':

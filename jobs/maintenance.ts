@@ -1,33 +1,33 @@
 /**
- * Looks after what a queue may lose. It needs no job to run: schedules that are missing come back, and work that no job
- * announces is found in the warehouse.
+ * Periodic maintenance, which needs no job to run: restores missing schedules, and enqueues overdue work that it finds
+ * in the warehouse.
  */
 import type { Ms } from '../src/core/time.ts'
-import { runBackgroundTask } from './job-errors.ts'
 import type { JobDeps } from './job-deps.ts'
+import { runBackgroundTask } from './job-errors.ts'
 
 export type MaintenanceDeps = {
   readonly everyMs: Ms
-  /** A sign of life. */
+  /** Records that this process is alive. */
   readonly recordHeartbeat: () => Promise<void>
-  /** Whether the rest is this process's to do. */
+  /** Whether this process does the rest. */
   readonly tryLead: () => Promise<boolean>
-  /** Puts back the schedules that are missing or stuck. */
+  /** Restores the schedules that are missing or stuck. */
   readonly syncSchedules: () => Promise<void>
-  /** Announces what is overdue. */
+  /** Enqueues what is overdue. */
   readonly enqueueOverdue: () => Promise<void>
-} & Pick<JobDeps, 'failures' | 'isQueueAway'>
+} & Pick<JobDeps, 'failures' | 'isQueueConnectionError'>
 
 export type Maintenance = {
-  /** Since the last round that came to its end, or since the start. */
+  /** Milliseconds since the last completed run, or since the start. */
   readonly sinceLastRunMs: () => Ms
-  /** One more round now. */
+  /** Runs once more now. */
   readonly runNow: () => void
-  /** Waits for the round under way. */
+  /** Waits for the current run. */
   readonly stop: () => Promise<void>
 }
 
-/** The first round is at once. A round that fails is told of, and the next one comes all the same. */
+/** The first run starts at once. A run that fails is recorded, and the next one starts all the same. */
 export function startMaintenance(deps: MaintenanceDeps): Maintenance {
   let lastAt = performance.now()
   let stopped = false
@@ -41,8 +41,12 @@ export function startMaintenance(deps: MaintenanceDeps): Maintenance {
         await deps.enqueueOverdue()
       }
     }
-    // What is closing may fail it, and nobody needs to know.
-    await runBackgroundTask('maintenance', () => work().catch((error) => (stopped ? undefined : Promise.reject(error))), deps)
+    // Closing resources may fail the last run; that is not worth a warning.
+    await runBackgroundTask(
+      'maintenance',
+      () => work().catch((error) => (stopped ? undefined : Promise.reject(error))),
+      deps,
+    )
     lastAt = performance.now()
     if (!stopped) timer = setTimeout(next, deps.everyMs)
   }

@@ -1,14 +1,14 @@
-/** Looks again and again whether there is something to announce: write-backs come by plain SQL, from whoever, at any time. */
+/** Polls the outbox: anyone may insert write-backs by plain SQL at any time. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ms } from '../src/core/time.ts'
-import { runBackgroundTask } from './job-errors.ts'
 import type { JobDeps } from './job-deps.ts'
+import { runBackgroundTask } from './job-errors.ts'
 
 export type OutboxPoller = { readonly stop: () => Promise<void> }
 
-type PollerDeps = Pick<JobDeps, 'failures' | 'isQueueAway'>
+type PollerDeps = Pick<JobDeps, 'failures' | 'isQueueConnectionError'>
 
-/** A look that fails is told of, and the next one comes all the same. */
+/** A poll that fails is recorded, and the next one starts all the same. */
 export function startOutboxPoller(everyMs: Ms, poll: () => Promise<void>, deps: PollerDeps): OutboxPoller {
   const stopping = new AbortController()
   const { signal } = stopping

@@ -1,21 +1,21 @@
-/** The queues and what their jobs carry: names only. A job is a wake-up call; what there is to do stands in the warehouse. */
+/** The queues and the data of their jobs: names only. What there is to do is in the warehouse. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { streamNames } from '../src/core/row.ts'
 import { scheduleNames } from '../src/core/schedule.ts'
 
 /**
- * `clock`: what schedules announce; each job takes moments. `passes`: the first portion of every pass. `backfill`: whoever
- * did not end in the first portion, portion by portion, in turns; so a history of years never holds up tonight's news.
+ * `clock`: schedule firings; each job takes milliseconds. `passes`: the first time slice of every sync run. `backfill`:
+ * the further slices of longer runs, in rotation, so that a history of years does not delay new rows.
  */
 export const syncQueueNames = ['passes', 'backfill'] as const
 export type SyncQueueName = (typeof syncQueueNames)[number]
 export type QueueName = 'clock' | SyncQueueName
 
-/** A queue of their own, for what webhooks have brought: each job makes a handful of requests, and waits for no pass. */
+/** The queue of webhook jobs: each makes a handful of requests, and does not wait for a sync run. */
 export const webhookQueue = 'hints'
 
-/** One job for each lane of write-backs that something can be done in. */
+/** One job per lane of write-backs that has something to send. */
 export const writebackQueue = 'writebacks'
 
 const project = z.string().min(1)
@@ -36,19 +36,19 @@ export type SyncJob = z.infer<typeof syncJobSchema>
 
 const webhookJobSchema = z.strictObject({
   project,
-  /** The delivery that it is announced for. Whoever works on it takes all that are due of the project. */
+  /** The delivery that the job was added for. The job processes all pending deliveries of the project. */
   delivery: z.string().min(1),
 })
 export type WebhookJob = z.infer<typeof webhookJobSchema>
 
 const laneJobSchema = z.strictObject({
   project,
-  /** What its write-backs are about: `conversation/…` or `visitor/…`. */
+  /** The target of its write-backs: `conversation/…` or `visitor/…`. */
   lane: z.string().min(1),
 })
 export type LaneJob = z.infer<typeof laneJobSchema>
 
-/** Null: of another version, or of nobody. */
+/** Null: data of another version, or of another program. */
 export function parseSchedulerJob(data: unknown): SchedulerJob | null {
   return schedulerJobSchema.safeParse(data).data ?? null
 }
@@ -65,7 +65,7 @@ export function parseLaneJob(data: unknown): LaneJob | null {
   return laneJobSchema.safeParse(data).data ?? null
 }
 
-/** While a job of this id waits or works, another one like it is not taken. BullMQ allows no colon. */
+/** While a job with this id waits or runs, no second one is added. BullMQ allows no colon. */
 export function syncJobId({ project, stream, mode }: SyncJob): string {
   return `${project}/${stream}/${mode}`
 }
@@ -78,7 +78,7 @@ export function laneJobId({ project, lane }: LaneJob): string {
   return `${project}/${lane}`
 }
 
-/** A share from 0 to below 1 that is the same each time: when within a period a project has its turn. */
+/** A stable share from 0 to below 1: the position of a project's schedule within its period. */
 export function schedulePhase(...names: readonly string[]): number {
   return createHash('sha256').update(names.join('/')).digest().readUInt32BE() / 2 ** 32
 }

@@ -1,4 +1,4 @@
-/** Whether the worker can work: the warehouse, the queue, and that nobody has told it to stop. */
+/** Whether the worker is ready: the warehouse and the queue respond, and it is not stopping. */
 import type { JobFailures } from '../src/app/worker/job-failures.ts'
 import type { WorkerContext } from '../src/app/worker/worker-context.ts'
 import type { Ms } from '../src/core/time.ts'
@@ -6,7 +6,7 @@ import { withTimeout } from '../src/http/cache.ts'
 import type { ReadinessResult } from '../src/http/server.ts'
 import type { Backend } from './backends/backend.ts'
 
-/** What the worker cannot do without. */
+/** What the worker depends on. */
 export type ReadinessDeps = {
   readonly workerContext: Pick<WorkerContext, 'ping'>
   readonly backend: Pick<Backend, 'ping'>
@@ -14,10 +14,15 @@ export type ReadinessDeps = {
   readonly stopping: AbortController
 }
 
-/** Shorter than those who ask wait: each part has its own time, so that the one that is silent can be named. */
+/** Shorter than the clients' timeouts; each part has its own, so that the one that hangs is named. */
 const pingTimeoutMs: Ms = 3000
 
-export async function checkReadiness({ workerContext, backend, failures, stopping }: ReadinessDeps): Promise<readonly ReadinessResult[]> {
+export async function checkReadiness({
+  workerContext,
+  backend,
+  failures,
+  stopping,
+}: ReadinessDeps): Promise<readonly ReadinessResult[]> {
   const checkPart = (name: string, ping: () => Promise<void>, knownFailure: string | null): Promise<ReadinessResult> =>
     withTimeout(pingTimeoutMs, ping()).then(
       () => ({ name, ok: knownFailure === null, why: knownFailure }),

@@ -1,4 +1,4 @@
-/** Which changes of the configuration a running worker cannot take over. Pure. */
+/** Which configuration changes a running worker cannot apply. Pure. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../src/config/load.ts'
 
@@ -11,10 +11,12 @@ const restartSettings = {
   logLevel: 'log_level',
 } as const satisfies Partial<Record<keyof Config, string>>
 
-/** Names of the settings, as they are written in the file. */
+/** The names of the settings, as written in the file. */
 export function settingsNeedingRestart(before: Config, after: Config): readonly string[] {
   const keys = Object.keys(restartSettings) as (keyof typeof restartSettings)[]
-  return keys.filter((key) => !isDeepStrictEqual(comparableValue(before, key), comparableValue(after, key))).map((key) => restartSettings[key])
+  return keys
+    .filter((key) => !isDeepStrictEqual(comparableValue(before, key), comparableValue(after, key)))
+    .map((key) => restartSettings[key])
 }
 
 function comparableValue(config: Config, key: keyof typeof restartSettings): unknown {

@@ -1,8 +1,8 @@
-/** From the configuration of projects to the schedules of the queue. Pure. */
+/** Turns the projects' configured schedules into job schedules. Pure. */
 import type { ProjectConfig } from '../src/config/load.ts'
-import { type ScheduleName, scheduleNames, type Schedule as Wish } from '../src/core/schedule.ts'
-import type { Recurrence, JobSchedule } from './backends/schedule.ts'
-import { schedulePhase, type SchedulerJob } from './queues.ts'
+import { type Schedule, type ScheduleName, scheduleNames } from '../src/core/schedule.ts'
+import type { JobSchedule, Recurrence } from './backends/schedule.ts'
+import { type SchedulerJob, schedulePhase } from './queues.ts'
 import { scheduledStreams } from './schedule-plan.ts'
 
 /** Spread over their periods, so that ten thousand projects do not start in the same second. */
@@ -19,22 +19,36 @@ const housekeeping: JobSchedule<SchedulerJob> = {
 
 function schedulesForProject(project: ProjectConfig): JobSchedule<SchedulerJob>[] {
   return scheduleNames.flatMap((scheduleName) => {
-    const recurrence = scheduledStreams(scheduleName, project).length === 0 ? null : toRecurrence(project, scheduleName, project.schedules[scheduleName])
+    const recurrence =
+      scheduledStreams(scheduleName, project).length === 0
+        ? null
+        : toRecurrence(project, scheduleName, project.schedules[scheduleName])
     if (recurrence === null) return []
-    return [{ id: `${scheduleName}/${project.name}`, rhythm: recurrence, job: scheduleName, data: { round: scheduleName, project: project.name } }]
+    return [
+      {
+        id: `${scheduleName}/${project.name}`,
+        recurrence,
+        job: scheduleName,
+        data: { round: scheduleName, project: project.name },
+      },
+    ]
   })
 }
 
-/** The hours of the night, by the project's clock, in which a round has its minute. */
+/** The hours of the night, in the project's time zone, in which a schedule gets its minute. */
 const nightWindows: Readonly<Record<ScheduleName, { readonly from: number; readonly hours: number }>> = {
   reconcile: { from: 1, hours: 4 },
-  // After midnight in every time zone that the service may count its days in by a little, and after the reconcile has begun.
+  // After midnight in every time zone close to the project's that the service may use, and after the reconcile has started.
   analytics: { from: 5, hours: 1 },
   incremental: { from: 0, hours: 1 },
   availability: { from: 0, hours: 1 },
 }
 
-function toRecurrence({ projectId, timeZone }: ProjectConfig, scheduleName: ScheduleName, schedule: Wish): Recurrence | null {
+function toRecurrence(
+  { projectId, timeZone }: ProjectConfig,
+  scheduleName: ScheduleName,
+  schedule: Schedule,
+): Recurrence | null {
   const phase = schedulePhase(projectId, scheduleName)
   switch (schedule.kind) {
     case 'off':
@@ -45,7 +59,10 @@ function toRecurrence({ projectId, timeZone }: ProjectConfig, scheduleName: Sche
       return { pattern: schedule.pattern, tz: timeZone }
     case 'nightly': {
       const minute = Math.floor(phase * nightWindows[scheduleName].hours * 60)
-      return { pattern: `${minute % 60} ${nightWindows[scheduleName].from + Math.floor(minute / 60)} * * *`, tz: timeZone }
+      return {
+        pattern: `${minute % 60} ${nightWindows[scheduleName].from + Math.floor(minute / 60)} * * *`,
+        tz: timeZone,
+      }
     }
   }
 }

@@ -1,16 +1,16 @@
-/** One portion of a pass, as a job: what became of it, and what is to be done next. */
+/** One time slice of a sync run, as a job: its result, and what to do next. */
 import type { SyncSliceResult } from '../src/app/worker/sync-slice.ts'
 import type { ProjectConfig } from '../src/config/load.ts'
 import { assertNever } from '../src/core/assert-never.ts'
 import type { Ms } from '../src/core/time.ts'
 import type { RunningJob } from './backends/backend.ts'
-import { syncJobSubject } from './job-errors.ts'
 import { dropJob, type JobDeps } from './job-deps.ts'
-import { type SyncJob, type SyncQueueName, parseSyncJob } from './queues.ts'
-import { incrementalSyncJobs, listStreams } from './schedule-plan.ts'
+import { syncJobSubject } from './job-errors.ts'
 import type { JobResult } from './job-result.ts'
+import { parseSyncJob, type SyncJob, type SyncQueueName } from './queues.ts'
+import { incrementalSyncJobs, listStreams } from './schedule-plan.ts'
 
-/** A stream that somebody else reads is asked for again for so long; then the next round is soon enough. */
+/** A stream that another process reads is retried for this long; then the next firing is soon enough. */
 const busyRetryForMs = 15 * 60_000
 
 export async function runSyncJob(queue: SyncQueueName, job: RunningJob<unknown>, deps: JobDeps): Promise<JobResult> {
@@ -20,7 +20,11 @@ export async function runSyncJob(queue: SyncQueueName, job: RunningJob<unknown>,
     return dropJob(queue, job, deps, 'project or stream')
   }
   const startedAt = performance.now()
-  const end = await deps.workerContext.runSyncSlice(project, { ...syncJob, sliceMs: deps.sliceMs, signal: deps.stopping })
+  const end = await deps.workerContext.runSyncSlice(project, {
+    ...syncJob,
+    sliceMs: deps.sliceMs,
+    signal: deps.stopping,
+  })
   const tookMs = Math.round(performance.now() - startedAt)
   const subject = syncJobSubject(syncJob, deps)
   if (end.kind === 'done' || end.kind === 'more') await deps.failures.recordSuccess(subject)
@@ -66,13 +70,15 @@ async function jobResultOf(
   }
 }
 
-/** What a list has found is read at once, also if the list itself has years to go. */
+/** Children of a list's rows are read at once, even if the list itself still has years to read. */
 async function enqueueChildren({ stream }: SyncJob, project: ProjectConfig, deps: JobDeps): Promise<void> {
   if (!listStreams.includes(stream)) return
-  await deps.enqueueSyncJobs(incrementalSyncJobs('passes', project, await deps.workerContext.pendingChildStreams(project)))
+  await deps.enqueueSyncJobs(
+    incrementalSyncJobs('passes', project, await deps.workerContext.pendingChildStreams(project)),
+  )
 }
 
-/** The first day of the rollups is known when the lists have been read, and moves when an earlier row or setting comes. */
+/** The first day of the rollups is known when the lists have been read, and changes with an earlier row or a setting. */
 async function enqueueRollups(
   { stream }: SyncJob,
   project: ProjectConfig,
@@ -80,7 +86,8 @@ async function enqueueRollups(
   deps: JobDeps,
 ): Promise<void> {
   if (stream === 'analytics' || (!hasNewRows && deps.rollupsChecked.has(project))) return
-  if (await deps.workerContext.areRollupsBehind(project)) await deps.enqueueSyncJobs(incrementalSyncJobs('backfill', project, ['analytics']))
+  if (await deps.workerContext.areRollupsBehind(project))
+    await deps.enqueueSyncJobs(incrementalSyncJobs('backfill', project, ['analytics']))
   deps.rollupsChecked.add(project)
 }
 
@@ -94,13 +101,13 @@ function logSyncJobEnd(
   const fields = { project, stream, mode, took_ms: tookMs }
   if (end.kind === 'done') {
     metrics.observeSyncRun({ stream, mode, outcome: end.outcome, tookMs })
-    log.info({ event: 'pass.ended', ...fields, outcome: end.outcome, changed: end.changed })
+    log.info({ event: 'sync.ended', ...fields, outcome: end.outcome, changed: end.changed })
   } else if (end.kind === 'failed') {
     metrics.observeSyncRun({ stream, mode, outcome: 'failed', tookMs })
-    // While the service is away every pass of every stream fails for one reason, again and again.
-    log[isNewFailure ? 'warn' : 'debug']({ event: 'pass.failed', ...fields, why: end.why })
+    // While the service is down every sync run fails for the same reason, again and again.
+    log[isNewFailure ? 'warn' : 'debug']({ event: 'sync.failed', ...fields, why: end.why })
   } else {
     if (end.kind === 'more') metrics.observeSyncRun({ stream, mode, outcome: 'interrupted', tookMs })
-    log.debug({ event: `pass.${end.kind}`, ...fields })
+    log.debug({ event: `sync.${end.kind}`, ...fields })
   }
 }

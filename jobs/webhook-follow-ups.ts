@@ -1,13 +1,13 @@
-/** What webhooks have brought for a project, as a job: what is due is looked after, and what follows from it announced. */
+/** The webhook job of a project: processes its pending deliveries, and enqueues what follows from them. */
 import type { DeliveriesResult } from '../src/app/worker/webhook-deliveries.ts'
 import { assertNever } from '../src/core/assert-never.ts'
 import type { Logger } from '../src/log.ts'
 import type { RunningJob } from './backends/backend.ts'
-import { jobSubject } from './job-errors.ts'
 import { dropJob, type JobDeps } from './job-deps.ts'
-import { type WebhookJob, webhookQueue, parseWebhookJob } from './queues.ts'
-import { incrementalSyncJobs, syncJobsOfSchedule } from './schedule-plan.ts'
+import { jobSubject } from './job-errors.ts'
 import type { JobResult } from './job-result.ts'
+import { parseWebhookJob, type WebhookJob, webhookQueue } from './queues.ts'
+import { incrementalSyncJobs, syncJobsOfSchedule } from './schedule-plan.ts'
 
 export async function runWebhookJob(job: RunningJob<unknown>, deps: JobDeps): Promise<JobResult> {
   const webhookJob = parseWebhookJob(job.data)
@@ -16,11 +16,14 @@ export async function runWebhookJob(job: RunningJob<unknown>, deps: JobDeps): Pr
     return dropJob(webhookQueue, job, deps, 'project')
   }
   const startedAt = performance.now()
-  const announce = async ({ lists }: { lists: boolean }) => {
-    const passes = lists ? syncJobsOfSchedule('incremental', project) : []
-    await deps.enqueueSyncJobs([...passes, ...incrementalSyncJobs('passes', project, await deps.workerContext.pendingChildStreams(project))])
+  const enqueueFollowUps = async ({ lists }: { lists: boolean }) => {
+    const listJobs = lists ? syncJobsOfSchedule('incremental', project) : []
+    await deps.enqueueSyncJobs([
+      ...listJobs,
+      ...incrementalSyncJobs('passes', project, await deps.workerContext.pendingChildStreams(project)),
+    ])
   }
-  const end = await deps.workerContext.processDeliveries(project, { signal: deps.stopping, enqueueFollowUps: announce })
+  const end = await deps.workerContext.processDeliveries(project, { signal: deps.stopping, enqueueFollowUps })
   const subject = jobSubject('webhooks', deps, webhookJob.project)
   if (end.kind === 'done') await deps.failures.recordSuccess(subject)
   const isNewFailure = end.kind === 'failed' && (await deps.failures.recordFailure(subject, end.why, true))
@@ -30,7 +33,7 @@ export async function runWebhookJob(job: RunningJob<unknown>, deps: JobDeps): Pr
   return result
 }
 
-/** What could not be done is due again later, and the sweep finds it. */
+/** What could not be done becomes pending again later, and maintenance finds it. */
 function jobResultOf(end: DeliveriesResult): JobResult {
   switch (end.kind) {
     case 'done':
@@ -44,11 +47,17 @@ function jobResultOf(end: DeliveriesResult): JobResult {
   }
 }
 
-function logWebhookJobEnd(log: Logger, { project }: WebhookJob, end: DeliveriesResult, tookMs: number, isNewFailure: boolean): void {
+function logWebhookJobEnd(
+  log: Logger,
+  { project }: WebhookJob,
+  end: DeliveriesResult,
+  tookMs: number,
+  isNewFailure: boolean,
+): void {
   const fields = { project, took_ms: tookMs }
-  if (end.kind === 'failed') log[isNewFailure ? 'warn' : 'debug']({ event: 'hints.failed', ...fields, why: end.why })
-  else if (end.kind !== 'done') log.debug({ event: `hints.${end.kind}`, ...fields })
+  if (end.kind === 'failed') log[isNewFailure ? 'warn' : 'debug']({ event: 'webhooks.failed', ...fields, why: end.why })
+  else if (end.kind !== 'done') log.debug({ event: `webhooks.${end.kind}`, ...fields })
   else if (end.deliveries > 0) {
-    log.info({ event: 'hints.taken', ...fields, deliveries: end.deliveries, lists: end.lists })
+    log.info({ event: 'webhooks.processed', ...fields, deliveries: end.deliveries, lists: end.lists })
   }
 }

@@ -1,4 +1,4 @@
-/** From a webhook's delivery to the job that looks after it; and which deliveries no job has been announced for. */
+/** From a webhook delivery to the job that processes it; and the pending deliveries that have no job. */
 import type { WorkerContext } from '../src/app/worker/worker-context.ts'
 import type { ProjectConfig } from '../src/config/load.ts'
 import type { Metrics } from '../src/http/metrics.ts'
@@ -10,11 +10,17 @@ export type WebhookReceiverDeps = {
   readonly projects: () => readonly ProjectConfig[]
   readonly workerContext: Pick<WorkerContext, 'storeDelivery'>
   readonly enqueueWebhookJobs: (all: readonly WebhookJob[]) => Promise<void>
-  readonly metrics: Pick<Metrics, 'delivered'>
+  readonly metrics: Pick<Metrics, 'countDelivery'>
   readonly log: Logger
 }
 
-export function createWebhookReceiver({ projects, workerContext, enqueueWebhookJobs, metrics, log }: WebhookReceiverDeps): WebhookReceiver {
+export function createWebhookReceiver({
+  projects,
+  workerContext,
+  enqueueWebhookJobs,
+  metrics,
+  log,
+}: WebhookReceiverDeps): WebhookReceiver {
   const findProject = (named: string) =>
     projects().find(({ name }) => name === named) ?? projects().find(({ projectId }) => projectId === named)
   return {
@@ -25,9 +31,9 @@ export function createWebhookReceiver({ projects, workerContext, enqueueWebhookJ
     storeDelivery: async (name, body) => {
       const { id, became } = await workerContext.storeDelivery(findProject(name)?.projectId ?? '', body)
       if (became !== 'stored') return became
-      // Not waited for: a queue that is away must not hold up the answer, and the sweep finds what is not announced.
+      // Not awaited: a disconnected queue must not delay the answer, and maintenance enqueues what was missed.
       enqueueWebhookJobs([{ project: name, delivery: id }]).catch((error: unknown) =>
-        log.warn({ event: 'webhook.unannounced', project: name, why: String(error) }),
+        log.warn({ event: 'webhook.enqueue_failed', project: name, why: String(error) }),
       )
       return 'accepted'
     },
@@ -36,7 +42,7 @@ export function createWebhookReceiver({ projects, workerContext, enqueueWebhookJ
   }
 }
 
-/** `due`: by the projects' ids. Those of projects that the configuration does not have wait until it has them again. */
+/** `pending`: by project id. Deliveries of projects that are not configured wait until they are again. */
 export function pendingWebhookJobs(
   projects: readonly Pick<ProjectConfig, 'name' | 'projectId'>[],
   pending: readonly { readonly project: string; readonly id: string }[],

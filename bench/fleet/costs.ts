@@ -1,24 +1,24 @@
-/** What a simulation must be told of the real parts. All of it is measured, but for the time that the service takes. */
+/** The costs of the real parts that the simulation uses. All are measured, except the service's response time. */
 import type { StreamName } from '../../src/core/row.ts'
 import type { Ms } from '../../src/core/time.ts'
 
 export type PerStream<T> = Readonly<Record<StreamName, T>>
 
 export type Costs = {
-  /** Of a worker's thread: a job of the clock, which announces its passes. */
+  /** A worker's thread: a scheduler job, which enqueues sync jobs. */
   readonly tickCpuMs: Ms
-  /** A pass but for its requests, its job with it. */
+  /** A sync run without its requests, including its job. */
   readonly passCpuMs: PerStream<Ms>
-  /** A pass that finds its stream held. */
+  /** A sync run whose stream is locked. */
   readonly busyCpuMs: Ms
-  /** A request and its page, stored. */
+  /** A request, and storing its page. */
   readonly requestCpuMs: Ms
-  /** Waiting for the warehouse, in a pass that finds nothing new. */
+  /** Waiting for the warehouse, in a sync run without new rows. */
   readonly passMs: Ms
-  /** From a request to its answer. */
+  /** From a request to its response. */
   readonly requestMs: Ms
-  /** The time of the queue's server that a job takes, from its announcement to its end. */
+  /** The queue server's time for a job, from enqueueing to completion. */
   readonly queueMs: Ms
-  /** The same of a request, which asks the budget there. */
+  /** The queue server's time for a request, whose budget is there. */
   readonly budgetMs: Ms
 }

@@ -1,7 +1,7 @@
-/** What a simulation counts: work, waits and lags, kept small enough for millions of jobs. */
+/** Distributions of work, waits and lags, compact enough for millions of jobs. */
 import type { Ms } from '../../src/core/time.ts'
 
-/** `at(0.5)`: the median, in milliseconds; 0 where there were none. */
+/** `quantile(0.5)`: the median, in milliseconds; 0 if empty. */
 export type Distribution = {
   readonly add: (ms: Ms) => void
   readonly quantile: (share: number) => Ms

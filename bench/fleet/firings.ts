@@ -1,15 +1,15 @@
-/** When a schedule fires, as the queue would have it. */
+/** When a schedule fires, as in the queue. */
 import { CronExpressionParser } from 'cron-parser'
 import type { Recurrence } from '../../jobs/backends/schedule.ts'
 import type { EpochMs } from '../../src/core/time.ts'
 
-/** The first moment after `after`. */
-export function nextFiring(rhythm: Recurrence, after: EpochMs): EpochMs {
-  if ('pattern' in rhythm) {
-    return CronExpressionParser.parse(rhythm.pattern, { currentDate: new Date(after), tz: rhythm.tz })
+/** The first time after `after`. */
+export function nextFiring(recurrence: Recurrence, after: EpochMs): EpochMs {
+  if ('pattern' in recurrence) {
+    return CronExpressionParser.parse(recurrence.pattern, { currentDate: new Date(after), tz: recurrence.tz })
       .next()
       .getTime()
   }
-  const { every, offset } = rhythm
+  const { every, offset } = recurrence
   return (Math.floor((after - offset) / every) + 1) * every + offset
 }

@@ -1,14 +1,14 @@
-/** What a key lets through: a few requests at once, the rest evenly, and no more than its slots in any window. */
+/** What a key allows: a short burst, the rest evenly paced, and no more than its slots in any window. */
 import { burstSlots } from '../../src/core/rate-limit/capacity.ts'
 import type { Rate } from '../../src/core/rate-limit/rate.ts'
 import type { EpochMs } from '../../src/core/time.ts'
 
-/** Of the documented limit, as the budget does. */
+/** The share of the documented limit that the budget uses. */
 const usedShare = 0.95
 
 type UsedSlots = { readonly freeAt: EpochMs; readonly count: number }
 
-/** `take`: when so many requests have been let through that were asked for at `now`. Calls come in the order of time. */
+/** `take`: returns when `count` requests are allowed that were requested at `now`. Calls come in order of time. */
 export type KeyLimit = { readonly take: (now: EpochMs, count: number) => EpochMs }
 
 export function createKeyLimit({ requests, windowMs }: Rate): KeyLimit {
@@ -18,7 +18,7 @@ export function createKeyLimit({ requests, windowMs }: Rate): KeyLimit {
   return {
     take: (now, count) => {
       used = used.filter(({ freeAt }) => freeAt > now)
-      const total = used.reduce((sum, lease) => sum + lease.count, 0)
+      const total = used.reduce((sum, entry) => sum + entry.count, 0)
       const paced = total + count <= burstSlots(slots) ? now : Math.max(now, pacedAt + (count * windowMs) / slots)
       const at = Math.max(paced, whenFree(used, total + count - slots))
       used.push({ freeAt: at + windowMs, count })
@@ -28,7 +28,7 @@ export function createKeyLimit({ requests, windowMs }: Rate): KeyLimit {
   }
 }
 
-/** When so many of the slots, oldest first, have come back. */
+/** When `needed` slots, oldest first, are free again. */
 function whenFree(taken: readonly UsedSlots[], needed: number): EpochMs {
   let left = needed
   for (const { freeAt, count } of taken) {

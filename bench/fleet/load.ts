@@ -1,4 +1,4 @@
-/** How many requests passes need: of a quiet project, of its nightly reconcile, of its first mirror. */
+/** How many requests sync runs need: of a quiet project, of its nightly reconcile, of its first mirror. */
 import { parentStreams } from '../../src/core/mirror.ts'
 import { type StreamName, streamNames } from '../../src/core/row.ts'
 import type { PerStream } from './costs.ts'
@@ -6,13 +6,13 @@ import type { PerStream } from './costs.ts'
 export type Requests = PerStream<number>
 
 export type Load = {
-  /** Of a pass that finds nothing new. */
+  /** Of a sync run without new rows. */
   readonly idle: Requests
-  /** Of a reconcile, beside those. */
+  /** Of a reconcile, in addition to those. */
   readonly reconcile: Requests
-  /** What is left of the first mirror at the start, in lists; their rows bring the rest. */
+  /** The lists' remaining requests of the first mirror at the start; their rows add those of children. */
   readonly backlog: Requests
-  /** Children that a page of a first mirror brings. */
+  /** Children that a page of a first mirror adds. */
   readonly childrenPerPage: number
 }
 
@@ -20,7 +20,7 @@ export type ProjectSize = { readonly conversations: number; readonly visitors: n
 
 const pageSize = 200
 
-/** A reconcile reads the children of so many parents again, or of all if there are fewer. */
+/** A reconcile reads the children of this many parents again, or of all if there are fewer. */
 const reconcileSample = 1000
 
 const none = Object.fromEntries(streamNames.map((stream) => [stream, 0])) as Requests
@@ -33,20 +33,20 @@ export function createLoad(size: ProjectSize, idle: Requests, isNew: boolean): L
     visitors: pages(size.visitors),
     calls: pages(size.calls),
   }
-  const proof = {
+  const sampledChildren = {
     messages: Math.min(size.conversations, reconcileSample),
     visitor_activity: Math.min(size.visitors, reconcileSample),
     call_recordings: Math.min(size.calls, reconcileSample),
   }
   return {
     idle,
-    reconcile: { ...none, ...lists, ...proof },
+    reconcile: { ...none, ...lists, ...sampledChildren },
     backlog: isNew ? { ...none, ...lists } : none,
     childrenPerPage: pageSize,
   }
 }
 
-/** The stream that hangs on the rows of a list. */
+/** The child stream of a list's rows. */
 export function childStreamOf(stream: StreamName): StreamName | null {
   const found = Object.entries(parentStreams).find(([, list]) => list === stream)
   return (found?.[0] as StreamName | undefined) ?? null

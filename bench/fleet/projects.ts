@@ -1,11 +1,11 @@
-/** Many projects, the same ones for the same seed, in the time zones where their people sleep. */
+/** Many projects, the same for the same seed, in realistic time zones. */
 import { createHash } from 'node:crypto'
 import type { ProjectConfig } from '../../src/config/load.ts'
 import { streamNames } from '../../src/core/row.ts'
 import { defaultSchedules, type Schedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'
 
-/** Shares of projects. */
+/** Time zones and their shares of the projects. */
 const zones: readonly (readonly [string, number])[] = [
   ['America/New_York', 0.25],
   ['America/Chicago', 0.1],

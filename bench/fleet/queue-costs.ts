@@ -1,27 +1,27 @@
-/** What the queue costs, measured on a private Redis: the schedules of all projects, jobs that wait, jobs that run. */
+/** What the queue costs, measured on a private Redis: all projects' schedules, waiting jobs, running jobs. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Backend, openBackend } from '../../jobs/backends/backend.ts'
 import type { JobSchedule } from '../../jobs/backends/schedule.ts'
+import type { SchedulerJob, SyncJob } from '../../jobs/queues.ts'
 import { createScheduleSync } from '../../jobs/schedule-sync.ts'
-import type { SyncJob, SchedulerJob } from '../../jobs/queues.ts'
 import { schedulesForProjects } from '../../jobs/schedules.ts'
 import type { ProjectConfig } from '../../src/config/load.ts'
 import { createLog } from '../../src/log.ts'
 import { type RedisUse, redisUse, usedSince } from './redis-use.ts'
 
-/** Each of one job, or schedule. `cpuMs`: of the process that adds and runs it. `serverMs`: CPU of Redis. */
+/** The cost of one job or schedule. `cpuMs`: of the process that adds and runs it. `serverMs`: CPU of Redis. */
 export type JobCost = { readonly cpuMs: number; readonly serverMs: number; readonly commands: number }
 
 export type QueueCosts = {
   readonly schedules: number
-  /** All of them set for the first time, and looked at once more. */
+  /** Setting all schedules for the first time, and checking them again. */
   readonly setMs: number
   readonly lookMs: number
   readonly bytesEach: number
-  /** A job that waits. */
+  /** Of a waiting job. */
   readonly bytesWaiting: number
   readonly pass: JobCost
-  /** With the schedule's next run. */
+  /** Includes scheduling the next run. */
   readonly tick: JobCost
 }
 
@@ -34,10 +34,10 @@ export async function measureQueue(url: string, projects: readonly ProjectConfig
     const backend = await open(prefix)
     return await work(backend).finally(backend.close)
   }
-  const kept = await within('kept', (backend) => measureSchedules(backend, url, projects))
+  const schedules = await within('kept', (backend) => measureSchedules(backend, url, projects))
   const run = await within('run', (backend) => measureSyncQueue(backend, url))
   const tick = await within('tick', (backend) => measureSchedulerQueue(backend, url))
-  return { ...kept, ...run, tick }
+  return { ...schedules, ...run, tick }
 }
 
 async function measureSchedules(backend: Backend, url: string, projects: readonly ProjectConfig[]) {
@@ -61,7 +61,7 @@ async function measureSyncQueue(backend: Backend, url: string) {
   const before = await redisUse(url)
   const cpu = process.cpuUsage()
   for (let n = 0; n < syncJobs / 3; n++) {
-    // As a round of news announces them.
+    // As an incremental schedule enqueues them.
     const streams = ['conversations', 'visitors', 'calls'] as const
     await queue.addBulk(streams.map((stream) => toQueueEntry({ project: `project-${n}`, stream, mode: 'incremental' })))
   }
@@ -78,16 +78,16 @@ async function measureSyncQueue(backend: Backend, url: string) {
   return { bytesWaiting: usedSince(before, added).bytes / syncJobs, pass }
 }
 
-function toQueueEntry(pass: SyncJob) {
-  const deduplication = { id: `${pass.project}/${pass.stream}/${pass.mode}` }
+function toQueueEntry(job: SyncJob) {
+  const deduplication = { id: `${job.project}/${job.stream}/${job.mode}` }
   return {
-    name: pass.stream,
-    data: pass,
+    name: job.stream,
+    data: job,
     opts: { attempts: 3, backoff: { type: 'exponential', delay: 5000 }, deduplication },
   }
 }
 
-/** Schedules that fire each second, for ten of them. */
+/** Schedules that fire every second, measured for ten seconds. */
 async function measureSchedulerQueue(backend: Backend, url: string): Promise<JobCost> {
   const clock = backend.queue<SchedulerJob>('clock')
   const data: SchedulerJob = { round: 'availability', project: 'project' }

@@ -1,4 +1,4 @@
-/** Chance that falls the same way each time: mulberry32. */
+/** A seeded random number generator: mulberry32. */
 
 export function seededRandom(seed: number): () => number {
   let state = seed | 0

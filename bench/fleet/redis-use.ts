@@ -1,8 +1,8 @@
-/** What a Redis has done so far, by its own account. */
+/** What a Redis has done so far, from its INFO. */
 import { Redis } from 'ioredis'
 
 export type RedisUse = {
-  /** Those that clients sent, and those that scripts called. */
+  /** Commands that clients sent, and those that scripts called. */
   readonly commands: number
   readonly cpuMs: number
   readonly bytes: number

@@ -1,10 +1,10 @@
-/** What the workers have to do: a quiet day, the night in which most projects are compared, the first mirror of all. */
+/** The simulated workloads: a quiet day, the night of most reconciles, the first mirror of all projects. */
 import { schedulesForProjects } from '../../jobs/schedules.ts'
 import type { ProjectConfig } from '../../src/config/load.ts'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
 import type { PerStream } from './costs.ts'
 import { nextFiring } from './firings.ts'
-import { type Load, createLoad, type ProjectSize } from './load.ts'
+import { createLoad, type Load, type ProjectSize } from './load.ts'
 
 export type Scenario = {
   readonly name: string
@@ -18,7 +18,11 @@ const minute: Ms = 60_000
 const hour: Ms = 60 * minute
 const midnight: EpochMs = Date.UTC(2026, 0, 15)
 
-export function createScenarios(projects: readonly ProjectConfig[], size: ProjectSize, idle: PerStream<number>): Scenario[] {
+export function createScenarios(
+  projects: readonly ProjectConfig[],
+  size: ProjectSize,
+  idle: PerStream<number>,
+): Scenario[] {
   const hours = reconcilesByHour(projects)
   const at = (hourOfDay: number) => midnight + hourOfDay * hour
   const quietest = hours.indexOf(Math.min(...hours))
@@ -40,10 +44,10 @@ export function createScenarios(projects: readonly ProjectConfig[], size: Projec
 /** How many projects are reconciled in each hour of a day (UTC). */
 function reconcilesByHour(projects: readonly ProjectConfig[]): number[] {
   const counts = new Array<number>(24).fill(0)
-  for (const { recurrence: rhythm, data } of schedulesForProjects(projects)) {
+  for (const { recurrence, data } of schedulesForProjects(projects)) {
     if (data.round !== 'reconcile') continue
-    const place = Math.floor((nextFiring(rhythm, midnight) - midnight) / hour) % 24
-    counts[place] = (counts[place] ?? 0) + 1
+    const hourOfDay = Math.floor((nextFiring(recurrence, midnight) - midnight) / hour) % 24
+    counts[hourOfDay] = (counts[hourOfDay] ?? 0) + 1
   }
   return counts
 }

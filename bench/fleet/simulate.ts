@@ -1,63 +1,63 @@
 /**
- * Many projects on some workers, by the clock of the simulation: schedules fire, rounds announce passes, workers take
- * them in turns, keys let requests through, threads and the queue's server do one thing at a time. The schedules, the
- * passes of a round and what a pass announces are the program's own; the rest is what jobs/ does, told shortly.
+ * Simulates many projects on some workers, on a virtual clock: schedules fire and enqueue sync jobs, workers run them in
+ * rotation, keys limit requests, and each thread and the queue server do one thing at a time. Schedules, planned jobs and
+ * follow-up jobs come from the program itself; the rest imitates jobs/ in short.
  */
 
 import type { Recurrence } from '../../jobs/backends/schedule.ts'
-import type { SyncJob, SyncQueueName, SchedulerJob } from '../../jobs/queues.ts'
-import { type PlannedSyncJob, incrementalSyncJobs, syncJobsOfSchedule, listStreams } from '../../jobs/schedule-plan.ts'
+import type { SchedulerJob, SyncJob, SyncQueueName } from '../../jobs/queues.ts'
+import { incrementalSyncJobs, listStreams, type PlannedSyncJob, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
 import { schedulesForProjects } from '../../jobs/schedules.ts'
 import type { ProjectConfig } from '../../src/config/load.ts'
 import { type StreamName, streamNames } from '../../src/core/row.ts'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
-import { createEventQueue } from './event-queue.ts'
 import type { Costs, PerStream } from './costs.ts'
-import { type WorkerPool, createWorkerPool, type SimulatedWorker } from './worker-pool.ts'
-import { type Distribution, createDistribution } from './distribution.ts'
+import { createDistribution, type Distribution } from './distribution.ts'
+import { createEventQueue } from './event-queue.ts'
 import { nextFiring } from './firings.ts'
 import { createKeyLimit, type KeyLimit } from './key-limit.ts'
 import { childStreamOf, isChildStream, type Load } from './load.ts'
+import { createWorkerPool, type SimulatedWorker, type WorkerPool } from './worker-pool.ts'
 
 export type Simulation = {
   readonly projects: readonly ProjectConfig[]
   readonly load: Load
   readonly costs: Costs
   readonly workers: number
-  /** Passes that a worker runs side by side; half as many of the backlog besides. */
+  /** Sync jobs that a worker runs concurrently; half as many backfill jobs in addition. */
   readonly concurrency: number
   readonly sliceMs: Ms
   readonly startsAt: EpochMs
-  /** Schedules fire from the start for so long. */
+  /** How long schedules fire, from the start. */
   readonly forMs: Ms
-  /** Whether what is left then is worked off, or left. Figures are of the time before either way. */
+  /** Whether to finish the remaining work afterwards. Figures cover the time before either way. */
   readonly drain: boolean
-  /** Begun before figures are taken. */
+  /** Time before figures are taken. */
   readonly warmUpMs: Ms
   readonly random: () => number
 }
 
 export type SimulationResult = {
-  readonly announced: number
-  /** Taken for ones that wait or work already. */
+  readonly enqueued: number
+  /** Not added, because the same job waits or runs already. */
   readonly duplicates: number
   readonly ended: number
   readonly requests: number
-  /** In the time that counts. */
+  /** Within the measured time. */
   readonly jobs: number
   readonly requestsInWindow: number
-  /** Begun in the time that counts. */
+  /** Started within the measured time. */
   readonly passes: PerStream<number>
   readonly ticks: number
-  /** Jobs that waited at once, at the most. */
+  /** The most jobs that waited at the same time. */
   readonly mostWaiting: number
   readonly cpuMs: readonly Ms[]
   readonly queueMs: Ms
-  /** From the moment that a round of news was due to the end of each of its lists. */
+  /** From the firing of an incremental schedule to the end of each of its lists. */
   readonly lag: Distribution
-  /** Of each project: the longest from one end of its conversations to the next. */
+  /** For each project: the longest time between two completions of its conversations. */
   readonly age: Distribution
-  /** Of a job, before it begins. */
+  /** How long a job waits before it starts. */
   readonly wait: Readonly<Record<'clock' | SyncQueueName, Distribution>>
 }
 
@@ -68,10 +68,10 @@ type SimulatedJob = {
   readonly work: SchedulerJob | SyncJob
   readonly dueAt: EpochMs
   readyAt: EpochMs
-  /** Requests left of a reconcile's list. */
+  /** Remaining requests of a reconcile's list. */
   left: number
-  /** Of the schedule that it came from; null: a pass announced it. */
-  readonly rhythm: Recurrence | null
+  /** The recurrence of its schedule; null: a sync run enqueued it. */
+  readonly recurrence: Recurrence | null
 }
 
 type SimulatedProject = {
@@ -85,27 +85,36 @@ type SimulatedProject = {
 
 const childrenAtOnce = 16
 
-export function simulate(it: Simulation): SimulationResult {
-  const { load, costs, startsAt, random } = it
+export function simulate(simulation: Simulation): SimulationResult {
+  const { load, costs, startsAt, random } = simulation
   const events = createEventQueue(startsAt)
-  const from = startsAt + it.warmUpMs
-  const until = startsAt + it.forMs
+  const from = startsAt + simulation.warmUpMs
+  const until = startsAt + simulation.forMs
   const counts = () => events.now() >= from && events.now() < until
-  const projects = new Map(it.projects.map((config) => [config.name, createSimulatedProject(config, load)]))
+  const projects = new Map(simulation.projects.map((config) => [config.name, createSimulatedProject(config, load)]))
   const queuedIds = new Set<string>()
   const wait = { clock: createDistribution(), passes: createDistribution(), backfill: createDistribution() }
   const lag = createDistribution()
-  const total = { announced: 0, doubles: 0, ended: 0, requests: 0, jobs: 0, requestsThen: 0, ticks: 0, mostWaiting: 0 }
+  const total = {
+    enqueued: 0,
+    duplicates: 0,
+    ended: 0,
+    requests: 0,
+    jobs: 0,
+    requestsInWindow: 0,
+    ticks: 0,
+    mostWaiting: 0,
+  }
   const passes = Object.fromEntries(streamNames.map((stream) => [stream, 0])) as Record<StreamName, number>
-  const pool: WorkerPool<SimulatedJob> = createWorkerPool(it.workers, {
+  const pool: WorkerPool<SimulatedJob> = createWorkerPool(simulation.workers, {
     clock: 4,
-    passes: it.concurrency,
-    backfill: Math.ceil(it.concurrency / 2),
+    passes: simulation.concurrency,
+    backfill: Math.ceil(simulation.concurrency / 2),
   })
   let serverFreeAt = startsAt
   let queueMs = 0
 
-  /** The queue's server does one thing at a time. */
+  /** The queue server does one thing at a time. */
   const serve = (ms: Ms): EpochMs => {
     serverFreeAt = Math.max(serverFreeAt, events.now()) + ms
     if (counts()) queueMs += ms
@@ -123,7 +132,7 @@ export function simulate(it: Simulation): SimulationResult {
     }
   }
 
-  /** The thread of a worker does one thing at a time. */
+  /** A worker's thread does one thing at a time. */
   const useThread = (worker: SimulatedWorker, ms: Ms, then: () => void) => {
     worker.freeAt = Math.max(worker.freeAt, events.now()) + ms
     if (counts()) worker.cpuMs += ms
@@ -137,7 +146,7 @@ export function simulate(it: Simulation): SimulationResult {
     startJobs(job.queue)
   }
 
-  const leave = (job: SimulatedJob, worker: SimulatedWorker) => {
+  const release = (job: SimulatedJob, worker: SimulatedWorker) => {
     pool.release(job.queue, worker)
     startJobs(job.queue)
   }
@@ -146,36 +155,36 @@ export function simulate(it: Simulation): SimulationResult {
     queuedIds.delete(job.id)
     total.ended += 1
     if (counts()) total.jobs += 1
-    leave(job, worker)
+    release(job, worker)
   }
 
   const retryLater = (job: SimulatedJob, worker: SimulatedWorker, afterMs: Ms) => {
     events.schedule(events.now() + afterMs, () => enqueue(job))
-    leave(job, worker)
+    release(job, worker)
   }
 
   const enqueueAll = (all: readonly PlannedSyncJob[], dueAt: EpochMs) => {
-    for (const { queue, job: pass } of all) {
-      const project = projects.get(pass.project)
-      const id = `${queue}/${pass.project}/${pass.stream}/${pass.mode}`
+    for (const { queue, job: work } of all) {
+      const project = projects.get(work.project)
+      const id = `${queue}/${work.project}/${work.stream}/${work.mode}`
       if (project === undefined) continue
-      total.announced += 1
+      total.enqueued += 1
       if (queuedIds.has(id)) {
-        total.doubles += 1
+        total.duplicates += 1
         continue
       }
       queuedIds.add(id)
-      const left = pass.mode === 'reconcile' ? load.reconcile[pass.stream] : 0
-      enqueue({ queue, id, project, work: pass, dueAt, readyAt: 0, left, rhythm: null })
+      const left = work.mode === 'reconcile' ? load.reconcile[work.stream] : 0
+      enqueue({ queue, id, project, work, dueAt, readyAt: 0, left, recurrence: null })
     }
   }
 
-  /** The queue knows one run of a schedule at a time. */
+  /** The queue holds one run of a schedule at a time. */
   const scheduleNext = (job: SimulatedJob) => {
-    const dueAt = job.rhythm === null ? until : nextFiring(job.rhythm, events.now())
+    const dueAt = job.recurrence === null ? until : nextFiring(job.recurrence, events.now())
     if (dueAt >= until) return
     events.schedule(dueAt, () => {
-      total.announced += 1
+      total.enqueued += 1
       enqueue({ ...job, dueAt })
     })
   }
@@ -199,7 +208,7 @@ export function simulate(it: Simulation): SimulationResult {
     }
     project.runningStreams.add(stream)
     if (counts()) passes[stream] += 1
-    const endsAt = events.now() + it.sliceMs
+    const endsAt = events.now() + simulation.sliceMs
     if (mode === 'reconcile' && isChildStream(stream)) {
       project.left.set(stream, (project.left.get(stream) ?? 0) + job.left)
       job.left = 0
@@ -209,7 +218,7 @@ export function simulate(it: Simulation): SimulationResult {
     )
   }
 
-  /** `more`: what the pass asks for beside what is left. */
+  /** `more`: requests of the sync run beyond the remaining ones. */
   const request = (job: SimulatedJob, worker: SimulatedWorker, more: number, endsAt: EpochMs) => {
     const { stream } = job.work as SyncJob
     const count = Math.min(isChildStream(stream) ? childrenAtOnce : 1, more + job.left + requestsLeft(job))
@@ -222,13 +231,13 @@ export function simulate(it: Simulation): SimulationResult {
     events.schedule(answeredAt, () =>
       useThread(worker, count * costs.requestCpuMs, () => {
         total.requests += count
-        if (counts()) total.requestsThen += count
+        if (counts()) total.requestsInWindow += count
         request(job, worker, takeRequest(job, count, more), endsAt)
       }),
     )
   }
 
-  /** What the pass still asks for beside what is left. */
+  /** Returns what is left of `more`. */
   const takeRequest = (job: SimulatedJob, count: number, more: number): number => {
     if (more > 0) return Math.max(0, more - count)
     const { stream } = job.work as SyncJob
@@ -248,18 +257,18 @@ export function simulate(it: Simulation): SimulationResult {
     const { project } = job
     project.runningStreams.delete(stream)
     const children = childStreamOf(stream)
-    const due = children !== null && (project.left.get(children) ?? 0) > 0 ? [children] : []
+    const pending = children !== null && (project.left.get(children) ?? 0) > 0 ? [children] : []
     if (isMore && job.queue === 'backfill' && !(mode === 'reconcile' && isChildStream(stream))) {
       retryLater(job, worker, 1)
       return
     }
     if (isMore) {
-      const rest = { ...(job.work as SyncJob), mode: isChildStream(stream) ? ('incremental' as const) : mode }
-      enqueueAll([{ queue: 'backfill', job: rest }], job.dueAt)
+      const remaining = { ...(job.work as SyncJob), mode: isChildStream(stream) ? ('incremental' as const) : mode }
+      enqueueAll([{ queue: 'backfill', job: remaining }], job.dueAt)
     } else {
       recordEnd(job)
     }
-    if (listStreams.includes(stream)) enqueueAll(incrementalSyncJobs('passes', project.config, due), job.dueAt)
+    if (listStreams.includes(stream)) enqueueAll(incrementalSyncJobs('passes', project.config, pending), job.dueAt)
     end(job, worker)
   }
 
@@ -272,16 +281,16 @@ export function simulate(it: Simulation): SimulationResult {
     project.endedAt = now
   }
 
-  for (const { recurrence: rhythm, id, data } of schedulesForProjects(it.projects)) {
+  for (const { recurrence, id, data } of schedulesForProjects(simulation.projects)) {
     const project = data.round === 'housekeeping' ? undefined : projects.get(data.project)
     if (project === undefined) continue
-    scheduleNext({ queue: 'clock', id, project, work: data, dueAt: startsAt, readyAt: 0, left: 0, rhythm })
+    scheduleNext({ queue: 'clock', id, project, work: data, dueAt: startsAt, readyAt: 0, left: 0, recurrence })
   }
-  events.run(it.drain ? Number.POSITIVE_INFINITY : until)
+  events.run(simulation.drain ? Number.POSITIVE_INFINITY : until)
 
   const age = createDistribution()
   for (const { endedAt, oldestMs } of projects.values()) {
-    age.add(endedAt === null ? it.forMs : Math.max(oldestMs, until - endedAt))
+    age.add(endedAt === null ? simulation.forMs : Math.max(oldestMs, until - endedAt))
   }
   return { ...total, passes, cpuMs: pool.workers.map(({ cpuMs }) => cpuMs), queueMs, lag, age, wait }
 }
@@ -291,7 +300,7 @@ function createSimulatedProject(config: ProjectConfig, load: Load): SimulatedPro
   return { config, key: createKeyLimit(config.rate), left, runningStreams: new Set(), endedAt: null, oldestMs: 0 }
 }
 
-/** A reconcile reads its own list; everything else what is left of the stream. */
+/** A reconcile reads its own list; other jobs read what remains of the stream. */
 function requestsLeft({ project, work }: SimulatedJob): number {
   const { stream, mode } = work as SyncJob
   return mode === 'reconcile' && !isChildStream(stream) ? 0 : (project.left.get(stream) ?? 0)

@@ -1,4 +1,4 @@
-/** What passes cost a worker, measured with the real parts: the first mirror of a project, and then nothing new. */
+/** Measures what sync runs cost a worker, with the real parts: the first mirror of a project, then runs without new rows. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openWorkerContext, type WorkerContext } from '../../src/app/worker/worker-context.ts'
 import { loadConfig, type ProjectConfig } from '../../src/config/load.ts'
@@ -11,7 +11,7 @@ import type { ProjectSize } from './load.ts'
 import { isChildStream } from './load.ts'
 import { postgresUse } from './postgres-use.ts'
 
-/** Each of one pass, or request. `cpuMs`: of this process. `tookMs`: with a service that answers at once. */
+/** The cost of one sync run or request. `cpuMs`: of this process. `tookMs`: with a service that responds at once. */
 export type SyncCost = {
   readonly cpuMs: number
   readonly tookMs: number
@@ -24,9 +24,9 @@ export type SyncCost = {
 export type SyncCosts = {
   /** Of one request of a first mirror, over all streams. */
   readonly request: SyncCost
-  /** Of a pass that finds nothing new, with the look for what hangs on its rows. */
+  /** Of a sync run without new rows, including the search for pending children. */
   readonly idle: PerStream<SyncCost>
-  /** A pass that finds its stream held. */
+  /** Of a sync run whose stream is locked. */
   readonly busyCpuMs: number
 }
 
@@ -44,7 +44,7 @@ export async function measureSyncJobs({ databaseUrl, queueUrl }: StoreUrls, size
   const [project] = config.projects
   if (project === undefined) throw new Error('no project')
   let requests = 0
-  const workplace = await openWorkerContext(config, {
+  const workerContext = await openWorkerContext(config, {
     log: quiet,
     onOutcome: () => {
       requests += 1
@@ -54,45 +54,49 @@ export async function measureSyncJobs({ databaseUrl, queueUrl }: StoreUrls, size
   })
   const meter = createMeter(databaseUrl, () => requests)
   try {
-    const first = await meter(() => runFirstSync(workplace, project))
-    // What is due soon after the first mirror is read, too.
-    await runFirstSync(workplace, project)
+    const first = await meter(() => runFirstSync(workerContext, project))
+    // Also reads what becomes pending soon after the first mirror.
+    await runFirstSync(workerContext, project)
     const idle: [StreamName, SyncCost][] = []
     for (const stream of streamNames)
-      idle.push([stream, divideCost(await meter(() => repeatSyncJob(workplace, project, stream)), idleRuns)])
-    const busyCpuMs = await measureBusyJobs(workplace, project)
-    return { request: divideCost(first, first.requests), idle: Object.fromEntries(idle) as PerStream<SyncCost>, busyCpuMs }
+      idle.push([stream, divideCost(await meter(() => repeatSyncJob(workerContext, project, stream)), idleRuns)])
+    const busyCpuMs = await measureBusyJobs(workerContext, project)
+    return {
+      request: divideCost(first, first.requests),
+      idle: Object.fromEntries(idle) as PerStream<SyncCost>,
+      busyCpuMs,
+    }
   } finally {
-    await workplace.close()
+    await workerContext.close()
     await service.stop()
   }
 }
 
-async function runFirstSync(workplace: WorkerContext, project: ProjectConfig): Promise<void> {
+async function runFirstSync(workerContext: WorkerContext, project: ProjectConfig): Promise<void> {
   for (const stream of [...streamNames].sort((a, b) => Number(isChildStream(a)) - Number(isChildStream(b)))) {
-    await runSyncJob(workplace, project, stream)
+    await runSyncJob(workerContext, project, stream)
   }
 }
 
-async function runSyncJob(workplace: WorkerContext, project: ProjectConfig, stream: StreamName) {
+async function runSyncJob(workerContext: WorkerContext, project: ProjectConfig, stream: StreamName) {
   const signal = new AbortController().signal
-  const end = await workplace.runSyncSlice(project, { stream, mode: 'incremental', sliceMs: 600_000, signal })
-  if (end.kind !== 'done') throw new Error(`the pass of ${stream} ended ${JSON.stringify(end)}`)
-  if (['conversations', 'visitors', 'calls'].includes(stream)) await workplace.pendingChildStreams(project)
+  const end = await workerContext.runSyncSlice(project, { stream, mode: 'incremental', sliceMs: 600_000, signal })
+  if (end.kind !== 'done') throw new Error(`the sync of ${stream} ended ${JSON.stringify(end)}`)
+  if (['conversations', 'visitors', 'calls'].includes(stream)) await workerContext.pendingChildStreams(project)
 }
 
-async function repeatSyncJob(workplace: WorkerContext, project: ProjectConfig, stream: StreamName): Promise<void> {
-  for (let n = 0; n < idleRuns; n++) await runSyncJob(workplace, project, stream)
+async function repeatSyncJob(workerContext: WorkerContext, project: ProjectConfig, stream: StreamName): Promise<void> {
+  for (let n = 0; n < idleRuns; n++) await runSyncJob(workerContext, project, stream)
 }
 
-/** One reads, and fifty more find that out. */
-async function measureBusyJobs(workplace: WorkerContext, project: ProjectConfig): Promise<number> {
+/** One run locks the stream; fifty more find it locked. */
+async function measureBusyJobs(workerContext: WorkerContext, project: ProjectConfig): Promise<number> {
   const signal = new AbortController().signal
-  const ask = { stream: 'calls', mode: 'incremental', portionMs: 600_000, signal } as const
+  const sliceOptions = { stream: 'calls', mode: 'incremental', sliceMs: 600_000, signal } as const
   const spent: number[] = []
   for (let n = 0; n < 5; n++) {
     const cpu = process.cpuUsage()
-    const all = await Promise.all(Array.from({ length: 51 }, () => workplace.runSyncSlice(project, ask)))
+    const all = await Promise.all(Array.from({ length: 51 }, () => workerContext.runSyncSlice(project, sliceOptions)))
     const busy = all.filter(({ kind }) => kind === 'busy').length
     const { user, system } = process.cpuUsage(cpu)
     if (busy > 25) spent.push((user + system) / 1000 / all.length)
@@ -105,19 +109,19 @@ type Meter = (work: () => Promise<void>) => Promise<SyncCost>
 function createMeter(databaseUrl: string, requests: () => number): Meter {
   const postgres = () => (databaseUrl.startsWith('postgres') ? postgresUse(databaseUrl) : { commits: 0, cpuMs: 0 })
   return async (work) => {
-    const [before, asked] = [await postgres(), requests()]
+    const [before, requestsBefore] = [await postgres(), requests()]
     const cpu = process.cpuUsage()
     const began = performance.now()
     await work()
     const tookMs = performance.now() - began
     const { user, system } = process.cpuUsage(cpu)
-    // Postgres tells of what was committed a second later.
+    // Postgres updates its statistics up to a second later.
     await sleep(1200)
     const after = await postgres()
     return {
       cpuMs: (user + system) / 1000,
       tookMs,
-      requests: requests() - asked,
+      requests: requests() - requestsBefore,
       commits: after.commits - before.commits,
       warehouseMs: after.cpuMs - before.cpuMs,
     }

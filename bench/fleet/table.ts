@@ -1,4 +1,4 @@
-/** The outcome of simulations as a table, one line for each number of workers. */
+/** Renders the results of simulations as a table, one line per number of workers. */
 import { parentStreams } from '../../src/core/mirror.ts'
 import { type MeasuredCosts, type SharedUse, sharedUse } from './measured-costs.ts'
 import type { Scenario } from './scenarios.ts'
@@ -9,7 +9,7 @@ export type ScenarioRun = { readonly workers: number; readonly outcome: Simulati
 const columns = [
   ['workers', 7],
   ['CPU', 11],
-  ['lag of the news: median, p95, max', 35],
+  ['lag of new rows: median, p95, max', 35],
   ['oldest: median, max', 21],
   ['waits', 9],
   ['requests/s', 10],
@@ -23,11 +23,15 @@ export function renderHeader(): string {
   return columns.map(([name, width]) => name.padStart(width)).join(' ')
 }
 
-export function renderRow({ workers, outcome }: ScenarioRun, { forMs, warmUpMs }: Scenario, measured: MeasuredCosts): string {
+export function renderRow(
+  { workers, outcome }: ScenarioRun,
+  { forMs, warmUpMs }: Scenario,
+  measured: MeasuredCosts,
+): string {
   const seconds = (forMs - warmUpMs) / 1000
   const shared: SharedUse = sharedUse(measured, outcome, seconds)
   const { lag, age } = outcome
-  const waits = Math.max(...Object.values(outcome.wait).map((it) => it.max()))
+  const waits = Math.max(...Object.values(outcome.wait).map((wait) => wait.max()))
   const cells = [
     String(workers),
     `${formatPercent(meanCpu(outcome, seconds))} ${formatPercent(maxCpu(outcome, seconds))}`,
@@ -43,11 +47,11 @@ export function renderRow({ workers, outcome }: ScenarioRun, { forMs, warmUpMs }
   return cells.map((cell, n) => cell.padStart(columns[n]?.[1] ?? 0)).join(' ')
 }
 
-/** Every project is at most twice as old as the median one, no thread is busy beyond 70 %, and no round is overtaken by the next. */
+/** Every project is at most twice as old as the median one, no thread exceeds 70 %, and every sync ends before the next. */
 export function isEnough({ outcome }: ScenarioRun, { forMs, warmUpMs }: Scenario): boolean {
   const { age, lag } = outcome
-  const isKept = age.max() <= 2 * age.quantile(0.5) && lag.max() < 300_000
-  return isKept && lag.count() > 0 && maxCpu(outcome, (forMs - warmUpMs) / 1000) < 0.7
+  const keepsUp = age.max() <= 2 * age.quantile(0.5) && lag.max() < 300_000
+  return keepsUp && lag.count() > 0 && maxCpu(outcome, (forMs - warmUpMs) / 1000) < 0.7
 }
 
 /** Requests that all projects need for their first mirror. */

@@ -1,23 +1,26 @@
-/** Workers and the lines in front of them: who waits longest is next, and the workers take their turns. */
+/** Workers and their queues: the longest waiting job is next, and workers take jobs in rotation. */
 import type { QueueName } from '../../jobs/queues.ts'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
 
-/** `freeAt`: when its thread has done all that it was given. */
+/** `freeAt`: when its thread has finished all its work. */
 export type SimulatedWorker = { readonly freeSlots: Record<QueueName, number>; freeAt: EpochMs; cpuMs: Ms }
 
 export type WorkerPool<J> = {
   readonly workers: readonly SimulatedWorker[]
   readonly add: (queue: QueueName, job: J) => void
-  /** Takes a job and a place; null: no job waits, or no place is free. */
+  /** Takes a job and a slot; null: no job waits, or no slot is free. */
   readonly next: (queue: QueueName) => { readonly job: J; readonly worker: SimulatedWorker } | null
   readonly release: (queue: QueueName, worker: SimulatedWorker) => void
-  /** In all lines. */
+  /** Over all queues. */
   readonly waiting: () => number
 }
 
-/** `places`: jobs of each queue that a worker runs side by side. */
+/** `slots`: how many jobs of each queue a worker runs concurrently. */
 export function createWorkerPool<J>(count: number, slots: Readonly<Record<QueueName, number>>): WorkerPool<J> {
-  const workers = Array.from({ length: count }, (): SimulatedWorker => ({ freeSlots: { ...slots }, freeAt: 0, cpuMs: 0 }))
+  const workers = Array.from(
+    { length: count },
+    (): SimulatedWorker => ({ freeSlots: { ...slots }, freeAt: 0, cpuMs: 0 }),
+  )
   const queues: Record<QueueName, JobFifo<J>> = { clock: createFifo(), passes: createFifo(), backfill: createFifo() }
   let nextWorker = 0
   return {

@@ -1,49 +1,49 @@
-/** The job queue, whatever keeps it: Redis, a Postgres server, or a Postgres of our own within this process. */
+/** The job queue on any of its stores: Redis, a Postgres server, or a Postgres within this process. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type IQueueBackend, type Job, type JobProgress, Queue, Worker, type WorkerOptions } from 'bullmq'
 import type { Logger } from '../../src/log.ts'
 import { applyJobResult, type JobResult } from '../job-result.ts'
 import { openEmbedded } from './embedded/embedded.ts'
-import type { BackendKind, StoreConnection, StoreOptions } from './store-connection.ts'
 import { openPostgres } from './postgres.ts'
 import { openRedis } from './redis.ts'
-import { type JobQueue, ensureSchedule, type JobSchedule } from './schedule.ts'
-import { isStoreConnectionError, createStoreErrorLog } from './store-errors.ts'
+import { ensureSchedule, type JobQueue, type JobSchedule } from './schedule.ts'
+import type { BackendKind, StoreConnection, StoreOptions } from './store-connection.ts'
+import { createStoreErrorLog, isStoreConnectionError } from './store-errors.ts'
 
 export type JobWorker<D> = Worker<D, void, string, IQueueBackend, JobProgress, BackendKind>
 export type RunningJob<D> = Job<D, void, string>
 
-/** `signal`: the worker was told to let go of the job (`worker.cancelAllJobs`). */
+/** `signal`: the worker was asked to release the job (`worker.cancelAllJobs`). */
 export type JobHandler<D> = (job: RunningJob<D>, signal: AbortSignal) => Promise<JobResult>
 export type JobWorkerOptions = Omit<WorkerOptions<BackendKind>, 'connection' | 'prefix' | 'useWorkerThreads'>
 
 export type Backend = {
   readonly kind: BackendKind
-  /** Sentences for a person about what works but should be changed. */
+  /** Sentences for people about what works but should be changed. */
   readonly warnings: readonly string[]
-  /** Each call opens one. Closed with the backend, or before. */
+  /** Opens a queue. Closed with the backend, or before. */
   readonly queue: <D>(name: string) => JobQueue<D>
-  /** Runs at once. Closed with the backend, or before: either way what is active is finished first. */
+  /** Starts a worker at once. Closed with the backend, or before; active jobs are finished first. */
   readonly worker: <D>(name: string, work: JobHandler<D>, options?: JobWorkerOptions) => JobWorker<D>
-  /** All of them are as they should be afterwards, also if other processes do the same now. Other schedules stay. */
+  /** Brings these schedules up to date, safely with other processes doing the same. Other schedules stay. */
   readonly ensureSchedules: <D>(queue: JobQueue<D>, schedules: readonly JobSchedule<D>[]) => Promise<void>
   /** Rejects within seconds when the store does not answer. */
   readonly ping: () => Promise<void>
-  /** True: it means that the store is away. Then the log has been told of that, and need not be told of what it led to. */
+  /** Whether the error means that the store is disconnected; if so, logs it, so that callers need not. */
   readonly isConnectionError: (error: unknown) => boolean
-  /** Waits for active jobs, without a limit. If the store is away then, timers of BullMQ may outlive it for a minute. */
+  /** Waits for active jobs, without a limit. If the store is disconnected, timers of BullMQ may live on for a minute. */
   readonly close: () => Promise<void>
 }
 
 export type BackendOptions = Pick<StoreOptions, 'folder' | 'log'> &
   Partial<StoreOptions> & { readonly onError?: () => void }
 
-const defaults = { prefix: 'deskmirror', patienceMs: 30_000, answerMs: 15_000, onFatal: () => {} }
+const defaults = { prefix: 'deskmirror', connectTimeoutMs: 30_000, requestTimeoutMs: 15_000, onFatal: () => {} }
 
 /** `queueUrl`: `redis://…`, `rediss://…`, `postgres://…` or `embedded`. Throws UserError: unreachable, refused, in use. */
 export async function openBackend(queueUrl: string, options: BackendOptions): Promise<Backend> {
   const store = await openStore(queueUrl, { ...defaults, ...options })
-  for (const warning of store.warnings) options.log.warn({ event: 'queue.warned', backend: store.kind, why: warning })
+  for (const warning of store.warnings) options.log.warn({ event: 'queue.warning', backend: store.kind, why: warning })
   return createBackend(store, options.log, options.onError ?? noop)
 }
 
@@ -52,21 +52,21 @@ function openStore(queueUrl: string, options: StoreOptions): Promise<StoreConnec
   return /^rediss?:/.test(queueUrl) ? openRedis(queueUrl, options) : openPostgres(queueUrl, options)
 }
 
-/** A job leaves nothing behind but the last failures, for people to look at. */
+/** Completed jobs are removed; the last failed ones are kept for inspection. */
 const defaultJobOptions = { removeOnComplete: true, removeOnFail: { count: 200, age: 7 * 86_400 }, stackTraceLimit: 1 }
 
-/** A lock is renewed at half its time; what a killed process leaves is taken up a minute or two later. */
+/** A lock is renewed at half its duration; jobs of a killed process are taken over within a minute or two. */
 const workerDefaults = {
   lockDuration: 60_000,
   stalledInterval: 30_000,
   maxStalledCount: 3,
-  // After this time a server that was away is asked again.
+  // How soon a disconnected server is tried again.
   runRetryDelay: 2_000,
-  // Far beyond what can run. But a worker without a limit does not ask whether another one told the queue to rest.
+  // Far more than can run. But a worker without a limiter does not check whether another one paused the queue.
   limiter: { max: 1_000_000, duration: 1_000 },
 }
 
-/** A worker of BullMQ whose Redis is away never closes. By then its jobs are done, or will be begun anew. */
+/** A worker of BullMQ whose Redis is disconnected never closes. By then its jobs are done, or will run again. */
 const closeTimeoutMs = 3_000
 
 const noop = () => {}
@@ -114,13 +114,13 @@ function createBackend(store: StoreConnection, log: Logger, countError: () => vo
 
   const close = async () => {
     stop()
-    const closed = Promise.allSettled(workers.map((it) => it.close()))
+    const closed = Promise.allSettled(workers.map((worker) => worker.close()))
     while (active.size > 0) await Promise.race(active)
-    const closedInOrder = closed.then(() => Promise.allSettled(queues.map((it) => it.close())))
+    const closedInOrder = closed.then(() => Promise.allSettled(queues.map((queue) => queue.close())))
     await Promise.race([closedInOrder, sleep(closeTimeoutMs, undefined, { ref: false })])
     await store.close()
   }
-  const keepSchedules = <D>(of: JobQueue<D>, schedules: readonly JobSchedule<D>[]) =>
+  const ensureSchedules = <D>(of: JobQueue<D>, schedules: readonly JobSchedule<D>[]) =>
     store.runExclusively(async () => {
       for (const schedule of schedules) await ensureSchedule(of, schedule, Date.now())
     })
@@ -130,5 +130,5 @@ function createBackend(store: StoreConnection, log: Logger, countError: () => vo
     return isConnectionLost
   }
   const { kind, warnings, ping } = store
-  return { kind, warnings, queue, worker, ensureSchedules: keepSchedules, ping, isConnectionError: reportIfConnectionError, close }
+  return { kind, warnings, queue, worker, ensureSchedules, ping, isConnectionError: reportIfConnectionError, close }
 }

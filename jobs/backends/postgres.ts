@@ -1,18 +1,21 @@
-/** The queue in a Postgres server, in a schema of its own: one pool, with room for every worker's own connection. */
+/** The queue in a Postgres server, in a schema of its own: one pool, with a connection for every worker. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PgPool } from 'bullmq'
 import pg from 'pg'
 import { UserError } from '../../src/core/user-error.ts'
 import { splitPostgresUrl } from '../../src/warehouse/database/postgres.ts'
+import { retryUntilConnected, serverName } from './connect-retry.ts'
+import { createPostgresFactory, migrateStore, sendToBack } from './postgres-store.ts'
 import type { StoreConnection, StoreOptions } from './store-connection.ts'
-import { serverName, retryUntilConnected } from './connect-retry.ts'
-import { migrateStore, createPostgresFactory, sendToBack } from './postgres-store.ts'
 
-/** Connections for what is not waiting for jobs. */
+/** Connections beside those that wait for jobs. */
 const spareConnections = 4
 
 /** The schema is `<prefix>_queue`, or the URL's `?schema=`. */
-export async function openPostgres(url: string, { prefix, connectTimeoutMs: patienceMs, requestTimeoutMs: answerMs }: StoreOptions): Promise<StoreConnection> {
+export async function openPostgres(
+  url: string,
+  { prefix, connectTimeoutMs, requestTimeoutMs }: StoreOptions,
+): Promise<StoreConnection> {
   const databaseUrl = new URL(url)
   const schema = databaseUrl.searchParams.get('schema') ?? `${prefix}_queue`
   databaseUrl.searchParams.set('schema', schema)
@@ -21,19 +24,19 @@ export async function openPostgres(url: string, { prefix, connectTimeoutMs: pati
   const pool = new pg.Pool({
     ...server,
     max: spareConnections,
-    connectionTimeoutMillis: answerMs,
+    connectionTimeoutMillis: requestTimeoutMs,
     idleTimeoutMillis: 60_000,
-    query_timeout: answerMs,
+    query_timeout: requestTimeoutMs,
     keepAlive: true,
   })
-  // Whoever uses a connection that breaks is told by its query; without listeners it would end the process besides.
+  // The query on a broken connection reports the error; without these listeners it would also end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   const ping = async () => void (await pool.query('select 1'))
   const slowedPool = slowFailures(pool)
   try {
-    await retryUntilConnected(url, patienceMs, ping, refusalHint)
-    await retryUntilConnected(url, patienceMs, () => migrateStore(slowedPool, schema), refusalHint)
+    await retryUntilConnected(url, connectTimeoutMs, ping, refusalHint)
+    await retryUntilConnected(url, connectTimeoutMs, () => migrateStore(slowedPool, schema), refusalHint)
     await requireSearchPath(pool, url, schema)
   } catch (error) {
     await pool.end()
@@ -44,7 +47,7 @@ export async function openPostgres(url: string, { prefix, connectTimeoutMs: pati
     warnings: [],
     prefix: null,
     factory: createPostgresFactory(slowedPool, schema),
-    // Without it the pool would run out, and everything wait for ever. Source: pg reads `max` at each connect.
+    // Without it the pool would run out, and every request would wait for ever. Source: pg reads `max` at each connect.
     reserveConnection: () => {
       pool.options.max += 1
     },
@@ -62,19 +65,19 @@ function refusalHint(error: Error): string {
   return 'check user, password, database and ?schema= in DESKMIRROR_QUEUE_URL'
 }
 
-/** A pooler in between may drop what a session is started with, and would also drop the notifications. */
+/** A pooler may drop the session settings, and would also drop the notifications. */
 async function requireSearchPath(pool: pg.Pool, url: string, schema: string): Promise<void> {
   const { rows } = await pool.query<{ schema: string | null }>('select current_schema() as schema')
   if (rows[0]?.schema === schema) return
   throw new UserError({
     what: `cannot use the queue ${serverName(url)}`,
-    why: 'a connection does not keep its settings, as if there were a pooler (PgBouncer) in between',
-    next: 'let DESKMIRROR_QUEUE_URL name the server itself',
+    why: 'a connection loses its settings, which a pooler (PgBouncer) in between would explain',
+    next: 'set DESKMIRROR_QUEUE_URL to the server itself',
     exitCode: 2,
   })
 }
 
-/** BullMQ tries again at once, whatever went wrong, and lets nothing else happen meanwhile: its failures are slowed down. */
+/** BullMQ tries again at once after any error and blocks the event loop meanwhile, so failures are delayed. */
 function slowFailures(pool: pg.Pool): PgPool {
   const delayFailure = async <T>(attempt: Promise<T>): Promise<T> => {
     try {
@@ -96,14 +99,14 @@ function slowFailures(pool: pg.Pool): PgPool {
   return slowedPool as PgPool
 }
 
-/** A lock needs a connection of its own: taken from the pool, a few of them would leave none for the work itself. */
-async function withAdvisoryLock(server: pg.ClientConfig, what: string, work: () => Promise<void>): Promise<void> {
+/** A lock needs a connection of its own: from the pool, a few locks would leave none for the work itself. */
+async function withAdvisoryLock(server: pg.ClientConfig, lockName: string, work: () => Promise<void>): Promise<void> {
   const client = new pg.Client({ ...server, statement_timeout: 60_000, keepAlive: true })
-  // Who waits for an answer is told, and the lock is gone with the connection.
+  // The pending query reports the error, and the lock ends with the connection.
   client.on('error', () => {})
   await client.connect()
   try {
-    await client.query('select pg_advisory_lock(hashtext($1))', [what])
+    await client.query('select pg_advisory_lock(hashtext($1))', [lockName])
     await work()
   } finally {
     await client.end()

@@ -1,11 +1,11 @@
-/** Whether this user of Redis may do what the queue does, asked before anything depends on it. */
+/** Checks that the Redis user has every permission that the queue needs, before anything depends on it. */
 import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { UserError } from '../../src/core/user-error.ts'
 import { serverName } from './connect-retry.ts'
 
 /**
- * What BullMQ's scripts and ours do, on keys of the queue. `{key}` and `{other}` are such keys.
+ * What BullMQ's scripts and ours run on keys of the queue. `{key}` and `{other}` are such keys.
  * Source: the scripts of BullMQ 6.7, and src/api/rate-limit/redis-record.ts.
  */
 const probeCommands = [
@@ -54,7 +54,7 @@ const probeCommands = [
   'TIME',
 ]
 
-/** ARGV: commands, each with its words parted by a blank. Answers the first that is refused for want of a right. */
+/** ARGV: commands, their words separated by a space. Returns the first that is refused for lack of a permission. */
 const probeScript = `
 for _, line in ipairs(ARGV) do
   local words = {}
@@ -71,14 +71,18 @@ return ''
 /** Throws UserError: the database does not exist, or the user lacks a right. */
 export async function requirePermissions(client: Redis, url: string, prefix: string): Promise<void> {
   await requireDatabase(client, url)
-  // Both in one slot, as BullMQ's are not; it is no cluster.
+  // Both keys hash to one slot; BullMQ's own do not, which needs no care because clusters are not supported.
   const key = `${prefix}:probe:${randomUUID()}`
   const lines = probeCommands.map((line) => line.replace('{key}', key).replace('{other}', `${key}:other`))
-  const refused = await client.eval(probeScript, 2, key, `${key}:other`, ...lines).then(String, permissionErrorText('EVAL'))
-  // Waits for nothing: the set is not there.
-  const waits =
-    refused === '' ? await client.bzpopmin(`${key}:other`, 0.01).then(() => '', permissionErrorText('BZPOPMIN')) : refused
-  if (waits !== '') throw missingPermission(url, prefix, waits)
+  const refused = await client
+    .eval(probeScript, 2, key, `${key}:other`, ...lines)
+    .then(String, permissionErrorText('EVAL'))
+  // Does not wait: the set does not exist.
+  const refusal =
+    refused === ''
+      ? await client.bzpopmin(`${key}:other`, 0.01).then(() => '', permissionErrorText('BZPOPMIN'))
+      : refused
+  if (refusal !== '') throw missingPermission(url, prefix, refusal)
 }
 
 function permissionErrorText(command: string) {
@@ -89,7 +93,7 @@ function permissionErrorText(command: string) {
   }
 }
 
-/** ioredis goes on in database 0 where the one that the address names does not exist. */
+/** ioredis continues in database 0 if the one in the address does not exist. */
 async function requireDatabase(client: Redis, url: string): Promise<void> {
   const database = Number(new URL(url).pathname.slice(1) || 0)
   await client.select(database).catch((error: unknown) => {
@@ -98,7 +102,7 @@ async function requireDatabase(client: Redis, url: string): Promise<void> {
     throw new UserError({
       what: `cannot use the queue ${serverName(url)}`,
       why: `this Redis has no database ${database}`,
-      next: 'name one that it has (usually 0 to 15) in DESKMIRROR_QUEUE_URL, or raise `databases` in its configuration',
+      next: 'choose an existing one (usually 0 to 15) in DESKMIRROR_QUEUE_URL, or raise `databases` in its configuration',
       exitCode: 2,
     })
   })
@@ -108,7 +112,7 @@ function missingPermission(url: string, prefix: string, why: string): UserError 
   const user = decodeURIComponent(new URL(url).username) || 'default'
   return new UserError({
     what: `cannot use the queue ${serverName(url)}`,
-    why: `its user ${user} lacks a right: ${why}`,
+    why: `its user ${user} lacks a permission: ${why}`,
     next: `allow it: ACL SETUSER ${user} ~${prefix}:* +@all -@dangerous +info`,
     exitCode: 2,
   })

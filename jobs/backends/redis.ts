@@ -1,33 +1,36 @@
-/** The queue in Redis: a connection that gives up for those who add jobs, one that never does for those who run them. */
+/** The queue in Redis: a connection that gives up for adding jobs, and one that retries for ever for running them. */
 import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { UserError } from '../../src/core/user-error.ts'
-import type { StoreConnection, StoreOptions } from './store-connection.ts'
 import { retryUntilConnected } from './connect-retry.ts'
 import { requirePermissions } from './redis-permissions.ts'
+import type { StoreConnection, StoreOptions } from './store-connection.ts'
 
 const commonOptions = {
   lazyConnect: true,
   keepAlive: 10_000,
   connectTimeout: 10_000,
   retryStrategy: (times: number) => Math.min(100 * times, 2_000),
-  // After a failover the old primary refuses writes until we have found the new one.
+  // After a failover the old primary refuses writes until the client finds the new one.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions
 
-export async function openRedis(url: string, { prefix, connectTimeoutMs: patienceMs, requestTimeoutMs: answerMs }: StoreOptions): Promise<StoreConnection> {
+export async function openRedis(
+  url: string,
+  { prefix, connectTimeoutMs, requestTimeoutMs }: StoreOptions,
+): Promise<StoreConnection> {
   const hint = 'check user, password and database in DESKMIRROR_QUEUE_URL'
   const server = await retryUntilConnected(
     url,
-    patienceMs,
+    connectTimeoutMs,
     () => probeServer(url, prefix),
     () => hint,
   )
   const warnings = serverWarnings(server)
-  const adding = new Redis(url, { ...commonOptions, commandTimeout: answerMs, maxRetriesPerRequest: 20 })
+  const adding = new Redis(url, { ...commonOptions, commandTimeout: requestTimeoutMs, maxRetriesPerRequest: 20 })
   const running = new Redis(url, { ...commonOptions, maxRetriesPerRequest: null })
   const blocking = trackDuplicates(running)
-  // BullMQ hands errors on to those who listen there; here they are said again by every connection.
+  // BullMQ forwards errors to its listeners; each connection would report them a second time.
   for (const client of [adding, running]) client.on('error', () => {})
   await Promise.all([adding.connect(), running.connect()])
   return {
@@ -40,9 +43,9 @@ export async function openRedis(url: string, { prefix, connectTimeoutMs: patienc
       return createRedisBackend(name, { ...options, connection, skipVersionCheck: warnings.length > 0 }, use)
     },
     reserveConnection: () => {},
-    // Redis puts every job whose delay is over behind all others.
+    // Redis already puts a job whose delay is over behind all others.
     sendToBack: async () => {},
-    // Each of BullMQ's steps is whole in Redis, so nothing has to be kept apart.
+    // Each of BullMQ's steps is atomic in Redis, so no lock is needed.
     runExclusively: (work) => work(),
     ping: async () => void (await adding.ping()),
     close: async () => {
@@ -52,8 +55,8 @@ export async function openRedis(url: string, { prefix, connectTimeoutMs: patienc
 }
 
 /**
- * BullMQ makes a connection for each worker out of this one, and leaves it open where it cannot close it in order. Not a
- * lazy one: BullMQ would call `connect` once, remember for ever that it failed, and never wait for jobs again.
+ * BullMQ duplicates this connection for each worker, and leaves the copy open if it cannot close it in order. The copy is
+ * not lazy: BullMQ would call `connect` once, remember that it failed, and never wait for jobs again.
  */
 function trackDuplicates(client: Redis): ReadonlySet<Redis> {
   const duplicates = new Set<Redis>()
@@ -68,9 +71,14 @@ function trackDuplicates(client: Redis): ReadonlySet<Redis> {
 
 type RedisInfo = { readonly version: string | undefined; readonly policy: string | undefined }
 
-/** Asks over a connection of its own, which fails at once. */
+/** Uses a connection of its own, which fails at once. */
 async function probeServer(url: string, prefix: string): Promise<RedisInfo | null> {
-  const client = new Redis(url, { ...commonOptions, retryStrategy: () => null, connectTimeout: 5_000, commandTimeout: 5_000 })
+  const client = new Redis(url, {
+    ...commonOptions,
+    retryStrategy: () => null,
+    connectTimeout: 5_000,
+    commandTimeout: 5_000,
+  })
   let cause: Error | undefined
   client.on('error', (error: Error) => {
     cause ??= error
@@ -87,7 +95,7 @@ async function probeServer(url: string, prefix: string): Promise<RedisInfo | nul
   }
 }
 
-/** Null: this user may not ask. `INFO` and not `CONFIG GET`, which managed servers forbid. */
+/** Null: this user may not run INFO. `CONFIG GET` is not used because managed servers forbid it. */
 async function readServerInfo(client: Redis): Promise<RedisInfo | null> {
   try {
     const lines = (await client.info()).split(/\r?\n/)
@@ -99,12 +107,10 @@ async function readServerInfo(client: Redis): Promise<RedisInfo | null> {
 }
 
 function serverWarnings(server: RedisInfo | null): string[] {
-  if (server === null) return ['this user may not run INFO on Redis, so its version and maxmemory-policy are not known']
+  if (server === null) return ['this user may not run INFO on Redis, so its version and maxmemory-policy are unknown']
   const found: string[] = []
   if (server.policy !== undefined && server.policy !== 'noeviction') {
-    found.push(
-      `Redis may throw jobs away when its memory is full (maxmemory-policy ${server.policy}): set it to noeviction`,
-    )
+    found.push(`Redis may evict jobs when its memory is full (maxmemory-policy ${server.policy}): set it to noeviction`)
   }
   const [major = 0, minor = 0] = (server.version ?? '').split('.').map(Number)
   if (server.version !== undefined && (major < 6 || (major === 6 && minor < 2))) {

@@ -1,4 +1,4 @@
-/** Schedules that are as they should be, however often and by however many processes they are set. */
+/** Sets job schedules. Idempotent, and safe for several processes. */
 import { isDeepStrictEqual } from 'node:util'
 import type { IQueueBackend, JobSchedulerJson, Queue } from 'bullmq'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
@@ -6,47 +6,60 @@ import type { BackendKind } from './store-connection.ts'
 
 export type JobQueue<D> = Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>
 
-/** `offset`: when within each period, counted from 1970; so that many schedules do not all fire in the same second. */
+/** `offset`: the position within each period, counted from 1970, so that many schedules do not fire in the same second. */
 export type Recurrence =
   | { readonly every: Ms; readonly offset: Ms }
   /** Five or six fields of cron, and an IANA time zone. */
   | { readonly pattern: string; readonly tz: string }
 
-export type JobSchedule<D> = { readonly id: string; readonly recurrence: Recurrence; readonly job: string; readonly data: D }
+export type JobSchedule<D> = {
+  readonly id: string
+  readonly recurrence: Recurrence
+  readonly job: string
+  readonly data: D
+}
 
 /**
- * Changes nothing where all is well. Not for several at once: in Postgres a schedule that is set twice at the same moment
- * gets two runs, and leaves one out. Do not give the jobs of a schedule a deduplication id: BullMQ would take the next run for a duplicate and stop.
+ * Changes nothing if the schedule is up to date. Do not call it concurrently: in Postgres a schedule that is set twice at
+ * the same time gets two runs, and skips one. Do not give scheduled jobs a deduplication id: BullMQ would take the next
+ * run for a duplicate and stop.
  */
 export async function ensureSchedule<D>(queue: JobQueue<D>, schedule: JobSchedule<D>, now: EpochMs): Promise<void> {
   const { id, recurrence, job, data } = schedule
   const existing: JobSchedulerJson<unknown> | undefined = await queue.getJobScheduler(id)
   if (existing !== undefined && isUpToDate(existing, schedule) && !hasStopped(existing, now)) return
-  // Setting it again would leave it at its old place within the period.
-  if (existing !== undefined && 'every' in recurrence && existing.every === recurrence.every) await queue.removeJobScheduler(id)
+  // Setting it again would keep the old position within the period.
+  if (existing !== undefined && 'every' in recurrence && existing.every === recurrence.every)
+    await queue.removeJobScheduler(id)
   await queue.upsertJobScheduler(id, toRepeatSettings(recurrence), { name: job, data })
 }
 
 function isUpToDate<D>(existing: JobSchedulerJson<unknown>, { recurrence, job, data }: JobSchedule<D>): boolean {
   const wanted = toRepeatSettings(recurrence)
   const same = (name: keyof typeof wanted) => (existing[name] || undefined) === (wanted[name] || undefined)
-  const hasSameRecurrence = same('every') && same('pattern') && same('tz') && ('every' in recurrence ? same('offset') : true)
+  const hasSameRecurrence =
+    same('every') && same('pattern') && same('tz') && ('every' in recurrence ? same('offset') : true)
   return hasSameRecurrence && existing.name === job && isDeepStrictEqual(existing.template?.data ?? {}, data)
 }
 
-type RepeatSettings = { readonly every?: number; readonly offset?: number; readonly pattern?: string; readonly tz?: string }
+type RepeatSettings = {
+  readonly every?: number
+  readonly offset?: number
+  readonly pattern?: string
+  readonly tz?: string
+}
 
-/** Postgres takes no fractions. An offset of 0 would mean: now, and from then on. */
+/** Postgres takes no fractions. An offset of 0 would start the period now. */
 function toRepeatSettings(recurrence: Recurrence): RepeatSettings {
   if ('pattern' in recurrence) return recurrence
   const every = Math.max(1, Math.round(recurrence.every))
   return { every, offset: Math.max(1, Math.round(recurrence.offset) % every) }
 }
 
-/** How late a run may be taken up before the schedule counts as one that has stopped. */
+/** How late a run may start before the schedule counts as stopped. */
 const maxLateMs = 3_600_000
 
-/** BullMQ has lost schedules: the next run lies ever longer in the past, and no job stands for it. */
+/** BullMQ can lose schedules: their next run stays in the past, and no job exists for it. */
 function hasStopped({ next, every = 0 }: JobSchedulerJson<unknown>, now: EpochMs): boolean {
   return next === undefined || now - next > Math.max(maxLateMs, 2 * every)
 }

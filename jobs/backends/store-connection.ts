@@ -1,42 +1,42 @@
-/** What tells the backends apart: how BullMQ reaches its store, and how that is opened, asked and closed. */
+/** What differs between the backends: how BullMQ connects to its store, and how that is opened, pinged and closed. */
 import type { BackendFactory, IQueueBackend } from 'bullmq'
 import type { Ms } from '../../src/core/time.ts'
 import type { Logger } from '../../src/log.ts'
 
 export type BackendKind = 'redis' | 'postgres' | 'embedded'
 
-/** The connection is in the factory; what BullMQ is given as one is only a name, since it insists on something. */
+/** The factory holds the connection; BullMQ insists on a connection option, so it gets the kind's name. */
 export type BullBackendFactory = BackendFactory<IQueueBackend, BackendKind>
 
 export type StoreConnection = {
   readonly kind: BackendKind
-  /** Sentences for a person about what works but should be changed. */
+  /** Sentences for people about what works but should be changed. */
   readonly warnings: readonly string[]
   readonly factory: BullBackendFactory
-  /** In front of all keys, where the store is shared by name; null where it has a place of its own. */
+  /** The prefix of all keys where names share the store; null if the store has a schema of its own. */
   readonly prefix: string | null
-  /** Makes room for one more worker, which keeps a connection for as long as it runs. */
+  /** Raises the connection limit for one more worker, which holds a connection as long as it runs. */
   readonly reserveConnection: () => void
-  /** A job that is about to be delayed will be the last of those that are waiting now. */
+  /** Moves a job that is about to be delayed behind all that wait now. */
   readonly sendToBack: (queue: string, jobId: string) => Promise<void>
-  /** Does this while no other process does such work. */
+  /** Runs `work` while no other process runs such work. */
   readonly runExclusively: (work: () => Promise<void>) => Promise<void>
   /** Rejects within seconds when the store does not answer. */
   readonly ping: () => Promise<void>
-  /** After all queues and workers. */
+  /** To be called after all queues and workers are closed. */
   readonly close: () => Promise<void>
 }
 
 export type StoreOptions = {
-  /** Where the embedded store keeps its files. */
+  /** The folder of the embedded store's files. */
   readonly folder: string
-  /** Whose keys or schema. */
+  /** Prefix of the keys, or of the schema's name. */
   readonly prefix: string
   readonly log: Logger
-  /** How long a server may be away at the start. */
+  /** How long to wait for the server at the start. */
   readonly connectTimeoutMs: Ms
-  /** How long a server may take to answer those who add jobs; it may restart meanwhile. */
+  /** How long the server may take to respond when jobs are added; it may restart meanwhile. */
   readonly requestTimeoutMs: Ms
-  /** The store is gone for good: this process had better end and be started again. */
+  /** The store has failed permanently: the process should end and be restarted. */
   readonly onFatal: (error: Error) => void
 }

@@ -1,9 +1,9 @@
-/** Errors of a queue's store: which of them mean that it is away, and the log of them: one line an outage, not thousands. */
+/** Errors of a queue's store: which of them are connection errors, and a log with one line per outage. */
 import type { EpochMs, Ms } from '../../src/core/time.ts'
 import type { Logger } from '../../src/log.ts'
 import type { BackendKind } from './store-connection.ts'
 
-/** Nothing but these is worth trying again: the store is away, or not yet ready. */
+/** Only these are worth a retry: the store is unreachable, or not ready yet. */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isConnectionError)
   if (!(error instanceof Error)) return false
@@ -12,20 +12,22 @@ export function isConnectionError(error: unknown): boolean {
   return /^(E[A-Z_]+|08\w{3}|57P0\d|53300)$/.test(code) || connectionErrorText.test(error.message)
 }
 
-/** The same of an error that a job threw: files and folders may have failed it as well. */
+/** The same for an error that a job threw, which may also come from files and folders. */
 export function isStoreConnectionError(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return isConnectionError(error) && (!/^E[A-Z_]+$/.test(code) || /^E(CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_)/.test(code))
+  return (
+    isConnectionError(error) && (!/^E[A-Z_]+$/.test(code) || /^E(CONN|PIPE|TIMEDOUT|HOST|NET|NOTFOUND|AI_)/.test(code))
+  )
 }
 
 const connectionErrorText =
   /^(Connection (is closed|terminated|ended)|Command timed out|Reached the max retries|Stream isn't writeable|timeout (expired|exceeded)|LOADING|MASTERDOWN|Query read timeout)|ECONN|EPIPE/
 
-/** The same sentence again within this time says nothing new. */
+/** The same message is not repeated within this time. */
 const repeatAfterMs: Ms = 60_000
-/** How often a store that is away is asked whether it is back. */
+/** How often a disconnected store is pinged. */
 const pingEveryMs: Ms = 1000
-/** Connections come back one after the other. An outage is over when none of them has failed for so long. */
+/** Connections recover one by one. An outage is over when none has failed for this long. */
 const recoveredAfterMs: Ms = 2500
 
 export type StoreErrorLog = {
@@ -55,7 +57,7 @@ export function createStoreErrorLog({ log, backend, ping, countError }: StoreErr
     )
     if (outage === null) return
     if (!isReachable || Date.now() - outage.lastAt < recoveredAfterMs) return checkLater()
-    log.info({ event: 'queue.connected', backend, for_ms: Date.now() - outage.since, errors: outage.errors })
+    log.info({ event: 'queue.reconnected', backend, for_ms: Date.now() - outage.since, errors: outage.errors })
     outage = null
   }
   const checkLater = () => {
@@ -63,7 +65,7 @@ export function createStoreErrorLog({ log, backend, ping, countError }: StoreErr
   }
   const onConnectionError = (error: Error) => {
     if (outage === null) {
-      log.warn({ event: 'queue.lost', backend, why: error.message })
+      log.warn({ event: 'queue.disconnected', backend, why: error.message })
       outage = { since: Date.now(), errors: 0, lastAt: 0 }
       checkLater()
     }
@@ -72,7 +74,7 @@ export function createStoreErrorLog({ log, backend, ping, countError }: StoreErr
   }
   return {
     onError: (error) => {
-      // Connections that are being closed may say so.
+      // Connections that are being closed may report errors.
       if (stopped) return
       countError()
       if (isConnectionError(error)) return onConnectionError(error)

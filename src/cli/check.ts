@@ -1,45 +1,45 @@
-/** `deskmirror check`: is everything there that a sync needs? Changes nothing. */
+/** `deskmirror check`: verifies that a sync can run. Changes nothing. */
 import { Command } from 'commander'
 import type { Config, ProjectConfig } from '../config/load.ts'
-import type { CheckItem } from '../core/report.ts'
 import { ConfigurationError } from '../config/problems.ts'
+import type { CheckItem } from '../core/report.ts'
 import { allStreams } from '../streams/catalog.ts'
+import type { CommandContext } from './command-context.ts'
 import type { CommandResult } from './command-result.ts'
-import { selectProjects, forEachProject, runAndPrint } from './command-result.ts'
+import { forEachProject, runAndPrint, selectProjects } from './command-result.ts'
 import { type ExitCode, worstExitCode } from './exit-code.ts'
 import { jsonOption, projectOption } from './options.ts'
 import { toPrintable } from './render/format.ts'
-import type { CommandContext } from './command-context.ts'
 
 type Options = { readonly project?: string; readonly json?: true }
 type ProjectChecks = { readonly project: string | null; readonly items: readonly CheckItem[]; readonly exit: ExitCode }
 
 const examples = `
-Looks at the configuration, the connection, the key and its scopes, and the warehouse. Changes nothing.
+Checks the configuration, the connection, the key and its scopes, and the warehouse. Changes nothing.
 
 Examples:
   $ deskmirror check
   $ deskmirror check --project shop --json
 
 Exit code: 0 all is well · 1 trying again may help · 2 a person must change something ·
-3 works, but streams will be left out: the key lacks their scope`
+3 works, but the key lacks the scope of some streams, which are skipped`
 
 const firstSteps = `
-How to get there:
-  1. The account's owner makes a key in the app: Settings > API keys. Choose the project and the preset "Read only",
+First steps:
+  1. The account's owner creates a key in the app: Settings > API keys. Choose the project and the preset "Read only",
      or single scopes: conversations:read visitors:read calls:read analytics:read availability:read
-     The key begins with svc_live_ and is shown once. It is a secret of the server: never put it into a web page.
-  2. Write a file named .env into this folder:
+     The key begins with svc_live_ and is shown once. Keep it on the server: never put it into a web page.
+  2. Write a file named .env in this folder:
        DESKMIRROR_BASE_URL=https://…        the address of the API, with its version
        DESKMIRROR_PROJECT_ID=…              the project's id, a UUID
        DESKMIRROR_API_KEY=svc_live_…        or DESKMIRROR_API_KEY_FILE=PATH
   3. Run deskmirror check again, then deskmirror sync.
-Only looking? deskmirror demo needs none of this.`
+Just trying it out? deskmirror demo needs none of this.`
 
 export function checkCommand(context: CommandContext): Command {
   return new Command('check')
     .summary('check the configuration, the connection, the key and its scopes')
-    .description('Checks everything that a sync needs, and says how to get what is missing. Changes nothing.')
+    .description('Checks everything that a sync needs, and explains how to get what is missing. Changes nothing.')
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
@@ -49,7 +49,7 @@ export function checkCommand(context: CommandContext): Command {
 async function runCheck(context: CommandContext, options: Options): Promise<CommandResult> {
   const config = loadConfigOrError(context)
   if (config instanceof ConfigurationError) {
-    const items = config.mistakes.map(({ where, why }) => ({
+    const items = config.problems.map(({ where, why }) => ({
       name: where,
       state: 'error' as const,
       detail: why,
@@ -69,9 +69,13 @@ function loadConfigOrError(context: CommandContext): Config | ConfigurationError
   }
 }
 
-async function checkProjects(context: CommandContext, config: Config, projects: readonly ProjectConfig[]): Promise<ProjectChecks[]> {
+async function checkProjects(
+  context: CommandContext,
+  config: Config,
+  projects: readonly ProjectConfig[],
+): Promise<ProjectChecks[]> {
   const display = context.openDisplay(true)
-  const signal = context.openInterruptSignal(display, 'the question in hand')
+  const signal = context.openInterruptSignal(display, 'the current request')
   const log = context.openLog(config, display)
   const { checkProject } = await context.loadUseCases()
   const answers = await forEachProject(projects, signal, async (project) => [
@@ -82,7 +86,7 @@ async function checkProjects(context: CommandContext, config: Config, projects: 
     if ('report' in answer) {
       return { project: answer.project, items: answer.report, exit: worstExitCode(answer.report.map(toExitCode)) }
     }
-    const { what, why, next, exitCode } = answer.trouble
+    const { what, why, next, exitCode } = answer.error
     return { project: answer.project, items: [{ name: what, state: 'error', detail: why, hint: next }], exit: exitCode }
   })
 }
@@ -94,7 +98,7 @@ const readOnlyItem: CheckItem = {
   hint: null,
 }
 
-/** A scope that the key lacks leaves streams out; any other warning is only worth knowing. */
+/** A missing scope skips streams; any other warning does not affect the result. */
 function toExitCode({ name, state, retryable }: CheckItem): ExitCode {
   if (state === 'error') return retryable === true ? 1 : 2
   return state === 'warning' && allStreams.some(({ scope }) => scope === name) ? 3 : 0

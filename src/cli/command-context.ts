@@ -1,41 +1,40 @@
-/** What a command may touch of the world outside: the streams, the configuration, the work itself. */
+/** The access of a command to the outside: streams, configuration, use cases. */
 import { userInfo } from 'node:os'
 import type { Config, LogLevel } from '../config/load.ts'
 import { loadConfig, wantsStackTraces } from '../config/load.ts'
-import { systemErrorText } from '../core/system-error-text.ts'
-import { createLog, type Logger } from '../log.ts'
 import { collectSecrets } from '../config/secrets.ts'
 import type { ConfigNeeds } from '../config/sources.ts'
-import { type ProcessSignals, listenForSignals } from './process-signals.ts'
-import type { Display } from './render/display.ts'
-import { openDisplay } from './render/display.ts'
+import { systemErrorText } from '../core/system-error-text.ts'
+import { createLog, type Logger } from '../log.ts'
 import type { ExitCode } from './exit-code.ts'
 import { createInterruptSignal } from './interrupt.ts'
-import type { WritebackUseCases, UseCases, WorkerUseCases } from './use-cases.ts'
+import { listenForSignals, type ProcessSignals } from './process-signals.ts'
+import type { Display } from './render/display.ts'
+import { openDisplay } from './render/display.ts'
+import type { UseCases, WorkerUseCases, WritebackUseCases } from './use-cases.ts'
 
 export type CommandContext = {
-  /** Writes to standard output: the answer, and nothing else. */
+  /** Writes the answer to standard output. */
   readonly writeOut: (text: string) => void
-  /** Writes to standard error: what went wrong. */
+  /** Writes errors to standard error. */
   readonly writeErr: (text: string) => void
-  /** Sets the verdict; the command ends when its work is done. */
+  /** Sets the exit code; the process ends when its work is done. */
   readonly setExitCode: (code: ExitCode) => void
-  /** Standard error: progress, and whatever is said beside it. */
+  /** Opens the display on standard error: progress and notices. */
   readonly openDisplay: (quiet: boolean) => Display
   readonly loadConfig: (needs: ConfigNeeds) => Config
-  /** The log of a command, at the chosen level, else at one that suits the display. Says what is doubtful in the configuration. */
+  /** Opens a command's log, at the configured level, or else one that suits the display. Prints configuration warnings. */
   readonly openLog: (config: Config, display: Display) => Logger
   readonly wantsStackTraces: () => boolean
   /** From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is finished first. */
   readonly openInterruptSignal: (display: Display, inHand?: string) => AbortSignal
-  /** Loaded only when a command really works, so that help and mistakes are answered at once. */
+  /** Loaded only when needed, so that help and usage errors respond at once. */
   readonly loadUseCases: () => Promise<UseCases>
   readonly loadWritebackUseCases: () => Promise<WritebackUseCases>
-  /** Standard input. */
   readonly openStdin: () => AsyncIterable<Uint8Array>
-  /** Who runs the command. */
+  /** The name of the user who runs the command. */
   readonly currentUser: () => string
-  /** From this call on, signals are for the worker to hear. */
+  /** From this call on, the worker handles signals. */
   readonly listenForSignals: () => ProcessSignals
   readonly loadWorker: () => Promise<WorkerUseCases>
   readonly now: () => number
@@ -54,7 +53,7 @@ export function createCommandContext(): CommandContext {
     loadConfig,
     openLog: openCommandLog,
     wantsStackTraces: () => wantsStackTraces(),
-    openInterruptSignal: (display, inHand = 'the page in hand') => createInterruptSignal(display.notify, inHand),
+    openInterruptSignal: (display, inHand = 'the current page') => createInterruptSignal(display.notify, inHand),
     loadUseCases: async () => ({
       ...(await import('../app/check.ts')),
       ...(await import('../app/push.ts')),
@@ -63,7 +62,10 @@ export function createCommandContext(): CommandContext {
       ...(await import('../app/token.ts')),
       ...(await import('../app/verify.ts')),
     }),
-    loadWritebackUseCases: async () => ({ ...(await import('../app/outbox.ts')), ...(await import('../app/import.ts')) }),
+    loadWritebackUseCases: async () => ({
+      ...(await import('../app/outbox.ts')),
+      ...(await import('../app/import.ts')),
+    }),
     openStdin: () => process.stdin,
     currentUser,
     listenForSignals,
@@ -72,7 +74,7 @@ export function createCommandContext(): CommandContext {
   }
 }
 
-/** A container may run as a number that no user has. */
+/** In a container the process may run under a numeric id without a user name. */
 function currentUser(): string {
   try {
     return userInfo().username
@@ -88,17 +90,20 @@ function openCommandLog(config: Config, display: Display): Logger {
   return createLog({ level, pretty: process.stderr.isTTY, secrets, write: (line) => display.writeAbove(line) })
 }
 
-/** A terminal's display shows already what `info` would say, and whoever wants quiet hears of errors only. */
-const levelByDisplay = { terminal: 'warn', plain: 'info', quiet: 'error' } as const satisfies Record<Display['kind'], LogLevel>
+/** A terminal's display shows what `info` would log; with `--quiet` only errors are logged. */
+const levelByDisplay = { terminal: 'warn', plain: 'info', quiet: 'error' } as const satisfies Record<
+  Display['kind'],
+  LogLevel
+>
 
-/** Whoever asked for an answer must not take half of one for all of it. */
+/** A truncated answer must not pass for a complete one. */
 function exitOnStdoutError(error: NodeJS.ErrnoException): void {
   const why = systemErrorText(error)?.why ?? error.code
   if (error.code !== 'EPIPE') process.stderr.write(`deskmirror: cannot write the answer to standard output: ${why}\n`)
   exitOnStderrError(error)
 }
 
-/** `deskmirror status | head`: who reads has seen enough. Any other failure to write is a reason to stop, too. */
+/** `deskmirror status | head`: the reader has closed the pipe, which is no error. Any other write error ends the process. */
 function exitOnStderrError(error: NodeJS.ErrnoException): void {
   process.exit(error.code === 'EPIPE' ? (process.exitCode ?? 0) : 1)
 }

@@ -1,34 +1,38 @@
-/** The answer of a command: one document for machines, lines for people, and the verdict. */
+/** The result of a command: a document for machines, lines for people, and the exit code. */
 import type { ProjectConfig } from '../config/load.ts'
 import { UserError } from '../core/user-error.ts'
+import type { CommandContext } from './command-context.ts'
 import type { ExitCode } from './exit-code.ts'
 import { worstExitCode } from './exit-code.ts'
-import type { CommandContext } from './command-context.ts'
 import type { ErrorExplanation } from './explain-error.ts'
-import { renderError, explainError } from './explain-error.ts'
+import { explainError, renderError } from './explain-error.ts'
 
 export type CommandResult = {
   readonly document: unknown
   readonly lines: readonly string[]
   readonly exit: ExitCode
-  /** What went wrong on the way; printed to standard error. */
+  /** Errors on the way; printed to standard error. */
   readonly errors?: readonly ErrorExplanation[]
 }
 
-/** Runs a command to its answer, prints that, and sets the exit code. Nothing that is thrown gets past here. */
-export async function runAndPrint(context: CommandContext, json: boolean, run: () => Promise<CommandResult>): Promise<void> {
+/** Runs a command, prints its result, and sets the exit code. Catches everything that it throws. */
+export async function runAndPrint(
+  context: CommandContext,
+  json: boolean,
+  run: () => Promise<CommandResult>,
+): Promise<void> {
   const result = await run().catch(toFailedResult)
   context.setExitCode(result.exit)
-  const lines = (result.errors ?? []).flatMap((trouble) => renderError(trouble, context.wantsStackTraces()))
+  const lines = (result.errors ?? []).flatMap((error) => renderError(error, context.wantsStackTraces()))
   if (lines.length > 0) context.writeErr(`${lines.join('\n')}\n`)
   if (json) context.writeOut(`${JSON.stringify(result.document, null, 2)}\n`)
   else if (result.lines.length > 0) context.writeOut(`${result.lines.join('\n')}\n`)
 }
 
 export type ProjectResult<T> = { readonly project: string; readonly report: T } | ProjectFailure
-export type ProjectFailure = { readonly project: string; readonly trouble: ErrorExplanation }
+export type ProjectFailure = { readonly project: string; readonly error: ErrorExplanation }
 
-/** Asks for each project in turn. One project's trouble is its own: the others go on. */
+/** Runs for each project in turn. An error of one project does not stop the others. */
 export async function forEachProject<T>(
   projects: readonly ProjectConfig[],
   signal: AbortSignal | null,
@@ -40,31 +44,31 @@ export async function forEachProject<T>(
     results.push(
       await run(project).then(
         (report) => ({ project: project.name, report }),
-        (error: unknown) => ({ project: project.name, trouble: explainError(error) }),
+        (error: unknown) => ({ project: project.name, error: explainError(error) }),
       ),
     )
   }
   return results
 }
 
-/** Joins the answers of the projects; `show` gives one project's lines and verdict. */
+/** Joins the results of the projects; `render` gives one project's lines and exit code. */
 export function joinResults<T>(
   results: readonly ProjectResult<T>[],
   render: (report: T) => { readonly lines: readonly string[]; readonly exit: ExitCode },
 ): CommandResult {
-  const rendered = results.map((answer) =>
-    'report' in answer ? render(answer.report) : { lines: [], exit: answer.trouble.exitCode },
+  const rendered = results.map((result) =>
+    'report' in result ? render(result.report) : { lines: [], exit: result.error.exitCode },
   )
   const several = results.length > 1
   return {
-    document: { projects: results.map((answer) => ('report' in answer ? answer.report : failureDocument(answer))) },
+    document: { projects: results.map((result) => ('report' in result ? result.report : failureDocument(result))) },
     lines: rendered.flatMap(({ lines }) => lines),
     exit: worstExitCode(rendered.map(({ exit }) => exit)),
-    errors: results.flatMap((answer) => ('trouble' in answer ? [withProjectName(answer, several)] : [])),
+    errors: results.flatMap((result) => ('error' in result ? [withProjectName(result, several)] : [])),
   }
 }
 
-/** The projects that `--project` names; all of them without it. */
+/** The projects that `--project` selects; all of them without it. */
 export function selectProjects(projects: readonly ProjectConfig[], name: string | undefined): readonly ProjectConfig[] {
   if (name === undefined) return projects
   const matching = projects.filter((project) => project.name === name)
@@ -73,16 +77,20 @@ export function selectProjects(projects: readonly ProjectConfig[], name: string 
   throw new UserError({ what: `there is no project ${name}`, why, next: 'name one of those', exitCode: 2 })
 }
 
-/** The one project that a command is about. `what`: what was not done, where it is not clear which. */
-export function selectOneProject(projects: readonly ProjectConfig[], name: string | undefined, what: string): ProjectConfig {
+/** The one project of a command. `what`: the message if the choice is ambiguous. */
+export function selectOneProject(
+  projects: readonly ProjectConfig[],
+  name: string | undefined,
+  what: string,
+): ProjectConfig {
   const [project, ...others] = selectProjects(projects, name)
   if (project !== undefined && others.length === 0) return project
-  const why = `this is about one project, and the configuration has ${projects.map((it) => it.name).join(', ')}`
+  const why = `this needs one project, and the configuration has ${projects.map((other) => other.name).join(', ')}`
   throw new UserError({ what, why, next: 'name one of those with --project', exitCode: 2 })
 }
 
-function failureDocument({ project, trouble }: ProjectFailure) {
-  return { project, error: errorDocument(trouble) }
+function failureDocument({ project, error }: ProjectFailure) {
+  return { project, error: errorDocument(error) }
 }
 
 function errorDocument({ what, why, next, exitCode }: ErrorExplanation) {
@@ -91,9 +99,14 @@ function errorDocument({ what, why, next, exitCode }: ErrorExplanation) {
 
 function toFailedResult(error: unknown): CommandResult {
   const explanation = explainError(error)
-  return { document: { error: errorDocument(explanation) }, lines: [], exit: explanation.exitCode, errors: [explanation] }
+  return {
+    document: { error: errorDocument(explanation) },
+    lines: [],
+    exit: explanation.exitCode,
+    errors: [explanation],
+  }
 }
 
-function withProjectName({ project, trouble }: ProjectFailure, several: boolean): ErrorExplanation {
-  return several ? { ...trouble, what: `${project}: ${trouble.what}` } : trouble
+function withProjectName({ project, error }: ProjectFailure, several: boolean): ErrorExplanation {
+  return several ? { ...error, what: `${project}: ${error.what}` } : error
 }

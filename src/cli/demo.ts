@@ -1,37 +1,37 @@
-/** `deskmirror demo`: a service double, a mirror of it, write-backs to it, and what can be asked. Needs no configuration. */
+/** `deskmirror demo`: a service double, a mirror of it, write-backs to it, and queries. Needs no configuration. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import type { Config, ProjectConfig } from '../config/load.ts'
+import { commandHintFor } from '../core/command-hint.ts'
 import type { PushReport, SyncReport } from '../core/report.ts'
 import { streamNames } from '../core/row.ts'
 import { defaultSchedules } from '../core/schedule.ts'
 import { secret } from '../core/secret.ts'
-import { commandHintFor } from '../core/command-hint.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint } from './command-result.ts'
 import { type DemoQuery, demoQueries, rowCountQuery } from './demo/queries.ts'
-import { dropOneAnswer, outcomeQuery, enqueueStatements } from './demo/writebacks.ts'
+import { dropOneAnswer, enqueueStatements, outcomeQuery } from './demo/writebacks.ts'
 import { worstExitCode } from './exit-code.ts'
 import { jsonOption, quietOption } from './options.ts'
 import { renderPush } from './push.ts'
-import type { CommandContext } from './command-context.ts'
-import { renderSync } from './sync.ts'
 import { renderTable } from './render/table.ts'
+import { renderSync } from './sync.ts'
 
 type Options = { readonly keep?: string; readonly quiet?: true; readonly json?: true }
 type Row = Readonly<Record<string, unknown>>
 type QueryResult = DemoQuery & { readonly rows: readonly Row[] }
 
 const examples = `
-Starts a service double in this process, mirrors it into an SQLite file, lets something happen in the service, mirrors
-again, sends some replies, and shows what is in the warehouse. Takes some seconds and leaves nothing behind.
+Starts a service double in this process, mirrors it into an SQLite file, changes some data in the service, mirrors it
+again, sends some replies, and shows what is in the warehouse. Takes some seconds and removes its files.
 
 Examples:
   $ deskmirror demo
-  $ deskmirror demo --keep demo.db      keeps the warehouse, to be looked at with sqlite3 or a BI tool`
+  $ deskmirror demo --keep demo.db      keeps the warehouse, to open with sqlite3 or a BI tool`
 
 export function demoCommand(context: CommandContext): Command {
   return new Command('demo')
@@ -47,8 +47,8 @@ export function demoCommand(context: CommandContext): Command {
 async function runDemo(context: CommandContext, options: Options): Promise<CommandResult> {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-demo-'))
   const path = options.keep === undefined ? join(folder, 'demo.db') : newFilePath(options.keep)
-  const { startDemoService: startService } = await import('./demo/service.ts')
-  const service = await startService(context.now())
+  const { startDemoService } = await import('./demo/service.ts')
+  const service = await startDemoService(context.now())
   try {
     return await runDemoSteps(context, options, service, path)
   } finally {
@@ -57,49 +57,54 @@ async function runDemo(context: CommandContext, options: Options): Promise<Comma
   }
 }
 
-/** Says each step as it is done; the answer itself is the document, and where to go from here. */
-async function runDemoSteps(context: CommandContext, options: Options, service: Sandbox, path: string): Promise<CommandResult> {
+/** Prints each step as it is done; the result holds the document and the next steps. */
+async function runDemoSteps(
+  context: CommandContext,
+  options: Options,
+  service: Sandbox,
+  path: string,
+): Promise<CommandResult> {
   const print = (...lines: string[]) => {
     if (options.json !== true) context.writeOut(`${lines.join('\n')}\n`)
   }
-  const { runSync: sync, runPush: push } = createSteps(context, options, service, path)
-  const { applyDemoChanges: aMinuteOfWork } = await import('./demo/service.ts')
+  const { runSync, runPush } = createSteps(context, options, service, path)
+  const { applyDemoChanges } = await import('./demo/service.ts')
 
   print(
     `A service double serves ${service.baseUrl} (project ${service.projectId}).`,
     '',
-    'The first pass reads everything:',
+    'The first sync reads everything:',
   )
-  const first = await sync()
+  const first = await runSync()
   print(...renderSync(first).lines)
   if (first.outcome === 'interrupted') return { document: { passes: [first] }, lines: [], exit: 1 }
 
   print(
     '',
     'Meanwhile, in the service:',
-    ...aMinuteOfWork(service).map((line) => `  ${line}`),
+    ...applyDemoChanges(service).map((line) => `  ${line}`),
     '',
-    'The second pass asks for what moved:',
+    'The second sync reads what changed:',
   )
-  const second = await sync()
+  const second = await runSync()
   print(...renderSync(second).lines)
   if (second.outcome === 'interrupted') return { document: { passes: [first, second] }, lines: [], exit: 1 }
 
-  print('', 'Some answers are queued, by plain SQL:', ...enqueueStatements.map(indented))
+  print('', 'Some write-backs are queued by plain SQL:', ...enqueueStatements.map(indented))
   await runStatements(path, enqueueStatements)
   dropOneAnswer(service)
   print(
     '',
-    'and sent. One connection breaks just when its answer should come; so that reply is looked for, and not repeated:',
+    'and sent. One connection breaks before the answer arrives, so deskmirror looks for that reply instead of sending it again:',
   )
-  const pushed = await push()
+  const pushed = await runPush()
   const sent = renderPush(pushed, commandHintFor(null))
   print(...sent.lines)
   if (pushed.outcome === 'interrupted') return { document: { passes: [first, second], pushed }, lines: [], exit: 1 }
 
   const [counts, ...results] = await runQueries(path, [rowCountQuery, outcomeQuery, ...demoQueries])
   if (counts !== undefined) print('', `${counts.title}:`, ...renderRows(counts.rows))
-  for (const it of results) print('', `${it.title}:`, indented(it.sql), ...renderRows(it.rows))
+  for (const { title, sql, rows } of results) print('', `${title}:`, indented(sql), ...renderRows(rows))
   return {
     document: { passes: [first, second], pushed, tables: counts?.rows ?? [], questions: results },
     lines: ['', ...nextSteps(options.keep)],
@@ -117,9 +122,18 @@ function createSteps(context: CommandContext, options: Options, service: Sandbox
   const { onProgress, onBudget } = display
   const [project] = config.projects
   if (project === undefined) throw new Error('the demo has one project')
-  const syncOptions = { mode: 'incremental', streams: streamNames, wait: false, signal, onProgress, onBudget, log } as const
+  const syncOptions = {
+    mode: 'incremental',
+    streams: streamNames,
+    wait: false,
+    signal,
+    onProgress,
+    onBudget,
+    log,
+  } as const
   return {
-    runSync: async () => (await context.loadUseCases()).syncProject(config, project, syncOptions).finally(display.clear),
+    runSync: async () =>
+      (await context.loadUseCases()).syncProject(config, project, syncOptions).finally(display.clear),
     runPush: async () => {
       const pushOptions = { signal, log, onBudget, onProgress: () => {}, despiteFailures: false }
       return (await context.loadUseCases()).pushProject(config, project, pushOptions).finally(display.clear)
@@ -140,7 +154,7 @@ function demoConfig(service: Sandbox, path: string): Config {
     reserve: 0,
     startDate: null,
     timeZone: 'UTC',
-    // Two minutes are too long for whoever watches.
+    // The default of two minutes is too long for a demo.
     lookBackMs: 600_000,
     verifyAfterMs: 2000,
     resendReplies: true,
@@ -169,7 +183,7 @@ async function runQueries(path: string, queries: readonly DemoQuery[]): Promise<
   const warehouse = await openWarehouse(`sqlite:${path}`, { access: 'read' })
   try {
     const results: QueryResult[] = []
-    for (const question of queries) results.push({ ...question, rows: await warehouse.query(question.sql) })
+    for (const query of queries) results.push({ ...query, rows: await warehouse.query(query.sql) })
     return results
   } finally {
     await warehouse.close()
@@ -202,15 +216,15 @@ function renderRows(rows: readonly Row[]): string[] {
 function newFilePath(keep: string): string {
   const path = resolve(keep)
   if (!existsSync(path)) return path
-  const why = `${path} exists already, and the demo writes only into a file of its own`
+  const why = `${path} exists already, and the demo writes only into a new file`
   throw new UserError({ what: 'the demo did not start', why, next: 'name a file that does not exist', exitCode: 2 })
 }
 
 function nextSteps(keep: string | undefined): string[] {
   return [
     keep === undefined
-      ? 'The demo is over and has left nothing behind; `deskmirror demo --keep demo.db` keeps the warehouse.'
+      ? 'The demo is over and has removed its files; `deskmirror demo --keep demo.db` keeps the warehouse.'
       : `The warehouse is in ${keep}: try sqlite3 ${keep}, or a BI tool.`,
-    'For a project of your own: `deskmirror check` says what is needed, `deskmirror sync` mirrors it.',
+    'For your own project: `deskmirror check` says what is needed, `deskmirror sync` mirrors it.',
   ]
 }

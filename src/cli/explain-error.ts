@@ -1,12 +1,12 @@
-/** From whatever was thrown to what a person is told, and to the exit code. */
-import { budgetUnavailable, ApiError, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
+/** Explains any thrown error to people, and maps it to an exit code. */
+import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
 import { systemErrorText } from '../core/system-error-text.ts'
 import { UserError } from '../core/user-error.ts'
 import { redactSecrets } from '../log.ts'
 import type { ExitCode } from './exit-code.ts'
 import { toPrintable } from './render/format.ts'
 
-/** `stack` is there for bugs only. */
+/** `stack` is set for bugs only. */
 export type ErrorExplanation = {
   readonly what: string
   readonly why: string
@@ -19,10 +19,10 @@ export function explainError(error: unknown): ErrorExplanation {
   return redactExplanation(toExplanation(error))
 }
 
-/** Whoever wrote the words: what looks like a key, or like the credentials of an address, is not printed. */
-function redactExplanation(trouble: ErrorExplanation): ErrorExplanation {
-  const { what, why, next, stack } = trouble
-  const safe = { ...trouble, what: redactText(what), why: redactText(why), next: redactText(next) }
+/** Redacts what looks like a key, or like the credentials of an address, whoever wrote the text. */
+function redactExplanation(explanation: ErrorExplanation): ErrorExplanation {
+  const { what, why, next, stack } = explanation
+  const safe = { ...explanation, what: redactText(what), why: redactText(why), next: redactText(next) }
   return stack === undefined ? safe : { ...safe, stack: redactText(stack) }
 }
 
@@ -39,7 +39,7 @@ function toExplanation(error: unknown): ErrorExplanation {
   return error instanceof ApiError ? explainCallFailure(error) : (explainSystemError(error) ?? explainBug(error))
 }
 
-/** `deskmirror: what: why`, several reasons one a line, then what to do. */
+/** `deskmirror: what: why`; several reasons take a line each; then what to do. */
 export function renderError({ what, why, next, stack }: ErrorExplanation, withStack: boolean): string[] {
   const reasons = why.split('\n').map(toPrintable)
   const head =
@@ -57,35 +57,40 @@ function explainCallFailure(error: ApiError): ErrorExplanation {
   return { what, why: describeFailure(failure), next, exitCode: needsPerson ? 2 : 1 }
 }
 
-/** Not a mistake of ours: the system lets this process open no more files. */
+/** Not a bug: the system lets this process open no more files. */
 function isOutOfFiles(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^E[MN]FILE$/.test(String(error.code))
 }
 
 const outOfFiles: ErrorExplanation = {
   what: 'cannot open enough files',
-  why: 'this process, or this machine, may have no more of them open at once',
+  why: 'this process or this machine has reached its limit of open files',
   next: 'raise the limit: `ulimit -n 1024` in a shell, LimitNOFILE= in a systemd unit',
   exitCode: 2,
 }
 
-/** What the system refuses is no mistake of ours, wherever it comes up. */
+/** A refusal by the system is not a bug of deskmirror. */
 function explainSystemError(error: unknown): ErrorExplanation | undefined {
-  const words = systemErrorText(error)
-  if (words === undefined || !(error instanceof Error) || !('syscall' in error)) return undefined
+  const text = systemErrorText(error)
+  if (text === undefined || !(error instanceof Error) || !('syscall' in error)) return undefined
   if (error.syscall === 'uv_cwd') {
     const next = 'change into a folder that is there'
     return { what: 'cannot work in this folder', why: 'it was removed', next, exitCode: 2 }
   }
   const where = 'path' in error ? `${error.path}` : `what is needed (${error.syscall})`
-  return { what: `cannot use ${where}`, ...words }
+  return { what: `cannot use ${where}`, ...text }
 }
 
 function explainBug(error: unknown): ErrorExplanation {
   const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   const next = 'please report this, with what DESKMIRROR_LOG_LEVEL=debug prints'
-  const trouble: ErrorExplanation = { what: 'this is a mistake in deskmirror', why: toPrintable(why), next, exitCode: 1 }
-  return error instanceof Error && error.stack !== undefined ? { ...trouble, stack: error.stack } : trouble
+  const explanation: ErrorExplanation = {
+    what: 'this is a bug in deskmirror',
+    why: toPrintable(why),
+    next,
+    exitCode: 1,
+  }
+  return error instanceof Error && error.stack !== undefined ? { ...explanation, stack: error.stack } : explanation
 }
 
 function indented(line: string): string {

@@ -1,7 +1,7 @@
-/** Ctrl-C, once: finish what is in hand. Twice: at once. */
+/** Ctrl-C: the first one finishes the current work, the second one ends the process. */
 import type { EpochMs } from '../core/time.ts'
 
-/** npm passes a terminal's Ctrl-C on to a program that has already got it: two so close together are one. */
+/** npm forwards a terminal's Ctrl-C to a program that has already received it: two close together count as one. */
 const duplicateMs = 400
 
 export type InterruptKind = 'first' | 'echo' | 'again'
@@ -11,7 +11,7 @@ export function classifyInterrupt(firstAt: EpochMs | null, now: EpochMs): Interr
   return now - firstAt < duplicateMs ? 'echo' : 'again'
 }
 
-/** A signal that SIGINT, SIGTERM and SIGHUP abort. `say` tells the person that it stops after what is `inHand`. */
+/** An AbortSignal that SIGINT, SIGTERM and SIGHUP abort. `notify` announces that it stops after `inHand`. */
 export function createInterruptSignal(notify: (line: string) => void, inHand: string): AbortSignal {
   const controller = new AbortController()
   let firstAt: EpochMs | null = null
@@ -21,7 +21,7 @@ export function createInterruptSignal(notify: (line: string) => void, inHand: st
     if (kind === 'again') process.exit(1)
     if (kind === 'echo') return
     firstAt = now
-    notify(`stopping after ${inHand}; once more stops at once`)
+    notify(`stopping after ${inHand}; press Ctrl-C again to stop at once`)
     controller.abort()
   }
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop)

@@ -1,16 +1,16 @@
-/** The command line: joins the commands, and turns every way of ending into an exit code. */
+/** The command line: registers the commands, and turns every outcome into an exit code. */
 import { Command, CommanderError } from 'commander'
 import { checkCommand } from './check.ts'
+import { createCommandContext } from './command-context.ts'
 import { demoCommand } from './demo.ts'
+import { explainError, renderError } from './explain-error.ts'
 import { migrateCommand } from './migrate.ts'
 import { pushCommand } from './push.ts'
 import { sandboxCommand } from './sandbox.ts'
-import { createCommandContext } from './command-context.ts'
 import { startCommand } from './start.ts'
 import { statusCommand } from './status.ts'
 import { syncCommand } from './sync.ts'
 import { tokenCommand } from './token.ts'
-import { renderError, explainError } from './explain-error.ts'
 import { verifyCommand } from './verify.ts'
 import { version } from './version.ts'
 import { writebackCommand } from './writeback.ts'
@@ -20,16 +20,16 @@ Start here:
   $ deskmirror demo       nothing to configure: a service double, a mirror of it, and what is in the mirror
   $ deskmirror check      what a real project needs, and how to get it
   $ deskmirror sync       mirror the project into SQLite, or into Postgres
-  $ deskmirror start      the same by schedule, until stopped
+  $ deskmirror start      keep it up to date by schedule, until stopped
 
-The other way:
+Write back:
   $ deskmirror writeback import replies.csv     queue replies, handled flags, notes and corrections
   $ deskmirror push                             send what is queued
 
 Configuration: variables (a file .env is read), or deskmirror.yaml for several projects; see docs/configuration.md.
 Exit code: 0 done · 1 failed, trying again may help · 2 a person must change something · 3 done, with stated gaps`
 
-// What is written holds what customers wrote: only this user may read it. Files that are there already keep their mode.
+// The files hold customers' data, so only this user may read them. Existing files keep their mode.
 process.umask(0o077)
 
 const context = createCommandContext()
@@ -52,7 +52,7 @@ const commands = [
 ]
 for (const command of commands) program.addCommand(command(context))
 configureErrors(program, 'deskmirror')
-// A worker hears of what nobody caught, and stops in order; any other command is over.
+// A worker handles uncaught errors and stops in order; any other command ends.
 process.on('uncaughtException', (error) => {
   if (process.listenerCount('uncaughtException') > 1) return
   reportError(error)
@@ -60,28 +60,33 @@ process.on('uncaughtException', (error) => {
 })
 program.parseAsync().catch(reportError)
 
-/** Every command, and those below it, throws its mistakes, and says where help is. */
+/** Makes every command and subcommand throw its usage errors, and point to its help. */
 function configureErrors(command: Command, name: string): void {
-  command.exitOverride().showHelpAfterError(`(${name} --help shows what is possible)`)
+  command.exitOverride().showHelpAfterError(`(${name} --help lists the options)`)
   for (const inner of command.commands) configureErrors(inner, `${name} ${inner.name()}`)
 }
 
-/** Help and version end well; everything else that the parser throws is a mistake in the call. */
+/** Help and version succeed; everything else that the parser throws is a usage error. */
 function reportError(error: unknown): void {
   if (error instanceof CommanderError) {
     context.setExitCode(error.exitCode === 0 ? 0 : 2)
-    // The parser has told a person; the options were not read, so what was wanted is looked for among the words.
+    // The parser has printed the message. The options were not parsed, so --json is searched in the arguments.
     if (error.exitCode !== 0 && process.argv.includes('--json')) context.writeOut(usageErrorDocument(error))
     return
   }
-  const trouble = explainError(error)
-  context.writeErr(`${renderError(trouble, context.wantsStackTraces()).join('\n')}\n`)
-  context.setExitCode(trouble.exitCode)
+  const explanation = explainError(error)
+  context.writeErr(`${renderError(explanation, context.wantsStackTraces()).join('\n')}\n`)
+  context.setExitCode(explanation.exitCode)
 }
 
-/** The document of a call that could not be understood. */
+/** The JSON document of a usage error. */
 function usageErrorDocument({ message }: CommanderError): string {
   const why = message.replace(/^error: /, '')
-  const error = { what: 'the call has a mistake', why, next: '`deskmirror --help` shows what is possible', exitCode: 2 }
+  const error = {
+    what: 'the command line is invalid',
+    why,
+    next: '`deskmirror --help` lists the commands',
+    exitCode: 2,
+  }
   return `${JSON.stringify({ error }, null, 2)}\n`
 }

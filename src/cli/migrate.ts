@@ -1,12 +1,12 @@
 /** `deskmirror migrate`: brings the warehouse to this version's schema. */
 import { Command } from 'commander'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
+import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint } from './command-result.ts'
 import { jsonOption } from './options.ts'
-import type { CommandContext } from './command-context.ts'
 
 const examples = `
-Every command that writes does this itself. Needs the database only: no address, no key.
+Every command that writes does this itself. Needs only the database: no address, no key.
 
 Examples:
   $ deskmirror migrate
@@ -18,7 +18,9 @@ export function migrateCommand(context: CommandContext): Command {
     .description("Creates the tables of the warehouse, or brings them to this version's schema.")
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: { readonly json?: true }) => runAndPrint(context, options.json === true, () => runMigrate(context)))
+    .action((options: { readonly json?: true }) =>
+      runAndPrint(context, options.json === true, () => runMigrate(context)),
+    )
 }
 
 async function runMigrate(context: CommandContext): Promise<CommandResult> {

@@ -1,4 +1,4 @@
-/** Options that several commands share, and the checks of their values. */
+/** Options that several commands share, and the parsers of their values. */
 import { InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../config/load.ts'
 import type { StreamName } from '../core/row.ts'
@@ -6,7 +6,7 @@ import { streamNames } from '../core/row.ts'
 
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
 export const projectOption = () => new Option('--project <name>', 'only this project of deskmirror.yaml')
-/** Of a command that is about one project. */
+/** For commands that handle one project. */
 export const oneProjectOption = () =>
   new Option('--project <name>', 'which project; needed where deskmirror.yaml has several')
 export const quietOption = () => new Option('--quiet', 'no progress and no log, only the answer and errors')
@@ -25,7 +25,10 @@ export function parseWholeNumber(text: string): number {
   throw new InvalidArgumentError('Write a whole number.')
 }
 
-/** What was asked for on the command line, else what the project mirrors. */
-export function selectStreams(project: ProjectConfig, requested: readonly StreamName[] | undefined): readonly StreamName[] {
+/** The streams of `--streams`, or else those that the project mirrors. */
+export function selectStreams(
+  project: ProjectConfig,
+  requested: readonly StreamName[] | undefined,
+): readonly StreamName[] {
   return requested === undefined ? project.streams : requested
 }

@@ -1,4 +1,4 @@
-/** What a process that runs for months hears from outside: stop, read the configuration again; and its own mistakes. */
+/** The events that a long-running process handles: stop and reload signals, and uncaught errors. */
 import { classifyInterrupt } from './interrupt.ts'
 
 export type ProcessSignals = {
@@ -6,9 +6,9 @@ export type ProcessSignals = {
   readonly stopSignal: AbortSignal
   /** SIGHUP. */
   readonly onReload: (reload: () => void) => void
-  /** An error that nobody caught. The process should end: nobody knows what it left undone. */
-  readonly onUncaughtError: (tell: (error: unknown) => void) => void
-  /** Ends the process, whatever still has a timer. */
+  /** An error that nothing caught. The process should end, because its state is unknown. */
+  readonly onUncaughtError: (listener: (error: unknown) => void) => void
+  /** Ends the process, even with active timers. */
   readonly exit: (code: number) => void
 }
 
@@ -22,7 +22,7 @@ export function listenForSignals(): ProcessSignals {
     controller.abort()
   }
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, stop)
-  // A hangup before anybody listens is not to end the process.
+  // A SIGHUP before a listener is set must not end the process.
   let reload = () => {}
   process.on('SIGHUP', () => reload())
   return {
@@ -30,8 +30,8 @@ export function listenForSignals(): ProcessSignals {
     onReload: (next) => {
       reload = next
     },
-    onUncaughtError: (tell) => {
-      for (const name of ['unhandledRejection', 'uncaughtException'] as const) process.on(name, tell)
+    onUncaughtError: (listener) => {
+      for (const name of ['unhandledRejection', 'uncaughtException'] as const) process.on(name, listener)
     },
     exit: (code) => process.exit(code),
   }

@@ -1,13 +1,13 @@
-/** `deskmirror sandbox`: the service double as a process of its own. */
+/** `deskmirror sandbox`: runs the service double as a process. */
 
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { rfc3339 } from '../core/time.ts'
 import { trimBoth } from '../core/trim.ts'
 import { UserError } from '../core/user-error.ts'
 import type { SandboxOptions } from '../sandbox/options.ts'
-import type { Range, Size } from '../sandbox/seed/seed-data.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { describeAllowed, type Switches, parseSwitches, switchNames, switchTable } from '../sandbox/switches.ts'
+import type { Range, Size } from '../sandbox/seed/seed-data.ts'
+import { describeAllowed, parseSwitches, type Switches, switchNames, switchTable } from '../sandbox/switches.ts'
 
 type SandboxFlags = {
   readonly port: number
@@ -28,8 +28,8 @@ type SandboxFlags = {
 
 export function sandboxCommand(): Command {
   return new Command('sandbox')
-    .summary('run a double of the service, to try things on')
-    .description('Runs a full, stateful server of the API on loopback, with seeded data, until it is told to stop.')
+    .summary('run a double of the service, for experiments and tests')
+    .description('Runs a full, stateful server of the API on loopback, with seeded data, until it is stopped.')
     .option('--port <port>', 'port to listen on; 0 = any free one', parseCount, 0)
     .option('--prefix <path>', 'path before every path of the API, for example /v1', '')
     .option('--seed <n>', 'the same seed makes the same data', parseCount, 1)
@@ -40,16 +40,16 @@ export function sandboxCommand(): Command {
     .option('--messages <n|low-high>', 'messages in a conversation', parseRange)
     .option('--activity <n|low-high>', 'activity entries of a visitor', parseRange)
     .option('--days <n>', 'how far back the data goes', parseCount)
-    .option('--switch <name=value...>', 'what the service does where its documentation is silent; see below', [])
+    .option('--switch <name=value...>', 'what the service does where its documentation leaves it open; see below', [])
     .addOption(new Option('--rate <requests/seconds>', 'requests a key, for example 600/60s; off = no limit'))
     .option('--key <key>', 'the API key that it accepts')
-    .option('--json', 'print where it is as one JSON document')
+    .option('--json', 'print its variables as one JSON document')
     .addHelpText('after', helpText)
     .action(async (flags: SandboxFlags) => runSandbox(flags))
 }
 
 async function runSandbox(flags: SandboxFlags): Promise<void> {
-  // Listening for signals comes first: whoever reads the lines below may send one at once.
+  // Before anything is printed: whoever reads the lines below may send a signal at once.
   const stopping = waitForSignal()
   const { sandbox, rates } = await startFromFlags(flags)
   const environment = {
@@ -67,10 +67,12 @@ async function runSandbox(flags: SandboxFlags): Promise<void> {
   await sandbox.stop()
 }
 
-async function startFromFlags(flags: SandboxFlags): Promise<{ readonly sandbox: Sandbox; readonly rates: RateVariables }> {
+async function startFromFlags(
+  flags: SandboxFlags,
+): Promise<{ readonly sandbox: Sandbox; readonly rates: RateVariables }> {
   try {
     const options = toSandboxOptions(flags)
-    // Loaded here, so that no other command waits for it.
+    // Loaded here so that other commands start faster.
     const { startSandbox } = await import('../sandbox/sandbox.ts')
     return { sandbox: await startSandbox(options), rates: toRateVariables(options.switches) }
   } catch (error) {
@@ -90,10 +92,10 @@ function waitForSignal(): Promise<void> {
 
 type RateVariables = { readonly DESKMIRROR_RATE: string; readonly DESKMIRROR_WRITE_RATE: string }
 
-/** A rate that is never reached: the variables have no word for "no limit". */
+/** A rate that is never reached: the variables cannot express "no limit". */
 const unlimitedRate = { requests: 1_000_000_000, writes: 1_000_000_000, window: 60 }
 
-/** What a mirror of this sandbox is to stay inside of. */
+/** The rate limits for a mirror of this sandbox. */
 function toRateVariables(switches: Switches): RateVariables {
   const limits = { requests: switches['rate.limit'], writes: switches['rate.writes'], window: switches['rate.window'] }
   const { requests, writes, window } = switches['rate.kind'] === 'off' ? unlimitedRate : limits

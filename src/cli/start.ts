@@ -1,28 +1,28 @@
-/** `deskmirror start`: the worker, until it is told to stop. */
+/** `deskmirror start`: runs the worker until it is stopped. */
 import { Command } from 'commander'
 import type { RunningWorker } from '../../jobs/worker.ts'
 import type { Config } from '../config/load.ts'
 import type { Logger } from '../log.ts'
 import { locationLabel, parseDatabaseUrl } from '../warehouse/database/location.ts'
-import { pluralize } from './render/format.ts'
 import type { CommandContext } from './command-context.ts'
-import { renderError, explainError } from './explain-error.ts'
+import { explainError, renderError } from './explain-error.ts'
+import { pluralize } from './render/format.ts'
 
 const help = `
 Reads every project by its schedules (docs/configuration.md), and answers over HTTP: /healthz, /readyz, /metrics, /queues.
-SIGTERM or Ctrl-C finishes the pages in hand and stops within 10 seconds. SIGHUP reads the configuration again.
+SIGTERM or Ctrl-C finishes the current pages and stops within 10 seconds. SIGHUP reads the configuration again.
 
 Examples:
   $ deskmirror start
   $ DESKMIRROR_QUEUE_URL=redis://127.0.0.1 deskmirror start        on as many machines as you like
   $ DESKMIRROR_HTTP=off DESKMIRROR_LOG_LEVEL=debug deskmirror start
 
-Exit code: 0 stopped as it was told to · 1 failed, start it again · 2 a person must change something`
+Exit code: 0 stopped on request · 1 failed, start it again · 2 a person must change something`
 
 export function startCommand(context: CommandContext): Command {
   return new Command('start')
-    .summary('keep the mirror fresh by schedule, until stopped')
-    .description('Keeps the mirror fresh by schedule, until it is stopped: the worker.')
+    .summary('keep the mirror up to date by schedule, until stopped')
+    .description('Runs the worker, which keeps the mirror up to date by schedule, until it is stopped.')
     .addHelpText('after', help)
     .action(() => runStart(context))
 }
@@ -31,27 +31,27 @@ async function runStart(context: CommandContext): Promise<void> {
   try {
     await runWorker(context)
   } catch (error) {
-    const trouble = explainError(error)
-    context.writeErr(`${renderError(trouble, context.wantsStackTraces()).join('\n')}\n`)
-    context.setExitCode(trouble.exitCode)
+    const explanation = explainError(error)
+    context.writeErr(`${renderError(explanation, context.wantsStackTraces()).join('\n')}\n`)
+    context.setExitCode(explanation.exitCode)
   }
 }
 
 async function runWorker(context: CommandContext): Promise<void> {
   const config = context.loadConfig('service')
   const display = context.openDisplay(false)
-  // Whoever runs a worker reads its log: it is the display.
+  // The log is the display of a worker.
   const log = context.openLog({ ...config, logLevelChosen: true, warnings: [] }, display)
   logWarnings(config, log)
   log.info({ event: 'worker.starting', ...describeLocations(config) })
-  const { stopSignal: stopped, onReload, onUncaughtError: onMistake, exit: leave } = context.listenForSignals()
+  const { stopSignal, onReload, onUncaughtError, exit } = context.listenForSignals()
   const failed = Promise.withResolvers<Error>()
-  onMistake((error) => failed.resolve(error instanceof Error ? error : new Error(String(error))))
+  onUncaughtError((error) => failed.resolve(error instanceof Error ? error : new Error(String(error))))
   const { startWorker } = await context.loadWorker()
-  const stopRequested = whenStopped(stopped)
+  const stopRequested = whenStopped(stopSignal)
   const worker = await Promise.race([startWorker(config, { log, onFatal: failed.resolve }), stopRequested])
-  // It may have been waiting for a server that is away; nothing has begun yet.
-  if (worker === 'stop') return leave(0)
+  // It may have been waiting for a server; no work has started yet.
+  if (worker === 'stop') return exit(0)
   onReload(() => reload(context, worker, log))
   context.writeOut(`${renderStarted(config, worker).join('\n')}\n`)
 
@@ -59,25 +59,26 @@ async function runWorker(context: CommandContext): Promise<void> {
   if (reason instanceof Error) log.fatal({ event: 'worker.failed', why: reason.message, stack: reason.stack })
   else log.info({ event: 'worker.stopping' })
   await worker.stop()
-  leave(reason instanceof Error ? 1 : 0)
+  exit(reason instanceof Error ? 1 : 0)
 }
 
-/** A configuration with a mistake changes nothing. */
+/** An invalid configuration changes nothing. */
 function reload(context: CommandContext, worker: RunningWorker, log: Logger): void {
   try {
     const config = context.loadConfig('service')
     logWarnings(config, log)
     const needRestart = worker.reload(config)
-    log.info({ event: 'config.taken', projects: config.projects.length })
-    if (needRestart.length > 0) log.warn({ event: 'config.waits', settings: needRestart, why: 'these need a restart' })
+    log.info({ event: 'config.reloaded', projects: config.projects.length })
+    if (needRestart.length > 0)
+      log.warn({ event: 'config.restart_required', settings: needRestart, why: 'these settings need a restart' })
   } catch (error) {
     const { why } = explainError(error)
-    log.error({ event: 'config.refused', why, note: 'the worker goes on with the one before' })
+    log.error({ event: 'config.rejected', why, note: 'the worker continues with the previous configuration' })
   }
 }
 
 function logWarnings({ warnings }: Config, log: Logger): void {
-  for (const why of warnings) log.warn({ event: 'config.doubtful', why })
+  for (const why of warnings) log.warn({ event: 'config.warning', why })
 }
 
 function whenStopped(signal: AbortSignal): Promise<'stop'> {
@@ -85,7 +86,7 @@ function whenStopped(signal: AbortSignal): Promise<'stop'> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve('stop'), { once: true }))
 }
 
-/** What is opened before it works: the first time that takes a while, and a server that is away is waited for. */
+/** What the worker opens: the first start takes a while, and a server that is down is waited for. */
 function describeLocations({ databaseUrl, queueUrl }: Pick<Config, 'databaseUrl' | 'queueUrl'>) {
   const embedded = queueUrl === 'embedded'
   return {
@@ -101,7 +102,7 @@ function renderStarted({ projects, ...config }: Config, { queue, address }: Runn
   const names = projects.slice(0, maxListed).map(({ name }) => name)
   const more = projects.length > maxListed ? ', …' : ''
   return [
-    `deskmirror works: ${pluralize(projects.length, 'project')} (${names.join(', ')}${more})`,
+    `deskmirror is running: ${pluralize(projects.length, 'project')} (${names.join(', ')}${more})`,
     `  warehouse  ${describeLocations(config).warehouse}`,
     `  queue      ${queue}`,
     `  http       ${address ?? 'off'}`,

@@ -1,28 +1,28 @@
-/** `deskmirror status`: how fresh and how complete the mirror is. Asks the warehouse only. */
+/** `deskmirror status`: how fresh and how complete the mirror is. Reads only the warehouse. */
 import { Command } from 'commander'
 import { describeFailure } from '../core/api-failure.ts'
+import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
 import { clockTolerance } from '../core/cursor-limit.ts'
 import type { JobKind } from '../core/job-failure.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { EpochMs } from '../core/time.ts'
-import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
-import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './command-result.ts'
+import type { CommandContext } from './command-context.ts'
+import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import { jsonOption, projectOption } from './options.ts'
 import { renderBlockedLanes, renderWithoutProject } from './push.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
-import type { CommandContext } from './command-context.ts'
-import { renderGaps } from './sync.ts'
 import { alignColumns } from './render/table.ts'
+import { renderGaps } from './sync.ts'
 
 type Options = { readonly project?: string; readonly verbose?: true; readonly json?: true }
 
 const examples = `
-Asks the warehouse only: needs no key and makes no request.
+Reads only the warehouse: needs no key and makes no request.
 
 Examples:
   $ deskmirror status
-  $ deskmirror status --verbose     also why deskmirror thinks that the service behaves as it does
+  $ deskmirror status --verbose     also the evidence behind each learned behaviour of the service
   $ deskmirror status --json | jq '.projects[].streams[] | {stream, rows, due}'
 
 Exit code: 0 whatever the state of the mirror is · 1 or 2 if it cannot be read`
@@ -30,7 +30,7 @@ Exit code: 0 whatever the state of the mirror is · 1 or 2 if it cannot be read`
 export function statusCommand(context: CommandContext): Command {
   return new Command('status')
     .summary('show freshness, rows, gaps, open work and the budget')
-    .description('Shows how fresh and how complete the mirror is, what is still to do, and how long that takes.')
+    .description('Shows how fresh and how complete the mirror is, what is pending, and how long that takes.')
     .addOption(projectOption())
     .option('--verbose', 'show the evidence behind each behaviour of the service')
     .addOption(jsonOption())
@@ -41,36 +41,44 @@ export function statusCommand(context: CommandContext): Command {
 async function runStatus(context: CommandContext, options: Options): Promise<CommandResult> {
   const config = context.loadConfig('mirror')
   const projects = selectProjects(config.projects, options.project)
-  const { readStatus: statusOf } = await context.loadUseCases()
+  const { readStatus } = await context.loadUseCases()
   const answers = await forEachProject(projects, null, async (project) => {
-    return { ...(await statusOf(config, project)), readOnly: project.readOnly }
+    return { ...(await readStatus(config, project)), readOnly: project.readOnly }
   })
   return joinResults(answers, (report) => {
     const isOnlyProject = config.projects.length === 1
     const typed = projectCommandHint(config.projects, report.project)
-    const renderOptions = { verbose: options.verbose === true, now: context.now(), typed, alone: isOnlyProject }
+    const renderOptions = { verbose: options.verbose === true, now: context.now(), typed, isOnlyProject }
     return { lines: renderStatus(report, renderOptions), exit: 0 }
   })
 }
 
-/** What is stored of a stream that somebody stopped: it has not failed. */
+/** The stored failure text of a stream that was interrupted; it has not failed. */
 const stoppedText = describeFailure({ kind: 'aborted' })
 
 /** `readOnly`: writing to the service is switched off. */
 type ProjectStatus = StatusReport & { readonly readOnly: boolean }
-/** `alone`: the configuration has no other project. */
-type StatusRenderOptions = { readonly verbose: boolean; readonly now: EpochMs; readonly typed: CommandHint; readonly isOnlyProject: boolean }
+/** `isOnlyProject`: the configuration has no other project. */
+type StatusRenderOptions = {
+  readonly verbose: boolean
+  readonly now: EpochMs
+  readonly typed: CommandHint
+  readonly isOnlyProject: boolean
+}
 
-export function renderStatus(report: ProjectStatus, { verbose, now, typed, isOnlyProject: alone }: StatusRenderOptions): readonly string[] {
-  const header = ['', 'rows', 'deleted', 'due', 'newest', 'read to the end', '']
-  const rows = report.streams.map((it) => [
-    it.stream,
-    formatCount(it.rows),
-    formatCount(it.deleted),
-    formatCount(it.due),
-    it.newest ?? '–',
-    formatAge(it.syncedAt, now),
-    streamState(it, now),
+export function renderStatus(
+  report: ProjectStatus,
+  { verbose, now, typed, isOnlyProject }: StatusRenderOptions,
+): readonly string[] {
+  const header = ['', 'rows', 'deleted', 'pending', 'newest', 'last complete read', '']
+  const rows = report.streams.map((stream) => [
+    stream.stream,
+    formatCount(stream.rows),
+    formatCount(stream.deleted),
+    formatCount(stream.due),
+    stream.newest ?? '–',
+    formatAge(stream.syncedAt, now),
+    streamState(stream, now),
   ])
   return [
     ...alignColumns([
@@ -81,11 +89,11 @@ export function renderStatus(report: ProjectStatus, { verbose, now, typed, isOnl
       ...pausedRow(report, now),
       ...clockRow(report),
       ...budgetRows(report, now),
-      ...queueRows(report, typed, alone),
+      ...queueRows(report, typed, isOnlyProject),
     ]),
     ...alignColumns([header, ...rows]),
     ...aheadLines(report),
-    ...renderStreamReasons(report.streams.filter((it) => it.failed !== stoppedText)),
+    ...renderStreamReasons(report.streams.filter(({ failed }) => failed !== stoppedText)),
     ...failureLines(report, now),
     ...(report.gaps.length === 0 ? ['no gaps'] : renderGaps(report.gaps)),
     ...behaviourLines(report, verbose),
@@ -99,7 +107,7 @@ function streamState({ failed, failedSince, skipped }: StatusReport['streams'][n
 }
 
 function lastRun({ lastRun: run }: StatusReport, now: EpochMs): string {
-  if (run === null) return 'none yet: `deskmirror sync` makes the first'
+  if (run === null) return 'none yet: run `deskmirror sync`'
   const end = run.finishedAt === null ? `started ${formatAge(run.startedAt, now)}` : formatAge(run.finishedAt, now)
   return `${run.mode}, ${run.outcome ?? 'not finished'}, ${end}, ${pluralize(run.requests, 'request')}`
 }
@@ -109,13 +117,13 @@ function runningRow({ running }: StatusReport, now: EpochMs): string[][] {
 }
 
 function workerRows({ workers }: StatusReport, now: EpochMs): string[][] {
-  return workers.map((it, n) => [
+  return workers.map((worker, n) => [
     n === 0 ? (workers.length === 1 ? 'worker' : 'workers') : '',
-    `${it.holder}, queue ${it.queue}, since ${formatAge(it.since, now)}${silenceNote(it.heardAt, now)}`,
+    `${worker.holder}, queue ${worker.queue}, since ${formatAge(worker.since, now)}${silenceNote(worker.heardAt, now)}`,
   ])
 }
 
-/** A worker gives a sign of life every half minute. One that lives and gives none cannot write it. */
+/** A worker writes a heartbeat every half minute. A live one that does not cannot reach the warehouse. */
 const silentMs = 3 * 60_000
 
 function silenceNote(heardAt: string, now: EpochMs): string {
@@ -124,7 +132,7 @@ function silenceNote(heardAt: string, now: EpochMs): string {
 }
 
 const jobNames: Readonly<Record<JobKind, string>> = {
-  pass: 'pass',
+  pass: 'sync run',
   writebacks: 'write-backs',
   webhooks: 'webhooks',
   schedule: 'schedule',
@@ -133,10 +141,10 @@ const jobNames: Readonly<Record<JobKind, string>> = {
   outbox_poll: 'search for write-backs that can be sent',
 }
 
-/** More than a person reads is in the table `sync_failures`. */
+/** The table `sync_failures` has all of them. */
 const maxFailures = 10
 
-/** What else fails in the workers; streams have a line of their own. */
+/** Other failing jobs of the workers; streams have a line of their own. */
 function failureLines({ failures }: StatusReport, now: EpochMs): string[] {
   const others = failures.filter(({ job }) => job !== 'pass')
   const lines = others.slice(0, maxFailures).map(({ job, subject, since, failures: times, reason }) => {
@@ -156,7 +164,7 @@ function durationSince(since: string, now: EpochMs): string {
 function pausedRow({ paused }: StatusReport, now: EpochMs): string[][] {
   if (paused === null) return []
   const left = formatDuration(Math.max(1000, Date.parse(paused.until) - now))
-  return [['paused', `the service denies the key; tried again in ${left}, or at once with another key: ${paused.why}`]]
+  return [['paused', `the service denies the key; next try in ${left}, or at once with a new key: ${paused.why}`]]
 }
 
 function clockRow({ clockOffset: offset }: StatusReport): string[][] {
@@ -165,19 +173,17 @@ function clockRow({ clockOffset: offset }: StatusReport): string[][] {
   return [
     [
       'clock',
-      `the service's is ${formatDuration(Math.abs(offset) * 1000)} ${way} this machine's: no row is missed, some are read again`,
+      `the service's is ${formatDuration(Math.abs(offset) * 1000)} ${way} this machine's: no row is missed, but some are read again`,
     ],
   ]
 }
 
 function aheadLines({ streams }: StatusReport): string[] {
   const rows = streams.filter(({ ahead }) => ahead > 0).map(({ stream, ahead }) => `${formatCount(ahead)} of ${stream}`)
-  return rows.length === 0
-    ? []
-    : [`dated ahead of the clocks, and read again until their time has come: ${rows.join(', ')}`]
+  return rows.length === 0 ? [] : [`dated in the future, and read again until that time has come: ${rows.join(', ')}`]
 }
 
-/** For how long it is worth telling: whoever looks in the morning wants to know of the night. */
+/** A day, so that a morning's look still shows the night. */
 const showLostForMs = 24 * 3_600_000
 
 function lostRow({ lost }: StatusReport['budget'], now: EpochMs): string[][] {
@@ -187,16 +193,20 @@ function lostRow({ lost }: StatusReport['budget'], now: EpochMs): string[][] {
 
 function budgetRows({ budget }: StatusReport, now: EpochMs): string[][] {
   const used = `${formatCount(budget.usedInWindow)} of ${formatCount(budget.limit)} in the last ${formatDuration(budget.windowMs)}`
-  const forecast = budget.forecastMs === 0 ? '' : `; what is due takes about ${formatDuration(budget.forecastMs)}`
+  const forecast = budget.forecastMs === 0 ? '' : `; what is pending takes about ${formatDuration(budget.forecastMs)}`
   return [['budget', used + forecast], ...lostRow(budget, now)]
 }
 
-function queueRows({ writebacks, nameless, heldLanes, readOnly }: ProjectStatus, typed: CommandHint, alone: boolean): string[][] {
+function queueRows(
+  { writebacks, nameless, heldLanes, readOnly }: ProjectStatus,
+  typed: CommandHint,
+  isOnlyProject: boolean,
+): string[][] {
   const queue = Object.entries(writebacks).map(([state, rows]) => `${formatCount(rows)} ${state}`)
   const lines = [
     ...(queue.length === 0 ? [] : [queue.join(', ')]),
     ...(readOnly ? ['nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)'] : []),
-    ...renderWithoutProject(nameless, alone),
+    ...renderWithoutProject(nameless, isOnlyProject),
     ...renderBlockedLanes(heldLanes, typed),
   ]
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
@@ -208,6 +218,6 @@ function behaviourLines({ behaviours }: StatusReport, verbose: boolean): string[
     return [`${pluralize(behaviours.length, 'behaviour')} of the service learned (--verbose shows the evidence)`]
   return alignColumns([
     ['learned', '', ''],
-    ...behaviours.map((it) => [it.name, it.value, `${it.evidence} (${it.learnedAt})`]),
+    ...behaviours.map(({ name, value, evidence, learnedAt }) => [name, value, `${evidence} (${learnedAt})`]),
   ])
 }

@@ -2,9 +2,9 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { stringifyJson } from '../core/json.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
+import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
 import { jsonOption, oneProjectOption, parseWholeNumber } from './options.ts'
-import type { CommandContext } from './command-context.ts'
 
 type Options = {
   readonly email?: string
@@ -17,11 +17,11 @@ type Options = {
 }
 
 const examples = `
-For the server that renders a page with the widget: the key stays there, the browser gets the token. Standard output is
-the token, on a line by itself; it is written nowhere else. It expires by itself after --ttl seconds. Mint a fresh one when
-the visitor does something significant, or when the session runs beyond ten minutes.
+For the server that renders a page with the widget: the key stays there, and the browser gets the token. Standard output
+is the token on a line by itself; it is stored nowhere. It expires after --ttl seconds. Mint a new one when the visitor
+does something significant, or when the session takes longer than ten minutes.
 
-It is asked for at DESKMIRROR_WIDGET_URL; without that, where the API is (the base URL without its version).
+The token is requested at DESKMIRROR_WIDGET_URL, or else at the API's address (the base URL without its version).
 
 Examples:
   $ deskmirror token --email ada@example.com --name "Ada Lovelace" --company "Analytical Engines"
@@ -36,8 +36,8 @@ export function tokenCommand(context: CommandContext): Command {
     .option('--email <email>', "the visitor's email address")
     .option('--name <name>', "the visitor's name")
     .option('--company <company>', "the visitor's company")
-    .option('--metadata <key=value>', 'something about the session; may be repeated', parsePair)
-    .option('--ttl <seconds>', 'how long the token lives', parseLifetime, 600)
+    .option('--metadata <key=value>', 'a value of the session; may be repeated', parsePair)
+    .option('--ttl <seconds>', 'lifetime of the token', parseLifetime, 600)
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
@@ -49,7 +49,7 @@ async function runToken(context: CommandContext, options: Options): Promise<Comm
   const project = selectOneProject(config.projects, options.project, 'no token was minted')
   const display = context.openDisplay(true)
   const log = context.openLog(config, display)
-  const signal = context.openInterruptSignal(display, 'the request in hand')
+  const signal = context.openInterruptSignal(display, 'the current request')
   const { email, name, company, metadata, ttl } = options
   const visitor = {
     ...(email === undefined ? {} : { email }),
@@ -60,7 +60,7 @@ async function runToken(context: CommandContext, options: Options): Promise<Comm
   const session = { visitor, metadata: Object.fromEntries(metadata ?? []), ttl }
   const minted = await mintWidgetToken(config, project, session, { signal, log })
   const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)
-  // Integers beyond 2^53 are none of a token's.
+  // Integers beyond 2^53 do not occur in a token's answer.
   const answer: unknown = JSON.parse(stringifyJson(minted.answer))
   return {
     document: { project: project.name, token: minted.token, expiresAt, answer },
@@ -69,7 +69,7 @@ async function runToken(context: CommandContext, options: Options): Promise<Comm
   }
 }
 
-/** `k=` is an empty text; what comes after the first `=` is the value. */
+/** `k=` is an empty text; the value is what follows the first `=`. */
 function parsePair(text: string, before: Options['metadata'] = []): Options['metadata'] {
   const at = text.indexOf('=')
   if (at < 1) throw new InvalidArgumentError('Write key=value.')

@@ -2,12 +2,12 @@
 import { Command } from 'commander'
 import type { Difference, VerifyReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
-import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './command-result.ts'
+import type { CommandContext } from './command-context.ts'
+import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'
-import { jsonOption, projectOption, quietOption, selectStreams, streamsOption, parseWholeNumber } from './options.ts'
+import { jsonOption, parseWholeNumber, projectOption, quietOption, selectStreams, streamsOption } from './options.ts'
 import { formatCount, pluralize } from './render/format.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
-import type { CommandContext } from './command-context.ts'
 import { alignColumns } from './render/table.ts'
 
 type Options = {
@@ -19,7 +19,7 @@ type Options = {
 }
 
 const examples = `
-Reads the whole service again, so it takes as many requests as a first sync. Changes nothing, in neither place.
+Reads the whole service again, so it takes as many requests as a first sync. Changes nothing, neither in the service nor in the warehouse.
 
 Examples:
   $ deskmirror verify
@@ -49,34 +49,46 @@ async function runVerify(context: CommandContext, options: Options): Promise<Com
   const { verifyProject } = await context.loadUseCases()
   const answers = await forEachProject(projects, signal, (project) => {
     const streams = selectStreams(project, options.streams)
-    const verifyOptions = { streams, signal, onProgress: display.onProgress, tell: display.notify, log, limit: options.limit }
+    const verifyOptions = {
+      streams,
+      signal,
+      onProgress: display.onProgress,
+      notify: display.notify,
+      log,
+      limit: options.limit,
+    }
     return verifyProject(config, project, verifyOptions).finally(display.clear)
   })
   return joinResults(answers, renderVerify)
 }
 
 export function renderVerify(report: VerifyReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
-  const differing = report.streams.reduce((sum, it) => sum + it.differing, 0)
-  const skipped = renderStreamReasons(report.streams.map((it) => ({ ...it, failed: null })))
-  const streams = report.streams.map((it) => [
-    it.stream,
-    `${formatCount(it.compared)} compared`,
-    `${formatCount(it.differing)} differ`,
+  const differing = report.streams.reduce((sum, stream) => sum + stream.differing, 0)
+  const skipped = renderStreamReasons(report.streams.map((stream) => ({ ...stream, failed: null })))
+  const streams = report.streams.map((stream) => [
+    stream.stream,
+    `${formatCount(stream.compared)} compared`,
+    `${formatCount(stream.differing)} differ`,
   ])
-  const compared = report.streams.reduce((sum, it) => sum + it.compared, 0)
+  const compared = report.streams.reduce((sum, stream) => sum + stream.compared, 0)
   const total = [
     report.project,
     `${formatCount(compared)} compared`,
     `${formatCount(differing)} differ`,
     pluralize(report.requests, 'request'),
   ]
-  const more = report.truncated ? ['… and more; --limit lists them'] : []
+  const more = report.truncated ? ['… and more; --limit raises the number'] : []
   return {
-    lines: [...alignColumns([...streams, total]), ...alignColumns(report.differences.map(differenceRow)), ...more, ...skipped],
+    lines: [
+      ...alignColumns([...streams, total]),
+      ...alignColumns(report.differences.map(differenceRow)),
+      ...more,
+      ...skipped,
+    ],
     exit: differing === 0 && skipped.length === 0 ? 0 : 3,
   }
 }
 
-function differenceRow(it: Difference): string[] {
-  return [it.stream, it.key, it.kind, it.fields.join(', ')]
+function differenceRow({ stream, key, kind, fields }: Difference): string[] {
+  return [stream, key, kind, fields.join(', ')]
 }

@@ -1,4 +1,4 @@
-/** The version of the program, from the package that this file is part of: the sources, or what was compiled of them. */
+/** The version of the package that this file belongs to, in a checkout or compiled. */
 import { existsSync, readFileSync } from 'node:fs'
 
 export function version(): string {

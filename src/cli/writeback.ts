@@ -9,7 +9,7 @@ import { showCommand } from './writeback/show.ts'
 
 const examples = `
 What is queued is sent by \`deskmirror push\`, or by a worker that runs: in order for each conversation and each visitor,
-within the rate, and once. docs/write-backs.md says what is promised, and what is not.
+within the rate limit, and once. docs/write-backs.md describes the guarantees and their limits.
 
 Examples:
   $ deskmirror writeback add handled --conversation 7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f
@@ -31,8 +31,8 @@ const subcommands = [
 
 export function writebackCommand(context: CommandContext): Command {
   const command = new Command('writeback')
-    .summary('queue replies, handled flags, notes and corrections, and see what became of them')
-    .description('The queue of write-backs: what goes into it, what is in it, and what people decide about it.')
+    .summary('queue replies, handled flags, notes and corrections, and see their outcomes')
+    .description('The queue of write-backs: add to it, list it, and decide about its entries.')
     .addHelpText('after', examples)
   for (const subcommand of subcommands) command.addCommand(subcommand(context))
   return command

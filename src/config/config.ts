@@ -1,4 +1,4 @@
-/** The configuration as values: what the rest of the program is told. */
+/** The configuration as values, as the rest of the program gets it. */
 import type { Rate } from '../core/rate-limit/rate.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Schedules } from '../core/schedule.ts'
@@ -6,15 +6,15 @@ import type { Secret } from '../core/secret.ts'
 import type { Ms, Seconds } from '../core/time.ts'
 
 export type ProjectConfig = {
-  /** What people call it: its name in the YAML file, or `default`. */
+  /** Its name in the YAML file, or `default`. */
   readonly name: string
   readonly projectId: string
   /** Without a trailing slash; may have a path. */
   readonly baseUrl: URL
-  /** Null: nobody has said, and the likely ones are asked. */
+  /** Null: not configured, so the likely addresses are tried. */
   readonly widgetUrl: URL | null
   readonly apiKey: Secret
-  /** What a webhook delivery may be signed with; none = no receiver. Several while one takes the place of another. */
+  /** Secrets that sign webhook deliveries; none = the receiver is off. Several while one replaces another. */
   readonly webhookSecrets: readonly Secret[]
   readonly rate: Rate
   readonly writeRate: Rate
@@ -24,25 +24,25 @@ export type ProjectConfig = {
   readonly startDate: Seconds | null
   /** IANA name: days of the rollups. */
   readonly timeZone: string
-  /** How far behind its cursor an incremental pass begins: rows may appear so late. */
+  /** How far before its cursor an incremental sync starts, because rows may appear this late. */
   readonly lookBackMs: Ms
   readonly verifyAfterMs: Ms
-  /** Whether a reply that got no answer, and was twice not found in its conversation, is sent again. */
+  /** Whether a reply without an answer is sent again after two searches in its conversation did not find it. */
   readonly resendReplies: boolean
-  /** A batch of more rows than that waits for approval; null = none does. */
+  /** A batch with more rows waits for approval; null = none does. */
   readonly approveOver: number | null
   readonly streams: readonly StreamName[]
-  /** Cron patterns are read in the project's time zone. A round of a stream that is not mirrored does nothing. */
+  /** Cron patterns use the project's time zone. A schedule of a stream that is not mirrored does nothing. */
   readonly schedules: Schedules
-  /** `freeze`: undocumented fields that were not seen before stay in `raw` and become no columns. */
+  /** `freeze`: undocumented fields that were not seen before stay in `raw` and get no columns. */
   readonly schema: 'discover' | 'freeze'
-  /** The same as that of the whole configuration: it goes where the service may be used, so nobody can forget it. */
+  /** The same as in `Config`; repeated here so that every caller of the service has it. */
   readonly readOnly: boolean
 }
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** `port` 0: any free one. An IPv6 `host` stands without brackets. */
+/** `port` 0: any free one. An IPv6 `host` has no brackets. */
 export type HttpAddress = { readonly host: string; readonly port: number }
 
 export type Config = {
@@ -51,17 +51,17 @@ export type Config = {
   readonly databaseUrl: string
   /** `redis://…`, `postgres://…` or `embedded`. */
   readonly queueUrl: string
-  /** Where the worker answers; null = nowhere. */
+  /** The address of the worker's HTTP server; null = off. */
   readonly http: HttpAddress | null
-  /** What `/metrics` and the queue board ask for. Where it cannot be read, only `reveal` throws (UserError). */
+  /** The token for `/metrics` and the queue board. If it cannot be read, only `reveal` throws (UserError). */
   readonly httpToken: Secret | null
-  /** How many passes one worker process runs side by side: 1 to 1000. */
+  /** How many sync runs one worker process runs concurrently: 1 to 1000. */
   readonly concurrency: number
-  /** Nothing in the service may be changed. */
+  /** The service must not be changed. */
   readonly readOnly: boolean
   readonly logLevel: LogLevel
-  /** Whether somebody chose the level, or it is the default. */
+  /** Whether the level is configured; false = it is the default. */
   readonly logLevelChosen: boolean
-  /** What looks like a mistake and stops nothing: a variable that nobody reads. */
+  /** Likely mistakes that stop nothing: variables that nothing reads. */
   readonly warnings: readonly string[]
 }

@@ -1,4 +1,4 @@
-/** The settings one by one: what is allowed, and the value that it becomes. */
+/** The fields of the settings: what is allowed, and the value that each becomes. */
 import { z } from 'zod'
 import { parseBaseUrl } from '../core/base-url.ts'
 import { parseDuration, parseRate } from '../core/rate-limit/rate.ts'
@@ -8,7 +8,7 @@ import type { Seconds } from '../core/time.ts'
 import { parseTime } from '../core/time.ts'
 import { containsApiKey } from './redaction.ts'
 
-/** Text that `parse` understands; `allowed` is the message where it does not (undefined). */
+/** Text that `parse` understands; `allowed` is the message if it returns undefined. */
 export function parsedField<T>(allowed: string, parse: (text: string) => T | undefined) {
   return z.string({ error: allowed }).transform((text, context): T => {
     const value = parse(text.trim())
@@ -21,9 +21,9 @@ export function parsedField<T>(allowed: string, parse: (text: string) => T | und
 export const url = z
   .string({ error: 'must be the address of the service, like https://api.example.com/v1' })
   .transform((text, context): URL => {
-    const read = parseBaseUrl(text.trim())
-    if (read.ok) return read.url
-    context.addIssue({ code: 'custom', message: read.why })
+    const parsed = parseBaseUrl(text.trim())
+    if (parsed.ok) return parsed.url
+    context.addIssue({ code: 'custom', message: parsed.why })
     return z.NEVER
   })
 
@@ -48,12 +48,17 @@ export const queueUrl = addressField('must be redis://host, postgres://host/data
 export const httpAddress = parsedField('write host:port, like 127.0.0.1:8484, or off', (text) =>
   text === 'off' ? null : parseHostAndPort(text),
 )
-export const flag = z.union([z.boolean(), z.number(), z.string()], { error: 'write true or false' }).transform(parseFlag)
+export const flag = z
+  .union([z.boolean(), z.number(), z.string()], { error: 'write true or false' })
+  .transform(parseFlag)
 const rows = 'write a number of rows, like 500, or off'
 /** Null: any number. */
-export const rowCount = z.union([z.literal('off').transform(() => null), wholeNumberField(rows, 0, Number.MAX_SAFE_INTEGER)], {
-  error: rows,
-})
+export const rowCount = z.union(
+  [z.literal('off').transform(() => null), wholeNumberField(rows, 0, Number.MAX_SAFE_INTEGER)],
+  {
+    error: rows,
+  },
+)
 export const concurrency = wholeNumberField('write a whole number between 1 and 1000', 1, 1000)
 export const reserve = z
   .number({ error: 'write a share between 0 and 0.9, like 0.2' })
@@ -77,7 +82,7 @@ function parseFlag(value: boolean | number | string, context: z.RefinementCtx): 
   return z.NEVER
 }
 
-/** An address with one of the schemes, or something of our own. Its value is never repeated: see `shown.ts`. */
+/** An address with one of the schemes, or a value that `isOwn` accepts. Its value is never repeated: see `redaction.ts`. */
 function addressField(
   allowed: string,
   accepted: { readonly isOwn: (text: string) => boolean; readonly schemes: readonly string[] },
@@ -109,7 +114,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** The first second of a calendar day (UTC), or of the given moment. Days that no calendar has are refused. */
+/** The first second of a calendar day (UTC), or the given time. Dates that do not exist are refused. */
 function parseStartDate(text: string): Seconds | undefined {
   const at = parseTime(text.length === 10 ? `${text}T00:00:00Z` : text)
   return at !== undefined && z.iso.date().safeParse(text.slice(0, 10)).success ? at : undefined

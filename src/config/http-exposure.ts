@@ -1,14 +1,14 @@
-/** Who can reach the worker's HTTP: this machine only, or others as well, who must know a token. */
+/** Who can reach the worker's HTTP server: this machine only, or others with a token. */
 import { isLoopback } from '../core/base-url.ts'
 import type { Secret } from '../core/secret.ts'
-import { ConfigurationError } from './problems.ts'
 import type { Config, HttpAddress } from './config.ts'
+import { ConfigurationError } from './problems.ts'
 
 export type HttpExposure = HttpAddress & { readonly token: Secret | null }
 
 /**
- * Where the worker may listen; null = HTTP is off. Throws ConfigurationError for an address that other machines can
- * reach where there is no token, and UserError for a token that cannot be read. Only `start` asks.
+ * The address to listen at; null = HTTP is off. Throws ConfigurationError if other machines can reach the address and
+ * there is no token, and UserError if the token cannot be read. Only `start` calls it.
  */
 export function resolveHttpExposure({ http, httpToken }: Pick<Config, 'http' | 'httpToken'>): HttpExposure | null {
   if (http === null) return null
@@ -16,5 +16,5 @@ export function resolveHttpExposure({ http, httpToken }: Pick<Config, 'http' | '
   if (httpToken !== null || isLoopback(http.host)) return { ...http, token: httpToken }
   const where = 'DESKMIRROR_HTTP (`http` in deskmirror.yaml)'
   const instead = 'set DESKMIRROR_HTTP_TOKEN, listen on 127.0.0.1, or turn HTTP off'
-  throw new ConfigurationError([{ where, why: `lets other machines in, and there is no token: ${instead}` }])
+  throw new ConfigurationError([{ where, why: `is open to other machines without a token: ${instead}` }])
 }

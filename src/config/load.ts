@@ -1,13 +1,13 @@
-/** The configuration: reads variables, `.env` and `deskmirror.yaml`. The only reader of `process.env`. */
+/** Loads the configuration from variables, `.env` and `deskmirror.yaml`. The only reader of `process.env`. */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { systemErrorText } from '../core/system-error-text.ts'
+import type { Config } from './config.ts'
 import { ConfigurationError } from './problems.ts'
 import { readConfig } from './read.ts'
-import { type ReadSecret, parseSecrets } from './secret-fields.ts'
-import type { Config } from './config.ts'
 import { isPlainPath, isVariableName } from './redaction.ts'
+import { parseSecrets, type ReadSecret } from './secret-fields.ts'
 import type { ConfigNeeds } from './sources.ts'
 import type { Variables } from './variables.ts'
 import { unknownVariables } from './variables.ts'
@@ -19,8 +19,8 @@ export type { Config, LogLevel, ProjectConfig } from './config.ts'
 const defaultFile = 'deskmirror.yaml'
 
 /**
- * Reads the whole configuration. Throws ConfigurationError, which names every mistake. The paths of secrets in the YAML
- * file start at the file's folder, all other relative paths at the working folder.
+ * Throws ConfigurationError, which names every problem. Paths of secrets in the YAML file are relative to the file's
+ * folder, all others to the working folder.
  */
 export function loadConfig(needs: ConfigNeeds, folder = process.cwd(), environment: Variables = process.env): Config {
   const variables = readVariables(folder, environment)
@@ -37,12 +37,12 @@ export function loadConfig(needs: ConfigNeeds, folder = process.cwd(), environme
   return { ...value, warnings: unknownVariables(variables, referenced) }
 }
 
-/** Whether stack traces are wanted; works also where the configuration itself is broken. */
+/** Whether stack traces are wanted; works even if the configuration is invalid. */
 export function wantsStackTraces(environment: Variables = process.env): boolean {
   return ['debug', 'trace'].includes(environment.DESKMIRROR_LOG_LEVEL ?? '')
 }
 
-/** The real environment wins over `.env`; a variable that is set to nothing counts as not set. */
+/** The environment wins over `.env`; an empty variable counts as not set. */
 function readVariables(folder: string, environment: Variables): Variables {
   const text = readTextFile(resolve(folder, '.env'))
   if (text instanceof Error) throw new ConfigurationError([{ where: '.env', why: `cannot be read (${text.message})` }])
@@ -50,7 +50,7 @@ function readVariables(folder: string, environment: Variables): Variables {
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined && value !== ''))
 }
 
-/** `given`: what the variable says, which has to be there. */
+/** `given`: the value of DESKMIRROR_CONFIG; that file has to exist. */
 function readYamlFile(path: string, given: string | undefined): YamlFile | null {
   const required = given !== undefined
   const text = readTextFile(path)
@@ -65,7 +65,7 @@ function readYamlFile(path: string, given: string | undefined): YamlFile | null 
   return parseYaml(basename(path), text)
 }
 
-/** Null where there is no such file. */
+/** Null if there is no such file. */
 function readTextFile(path: string): string | null | Error {
   try {
     return readFileSync(path, 'utf8')
@@ -80,17 +80,17 @@ function readTextFile(path: string): string | null | Error {
 function secretFromVariable(variables: Variables, env: string, many?: 'several'): ReturnType<ReadSecret> {
   const text = variables[env]
   const source = isVariableName(env) ? `the variable ${env}` : 'a variable'
-  if (text === undefined) return { why: `is to come from ${source}, which does not exist` }
+  if (text === undefined) return { why: `points to ${source}, which does not exist` }
   return parseSecrets(text, source, many)
 }
 
-/** A file holds one secret. Its path is named where it is a path beyond doubt: it may be the secret itself. */
+/** A file holds one secret. The message names its path only if that is clearly a path: it may be the secret itself. */
 function secretFromFile(folder: string, file: string): ReturnType<ReadSecret> {
   const path = resolve(folder, file)
   const text = readTextFile(path)
   if (typeof text === 'string') return parseSecrets(text, path)
   const source = isPlainPath(file) ? path : 'a file'
   if (text !== null) return { why: `cannot be read from ${source} (${text.message})` }
-  const instead = isPlainPath(file) ? '' : ' (a path belongs here, and not the secret itself)'
-  return { why: `is to come from ${source}, which does not exist${instead}` }
+  const instead = isPlainPath(file) ? '' : ' (write a path here, not the secret itself)'
+  return { why: `points to ${source}, which does not exist${instead}` }
 }

@@ -1,20 +1,20 @@
-/** Mistakes in the configuration: all of them at once, each with its place, and never with a secret in it. */
+/** Problems in the configuration: all of them at once, each with its location, and never with a secret in it. */
 import { UserError } from '../core/user-error.ts'
 
-/** `where`: the variable, or `deskmirror.yaml:7 projects.shop.rate`. `why`: what was found, and what is allowed. */
+/** `where`: the variable, or `deskmirror.yaml:7 projects.shop.rate`. `why`: what is wrong, and what is allowed. */
 export type ConfigProblem = { readonly where: string; readonly why: string }
 
 export class ConfigurationError extends UserError {
-  readonly mistakes: readonly ConfigProblem[]
-  constructor(mistakes: readonly ConfigProblem[]) {
+  readonly problems: readonly ConfigProblem[]
+  constructor(problems: readonly ConfigProblem[]) {
     super({
       what:
-        mistakes.length === 1 ? 'the configuration has a mistake' : `the configuration has ${mistakes.length} mistakes`,
-      why: mistakes.map(({ where, why }) => `${where} ${why}`).join('\n'),
+        problems.length === 1 ? 'the configuration has a problem' : `the configuration has ${problems.length} problems`,
+      why: problems.map(({ where, why }) => `${where} ${why}`).join('\n'),
       next: '`deskmirror check` explains what is needed and where it comes from',
       exitCode: 2,
     })
     this.name = 'ConfigurationError'
-    this.mistakes = mistakes
+    this.problems = problems
   }
 }

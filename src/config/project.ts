@@ -1,12 +1,12 @@
-/** The settings of one project, as they are written in the YAML file, and the values that they become. */
+/** The settings of one project, as written in the YAML file, and the values that they become. */
 import type { z } from 'zod'
 import { streamNames } from '../core/row.ts'
+import type { ProjectConfig } from './config.ts'
 import * as field from './fields.ts'
 import { scheduleFields, toSchedules } from './schedules.ts'
 import { type ReadSecret, secretField, secretsField } from './secret-fields.ts'
-import type { ProjectConfig } from './config.ts'
 
-/** Everything that one project can say. The names are those of the YAML file; the variables are the same in capitals. */
+/** All settings of a project, by their names in the YAML file; the variables have the same names in capitals. */
 export function projectFields(read: ReadSecret) {
   return {
     base_url: field.url,
@@ -29,7 +29,7 @@ export function projectFields(read: ReadSecret) {
   }
 }
 
-/** What a project says itself. */
+/** What a project's own settings hold. */
 export type ProjectSettings = Omit<ProjectConfig, 'readOnly'>
 
 type Fields = z.infer<z.ZodObject<ReturnType<typeof projectFields>>>

@@ -1,13 +1,13 @@
-/** From variables and a YAML file to the configuration, or to all of its mistakes at once. */
+/** Turns variables and a YAML file into the configuration, or into all of its problems at once. */
 import { z } from 'zod'
+import type { Config } from './config.ts'
 import { readGlobalConfig } from './globals.ts'
 import type { ConfigProblem } from './problems.ts'
 import { type ProjectSettings, projectFields, toProject } from './project.ts'
-import { deferSecretErrors } from './secret-fields.ts'
-import type { Config } from './config.ts'
 import { containsApiKey } from './redaction.ts'
-import type { ConfigResult, RawSettings, ConfigSources } from './sources.ts'
-import { toConfigProblems, locationOf, asRecord } from './sources.ts'
+import { deferSecretErrors } from './secret-fields.ts'
+import type { ConfigResult, ConfigSources, RawSettings } from './sources.ts'
+import { asRecord, locationOf, toConfigProblems } from './sources.ts'
 import { readProjectVariables, readSecretReferences, variableName } from './variables.ts'
 
 const projectName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
@@ -19,7 +19,8 @@ export function readConfig(sources: ConfigSources): ConfigResult<Omit<Config, 'w
   const isDefault = (key: string) => key in projectFields(sources.readSecret) && key !== 'api_key'
   const [defaults, globalLines] = partitionSettings(settingLines, isDefault)
   const globals = readGlobalConfig(sources, globalLines)
-  const projects = 'projects' in fileSettings ? readProjects(sources, defaults, projectMap) : [readVariableProject(sources, defaults)]
+  const projects =
+    'projects' in fileSettings ? readProjects(sources, defaults, projectMap) : [readVariableProject(sources, defaults)]
   const projectProblems = [...projects.flatMap(({ problems }) => problems), ...duplicateProblems(sources, projects)]
   const relevantProblems = sources.needs === 'database' ? [] : projectProblems
   const problems = distinctProblems([...globals.problems, ...relevantProblems])
@@ -29,41 +30,57 @@ export function readConfig(sources: ConfigSources): ConfigResult<Omit<Config, 'w
   return { value: { ...globals.value, projects: projectConfigs }, problems }
 }
 
-function readProjects(sources: ConfigSources, defaults: RawSettings, projects: unknown): readonly ConfigResult<ProjectSettings>[] {
+function readProjects(
+  sources: ConfigSources,
+  defaults: RawSettings,
+  projects: unknown,
+): readonly ConfigResult<ProjectSettings>[] {
   const projectMap = asRecord(projects)
   const where = locationOf(sources, ['projects'])
   if (projectMap === null || Object.keys(projectMap).length === 0) {
     return [problemAt(where, 'must be a map of at least one project: its name, and its settings below')]
   }
   if (sources.variables[variableName('project_id')] !== undefined) {
-    return [problemAt(where, `and ${variableName('project_id')} are both set: describe projects in one of the two places`)]
+    return [
+      problemAt(where, `and ${variableName('project_id')} are both set: describe projects in one of the two places`),
+    ]
   }
   return Object.entries(projectMap).map(([name, settings]) => readNamedProject(sources, defaults, name, settings))
 }
 
-/** Rows are kept by project id, and people tell projects apart by names that a command line may write either way. */
-function duplicateProblems(sources: ConfigSources, projects: readonly ConfigResult<ProjectSettings>[]): ConfigProblem[] {
+/** Project ids are keys in the warehouse, and file systems and command lines may ignore the case of names. */
+function duplicateProblems(
+  sources: ConfigSources,
+  projects: readonly ConfigResult<ProjectSettings>[],
+): ConfigProblem[] {
   const projectsRead = projects.flatMap(({ value }) => value ?? [])
-  const earlier = (key: 'name' | 'projectId', { [key]: text }: ProjectSettings, before: number) =>
-    projectsRead.slice(0, before).find((other) => other[key].toLowerCase() === text.toLowerCase())
+  const earlier = (key: 'name' | 'projectId', { [key]: text }: ProjectSettings, index: number) =>
+    projectsRead.slice(0, index).find((other) => other[key].toLowerCase() === text.toLowerCase())
   return projectsRead.flatMap((project, index): ConfigProblem[] => {
     const [sameName, sameId] = [earlier('name', project, index), earlier('projectId', project, index)]
     const locate = (...key: string[]) => locationOf(sources, ['projects', project.name, ...key])
     const why = (other: ProjectSettings) =>
-      `is the project of ${other.name} as well: a warehouse mirrors each project once`
+      `is also the project of ${other.name}: a warehouse mirrors each project once`
     return [
-      ...(sameName === undefined ? [] : [{ where: locate(), why: `differs from ${sameName.name} only in its capitals` }]),
+      ...(sameName === undefined
+        ? []
+        : [{ where: locate(), why: `differs from ${sameName.name} only in upper and lower case` }]),
       ...(sameId === undefined ? [] : [{ where: locate('project_id'), why: why(sameId) }]),
     ]
   })
 }
 
-function readNamedProject(sources: ConfigSources, defaults: RawSettings, name: string, settings: unknown): ConfigResult<ProjectSettings> {
+function readNamedProject(
+  sources: ConfigSources,
+  defaults: RawSettings,
+  name: string,
+  settings: unknown,
+): ConfigResult<ProjectSettings> {
   const locate = (key = '') => locationOf(sources, ['projects', name, ...key.split('.').filter((part) => part !== '')])
   const lines = asRecord(settings)
   if (lines === null) return problemAt(locate(), 'must be a map of settings')
   if (!projectName.test(name) || containsApiKey(name))
-    return problemAt(locate(), 'is no name for a project: use letters, digits, dots and dashes')
+    return problemAt(locate(), 'is not a valid project name: use letters, digits, dots and dashes')
   return readProject(sources, name, defaults, lines, locate)
 }
 
@@ -73,7 +90,7 @@ function readVariableProject(sources: ConfigSources, defaults: RawSettings): Con
   const locate = (key: string) => variableName(key === 'api_key' && isSet('api_key_file') ? 'api_key_file' : key)
   const project = readProject(sources, 'default', defaults, readSecretReferences(sources.variables), locate)
   const hasBoth = isSet('api_key') && isSet('api_key_file')
-  const why = `and ${variableName('api_key_file')} are both set: keep one of them`
+  const why = `and ${variableName('api_key_file')} are both set: keep only one`
   return hasBoth ? { ...project, problems: [...project.problems, { where: variableName('api_key'), why }] } : project
 }
 
@@ -83,7 +100,7 @@ function readProject(
   name: string,
   defaults: RawSettings,
   lines: RawSettings,
-  ownPlace: (key: string) => string,
+  ownLocation: (key: string) => string,
 ): ConfigResult<ProjectSettings> {
   const [defaultLines, ownLines] = [flattenSchedules(defaults), flattenSchedules(lines)]
   const fromVariables = readProjectVariables(sources.variables)
@@ -91,9 +108,9 @@ function readProject(
   const keyReference = needsSecrets ? {} : { api_key: { env: variableName('api_key') } }
   const values: RawSettings = { ...keyReference, ...defaultLines, ...fromVariables, ...ownLines }
   const locate = (key: string) => {
-    if (key in ownLines) return ownPlace(key)
+    if (key in ownLines) return ownLocation(key)
     if (key in fromVariables) return variableName(key)
-    return key in defaultLines ? locationOf(sources, key.split('.')) : ownPlace(key)
+    return key in defaultLines ? locationOf(sources, key.split('.')) : ownLocation(key)
   }
   const parsed = z
     .strictObject(projectFields(needsSecrets ? sources.readSecret : deferSecretErrors(sources.readSecret)))
@@ -102,17 +119,17 @@ function readProject(
   return { value: toProject(name, parsed.data), problems: [] }
 }
 
-/** Takes the map `schedules` apart; what is no map stays as it is, to be refused. */
+/** Splits the map `schedules` into settings; a value that is not a map stays, to be refused. */
 function flattenSchedules(settings: RawSettings): RawSettings {
-  const { schedules, ...rest } = settings
+  const { schedules, ...others } = settings
   const map = asRecord(schedules)
   if (map === null) return settings
-  return { ...rest, ...Object.fromEntries(Object.entries(map).map(([name, value]) => [`schedules.${name}`, value])) }
+  return { ...others, ...Object.fromEntries(Object.entries(map).map(([name, value]) => [`schedules.${name}`, value])) }
 }
 
-/** A mistake in a line that several projects inherit is one mistake. */
-function distinctProblems(mistakes: readonly ConfigProblem[]): readonly ConfigProblem[] {
-  return [...new Map(mistakes.map((mistake) => [`${mistake.where} ${mistake.why}`, mistake])).values()]
+/** A problem in a line that several projects inherit counts once. */
+function distinctProblems(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
+  return [...new Map(problems.map((problem) => [`${problem.where} ${problem.why}`, problem])).values()]
 }
 
 function partitionSettings(settings: RawSettings, first: (key: string) => boolean): [RawSettings, RawSettings] {
@@ -121,6 +138,6 @@ function partitionSettings(settings: RawSettings, first: (key: string) => boolea
   return [part(true), part(false)]
 }
 
-function problemAt(where: string, why: string): { readonly value: null; readonly mistakes: ConfigResult<never>['problems'] } {
-  return { value: null, mistakes: [{ where, why }] }
+function problemAt(where: string, why: string): ConfigResult<never> {
+  return { value: null, problems: [{ where, why }] }
 }

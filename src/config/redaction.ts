@@ -1,6 +1,6 @@
-/** What of a setting may be printed. A secret can stand anywhere by mistake, so whatever may be one is not repeated. */
+/** What may be printed of a setting. A secret can be anywhere by mistake, so nothing that may be one is repeated. */
 
-/** The values of these are never repeated: they may carry a password that no pattern finds. */
+/** These values are never repeated: they may contain a password that no pattern finds. */
 const neverPrinted = new Set([
   'database_url',
   'queue_url',
@@ -11,7 +11,7 @@ const neverPrinted = new Set([
   'http_token',
 ])
 
-/** The end of the sentence about a setting. `allowed` of a setting that is never shown is a whole predicate. */
+/** The end of the sentence about a setting. For a setting that is never printed, `allowed` is a whole predicate. */
 export function describeProblem(key: string, found: unknown, allowed: string): string {
   if (found === undefined) return `is missing: ${allowed.replace(/^must be /, '')}`
   if (neverPrinted.has(key)) return allowed
@@ -19,7 +19,7 @@ export function describeProblem(key: string, found: unknown, allowed: string): s
   return text === null ? `is not valid (its value is not repeated here): ${allowed}` : `is ${text}: ${allowed}`
 }
 
-/** Null: it may hold a secret. */
+/** Null: it may be a secret. */
 export function redactValue(value: unknown): string | null {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object' && value !== null) return 'a map'
@@ -27,29 +27,29 @@ export function redactValue(value: unknown): string | null {
   return mayBeSecret(text) ? null : `"${text}"`
 }
 
-/** A name that somebody chose: of a setting, a variable, a project. `…` where it may be a secret. */
+/** A user-chosen name of a setting, variable or project; `…` if it may be a secret. */
 export function redactName(name: string): string {
   return mayBeSecret(name) ? '…' : name
 }
 
-/** Whether a variable's name looks like one: `SHOP_KEY`. */
+/** Whether the text looks like a variable's name: `SHOP_KEY`. */
 export function isVariableName(text: string): boolean {
   return /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(text) && !mayBeSecret(text)
 }
 
-/** An absolute path, one that begins with a folder, or a YAML file: what somebody put into the place of a path may be the secret itself. */
+/** Whether the text is clearly a path (absolute, with a leading folder, or a YAML file) and not a secret by mistake. */
 export function isPlainPath(text: string): boolean {
   return /^(\/|\.\.?\/|~\/|[A-Za-z]:[\\/])|\.ya?ml$/.test(text) && !mayBeSecret(text)
 }
 
-/** An API key of the service, wherever it stands in the text. */
+/** Whether the text contains an API key of the service. */
 export function containsApiKey(text: string): boolean {
   return /svc_[a-z]+_/i.test(text)
 }
 
 const maxPrintedLength = 80
 
-/** An address, a key, or letters and digits in a row that no person would choose as a name. */
+/** Whether the text may be a secret: an address, a key, or letters mixed with digits that look random. */
 export function mayBeSecret(text: string): boolean {
   if (text.length > maxPrintedLength || containsApiKey(text) || /.@|\n|:\/\//.test(text)) return true
   return text.split(/[^A-Za-z0-9+=]+/).some((run) => run.length >= 16 && /[0-9+=]/.test(run) && /[A-Za-z]/.test(run))

@@ -1,15 +1,15 @@
-/** Schedules as people write them: how often, a cron pattern, `nightly`, `off`. */
+/** Schedules as people write them: an interval, a cron pattern, `nightly`, `off`. */
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
 import { parseDuration } from '../core/rate-limit/rate.ts'
-import { defaultSchedules, type ScheduleName, type Schedule, type Schedules } from '../core/schedule.ts'
+import { defaultSchedules, type Schedule, type ScheduleName, type Schedules } from '../core/schedule.ts'
 import type { Ms } from '../core/time.ts'
 import { parsedField } from './fields.ts'
 
 const minIntervalMs: Ms = 1000
 const maxIntervalMs: Ms = 366 * 86_400_000
 
-/** Undefined for what is no schedule, and for a pattern that no day ever fits. */
+/** Undefined for an invalid schedule, and for a pattern that never fires. */
 export function parseSchedule(text: string): Schedule | undefined {
   if (text === 'off' || text === 'nightly') return { kind: text }
   const ms = parseDuration(text)
@@ -17,7 +17,7 @@ export function parseSchedule(text: string): Schedule | undefined {
   return isCron(text) ? { kind: 'cron', pattern: text } : undefined
 }
 
-/** Asks the library that will follow the pattern; it alone would also take fewer fields, and dice (`H`). */
+/** Uses the library that runs the pattern; by itself it would also accept fewer fields and random values (`H`). */
 function isCron(pattern: string): boolean {
   const fields = pattern.split(/\s+/)
   if (fields.length < 5 || fields.length > 6 || /(^|[\s,])H/i.test(pattern)) return false
@@ -33,7 +33,7 @@ const schedule = parsedField(allowed, parseSchedule)
 
 type ScheduleKey = `schedules.${ScheduleName}`
 
-/** Each round is a setting of its own, so that a project can change one and inherit the others. */
+/** Each schedule is a setting of its own, so that a project can change one and inherit the others. */
 export const scheduleFields = {
   schedules: z.undefined({ error: 'write a map, like { incremental: 5m, reconcile: nightly }' }).optional(),
   'schedules.incremental': schedule.default(defaultSchedules.incremental),

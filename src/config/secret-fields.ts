@@ -1,4 +1,4 @@
-/** Secrets as settings: never written down, but named, and read from where they are kept. */
+/** Secrets as settings: the file holds a reference, and the secret is read from where it points. */
 import { z } from 'zod'
 import { type Secret, secret } from '../core/secret.ts'
 import { UserError } from '../core/user-error.ts'
@@ -10,7 +10,7 @@ export const secretReference = z.union([
 ])
 export type SecretReference = z.infer<typeof secretReference>
 
-/** Reads what a reference names: one secret, or as many as a variable holds. Or says why that was not possible. */
+/** Reads what a reference points to: one secret, or all that a variable holds; or says why that failed. */
 export type ReadSecret = (reference: SecretReference, many?: 'several') => Secrets | UnreadableSecret
 export type Secrets = readonly [Secret, ...Secret[]]
 export type UnreadableSecret = { readonly why: string }
@@ -23,7 +23,7 @@ export function secretField(readSecret: ReadSecret) {
   })
 }
 
-/** One reference or a list of them, as a secret that is exchanged is there twice for a while. */
+/** One reference or a list of them: while a secret is replaced, both the old and the new one are valid. */
 export function secretsField(readSecret: ReadSecret) {
   return z.unknown().transform((value, context): readonly Secret[] => {
     const found = [value].flat().map((one) => resolveSecret(one, readSecret, 'several'))
@@ -31,7 +31,7 @@ export function secretsField(readSecret: ReadSecret) {
   })
 }
 
-/** For commands that only read the mirror: a secret that is missing is trouble only if somebody asks for it after all. */
+/** For commands that only read the mirror: a missing secret is an error only when it is used. */
 export function deferSecretErrors(read: ReadSecret): ReadSecret {
   return (reference, several) => {
     const secrets = read(reference, several)
@@ -44,19 +44,19 @@ export function deferSecretErrors(read: ReadSecret): ReadSecret {
 }
 
 /**
- * The secrets in a text: a key travels in a header, so each is one line of visible characters. A line break at the end is
- * a file's, not the key's.
+ * The secrets in a text. A key is sent in a header, so each is one line of visible characters; a trailing line break
+ * belongs to the file.
  */
 export function parseSecrets(text: string, source: string, many?: 'several'): Secrets | UnreadableSecret {
   const [first, ...others] = many === 'several' ? splitSecrets(text) : [text.trim()]
-  if (first === undefined || first === '') return { why: `is to come from ${source}, which is empty` }
+  if (first === undefined || first === '') return { why: `points to ${source}, which is empty` }
   if (![first, ...others].every((value) => /^[\x21-\x7e]+$/.test(value))) {
-    return { why: `comes from ${source}, which holds a space, a line break or a letter that no key has` }
+    return { why: `points to ${source}, which contains a space, a line break or a character that no key has` }
   }
   return [secret(first), ...others.map(secret)]
 }
 
-/** Between commas or white space. As a comma may also belong to a secret, the whole is one of them, too. */
+/** Splits at commas and white space. A secret may contain a comma, so the whole text counts as one, too. */
 function splitSecrets(text: string): string[] {
   const parts = text.split(/[\s,]+/).filter((part) => part !== '')
   const whole = text.trim()
@@ -66,10 +66,12 @@ function splitSecrets(text: string): string[] {
 function resolveSecret(value: unknown, readSecret: ReadSecret, many?: 'several'): Secrets | UnreadableSecret {
   const reference = secretReference.safeParse(value)
   if (!reference.success) return { why: referenceProblem(value) }
-  return containsApiKey(JSON.stringify(reference.data)) ? { why: keyInsteadOfReference } : readSecret(reference.data, many)
+  return containsApiKey(JSON.stringify(reference.data))
+    ? { why: keyInsteadOfReference }
+    : readSecret(reference.data, many)
 }
 
-const keyInsteadOfReference = 'holds an API key itself, where the name of a variable or the path of a file belongs'
+const keyInsteadOfReference = 'contains an API key instead of the name of a variable or the path of a file'
 
 function addIssue({ why }: UnreadableSecret, context: z.RefinementCtx): never {
   context.addIssue({ code: 'custom', message: why })
@@ -77,7 +79,9 @@ function addIssue({ why }: UnreadableSecret, context: z.RefinementCtx): never {
 }
 
 function referenceProblem(value: unknown): string {
-  if (value === undefined) return "the project's API key, made in the app under Settings > API keys"
+  if (value === undefined) return "the project's API key, created in the app under Settings > API keys"
   const instead = 'keep it in a variable or a file, and write { env: NAME } or { file: PATH } here'
-  return typeof value === 'string' ? `holds the secret itself: ${instead}` : `is no reference to a secret: ${instead}`
+  return typeof value === 'string'
+    ? `contains the secret itself: ${instead}`
+    : `is not a reference to a secret: ${instead}`
 }

@@ -1,4 +1,4 @@
-/** Every secret that the configuration holds, for whoever has to keep them out of what is printed. */
+/** Collects every secret of the configuration, to redact them from output. */
 import type { Secret } from '../core/secret.ts'
 import { passwordsInUrl } from '../core/server-url.ts'
 import { UserError } from '../core/user-error.ts'
@@ -14,12 +14,12 @@ export function collectSecrets(
   return [...all.flatMap((secret) => (secret === null ? [] : revealIfReadable(secret))), ...passwords]
 }
 
-/** Whoever takes `postgres` for a password would lose the word in every line of the log. */
+/** A password that is a plain word, like `postgres`, would redact that word in every line of the log. */
 function isNotPlainWord(password: string): boolean {
   return !/^[a-z]*$/.test(password)
 }
 
-/** A secret that could not be read is known to nobody here, so nobody can print it. */
+/** A secret that could not be read cannot be printed either. */
 function revealIfReadable(secret: Secret): readonly string[] {
   try {
     return [secret.reveal()]

@@ -1,14 +1,14 @@
-/** Where settings come from, and how a place in them is named to a person. */
+/** The sources of settings, and how messages name a location in them. */
 import type { z } from 'zod'
 import type { ConfigProblem } from './problems.ts'
-import type { ReadSecret } from './secret-fields.ts'
 import { describeProblem, redactName } from './redaction.ts'
+import type { ReadSecret } from './secret-fields.ts'
 import type { Variables } from './variables.ts'
 import type { YamlFile } from './yaml-file.ts'
 
 /**
- * What the command needs: the service (everything must be there), the mirror (a project, but no key), or the database
- * alone (projects that are not described completely are left out).
+ * What the command needs: the service (everything must be set), the mirror (a project, but no key), or only the
+ * database (incomplete projects are left out).
  */
 export type ConfigNeeds = 'service' | 'mirror' | 'database'
 
@@ -28,14 +28,20 @@ export function asRecord(value: unknown): RawSettings | null {
 
 /** `deskmirror.yaml:7 projects.shop.rate`. */
 export function locationOf({ yaml }: ConfigSources, path: readonly string[]): string {
-  return [yaml?.locate(path) ?? 'deskmirror.yaml', path.map(redactName).join('.')].filter((part) => part !== '').join(' ')
+  return [yaml?.locate(path) ?? 'deskmirror.yaml', path.map(redactName).join('.')]
+    .filter((part) => part !== '')
+    .join(' ')
 }
 
-/** What zod found wrong, as mistakes. `where` names the place of a setting by its key. */
-export function toConfigProblems(error: z.ZodError, values: RawSettings, locate: (key: string) => string): ConfigProblem[] {
+/** Turns zod's issues into problems. `locate` returns the location of a setting by its key. */
+export function toConfigProblems(
+  error: z.ZodError,
+  values: RawSettings,
+  locate: (key: string) => string,
+): ConfigProblem[] {
   return error.issues.flatMap((issue): ConfigProblem[] => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ where: locate(key), why: 'is no setting that deskmirror knows' }))
+      return issue.keys.map((key) => ({ where: locate(key), why: 'is an unknown setting' }))
     }
     const [key = '', ...deeper] = issue.path.map(String)
     const found = deeper.reduce((value, step) => Object(value)[step], values[key])

@@ -18,17 +18,19 @@ const projectSettings: readonly string[] = [
   'verify_after',
   'resend_replies',
   'approve_over',
-  ...scheduleNames.map((round) => `schedules.${round}`),
+  ...scheduleNames.map((schedule) => `schedules.${schedule}`),
 ]
 const secretSettings = ['api_key', 'webhook_secret'] as const
-const knownVariables = new Set([...globalSettings, 'http_token', ...projectSettings, ...secretSettings, 'api_key_file', 'config'].map(variableName))
+const knownVariables = new Set(
+  [...globalSettings, 'http_token', ...projectSettings, ...secretSettings, 'api_key_file', 'config'].map(variableName),
+)
 
 /** `rate` → `DESKMIRROR_RATE`, `schedules.analytics` → `DESKMIRROR_SCHEDULE_ANALYTICS`. */
 export function variableName(setting: string): string {
   return `${prefix}${setting.replace(/^schedules\./, 'schedule_').toUpperCase()}`
 }
 
-/** Settings that hold for every project unless it says otherwise: those of the whole program, and those of a project. */
+/** The settings of the whole program. */
 export function readGlobalVariables(variables: Variables): Record<string, unknown> {
   return { ...pickVariables(variables, globalSettings), ...referencesTo(variables, ['http_token']) }
 }
@@ -37,19 +39,19 @@ export function readProjectVariables(variables: Variables): Record<string, unkno
   return pickVariables(variables, projectSettings)
 }
 
-/** The references to the secrets of the one project that is described by variables. */
+/** The references to the secrets of the project that variables describe. */
 export function readSecretReferences(variables: Variables): Record<string, unknown> {
   const references = referencesTo(variables, secretSettings)
   const file = variables[variableName('api_key_file')]
   return file === undefined ? references : { ...references, api_key: { file } }
 }
 
-/** Sentences about variables with our prefix that nothing reads: most likely typing errors. */
+/** Sentences about variables with our prefix that nothing reads, which are most likely typing errors. */
 export function unknownVariables(variables: Variables, referenced: ReadonlySet<string>): string[] {
   return Object.keys(variables)
     .filter((name) => name.startsWith(prefix) && !name.startsWith(`${prefix}TEST_`))
     .filter((name) => !knownVariables.has(name) && !referenced.has(name))
-    .map((name) => `the variable ${redactName(name)} is set, but deskmirror knows no such variable`)
+    .map((name) => `the variable ${redactName(name)} is set, but deskmirror does not know it`)
 }
 
 function referencesTo(variables: Variables, names: readonly string[]): Record<string, unknown> {

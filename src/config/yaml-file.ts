@@ -1,14 +1,14 @@
-/** The YAML file: its text as plain values, and the line where each of them is written. */
+/** The YAML file: its text as plain values, and the line of each value. */
 import { type Document, LineCounter, parseDocument, visit } from 'yaml'
-import { ConfigurationError, type ConfigProblem } from './problems.ts'
+import { type ConfigProblem, ConfigurationError } from './problems.ts'
 
 export type YamlFile = {
   readonly values: unknown
-  /** `deskmirror.yaml:7`; the line of the nearest parent where the path itself is not in the file. */
+  /** `deskmirror.yaml:7`; the line of the nearest parent if the path is not in the file. */
   readonly locate: (path: readonly PropertyKey[]) => string
 }
 
-/** Reads the text of a file called `name`. Malformed YAML throws ConfigurationError, which repeats nothing of the text. */
+/** Parses the text of the file `name`. Malformed YAML throws ConfigurationError, which repeats nothing of the text. */
 export function parseYaml(name: string, text: string): YamlFile {
   const counter = new LineCounter()
   const lineAt = (offset: number) => `${name}:${counter.linePos(offset).line}`
@@ -26,17 +26,17 @@ export function parseYaml(name: string, text: string): YamlFile {
   return { values: withYamlLimits(name, () => document.toJS({ maxAliasCount: 20 })), locate }
 }
 
-/** The library gives up on nesting beyond the stack, and on aliases of aliases that would fill the memory. */
+/** The library throws on very deep nesting, and on nested aliases that would exhaust the memory. */
 function withYamlLimits<T>(name: string, work: () => T): T {
   try {
     return work()
   } catch {
-    const why = 'is nested too deeply, or repeats too much by aliases (*name): write it out'
+    const why = 'is nested too deeply, or expands too many aliases (*name): write the values out'
     throw new ConfigurationError([{ where: name, why }])
   }
 }
 
-/** One forgotten bracket may make a mistake of every line behind it. */
+/** One forgotten bracket may cause an error in every later line. */
 const maxListed = 10
 
 function syntaxProblems({ errors }: Document, line: (offset: number) => string): ConfigProblem[] {
@@ -45,13 +45,13 @@ function syntaxProblems({ errors }: Document, line: (offset: number) => string):
     .map((error) => ({ where: line(error.pos[0]), why: `is not valid YAML (${describeErrorCode(error.code)})` }))
 }
 
-/** An alias that stands for nothing may be a secret that begins with `*`. */
+/** The alias is not named: one without an anchor may be a secret that begins with `*`. */
 function aliasProblems(document: Document, line: (offset: number) => string): ConfigProblem[] {
   const problems: ConfigProblem[] = []
   visit(document, {
     Alias: (_, alias) => {
       if (alias.resolve(document) !== undefined) return
-      const why = 'has an alias (*name) without its anchor (&name) before it; text that begins with * belongs in quotes'
+      const why = 'has an alias (*name) without an anchor (&name) before it; put text that begins with * in quotes'
       problems.push({ where: line(alias.range?.[0] ?? 0), why })
     },
   })

@@ -1,4 +1,4 @@
-/** Who may ask: a token where one is set, and never another site's page in somebody's browser. */
+/** Access control: a token where one is set, and no requests from other sites' pages. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopback } from '../core/base-url.ts'
@@ -9,7 +9,7 @@ type RequestHook = (request: FastifyRequest, reply: FastifyReply) => Promise<unk
 
 const challenges = ['Bearer realm="deskmirror"', 'Basic realm="deskmirror", charset="UTF-8"']
 
-/** Lets through who knows the token: as `Bearer`, or as the password of `Basic`, which a browser asks for by itself. */
+/** Admits requests with the token: as `Bearer`, or as the password of `Basic`, which browsers prompt for. */
 export function createTokenHook(token: Secret, log: Logger): RequestHook {
   return async (request, reply) => {
     if (!hasToken(token, request.headers.authorization)) {
@@ -17,24 +17,24 @@ export function createTokenHook(token: Secret, log: Logger): RequestHook {
       return reply
         .code(401)
         .header('www-authenticate', challenges)
-        .send({ error: 'this needs the token of DESKMIRROR_HTTP_TOKEN' })
+        .send({ error: 'this needs the token in DESKMIRROR_HTTP_TOKEN' })
     }
-    if (isCrossSite(request)) return reply.code(403).send({ error: 'another site may not ask for this' })
+    if (isCrossSite(request)) return reply.code(403).send({ error: 'requests from other sites are refused' })
   }
 }
 
-/** What needs a token where there is none. */
+/** For routes that require a token when none is configured. */
 export const disabledHook: RequestHook = async (_, reply) =>
   reply.code(403).send({ error: 'this is off: DESKMIRROR_HTTP_TOKEN (http_token in deskmirror.yaml) turns it on' })
 
 /**
- * For a server that this machine alone can reach and that asks for no token: a page in a browser here can point a name of
- * its own to this address and would then read the answers ("DNS rebinding"), but the name stands in its requests.
+ * For a server without a token on a loopback address. A page in a local browser can point its own host name at this
+ * address and read the responses ("DNS rebinding"), but the Host header then has that name.
  */
 export const localHostHook: RequestHook = async (request, reply) => {
   const { host } = request.headers
   if (host === undefined || isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')) return
-  return reply.code(403).send({ error: 'without a token this server answers to the names of this machine only' })
+  return reply.code(403).send({ error: 'without a token this server accepts only names of this machine' })
 }
 
 function hasToken(token: Secret, authorization = ''): boolean {
@@ -47,13 +47,13 @@ function hasToken(token: Secret, authorization = ''): boolean {
   return isEqualSecret(password, token.reveal())
 }
 
-/** In a time that tells nothing about how much of it was right. */
+/** Compares in constant time. */
 function isEqualSecret(given: string, expected: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(expected))
 }
 
-/** A browser sends the password that it knows also with what another site's page lets it post. It says so, though. */
+/** A browser also sends a stored password with another site's POST, but marks the request as cross-site. */
 function isCrossSite({ method, headers }: FastifyRequest): boolean {
   if (method === 'GET' || method === 'HEAD') return false
   const site = headers['sec-fetch-site']

@@ -1,11 +1,11 @@
-/** An answer that is expensive to get: asked for once at a time, and kept for a while, however many want it. */
+/** Caches the result of an expensive read: one read at a time, and its result for a while. */
 import type { EpochMs, Ms } from '../core/time.ts'
 
-/** A failure is not kept: whoever asks after it asks anew. */
+/** A failure is not cached: the next call reads again. */
 export function cacheResult<T>(read: () => Promise<T>, maxAgeMs: Ms, now: () => EpochMs): () => Promise<T> {
   let pending: Promise<T> | null = null
   let last: { readonly value: T; readonly at: EpochMs } | null = null
-  // A clock that was set back makes the answer too old, never too young.
+  // If the clock is set back, the result counts as too old.
   const isFresh = (at: EpochMs) => now() >= at && now() - at < maxAgeMs
   const refresh = async () => {
     try {
@@ -23,7 +23,7 @@ export function cacheResult<T>(read: () => Promise<T>, maxAgeMs: Ms, now: () => 
   }
 }
 
-/** Rejects where no answer came within `patienceMs`. The question itself goes on. */
+/** Rejects after `timeoutMs`. The work itself continues. */
 export function withTimeout<T>(timeoutMs: Ms, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)

@@ -1,25 +1,25 @@
-/** The worker's HTTP server: does it work, is it ready, what does it measure; and whatever other rooms add to it. */
+/** The worker's HTTP server: liveness, readiness, metrics, and the routes that other modules add. */
 import { type FastifyInstance, type FastifyPluginAsync, fastify } from 'fastify'
 import { isLoopback } from '../core/base-url.ts'
 import type { Secret } from '../core/secret.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
-import { localHostHook, disabledHook, createTokenHook } from './auth.ts'
+import { createTokenHook, disabledHook, localHostHook } from './auth.ts'
 import { cacheResult, withTimeout } from './cache.ts'
 
-/** Something that the worker cannot do without. `why` goes to the log only. */
+/** One dependency of the worker. `why` goes to the log only. */
 export type ReadinessResult = { readonly name: string; readonly ok: boolean; readonly why: string | null }
 
 export type HealthChecks = {
-  /** Whether the process does its rounds. Answered from memory. */
+  /** Whether the process runs its maintenance. Answered from memory. */
   readonly isAlive: () => boolean
   readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
 }
 
 /**
- * Routes of another room. `token`: who asks must know the token, and without one they are off. `own`: they check by
- * themselves who asks, and may be asked under any name of the machine.
+ * Routes of another module. `token`: requests need the token, and without a configured token the routes are off. `own`:
+ * the routes authenticate requests themselves, and accept any host name.
  */
 export type HttpRoutes = {
   readonly prefix: string
@@ -31,7 +31,7 @@ export type HttpServerOptions = {
   readonly host: string
   /** 0: any free one. */
   readonly port: number
-  /** Null only for an address that this machine alone can reach; see `exposureOf`. */
+  /** Null only for a loopback address; see `resolveHttpExposure`. */
   readonly token: Secret | null
   readonly health: HealthChecks
   readonly metrics: { readonly contentType: string; readonly text: () => Promise<string> }
@@ -39,17 +39,17 @@ export type HttpServerOptions = {
   readonly log: Logger
 }
 
-/** `address`: like `http://127.0.0.1:8484`. `close` lets answers under way end, for two seconds at most. */
+/** `address`: like `http://127.0.0.1:8484`. `close` lets open requests finish, for two seconds at most. */
 export type HttpServer = { readonly address: string; readonly close: () => Promise<void> }
 
 const bodyLimit = 64 * 1024
-/** Whoever asks a worker is a probe, Prometheus, a person or a sender of webhooks, behind a proxy where there are many. */
+/** The clients are probes, Prometheus, a person, and webhook senders, many of them behind a proxy. */
 export const maxConnections = 256
 const closeGraceMs: Ms = 2000
 
 /** Throws UserError where it cannot listen at the address. */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  // Node looks only every half minute whether a request takes too long, unless it is told otherwise.
+  // By default Node checks request timeouts only every 30 seconds.
   const serverOptions = { connectionsCheckingInterval: 1000 }
   const app = fastify({ bodyLimit, forceCloseConnections: 'idle', requestTimeout: 10_000, http: serverOptions })
   app.server.maxConnections = maxConnections
@@ -59,7 +59,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'nothing is here' }))
   handleErrors(app, options.log)
   const { token, host, plugins = [], log } = options
-  for (const { prefix, plugin } of plugins.filter(({ auth: guard }) => guard === 'own')) app.register(plugin, { prefix })
+  for (const { prefix, plugin } of plugins.filter(({ auth }) => auth === 'own')) app.register(plugin, { prefix })
   app.register(async (localScope) => {
     if (token === null && isLoopback(host)) localScope.addHook('onRequest', localHostHook)
     addHealth(localScope, options)
@@ -69,7 +69,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
     })
     localScope.register(async (protectedScope) => {
       protectedScope.addHook('onRequest', token === null ? disabledHook : createTokenHook(token, log))
-      for (const { prefix, plugin } of plugins.filter(({ auth: guard }) => guard === 'token'))
+      for (const { prefix, plugin } of plugins.filter(({ auth }) => auth === 'token'))
         protectedScope.register(plugin, { prefix })
     })
   })
@@ -90,10 +90,10 @@ function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): vo
   app.get('/readyz', async (_, reply) => {
     const missing = (await readiness().catch(toFailedResult)).filter(({ ok }) => !ok)
     const names = missing.map(({ name }) => name).join()
-    // Whoever asks does so every few seconds: only a change is news.
+    // Probes come every few seconds, so only a change is logged.
     if (names !== lastMissing && names === '') log.info({ event: 'http.ready' })
     else if (names !== lastMissing)
-      log.warn({ event: 'http.unready', missing: missing.map(({ name, why }) => ({ name, why })) })
+      log.warn({ event: 'http.not_ready', missing: missing.map(({ name, why }) => ({ name, why })) })
     lastMissing = names
     return reply
       .code(missing.length === 0 ? 200 : 503)
@@ -112,22 +112,22 @@ function addMetrics(app: FastifyInstance, { metrics }: HttpServerOptions): void 
   })
 }
 
-/** What a stranger is told of an error is its kind; the log has the rest. */
+/** An unauthenticated client learns only the kind of an error; the log has the rest. */
 function handleErrors(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler((error: Error & { readonly statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? 500
     if (status < 500) return reply.code(status).send({ error: error.message })
     log.error({ event: 'http.failed', route: request.routeOptions.url, why: error.message })
-    return reply.code(status).send({ error: 'this went wrong; the log says why' })
+    return reply.code(status).send({ error: 'internal error; see the log' })
   })
 }
 
 const listenErrorText: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there already',
   EACCES: 'this user may not listen there; ports below 1024 need more rights',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  ENOTFOUND: 'nobody knows this name',
-  EAI_AGAIN: 'nobody could be asked for this name',
+  EADDRNOTAVAIL: 'this machine does not have this address',
+  ENOTFOUND: 'this host name does not exist',
+  EAI_AGAIN: 'this host name could not be resolved',
 }
 
 async function listen(app: FastifyInstance, { host, port }: HttpServerOptions): Promise<void> {

@@ -1,15 +1,15 @@
-/** The service's own clock: it starts where it is told, and goes on as fast as it is told. */
+/** The service's own clock: its start and its speed can be chosen. */
 import { performance } from 'node:perf_hooks'
 import { type EpochMs, type Ms, parseTime } from '../core/time.ts'
 
 export type ServiceClock = {
-  /** Where it started. */
+  /** The start time. */
   readonly start: EpochMs
   readonly now: () => EpochMs
   readonly advance: (ms: Ms) => void
 }
 
-/** `speed`: its seconds in a real one; 0 = it moves only by `advance`. Throws a RangeError for a start that is no time. */
+/** `speed`: seconds of this clock per real second; 0 = it moves only by `advance`. Throws RangeError for an invalid start. */
 export function createServiceClock(start: string, speed: number): ServiceClock {
   const seconds = parseTime(start)
   if (seconds === undefined) throw new RangeError(`${start} is not an RFC 3339 time`)
@@ -25,7 +25,7 @@ export function createServiceClock(start: string, speed: number): ServiceClock {
   }
 }
 
-/** This machine's clock, which no correction sets back: the limits and the journal are kept in real time. */
+/** This machine's clock, which is never set back: rate limits and the request log use real time. */
 export function realNow(): EpochMs {
   return performance.timeOrigin + performance.now()
 }

@@ -13,13 +13,13 @@ export const scopes = [
 ] as const
 export type Scope = (typeof scopes)[number]
 
-/** `id` stands for the key in logs and answers; the key itself is shown nowhere. */
+/** `id` stands for the key in logs and responses; the key itself is never shown. */
 export type ApiKey = { readonly id: string; readonly projectId: string; readonly scopes: readonly Scope[] }
 
 export type ApiKeyStore = {
   readonly find: (secret: string) => ApiKey | undefined
   readonly add: (secret: string, key: ApiKey) => void
-  /** Works at once, as in the service. */
+  /** Takes effect at once, as in the service. */
   readonly revoke: (secret: string) => void
 }
 
@@ -36,11 +36,11 @@ export function createApiKeyStore(): ApiKeyStore {
   }
 }
 
-/** The key that a request carries. `x-api-key` wins over a bearer token. Throws Problem. */
-export function authenticate(headers: IncomingHttpHeaders, ring: ApiKeyStore): ApiKey {
+/** The API key of a request. `x-api-key` wins over a bearer token. Throws Problem. */
+export function authenticate(headers: IncomingHttpHeaders, store: ApiKeyStore): ApiKey {
   const secret = firstValue(headers['x-api-key']) ?? bearerToken(headers.authorization)
   if (secret === undefined || secret === '') throw new Problem('api_key_missing', 'Send an API key')
-  const key = ring.find(secret)
+  const key = store.find(secret)
   if (key === undefined) throw new Problem('api_key_invalid', 'The API key is unknown or revoked')
   return key
 }

@@ -1,4 +1,4 @@
-/** What the service holds, before it is put on the wire. Times are milliseconds since 1970, finer than the wire shows. */
+/** The rows of the service before they are formatted. Times are milliseconds since 1970, finer than responses show. */
 import type { EpochMs } from '../core/time.ts'
 
 export type Conversation = {
@@ -22,7 +22,7 @@ export type Message = {
   readonly content: string
   readonly senderDisplayName: string
   readonly createdAt: EpochMs
-  /** It came over the API. */
+  /** It was sent by the API. */
   readonly reply?: true
 }
 
@@ -36,7 +36,7 @@ export type Visitor = {
   readonly updatedAt: EpochMs
 }
 
-/** One entry of a visitor's activity. `dressing` decides its undocumented fields; equal entries have equal dressing. */
+/** One entry of a visitor's activity. `variantSeed` determines its undocumented fields; equal entries share it. */
 export type Activity = { readonly kind: string; readonly at: EpochMs; readonly variantSeed: number }
 
 export type PhoneCall = {
@@ -57,7 +57,7 @@ export type Note = {
   readonly createdAt: EpochMs
 }
 
-/** Rows in order of time, made when they are asked for. */
+/** Rows ordered by time, created on access. */
 export type Sequence<T> = {
   readonly length: number
   readonly timeAt: (position: number) => EpochMs

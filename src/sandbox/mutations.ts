@@ -1,25 +1,25 @@
-/** What can happen to a project, by the API's own writes and by everybody else: each is one change of its state. */
+/** The changes of a project's data: writes of the API, and changes by visitors and agents. */
 
 import type { Conversation, Message, Note, PhoneCall, Visitor } from './model.ts'
 import { purposes } from './seed/random.ts'
 import type { ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 
-/** Rows are named by their ids; an id that does not exist throws a RangeError. */
+/** Rows are named by their ids; an unknown id throws RangeError. */
 export type Mutations = {
   readonly addVisitor: (given?: { name?: string | null; email?: string | null }) => Visitor
   /** A conversation starts with its visitor's first message. */
   readonly addConversation: (visitorId?: string, content?: string) => Conversation
   readonly visitorWrites: (conversationId: string, content?: string) => Message
   readonly agentReplies: (conversationId: string, content?: string, senderName?: string) => Message
-  /** As a reply over the API arrives. */
+  /** A reply that is sent by the API. */
   readonly replyArrives: (conversationId: string, content: string, senderName: string) => Message
   readonly setHandled: (conversationId: string, handled: boolean) => Conversation
   /** Null clears a value. */
   readonly renameVisitor: (visitorId: string, name: string | null, email: string | null) => Visitor
   readonly addNote: (visitorId: string, content: string) => Note
   readonly addActivity: (visitorId: string, kind?: string) => void
-  /** `agoMs`: how long ago it ended; a call that is written down late appears in the past. */
+  /** `agoMs`: how long ago it ended; a call that is recorded late appears with an earlier time. */
   readonly addCall: (visitorId?: string, agoMs?: number) => PhoneCall
   readonly recordingAppears: (callId: string) => PhoneCall
   readonly deleteConversation: (conversationId: string) => void
@@ -36,9 +36,17 @@ export function createMutations(state: ProjectState, switches: () => Switches): 
 function conversationMutations(state: ProjectState, switches: () => Switches) {
   const { conversations, clock } = state
   const requireConversation = (id: string) => requireRow(conversations.find(id), 'conversation', id)
-  const addMessage = (conversation: Conversation, message: Omit<Message, 'id' | 'createdAt' | 'kind'>, patch: object) => {
+  const addMessage = (
+    conversation: Conversation,
+    message: Omit<Message, 'id' | 'createdAt' | 'kind'>,
+    patch: object,
+  ) => {
     const newMessage = state.addMessage(conversation, { ...message, kind: 'utterance' })
-    const newTimes = { lastMessageAt: newMessage.createdAt, lastMessageSenderType: newMessage.senderType, updatedAt: newMessage.createdAt }
+    const newTimes = {
+      lastMessageAt: newMessage.createdAt,
+      lastMessageSenderType: newMessage.senderType,
+      updatedAt: newMessage.createdAt,
+    }
     conversations.change(conversation.index, { ...newTimes, ...patch })
     return newMessage
   }
@@ -60,7 +68,11 @@ function conversationMutations(state: ProjectState, switches: () => Switches) {
     },
     visitorWrites: (id: string, content = 'Any news?') => visitorWrites(requireConversation(id), content),
     agentReplies: (id: string, content = 'We are on it.', senderDisplayName = 'Support') =>
-      addMessage(requireConversation(id), { senderType: 'agent', senderDisplayName, content }, { handledAt: null, waitingSince: null }),
+      addMessage(
+        requireConversation(id),
+        { senderType: 'agent', senderDisplayName, content },
+        { handledAt: null, waitingSince: null },
+      ),
     replyArrives: (id: string, content: string, senderDisplayName: string) =>
       addMessage(
         requireConversation(id),
@@ -117,8 +129,8 @@ function visitorMutations(state: ProjectState) {
     addNote: (id: string, content: string) => state.addNote(requireVisitor(id), content),
     addActivity(id: string, kind = 'page_view') {
       const visitor = requireVisitor(id)
-      const dressing = state.seedData.random(purposes.extra, visitor.index, state.activity(visitor).length)
-      const { at } = state.addActivity(visitor, { kind, variantSeed: dressing })
+      const variantSeed = state.seedData.random(purposes.extra, visitor.index, state.activity(visitor).length)
+      const { at } = state.addActivity(visitor, { kind, variantSeed })
       visitors.change(visitor.index, { lastSeenAt: at, updatedAt: at })
     },
     deleteVisitor: (id: string) => visitors.remove(requireVisitor(id).index),

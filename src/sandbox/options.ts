@@ -1,11 +1,11 @@
-/** What a sandbox can be told when it starts. Everything has a default. */
+/** The options of a sandbox. All of them have defaults. */
 import type { Scope } from './keys.ts'
 import type { Size } from './seed/seed-data.ts'
 import type { Switches } from './switches.ts'
 
 export type KeyOptions = {
   readonly key: string
-  /** All of them by default. */
+  /** All scopes by default. */
   readonly scopes?: readonly Scope[]
   /** The name of the key in logs; by default `key_` and a number. */
   readonly id?: string
@@ -22,13 +22,13 @@ export type ProjectOptions = {
 export type SandboxOptions = ProjectOptions & {
   /** 0 = any free port, the default. */
   readonly port?: number
-  /** Put before every path of the API, for example `/v1`; none by default. */
+  /** The prefix of every path of the API, for example `/v1`; none by default. */
   readonly prefix?: string
-  /** Where the service's clock starts, RFC 3339. The seeded past ends a few seconds earlier. */
+  /** Where the service's clock starts, RFC 3339. The seed data ends a few seconds earlier. */
   readonly now?: string
-  /** Seconds of the service's clock in a real one: 1 by default; 0 = it moves only by `advance`. */
+  /** Seconds of the service's clock per real second: 1 by default; 0 = it moves only by `advance`. */
   readonly speed?: number
   readonly switches?: Partial<Switches>
-  /** More projects beside the first, which the other options describe. */
+  /** Further projects beside the first, which the other options describe. */
   readonly projects?: readonly ProjectOptions[]
 }

@@ -1,30 +1,30 @@
-/** One project of the service: its rows, its writes, and what can happen to it. */
+/** One project of the service: its rows, its writes, and its mutations. */
 import type { EpochMs } from '../core/time.ts'
 import { withHostileRows } from './api/hostile-rows.ts'
 import type { Json } from './api/json.ts'
-import { type WireFormat, createWireFormat } from './api/wire.ts'
-import { type Mutations, createMutations } from './mutations.ts'
+import { createWireFormat, type WireFormat } from './api/wire.ts'
+import { createMutations, type Mutations } from './mutations.ts'
 import { createRandom, purposes } from './seed/random.ts'
 import { createRowIds } from './seed/row-ids.ts'
-import { type SeedOptions, createSeedData } from './seed/seed-data.ts'
-import { type ProjectState, createProjectState } from './state.ts'
+import { createSeedData, type SeedOptions } from './seed/seed-data.ts'
+import { createProjectState, type ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
-import { type View, createView } from './view.ts'
+import { createView, type View } from './view.ts'
 
 export type Project = {
   readonly id: string
   readonly state: ProjectState
   readonly mutate: Mutations
-  /** Which of its rows show, and with what times, under the switches of now. */
+  /** Its visible rows and their times, under the current switches. */
   readonly view: () => View
-  /** How its rows look under the switches of now. */
+  /** Formats its rows under the current switches. */
   readonly wire: () => WireFormat
   readonly ledger: LedgerEntry[]
-  /** Back to the seeded past, made under the switches of now. */
+  /** Recreates the seed data under the current switches. */
   readonly reset: () => void
 }
 
-/** A write that the service did, whether or not its answer arrived. Times are milliseconds by the service's clock. */
+/** A write that the service performed, whether or not its response arrived. Times use the service's clock. */
 export type LedgerEntry = {
   readonly requestId: string
   readonly operation: string
@@ -37,8 +37,13 @@ export function projectIdFromSeed(seed: number): string {
   return createRowIds(createRandom(seed), purposes.project).idAt(0)
 }
 
-/** The world is made when the project is first looked at: two hundred projects start as fast as one. */
-export function createProject(id: string, seedOptions: SeedOptions, clock: () => EpochMs, switches: () => Switches): Project {
+/** The seed data is created on first use, so that many projects start as fast as one. */
+export function createProject(
+  id: string,
+  seedOptions: SeedOptions,
+  clock: () => EpochMs,
+  switches: () => Switches,
+): Project {
   let contentsCache: { state: ProjectState; mutate: Mutations } | undefined
   const contents = () => {
     if (contentsCache === undefined) {
@@ -52,7 +57,11 @@ export function createProject(id: string, seedOptions: SeedOptions, clock: () =>
     const s = switches()
     const { state } = contents()
     if (displayCache?.for !== s)
-      displayCache = { for: s, wire: withHostileRows(createWireFormat(id, state.seedData.random, s), id, s), view: createView(state, s) }
+      displayCache = {
+        for: s,
+        wire: withHostileRows(createWireFormat(id, state.seedData.random, s), id, s),
+        view: createView(state, s),
+      }
     return displayCache
   }
   return {

@@ -1,14 +1,14 @@
-/** The projects of a sandbox and their keys, as its options describe them. */
+/** The projects of a sandbox and their keys, as described by its options. */
 import type { ServiceClock } from './clock.ts'
 import { type ApiKeyStore, scopes } from './keys.ts'
 import type { KeyOptions, ProjectOptions, SandboxOptions } from './options.ts'
+import { createProject, type Project, projectIdFromSeed } from './project.ts'
 import { defaultSize } from './seed/seed-data.ts'
-import { type Project, projectIdFromSeed, createProject } from './project.ts'
 import type { Switches } from './switches.ts'
 
 export const defaultKey = 'svc_live_sandbox'
 
-/** The first one is that of the options themselves. Throws a RangeError where two have the same id. */
+/** The first project is that of the options themselves. Throws RangeError for duplicate ids. */
 export function createProjects(
   options: SandboxOptions,
   clock: ServiceClock,
@@ -25,7 +25,7 @@ export function createProjects(
   return projects
 }
 
-/** Cuts each project's keys, or one that is known beforehand. Answers how to cut more. */
+/** Creates each project's keys, or a default key. Returns a function that adds more. */
 export function createKeys(options: SandboxOptions, ids: readonly string[], keyStore: ApiKeyStore) {
   let keyCount = 0
   const add = ({ key, id, scopes: given }: KeyOptions, projectId: string) => {

@@ -1,7 +1,7 @@
-/** Life goes on: seeded random changes of a project, the same for the same seed and state. */
+/** Seeded random changes of a project, the same for the same seed and state. */
 
 import type { Mutations } from './mutations.ts'
-import { integerBetween, type Random, createRandom, pick, purposes } from './seed/random.ts'
+import { createRandom, integerBetween, pick, purposes, type Random } from './seed/random.ts'
 import type { ProjectState } from './state.ts'
 
 const mutationKinds = [
@@ -28,7 +28,7 @@ const mutationKinds = [
 ] as const
 export type MutationKind = (typeof mutationKinds)[number]
 
-/** The kinds that a comma-separated list names; of an empty one, all that delete nothing. Throws a RangeError for others. */
+/** Parses a comma-separated list of kinds; an empty list selects all that delete nothing. Throws RangeError for others. */
 export function parseMutationKinds(list: string): readonly MutationKind[] {
   const names = list.split(',').map((name) => name.trim())
   const chosen = names.filter((name) => name !== '')
@@ -38,7 +38,7 @@ export function parseMutationKinds(list: string): readonly MutationKind[] {
   return chosen.length > 0 ? (chosen as MutationKind[]) : mutationKinds.filter((kind) => !kind.startsWith('delete'))
 }
 
-/** `n` random changes, the same for the same seed and state. Answers what was done. */
+/** `n` random changes, the same for the same seed and state. Returns what was done. */
 export function applyRandomMutations(
   state: ProjectState,
   mutations: Mutations,
@@ -48,12 +48,18 @@ export function applyRandomMutations(
 ): readonly string[] {
   const random = createRandom(seed)
   return Array.from({ length: n }, (_, step) =>
-    applyMutation(state, mutations, random, step, pick(kinds, random(purposes.churn, step))),
+    applyMutation(state, mutations, random, step, pick(kinds, random(purposes.mutation, step))),
   )
 }
 
-function applyMutation(state: ProjectState, mutations: Mutations, random: Random, step: number, kind: MutationKind): string {
-  const draw = random(purposes.churn, step, 1)
+function applyMutation(
+  state: ProjectState,
+  mutations: Mutations,
+  random: Random,
+  step: number,
+  kind: MutationKind,
+): string {
+  const draw = random(purposes.mutation, step, 1)
   const text = state.seedData.sampleText.sentence(draw >>> 8, step, state.seedData.textVariety)
   const [conversation, visitor, call] = [
     state.conversations.pickNear(draw),

@@ -1,29 +1,35 @@
-/** A reply that came over the API, as the service shows it: maybe in other words, under another name, with another time, late. */
+/** How the service shows a reply that the API sent: possibly with another text, name or time, or late. */
 import type { Ms } from '../core/time.ts'
 import type { Message } from './model.ts'
 import type { Switches } from './switches.ts'
 
-/** The message as it shows; any other one as it is. */
+/** The message as shown; other messages are unchanged. */
 export function alterReply(message: Message, s: Switches): Message {
   if (message.reply !== true) return message
   const { 'reply.sender': senderType, 'reply.kind': kind } = s
   const content = textAlterations[s['reply.text']](message.content)
-  return { ...message, senderType, kind, content, senderDisplayName: nameAlterations[s['reply.name']](message.senderDisplayName) }
+  return {
+    ...message,
+    senderType,
+    kind,
+    content,
+    senderDisplayName: nameAlterations[s['reply.name']](message.senderDisplayName),
+  }
 }
 
-/** Whether any reply shows otherwise than it came. */
+/** Whether replies are shown differently from how they were sent. */
 export function altersReplies(s: Switches): boolean {
   const asSent = s['reply.text'] === 'as-sent' && s['reply.name'] === 'as-sent'
   const usual = s['reply.sender'] === 'agent' && s['reply.kind'] === 'utterance'
   return !asSent || !usual || s['reply.seconds'] !== 0 || s['reply.late'] !== 0
 }
 
-/** How long it does not show. */
+/** How long it is not shown. */
 export function replyDelayMs({ reply }: Message, s: Switches): Ms {
   return reply === true ? s['reply.late'] : 0
 }
 
-/** How far off its time is. */
+/** The offset of its time. */
 export function replyOffsetMs({ reply }: Message, s: Switches): Ms {
   return reply === true ? s['reply.seconds'] * 1000 : 0
 }

@@ -1,29 +1,29 @@
-/** All rows of one kind: those of the seeded world, made on demand, under what has happened to them since. */
+/** All rows of one kind: the seed rows, created on demand, under the later changes. */
 import type { EpochMs } from '../core/time.ts'
 import type { Sequence } from './model.ts'
-import { type TimeOrder, createTimeOrder } from './time-order.ts'
 import type { RowIds } from './seed/row-ids.ts'
+import { createTimeOrder, type TimeOrder } from './time-order.ts'
 
 export type Row = { readonly index: number; readonly id: string }
 
 export type RowStore<T extends Row, Field extends string> = {
-  /** Rows that exist now. */
+  /** The number of existing rows. */
   readonly size: () => number
-  /** The number that the next new row takes. */
+  /** The index of the next new row. */
   readonly nextIndex: () => number
   readonly at: (index: number) => T | undefined
   readonly find: (id: string) => T | undefined
-  /** Any row, the same for the same number; undefined if there is none. */
-  readonly pickNear: (thrown: number) => T | undefined
+  /** A pseudo-random row, the same for the same number; undefined if there is none. */
+  readonly pickNear: (draw: number) => T | undefined
   readonly add: (row: T) => void
   readonly change: (index: number, patch: Partial<T>) => void
   readonly remove: (index: number) => void
-  /** Rows that exist now, in order of their numbers. */
+  /** Existing rows, in order of their indexes. */
   readonly all: () => Generator<T>
   readonly orderedBy: (field: Field) => Sequence<T>
-  /** The row as it was before its last change, if that is less than `withinMs` ago; else as it is. */
+  /** The row before its last change, if that is less than `withinMs` ago; else the current one. */
   readonly staleCopy: (row: T, withinMs: number) => T
-  /** The row as it was so many milliseconds ago; undefined if it was not there yet. */
+  /** The row as it was `agoMs` ago; undefined if it did not exist then. */
   readonly asOf: (row: T, agoMs: number) => T | undefined
 }
 
@@ -31,21 +31,21 @@ export type SeedRows<T, Field> = {
   readonly count: number
   readonly ids: RowIds
   readonly seedRow: (index: number) => T
-  /** One time of a row of the world, without making the row. */
+  /** A time of a seed row, without creating the row. */
   readonly seedTime: (field: Field, index: number) => EpochMs
   readonly timeOf: (field: Field, row: T) => EpochMs
-  /** When a row of the world became what it is. */
+  /** When a seed row got its present state. */
   readonly seedSince: (index: number) => EpochMs
   readonly clock: () => EpochMs
 }
 
-/** So many earlier copies of a row are kept. */
+/** How many earlier versions of a row are kept. */
 const maxHistory = 20
 
 export function createRowStore<T extends Row, Field extends string>(seed: SeedRows<T, Field>): RowStore<T, Field> {
   const changed = new Map<number, T>()
   const removed = new Set<number>()
-  /** What each row was before its changes, oldest first, and until when; undefined = not there yet. */
+  /** The earlier versions of each row, oldest first, with the end of each; undefined = did not exist yet. */
   const formerRows = new Map<number, { readonly row: T | undefined; readonly until: EpochMs }[]>()
   const orders = new Map<Field, TimeOrder>()
   let next = seed.count
@@ -127,10 +127,10 @@ export function createRowStore<T extends Row, Field extends string>(seed: SeedRo
     },
     asOf(row, agoMs) {
       if (agoMs === 0) return row
-      const then = seed.clock() - agoMs
-      const was = formerRows.get(row.index)?.find(({ until }) => until > then)
-      const there = row.index >= seed.count || seed.seedSince(row.index) <= then
-      return there ? (was === undefined ? row : was.row) : undefined
+      const at = seed.clock() - agoMs
+      const was = formerRows.get(row.index)?.find(({ until }) => until > at)
+      const existed = row.index >= seed.count || seed.seedSince(row.index) <= at
+      return existed ? (was === undefined ? row : was.row) : undefined
     },
   }
 }

@@ -1,22 +1,22 @@
-/** Starts the service double: a full, stateful server of the API on loopback, and the strings that a test pulls. */
+/** Starts the service double: a full, stateful server of the API on loopback, with controls for tests. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createRouter } from './api/operation.ts'
 import { operations } from './api/operations.ts'
 import { computeRollup } from './api/overview-operations.ts'
-import { applyRandomMutations } from './random-mutations.ts'
-import { realNow, createServiceClock } from './clock.ts'
+import { createServiceClock, realNow } from './clock.ts'
 import type { Sandbox } from './handle.ts'
 import type { SandboxOptions } from './options.ts'
 import type { Project } from './project.ts'
+import { createKeys, createProjects, defaultKey } from './projects.ts'
+import { applyRandomMutations } from './random-mutations.ts'
 import { createControl } from './server/control.ts'
 import { createFaults } from './server/faults.ts'
+import { createListener } from './server/listener.ts'
 import type { ServerContext } from './server/request-handler.ts'
 import { countRequests, type RequestLogEntry } from './server/request-log.ts'
-import { createListener } from './server/listener.ts'
-import { type SandboxService, createService } from './service.ts'
-import { type SwitchSettings, createSwitchSettings } from './switch-settings.ts'
-import { createKeys, createProjects, defaultKey } from './projects.ts'
+import { createService, type SandboxService } from './service.ts'
+import { createSwitchSettings, type SwitchSettings } from './switch-settings.ts'
 import { truthOf } from './truth.ts'
 
 export type { Sandbox } from './handle.ts'
@@ -24,7 +24,7 @@ export type { KeyOptions, ProjectOptions, SandboxOptions } from './options.ts'
 
 export const defaultNow = '2026-06-01T12:00:00Z'
 
-/** Listens when it resolves. Throws a RangeError for options that cannot be, and the system's error for a port in use. */
+/** Resolves when it listens. Throws RangeError for invalid options, and the system's error for a port in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const [seed, prefix] = [options.seed ?? 1, options.prefix ?? '']
   const switchSettings = createSwitchSettings(options.switches ?? {})
@@ -48,7 +48,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     projectIds: [...projects.keys()],
     ...createReaders(service, requestLog, project),
     ...createMutators(service, project),
-    // Asked for anew each time: some switches make the project's past anew.
+    // Read on each access, because some switches recreate the project's data.
     get mutate() {
       return project().mutate
     },
@@ -65,7 +65,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   return sandbox
 }
 
-/** Some switches are built into what already stands: the counts of the limits, and the past. */
+/** Some switches are built into existing state: the rate limiters, and the seed data. */
 function applySwitchChanges(switchSettings: SwitchSettings, service: SandboxService): void {
   switchSettings.onChange((names) => {
     if (names.some((name) => name.startsWith('rate.'))) service.keyLimits.reset()
@@ -91,7 +91,7 @@ function createServerContext(service: SandboxService, requestLog: RequestLogEntr
 
 type ProjectFinder = (id?: string) => Project
 
-/** Where no project is named, the first is meant. */
+/** Without an id it finds the first project. */
 function createProjectFinder(projects: ReadonlyMap<string, Project>): ProjectFinder {
   const [first] = projects.values()
   return (id) => {
@@ -119,7 +119,8 @@ function createReaders(service: SandboxService, requestLog: RequestLogEntry[], f
 function createMutators(service: SandboxService, findProject: ProjectFinder) {
   return {
     mutateIn: (id) => findProject(id).mutate,
-    applyRandomMutations: (n, seed, kinds, id) => applyRandomMutations(findProject(id).state, findProject(id).mutate, n, seed, kinds),
+    applyRandomMutations: (n, seed, kinds, id) =>
+      applyRandomMutations(findProject(id).state, findProject(id).mutate, n, seed, kinds),
     revokeKey: service.keys.revoke,
   } satisfies Partial<Sandbox>
 }

@@ -1,16 +1,24 @@
-/** The service without its network: projects, keys, clock, limits, and the answer to one request. */
+/** The service without its network: projects, keys, clock, limits, and the response to one request. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { EpochMs } from '../core/time.ts'
-import { checkQuery } from './api/read-request.ts'
 import type { Json } from './api/json.ts'
 import { isList, isWrite, type RouteMatch } from './api/operation.ts'
-import { validationProblem, Problem } from './api/problem.ts'
+import { Problem, validationProblem } from './api/problem.ts'
+import { checkQuery } from './api/read-request.ts'
 import { mintToken } from './api/widget.ts'
-import { parseMutationKinds, applyRandomMutations } from './random-mutations.ts'
-import { bearerToken, type ApiKey, type ApiKeyStore, authenticate, createApiKeyStore, requireProject, requireScope } from './keys.ts'
-import { type Random, createRandom } from './seed/random.ts'
+import {
+  type ApiKey,
+  type ApiKeyStore,
+  authenticate,
+  bearerToken,
+  createApiKeyStore,
+  requireProject,
+  requireScope,
+} from './keys.ts'
 import type { Project } from './project.ts'
-import { type KeyLimits, createKeyLimits } from './server/key-limits.ts'
+import { applyRandomMutations, parseMutationKinds } from './random-mutations.ts'
+import { createRandom, type Random } from './seed/random.ts'
+import { createKeyLimits, type KeyLimits } from './server/key-limits.ts'
 import type { Switches } from './switches.ts'
 
 export type SandboxService = {
@@ -20,21 +28,23 @@ export type SandboxService = {
   readonly random: Random
   readonly clock: () => EpochMs
   readonly switches: () => Switches
-  /** How many lists each project was asked for. */
+  /** The number of list requests of each project. */
   readonly listRequestCounts: Map<string, number>
 }
 
 export type ServiceRequest = {
   readonly requestId: string
   readonly number: number
-  /** By this machine's clock: the limits are kept in real time. */
+  /** By this machine's clock: the rate limits use real time. */
   readonly arrivedAt: EpochMs
   readonly headers: IncomingHttpHeaders
   readonly query: URLSearchParams
   readonly bodyText: string
 }
 
-export function createService(parts: Pick<SandboxService, 'projects' | 'clock' | 'switches'> & { seed: number }): SandboxService {
+export function createService(
+  parts: Pick<SandboxService, 'projects' | 'clock' | 'switches'> & { seed: number },
+): SandboxService {
   return {
     ...parts,
     keys: createApiKeyStore(),
@@ -44,8 +54,13 @@ export function createService(parts: Pick<SandboxService, 'projects' | 'clock' |
   }
 }
 
-/** Lets a request in, or throws Problem: who asks, how often, and whether they may. */
-export function authorize(service: SandboxService, match: RouteMatch, request: ServiceRequest, onKey: (key: ApiKey) => void): Project {
+/** Admits a request, or throws Problem: authenticates it, applies the rate limit, and checks its scope. */
+export function authorize(
+  service: SandboxService,
+  match: RouteMatch,
+  request: ServiceRequest,
+  onKey: (key: ApiKey) => void,
+): Project {
   const key = authenticate(request.headers, service.keys)
   onKey(key)
   service.keyLimits.countRequest(key.id, isWrite(match.operation), request.arrivedAt)
@@ -54,8 +69,13 @@ export function authorize(service: SandboxService, match: RouteMatch, request: S
   return projectOfKey(service, key)
 }
 
-/** Does what was asked; answers the envelope's `data`. Throws Problem. */
-export function runOperation(service: SandboxService, project: Project, match: RouteMatch, request: ServiceRequest): Json {
+/** Performs the operation; returns the envelope's `data`. Throws Problem. */
+export function runOperation(
+  service: SandboxService,
+  project: Project,
+  match: RouteMatch,
+  request: ServiceRequest,
+): Json {
   const { operation, params } = match
   const switches = service.switches()
   if (isList(operation)) mutateBeforeList(service, project)
@@ -69,7 +89,7 @@ export function runOperation(service: SandboxService, project: Project, match: R
   return data
 }
 
-/** The widget's operation takes a bearer key only, and no scope. Throws Problem. */
+/** The widget's operation accepts a bearer key only, and needs no scope. Throws Problem. */
 export function runWidgetToken(service: SandboxService, request: ServiceRequest, onKey: (key: ApiKey) => void): Json {
   const secret = bearerToken(request.headers.authorization)
   const key = authenticate(secret === undefined ? {} : { authorization: `Bearer ${secret}` }, service.keys)

@@ -1,13 +1,13 @@
-/** What one project holds now: its seeded past, and all that has happened since. */
+/** The current data of a project: its seed data and all later changes. */
 import type { EpochMs } from '../core/time.ts'
 import type { Activity, Conversation, Message, Note, PhoneCall, Sequence, Visitor } from './model.ts'
+import { createRowStore, type RowStore } from './row-store.ts'
 import type { CallTime } from './seed/calls.ts'
 import type { ConversationTime } from './seed/conversations.ts'
 import { purposes } from './seed/random.ts'
-import { type RowIds, createRowIds } from './seed/row-ids.ts'
-import type { VisitorTime } from './seed/visitors.ts'
+import { createRowIds, type RowIds } from './seed/row-ids.ts'
 import type { SeedData } from './seed/seed-data.ts'
-import { type RowStore, createRowStore } from './row-store.ts'
+import type { VisitorTime } from './seed/visitors.ts'
 
 export type ProjectState = {
   readonly seedData: SeedData
@@ -18,7 +18,7 @@ export type ProjectState = {
   readonly identities: { readonly conversation: RowIds; readonly visitor: RowIds; readonly call: RowIds }
   readonly messages: (conversation: Conversation) => Sequence<Message>
   readonly addMessage: (conversation: Conversation, message: Omit<Message, 'id' | 'createdAt'>) => Message
-  /** Replaces a message's text. Nothing else shows that it changed. */
+  /** Replaces a message's text without changing any time. */
   readonly editMessage: (messageId: number, content: string) => void
   readonly activity: (visitor: Visitor) => Sequence<Activity>
   readonly addActivity: (visitor: Visitor, entry: Omit<Activity, 'at'>) => Activity
@@ -64,11 +64,11 @@ export function createProjectState(seedData: SeedData, clock: () => EpochMs): Pr
 
 function toSeedRows<T, Field>(part: {
   count: number
-  identity: RowIds
-  base: (index: number) => T
+  ids: RowIds
+  seedRow: (index: number) => T
   timeOf: (field: Field, index: number) => EpochMs
 }) {
-  return { count: part.count, identity: part.identity, base: part.base, baseTime: part.timeOf }
+  return { count: part.count, ids: part.ids, seedRow: part.seedRow, seedTime: part.timeOf }
 }
 
 function createMessages(seedData: SeedData, clock: () => EpochMs) {
@@ -95,17 +95,19 @@ function createMessages(seedData: SeedData, clock: () => EpochMs) {
 }
 
 function createActivity(seedData: SeedData, clock: () => EpochMs) {
-  const added = new Map<number, Activity[]>()
+  const entriesAdded = new Map<number, Activity[]>()
   return {
     activity(visitor: Visitor) {
       const seeded =
-        visitor.index < seedData.visitors.count ? seedData.activities.of(seedData.visitors.seedRow(visitor.index)) : emptySequence
-      return concatRows(seeded, added.get(visitor.index) ?? [], (entry) => entry.at)
+        visitor.index < seedData.visitors.count
+          ? seedData.activities.of(seedData.visitors.seedRow(visitor.index))
+          : emptySequence
+      return concatRows(seeded, entriesAdded.get(visitor.index) ?? [], (entry) => entry.at)
     },
     addActivity({ index, lastSeenAt }: Visitor, entry: Omit<Activity, 'at'>) {
-      const whole = { ...entry, at: Math.max(clock(), lastSeenAt) }
-      append(added, index, whole)
-      return whole
+      const added = { ...entry, at: Math.max(clock(), lastSeenAt) }
+      append(entriesAdded, index, added)
+      return added
     },
   }
 }

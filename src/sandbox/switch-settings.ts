@@ -1,13 +1,13 @@
-/** The switches as they are now, and who has to know when one is moved. */
+/** The current switches, and listeners for their changes. */
 
 import { parseMutationKinds } from './random-mutations.ts'
 import { parseFaultKinds } from './server/faults.ts'
-import { type Switches, type SwitchName, parseSwitches } from './switches.ts'
+import { parseSwitches, type Switches, type SwitchName } from './switches.ts'
 import { parseRowKinds } from './view.ts'
 
 export type SwitchSettings = {
   readonly current: () => Switches
-  /** All of them or none. Throws a RangeError for a name or value that no switch has. */
+  /** All of them or none. Throws RangeError for an unknown name or value. */
   readonly set: (given: Partial<Switches>) => void
   readonly onChange: (listener: (names: readonly SwitchName[]) => void) => void
 }
@@ -27,7 +27,7 @@ export function createSwitchSettings(given: Partial<Switches>): SwitchSettings {
   }
 }
 
-/** Throws a RangeError where a switch names a fault, a change or a kind of row that does not exist. */
+/** Throws RangeError if a switch names an unknown fault, change or kind of row. */
 function validateSwitches(switches: Switches): Switches {
   parseFaultKinds(switches['fault.kinds'])
   parseMutationKinds(switches['move.kinds'])

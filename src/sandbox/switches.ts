@@ -1,19 +1,24 @@
-/** Everything that the service's documentation leaves open, as one value: each switch, what it can be, and its default (first). */
+/** All behaviours that the service's documentation leaves open: each switch, its values, and its default (the first). */
 
 type ChoiceSwitch<T extends string> = { readonly kind: 'choice'; readonly of: readonly T[]; readonly about: string }
-type NumberSwitch = { readonly kind: 'number'; readonly default: number; readonly about: string; readonly signed?: true }
+type NumberSwitch = {
+  readonly kind: 'number'
+  readonly default: number
+  readonly about: string
+  readonly signed?: true
+}
 type BooleanSwitch = { readonly kind: 'boolean'; readonly default: boolean; readonly about: string }
 type TextSwitch = { readonly kind: 'text'; readonly default: string; readonly about: string }
 
 const choice = <const T extends string>(about: string, ...of: T[]): ChoiceSwitch<T> => ({ kind: 'choice', of, about })
 const amount = (about: string, byDefault: number): NumberSwitch => ({ kind: 'number', default: byDefault, about })
-/** An amount that may be negative. */
+/** A number that may be negative. */
 const signed = (about: string, byDefault: number): NumberSwitch => ({ ...amount(about, byDefault), signed: true })
 const flag = (about: string, byDefault: boolean): BooleanSwitch => ({ kind: 'boolean', default: byDefault, about })
 const text = (about: string, byDefault: string): TextSwitch => ({ kind: 'text', default: byDefault, about })
 
 const pageOrderText =
-  'which rows a page holds, and shows first; `…-bounded`: of what a bound leaves, and the other end where none is given'
+  'which rows a page holds, and shows first; `…-bounded`: that end with a bound, and the other end without one'
 
 export const pageOrders = ['oldest', 'newest', 'newest-ascending', 'oldest-bounded', 'newest-bounded'] as const
 
@@ -25,7 +30,7 @@ export const switchTable = {
     'createdAt',
     'updatedAt',
   ),
-  'conversations.bound': choice('whether `since` includes the moment itself', 'inclusive', 'exclusive'),
+  'conversations.bound': choice('whether `since` includes the time itself', 'inclusive', 'exclusive'),
   'conversations.order': choice(pageOrderText, ...pageOrders),
   'conversations.updatedAt': flag('whether conversations show `updatedAt`', false),
   'visitors.since': choice(
@@ -34,73 +39,73 @@ export const switchTable = {
     'createdAt',
     'updatedAt',
   ),
-  'visitors.bound': choice('whether `since` includes the moment itself', 'inclusive', 'exclusive'),
+  'visitors.bound': choice('whether `since` includes the time itself', 'inclusive', 'exclusive'),
   'visitors.order': choice(pageOrderText, ...pageOrders),
   'visitors.fields': choice('names and shape of the profile', 'plain', 'nested', 'snake'),
   'visitors.updatedAt': flag('whether visitors show a time of their last change', true),
   'calls.order': choice(pageOrderText, ...pageOrders),
   'calls.by': choice('time that `from` and `to` compare and the list is ordered by', 'startedAt', 'endedAt'),
-  'calls.from': choice('whether `from` includes the moment itself', 'inclusive', 'exclusive'),
-  'calls.to': choice('whether `to` includes the moment itself', 'exclusive', 'inclusive'),
+  'calls.from': choice('whether `from` includes the time itself', 'inclusive', 'exclusive'),
+  'calls.to': choice('whether `to` includes the time itself', 'exclusive', 'inclusive'),
   'calls.range': choice('whether `from` and `to` must be given', 'optional', 'required'),
   'calls.fields': choice('names and shape of a call', 'plain', 'nested', 'snake'),
   'analytics.range': choice('whether `from` and `to` must be given', 'required', 'optional'),
-  'activity.before': choice('whether `before` includes the moment itself', 'exclusive', 'inclusive'),
+  'activity.before': choice('whether `before` includes the time itself', 'exclusive', 'inclusive'),
   'activity.fields': choice('names and shape of an entry', 'plain', 'nested', 'snake'),
   'messages.paging': choice('how to reach more than a page of messages', 'since', 'before', 'limit', 'all'),
   'messages.order': choice(pageOrderText, ...pageOrders),
-  'messages.bound': choice('whether the paging parameter includes the moment itself', 'inclusive', 'exclusive'),
+  'messages.bound': choice('whether the paging parameter includes the time itself', 'inclusive', 'exclusive'),
   'messages.limit': choice('whether the messages list honours `limit`', 'honoured', 'ignored'),
   'messages.page': amount('messages in a page where `limit` is absent or ignored', 50),
   'query.unknown': choice('what an unknown query parameter does', 'ignored', 'rejected'),
   'limit.over': choice('what a `limit` over 200 does', 'rejected', 'clamped', 'honoured'),
-  hasMore: choice('`full`: true whenever the page is full, also the last', 'exact', 'full', 'always'),
-  'pages.hollow': flag('a list that is asked with a bound shows nothing, and says that there is more', false),
+  hasMore: choice('`full`: true whenever the page is full, even the last', 'exact', 'full', 'always'),
+  'pages.hollow': flag('a list with a bound is empty, but claims that more follows', false),
   'single.shape': choice(
-    'what a conversation, visitor or call shows that is read by its id: the same, some fields more, or some fewer',
+    'fields of a conversation, visitor or call that is read by its id: the same as in the list, more, or fewer',
     'same',
     'more',
     'fewer',
   ),
-  'time.hidden': flag('filters compare with fractions of a second that the wire does not show', false),
+  'time.hidden': flag('filters compare with fractions of a second that responses do not show', false),
   'storm.conversations': amount('conversations that share one second', 0),
   'storm.visitors': amount('visitors that share one second', 0),
   'storm.calls': amount('calls that share one second', 0),
   'storm.messages': amount('messages of each conversation that share one second', 0),
   'storm.activity': amount('activity entries of each visitor that share one second', 0),
   'move.every': amount('a seeded change happens before every n-th list request; 0 = never', 0),
-  'move.kinds': text('comma-separated kinds of that change; empty = all that delete nothing', ''),
+  'move.kinds': text('comma-separated kinds of those changes; empty = all that delete nothing', ''),
   'date.header': choice(
-    'what the `Date` header says: the time of the rows, five minutes more or less, by turns, or nothing',
+    'what the `Date` header says: the time of the rows, five minutes more or less, alternating, or nothing',
     'right',
     'ahead',
     'behind',
     'jumping',
     'absent',
   ),
-  'date.offset': signed('seconds added to the `Date` header, beside what `date.header` says', 0),
-  'rows.offset': signed('seconds by which all times of rows are off; filters compare the shown times', 0),
+  'date.offset': signed('seconds added to the `Date` header, in addition to `date.header`', 0),
+  'rows.offset': signed('seconds added to all times of rows; filters compare the shown times', 0),
   'rows.zone': signed(
-    'hours: times of rows are shown in the local time of such a zone, with a `Z`; filters compare the right times',
+    'hours: times of rows are shown in the local time of that zone, but with a `Z`; filters compare the right times',
     0,
   ),
-  'misdated.share': amount('0..1: share of rows whose times are off by `misdated.seconds`', 0),
-  'misdated.seconds': signed('how far ahead those rows are dated; negative: back', 3600),
+  'misdated.share': amount('0..1: share of rows whose times are shifted by `misdated.seconds`', 0),
+  'misdated.seconds': signed('how far into the future; negative: into the past', 3600),
   'misdated.of': text(
     'comma-separated kinds of those rows: `conversations` (with their messages), `visitors`, `calls`, `messages`, `activity`',
     'conversations,visitors,calls',
   ),
   'misdated.last': choice(
-    'what `lastMessageAt` says where messages are misdated: the time of the message that came last, or the greatest time',
+    '`lastMessageAt` where messages are misdated: the time of the message that came last, or the greatest time',
     'latest',
     'greatest',
   ),
-  'late.share': amount('0..1: share of rows that are shown late, as they are and as they change', 0),
-  'late.seconds': amount('how late: until then the row is shown as it was before, or not at all', 60),
+  'late.share': amount('0..1: share of rows that appear late, both new and changed', 0),
+  'late.seconds': amount('how late: until then the previous version of the row is shown, or none', 60),
   'late.of': text('comma-separated kinds of those rows, as `misdated.of`', 'conversations,visitors,calls'),
-  'late.byId': flag('whether reads by id are late, too', false),
+  'late.byId': flag('whether reads by id are late as well', false),
   'reply.text': choice(
-    'how a reply that came over the API shows',
+    'the shown text of a reply that was sent by the API',
     'as-sent',
     'trimmed',
     'escaped',
@@ -109,19 +114,19 @@ export const switchTable = {
     'translated',
     'redacted',
   ),
-  'reply.name': choice('under which name it shows', 'as-sent', 'extended', 'team', 'empty'),
-  'reply.sender': choice('as whose it shows', 'agent', 'human', 'ai', 'visitor', 'system'),
-  'reply.kind': choice('as which kind it shows', 'utterance', 'api_message', 'event'),
-  'reply.seconds': signed('how far ahead it is dated; negative: back', 0),
-  'reply.late': amount('milliseconds before it shows in the list of messages', 0),
-  'stale.ms': amount('how long a list shows the old copy of a changed row', 0),
+  'reply.name': choice('its shown sender name', 'as-sent', 'extended', 'team', 'empty'),
+  'reply.sender': choice('its shown sender type', 'agent', 'human', 'ai', 'visitor', 'system'),
+  'reply.kind': choice('its shown kind', 'utterance', 'api_message', 'event'),
+  'reply.seconds': signed('seconds added to its time', 0),
+  'reply.late': amount('milliseconds before it appears in the list of messages', 0),
+  'stale.ms': amount('how long a list shows the old version of a changed row', 0),
   'reopen.byVisitor': flag("whether a visitor's message clears `handledAt`", true),
-  'recordings.none': choice('what a call without a recording answers', '200', '404'),
+  'recordings.none': choice('response for a call without a recording', '200', '404'),
   'note.field': choice("name of a note's text field", 'content', 'note', 'text', 'body'),
   'writes.answer': choice('status of an accepted write; 204 has no body', '200', '201', '204', '202'),
-  'writes.body': choice('what an accepted write answers: the row, its id alone, or nothing', 'row', 'id', 'nothing'),
+  'writes.body': choice('response to an accepted write: the row, only its id, or nothing', 'row', 'id', 'nothing'),
   'token.answer': choice(
-    'where the widget token is: a field of that name, `data` itself, a body without envelope, a field that tells nothing',
+    'where the widget token is: a field of that name, `data` itself, a body without envelope, a field without a telling name',
     'token',
     'access_token',
     'text',
@@ -131,40 +136,40 @@ export const switchTable = {
   ),
   'ids.big': flag('message ids beyond 2^53', false),
   content: choice(
-    'what texts hold: emoji, NUL, very long ones; `hostile` adds lone surrogates',
+    'contents of texts: emoji, NUL, very long ones; `hostile` adds lone surrogates',
     'varied',
     'plain',
     'hostile',
   ),
   'rows.hostile': choice(
-    'one row in eleven: `odd` ones can be stored all the same; `unfit` ones are too deep, too large, of another project, no rows',
+    'one row in eleven: `odd` ones are unusual but storable; `unfit` ones are too deep, too large, of another project, or no objects',
     'none',
     'odd',
     'unfit',
   ),
-  'fields.drift': amount('0: as it was; 1: new fields appear; 2: they change type', 0),
-  gzip: flag('whether answers are compressed for clients that accept it', false),
+  'fields.drift': amount('0: unchanged; 1: new fields appear; 2: they change type', 0),
+  gzip: flag('whether responses are compressed for clients that accept it', false),
   'errors.retryable': choice('value of `retryable`', 'sensible', 'always', 'never', 'absent'),
   'errors.issues': choice('shape of an entry of `context.issues`', 'path', 'field', 'string'),
   'errors.context': choice('where `context` is', 'error', 'envelope'),
-  'rate.kind': choice('how the window is drawn', 'sliding', 'fixed', 'bucket', 'estimated', 'off'),
-  'rate.limit': amount('requests a key in a window', 600),
-  'rate.writes': amount('writes a key in a window', 120),
+  'rate.kind': choice('how requests in a window are counted', 'sliding', 'fixed', 'bucket', 'estimated', 'off'),
+  'rate.limit': amount('requests per key in a window', 600),
+  'rate.writes': amount('writes per key in a window', 120),
   'rate.window': amount('length of the window in seconds', 60),
-  'rate.foreign': amount('requests in each window that somebody else makes with the same key', 0),
+  'rate.foreign': amount('requests in each window that another client makes with the same key', 0),
   'rate.retryAfter': choice('form of the Retry-After header of a 429', 'seconds', 'date', 'absent'),
-  'latency.before': amount('milliseconds before a request counts as arrived', 0),
-  'latency.after': amount('milliseconds between the work and its answer', 0),
-  'latency.spread': amount('0..1: how much of each latency is chance', 0),
+  'latency.before': amount('milliseconds before a request counts as received', 0),
+  'latency.after': amount('milliseconds between the work and its response', 0),
+  'latency.spread': amount('0..1: random part of each latency', 0),
   'fault.rate': amount('0..1: share of requests that meet a fault', 0),
   'fault.kinds': text(
-    'comma-separated kinds of fault; empty = all but `huge`, `slow`, `status` and `says-failed`, the last two after the deed or not',
+    'comma-separated kinds of fault; empty = all but `huge`, `slow`, `status` and `says-failed`, the last two both before and after the operation',
     '',
   ),
   'fault.on': choice('which requests meet faults', 'all', 'reads', 'writes'),
   'fault.status': amount('the status of `status` and `status-after`', 409),
   'fault.says': choice(
-    'how the body of `says-failed` and `says-failed-after` puts it, under a 200',
+    'how the body of `says-failed` and `says-failed-after` reports the failure, with status 200',
     'ok',
     'success',
     'errors',
@@ -173,19 +178,20 @@ export const switchTable = {
     'data',
     'word',
   ),
-  'fault.slowMs': amount('how late a `slow` answer is', 3000),
+  'fault.slowMs': amount('delay of a `slow` response', 3000),
   'fault.hugeMb': amount('size of a `huge` body', 64),
 } as const
 
 type SwitchTable = typeof switchTable
 export type SwitchName = keyof SwitchTable
-type SwitchValue<D> = D extends ChoiceSwitch<infer T> ? T : D extends NumberSwitch ? number : D extends BooleanSwitch ? boolean : string
+type SwitchValue<D> =
+  D extends ChoiceSwitch<infer T> ? T : D extends NumberSwitch ? number : D extends BooleanSwitch ? boolean : string
 
 export type Switches = { readonly [Name in SwitchName]: SwitchValue<SwitchTable[Name]> }
 
 export const switchNames = Object.keys(switchTable) as SwitchName[]
 
-/** Every switch at its default, but those given. Throws a RangeError for a name or value that no switch has. */
+/** Every switch at its default, except those given. Throws RangeError for an unknown name or value. */
 export function parseSwitches(given: Readonly<Record<string, unknown>>, base?: Switches): Switches {
   const all: Record<string, unknown> = base === undefined ? defaultSwitches() : { ...base }
   for (const [name, value] of Object.entries(given)) if (value !== undefined) all[name] = parseSwitch(name, value)
@@ -206,7 +212,8 @@ function parseSwitch(name: string, value: unknown): unknown {
   }
   const entry: ChoiceSwitch<string> | NumberSwitch | BooleanSwitch | TextSwitch = switchTable[name as SwitchName]
   if (entry.kind === 'choice' && entry.of.includes(String(value))) return String(value)
-  if (entry.kind === 'number' && String(value).trim() !== '' && isAllowedNumber(entry, Number(value))) return Number(value)
+  if (entry.kind === 'number' && String(value).trim() !== '' && isAllowedNumber(entry, Number(value)))
+    return Number(value)
   if (entry.kind === 'boolean' && ['true', 'false'].includes(String(value))) return String(value) === 'true'
   if (entry.kind === 'text') return String(value)
   throw new RangeError(`the switch ${name} cannot be ${String(value)}; it can be ${describeAllowed(entry)}`)
@@ -216,7 +223,7 @@ function isAllowedNumber({ signed }: NumberSwitch, value: number): boolean {
   return signed ? Number.isFinite(value) : value >= 0
 }
 
-/** One line for a person: what the values can be. */
+/** The allowed values, in one line for people. */
 export function describeAllowed(entry: ChoiceSwitch<string> | NumberSwitch | BooleanSwitch | TextSwitch): string {
   if (entry.kind === 'choice') return entry.of.join(' | ')
   if (entry.kind === 'boolean') return 'true | false'

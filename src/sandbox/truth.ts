@@ -1,4 +1,4 @@
-/** All that a project holds now, as the service would answer it: what a true mirror must equal. */
+/** The complete current data of a project, in the service's format: what a correct mirror must equal. */
 import type { Json } from './api/json.ts'
 import { computeAvailability } from './api/overview-operations.ts'
 import type { Project } from './project.ts'
@@ -17,12 +17,12 @@ export const truthStreams = [
 ] as const
 export type TruthStream = (typeof truthStreams)[number]
 
-/** One row. `id`: its own, null where it has none; `parentId`: of its conversation, visitor or call, null for a row of a list. */
+/** `id`: null for rows without one; `parentId`: the conversation, visitor or call, null for a row of a list. */
 export type TruthRow = { readonly id: string | null; readonly parentId: string | null; readonly row: Json }
 
 /**
- * Rows one by one: lists in the order of their creation, children oldest first below their parents. What was deleted is
- * not there, nor what hangs on it; a recording that would answer 404 is not there either.
+ * Yields lists in order of creation, and children below their parents, oldest first. Omits deleted rows with their
+ * children, and recordings that would return 404.
  */
 export function truthOf(project: Project, stream: TruthStream, s: Switches): Generator<TruthRow> {
   return rowsOf[stream](project, s)
@@ -30,7 +30,8 @@ export function truthOf(project: Project, stream: TruthStream, s: Switches): Gen
 
 const rowsOf: Record<TruthStream, (project: Project, s: Switches) => Generator<TruthRow>> = {
   *conversations({ state, view, wire }) {
-    for (const row of state.conversations.all()) yield listRow(row.id, wire().conversation(view().asShown.conversation(row)))
+    for (const row of state.conversations.all())
+      yield listRow(row.id, wire().conversation(view().asShown.conversation(row)))
   },
   *visitors({ state, view, wire }) {
     for (const row of state.visitors.all()) yield listRow(row.id, wire().visitor(view().asShown.visitor(row)))

@@ -46,61 +46,60 @@ const packageUsers: Readonly<Record<string, readonly string[]>> = {
 
 const outsideCore =
   /^(node:(fs|net|http|https|http2|tls|dns|dgram|child_process|worker_threads|timers|os|process)|undici|pg|pino)/
-const drawers = /(^|\/)(index|utils?|helpers?|types|common|misc|shared)\.ts$/
+const vagueNames = /(^|\/)(index|utils?|helpers?|types|common|misc|shared)\.ts$/
 
 export function layerViolations(files: SourceFiles): string[] {
   const imports = [...files].flatMap(([file, text]) => importsOf(file, text))
   return [
-    ...imports.flatMap((it) => wrongRoom(it)),
-    ...imports.flatMap((it) => wrongPackage(it)),
-    ...imports.flatMap((it) => wrongPath(it, files)),
-    ...[...files].flatMap(([file, text]) => wrongText(file, text)),
-    ...cycles(imports),
+    ...imports.flatMap(layerViolation),
+    ...imports.flatMap(packageViolation),
+    ...imports.flatMap((imported) => pathViolation(imported, files)),
+    ...[...files].flatMap(([file, text]) => textViolations(file, text)),
+    ...importCycles(imports),
   ]
 }
 
-function roomOf(file: string): string {
-  const [first = '', second = '', third] = file.split('/')
+function moduleOf(file: string): string {
+  const [first = '', second = ''] = file.split('/')
   if (first !== 'src') return first
-  if (third !== undefined) return stories.includes(second) ? 'story' : second
   const name = second.replace(/\.ts$/, '')
-  return ['config', 'log'].includes(name) ? name : 'story'
+  return useCases.includes(name) ? 'use case' : name
 }
 
-function wrongRoom({ from, what, target }: Import): string[] {
+function layerViolation({ from, what, target }: Import): string[] {
   if (target === null) return []
-  const [here, there] = [roomOf(from), roomOf(target)]
-  if (here === there || mayImport[here]?.includes(there)) return []
-  const allowed = mayImport[here]
-  if (allowed === undefined) return [`${from}: the floor plan has no room ${here}`]
-  return [`${from} imports ${what}: ${here} may import only ${[here, ...allowed].join(', ')}`]
+  const [importer, imported] = [moduleOf(from), moduleOf(target)]
+  const allowed = mayImport[importer]
+  if (allowed === undefined) return [`${from}: the layer rules have no module ${importer}`]
+  if (importer === imported || allowed.includes(imported)) return []
+  return [`${from} imports ${what}: ${importer} may import only ${[importer, ...allowed].join(', ')}`]
 }
 
-function wrongPackage({ from, what, target }: Import): string[] {
+function packageViolation({ from, what, target }: Import): string[] {
   if (target !== null) return []
   const name = what.startsWith('@') ? what.split('/').slice(0, 2).join('/') : (what.split('/')[0] ?? what)
-  const rooms = packageRooms[name]
-  const misplaced = rooms !== undefined && !rooms.includes(roomOf(from))
-  if (misplaced) return [`${from} imports ${what}: only ${rooms.join(' and ')} may know ${name}`]
-  const impure = roomOf(from) === 'core' && outsideCore.test(what)
-  return impure ? [`${from} imports ${what}: core has no I/O`] : []
+  const users = packageUsers[name]
+  const isMisplaced = users !== undefined && !users.includes(moduleOf(from))
+  if (isMisplaced) return [`${from} imports ${what}: only ${users.join(' and ')} may import ${name}`]
+  const isImpure = moduleOf(from) === 'core' && outsideCore.test(what)
+  return isImpure ? [`${from} imports ${what}: core has no I/O`] : []
 }
 
-function wrongPath({ from, what, target }: Import, files: SourceFiles): string[] {
+function pathViolation({ from, what, target }: Import, files: SourceFiles): string[] {
   if (target === null) return []
   if (!/\.(ts|json)$/.test(what)) return [`${from} imports ${what}: write the file's extension`]
   return files.has(target) || target.endsWith('.json') ? [] : [`${from} imports ${what}: there is no such file`]
 }
 
-function wrongText(file: string, text: string): string[] {
+function textViolations(file: string, text: string): string[] {
   const code = withoutComments(text)
   const found: string[] = []
-  if (drawers.test(file)) found.push(`${file}: a drawer; name the file after the idea in it`)
+  if (vagueNames.test(file)) found.push(`${file}: a vague name; name the file after what it contains`)
   if (file !== 'src/config/load.ts' && /\bprocess\s*(\.|\[\s*['"])env\b/.test(code)) {
     found.push(`${file} reads process.env: only src/config/load.ts may`)
   }
   const clock = /\b(Date\.now|performance\.now|Math\.random|setTimeout|setInterval|new Date\(\))/.exec(code)
-  if (roomOf(file) === 'core' && clock !== null) found.push(`${file} uses ${clock[0]}: core has no clock and no dice`)
+  if (moduleOf(file) === 'core' && clock !== null) found.push(`${file} uses ${clock[0]}: core has no clock, no random`)
   return found
 }
 
@@ -109,16 +108,16 @@ function importsOf(file: string, text: string): Import[] {
   return [...withoutComments(text).matchAll(pattern)].map(([, , what = '']) => ({
     from: file,
     what,
-    target: what.startsWith('.') ? joined(file, what) : null,
+    target: what.startsWith('.') ? resolvePath(file, what) : null,
   }))
 }
 
-function joined(file: string, relative: string): string {
+function resolvePath(file: string, relative: string): string {
   return new URL(relative, `file:///${file}`).pathname.slice(1)
 }
 
-/** Every cycle once, by the file that closes it. Imports of types count: they tie ideas together just the same. */
-function cycles(imports: readonly Import[]): string[] {
+/** Every cycle once, by the file that closes it. Imports of types count: they couple modules just the same. */
+function importCycles(imports: readonly Import[]): string[] {
   const edges = Map.groupBy(imports, ({ from }) => from)
   const done = new Set<string>()
   const found: string[] = []
@@ -133,7 +132,7 @@ function cycles(imports: readonly Import[]): string[] {
   return found
 }
 
-/** Good enough for our own code: a `//` inside of a text is mistaken for a comment only after a colon-free start. */
+/** Good enough for this code: a `//` within a string counts as a comment only after white space. */
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
 }

@@ -3,29 +3,29 @@ import { classifyExchange } from '../../src/api/classify.ts'
 import { createRedactor } from '../../src/api/redact.ts'
 import { createRowSplitter } from '../../src/api/row-splitter.ts'
 import { toPrintable } from '../../src/cli/render/format.ts'
+import { mayBeSecret, redactValue } from '../../src/config/redaction.ts'
+import { parseSchedule } from '../../src/config/schedules.ts'
 import { parseBaseUrl } from '../../src/core/base-url.ts'
-import { parseDuration, parseRate } from '../../src/core/rate-limit/rate.ts'
-import { parseWebhook } from '../../src/core/webhook-reference.ts'
-import { tryParseJson, stringifyJson } from '../../src/core/json.ts'
+import { stringifyJson, tryParseJson } from '../../src/core/json.ts'
 import { parseRequest } from '../../src/core/outbox/writeback-request.ts'
+import { parseDuration, parseRate } from '../../src/core/rate-limit/rate.ts'
 import { parseServerUrl } from '../../src/core/server-url.ts'
 import { parseTime } from '../../src/core/time.ts'
-import { createCsvParser } from '../../src/writeback/import/csv.ts'
-import { jsonLinesParser } from '../../src/writeback/import/parse-lines.ts'
-import { parseSchedule } from '../../src/config/schedules.ts'
-import { mayBeSecret, redactValue } from '../../src/config/redaction.ts'
+import { parseWebhook } from '../../src/core/webhook-reference.ts'
 import { conversations } from '../../src/streams/conversations.ts'
 import { visitorActivity } from '../../src/streams/visitor-activity.ts'
-import { columnName } from '../../src/warehouse/discovered-columns/column-name.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../src/warehouse/database/escape.ts'
+import { columnName } from '../../src/warehouse/discovered-columns/column-name.ts'
+import { createCsvParser } from '../../src/writeback/import/csv.ts'
+import { jsonLinesParser } from '../../src/writeback/import/parse-lines.ts'
 import { matchesPayload } from '../../src/writeback/verify/match-reply.ts'
 
-const call = { method: 'GET', path: '/public/calls/1', lane: 'fresh' } as const
-const about = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: createRedactor('svc_live_secret') }
+const call = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const
+const context = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: createRedactor('svc_live_secret') }
 
 function answered(status: number, body: unknown, headers: Record<string, string> = {}): unknown {
-  const scanned = { rest: Buffer.from(JSON.stringify(body)), portions: null }
-  return classifyExchange({ kind: 'answered', head: { status, headers }, body: scanned }, about)
+  const scanned = { rest: Buffer.from(JSON.stringify(body)), batches: null }
+  return classifyExchange({ kind: 'answered', head: { status, headers }, body: scanned }, context)
 }
 
 const row = (text: string) => ({ id: 'c1', [text]: text, createdAt: text, nested: { [text]: [text] } })
@@ -57,7 +57,11 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   },
   'a line of CSV': (text) => {
     const reader = createCsvParser()
-    return [reader.parseLine({ line: 1, text, mistake: null }), reader.parseLine({ line: 2, text, mistake: null }), reader.end()]
+    return [
+      reader.parseLine({ line: 1, text, mistake: null }),
+      reader.parseLine({ line: 2, text, mistake: null }),
+      reader.end(),
+    ]
   },
   'a line of JSON Lines': (text) => jsonLinesParser.parseLine({ line: 1, text, mistake: null }),
   'a write-back': (text) =>

@@ -1,10 +1,10 @@
 /** The simulation of many projects loses no job, counts as one would by hand, and is never slower with more workers. */
 import { describe, expect, test } from 'vitest'
 import type { Costs, PerStream } from '../../bench/fleet/costs.ts'
-import { seededRandom } from '../../bench/fleet/random.ts'
 import { createKeyLimit } from '../../bench/fleet/key-limit.ts'
 import { createLoad } from '../../bench/fleet/load.ts'
 import { createProjects } from '../../bench/fleet/projects.ts'
+import { seededRandom } from '../../bench/fleet/random.ts'
 import { type Simulation, simulate } from '../../bench/fleet/simulate.ts'
 import { streamNames } from '../../src/core/row.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
@@ -41,7 +41,7 @@ const usual: Omit<Simulation, 'projects' | 'workers'> = {
 const run = (projects: number, workers: number, more: Partial<Simulation> = {}) =>
   simulate({ ...usual, random: seededRandom(7), projects: createProjects(projects, 3), workers, ...more })
 
-describe('every job that was announced runs once, and nothing is left', () => {
+describe('every job that was enqueued runs once, and nothing is left', () => {
   test.each([
     ['quiet', {}],
     ['the first mirror', { load: createLoad(small, idle, true), forMs: hour / 6 }],
@@ -50,9 +50,9 @@ describe('every job that was announced runs once, and nothing is left', () => {
       { concurrency: 1, costs: { ...costs, passCpuMs: ofEach(2000) }, forMs: hour / 6 },
     ],
   ])('%s', (_, more) => {
-    const { announced, duplicates: doubles, ended, requests } = run(30, 2, more)
-    expect(announced).toBeGreaterThan(300)
-    expect(ended + doubles).toBe(announced)
+    const { enqueued, duplicates, ended, requests } = run(30, 2, more)
+    expect(enqueued).toBeGreaterThan(300)
+    expect(ended + duplicates).toBe(enqueued)
     expect(requests).toBeGreaterThan(0)
   })
 })
@@ -77,11 +77,11 @@ describe('a single round', () => {
   const pass = costs.queueMs + costs.passCpuMs.conversations + costs.passMs + 2 * requestMs
 
   test('takes as long as its steps one after the other', () => {
-    const { lag, age, wait, announced, cpuMs, queueMs, requests } = run(1, 1, { projects: one('conversations') })
+    const { lag, age, wait, enqueued, cpuMs, queueMs, requests } = run(1, 1, { projects: one('conversations') })
     expect([lag.quantile(0), lag.max()]).toEqual([tick + pass, tick + pass])
     expect(age.max()).toBe(300_000)
     expect(wait.passes.max()).toBe(costs.queueMs)
-    expect([announced, requests]).toEqual([24, 24])
+    expect([enqueued, requests]).toEqual([24, 24])
     expect(cpuMs).toEqual([12 * (costs.tickCpuMs + costs.passCpuMs.conversations + 2 * costs.requestCpuMs)])
     expect(queueMs).toBe(24 * costs.queueMs + 24 * costs.budgetMs)
   })
@@ -95,7 +95,11 @@ describe('a single round', () => {
 test.each([1, 2, 3])('twice the workers are never slower, where one is too few (seed %i)', (seed) => {
   const slow = { costs: { ...costs, passCpuMs: ofEach(1200) }, forMs: hour / 3, projects: createProjects(40, seed) }
   const outcomes = [1, 2, 4].map((workers) => run(0, workers, { ...slow, random: seededRandom(seed) }))
-  const [one = [], two = [], four = []] = outcomes.map(({ lag, age }) => [lag.quantile(0.5), lag.quantile(0.95), age.quantile(0.5)])
+  const [one = [], two = [], four = []] = outcomes.map(({ lag, age }) => [
+    lag.quantile(0.5),
+    lag.quantile(0.95),
+    age.quantile(0.5),
+  ])
   expect(one.map((ms, n) => (two[n] ?? 0) <= ms)).toEqual([true, true, true])
   expect(two.map((ms, n) => (four[n] ?? 0) <= ms)).toEqual([true, true, true])
 })

@@ -8,7 +8,7 @@ import { verifyCommand } from '../../src/cli/verify.ts'
 import { ApiError } from '../../src/core/api-failure.ts'
 import type { SyncOutcome } from '../../src/core/mirror.ts'
 import type { CheckItem, StatusReport, SyncReport, VerifyReport } from '../../src/core/report.ts'
-import { runCommand, createUserError } from './run-command.ts'
+import { createUserError, runCommand } from './run-command.ts'
 
 function syncReport(project: string, outcome: SyncOutcome = 'complete'): SyncReport {
   const streams: SyncReport['streams'] = [
@@ -39,7 +39,13 @@ function syncReport(project: string, outcome: SyncOutcome = 'complete'): SyncRep
 
 describe('the verdict over several projects', () => {
   test('where a person is needed weighs most, then what failed, then gaps', () => {
-    expect([worstExitCode([0, 3, 1, 2]), worstExitCode([0, 3, 1]), worstExitCode([3, 0]), worstExitCode([0]), worstExitCode([])]).toEqual([2, 1, 3, 0, 0])
+    expect([
+      worstExitCode([0, 3, 1, 2]),
+      worstExitCode([0, 3, 1]),
+      worstExitCode([3, 0]),
+      worstExitCode([0]),
+      worstExitCode([]),
+    ]).toEqual([2, 1, 3, 0, 0])
   })
 
   test("one project's trouble is its own: the others go on", async () => {
@@ -276,7 +282,12 @@ describe('status', () => {
       paused: { until: '2026-06-01T12:10:00Z', why: '401 api_key_invalid' },
       budget: { ...report.budget, lost: { at: '2026-06-01T09:00:00Z', why: 'its record is gone' } },
     }
-    const { out } = await runCommand(statusCommand, ['--project', 'shop'], { readStatus: async () => troubled }, { now })
+    const { out } = await runCommand(
+      statusCommand,
+      ['--project', 'shop'],
+      { readStatus: async () => troubled },
+      { now },
+    )
     for (const line of [
       'workers       desk-1, queue redis, since 1 h ago\n',
       '              desk-2, queue redis, since 1 h ago; it has not written to the warehouse for 10 min: its log says why\n',
@@ -286,7 +297,9 @@ describe('status', () => {
       expect(out).toContain(line)
     }
     const later = { now: now + 25 * 3_600_000 }
-    expect((await runCommand(statusCommand, [], { readStatus: async () => troubled }, later)).out).not.toContain('record')
+    expect((await runCommand(statusCommand, [], { readStatus: async () => troubled }, later)).out).not.toContain(
+      'record',
+    )
   })
   test('shows what fails in the workers, since when and why', async () => {
     const since = '2026-06-01T11:48:00Z'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { runDeskmirror, cleanEnvironment, launcher } from './run-process.ts'
+import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
 const size = { conversations: 30, visitors: 10, calls: 8, messagesPerConversation: 5, activityPerVisitor: 3, days: 3 }
 const nowhere = mkdtempSync(join(tmpdir(), 'deskmirror-commands-'))
@@ -138,7 +138,11 @@ test.concurrent('a scope that the key lacks is named, its streams are left out, 
 test('two passes at once: the second says who holds the project, and ends with 1', async () => {
   const [cwd, env] = [folderIn(nowhere), connected()]
   const release = slowDown()
-  const first = spawn(process.execPath, [launcher, 'sync', '--quiet'], { cwd, env: cleanEnvironment(env), stdio: 'ignore' })
+  const first = spawn(process.execPath, [launcher, 'sync', '--quiet'], {
+    cwd,
+    env: cleanEnvironment(env),
+    stdio: 'ignore',
+  })
   const ended = new Promise((resolve) => first.on('close', resolve))
   await requestsOf(service, 1)
   const second = await runDeskmirror(['sync', '--quiet'], { cwd, env })

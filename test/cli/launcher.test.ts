@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { emptyFolder, cleanEnvironment, launcher } from './run-process.ts'
+import { cleanEnvironment, emptyFolder, launcher } from './run-process.ts'
 
 type End = { readonly code: number | null; readonly out: string }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { startWorkerProcess } from '../app/worker/worker-process.ts'
-import { runDeskmirror, emptyFolder } from './run-process.ts'
+import { emptyFolder, runDeskmirror } from './run-process.ts'
 
 /** What others may get at. What is in a folder that they may not enter is out of their reach, whatever its mode. */
 function exposed(folder: string): string[] {

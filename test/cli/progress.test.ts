@@ -1,9 +1,15 @@
 /** Progress: what each stream has done, how fast, and how long it still takes. */
 import { describe, expect, test } from 'vitest'
-import { openDisplay } from '../../src/cli/render/display.ts'
 import { classifyInterrupt } from '../../src/cli/interrupt.ts'
-import { afterProgress, emptyProgress, streamProgressRow, progressSummary, timeLeft } from '../../src/cli/render/progress.ts'
+import { openDisplay } from '../../src/cli/render/display.ts'
 import { formatCount, formatDuration, toPrintable } from '../../src/cli/render/format.ts'
+import {
+  afterProgress,
+  emptyProgress,
+  progressSummary,
+  streamProgressRow,
+  timeLeft,
+} from '../../src/cli/render/progress.ts'
 import type { BudgetView, SyncProgress } from '../../src/core/report.ts'
 
 const budget: BudgetView = {
@@ -30,7 +36,9 @@ describe('the time that is left', () => {
     const closed = { ...budget, closedForMs: 90_000 }
     expect(timeLeft(570, closed)).toBe(150_000)
     const progress = afterProgress({ ...emptyProgress, budget: closed }, running, 0)
-    expect(progressSummary(progress, 100)).toContain('nothing is sent for 1 min 30 s: the record of the last requests was lost')
+    expect(progressSummary(progress, 100)).toContain(
+      'nothing is sent for 1 min 30 s: the record of the last requests was lost',
+    )
   })
   test('a stream of unknown length makes it a lower bound', () => {
     const known = afterProgress({ ...emptyProgress, budget }, running, 0)
@@ -94,7 +102,11 @@ test('on a terminal what stays is written above what is redrawn', async () => {
 })
 
 test('Ctrl-C: the first stops softly, a second at once; an echo of the first is none', () => {
-  expect([classifyInterrupt(null, 0), classifyInterrupt(1000, 1020), classifyInterrupt(1000, 3000)]).toEqual(['first', 'echo', 'again'])
+  expect([classifyInterrupt(null, 0), classifyInterrupt(1000, 1020), classifyInterrupt(1000, 3000)]).toEqual([
+    'first',
+    'echo',
+    'again',
+  ])
 })
 
 test('numbers and durations are for people', () => {

@@ -1,9 +1,9 @@
 /** `deskmirror push`: what is queued goes out, and the answer says what became of it. */
 import { describe, expect, test } from 'vitest'
-import { renderProgress, pushCommand } from '../../src/cli/push.ts'
+import { pushCommand, renderProgress } from '../../src/cli/push.ts'
 import type { PushReport } from '../../src/core/report.ts'
+import { createUserError, runCommand } from './run-command.ts'
 import { type CliScenario, startCliScenario } from './scenario.ts'
-import { runCommand, createUserError } from './run-command.ts'
 
 const done: PushReport = {
   project: 'shop',

@@ -1,8 +1,8 @@
 /** A command run in this process: what it works with is a literal, what it says is collected. */
 import type { Command } from 'commander'
-import type { Display } from '../../src/cli/render/display.ts'
 import type { CommandContext } from '../../src/cli/command-context.ts'
-import type { WritebackUseCases, UseCases } from '../../src/cli/use-cases.ts'
+import type { Display } from '../../src/cli/render/display.ts'
+import type { UseCases, WritebackUseCases } from '../../src/cli/use-cases.ts'
 import type { Config } from '../../src/config/load.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { UserError } from '../../src/core/user-error.ts'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { syncOnce } from '../sync/sync-sandbox.ts'
-import { type ProcessResult, cleanEnvironment, launcher } from './run-process.ts'
+import { cleanEnvironment, launcher, type ProcessResult } from './run-process.ts'
 
 export type RunCli = (
   args: readonly string[],
@@ -74,7 +74,12 @@ function idsOf(service: Sandbox, stream: 'conversations' | 'visitors'): readonly
   return [...service.truth(stream)].map(({ id }) => id ?? '')
 }
 
-function command(args: readonly string[], cwd: string, env: Record<string, string>, input = ''): Promise<ProcessResult> {
+function command(
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string>,
+  input = '',
+): Promise<ProcessResult> {
   const child = spawn(process.execPath, [launcher, ...args], { cwd, env: cleanEnvironment(env) })
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { renderError, explainError } from '../../src/cli/explain-error.ts'
-import { runDeskmirror, emptyFolder, cleanEnvironment, launcher } from './run-process.ts'
+import { explainError, renderError } from '../../src/cli/explain-error.ts'
+import { cleanEnvironment, emptyFolder, launcher, runDeskmirror } from './run-process.ts'
 
 const env = {
   DESKMIRROR_BASE_URL: 'http://127.0.0.1:1',
@@ -50,9 +50,9 @@ test('an error that nobody caught: no stack, and no secret of its words', () => 
 
 test.each([
   ['ENOSPC', 1, 'the disk is full'],
-  ['EROFS', 2, 'the disk can only be read'],
-  ['EACCES', 2, 'this user may not'],
-  ['EIO', 1, 'the disk fails'],
+  ['EROFS', 2, 'the file system is read-only'],
+  ['EACCES', 2, 'permission denied'],
+  ['EIO', 1, 'the disk reported an error'],
 ])('%s, wherever it comes up', (code, exitCode, why) => {
   const error = Object.assign(new Error(`${code}: …, write`), { code, syscall: 'write', path: '/mnt/data/x' })
   const trouble = explainError(error)

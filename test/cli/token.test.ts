@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { runDeskmirror, type ProcessResult } from './run-process.ts'
+import { type ProcessResult, runDeskmirror } from './run-process.ts'
 
 const size = { conversations: 3, visitors: 3, calls: 1, days: 1 }
 const folders: string[] = []
@@ -23,7 +23,7 @@ afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true })
 })
 
-async function serving(switches: Parameters<Sandbox['set']>[0]): Promise<Sandbox> {
+async function serving(switches: Parameters<Sandbox['setSwitches']>[0]): Promise<Sandbox> {
   const started = await startSandbox({ size, prefix: '/v1', switches })
   services.push(started)
   return started

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { runDeskmirror, cleanEnvironment, launcher } from './run-process.ts'
+import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
 const nowhere = mkdtempSync(join(tmpdir(), 'deskmirror-usage-'))
 const withDotenv = mkdtempSync(join(tmpdir(), 'deskmirror-usage-'))

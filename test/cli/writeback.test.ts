@@ -6,9 +6,9 @@ import { writebackCommand } from '../../src/cli/writeback.ts'
 import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
 import type { DecisionReport } from '../../src/core/outbox/reports.ts'
 import { UserError } from '../../src/core/user-error.ts'
-import { startCliScenario } from './scenario.ts'
-import { runDeskmirror, emptyFolder } from './run-process.ts'
 import { runCommand } from './run-command.ts'
+import { emptyFolder, runDeskmirror } from './run-process.ts'
+import { startCliScenario } from './scenario.ts'
 
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
 const outlook = { ahead: 0, takesMs: 527, worker: false }

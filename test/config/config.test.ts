@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
-import { defaultSchedules } from '../../src/core/schedule.ts'
 import { ConfigurationError } from '../../src/config/problems.ts'
 import { collectSecrets } from '../../src/config/secrets.ts'
+import { defaultSchedules } from '../../src/core/schedule.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -40,7 +40,7 @@ function mistakes(
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(key)
-    return error.mistakes.map(({ where, why }) => `${where} ${why}`)
+    return error.problems.map(({ where, why }) => `${where} ${why}`)
   }
   return []
 }

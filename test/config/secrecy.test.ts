@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { renderError, explainError } from '../../src/cli/explain-error.ts'
+import { explainError, renderError } from '../../src/cli/explain-error.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { createLog } from '../../src/log.ts'
 import { collectSecrets } from '../../src/config/secrets.ts'
-import { locationLabel, parseDatabaseUrl } from '../../src/warehouse/database/location.ts'
+import { createLog } from '../../src/log.ts'
 import { explainOpenError } from '../../src/warehouse/database/explain-error.ts'
+import { locationLabel, parseDatabaseUrl } from '../../src/warehouse/database/location.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -30,7 +30,10 @@ function printedOf(environment: Record<string, string>): string {
     const config = loadConfig('service', folder, environment)
     const lines: string[] = [inspect(config.warnings)]
     const place = parseDatabaseUrl(config.databaseUrl)
-    const error = explainOpenError(place, Object.assign(new Error(`no ${config.databaseUrl}`), { code: 'ECONNREFUSED' }))
+    const error = explainOpenError(
+      place,
+      Object.assign(new Error(`no ${config.databaseUrl}`), { code: 'ECONNREFUSED' }),
+    )
     const log = createLog({
       level: 'info',
       pretty: false,

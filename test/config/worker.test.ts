@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config/load.ts'
-import { UserError } from '../../src/core/user-error.ts'
 import { resolveHttpExposure } from '../../src/config/http-exposure.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { ConfigurationError } from '../../src/config/problems.ts'
 import { collectSecrets } from '../../src/config/secrets.ts'
+import { UserError } from '../../src/core/user-error.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -36,7 +36,7 @@ function mistakes(environment?: Record<string, string>): string[] {
   try {
     load(environment)
   } catch (error) {
-    if (error instanceof ConfigurationError) return error.mistakes.map(({ where, why }) => `${where} ${why}`)
+    if (error instanceof ConfigurationError) return error.problems.map(({ where, why }) => `${where} ${why}`)
     throw error
   }
   return []

@@ -16,7 +16,15 @@ const shop: ProjectHealth = {
   budget: { limit: 600, windowMs: 60_000, slots: 456, inUse: 12, pausedForMs: 2500, throttled: 1, closedForMs: 40_000 },
   isPaused: false,
 }
-const school: ProjectHealth = { ...shop, project: 'school', streams: [], gaps: 0, writebacks: {}, budget: null, isPaused: true }
+const school: ProjectHealth = {
+  ...shop,
+  project: 'school',
+  streams: [],
+  gaps: 0,
+  writebacks: {},
+  budget: null,
+  isPaused: true,
+}
 
 async function measuring(over: Partial<MetricsOptions> = {}) {
   const { log, lines } = captureLog()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { UserError } from '../../src/core/user-error.ts'
-import { maxConnections, type ReadinessResult, type HttpRoutes } from '../../src/http/server.ts'
+import { type HttpRoutes, maxConnections, type ReadinessResult } from '../../src/http/server.ts'
 import { captureLog, startTestServer, token, tokenOptions } from './test-server.ts'
 
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
@@ -38,7 +38,10 @@ describe('/healthz says whether the worker does its rounds', () => {
 describe('/readyz says whether all is there that the worker needs', () => {
   const serveReady = (ready: () => Promise<readonly ReadinessResult[]>) => {
     const heard = captureLog()
-    return startTestServer({ health: { isAlive: () => true, checkReadiness: ready }, log: heard.log }).then((http) => ({ ...http, ...heard }))
+    return startTestServer({ health: { isAlive: () => true, checkReadiness: ready }, log: heard.log }).then((http) => ({
+      ...http,
+      ...heard,
+    }))
   }
   const warehouse = { name: 'warehouse', ok: true, why: null }
 

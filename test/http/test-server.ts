@@ -20,7 +20,11 @@ export type TestResponse = {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
 }
-export type TestRequest = { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: string }
+export type TestRequest = {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string
+}
 
 /** Opens a server that is closed when the test ends. */
 export async function startTestServer(over: Partial<HttpServerOptions> = {}) {

@@ -197,7 +197,10 @@ test('a warehouse that does not take it is the sender’s to try again', async (
   const { log } = captureLog()
   const project = () => ({ name: 'shop', secrets: [secret(key)] })
   const receive = () => Promise.reject(new Error('the disk is full'))
-  const { address } = await startTestServer({ plugins: [webhookRoutes({ findProject: project, storeDelivery: receive, onDelivery: () => {}, log })], log })
+  const { address } = await startTestServer({
+    plugins: [webhookRoutes({ findProject: project, storeDelivery: receive, onDelivery: () => {}, log })],
+    log,
+  })
   const answer = await deliver(`${address}/webhooks/shop`, body, { 'x-service-signature': sign(body) })
   expect(answer).toEqual({ status: 500, text: '{"error":"this went wrong; the log says why"}' })
 })

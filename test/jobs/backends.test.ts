@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { DateTime } from 'luxon'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Backend, JobHandler, JobWorkerOptions } from '../../jobs/backends/backend.ts'
-import { type JobQueue, ensureSchedule, type Recurrence } from '../../jobs/backends/schedule.ts'
+import { ensureSchedule, type JobQueue, type Recurrence } from '../../jobs/backends/schedule.ts'
 import type { JobResult } from '../../jobs/job-result.ts'
 import { type QueueFixture, queueFixtures } from './queue-fixtures.ts'
 
@@ -19,7 +19,10 @@ const hourMs = 60 * minuteMs
 const impatient: JobWorkerOptions = { lockDuration: 300, stalledInterval: 150 }
 
 /** Resolves with all names once so many jobs have begun. */
-function counting(expected: number, verdict: (name: string, time: number) => JobResult | Promise<JobResult> = () => done) {
+function counting(
+  expected: number,
+  verdict: (name: string, time: number) => JobResult | Promise<JobResult> = () => done,
+) {
   const names: string[] = []
   const all = Promise.withResolvers<string[]>()
   const work: JobHandler<Data> = async ({ data }) => {
@@ -59,7 +62,8 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
     test('a schedule keeps to the place in its period, and is not moved by being set again', async () => {
       const { queue } = fresh()
       const rhythm = { every: hourMs, offset: 25 * minuteMs }
-      const set = () => backend.ensureSchedules(queue, [{ id: 'desk', recurrence: rhythm, job: 'sync', data: { name: 'desk' } }])
+      const set = () =>
+        backend.ensureSchedules(queue, [{ id: 'desk', recurrence: rhythm, job: 'sync', data: { name: 'desk' } }])
       await set()
       const first = await queue.getJobScheduler('desk')
       expect(first!.next! % hourMs).toBe(25 * minuteMs)
@@ -74,7 +78,7 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       const desks = Array.from({ length: 20 }, (_, n) => `desk ${n}`)
       const schedules = desks.map((name) => ({
         id: name,
-        rhythm: { every: hourMs, offset: 1 },
+        recurrence: { every: hourMs, offset: 1 },
         job: 'sync',
         data: { name },
       }))
@@ -86,7 +90,9 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
     test('a schedule by the clock follows its time zone', async () => {
       const { queue } = fresh()
       const rhythm = { pattern: '30 3 * * *', tz: 'Asia/Kathmandu' }
-      await backend.ensureSchedules(queue, [{ id: 'desk', recurrence: rhythm, job: 'reconcile', data: { name: 'desk' } }])
+      await backend.ensureSchedules(queue, [
+        { id: 'desk', recurrence: rhythm, job: 'reconcile', data: { name: 'desk' } },
+      ])
       const { next } = (await queue.getJobScheduler('desk'))!
       expect(DateTime.fromMillis(next!, { zone: 'Asia/Kathmandu' }).toFormat('HH:mm:ss')).toBe('03:30:00')
       expect(next! - Date.now()).toBeLessThanOrEqual(24 * hourMs)
@@ -94,8 +100,8 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
 
     test('a schedule that is changed takes effect and leaves one run behind, one that is removed none', async () => {
       const { queue } = fresh()
-      const set = (rhythm: Recurrence, name: string) =>
-        backend.ensureSchedules(queue, [{ id: 'desk', recurrence: rhythm, job: 'sync', data: { name } }])
+      const set = (recurrence: Recurrence, name: string) =>
+        backend.ensureSchedules(queue, [{ id: 'desk', recurrence: recurrence, job: 'sync', data: { name } }])
       const next = async () => (await queue.getJobScheduler('desk'))!.next!
       await set({ pattern: '0 0 3 1 1 *', tz: 'UTC' }, 'yearly')
       await set({ every: 24 * hourMs, offset: 7 }, 'daily')
@@ -113,7 +119,7 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
 
     test('a schedule that has stopped is started again', async () => {
       const { queue } = fresh()
-      const schedule = { id: 'desk', rhythm: { every: minuteMs, offset: 1 }, job: 'sync', data: { name: 'desk' } }
+      const schedule = { id: 'desk', recurrence: { every: minuteMs, offset: 1 }, job: 'sync', data: { name: 'desk' } }
       await ensureSchedule(queue, schedule, Date.now())
       // Whatever lost its run, BullMQ itself would not let one go.
       await queue.clean(0, 0, 'delayed')

@@ -12,9 +12,9 @@ import { startThreadSession } from '../../jobs/backends/embedded/session.ts'
 import { openPostgres } from '../../jobs/backends/postgres.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { createLog } from '../../src/log.ts'
-import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts'
 import { freePort } from '../support/private-server.ts'
-import { queueFixtures, createQueueFolder, silentLog } from './queue-fixtures.ts'
+import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts'
+import { createQueueFolder, queueFixtures, silentLog } from './queue-fixtures.ts'
 
 type Event = { readonly event: string; readonly why?: string }
 
@@ -208,7 +208,14 @@ describe('a server', () => {
 
   test('Postgres lets one process after the other set schedules', async () => {
     const url = at(inject('postgresUrl'), (it) => it.searchParams.set('schema', 'jobs_alone'))
-    const options = { folder: '', prefix: '', log: silentLog, patienceMs: 0, answerMs: 20_000, onFatal: () => {} }
+    const options = {
+      folder: '',
+      prefix: '',
+      log: silentLog,
+      connectTimeoutMs: 0,
+      requestTimeoutMs: 20_000,
+      onFatal: () => {},
+    }
     const [one, other] = [await openPostgres(url, options), await openPostgres(url, options)]
     const [entered, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const order: string[] = []

@@ -1,9 +1,9 @@
 /** What is asked for when: the decisions of the worker, without a queue. */
 import { describe, expect, test } from 'vitest'
-import { afterFailedFiring } from '../../jobs/scheduler-jobs.ts'
-import { syncJobId, parseSyncJob, parseSchedulerJob } from '../../jobs/queues.ts'
+import { parseSchedulerJob, parseSyncJob, syncJobId } from '../../jobs/queues.ts'
 import { settingsNeedingRestart } from '../../jobs/restart-required.ts'
-import { syncJobsOfSchedule, type CompletionTimes, overdueSyncJobs } from '../../jobs/schedule-plan.ts'
+import { type CompletionTimes, overdueSyncJobs, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
+import { afterFailedFiring } from '../../jobs/scheduler-jobs.ts'
 import { schedulesForProjects } from '../../jobs/schedules.ts'
 import type { Config, ProjectConfig } from '../../src/config/load.ts'
 import { type StreamName, streamNames } from '../../src/core/row.ts'
@@ -110,7 +110,9 @@ describe('schedules', () => {
 
   test('by cron are read in the time zone of the project', () => {
     const schedules = { ...defaultSchedules, reconcile: { kind: 'cron', pattern: '30 2 * * 1' } } as const
-    expect(schedulesForProjects([{ ...desk, schedules }]).find(({ id }) => id === 'reconcile/desk')?.recurrence).toEqual({
+    expect(
+      schedulesForProjects([{ ...desk, schedules }]).find(({ id }) => id === 'reconcile/desk')?.recurrence,
+    ).toEqual({
       pattern: '30 2 * * 1',
       tz: 'Asia/Tokyo',
     })
@@ -120,9 +122,13 @@ describe('schedules', () => {
 describe('the sweep finds', () => {
   const now = Date.UTC(2026, 5, 1)
   const minute = 60_000
-  const all = (agoMs: number): CompletionTimes => new Map([[desk.projectId, new Map(streamNames.map((it) => [it, now - agoMs]))]])
-  const found = (ends: CompletionTimes, due: Parameters<typeof overdueSyncJobs>[2] = new Map(), project: ProjectConfig = desk) =>
-    overdueSyncJobs([project], ends, due, now).map(({ queue, job: pass }) => `${queue}: ${pass.stream}`)
+  const all = (agoMs: number): CompletionTimes =>
+    new Map([[desk.projectId, new Map(streamNames.map((it) => [it, now - agoMs]))]])
+  const found = (
+    ends: CompletionTimes,
+    due: Parameters<typeof overdueSyncJobs>[2] = new Map(),
+    project: ProjectConfig = desk,
+  ) => overdueSyncJobs([project], ends, due, now).map(({ queue, job: pass }) => `${queue}: ${pass.stream}`)
 
   test('nothing, where every stream has just come to its end', () => {
     expect(found(all(minute))).toEqual([])

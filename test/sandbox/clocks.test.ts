@@ -1,7 +1,7 @@
 /** Clocks that do not agree, rows dated wrongly, and rows that appear late. */
 import { afterEach, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { sendRequest, sendConforming, firstRowPaths } from './requests.ts'
+import { firstRowPaths, sendConforming, sendRequest } from './requests.ts'
 
 let sandbox: Sandbox
 afterEach(() => sandbox.stop())

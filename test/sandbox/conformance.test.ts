@@ -2,7 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operations } from '../../src/sandbox/api/operations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type SandboxResponse, type SandboxRequest, sendRequest, sendConforming, describedOperations, firstRowPaths } from './requests.ts'
+import {
+  describedOperations,
+  firstRowPaths,
+  type SandboxRequest,
+  type SandboxResponse,
+  sendConforming,
+  sendRequest,
+} from './requests.ts'
 
 let sandbox: Sandbox
 let at: Awaited<ReturnType<typeof firstRowPaths>>
@@ -80,7 +87,10 @@ for (const switches of vocabularies) {
   })
 }
 
-const failures: Record<string, { status: number; code: string; asking: SandboxRequest; only?: (id: string) => boolean }> = {
+const failures: Record<
+  string,
+  { status: number; code: string; asking: SandboxRequest; only?: (id: string) => boolean }
+> = {
   'no credential': { status: 401, code: 'api_key_missing', asking: { key: null } },
   'an unknown key': { status: 401, code: 'api_key_invalid', asking: { key: 'svc_live_unknown' } },
   'a key without scopes': {

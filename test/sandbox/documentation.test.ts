@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { scopes } from '../../src/sandbox/keys.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type SandboxResponse, sendRequest, firstRowPaths } from './requests.ts'
+import { firstRowPaths, type SandboxResponse, sendRequest } from './requests.ts'
 
 let sandbox: Sandbox
 let at: Awaited<ReturnType<typeof firstRowPaths>>
@@ -24,9 +24,15 @@ describe('authentication', () => {
   test('a key is taken from either header, and x-api-key wins if both are present', async () => {
     const good = sandbox.key
     expect((await sendRequest(sandbox, at.conversation, { key: good })).status).toBe(200)
-    expect((await sendRequest(sandbox, at.conversation, { key: null, headers: { 'x-api-key': good } })).status).toBe(200)
-    expect((await sendRequest(sandbox, at.conversation, { key: 'wrong', headers: { 'x-api-key': good } })).status).toBe(200)
-    expect((await sendRequest(sandbox, at.conversation, { key: good, headers: { 'x-api-key': 'wrong' } })).status).toBe(401)
+    expect((await sendRequest(sandbox, at.conversation, { key: null, headers: { 'x-api-key': good } })).status).toBe(
+      200,
+    )
+    expect((await sendRequest(sandbox, at.conversation, { key: 'wrong', headers: { 'x-api-key': good } })).status).toBe(
+      200,
+    )
+    expect((await sendRequest(sandbox, at.conversation, { key: good, headers: { 'x-api-key': 'wrong' } })).status).toBe(
+      401,
+    )
   })
 
   test('a key belongs to one project: a path of another is refused, a row of another does not exist', async () => {
@@ -199,7 +205,11 @@ describe('queries', () => {
     for (const bad of ['yesterday', '2026-05-01', '1780000000', '2026-13-01T00:00:00Z', '2026-05-01T00:00:00']) {
       expect(fieldsOf(await sendRequest(sandbox, `${at.base}/visitors?since=${bad}`)), bad).toEqual(['since'])
     }
-    expect(fieldsOf(await sendRequest(sandbox, `${at.base}/calls?from=x&to=y&limit=z`))).toEqual(['from', 'to', 'limit'])
+    expect(fieldsOf(await sendRequest(sandbox, `${at.base}/calls?from=x&to=y&limit=z`))).toEqual([
+      'from',
+      'to',
+      'limit',
+    ])
     expect(fieldsOf(await sendRequest(sandbox, `${at.base}/conversations?handled=yes`))).toEqual(['handled'])
     expect(fieldsOf(await sendRequest(sandbox, `${at.visitor}/activity?before=x`))).toEqual(['before'])
     expect(fieldsOf(await sendRequest(sandbox, `${at.base}/analytics`))).toEqual(['from', 'to'])

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { type FaultKind, faultKinds } from '../../src/sandbox/server/faults.ts'
-import { sendRequest, firstRowPaths } from './requests.ts'
+import { firstRowPaths, sendRequest } from './requests.ts'
 
 let sandbox: Sandbox
 let at: Awaited<ReturnType<typeof firstRowPaths>>

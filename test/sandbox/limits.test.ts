@@ -1,9 +1,9 @@
 /** The rate limit, drawn in each way that a service may draw it. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { countRequests, type RequestLogEntry } from '../../src/sandbox/server/request-log.ts'
 import { limiters } from '../../src/sandbox/server/rate-limit.ts'
-import { sendRequest, firstRowPaths } from './requests.ts'
+import { countRequests, type RequestLogEntry } from '../../src/sandbox/server/request-log.ts'
+import { firstRowPaths, sendRequest } from './requests.ts'
 
 let sandbox: Sandbox | undefined
 afterEach(() => sandbox?.stop())

@@ -1,7 +1,7 @@
 /** Paging, in each of the ways that the documentation leaves open. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { sendRequest, firstRowPaths } from './requests.ts'
+import { firstRowPaths, sendRequest } from './requests.ts'
 
 let sandbox: Sandbox
 afterEach(() => sandbox.stop())
@@ -223,7 +223,8 @@ describe('messages', () => {
     const { conversation } = await start({ 'messages.paging': 'limit', 'query.unknown': 'rejected' })
     expect((await sendRequest(sandbox, `${conversation}/messages?limit=3`)).status).toBe(200)
     expect(
-      (await sendRequest(sandbox, `${conversation}/messages?before=2026-05-01T00:00:00Z`)).body.error.context.issues[0].path,
+      (await sendRequest(sandbox, `${conversation}/messages?before=2026-05-01T00:00:00Z`)).body.error.context.issues[0]
+        .path,
     ).toEqual(['before'])
     sandbox.setSwitches({ 'messages.paging': 'all' })
     expect((await sendRequest(sandbox, `${conversation}/messages?limit=3`)).status).toBe(400)

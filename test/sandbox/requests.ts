@@ -38,7 +38,11 @@ export type SandboxResponse = { status: number; headers: Headers; body: any; tex
 
 export type SandboxRequest = { method?: string; body?: unknown; headers?: Record<string, string>; key?: string | null }
 
-export async function sendRequest(sandbox: Sandbox, path: string, asking: SandboxRequest = {}): Promise<SandboxResponse> {
+export async function sendRequest(
+  sandbox: Sandbox,
+  path: string,
+  asking: SandboxRequest = {},
+): Promise<SandboxResponse> {
   const { method = 'GET', body, headers = {}, key = sandbox.key } = asking
   const answer = await fetch(sandbox.baseUrl + path, {
     method,

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { truthStreams } from '../../src/sandbox/truth.ts'
-import { sendRequest, firstRowPaths } from './requests.ts'
+import { firstRowPaths, sendRequest } from './requests.ts'
 
 const running: Sandbox[] = []
 afterEach(async () => {
@@ -60,7 +60,9 @@ for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
       expect((await list(`${base}/visitors/${id}/activity`)).reverse()).toEqual(truth('visitor_activity', id))
     }
     for (const { id } of sandbox.truth('calls')) {
-      expect([(await sendRequest(sandbox, `/public/calls/${id}/recording`)).body.data]).toEqual(truth('call_recordings', id))
+      expect([(await sendRequest(sandbox, `/public/calls/${id}/recording`)).body.data]).toEqual(
+        truth('call_recordings', id),
+      )
     }
   })
 }

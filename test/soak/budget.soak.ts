@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import type { BudgetPolicy } from '../../src/core/rate-limit/budget.ts'
 import { startCountingService, startProcessGroup } from '../api/rate-limit/process-group.ts'
-import { storeKinds, injectFaults } from '../api/rate-limit/scenario.ts'
-import { createRandom, maxInWindow, countBetween } from '../core/rate-limit/simulated-world.ts'
+import { injectFaults, storeKinds } from '../api/rate-limit/scenario.ts'
+import { countBetween, createRandom, maxInWindow } from '../core/rate-limit/simulated-world.ts'
 
 // The rate of a usual key in short windows: what each grant takes weighs six times as much as in a minute.
 const windowMs = 10_000
@@ -17,12 +17,18 @@ for (const count of [2, 4]) {
     async ({ make }, { onTestFinished }) => {
       const { url } = await make(onTestFinished)
       const counter = await startCountingService(createRandom(seed), onTestFinished)
-      const fleet = startProcessGroup({ store: url, service: counter.url, policy, timeoutMs: 1000 }, count, onTestFinished)
+      const fleet = startProcessGroup(
+        { store: url, service: counter.url, policy, timeoutMs: 1000 },
+        count,
+        onTestFinished,
+      )
       await counter.next(limit)
       const from = performance.now()
       await counter.next(3 * limit)
       const until = performance.now()
-      expect(countBetween(counter.arrivals, from, until) / ((until - from) / windowMs) / limit).toBeGreaterThanOrEqual(0.92)
+      expect(countBetween(counter.arrivals, from, until) / ((until - from) / windowMs) / limit).toBeGreaterThanOrEqual(
+        0.92,
+      )
       expect(maxInWindow(counter.arrivals, windowMs)).toBeLessThanOrEqual(Math.floor(0.95 * limit))
       expect(fleet.lost).toEqual([])
     },
@@ -37,7 +43,11 @@ describe.concurrent('four processes', () => {
       const dice = createRandom(seed)
       const { url, faults: harms } = await make(onTestFinished)
       const counter = await startCountingService(dice, onTestFinished)
-      const fleet = startProcessGroup({ store: url, service: counter.url, policy: short, timeoutMs: 1000 }, 4, onTestFinished)
+      const fleet = startProcessGroup(
+        { store: url, service: counter.url, policy: short, timeoutMs: 1000 },
+        4,
+        onTestFinished,
+      )
       await counter.next(60)
       for (let round = 0; round < 10; round += 1) {
         await injectFaults(fleet, harms, dice)

@@ -1,7 +1,8 @@
 /** What `npm test` tries a part of: more random worlds, and every combination of the service's ways on both databases. */
+
+import { databases } from '../support/databases.ts'
 import { testEveryCombination } from '../sync/every-combination.ts'
 import { testRandomServices } from '../sync/random-services.ts'
-import { databases } from '../support/databases.ts'
 
 testRandomServices(300)
 for (const db of databases) if (db.name !== 'pglite') testEveryCombination(db)

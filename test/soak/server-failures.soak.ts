@@ -7,12 +7,12 @@ import { expect, type TestContext, test } from 'vitest'
 import type { MutationKind } from '../../src/sandbox/random-mutations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { createRandom, maxInWindow } from '../core/rate-limit/simulated-world.ts'
+import { startWorkerProcess, type WorkerProcess } from '../app/worker/worker-process.ts'
 import { emptyFolder } from '../cli/run-process.ts'
-import { findDifferences } from '../sync/sync-sandbox.ts'
+import { createRandom, maxInWindow } from '../core/rate-limit/simulated-world.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { startPrivateRedis } from '../support/redis-server.ts'
-import { type WorkerProcess, startWorkerProcess } from '../app/worker/worker-process.ts'
+import { findDifferences } from '../sync/sync-sandbox.ts'
 
 const seed = Number(process.env.SEED ?? Date.now() % 100_000)
 const limit = 300
@@ -126,7 +126,12 @@ function revive(workers: WorkerProcess[], start: () => WorkerProcess): void {
   for (const [at, worker] of workers.entries()) if (worker.child.exitCode !== null) workers[at] = start()
 }
 
-async function equal(workers: WorkerProcess[], start: () => WorkerProcess, url: string, sandbox: Sandbox): Promise<void> {
+async function equal(
+  workers: WorkerProcess[],
+  start: () => WorkerProcess,
+  url: string,
+  sandbox: Sandbox,
+): Promise<void> {
   for (;;) {
     revive(workers, start)
     const warehouse = await openWarehouse(url, { access: 'read' })

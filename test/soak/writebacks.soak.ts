@@ -1,6 +1,6 @@
 /** Two thousand mixed write-backs, a tenth of all requests faulty, and forty times kill -9. */
 import { expect, test } from 'vitest'
-import { runKillScenario, checkOutcomes } from '../writeback/kill-scenario.ts'
+import { checkOutcomes, runKillScenario } from '../writeback/kill-scenario.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
   for (const processes of [1, 3]) {

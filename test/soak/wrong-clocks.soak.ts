@@ -5,7 +5,13 @@
 import { appendFileSync } from 'node:fs'
 import { make } from 'covertable'
 import { expect, test } from 'vitest'
-import { replyChanges, clocks, checkOutcomes, runClockScenario, type ClockScenario } from '../writeback/wrong-clock-scenario.ts'
+import {
+  type ClockScenario,
+  checkOutcomes,
+  clocks,
+  replyChanges,
+  runClockScenario,
+} from '../writeback/wrong-clock-scenario.ts'
 
 const namesOf = <T extends object>(table: T) => Object.keys(table) as (keyof T)[]
 

@@ -1,24 +1,23 @@
-/** The folder of the embedded store: one process at a time, and what broke is put aside, not thrown away. */
+/** The folder of the embedded store: locked by one process at a time; broken data is moved aside, not deleted. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { rfc3339 } from '../../../src/core/time.ts'
 import { UserError } from '../../../src/core/user-error.ts'
-import { type ProcessIdentity, currentProcess } from '../../../src/warehouse/database/process-identity.ts'
+import { currentProcess, type ProcessIdentity } from '../../../src/warehouse/database/process-identity.ts'
 
 export type LockedFolder = {
   readonly dataFolder: string
-  /** Moves the data out of the way, and says where to. */
+  /** Moves the data aside, and returns its new path. */
   readonly moveAside: () => string
-  /** True: there is data of an earlier process. */
+  /** Whether there is data of an earlier process. */
   readonly hasData: () => boolean
   readonly release: () => void
 }
 
 /**
- * Two processes on the same data would destroy it. The lock is the operating system's, by way of SQLite: it ends with its
- * process, however that ends, holds between containers that share a folder, and knows nothing of numbers that are used
- * again. Throws UserError.
+ * Two processes on the same data would destroy it. SQLite provides the operating system's file lock: it ends with its
+ * process, works between containers that share a folder, and does not depend on process ids. Throws UserError.
  */
 export function lockFolder(folder: string): LockedFolder {
   const dataFolder = join(folder, 'data')
@@ -57,7 +56,7 @@ function toUserError(folder: string, error: unknown): unknown {
   return new UserError({ what, why: error.message, next: 'make the folder writable for this user', exitCode: 2 })
 }
 
-/** For the sentence only; who holds the lock may have changed a moment ago. */
+/** For the message only; the holder of the lock may have changed in between. */
 function lockHolder(folder: string): string {
   try {
     const { pid, host }: ProcessIdentity = JSON.parse(readFileSync(join(folder, 'holder.json'), 'utf8'))

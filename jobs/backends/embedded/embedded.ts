@@ -1,24 +1,24 @@
-/** The queue without any server: a Postgres in a thread of this process, its files in a folder. For one process. */
+/** The queue without a server: a Postgres in a thread of this process, with its files in a folder. For a single process. */
 import { UserError } from '../../../src/core/user-error.ts'
+import { createPostgresFactory, migrateStore, sendToBack } from '../postgres-store.ts'
 import type { StoreConnection, StoreOptions } from '../store-connection.ts'
-import { migrateStore, createPostgresFactory, sendToBack } from '../postgres-store.ts'
 import { type LockedFolder, lockFolder } from './data-folder.ts'
 import { createPool } from './pool.ts'
-import { type ThreadSession, startThreadSession } from './session.ts'
+import { startThreadSession, type ThreadSession } from './session.ts'
 
 const schema = 'deskmirror_queue'
 const hourMs = 3_600_000
 
-/** Data that cannot be opened is put aside: it holds nothing but wake-up calls, and those are made again. */
+/** Data that cannot be opened is moved aside: it holds only jobs, and maintenance enqueues those again. */
 export async function openEmbedded({ folder, log, onFatal }: StoreOptions): Promise<StoreConnection> {
   const lockedFolder = lockFolder(folder)
-  const onDeath = (error: Error) => {
-    log.fatal({ event: 'queue.died', backend: 'embedded', why: error.message })
+  const onClosed = (error: Error) => {
+    log.fatal({ event: 'queue.closed', backend: 'embedded', why: error.message })
     onFatal(error)
   }
   const warnings: string[] = []
   try {
-    const session = await openOrRecreate(lockedFolder, warnings, onDeath)
+    const session = await openOrRecreate(lockedFolder, warnings, onClosed)
     const pool = createPool(session)
     return {
       kind: 'embedded',
@@ -27,7 +27,7 @@ export async function openEmbedded({ folder, log, onFatal }: StoreOptions): Prom
       factory: createPostgresFactory(pool, schema),
       reserveConnection: () => {},
       sendToBack: (queue, jobId) => sendToBack(pool, queue, jobId),
-      // There is no other process, and each of BullMQ's steps is whole.
+      // No other process uses the store, and each of BullMQ's steps is atomic.
       runExclusively: (work) => work(),
       ping: async () => void (await session.query('select 1', [])),
       close: async () => {
@@ -41,22 +41,28 @@ export async function openEmbedded({ folder, log, onFatal }: StoreOptions): Prom
   }
 }
 
-async function openOrRecreate(lockedFolder: LockedFolder, warnings: string[], onDeath: (error: Error) => void): Promise<ThreadSession> {
+async function openOrRecreate(
+  lockedFolder: LockedFolder,
+  warnings: string[],
+  onClosed: (error: Error) => void,
+): Promise<ThreadSession> {
   const hadData = lockedFolder.hasData()
   try {
-    return await startStore(lockedFolder, onDeath)
+    return await startStore(lockedFolder, onClosed)
   } catch (error) {
     if (!hadData) throw toStartError(lockedFolder, error)
     const movedTo = lockedFolder.moveAside()
-    warnings.push(`the embedded queue could not be opened and starts anew; what there was lies in ${movedTo}`)
-    return await startStore(lockedFolder, onDeath).catch((secondError) => Promise.reject(toStartError(lockedFolder, secondError)))
+    warnings.push(`the embedded queue could not be opened and starts empty; its old files are in ${movedTo}`)
+    return await startStore(lockedFolder, onClosed).catch((secondError) =>
+      Promise.reject(toStartError(lockedFolder, secondError)),
+    )
   }
 }
 
-async function startStore(lockedFolder: LockedFolder, onDeath: (error: Error) => void): Promise<ThreadSession> {
+async function startStore(lockedFolder: LockedFolder, onClosed: (error: Error) => void): Promise<ThreadSession> {
   let isOpen = false
   const threadOptions = { dataFolder: lockedFolder.dataFolder, schema, maintainMs: hourMs, silenceMs: 30_000 }
-  const session = await startThreadSession(threadOptions, (error) => isOpen && onDeath(error))
+  const session = await startThreadSession(threadOptions, (error) => isOpen && onClosed(error))
   try {
     await migrateStore(createPool(session), schema)
     isOpen = true
@@ -71,7 +77,7 @@ function toStartError(lockedFolder: LockedFolder, error: unknown): UserError {
   const why = error instanceof Error ? error.message : String(error)
   const next = /EMFILE|ENFILE/.test(why)
     ? 'let this process open more files: `ulimit -n 1024` in a shell, LimitNOFILE= in a systemd unit'
-    : 'look for space and permissions on that disk, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres'
+    : 'check free space and permissions on that disk, or set DESKMIRROR_QUEUE_URL to a Redis or Postgres'
   const what = `cannot start the embedded queue in ${lockedFolder.dataFolder}`
   return new UserError({ what, why, next, exitCode: 2 }, { cause: error })
 }

@@ -1,18 +1,18 @@
-/** What is said between the process and the thread of the embedded store. */
+/** The messages between the process and the thread of the embedded store. */
 import type { Ms } from '../../../src/core/time.ts'
 
 export type ThreadOptions = {
   readonly dataFolder: string
   readonly schema: string
   readonly maintainMs: Ms
-  /** How long an answer may take; twice that, and the thread counts as dead. */
+  /** How long a response may take. After twice that time the thread counts as dead. */
   readonly silenceMs: Ms
 }
 
-/** Several statements only without values. */
+/** `text` may hold several statements only if there are no values. */
 export type SqlRequest = { readonly id: number; readonly text: string; readonly values: unknown[] }
 
-/** BullMQ reads `code` and `detail` of Postgres's errors. */
+/** BullMQ reads `code` and `detail` of Postgres errors. */
 export type SqlError = {
   readonly message: string
   readonly code: string | undefined

@@ -1,4 +1,4 @@
-/** The embedded store as BullMQ wants to see a pool of pg: any number of clients, all of them the one session. */
+/** The embedded store as a pool of pg, as BullMQ expects it: any number of clients, all on the one session. */
 import { EventEmitter } from 'node:events'
 import type { PgPool, PgPoolClient } from 'bullmq'
 import type { ThreadSession } from './session.ts'
@@ -6,12 +6,12 @@ import type { ThreadSession } from './session.ts'
 export function createPool(session: ThreadSession): PgPool {
   const query: RunQuery = (text, values = []) => session.query(text, values)
   const pool = {
-    // Nothing lies between us that could break unnoticed: a worker with nothing to do may wait for as long as it likes.
+    // No network is involved, so an idle worker may wait without a limit.
     options: { keepAlive: true },
     query,
     connect: async () => createClient(session, query),
     end: async () => {},
-    // It never says anything by itself.
+    // The thread emits no events of its own.
     on: () => pool,
     removeAllListeners: () => pool,
   }
@@ -21,7 +21,7 @@ export function createPool(session: ThreadSession): PgPool {
 type RunQuery = (text: string, values?: readonly unknown[]) => ReturnType<ThreadSession['query']>
 
 function createClient(session: ThreadSession, query: RunQuery): PgPoolClient {
-  // Each worker waits on a client of its own, and a test or a person may start many.
+  // Each worker waits on its own client, and a process may start many.
   const events = new EventEmitter().setMaxListeners(0)
   const unsubscribe = session.onNotification((notification) => events.emit('notification', notification))
   const release = () => {

@@ -3,6 +3,6 @@ import { parseDatabaseUrl } from '../../../src/warehouse/database/location.ts'
 
 /** Next to the SQLite file, so that both are kept and moved together; else in the working folder. */
 export function embeddedQueueFolder(databaseUrl: string): string {
-  const place = parseDatabaseUrl(databaseUrl)
-  return place.kind === 'sqlite' && !place.path.startsWith(':') ? `${place.path}-queue` : 'deskmirror-queue'
+  const location = parseDatabaseUrl(databaseUrl)
+  return location.kind === 'sqlite' && !location.path.startsWith(':') ? `${location.path}-queue` : 'deskmirror-queue'
 }

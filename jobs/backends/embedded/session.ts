@@ -1,9 +1,9 @@
-/** The one session with the thread: questions wait for their answers, and all of them fail when the thread dies. */
+/** The session with the thread: requests wait for their responses, and all of them fail when the thread ends. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { PgNotification, PgQueryResult } from 'bullmq'
 import type { Ms } from '../../../src/core/time.ts'
-import type { ThreadMessage, SqlRequest, ThreadOptions } from './messages.ts'
+import type { SqlRequest, ThreadMessage, ThreadOptions } from './messages.ts'
 
 export type ThreadSession = {
   readonly query: (text: string, values: readonly unknown[]) => Promise<PgQueryResult<unknown>>
@@ -14,16 +14,22 @@ export type ThreadSession = {
   readonly terminate: () => Promise<void>
 }
 
-/** What is not written by then is found in the log of changes by the next to open. */
+/** What is not written by then is recovered from the write-ahead log at the next start. */
 const closeTimeoutMs = 5_000
 
-type PendingRequest = { readonly resolve: (result: PgQueryResult<unknown>) => void; readonly reject: (error: Error) => void }
+type PendingRequest = {
+  readonly resolve: (result: PgQueryResult<unknown>) => void
+  readonly reject: (error: Error) => void
+}
 
-/** `.ts` in a checkout, `.js` where it was compiled. */
+/** `.ts` in a checkout, `.js` in a compiled package. */
 const thread = new URL(`./thread${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url)
 
-/** Resolves when the thread is ready; rejects when the store cannot be opened. `onDeath`: it ended, and was not asked to. */
-export async function startThreadSession(options: ThreadOptions, onDeath: (error: Error) => void): Promise<ThreadSession> {
+/** Resolves when the thread is ready; rejects when the store cannot be opened. `onClosed`: it ended without a request. */
+export async function startThreadSession(
+  options: ThreadOptions,
+  onClosed: (error: Error) => void,
+): Promise<ThreadSession> {
   const worker = new Worker(thread, { workerData: options, name: 'embedded queue' })
   const pending = new Map<number, PendingRequest>()
   const listeners = new Set<(notification: PgNotification) => void>()
@@ -33,10 +39,10 @@ export async function startThreadSession(options: ThreadOptions, onDeath: (error
   let lastId = 0
   let isClosing = false
 
-  worker.on('message', (answer: ThreadMessage) => {
-    if (answer === 'ready') started.resolve()
-    else if ('channel' in answer) for (const listener of listeners) listener(answer)
-    else resolveRequest(pending, answer)
+  worker.on('message', (message: ThreadMessage) => {
+    if (message === 'ready') started.resolve()
+    else if ('channel' in message) for (const listener of listeners) listener(message)
+    else resolveRequest(pending, message)
   })
   worker.on('error', (error) => {
     cause = error instanceof Error ? error : new Error(String(error))
@@ -47,7 +53,7 @@ export async function startThreadSession(options: ThreadOptions, onDeath: (error
     ended.resolve()
     for (const { reject } of pending.values()) reject(cause)
     pending.clear()
-    if (!isClosing) onDeath(cause)
+    if (!isClosing) onClosed(cause)
   })
 
   await started.promise
@@ -55,7 +61,7 @@ export async function startThreadSession(options: ThreadOptions, onDeath: (error
   return {
     query: async (text, values) => {
       if (cause !== null) {
-        // BullMQ asks again at once: without this pause it would never let this process do anything else.
+        // BullMQ tries again at once: without this pause it would block the event loop.
         await sleep(500)
         throw cause
       }
@@ -84,8 +90,8 @@ export async function startThreadSession(options: ThreadOptions, onDeath: (error
 }
 
 /**
- * A Postgres that panics neither answers nor ends here. Two looks at the same oldest question, so that a process that was
- * itself asleep does not take that for the thread's silence.
+ * A Postgres that panics neither responds nor ends by itself. The oldest request is compared twice, so that a process
+ * that was itself suspended does not blame the thread.
  */
 function terminateWhenSilent(worker: Worker, oldest: () => number | null, silenceMs: Ms): void {
   let before: number | null = null
@@ -98,9 +104,12 @@ function terminateWhenSilent(worker: Worker, oldest: () => number | null, silenc
   worker.once('exit', () => clearInterval(timer))
 }
 
-function resolveRequest(pending: Map<number, PendingRequest>, answer: Exclude<ThreadMessage, 'ready' | { channel: string }>): void {
-  const request = pending.get(answer.id)
-  pending.delete(answer.id)
-  if ('error' in answer) request?.reject(Object.assign(new Error(answer.error.message), answer.error))
-  else request?.resolve({ rows: answer.rows, rowCount: answer.rowCount })
+function resolveRequest(
+  pending: Map<number, PendingRequest>,
+  response: Exclude<ThreadMessage, 'ready' | { channel: string }>,
+): void {
+  const request = pending.get(response.id)
+  pending.delete(response.id)
+  if ('error' in response) request?.reject(Object.assign(new Error(response.error.message), response.error))
+  else request?.resolve({ rows: response.rows, rowCount: response.rowCount })
 }

@@ -1,18 +1,18 @@
-/** The thread with the Postgres in it (PGlite): texts of SQL in, rows and notifications out. */
+/** The thread that runs Postgres (PGlite): takes SQL text, returns rows and notifications. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { messages, PGlite, types } from '@electric-sql/pglite'
-import { type ThreadMessage, isThreadOptions, type SqlRequest, type SqlError } from './messages.ts'
+import { isThreadOptions, type SqlError, type SqlRequest, type ThreadMessage } from './messages.ts'
 
 if (parentPort === null || !isThreadOptions(workerData)) throw new Error('this file is a thread of the embedded queue')
 const port = parentPort
 const { dataFolder, schema, maintainMs } = workerData
-const send = (answer: ThreadMessage) => port.postMessage(answer)
+const send = (message: ThreadMessage) => port.postMessage(message)
 
 const database = await PGlite.create({
   dataDir: dataFolder,
-  // As pg reads them, and as BullMQ expects them: as text.
+  // pg reads these as text, and BullMQ expects that.
   parsers: { [types.INT8]: (text: string) => text },
-  // The defaults are for a server: these halve the memory and bound what lies on the disk.
+  // The defaults suit a server; these settings halve the memory and limit the disk space.
   startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=8MB', '-c', 'max_wal_size=64MB'],
 })
 database.onNotification((channel, payload) => send({ channel, payload }))
@@ -22,17 +22,17 @@ async function runRequest({ id, text, values }: SqlRequest): Promise<void> {
   try {
     const result = values.length > 0 ? await database.query(text, values) : (await database.exec(text)).at(-1)
     const rows = result?.rows ?? []
-    // PGlite counts what was changed only, pg also what was read.
+    // PGlite counts only changed rows; pg also counts rows read.
     send({ id, rows, rowCount: Math.max(rows.length, result?.affectedRows ?? 0) })
   } catch (error) {
-    const refusal = toSqlError(error)
+    const sqlError = toSqlError(error)
     // Ends the thread.
-    if (refusal === null) throw error
-    send({ id, error: refusal })
+    if (sqlError === null) throw error
+    send({ id, error: sqlError })
   }
 }
 
-/** Null: not a refusal, but Postgres itself broke, or says so (class XX). No later answer of it could be trusted. */
+/** Null: Postgres itself broke, or reports an internal error (class XX), so no later response can be trusted. */
 function toSqlError(error: unknown): SqlError | null {
   if (!(error instanceof messages.DatabaseError) || error.code?.startsWith('XX')) return null
   return { message: error.message, code: error.code, detail: error.detail }
@@ -45,14 +45,14 @@ async function shutDown(): Promise<void> {
   port.close()
 }
 
-/** There is no autovacuum in here, and without checkpoints a start after a crash takes long. */
+/** The embedded Postgres has no autovacuum, and without checkpoints a start after a crash takes long. */
 const maintenance = setInterval(maintain, maintainMs)
 
 async function maintain(): Promise<void> {
-  // Not in one call: several statements at once are a transaction, where Postgres refuses to vacuum.
+  // Not in one call: several statements at once form a transaction, in which Postgres refuses to vacuum.
   await database.exec('vacuum')
   await database.exec('checkpoint')
 }
 
-port.on('message', (question: SqlRequest | 'finish') => void (question === 'finish' ? shutDown() : runRequest(question)))
+port.on('message', (request: SqlRequest | 'finish') => void (request === 'finish' ? shutDown() : runRequest(request)))
 send('ready')

@@ -1,6 +1,6 @@
 /**
- * The questions that the demo asks the mirror: plain SQL, to be taken along. Written for SQLite, and for the fields that
- * the service double shows beyond the documented ones (`type`, `title`, `direction`, `duration_seconds`).
+ * The demo's queries of the mirror: plain SQL, to copy. Written for SQLite, and for fields that the service double shows
+ * beyond the documented ones (`type`, `title`, `direction`, `duration_seconds`).
  */
 
 export type DemoQuery = { readonly title: string; readonly sql: string }
@@ -29,7 +29,7 @@ where c.handled_at is null and c.waiting_since is not null and c.deleted_at is n
 order by c.waiting_since limit 5`,
   },
   {
-    title: 'What is said, day by day',
+    title: 'Messages a day',
     sql: `select date(created_at) as day, count(*) as messages,
        sum(sender_type = 'agent') as by_agents, sum(sender_type = 'visitor') as by_visitors
 from messages where kind = 'utterance' and deleted_at is null
@@ -54,12 +54,12 @@ where c.deleted_at is null
 order by c.occurred_at desc limit 5`,
   },
   {
-    title: 'What changed between the two passes (the service keeps no such history)',
+    title: 'What changed between the two syncs (the service keeps no such history)',
     sql: `select substr(conversation_id, 1, 8) || '…' as conversation, field, old_value, new_value
 from conversation_changes order by id limit 10`,
   },
   {
-    title: 'Columns that no documentation mentions, found on the way',
+    title: 'Columns for undocumented fields, discovered on the way',
     sql: `select stream, path, column_name as "column", type
 from discovered_fields order by stream, path limit 8`,
   },

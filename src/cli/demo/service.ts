@@ -1,8 +1,8 @@
-/** The service of the demo: a small world in a service double, and what happens in it between the two passes. */
+/** The demo's service: a small service double, and the changes between the two syncs. */
 import { rfc3339 } from '../../core/time.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 
-/** Few enough for the usual rate limit to let the first pass through in some seconds. */
+/** Small enough for the usual rate limit to allow the first sync in some seconds. */
 const size = {
   conversations: 80,
   visitors: 40,
@@ -13,7 +13,7 @@ const size = {
 } as const
 
 export async function startDemoService(now: number): Promise<Sandbox> {
-  // Loaded here, so that no other command waits for it.
+  // Loaded here so that other commands start faster.
   const { startSandbox } = await import('../../sandbox/sandbox.ts')
   return startSandbox({
     seed: 2,
@@ -24,14 +24,14 @@ export async function startDemoService(now: number): Promise<Sandbox> {
   })
 }
 
-/** Makes the changes, and says what they are. */
+/** Makes the changes, and describes them. */
 export function applyDemoChanges({ mutate, truth }: Sandbox): readonly string[] {
   const visitors = [...truth('visitors')].flatMap(({ id }) => id ?? [])
   const [open, handled] = conversationIds(truth('conversations'))
   const newcomer = mutate.addVisitor({ name: 'Ada Lovelace', email: 'ada@example.com' })
   mutate.addConversation(newcomer.id, 'Can your engine also compose music?')
   mutate.addCall(newcomer.id)
-  for (const id of handled.slice(0, 1)) mutate.visitorWrites(id, 'Is there any news?')
+  for (const id of handled.slice(0, 1)) mutate.visitorWrites(id, 'Is there an update?')
   for (const id of open.slice(0, 1)) mutate.agentReplies(id, 'It is on its way.', 'Robin')
   for (const id of open.slice(1, 2)) mutate.setHandled(id, true)
   for (const id of visitors.slice(0, 1)) mutate.renameVisitor(id, 'Grace Hopper', 'grace@example.com')
@@ -43,9 +43,9 @@ export function applyDemoChanges({ mutate, truth }: Sandbox): readonly string[] 
   ]
 }
 
-/** The ids of those that are open, and of those that are handled. */
+/** The ids of the open conversations, and of the handled ones. */
 function conversationIds(rows: ReturnType<Sandbox['truth']>): readonly [readonly string[], readonly string[]] {
   const all = [...rows].map(({ id, row }) => ({ id: id ?? '', isOpen: Object(row).handledAt === null }))
-  const ids = (isOpen: boolean) => all.filter((it) => it.isOpen === isOpen).map((it) => it.id)
+  const ids = (isOpen: boolean) => all.filter((conversation) => conversation.isOpen === isOpen).map(({ id }) => id)
   return [ids(true), ids(false)]
 }

@@ -1,8 +1,8 @@
-/** The demo's write-backs: plain SQL that queues them, and the questions what became of them. */
+/** The demo's write-backs: plain SQL that queues them, and the query of their outcomes. */
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import type { DemoQuery } from './queries.ts'
 
-/** Replies to those who wait longest, then the flag: in this order, as both are about the same conversation. */
+/** Replies to those who wait longest, then the flag: in this order, because both target the same conversation. */
 export const enqueueStatements: readonly string[] = [
   `insert into writebacks (operation, conversation_id, payload)
 select 'message', id, '{"content": "Thank you for waiting: it is solved.", "sender_name": "Robin"}'
@@ -14,13 +14,13 @@ select 'note', visitor_id, '{"content": "Waited long."}'
 from conversations where waiting_since is not null order by waiting_since limit 1`,
 ]
 
-/** The service carries the second reply out, and the connection breaks before it can say so. */
-export function dropOneAnswer({ scriptFault: fail }: Sandbox): void {
-  fail({ kind: 'reset-after', operation: 'sendMessage', skip: 1 })
+/** The service performs the second reply, but the connection breaks before its answer. */
+export function dropOneAnswer({ scriptFault }: Sandbox): void {
+  scriptFault({ kind: 'reset-after', operation: 'sendMessage', skip: 1 })
 }
 
 export const outcomeQuery: DemoQuery = {
-  title: 'What became of them, in the order in which they were queued',
+  title: 'Their outcomes, in the order in which they were queued',
   sql: `select operation, substr(coalesce(conversation_id, visitor_id), 1, 8) || '…' as about, status, attempts as sent, step as why
 from writebacks order by seq`,
 }

@@ -1,22 +1,22 @@
-/** Progress on standard error: redrawn in place on a terminal, now and then a line elsewhere, nothing when quiet. */
+/** Progress on standard error: redrawn in place on a terminal, an occasional line elsewhere, nothing when quiet. */
 import { createLogUpdate } from 'log-update'
 import type { BudgetView, SyncProgress } from '../../core/report.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Progress, StreamProgress } from './progress.ts'
-import { afterProgress, emptyProgress, streamProgressRow, progressSummary } from './progress.ts'
+import { afterProgress, emptyProgress, progressSummary, streamProgressRow } from './progress.ts'
 import { alignColumns } from './table.ts'
 
 export type Display = {
   readonly kind: 'terminal' | 'plain' | 'quiet'
   readonly onProgress: (progress: SyncProgress) => void
   readonly onBudget: (budget: BudgetView) => void
-  /** Progress that is a single line, each time anew; the newest one counts. */
+  /** Single-line progress; each line replaces the one before. */
   readonly onLine: (line: string) => void
-  /** Writes lines that stay, above what is redrawn. */
+  /** Writes permanent lines above the redrawn ones. */
   readonly writeAbove: (text: string) => void
-  /** Tells the person something in one line. */
+  /** Prints a notice of one line. */
   readonly notify: (line: string) => void
-  /** Takes down what is redrawn, and forgets the streams: the next project starts afresh. */
+  /** Removes the redrawn lines and resets the streams, for the next project. */
   readonly clear: () => void
 }
 
@@ -36,7 +36,7 @@ export function openDisplay(out: OutputStream, quiet: boolean, clock: Clock): Di
 
 function quietDisplay(write: (text: string) => void): Display {
   const nothing = () => {}
-  const silence = { onProgress: nothing, onBudget: nothing, onLine: nothing, end: nothing }
+  const silence = { onProgress: nothing, onBudget: nothing, onLine: nothing, clear: nothing }
   return { kind: 'quiet', ...silence, writeAbove: write, notify: notifyTo(write) }
 }
 
@@ -75,26 +75,26 @@ function terminalDisplay(stream: OutputStream, clock: Clock): Display {
 }
 
 function renderProgress(progress: Progress, now: EpochMs): string[] {
-  const streams = [...progress.streams.values()].map((it) => streamProgressRow(it, now))
+  const streams = [...progress.streams.values()].map((stream) => streamProgressRow(stream, now))
   return streams.length === 0 ? [] : [...alignColumns(streams, '  '), `  ${progressSummary(progress, now)}`]
 }
 
-/** A stream's line when it ends, and while it runs one every few seconds. */
+/** Prints a stream's line when it ends, and every few seconds while it runs. */
 function plainDisplay(write: (text: string) => void, clock: Clock): Display {
   let progress = emptyProgress
   let lastAt = clock()
-  const show = (it: StreamProgress) => {
+  const show = (stream: StreamProgress) => {
     lastAt = clock()
-    const cells = streamProgressRow(it, lastAt).filter((cell) => cell !== '')
-    const overall = it.state === 'running' ? [progressSummary(progress, lastAt)] : []
+    const cells = streamProgressRow(stream, lastAt).filter((cell) => cell !== '')
+    const overall = stream.state === 'running' ? [progressSummary(progress, lastAt)] : []
     write(`${[...cells, ...overall].join('   ').trimEnd()}\n`)
   }
   const onProgress = (latest: SyncProgress) => {
     const before = progress.streams.get(latest.stream)?.state
     progress = afterProgress(progress, latest, clock())
-    const it = progress.streams.get(latest.stream)
+    const stream = progress.streams.get(latest.stream)
     const ended = latest.state !== 'running' && before !== latest.state
-    if (it !== undefined && (ended || clock() - lastAt >= lineMs)) show(it)
+    if (stream !== undefined && (ended || clock() - lastAt >= lineMs)) show(stream)
   }
   const onBudget = (budget: BudgetView) => {
     progress = { ...progress, budget }
@@ -104,10 +104,10 @@ function plainDisplay(write: (text: string) => void, clock: Clock): Display {
     lastAt = clock()
     write(`${line}\n`)
   }
-  const end = () => {
+  const clear = () => {
     progress = emptyProgress
   }
-  return { kind: 'plain', onProgress, onBudget, onLine, writeAbove: write, notify: notifyTo(write), clear: end }
+  return { kind: 'plain', onProgress, onBudget, onLine, writeAbove: write, notify: notifyTo(write), clear }
 }
 
 function notifyTo(write: (text: string) => void): (line: string) => void {

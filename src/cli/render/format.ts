@@ -1,4 +1,4 @@
-/** Numbers, durations and foreign text, as a person reads them. */
+/** Formats numbers, durations and untrusted text for people. */
 import type { EpochMs, Ms } from '../../core/time.ts'
 
 const numberFormat = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 })
@@ -27,13 +27,13 @@ export function pluralize(value: number, noun: string): string {
   return `${formatCount(value)} ${value === 1 ? noun : `${noun}s`}`
 }
 
-/** Text from elsewhere on one line: a control character could move a terminal's cursor, or worse. */
+/** Untrusted text on one line: a control character could move a terminal's cursor, or worse. */
 export function toPrintable(text: string): string {
   return text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')
 }
 
 function twoParts(seconds: number, large: number, largeName: string, small: number, smallName: string): string {
-  const rest = Math.floor((seconds % large) / small)
+  const remainder = Math.floor((seconds % large) / small)
   const first = `${Math.floor(seconds / large)} ${largeName}`
-  return rest === 0 ? first : `${first} ${rest} ${smallName}`
+  return remainder === 0 ? first : `${first} ${remainder} ${smallName}`
 }

@@ -1,4 +1,4 @@
-/** Progress as values: what each stream has done, how fast, and how long it still takes. Pure: no clock, no I/O. */
+/** Progress as values: what each stream has done, how fast, and how long the rest takes. Pure: no clock, no I/O. */
 import { burstSlots } from '../../core/rate-limit/capacity.ts'
 import type { BudgetView, SyncProgress } from '../../core/report.ts'
 import type { StreamName } from '../../core/row.ts'
@@ -18,30 +18,40 @@ export function afterProgress(progress: Progress, latest: SyncProgress, now: Epo
   return { ...progress, streams: new Map(progress.streams).set(latest.stream, { ...latest, since, updatedAt: now }) }
 }
 
-/** The cells of one stream's line: name, state, rows, requests, rate, what is left. */
-export function streamProgressRow(it: StreamProgress, now: EpochMs): string[] {
-  const end = it.state === 'running' ? now : it.updatedAt
-  const seconds = Math.max(0.001, (end - it.since) / 1000)
-  const rate = it.rows >= 100 && seconds >= 0.2 ? `${formatCount(Math.round(it.rows / seconds))} rows/s` : ''
-  const left = it.state !== 'running' ? it.state : it.left === null ? '' : `${pluralize(it.left, 'request')} left`
-  return [it.stream, pluralize(it.rows, 'row'), `${formatCount(it.changed)} changed`, pluralize(it.requests, 'request'), rate, left]
+/** The cells of a stream's line: name, state, rows, requests, rate, remaining requests. */
+export function streamProgressRow(stream: StreamProgress, now: EpochMs): string[] {
+  const end = stream.state === 'running' ? now : stream.updatedAt
+  const seconds = Math.max(0.001, (end - stream.since) / 1000)
+  const rate = stream.rows >= 100 && seconds >= 0.2 ? `${formatCount(Math.round(stream.rows / seconds))} rows/s` : ''
+  const left =
+    stream.state !== 'running' ? stream.state : stream.left === null ? '' : `${pluralize(stream.left, 'request')} left`
+  return [
+    stream.stream,
+    pluralize(stream.rows, 'row'),
+    `${formatCount(stream.changed)} changed`,
+    pluralize(stream.requests, 'request'),
+    rate,
+    left,
+  ]
 }
 
 /** `9.4 requests/s   about 3 min 10 s left`; the parts that are known. */
 export function progressSummary(progress: Progress, now: EpochMs): string {
   const streams = [...progress.streams.values()]
-  const running = streams.filter((it) => it.state === 'running')
-  const left = running.reduce((sum, it) => sum + (it.left ?? 0), 0)
+  const running = streams.filter(({ state }) => state === 'running')
+  const left = running.reduce((sum, stream) => sum + (stream.left ?? 0), 0)
   const time = progress.budget === null || left === 0 ? null : timeLeft(left, progress.budget)
   const parts = [
     requestRate(streams, now),
-    time === null ? '' : `${running.some((it) => it.left === null) ? 'at least' : 'about'} ${formatDuration(time)} left`,
+    time === null
+      ? ''
+      : `${running.some(({ left }) => left === null) ? 'at least' : 'about'} ${formatDuration(time)} left`,
     progress.budget === null ? '' : formatBudget(progress.budget),
   ]
   return parts.filter((part) => part !== '').join('   ')
 }
 
-/** What is left of the burst goes at once, the rest at the pace of the budget. */
+/** Requests within the free part of the burst go at once, the others at the pace of the budget. */
 export function timeLeft(requests: number, budget: BudgetView): Ms {
   const paced = Math.max(0, requests - Math.max(0, burstSlots(budget.slots) - budget.inUse))
   return (
@@ -51,15 +61,15 @@ export function timeLeft(requests: number, budget: BudgetView): Ms {
 }
 
 function requestRate(streams: readonly StreamProgress[], now: EpochMs): string {
-  const requests = streams.reduce((sum, it) => sum + it.requests, 0)
-  const since = Math.min(now, ...streams.map((it) => it.since))
+  const requests = streams.reduce((sum, stream) => sum + stream.requests, 0)
+  const since = Math.min(now, ...streams.map((stream) => stream.since))
   return now - since < 500 ? '' : `${formatCount(requests / ((now - since) / 1000))} requests/s`
 }
 
-/** How much of the budget is in use, or why nothing is sent for a while. */
+/** How much of the budget is in use, or why no request is sent for a while. */
 export function formatBudget(budget: BudgetView): string {
   if (budget.pausedForMs !== null) return `the service asked for a pause: ${formatDuration(budget.pausedForMs)}`
   if (budget.closedForMs !== null)
-    return `nothing is sent for ${formatDuration(budget.closedForMs)}: the record of the last requests was lost`
+    return `nothing is sent for ${formatDuration(budget.closedForMs)}: the record of recent requests was lost`
   return `budget ${formatCount(budget.inUse)} of ${formatCount(budget.slots)}`
 }

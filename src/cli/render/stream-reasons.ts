@@ -1,10 +1,10 @@
-/** Why streams were left out or did not come to their end, each reason once: a service that is down fails all alike. */
+/** Why streams were skipped or failed, each reason once: a service that is down fails all streams alike. */
 import type { StreamName } from '../../core/row.ts'
 import { toPrintable } from './format.ts'
 
 type StreamEnd = { readonly stream: StreamName; readonly skipped: string | null; readonly failed: string | null }
 
-/** One line a reason, with the streams that share it. */
+/** One line per reason, with the streams that share it. */
 export function renderStreamReasons(streams: readonly StreamEnd[]): string[] {
   const skipped = groupByReason(streams.map(({ stream, skipped }) => [stream, skipped]))
   const failed = groupByReason(streams.map(({ stream, failed }) => [stream, failed]))
@@ -14,7 +14,7 @@ export function renderStreamReasons(streams: readonly StreamEnd[]): string[] {
   ].map(toPrintable)
 }
 
-/** Reasons are the same if only the path and the request's id differ; the first one is shown, with its id. */
+/** Reasons that differ only in the path and the request id count as the same; the first one is shown, with its id. */
 function groupByReason(reasons: readonly (readonly [StreamName, string | null])[]) {
   const stated = reasons.flatMap(([name, why]) =>
     why === null ? [] : [{ name, why: why.replace(/^[A-Z]+ \/\S*: /, '') }],

@@ -1,12 +1,14 @@
-/** Columns that stand under each other: text to the left, numbers to the right. */
+/** Aligns columns: text to the left, numbers to the right. */
 import { toPrintable } from './format.ts'
 
-/** Lines of a table without a frame. Numbers stand to the right, whatever the first line says: it may be a header. */
+/** Lines of a table without a frame. The first line does not decide the alignment: it may be a header. */
 export function alignColumns(rows: readonly (readonly string[])[], indent = ''): string[] {
-  // So that the numbers of `1 row` and `2 rows` stand under each other.
+  // Pads `1 row` like `2 rows`, so that the numbers are aligned.
   const cells = rows.map((row) => row.map((cell) => toPrintable(cell).replace(/^1 (request|row)$/, '$& ')))
   const columns = maxOf(cells.map((row) => row.length))
-  const columnShapes = Array.from({ length: columns }, (_, column) => columnShape(cells.map((row) => row[column] ?? '')))
+  const columnShapes = Array.from({ length: columns }, (_, column) =>
+    columnShape(cells.map((row) => row[column] ?? '')),
+  )
   return cells.map((row) =>
     `${indent}${columnShapes.map((shape, column) => padCell(row[column] ?? '', shape)).join('   ')}`.trimEnd(),
   )
@@ -27,7 +29,7 @@ function columnShape(cells: readonly string[]): ColumnShape {
   return { width: maxOf(cells.map((cell) => [...cell].length)), isRightAligned: right }
 }
 
-/** A list may be longer than a call may have arguments. */
+/** Not Math.max(...numbers): a list may be longer than the argument limit. */
 function maxOf(numbers: readonly number[]): number {
   return numbers.reduce((most, number) => Math.max(most, number), 0)
 }

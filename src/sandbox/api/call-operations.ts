@@ -1,12 +1,12 @@
 /** The three operations on calls. */
 
 import type { PhoneCall } from '../model.ts'
-import { createQueryReader, defaultPageSize } from './read-request.ts'
 import { lowerBound, upperBound } from './bounds.ts'
 import type { Json } from './json.ts'
-import type { OperationRequest, Operation } from './operation.ts'
-import { pageEnds, toListData, takePage, toSingleRow } from './paging.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import { pageEnds, takePage, toListData, toSingleRow } from './paging.ts'
 import { notFound } from './problem.ts'
+import { createQueryReader, defaultPageSize } from './read-request.ts'
 
 export const callOperations: readonly Operation[] = [
   {
@@ -23,7 +23,7 @@ export const callOperations: readonly Operation[] = [
     path: '/public/calls/{callId}',
     scope: 'calls:read',
     query: () => [],
-    run: (asked) => toSingleRow(asked.project.wire().call(findCall(asked)), asked.switches['single.shape']),
+    run: (request) => toSingleRow(request.project.wire().call(findCall(request)), request.switches['single.shape']),
   },
   {
     id: 'getRecording',

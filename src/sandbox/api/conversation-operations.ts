@@ -2,12 +2,12 @@
 
 import type { Conversation, Message } from '../model.ts'
 import type { Switches } from '../switches.ts'
-import { type FieldKind, createQueryReader, readBody, defaultPageSize } from './read-request.ts'
 import { lowerBound, upperBound } from './bounds.ts'
 import type { Json } from './json.ts'
-import type { OperationRequest, Operation } from './operation.ts'
-import { pageEnds, toListData, type Page, takePage, toSingleRow } from './paging.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import { type Page, pageEnds, takePage, toListData, toSingleRow } from './paging.ts'
 import { notFound } from './problem.ts'
+import { createQueryReader, defaultPageSize, type FieldKind, readBody } from './read-request.ts'
 
 export const conversationOperations: readonly Operation[] = [
   {
@@ -24,7 +24,8 @@ export const conversationOperations: readonly Operation[] = [
     path: '/public/conversations/{conversationId}',
     scope: 'conversations:read',
     query: () => [],
-    run: (asked) => toSingleRow(asked.project.wire().conversation(findConversation(asked)), asked.switches['single.shape']),
+    run: (request) =>
+      toSingleRow(request.project.wire().conversation(findConversation(request)), request.switches['single.shape']),
   },
   {
     id: 'listMessages',
@@ -92,14 +93,14 @@ function takeMessagePage({ project, query, switches: s }: OperationRequest, conv
   const paging = s['messages.paging']
   const honoured = paging !== 'all' && s['messages.limit'] === 'honoured'
   const limit = honoured ? read.limit(s['messages.page']) : s['messages.page']
-  const moment = paging === 'since' || paging === 'before' ? read.time(paging, 'optional') : undefined
+  const time = paging === 'since' || paging === 'before' ? read.time(paging, 'optional') : undefined
   read.throwIssues()
   const bound = { inclusive: s['messages.bound'] === 'inclusive', hidden: s['time.hidden'] }
   return takePage(project.view().messages(conversation), {
-    from: paging === 'since' && moment !== undefined ? lowerBound(moment, bound) : undefined,
-    to: paging === 'before' && moment !== undefined ? upperBound(moment, bound) : undefined,
+    from: paging === 'since' && time !== undefined ? lowerBound(time, bound) : undefined,
+    to: paging === 'before' && time !== undefined ? upperBound(time, bound) : undefined,
     limit: paging === 'all' ? Number.MAX_SAFE_INTEGER : limit,
-    ...pageEnds(s['messages.order'], moment !== undefined),
+    ...pageEnds(s['messages.order'], time !== undefined),
     hasMore: s.hasMore,
     isEmptyWithBound: s['pages.hollow'],
   })

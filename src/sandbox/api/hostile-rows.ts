@@ -1,11 +1,11 @@
-/** Rows that nobody expects: `odd` ones, which a mirror has to hold all the same, and `unfit` ones, which none can. */
+/** Unusual rows: `odd` ones, which a mirror must be able to store, and `unfit` ones, which it cannot store. */
 import type { Switches } from '../switches.ts'
 import type { Json } from './json.ts'
 import type { WireFormat } from './wire.ts'
 
 type Fields = Record<string, Json>
 
-// In V8 since Node 21; the compiler's library does not know it yet.
+// In V8 since Node 21; the compiler's library does not declare it yet.
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => Json }
 
 const oddFields: readonly ((n: number) => Fields)[] = [
@@ -20,7 +20,7 @@ const oddFields: readonly ((n: number) => Fields)[] = [
   () => ({ nest: nestedJson(900), list: Array.from({ length: 5000 }, (_, i) => i) }),
 ]
 
-/** More values than a mirror takes of one row. */
+/** More values than a mirror accepts in one row. */
 const longList: Json = Array.from({ length: 110_000 }, () => 0)
 
 const unfitRows: readonly ((row: Fields, project: string) => Json)[] = [
@@ -33,10 +33,10 @@ const unfitRows: readonly ((row: Fields, project: string) => Json)[] = [
   () => 'a string',
 ]
 
-/** Every so many rows one is hostile, one kind after the other; of messages, of which there are many, more rarely. */
+/** One row in so many is hostile, cycling through the kinds; messages, of which there are many, more rarely. */
 const [every, everyMessage] = [11, 31]
 
-/** The same rows each time, whichever way they are read. */
+/** Selects the same rows on every read. */
 export function withHostileRows(format: WireFormat, project: string, s: Switches): WireFormat {
   const kind = s['rows.hostile']
   if (kind === 'none') return format
@@ -56,7 +56,7 @@ export function withHostileRows(format: WireFormat, project: string, s: Switches
       const shown = format.message(conversation, row)
       if (row.id % everyMessage !== 3) return shown
       const variant = Math.floor(row.id / everyMessage)
-      // Who compares the truth knows a message by its id: it keeps it.
+      // It keeps its id, by which messages are compared with the truth.
       const more = kind === 'odd' ? oddFields[variant % oddFields.length]?.(row.id) : unfitRows[0]?.(shown, project)
       return { ...shown, ...(more as Fields) }
     },
@@ -64,7 +64,7 @@ export function withHostileRows(format: WireFormat, project: string, s: Switches
   }
 }
 
-/** Under which name a row shows its id. */
+/** The field that holds a row's id. */
 function idField(row: Fields): string {
   return ['id', 'visitor_id', 'call_id'].find((name) => name in row) ?? 'id'
 }

@@ -1,13 +1,13 @@
-/** JSON on the wire: times in whole seconds, integers beyond 2^53 as they are. */
+/** JSON in the service's format: times in whole seconds, integers beyond 2^53 unchanged. */
 import type { Json } from '../../core/row.ts'
 import { type EpochMs, rfc3339 } from '../../core/time.ts'
 
 export type { Json } from '../../core/row.ts'
 
-// In V8 since Node 21; the compiler's library does not know it yet.
+// In V8 since Node 21; the compiler's library does not declare it yet.
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown }
 
-/** `exact`: the value may hold bigints. It costs a call for each value, so only where there are some. */
+/** `exact`: the value may hold bigints. It costs a call per value, so it is used only where needed. */
 export function toJsonText(value: Json, exact: boolean): string {
   if (!exact) return JSON.stringify(value)
   return JSON.stringify(value, (_, cell: unknown) => (typeof cell === 'bigint' ? rawJSON(String(cell)) : cell))

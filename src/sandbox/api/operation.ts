@@ -1,11 +1,11 @@
-/** What one operation of the service is, and how a request finds its own. */
+/** The type of an operation, and the router that matches requests to operations. */
 import type { EpochMs } from '../../core/time.ts'
 import type { Scope } from '../keys.ts'
 import type { Project } from '../project.ts'
 import type { Switches } from '../switches.ts'
 import type { Json } from './json.ts'
 
-/** A request that has been let in. */
+/** An authorized request. */
 export type OperationRequest = {
   readonly project: Project
   readonly params: Readonly<Record<string, string>>
@@ -22,8 +22,8 @@ export type Operation = {
   readonly path: string
   readonly scope: Scope
   readonly query: (s: Switches) => readonly string[]
-  /** `data` of the answer. Throws Problem. */
-  readonly run: (asked: OperationRequest) => Json
+  /** Returns `data` of the response. Throws Problem. */
+  readonly run: (request: OperationRequest) => Json
 }
 
 export const isWrite = (operation: Operation) => operation.method !== 'GET'
@@ -32,7 +32,9 @@ export const isList = (operation: Operation) => operation.id.startsWith('list')
 export type RouteMatch = { readonly operation: Operation; readonly params: Readonly<Record<string, string>> }
 
 /** Finds operations by method and path. */
-export function createRouter(operations: readonly Operation[]): (method: string, path: string) => RouteMatch | undefined {
+export function createRouter(
+  operations: readonly Operation[],
+): (method: string, path: string) => RouteMatch | undefined {
   const routes = operations.map((operation) => ({ operation, parts: operation.path.split('/') }))
   return (method, path) => {
     const given = path.split('/')

@@ -1,4 +1,4 @@
-/** Every operation of the service, but the widget's token. */
+/** Every operation of the service, except the widget's token. */
 import { callOperations } from './call-operations.ts'
 import { conversationOperations } from './conversation-operations.ts'
 import type { Operation } from './operation.ts'

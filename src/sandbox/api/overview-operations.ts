@@ -1,12 +1,12 @@
 /** The two operations on the project as a whole: the analytics rollup and the availability of agents. */
 import type { EpochMs } from '../../core/time.ts'
 import type { Sequence } from '../model.ts'
-import { findFirstPosition } from '../time-order.ts'
-import { purposes, toUnitInterval } from '../seed/random.ts'
 import type { Project } from '../project.ts'
-import { createQueryReader } from './read-request.ts'
+import { purposes, toUnitInterval } from '../seed/random.ts'
+import { findFirstPosition } from '../time-order.ts'
 import { type Json, toTimestamp } from './json.ts'
-import type { OperationRequest, Operation } from './operation.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import { createQueryReader } from './read-request.ts'
 
 export const overviewOperations: readonly Operation[] = [
   {
@@ -37,7 +37,7 @@ function getAnalytics({ project, query, switches: s, now }: OperationRequest): J
   return computeRollup(project, from ?? now - month, to ?? now)
 }
 
-/** What happened from `from` up to, but not at, `to`. Counts are true; times and ratings are made up, the same each time. */
+/** The events from `from` to before `to`. Counts are exact; times and ratings are random, but stable. */
 export function computeRollup({ state }: Project, from: EpochMs, to: EpochMs): Json {
   const draw = state.seedData.random(purposes.rollup, Math.floor(from / 60_000), Math.floor(to / 60_000))
   const started = countWithin(state.conversations.orderedBy('createdAt'), from, to)

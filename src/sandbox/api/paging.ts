@@ -1,14 +1,14 @@
-/** One page of a sequence of rows. */
+/** Takes one page of a sequence of rows. */
 import type { EpochMs } from '../../core/time.ts'
 import type { Sequence } from '../model.ts'
-import { findFirstPosition } from '../time-order.ts'
 import type { pageOrders, Switches } from '../switches.ts'
+import { findFirstPosition } from '../time-order.ts'
 import type { Json } from './json.ts'
 
 export type PageRequest<T> = {
-  /** Rows from this moment on; undefined = from the beginning. */
+  /** Rows from this time on; undefined = from the start. */
   readonly from?: EpochMs | undefined
-  /** Rows before this moment; undefined = to the end. */
+  /** Rows before this time; undefined = to the end. */
   readonly to?: EpochMs | undefined
   readonly limit: number
   /** Which end the page is taken from. */
@@ -16,14 +16,17 @@ export type PageRequest<T> = {
   /** Which row of the page comes first. */
   readonly first: 'oldest' | 'newest'
   readonly matches?: ((row: T) => boolean) | undefined
-  /** `full`: a full page claims that more follows, whether it does or not. */
+  /** `full`: a full page claims that more follows, whether true or not. */
   readonly hasMore: 'exact' | 'full' | 'always'
-  /** With a bound: nothing, and more behind it. */
+  /** With a bound the page is empty, but claims that more follows. */
   readonly isEmptyWithBound?: boolean
 }
 
-/** Which end a page is taken from, and how it is shown. `bounded`: a bound was given. */
-export function pageEnds(order: (typeof pageOrders)[number], bounded: boolean): Pick<PageRequest<never>, 'take' | 'first'> {
+/** The ends for a page order. `bounded`: a bound was given. */
+export function pageEnds(
+  order: (typeof pageOrders)[number],
+  bounded: boolean,
+): Pick<PageRequest<never>, 'takeFrom' | 'first'> {
   if (order === 'newest-ascending') return { takeFrom: 'newest', first: 'oldest' }
   const end = order === 'oldest' || order === (bounded ? 'oldest-bounded' : 'newest-bounded') ? 'oldest' : 'newest'
   return { takeFrom: end, first: end }
@@ -32,7 +35,8 @@ export function pageEnds(order: (typeof pageOrders)[number], bounded: boolean): 
 export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean }
 
 export function takePage<T>(rows: Sequence<T>, request: PageRequest<T>): Page<T> {
-  if (request.isEmptyWithBound === true && (request.from !== undefined || request.to !== undefined)) return { items: [], hasMore: true }
+  if (request.isEmptyWithBound === true && (request.from !== undefined || request.to !== undefined))
+    return { items: [], hasMore: true }
   const start = request.from === undefined ? 0 : firstAt(rows, request.from)
   const end = request.to === undefined ? rows.length : firstAt(rows, request.to)
   const items: T[] = []
@@ -52,7 +56,7 @@ export function takePage<T>(rows: Sequence<T>, request: PageRequest<T>): Page<T>
   return { items, hasMore: hasMoreByMode[request.hasMore] }
 }
 
-/** A row as a reading by its id shows it. */
+/** A row as a read by id returns it. */
 export function toSingleRow(row: Json, shape: Switches['single.shape']): Json {
   const fields = Object.entries(row as { readonly [field: string]: Json })
   if (shape === 'more')
@@ -71,7 +75,7 @@ function firstAt<T>(rows: Sequence<T>, time: EpochMs): number {
   return findFirstPosition(rows.length, (position) => rows.timeAt(position) >= time)
 }
 
-function* positions(start: number, end: number, take: 'oldest' | 'newest'): Generator<number> {
-  if (take === 'oldest') for (let p = start; p < end; p += 1) yield p
+function* positions(start: number, end: number, from: 'oldest' | 'newest'): Generator<number> {
+  if (from === 'oldest') for (let p = start; p < end; p += 1) yield p
   else for (let p = end - 1; p >= start; p -= 1) yield p
 }

@@ -1,9 +1,9 @@
-/** A request that the service will not do, and how it says so. */
+/** An error response of the service. */
 
 import type { Switches } from '../switches.ts'
 import type { Json } from './json.ts'
 
-/** The documented codes and their statuses, and one for paths that are not the API's. */
+/** The documented codes and their statuses, and one for unknown paths. */
 export const problemStatus = {
   api_key_missing: 401,
   api_key_invalid: 401,
@@ -46,10 +46,11 @@ export function notFound(what: string): Problem {
   return new Problem('NOT_FOUND', `No such ${what} in this key's project`)
 }
 
-/** The answer's envelope. */
+/** The envelope of the response. */
 export function problemBody(problem: Problem, requestId: string, s: Switches): Json {
   const status = problemStatus[problem.code]
-  const context = problem.code === 'VALIDATION_ERROR' ? { context: { issues: problem.issues.map(issueFormatter(s)) } } : {}
+  const context =
+    problem.code === 'VALIDATION_ERROR' ? { context: { issues: problem.issues.map(issueFormatter(s)) } } : {}
   const inside = s['errors.context'] === 'error'
   return {
     error: {

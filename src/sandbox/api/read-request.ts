@@ -1,4 +1,4 @@
-/** Reading a request: its query and its body, with every offending field named at once. */
+/** Parses a request's query and body, and reports every invalid field at once. */
 import { type EpochMs, parseTime } from '../../core/time.ts'
 import type { Switches } from '../switches.ts'
 import { type Issue, validationProblem } from './problem.ts'
@@ -6,7 +6,7 @@ import { type Issue, validationProblem } from './problem.ts'
 export const defaultPageSize = 50
 export const maxPageSize = 200
 
-/** `listed`: the parameters that the operation has. Throws Problem for others, where the service minds them. */
+/** `known`: the parameters of the operation. Throws Problem for others, if the service rejects them. */
 export function checkQuery(query: URLSearchParams, known: readonly string[], s: Switches): void {
   if (s['query.unknown'] === 'ignored') return
   const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name))
@@ -14,7 +14,7 @@ export function checkQuery(query: URLSearchParams, known: readonly string[], s: 
     throw validationProblem(...unknown.map((field) => ({ field, message: 'is not a parameter of this operation' })))
 }
 
-/** Collects what is wrong while fields are read; `done` throws it all. */
+/** Parses query parameters and collects issues; `throwIssues` throws a Problem if there are any. */
 export type QueryReader = {
   readonly limit: (usual: number) => number
   readonly time: (name: string, need: 'optional' | 'required') => EpochMs | undefined
@@ -65,7 +65,7 @@ const fieldChecks: Record<FieldKind, (value: unknown) => boolean> = {
   object: (value) => isObject(value),
 }
 
-/** The body's fields, each of its kind. Those of `optional` may be absent. Throws Problem naming each that is wrong. */
+/** Checks the body's fields against their kinds. Fields of `optional` may be absent. Throws Problem with every invalid one. */
 export function readBody(
   body: unknown,
   required: Readonly<Record<string, FieldKind>>,

@@ -1,12 +1,12 @@
 /** The five operations on visitors. */
 
 import type { Visitor } from '../model.ts'
-import { createQueryReader, readBody, defaultPageSize } from './read-request.ts'
 import { lowerBound, upperBound } from './bounds.ts'
 import type { Json } from './json.ts'
-import type { OperationRequest, Operation } from './operation.ts'
-import { pageEnds, toListData, takePage, toSingleRow } from './paging.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import { pageEnds, takePage, toListData, toSingleRow } from './paging.ts'
 import { notFound } from './problem.ts'
+import { createQueryReader, defaultPageSize, readBody } from './read-request.ts'
 
 export const visitorOperations: readonly Operation[] = [
   {
@@ -23,7 +23,8 @@ export const visitorOperations: readonly Operation[] = [
     path: '/public/projects/{projectId}/visitors/{visitorId}',
     scope: 'visitors:read',
     query: () => [],
-    run: (asked) => toSingleRow(asked.project.wire().visitor(findVisitor(asked)), asked.switches['single.shape']),
+    run: (request) =>
+      toSingleRow(request.project.wire().visitor(findVisitor(request)), request.switches['single.shape']),
   },
   {
     id: 'updateVisitor',

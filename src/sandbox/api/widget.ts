@@ -1,9 +1,9 @@
-/** The widget token: minted for a browser by a server that holds a project key. */
+/** The widget token, which a server with a project key mints for a browser. */
 import type { EpochMs } from '../../core/time.ts'
-import { type Random, purposes } from '../seed/random.ts'
+import { purposes, type Random } from '../seed/random.ts'
 import type { Switches } from '../switches.ts'
-import { readBody } from './read-request.ts'
 import { type Json, toTimestamp } from './json.ts'
+import { readBody } from './read-request.ts'
 
 export const widgetPath = '/v1/widget/token'
 
@@ -18,7 +18,11 @@ export function mintToken(body: unknown, random: Random, requestNumber: number, 
   return formatToken(s['token.answer'], `wgt_${token}`, { ttl: seconds, expiresAt: toTimestamp(now + seconds * 1000) })
 }
 
-function formatToken(shape: Switches['token.answer'], token: string, lifetime: { readonly [name: string]: Json }): Json {
+function formatToken(
+  shape: Switches['token.answer'],
+  token: string,
+  lifetime: { readonly [name: string]: Json },
+): Json {
   switch (shape) {
     case 'token':
     case 'bare':

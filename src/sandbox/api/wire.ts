@@ -1,9 +1,9 @@
-/** Rows as the service writes them: documented fields by the documentation's names, the others in several vocabularies. */
+/** Rows in the service's format: documented fields by their names, the others in several naming styles. */
 
 import type { Activity, Conversation, Message, Note, PhoneCall, Visitor } from '../model.ts'
-import { type Random, pick, purposes, toUnitInterval } from '../seed/random.ts'
+import { pick, purposes, type Random, toUnitInterval } from '../seed/random.ts'
 import type { Switches } from '../switches.ts'
-import { type Json, toTimestampOrNull, toTimestamp } from './json.ts'
+import { type Json, toTimestamp, toTimestampOrNull } from './json.ts'
 
 export type WireFormat = {
   readonly conversation: (row: Conversation) => Json
@@ -33,7 +33,7 @@ export function createWireFormat(projectId: string, random: Random, s: Switches)
       ...driftingField(s, 'priority', row.index % 3 === 0 ? 'high' : 'normal', row.index % 3),
     }),
     message: (conversationId, row) => ({
-      // 2^53 and more: a reader that makes a float of it folds neighbours into one.
+      // 2^53 and more: a reader that parses it as a float merges neighbouring ids.
       id: s['ids.big'] ? 9_007_199_254_740_993n + BigInt(row.id) : row.id,
       conversationId,
       senderType: row.senderType,
@@ -59,10 +59,10 @@ export function createWireFormat(projectId: string, random: Random, s: Switches)
 const countries = ['DE', 'FR', 'JP', 'BR', 'US', null]
 const plans = ['free', 'team', 'enterprise']
 
-type VisitorForm = (row: Visitor, projectId: string, dice: Random, s: Switches) => Json
+type VisitorForm = (row: Visitor, projectId: string, random: Random, s: Switches) => Json
 const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
-  plain(row, projectId, dice, s) {
-    const thrown = dice(purposes.place, row.index)
+  plain(row, projectId, random, s) {
+    const draw = random(purposes.place, row.index)
     return {
       id: row.id,
       projectId,
@@ -72,23 +72,23 @@ const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
       lastSeenAt: toTimestamp(row.lastSeenAt),
       ...(s['visitors.updatedAt'] ? { updatedAt: toTimestamp(row.updatedAt) } : {}),
       phone: null,
-      ...(s['fields.drift'] < 2 ? { company: thrown % 3 === 0 ? null : `Company ${thrown % 500}` } : {}),
-      country: pick(countries, thrown),
-      pageViews: thrown % 4000,
-      score: Math.round(toUnitInterval(thrown) * 10_000) / 100,
-      isBlocked: thrown % 50 === 0,
-      tags: thrown % 2 === 0 ? [] : ['vip', `segment-${thrown % 7}`],
+      ...(s['fields.drift'] < 2 ? { company: draw % 3 === 0 ? null : `Company ${draw % 500}` } : {}),
+      country: pick(countries, draw),
+      pageViews: draw % 4000,
+      score: Math.round(toUnitInterval(draw) * 10_000) / 100,
+      isBlocked: draw % 50 === 0,
+      tags: draw % 2 === 0 ? [] : ['vip', `segment-${draw % 7}`],
       customFields: {
-        plan: pick(plans, thrown),
-        seats: thrown % 90,
-        trial: thrown % 5 === 0,
+        plan: pick(plans, draw),
+        seats: draw % 90,
+        trial: draw % 5 === 0,
         renewsAt: toTimestamp(row.createdAt),
       },
-      ...driftingField(s, 'loyalty', thrown % 100, 'gold'),
+      ...driftingField(s, 'loyalty', draw % 100, 'gold'),
     }
   },
-  nested(row, projectId, dice, s) {
-    const thrown = dice(purposes.place, row.index)
+  nested(row, projectId, random, s) {
+    const draw = random(purposes.place, row.index)
     return {
       id: row.id,
       projectId,
@@ -100,16 +100,16 @@ const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
         ...(s['visitors.updatedAt'] ? { changedAt: toTimestamp(row.updatedAt) } : {}),
       },
       location: {
-        country: pick(countries, thrown),
-        geo: { lat: toUnitInterval(thrown) * 180 - 90, lng: toUnitInterval(thrown) * 360 - 180 },
+        country: pick(countries, draw),
+        geo: { lat: toUnitInterval(draw) * 180 - 90, lng: toUnitInterval(draw) * 360 - 180 },
       },
-      device: thrown % 4 === 0 ? null : { browser: 'Firefox', mobile: thrown % 3 === 0 },
-      attributes: [{ key: 'plan', value: pick(plans, thrown) }],
-      ...driftingField(s, 'loyalty', { points: thrown % 100 }, [thrown % 100]),
+      device: draw % 4 === 0 ? null : { browser: 'Firefox', mobile: draw % 3 === 0 },
+      attributes: [{ key: 'plan', value: pick(plans, draw) }],
+      ...driftingField(s, 'loyalty', { points: draw % 100 }, [draw % 100]),
     }
   },
-  snake(row, projectId, dice, s) {
-    const thrown = dice(purposes.place, row.index)
+  snake(row, projectId, random, s) {
+    const draw = random(purposes.place, row.index)
     return {
       visitor_id: row.id,
       project_id: projectId,
@@ -118,50 +118,55 @@ const visitorForms: Record<Switches['visitors.fields'], VisitorForm> = {
       first_seen: toTimestamp(row.createdAt),
       last_seen: toTimestamp(row.lastSeenAt),
       ...(s['visitors.updatedAt'] ? { updated: toTimestamp(row.updatedAt) } : {}),
-      country_code: pick(countries, thrown),
-      'utm.source': thrown % 6 === 0 ? 'newsletter' : null,
+      country_code: pick(countries, draw),
+      'utm.source': draw % 6 === 0 ? 'newsletter' : null,
       ...driftingField(s, 'loyalty', false, 3.5),
     }
   },
 }
 
 const activityForms: Record<Switches['activity.fields'], (row: Activity) => Json> = {
-  plain: ({ kind, at, variantSeed: dressing }) => ({
+  plain: ({ kind, at, variantSeed }) => ({
     type: kind,
     occurredAt: toTimestamp(at),
-    url: `https://shop.example/p/${dressing % 300}`,
-    title: dressing % 8 === 0 ? null : `Page ${dressing % 300}`,
-    durationMs: dressing % 90_000,
-    metadata: { referrer: null, experiment: { id: dressing % 5, variant: dressing % 2 === 0 ? 'a' : 'b' } },
+    url: `https://shop.example/p/${variantSeed % 300}`,
+    title: variantSeed % 8 === 0 ? null : `Page ${variantSeed % 300}`,
+    durationMs: variantSeed % 90_000,
+    metadata: { referrer: null, experiment: { id: variantSeed % 5, variant: variantSeed % 2 === 0 ? 'a' : 'b' } },
   }),
-  nested: ({ kind, at, variantSeed: dressing }) => ({
+  nested: ({ kind, at, variantSeed }) => ({
     event: { name: kind, at: toTimestamp(at) },
-    page: { path: `/p/${dressing % 300}`, scroll: toUnitInterval(dressing) },
+    page: { path: `/p/${variantSeed % 300}`, scroll: toUnitInterval(variantSeed) },
     tags: [kind],
   }),
-  snake: ({ kind, at, variantSeed: dressing }) => ({ event_type: kind, timestamp: toTimestamp(at), ref: dressing % 1000, bot: false }),
+  snake: ({ kind, at, variantSeed }) => ({
+    event_type: kind,
+    timestamp: toTimestamp(at),
+    ref: variantSeed % 1000,
+    bot: false,
+  }),
 }
 
-type CallForm = (row: PhoneCall, projectId: string, dice: Random) => Json
+type CallForm = (row: PhoneCall, projectId: string, random: Random) => Json
 const callForms: Record<Switches['calls.fields'], CallForm> = {
-  plain(row, projectId, dice) {
-    const thrown = dice(purposes.extra, row.index)
+  plain(row, projectId, random) {
+    const draw = random(purposes.extra, row.index)
     return {
       id: row.id,
       projectId,
       visitorId: row.visitorId,
       conversationId: null,
-      direction: thrown % 2 === 0 ? 'inbound' : 'outbound',
+      direction: draw % 2 === 0 ? 'inbound' : 'outbound',
       status: row.outcome,
       startedAt: toTimestamp(row.startedAt),
       endedAt: toTimestamp(row.endedAt),
       durationSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
-      cost: Math.round(toUnitInterval(thrown) * 1000) / 1000,
-      tags: thrown % 3 === 0 ? ['callback'] : [],
-      agent: thrown % 5 === 0 ? null : { id: `agt_${thrown % 12}`, name: 'Robin' },
+      cost: Math.round(toUnitInterval(draw) * 1000) / 1000,
+      tags: draw % 3 === 0 ? ['callback'] : [],
+      agent: draw % 5 === 0 ? null : { id: `agt_${draw % 12}`, name: 'Robin' },
     }
   },
-  nested: (row, projectId, dice) => ({
+  nested: (row, projectId, random) => ({
     id: row.id,
     project: { id: projectId },
     timing: {
@@ -170,15 +175,15 @@ const callForms: Record<Switches['calls.fields'], CallForm> = {
       talkSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
     },
     participants: [{ role: 'visitor', id: row.visitorId }],
-    outcome: { code: row.outcome, retried: dice(purposes.extra, row.index) % 2 === 0 },
+    outcome: { code: row.outcome, retried: random(purposes.extra, row.index) % 2 === 0 },
   }),
-  snake: (row, _projectId, dice) => ({
+  snake: (row, _projectId, random) => ({
     call_id: row.id,
     visitor_id: row.visitorId,
     created_at: toTimestamp(row.startedAt),
     ended_at: toTimestamp(row.endedAt),
     result: row.outcome,
-    rating: dice(purposes.extra, row.index) % 6,
+    rating: random(purposes.extra, row.index) % 6,
   }),
 }
 
@@ -196,7 +201,7 @@ function recordingRow(row: PhoneCall): Json {
   }
 }
 
-/** A field that the service adds one day, and gives another type on another. */
+/** A field that the service adds at some time, and whose type changes later. */
 function driftingField(s: Switches, name: string, first: Json, then: Json): Record<string, Json> {
   if (s['fields.drift'] < 1) return {}
   return { [name]: s['fields.drift'] < 2 ? first : then }

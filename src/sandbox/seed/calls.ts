@@ -1,8 +1,8 @@
-/** Calls of the seeded past. */
+/** Calls of the seed data. */
 import type { EpochMs } from '../../core/time.ts'
 import type { PhoneCall } from '../model.ts'
-import { type Random, pick, purposes } from './random.ts'
-import { type RowIds, createRowIds } from './row-ids.ts'
+import { pick, purposes, type Random } from './random.ts'
+import { createRowIds, type RowIds } from './row-ids.ts'
 import type { Timeline } from './timeline.ts'
 
 export type CallTime = 'startedAt' | 'endedAt'
@@ -16,7 +16,7 @@ export type Calls = {
 
 export type CallParts = {
   readonly random: Random
-  readonly visitorOf: (thrown: number) => string
+  readonly visitorOf: (draw: number) => string
   readonly count: number
   readonly time: Timeline
 }

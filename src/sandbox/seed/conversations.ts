@@ -1,9 +1,9 @@
-/** Conversations of the seeded past, and the messages in each. */
+/** Conversations of the seed data, and their messages. */
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Conversation, Message, Sequence } from '../model.ts'
-import { integerBetween, type Random, pick, purposes, toUnitInterval } from './random.ts'
-import { type RowIds, createRowIds } from './row-ids.ts'
-import type { TextVariety, SampleText } from './sample-text.ts'
+import { integerBetween, pick, purposes, type Random, toUnitInterval } from './random.ts'
+import { createRowIds, type RowIds } from './row-ids.ts'
+import type { SampleText, TextVariety } from './sample-text.ts'
 import type { Timeline } from './timeline.ts'
 
 export type Conversations = {
@@ -22,7 +22,7 @@ export type ConversationParts = {
   readonly random: Random
   readonly sampleText: SampleText
   readonly textVariety: TextVariety
-  readonly visitorOf: (thrown: number) => string
+  readonly visitorOf: (draw: number) => string
   readonly count: number
   /** Fewest and most messages in a conversation. */
   readonly messages: readonly [low: number, high: number]
@@ -39,7 +39,18 @@ const origins = [
   'email',
   'phone_callback',
 ]
-const senderTypes = ['visitor', 'visitor', 'visitor', 'visitor', 'agent', 'agent', 'agent', 'ai', 'ai', 'system'] as const
+const senderTypes = [
+  'visitor',
+  'visitor',
+  'visitor',
+  'visitor',
+  'agent',
+  'agent',
+  'agent',
+  'ai',
+  'ai',
+  'system',
+] as const
 const systemKinds = ['agent_joined', 'agent_left', 'conversation_assigned', 'csat_requested', 'transfer']
 const agents = Array.from({ length: 12 }, (_, n) => `agt_${(n * 7919 + 4096).toString(36)}`)
 const minuteMs = 60_000
@@ -80,7 +91,7 @@ export function createConversations(parts: ConversationParts): Conversations {
   }
 }
 
-/** Six of seven are handled, some minutes after the last message. Those too young for that are open. */
+/** Six of seven are handled, some minutes after the last message. Too recent ones are open. */
 function handledTime(random: Random, index: number, lastAt: EpochMs, to: EpochMs): EpochMs | null {
   const draw = random(purposes.handled, index)
   const at = lastAt + (1 + (draw % 300)) * minuteMs
@@ -105,7 +116,7 @@ function randomSender(random: Random, index: number, k: number): (typeof senderT
   return k <= 0 ? 'visitor' : pick(senderTypes, random(purposes.sender, index, k))
 }
 
-/** The first message opens the conversation, the last one is its `lastMessageAt`, the others lie between in order. */
+/** The first message opens the conversation, the last one is at its `lastMessageAt`, the others in order between them. */
 function messageTimes(random: Random, index: number, length: number, [from, to]: [EpochMs, EpochMs], storm: number) {
   const usual = (k: number) => {
     if (k <= 0 || length < 2) return from
@@ -114,7 +125,7 @@ function messageTimes(random: Random, index: number, length: number, [from, to]:
   }
   const size = Math.min(storm, length)
   if (size < 2) return usual
-  // A storm ends with the last message, so that a pager meets it wherever it starts.
+  // A storm ends with the last message, so that paging meets it from either end.
   const second = Math.max(from, Math.floor(to / 1000) * 1000)
   const fraction = to - second
   return (k: number) => {

@@ -1,10 +1,10 @@
 /**
- * Chance without memory: every number is a function of the seed and of what it is for. Any row can be made alone, in any
- * order, twice, and is the same.
+ * Stateless random numbers: each is a function of the seed and of its purpose. So any row can be created alone, in any
+ * order, and repeatedly, with the same result.
  */
 export type Random = (purpose: Purpose, a: number, b?: number) => number
 
-/** What a number is for; two purposes never share a sequence. The values are part of every world: append only. */
+/** What a number is used for; two purposes never share a sequence. The values determine all seed data: append only. */
 export const purposes = {
   project: 1,
   conversation: 2,
@@ -25,7 +25,7 @@ export const purposes = {
   recording: 17,
   fault: 18,
   latency: 19,
-  churn: 20,
+  mutation: 19,
   rollup: 21,
   phrase: 22,
   token: 23,
@@ -35,19 +35,19 @@ export const purposes = {
 } as const
 export type Purpose = (typeof purposes)[keyof typeof purposes]
 
-/** Dice that throw unsigned 32-bit integers. */
+/** Creates a generator of unsigned 32-bit integers. */
 export function createRandom(seed: number): Random {
   const start = mixHash(0x2545f491, seed)
   return (purpose, a, b = 0) => mixHash(mixHash(mixHash(start, purpose), a), b) >>> 0
 }
 
-/** A throw as a number in [0, 1). */
-export function toUnitInterval(thrown: number): number {
-  return thrown / 0x1_0000_0000
+/** A random number scaled to [0, 1). */
+export function toUnitInterval(draw: number): number {
+  return draw / 0x1_0000_0000
 }
 
-export function pick<T>(list: readonly T[], thrown: number): T {
-  const chosen = list[thrown % list.length]
+export function pick<T>(list: readonly T[], draw: number): T {
+  const chosen = list[draw % list.length]
   if (chosen === undefined) throw new Error('nothing to pick from')
   return chosen
 }

@@ -1,9 +1,9 @@
-/** UUIDs that carry their row's number, so that a million rows need no table of ids. */
-import type { Random, Purpose } from './random.ts'
+/** UUIDs that encode their row's index, so that a million rows need no table of ids. */
+import type { Purpose, Random } from './random.ts'
 
 export type RowIds = {
   readonly idAt: (index: number) => string
-  /** The row's number, or undefined for an id that this identity never gave. */
+  /** The row's index, or undefined for an id that was not created here. */
   readonly indexOf: (id: string) => number | undefined
 }
 
@@ -26,7 +26,7 @@ function formatUuid(a: number, b: number, c: number, d: number): string {
 
 const toHex = (n: number) => (n >>> 0).toString(16).padStart(8, '0')
 
-// Multiplying by an odd number is one-to-one modulo 2^32, and so is xor: numbers scatter and can be gathered again.
+// Multiplying by an odd number is one-to-one modulo 2^32, and so is xor: indexes are scattered reversibly.
 const factor = 0x9e3779b1
 const inverse = modularInverse(factor)
 
@@ -42,6 +42,6 @@ function unscramble(scattered: number, key: number): number {
 
 function modularInverse(odd: number): number {
   let x = odd
-  for (let round = 0; round < 5; round += 1) x = Math.imul(x, 2 - Math.imul(odd, x))
+  for (let step = 0; step < 5; step += 1) x = Math.imul(x, 2 - Math.imul(odd, x))
   return x
 }

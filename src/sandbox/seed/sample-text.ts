@@ -1,5 +1,5 @@
-/** What people and machines write: sentences from a small vocabulary, with the odd text that breaks programs. */
-import { integerBetween, type Random, pick, purposes, toUnitInterval } from './random.ts'
+/** Sample texts: sentences from a small vocabulary, with occasional text that breaks programs. */
+import { integerBetween, pick, purposes, type Random, toUnitInterval } from './random.ts'
 
 const words = `the my order invoice account please thanks hello can you help with delivery arrived yesterday refund
  change address password reset does not work on mobile I would like to know when it will be sent again we have looked
@@ -20,22 +20,22 @@ const lastNames = [
   'Ng',
 ]
 
-/** `plain`: nothing odd; `hostile`: also text that is no valid Unicode. */
+/** `plain`: only plain text; `hostile`: also text that is not valid Unicode. */
 export type TextVariety = 'plain' | 'varied' | 'hostile'
 
 export type SampleText = {
-  readonly sentence: (a: number, b: number, oddity: TextVariety) => string
+  readonly sentence: (a: number, b: number, variety: TextVariety) => string
   readonly personName: (a: number) => string
 }
 
 export function createSampleText(random: Random): SampleText {
-  // Composed once: a message then costs two look-ups, not a dozen.
+  // Composed once, so that a message costs two look-ups instead of a dozen.
   const sentences = Array.from({ length: 1024 }, (_, n) => composeSentence(random, n))
   return {
-    sentence(a, b, oddity) {
+    sentence(a, b, variety) {
       const draw = random(purposes.text, a, b)
       const plain = `${pick(sentences, draw)} (${draw % 100_000}) ${pick(sentences, draw >>> 11)}`
-      return oddity === 'plain' ? plain : withUnusualText(plain, draw, oddity)
+      return variety === 'plain' ? plain : withUnusualText(plain, draw, variety)
     },
     personName(a) {
       const draw = random(purposes.person, a, 1)
@@ -50,13 +50,13 @@ function composeSentence(random: Random, n: number): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-function withUnusualText(plain: string, draw: number, oddity: TextVariety): string {
-  const one = Math.floor(toUnitInterval(Math.imul(draw, 0x9e3779b1) >>> 0) * 4000)
-  if (one === 0) return `${plain} ${'very long '.repeat(3000)}`
-  if (one < 4) return `${plain}\u0000 after a NUL`
-  if (one < 60) return `${plain} 🙏🏽👩‍👩‍👧`
-  if (one < 80) return `"quoted", 'single'; \\ back\nnew\tline\u2028\u200f שלום`
-  if (one < 84) return ''
-  if (one < 88 && oddity === 'hostile') return `${plain} \ud83d cut in half`
+function withUnusualText(plain: string, draw: number, variety: TextVariety): string {
+  const n = Math.floor(toUnitInterval(Math.imul(draw, 0x9e3779b1) >>> 0) * 4000)
+  if (n === 0) return `${plain} ${'very long '.repeat(3000)}`
+  if (n < 4) return `${plain}\u0000 after a NUL`
+  if (n < 60) return `${plain} 🙏🏽👩‍👩‍👧`
+  if (n < 80) return `"quoted", 'single'; \\ back\nnew\tline\u2028\u200f שלום`
+  if (n < 84) return ''
+  if (n < 88 && variety === 'hostile') return `${plain} \ud83d cut in half`
   return plain
 }

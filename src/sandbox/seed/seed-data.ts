@@ -1,23 +1,23 @@
-/** The seeded past of one project: as many rows as asked for, none of them kept, each made when somebody looks. */
+/** The seed data of a project: any number of rows, created on access and not kept. */
 import type { EpochMs } from '../../core/time.ts'
 import type { Switches } from '../switches.ts'
 import { type Activities, createActivities } from './activities.ts'
 import { type Calls, createCalls } from './calls.ts'
 import { type Conversations, createConversations } from './conversations.ts'
-import { type Random, createRandom, purposes } from './random.ts'
+import { createRandom, purposes, type Random } from './random.ts'
 import { createRowIds } from './row-ids.ts'
-import { type TextVariety, type SampleText, createSampleText } from './sample-text.ts'
+import { createSampleText, type SampleText, type TextVariety } from './sample-text.ts'
 import { createTimeline } from './timeline.ts'
-import { type Visitors, createVisitors } from './visitors.ts'
+import { createVisitors, type Visitors } from './visitors.ts'
 
-/** How many. A range is drawn evenly, both ends included. */
+/** Numbers of rows. A range is drawn evenly, both ends included. */
 export type Size = {
   readonly conversations: number
   readonly visitors: number
   readonly calls: number
   readonly messagesPerConversation: number | Range
   readonly activityPerVisitor: number | Range
-  /** How far back the past goes. */
+  /** How many days the data covers. */
   readonly days: number
 }
 export type Range = readonly [low: number, high: number]
@@ -34,7 +34,7 @@ export const defaultSize: Size = {
 export type SeedData = {
   readonly random: Random
   readonly sampleText: SampleText
-  /** How odd its texts are. */
+  /** The variety of its texts. */
   readonly textVariety: TextVariety
   readonly conversations: Conversations
   readonly visitors: Visitors
@@ -42,7 +42,7 @@ export type SeedData = {
   readonly calls: Calls
 }
 
-/** `end`: when the past ends and the service starts; its last row is a few seconds older. */
+/** `end`: when the seed data ends and the service starts; its last row is a few seconds older. */
 export type SeedOptions = { readonly seed: number; readonly size: Size; readonly end: EpochMs }
 
 const dayMs = 86_400_000
@@ -51,11 +51,11 @@ export function createSeedData({ seed, size, end }: SeedOptions, switches: Switc
   const random = createRandom(seed)
   const sampleText = createSampleText(random)
   const [from, to] = [end - size.days * dayMs, end - 5000]
-  const line = (purpose: 'conversation' | 'visitor' | 'call', count: number, storm: number) =>
+  const createLine = (purpose: 'conversation' | 'visitor' | 'call', count: number, storm: number) =>
     createTimeline({ from, to, count, storm }, random, purposes[purpose])
   const visitorIds = createRowIds(random, purposes.visitor)
-  const visitorOf = (thrown: number) => visitorIds.idAt(thrown % Math.max(1, size.visitors))
-  const parts = { dice: random, phrases: sampleText, to, visitorOf, content: switches.content }
+  const visitorOf = (draw: number) => visitorIds.idAt(draw % Math.max(1, size.visitors))
+  const parts = { random, sampleText, to, visitorOf, textVariety: switches.content }
   return {
     random,
     sampleText,
@@ -65,16 +65,16 @@ export function createSeedData({ seed, size, end }: SeedOptions, switches: Switc
       count: size.conversations,
       messages: toRange(size.messagesPerConversation),
       messageStorm: switches['storm.messages'],
-      time: line('conversation', size.conversations, switches['storm.conversations']),
+      time: createLine('conversation', size.conversations, switches['storm.conversations']),
     }),
     visitors: createVisitors({
       ...parts,
       count: size.visitors,
       ids: visitorIds,
-      time: line('visitor', size.visitors, switches['storm.visitors']),
+      time: createLine('visitor', size.visitors, switches['storm.visitors']),
     }),
     activities: createActivities(random, toRange(size.activityPerVisitor), switches['storm.activity']),
-    calls: createCalls({ ...parts, count: size.calls, time: line('call', size.calls, switches['storm.calls']) }),
+    calls: createCalls({ ...parts, count: size.calls, time: createLine('call', size.calls, switches['storm.calls']) }),
   }
 }
 

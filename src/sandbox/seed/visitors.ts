@@ -1,7 +1,7 @@
-/** Visitors of the seeded past. */
+/** Visitors of the seed data. */
 import type { EpochMs } from '../../core/time.ts'
 import type { Visitor } from '../model.ts'
-import { type Random, purposes } from './random.ts'
+import { purposes, type Random } from './random.ts'
 import type { RowIds } from './row-ids.ts'
 import type { SampleText } from './sample-text.ts'
 import type { Timeline } from './timeline.ts'
@@ -44,7 +44,7 @@ export function createVisitors({ random, sampleText, count, ids, time }: Visitor
   }
 }
 
-/** Every fourth visitor never gave an email, every ninth no name either. */
+/** Every fourth visitor has no email, every ninth no name. */
 function randomContact(random: Random, sampleText: SampleText, index: number) {
   const draw = random(purposes.person, index, 2)
   return {

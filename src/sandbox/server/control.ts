@@ -1,10 +1,10 @@
-/** The strings that a test pulls, over HTTP: for a sandbox that runs in a process of its own. */
+/** The controls of a sandbox over HTTP, for a sandbox in another process. */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Json, toJsonText } from '../api/json.ts'
-import type { MutationKind } from '../random-mutations.ts'
 import type { Sandbox } from '../handle.ts'
 import type { KeyOptions } from '../options.ts'
+import type { MutationKind } from '../random-mutations.ts'
 import type { Switches } from '../switches.ts'
 import { type TruthStream, truthStreams } from '../truth.ts'
 import type { ScriptedFault } from './faults.ts'
@@ -20,7 +20,7 @@ export type ControlHandler = (
 
 type ControlBody = Readonly<Record<string, unknown>>
 
-/** Answers JSON; `GET truth/{stream}` answers a row a line. A mistake in a request answers 400 and says which. */
+/** Responds with JSON; `GET truth/{stream}` with one row per line. An invalid request gets a 400 with the reason. */
 export function createControl(sandbox: Sandbox): ControlHandler {
   return async (path, search, incoming, response) => {
     const query = new URLSearchParams(search)
@@ -42,35 +42,41 @@ export function createControl(sandbox: Sandbox): ControlHandler {
   }
 }
 
-/** What each control does with its body, and what it answers. */
-const actions: Readonly<Record<string, (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown>> = {
-  'GET log': (sandbox) => sandbox.log(),
-  'GET counts': (sandbox) => sandbox.counts(),
-  'GET ledger': (sandbox, _, project) => sandbox.ledger(project),
-  'GET switches': (sandbox) => sandbox.switches(),
-  'GET about': (sandbox) => ({
-    baseUrl: sandbox.baseUrl,
-    widgetUrl: sandbox.widgetUrl,
-    projectIds: sandbox.projectIds,
-    now: new Date(sandbox.now()).toISOString(),
-  }),
-  'POST switches': (sandbox, body) => {
-    sandbox.setSwitches(body as Partial<Switches>)
-    return sandbox.switches()
-  },
-  'POST churn': (sandbox, body, project) => ({
-    changes: sandbox.applyRandomMutations(Number(body.n), Number(body.seed), body.kinds as readonly MutationKind[] | undefined, project),
-  }),
-  // {"do": "visitorWrites", "with": ["<conversation id>", "text"]}
-  'POST mutate': (sandbox, body, project) => mutate(sandbox, body, project),
-  'POST fail': (sandbox, body) => sandbox.scriptFault(body as ScriptedFault),
-  'POST forget-faults': (sandbox) => sandbox.clearFaults(),
-  'POST keys': (sandbox, body, project) => sandbox.addKey(body as KeyOptions, project),
-  'POST revoke': (sandbox, body) => sandbox.revokeKey(String(body.key)),
-  'POST advance': (sandbox, body) => sandbox.advance(Number(body.ms)),
-  'POST reset-log': (sandbox) => sandbox.resetLog(),
-  'POST shutdown': () => undefined,
-}
+/** The controls: what each does with its body, and what it returns. */
+const actions: Readonly<Record<string, (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown>> =
+  {
+    'GET log': (sandbox) => sandbox.log(),
+    'GET counts': (sandbox) => sandbox.counts(),
+    'GET ledger': (sandbox, _, project) => sandbox.ledger(project),
+    'GET switches': (sandbox) => sandbox.switches(),
+    'GET about': (sandbox) => ({
+      baseUrl: sandbox.baseUrl,
+      widgetUrl: sandbox.widgetUrl,
+      projectIds: sandbox.projectIds,
+      now: new Date(sandbox.now()).toISOString(),
+    }),
+    'POST switches': (sandbox, body) => {
+      sandbox.setSwitches(body as Partial<Switches>)
+      return sandbox.switches()
+    },
+    'POST churn': (sandbox, body, project) => ({
+      changes: sandbox.applyRandomMutations(
+        Number(body.n),
+        Number(body.seed),
+        body.kinds as readonly MutationKind[] | undefined,
+        project,
+      ),
+    }),
+    // {"do": "visitorWrites", "with": ["<conversation id>", "text"]}
+    'POST mutate': (sandbox, body, project) => mutate(sandbox, body, project),
+    'POST fail': (sandbox, body) => sandbox.scriptFault(body as ScriptedFault),
+    'POST forget-faults': (sandbox) => sandbox.clearFaults(),
+    'POST keys': (sandbox, body, project) => sandbox.addKey(body as KeyOptions, project),
+    'POST revoke': (sandbox, body) => sandbox.revokeKey(String(body.key)),
+    'POST advance': (sandbox, body) => sandbox.advance(Number(body.ms)),
+    'POST reset-log': (sandbox) => sandbox.resetLog(),
+    'POST shutdown': () => undefined,
+  }
 const controlNames = [...Object.keys(actions), ...truthStreams.map((stream) => `GET truth/${stream}`)].join(', ')
 
 function mutate(sandbox: Sandbox, body: ControlBody, project: string | undefined): unknown {

@@ -1,9 +1,9 @@
-/** The service's own description, as the file and as a page for people. */
+/** The service's API description, as the file and as a page. */
 import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { type ApiDescription, renderDocsPage } from './docs-page.ts'
 
-/** In a checkout the file is three floors up, in a build one more. */
+/** In a checkout the file is three levels up, in a build four. */
 const candidatePaths = ['../../../schema/openapi.yaml', '../../../../schema/openapi.yaml'].map(
   (path) => new URL(path, import.meta.url),
 )
@@ -12,9 +12,9 @@ let cachedText: string | undefined
 
 export function descriptionText(): string {
   if (cachedText === undefined) {
-    const place = candidatePaths.find((candidate) => existsSync(candidate))
-    if (place === undefined) throw new Error('schema/openapi.yaml is missing')
-    cachedText = readFileSync(place, 'utf8')
+    const path = candidatePaths.find((candidate) => existsSync(candidate))
+    if (path === undefined) throw new Error('schema/openapi.yaml is missing')
+    cachedText = readFileSync(path, 'utf8')
   }
   return cachedText
 }

@@ -1,7 +1,7 @@
-/** Renders the service's description as one page of HTML that needs nothing from anywhere. Pure. */
+/** Renders the API description as a self-contained HTML page. Pure. */
 import { stringify } from 'yaml'
 
-/** As much of an OpenAPI document as the page shows. */
+/** The parts of an OpenAPI document that the page shows. */
 export type ApiDescription = {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -25,10 +25,13 @@ section{border-top:1px solid #ccc;margin-top:1.5rem}h3 code{font-size:1rem}summa
 
 export function renderDocsPage({ info, paths, components }: ApiDescription): string {
   const sections = Object.entries(paths).flatMap(([path, item]) =>
-    methods.flatMap((method) => (item[method] === undefined ? [] : [renderOperation(path, method, item[method] as DocumentedMethod)])),
+    methods.flatMap((method) =>
+      item[method] === undefined ? [] : [renderOperation(path, method, item[method] as DocumentedMethod)],
+    ),
   )
   const schemas = Object.entries(components?.schemas ?? {}).map(
-    ([name, schema]) => `<details id="${escapeHtml(name)}"><summary>${escapeHtml(name)}</summary>${renderYaml(schema)}</details>`,
+    ([name, schema]) =>
+      `<details id="${escapeHtml(name)}"><summary>${escapeHtml(name)}</summary>${renderYaml(schema)}</details>`,
   )
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(info.title)}</title>
 <style>${style}</style></head><body><h1>${escapeHtml(info.title)} <small>${escapeHtml(info.version)}</small></h1>

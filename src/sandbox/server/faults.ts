@@ -1,48 +1,48 @@
-/** What can go wrong between a client and the service, by chance or as written down beforehand. */
+/** Faults between a client and the service: random, or scripted in advance. */
 
 import { isWrite, type Operation } from '../api/operation.ts'
-import { type Random, pick, purposes, toUnitInterval } from '../seed/random.ts'
+import { pick, purposes, type Random, toUnitInterval } from '../seed/random.ts'
 import type { Switches } from '../switches.ts'
 
-/** Each kind, and whether the service did what was asked before it happened. */
+/** Each kind, and whether the service performs the operation first. */
 export const faultKinds = {
   'reset-before': { done: false, about: 'the connection is cut before the service sees the request' },
-  'reset-after': { done: true, about: 'the connection is cut instead of the answer' },
+  'reset-after': { done: true, about: 'the connection is cut instead of the response' },
   'error-500': { done: false, about: 'a 500 in the envelope' },
-  'error-500-after': { done: true, about: 'a 500 in the envelope, but it was done' },
+  'error-500-after': { done: true, about: 'a 500 in the envelope, but the operation was performed' },
   'html-502': { done: false, about: 'a 502 as an HTML page of a gateway' },
-  'html-502-after': { done: true, about: 'a 502 as an HTML page, but it was done' },
+  'html-502-after': { done: true, about: 'a 502 as an HTML page, but the operation was performed' },
   'busy-503': { done: false, about: 'a 503' },
   'busy-503-retry-after': { done: false, about: 'a 503 with Retry-After: 1' },
   truncated: { done: true, about: 'half of the body, then the connection is cut' },
   'not-json': { done: true, about: 'a 200 that is an HTML page' },
   huge: { done: true, about: 'a body that does not end for a long time' },
-  slow: { done: true, about: 'the right answer, late' },
-  'foreign-429': { done: false, about: 'a 429, because somebody else used the key' },
+  slow: { done: true, about: 'the right response, late' },
+  'foreign-429': { done: false, about: 'a 429, because another client used the key' },
   redirect: { done: false, about: 'a redirect elsewhere' },
   status: { done: false, about: 'the status that `fault.status` names' },
-  'status-after': { done: true, about: 'the status that `fault.status` names, but it was done' },
-  'says-failed': { done: false, about: 'a 200 whose body says that it failed, as `fault.says` has it' },
-  'says-failed-after': { done: true, about: 'the same, but it was done' },
+  'status-after': { done: true, about: 'the status that `fault.status` names, but the operation was performed' },
+  'says-failed': { done: false, about: 'a 200 whose body reports a failure in the form of `fault.says`' },
+  'says-failed-after': { done: true, about: 'the same, but the operation was performed' },
 } as const satisfies Record<string, { done: boolean; about: string }>
 export type FaultKind = keyof typeof faultKinds
 
-/** A fault for the next requests that it fits. */
+/** A fault for the next matching requests. */
 export type ScriptedFault = {
   readonly kind: FaultKind
   /** Only for this operation. */
   readonly operation?: string
   readonly method?: 'GET' | 'POST' | 'PATCH'
-  /** How many fitting requests pass before; default 0. */
+  /** How many matching requests are left alone first; default 0. */
   readonly skip?: number
-  /** How many meet it; default 1. */
+  /** How many requests get it; default 1. */
   readonly times?: number
 }
 
 export type Faults = {
   readonly script: (fault: ScriptedFault) => void
   readonly clear: () => void
-  /** The fault that this request meets. Called once for each request, in order of arrival. */
+  /** The fault of this request. Called once per request, in order of arrival. */
   readonly nextFault: (operation: Operation, requestNumber: number) => FaultKind | null
 }
 

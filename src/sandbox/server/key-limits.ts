@@ -1,13 +1,13 @@
-/** What each key may still do: all requests under one limit, writes under a second one. */
+/** The rate limits of each key: one for all requests, a second one for writes. */
 import type { EpochMs } from '../../core/time.ts'
 import { Problem } from '../api/problem.ts'
 import type { Switches } from '../switches.ts'
 import { type Limiter, limiters } from './rate-limit.ts'
 
 export type KeyLimits = {
-  /** Counts a request that arrives now. Throws Problem where it is one too many; such a one is not counted. */
+  /** Counts a request that arrives now. Throws Problem if the limit is reached; then it is not counted. */
   readonly countRequest: (keyId: string, write: boolean, now: EpochMs) => void
-  /** Begins anew, with the limits that the switches give now. */
+  /** Resets the counts, and applies the limits of the current switches. */
   readonly reset: () => void
 }
 

@@ -1,15 +1,15 @@
-/** Sends each request to the room that it is for: the API, its description, or the sandbox's own controls. */
+/** Routes each request: to the API, its description, or the sandbox's controls. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { widgetPath } from '../api/widget.ts'
 import { type ControlHandler, controlPrefix } from './control.ts'
 import { descriptionPage, descriptionText } from './description.ts'
-import { type ServerContext, handleRequest } from './request-handler.ts'
+import { handleRequest, type ServerContext } from './request-handler.ts'
 
 export function createListener(context: ServerContext, prefix: string, control: ControlHandler) {
   return (incoming: IncomingMessage, response: ServerResponse): void => {
     response.sendDate = false
-    // A client that goes away in the middle is its own affair.
-    for (const side of [incoming, response]) side.on('error', () => undefined)
+    // A client that disconnects early is not an error of the sandbox.
+    for (const stream of [incoming, response]) stream.on('error', () => undefined)
     route(context, prefix, control, incoming, response).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
       response.end(`the sandbox has a bug: ${error instanceof Error ? error.stack : String(error)}\n`)
@@ -32,7 +32,7 @@ async function route(
   if (incoming.method === 'GET' && path === '/openapi.yaml')
     return sendText(response, 'application/yaml', descriptionText())
   if (incoming.method === 'GET' && path === '/public/docs') return sendText(response, 'text/html', descriptionPage())
-  // Below a prefix there is nothing but what begins with it; the widget's address has its own version segment.
+  // With a prefix configured, other paths do not exist; the widget's path has its own version segment.
   const outside = prefix !== '' && path === full && full !== widgetPath
   return handleRequest(context, outside ? `/outside${full}` : path, search, incoming, response)
 }

@@ -1,4 +1,4 @@
-/** The ways a service may count "so many in a window". Each answers how long to wait, and counts what it lets through. */
+/** The algorithms by which a service may count requests in a window. Each returns the wait, and counts allowed requests. */
 import type { EpochMs, Ms } from '../../core/time.ts'
 
 export type Limiter = {
@@ -17,7 +17,7 @@ export const limiters: Record<LimiterKind, (limit: number, windowMs: Ms) => Limi
   estimated: estimatedWindow,
 }
 
-/** Windows on the clock: the count starts anew with each. */
+/** Windows aligned to the clock: each starts at zero. */
 function fixedWindow(limit: number, windowMs: Ms): Limiter {
   let [start, counted] = [0, 0]
   const rollWindow = (now: EpochMs) => {
@@ -36,7 +36,7 @@ function fixedWindow(limit: number, windowMs: Ms): Limiter {
   }
 }
 
-/** Exact: no stretch of a window's length, wherever it starts, holds more. */
+/** Exact: no interval of the window's length, wherever it starts, holds more. */
 function slidingWindow(limit: number, windowMs: Ms): Limiter {
   let times: EpochMs[] = []
   let oldest = 0
@@ -56,7 +56,7 @@ function slidingWindow(limit: number, windowMs: Ms): Limiter {
   }
 }
 
-/** A bucket that holds a window's worth and refills evenly. */
+/** A token bucket that holds a window's requests and refills evenly. */
 function tokenBucket(limit: number, windowMs: Ms): Limiter {
   let [level, at] = [limit, 0]
   const perMs = limit / windowMs
@@ -76,7 +76,7 @@ function tokenBucket(limit: number, windowMs: Ms): Limiter {
   }
 }
 
-/** Two counters: the window before counts for the share of it that a sliding window would still cover. */
+/** Two counters: the previous window counts for the share of it that a sliding window would still cover. */
 function estimatedWindow(limit: number, windowMs: Ms): Limiter {
   let [start, before, current] = [0, 0, 0]
   const rollWindow = (now: EpochMs) => {
@@ -89,11 +89,16 @@ function estimatedWindow(limit: number, windowMs: Ms): Limiter {
   return {
     waitMs(now) {
       rollWindow(now)
-      const rest = 1 - (now - start) / windowMs
-      if (before * rest + current < limit) return 0
-      // The moment at which the share still in sight has become small enough, in this window or in the next.
-      const timeUntilRoom = (from: EpochMs, seen: number, room: number) => Math.floor(from + windowMs * (1 - room / seen)) + 1
-      return (current < limit ? timeUntilRoom(start, before, limit - current) : timeUntilRoom(start + windowMs, current, limit)) - now
+      const share = 1 - (now - start) / windowMs
+      if (before * share + current < limit) return 0
+      // The time at which the counted share is small enough, in this window or in the next.
+      const timeUntilFree = (from: EpochMs, seen: number, free: number) =>
+        Math.floor(from + windowMs * (1 - free / seen)) + 1
+      return (
+        (current < limit
+          ? timeUntilFree(start, before, limit - current)
+          : timeUntilFree(start + windowMs, current, limit)) - now
+      )
     },
     count(now) {
       rollWindow(now)

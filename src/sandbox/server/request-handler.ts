@@ -1,15 +1,22 @@
-/** The API over HTTP: one request from its arrival to its answer, faults and latency included, and into the journal. */
+/** The API over HTTP: handles one request from arrival to response, with faults and latency, and logs it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EpochMs, Ms } from '../../core/time.ts'
-import { isWrite, type RouteMatch, type Operation } from '../api/operation.ts'
+import { isWrite, type Operation, type RouteMatch } from '../api/operation.ts'
 import { notFound, Problem } from '../api/problem.ts'
 import { widgetPath } from '../api/widget.ts'
 import { purposes, toUnitInterval } from '../seed/random.ts'
-import { authorize, runOperation, runWidgetToken, type ServiceRequest, type SandboxService } from '../service.ts'
-import { type ServiceResponse, problemResponse, faultResponse, sendResponse, successResponse, bareResponse } from './response.ts'
+import { authorize, runOperation, runWidgetToken, type SandboxService, type ServiceRequest } from '../service.ts'
 import { type FaultKind, type Faults, faultKinds } from './faults.ts'
 import type { RequestLogEntry } from './request-log.ts'
+import {
+  bareResponse,
+  faultResponse,
+  problemResponse,
+  type ServiceResponse,
+  sendResponse,
+  successResponse,
+} from './response.ts'
 
 export type ServerContext = {
   readonly service: SandboxService
@@ -21,7 +28,7 @@ export type ServerContext = {
   readonly nextNumber: () => number
 }
 
-/** The token's operation, for the journal and the faults; it has its own way in. */
+/** The operation of the widget's token, for the log and the faults; it has its own route. */
 const widgetOperation: Operation = {
   id: 'mintWidgetToken',
   method: 'POST',
@@ -60,14 +67,14 @@ export async function handleRequest(
     entry.answeredAt = context.realNow()
   })
   if (fault === 'reset-before') return resetConnection(incoming)
-  const answer = respond(context, match, request, fault, entry)
+  const result = respond(context, match, request, fault, entry)
   await simulateLatency(service, 'latency.after', number)
   if (fault === 'slow') await pause(service.switches()['fault.slowMs'])
   if (fault === 'reset-after') return resetConnection(incoming)
-  entry.status = answer.status
+  entry.status = result.status
   setDateHeader(response, service, number)
   response.setHeader('x-request-id', requestId)
-  await sendResponse(incoming, response, answer, fault, service.switches())
+  await sendResponse(incoming, response, result, fault, service.switches())
 }
 
 function matchRoute(context: ServerContext, method: string, path: string): RouteMatch | undefined {
@@ -139,7 +146,11 @@ function resetConnection(incoming: IncomingMessage): void {
   incoming.socket.resetAndDestroy()
 }
 
-async function simulateLatency(service: SandboxService, name: 'latency.before' | 'latency.after', number: number): Promise<void> {
+async function simulateLatency(
+  service: SandboxService,
+  name: 'latency.before' | 'latency.after',
+  number: number,
+): Promise<void> {
   const s = service.switches()
   const usual: Ms = s[name]
   if (usual === 0) return

@@ -1,21 +1,21 @@
-/** What was asked of the sandbox, when, and what it answered: the judge of every budget. */
+/** The log of requests to the sandbox and of its responses, by which rate budgets are verified. */
 import type { EpochMs, Ms } from '../../core/time.ts'
 
-/** Times are this machine's, not the service clock's. No key and no body is ever in here. */
+/** Times use this machine's clock, not the service's. Keys and bodies are never logged. */
 export type RequestLogEntry = {
   readonly number: number
   readonly requestId: string
   readonly arrivedAt: EpochMs
-  /** When the last byte was handed over, or the connection was cut; null = still being answered. */
+  /** When the last byte was sent, or the connection was cut; null = in progress. */
   answeredAt: EpochMs | null
   readonly method: string
   readonly path: string
   readonly query: string
-  /** The operation's id in the service's description; null = no such path. */
+  /** The operation's id in the API description; null = unknown path. */
   readonly operation: string | null
   readonly write: boolean
   keyId: string | null
-  /** Null: never answered. */
+  /** Null: no response was sent. */
   status: number | null
   readonly fault: string | null
 }
@@ -25,7 +25,7 @@ export type RequestCounts = {
   readonly byOperation: Readonly<Record<string, number>>
   readonly byStatus: Readonly<Record<string, number>>
   readonly byFault: Readonly<Record<string, number>>
-  /** The most that arrived with one key in any 60 seconds, wherever they start. */
+  /** The most that arrived with one key in any 60 seconds. */
   readonly maxInWindow: { readonly requests: number; readonly writes: number }
   readonly firstAt: EpochMs | null
   readonly lastAt: EpochMs | null

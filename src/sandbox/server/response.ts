@@ -1,4 +1,4 @@
-/** From a service's answer to bytes on a connection, and what a fault makes of it. */
+/** Builds the service's responses, applies faults to them, and sends them. */
 
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -22,7 +22,11 @@ export function successResponse(data: Json, requestId: string, write: boolean, s
   const status = write ? Number(s['writes.answer']) : 200
   if (status === 204) return { status, headers: {}, body: '' }
   const responseData = write ? writeResponseData(data, s) : data
-  return { status, headers: { 'content-type': jsonType }, body: toJsonText({ data: responseData, requestId }, s['ids.big']) }
+  return {
+    status,
+    headers: { 'content-type': jsonType },
+    body: toJsonText({ data: responseData, requestId }, s['ids.big']),
+  }
 }
 
 function writeResponseData(row: Json, s: Switches): Json {
@@ -30,7 +34,7 @@ function writeResponseData(row: Json, s: Switches): Json {
   return { row, id: { id }, nothing: null }[s['writes.body']]
 }
 
-/** As a service answers that knows of no envelope. */
+/** The response of a service without an envelope. */
 export function bareResponse(data: Json, s: Switches): ServiceResponse {
   return { status: 200, headers: { 'content-type': jsonType }, body: toJsonText(data, s['ids.big']) }
 }
@@ -46,12 +50,12 @@ export function problemResponse(problem: Problem, requestId: string, s: Switches
 function retryAfterHeader(waitMs: number, s: Switches, now: EpochMs): Record<string, string> {
   const form = s['rate.retryAfter']
   if (form === 'absent') return {}
-  // Rounded up: a client that obeys is never too early.
+  // Rounded up, so that an obedient client is never too early.
   if (form === 'seconds') return { 'retry-after': String(Math.ceil(waitMs / 1000)) }
   return { 'retry-after': new Date(Math.ceil((now + waitMs) / 1000) * 1000).toUTCString() }
 }
 
-/** The answer that stands in for one that a fault swallowed; undefined where the fault leaves it as it is. */
+/** The response that replaces the real one; undefined if the fault keeps it. */
 export function faultResponse(kind: FaultKind, requestId: string, s: Switches): ServiceResponse | undefined {
   const gateway = (status: number, title: string): ServiceResponse => ({
     status,
@@ -87,7 +91,7 @@ function statusResponse(status: number, requestId: string): ServiceResponse {
   return { status, headers, body: JSON.stringify(status < 300 ? { data: null, requestId } : { error, requestId }) }
 }
 
-/** A no under a 200. */
+/** Bodies that report a failure with status 200. */
 const failureBodies: Record<Switches['fault.says'], Record<string, Json>> = {
   ok: { ok: false, data: null },
   success: { success: false, message: 'It could not be sent' },
@@ -98,7 +102,7 @@ const failureBodies: Record<Switches['fault.says'], Record<string, Json>> = {
   word: { status: 'error', message: 'It could not be sent' },
 }
 
-/** Sends the answer, whole or as the fault has it. Resolves when it is handed over or the connection is gone. */
+/** Sends the response, changed by the fault. Resolves when it is sent or the connection is closed. */
 export async function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
