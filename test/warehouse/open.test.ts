@@ -126,7 +126,7 @@ test('a folder that may not be written to is said to be so', async () => {
 test('a Postgres that is down may be up later', async () => {
   const port = await freePort()
   const error = await errorOf(openWarehouse(postgresUrl({ port: String(port) })))
-  expect(error).toMatchObject({ exitCode: 1, why: 'nothing answers there' })
+  expect(error).toMatchObject({ exitCode: 1, why: 'the server does not answer' })
   expect(error.what).toContain(`:${port}/postgres`)
 })
 
@@ -196,7 +196,7 @@ test('of TLS the address says what it asks for, and a file that it names has to 
   expect(splitPostgresUrl('postgres://h/d?sslmode=require').connectionString).toBe('postgres://h/d?sslmode=verify-full')
   expect(splitPostgresUrl('postgres://h/d?sslmode=disable').connectionString).toBe('postgres://h/d?sslmode=disable')
   const at = (query: string) => errorOf(openWarehouse(`${inject('postgresUrl')}?${query}`))
-  expect(await at('sslmode=require')).toMatchObject({ exitCode: 2, why: 'the server does not speak TLS' })
+  expect(await at('sslmode=require')).toMatchObject({ exitCode: 2, why: 'the server does not support TLS' })
   expect(await at('sslrootcert=/nowhere.pem')).toMatchObject({ exitCode: 2, why: expect.stringMatching(/sslrootcert/) })
 })
 

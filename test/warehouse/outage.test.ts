@@ -63,11 +63,11 @@ describe('a Postgres that loses its power and comes back', () => {
       // It stays away until that has been noticed.
       back = server.crash(() => away.promise)
     })
-    const tell = (line: string) => {
+    const notify = (line: string) => {
       told.push(line)
       away.resolve()
     }
-    const report = await syncOnce(url, sandbox, { onProgress: strike, tell })
+    const report = await syncOnce(url, sandbox, { onProgress: strike, notify })
     await back
     expect(report.outcome).toBe('complete')
     expect(told).toEqual([
@@ -91,7 +91,7 @@ describe('a Postgres that loses its power and comes back', () => {
     const strike = onNthCall(10, () => {
       back = server.crash(() => away.promise)
     })
-    const asked = { streams: streamNames, limit: 10, signal, log, onProgress: strike, tell: () => away.resolve() }
+    const asked = { streams: streamNames, limit: 10, signal, log, onProgress: strike, notify: () => away.resolve() }
     const report = await verifyProject(configOf(url, project), project, asked)
     await back
     expect(report.differences).toEqual([])
@@ -106,7 +106,7 @@ describe('a Postgres that loses its power and comes back', () => {
     const strike = onNthCall(20, () => {
       back = server.crash(() => ended.promise)
     })
-    const sync = syncOnce(url, sandbox, { signal: stop.signal, onProgress: strike, tell: () => stop.abort() })
+    const sync = syncOnce(url, sandbox, { signal: stop.signal, onProgress: strike, notify: () => stop.abort() })
     await expect(sync).rejects.toMatchObject({ what: expect.stringMatching(/^cannot use the warehouse/), exitCode: 1 })
     ended.resolve()
     await back
@@ -138,7 +138,7 @@ describe('a connection that breaks just when a commit should be answered', () =>
     )
     const config = configOf(url, project)
     await importWritebacks(config, project, { source: chunks(lines), name: 'replies', format: 'jsonl' }, importing)
-    // Of claims only the leases would tell, minutes later.
+    // Of claims only the leases would notify, minutes later.
     let written = 0
     const lose = (statements: readonly string[]) =>
       /'about to be sent'|set status = \$/.test(statements.join()) && ++written % 5 === 0

@@ -37,7 +37,7 @@ test('a schema in the URL does not get through one: that is said, with what to d
   const url = new URL(await startPooler('refused'))
   url.searchParams.set('schema', 'desk')
   await expect(openWarehouse(url.href)).rejects.toMatchObject({
-    why: expect.stringMatching(/a connection pooler \(PgBouncer\) stands before it .*\?schema=/),
+    why: expect.stringMatching(/a connection pooler \(PgBouncer\) in front of it .*\?schema=/),
     next: expect.stringMatching(/alter role USER set search_path = desk/),
     exitCode: 2,
   })

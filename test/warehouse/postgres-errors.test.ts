@@ -49,7 +49,7 @@ async function whileChanged(change: string, back: string): Promise<void> {
 }
 
 test.each([
-  ['default_transaction_read_only = on', /^2 the database takes no writes: .* → name the primary server/],
+  ['default_transaction_read_only = on', /^2 the database is read-only: .* → name the primary server/],
   ['statement_timeout = 1', /^1 the server cancelled a statement: it took longer than statement_timeout.*alter role/],
 ])('with %s a sync says what ended it', async (setting, says) => {
   const reset = `alter role ${role} reset ${setting.split(' ')[0]}`
@@ -59,7 +59,7 @@ test.each([
 
 test('a user who may open no connection more is told so', async () => {
   await whileChanged(`alter role ${role} connection limit 0`, `alter role ${role} connection limit -1`)
-  expect(await errorSentence(syncOnce(url, sandbox))).toMatch(/^1 the server has no connection left → try again when/)
+  expect(await errorSentence(syncOnce(url, sandbox))).toMatch(/^1 the server has no connections left → try again when/)
 })
 
 test('one connection at a time is enough, and somebody who ends connections all the time only slows a sync down', async () => {
@@ -76,13 +76,13 @@ test('a user without a right is told so, in the middle too', async () => {
   const onProgress = () =>
     ++pages === 5 && void administrator.query(`alter table sync_cursors owner to ${administrator.user}`)
   onTestFinished(async () => void (await administrator.query(`alter table sync_cursors owner to ${role}`)))
-  const says = /^2 the user may not do this there → let the user own the schema, or grant it/
+  const says = /^2 the user lacks a permission → make the user the owner of the schema/
   expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full', onProgress }))).toMatch(says)
 })
 
 test('a table that somebody dropped is missed, not taken for a mistake of deskmirror', async () => {
   await whileChanged('alter table visitors rename to visitors_old', 'alter table visitors_old rename to visitors')
-  expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(/^2 one of its tables is not there/)
+  expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(/^2 one of its tables is missing/)
 })
 
 test('a mirror that may only be read can be looked at; what keeps its budget there says why it does not go on', async () => {
@@ -95,5 +95,5 @@ test('a mirror that may only be read can be looked at; what keeps its budget the
     signal: new AbortController().signal,
     log: pino({ level: 'silent' }),
   })
-  expect(await errorSentence(checking)).toMatch(/^2 the database takes no writes/)
+  expect(await errorSentence(checking)).toMatch(/^2 the database is read-only/)
 })

@@ -64,7 +64,7 @@ test('a table that somebody dropped is missed', async () => {
     other.exec('drop table messages')
     other.close()
   })
-  expect(await errorSentence(syncOnce(url, sandbox, drop))).toMatch(/^2 one of its tables is not there any more → restore/)
+  expect(await errorSentence(syncOnce(url, sandbox, drop))).toMatch(/^2 one of its tables is missing → restore/)
 })
 
 test('a file that was cut in half is damaged, and said to be', async () => {

@@ -2,7 +2,7 @@
  * What fails in this worker: said once and not each time, counted each time, and noted in the warehouse until the same
  * job has succeeded. An outage of the warehouse is one event, however many jobs meet it.
  */
-import { type FailingJob, isExpired, type JobFailure, type JobSubject, failedStream } from '../../core/job-failure.ts'
+import { type FailingJob, failedStream, isExpired, type JobFailure, type JobSubject } from '../../core/job-failure.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { Logger } from '../../log.ts'
@@ -44,7 +44,13 @@ type FailingEntry = {
 /** More at once are counted only: where so many fail, their number is what matters. */
 const maxTracked = 500
 
-export function createJobFailures({ failureLog, projects, log, onFailure, now = Date.now }: JobFailuresDeps): JobFailures {
+export function createJobFailures({
+  failureLog,
+  projects,
+  log,
+  onFailure,
+  now = Date.now,
+}: JobFailuresDeps): JobFailures {
   const failing = new Map<string, FailingEntry>()
   /** Rows of what has succeeded: they may still be read, or could not be removed yet. */
   const recovered = new Map<string, { readonly failure: JobFailure; readonly removed: boolean }>()
@@ -79,12 +85,14 @@ export function createJobFailures({ failureLog, projects, log, onFailure, now = 
       const cause: FailureCause = error instanceof WarehouseError ? error.kind : 'other'
       const failure = nextJobFailure(before?.failure, subject, errorReason(error), now())
       failing.set(key, { subject, failure, cause, isStored: before?.isStored ?? false })
-      const isNewReason = before === undefined || maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
+      const isNewReason =
+        before === undefined || maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
       if (cause !== 'other') outage.failed(subject, error, cause)
-      else if (!isLogged) log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...subjectFields(subject), ...errorFields(error) })
+      else if (!isLogged)
+        log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...subjectFields(subject), ...errorFields(error) })
       updateOutage()
       // The question would wait for the answer of a server that is away, and so would the job.
-      if (cause !== 'away') await storeEntry(key)
+      if (cause !== 'unavailable') await storeEntry(key)
       return isNewReason
     },
     recordSuccess: async (subject) => {
@@ -108,7 +116,8 @@ export function createJobFailures({ failureLog, projects, log, onFailure, now = 
       for (const key of stored) if (!rows.has(key)) failing.delete(key)
       for (const [key, failure] of rows) {
         const subject = toJobSubject(failure, projects())
-        if (!failing.has(key) && !recovered.has(key)) failing.set(key, { subject, failure, cause: 'other', isStored: true })
+        if (!failing.has(key) && !recovered.has(key))
+          failing.set(key, { subject, failure, cause: 'other', isStored: true })
       }
       for (const [key, { failure }] of failing) if (isExpired(failure, now())) await removeEntry(key, failure)
       for (const [key, { failure, removed }] of recovered) if (!removed) await removeEntry(key, failure)
@@ -116,7 +125,11 @@ export function createJobFailures({ failureLog, projects, log, onFailure, now = 
       updateOutage()
     },
     list: () =>
-      [...failing.values()].map(({ subject, failure, cause }) => ({ about: subject, failure, byWarehouse: cause !== 'other' })),
+      [...failing.values()].map(({ subject, failure, cause }) => ({
+        subject,
+        failure,
+        isWarehouseError: cause !== 'other',
+      })),
     warehouseProblem: outage.why,
   }
 }
@@ -127,7 +140,7 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
   let isAway = false
   return {
     failed: (subject: JobSubject, error: unknown, cause: FailureCause) => {
-      isAway ||= cause === 'away'
+      isAway ||= cause === 'unavailable'
       const logFields = { ...subjectFields(subject), ...errorFields(error) }
       if (outage === null) log.error({ event: 'warehouse.lost', ...logFields })
       else log.debug({ event: 'job.failed', ...logFields })

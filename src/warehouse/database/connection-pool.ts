@@ -1,4 +1,4 @@
-/** One connection of a database, reduced to what is needed; and kysely on top of it, the same for every database. */
+/** The connections of a database, reduced to what is needed, and kysely on top of them: the same for both databases. */
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -14,19 +14,19 @@ import {
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { DatabaseSchema } from '../../../schema/tables.ts'
 
-/** `affected`: rows inserted, updated or deleted. Integers come as numbers, beyond 2^53 as bigints; times as RFC 3339 text. */
+/** `affectedRows`: inserted, updated or deleted. Integers are numbers, beyond 2^53 bigints; times are RFC 3339 text. */
 export type StatementResult = { readonly rows: readonly unknown[]; readonly affectedRows: number }
 
 export type DbConnection = {
   readonly run: (text: string, parameters: readonly unknown[]) => Promise<StatementResult>
-  /** Hands the connection back; `broken`: it is not to be used again. */
+  /** Returns the connection to the pool; `broken`: it must not be used again. */
   readonly release: (broken: boolean) => void
 }
 
 export type ConnectionPool = {
   readonly kind: DatabaseKind
   readonly acquire: () => Promise<DbConnection>
-  /** More of the same database, where what one commits is never part of a transaction that another has open here. */
+  /** Other connections of the same database: what they commit is never part of a transaction that is open here. */
   readonly openSeparate: () => ConnectionPool
   readonly close: () => Promise<void>
 }
@@ -52,17 +52,16 @@ function createKyselyDriver(pool: ConnectionPool): Driver {
   return {
     init: async () => {},
     acquireConnection: async () => toKyselyConnection(await pool.acquire()),
-    // Immediate: a transaction that reads first and writes later could not be granted the write in SQLite.
-    beginTransaction: async (it) => void (await run(it, pool.kind === 'sqlite' ? 'begin immediate' : 'begin')),
-    commitTransaction: async (it) => void (await run(it, 'commit')),
-    rollbackTransaction: async (it) => {
-      const connection = it as KyselyConnection
-      await run(it, 'rollback').catch(() => {
-        connection.isBroken = true
+    // Immediate: SQLite could deny the write to a transaction that has read before.
+    beginTransaction: async (connection) => void (await run(connection, pool.kind === 'sqlite' ? 'begin immediate' : 'begin')),
+    commitTransaction: async (connection) => void (await run(connection, 'commit')),
+    rollbackTransaction: async (connection) => {
+      await run(connection, 'rollback').catch(() => {
+        ;(connection as KyselyConnection).isBroken = true
       })
     },
-    releaseConnection: async (it) => {
-      const { connection, isBroken } = it as KyselyConnection
+    releaseConnection: async (kyselyConnection) => {
+      const { connection, isBroken } = kyselyConnection as KyselyConnection
       connection.release(isBroken)
     },
     destroy: pool.close,
@@ -77,9 +76,9 @@ function toKyselyConnection(connection: DbConnection): KyselyConnection {
       const { rows, affectedRows } = await connection.run(query.sql, query.parameters)
       return { rows: rows as R[], numAffectedRows: BigInt(affectedRows) }
     },
-    // biome-ignore lint/correctness/useYield: kysely asks for the member; nothing here streams.
+    // biome-ignore lint/correctness/useYield: kysely requires the member; nothing streams.
     streamQuery: async function* () {
-      throw new Error('queries are not streamed: walk by key')
+      throw new Error('queries cannot be streamed: page by key')
     },
   }
 }

@@ -1,8 +1,8 @@
-/** All that differs between the two databases in a statement. */
+/** What differs between the two databases within a statement. */
 import { type RawBuilder, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 
-/** A parameter's type, said aloud: Postgres would else guess it, and guess wrong within `select`. */
+/** Explicit parameter types: Postgres would otherwise guess them, and guess wrong within `select`. */
 const castTypes: Readonly<Record<ColumnType, string>> = {
   key: 'text',
   text: 'text',
@@ -20,8 +20,8 @@ export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T
 }
 
 /**
- * Milliseconds by the database's clock at this very moment of the statement, not at its start: it may have waited. SQLite
- * has no server whose clock it could be; see `sqlite.ts`.
+ * Milliseconds by the database's clock when it is evaluated, not when the statement started, which may have waited. SQLite
+ * has no server with a clock; see `machine_ms` in `sqlite.ts`.
  */
 export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
   return kind === 'sqlite'
@@ -30,18 +30,18 @@ export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
 }
 
 /**
- * Rows a statement, largest first; what is left over takes the next smaller size. SQLite gains nothing beyond 50 rows;
- * in Postgres each statement is a round trip, so what is left over goes as one (size 0 = whatever is left).
+ * Rows per statement, largest first; the remaining rows use the next smaller size. SQLite is not faster beyond 50 rows. In
+ * Postgres each statement is a round trip, so all remaining rows go in one (size 0 = all that remain).
  */
 export const rowsPerStatement: Readonly<Record<DatabaseKind, readonly number[]>> = {
   sqlite: [50, 10, 1],
   postgres: [200, 0],
 }
 
-/** Parameters that one statement may have. Sources: SQLITE_MAX_VARIABLE_NUMBER 32766; Postgres's protocol 65535. */
+/** How many parameters a statement may have. Sources: SQLITE_MAX_VARIABLE_NUMBER 32766; Postgres's protocol 65535. */
 export const maxParameters: Readonly<Record<DatabaseKind, number>> = { sqlite: 32_766, postgres: 65_535 }
 
-/** A list of texts as one parameter, to be used as a table with the one column `value`. */
+/** A list of texts as one parameter, to use as a table with the column `value`. */
 export function listParameter(kind: DatabaseKind, texts: readonly string[]): RawBuilder<{ value: string }> {
   const list = JSON.stringify(texts)
   return kind === 'sqlite'

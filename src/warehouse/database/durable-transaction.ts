@@ -1,26 +1,23 @@
-/** A transaction that survives a power cut: what it wrote is on the disk before whoever asked goes on. */
+/** Transactions that survive a power failure: their writes are on disk before the caller continues. */
 import { sql } from 'kysely'
 import pRetry from 'p-retry'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Db } from './connection-pool.ts'
 
 /**
- * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a request leaves is
- * written down first, and must not be forgotten. `work` may run several times: it begins anew where Postgres ends it.
+ * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a write-back is about to
+ * be sent must not be lost. `work` may run several times: it is repeated after a deadlock.
  */
 export function inDurableTransaction<T>(db: Db, kind: DatabaseKind, work: (trx: Db) => Promise<T>): Promise<T> {
   return retryOnDeadlock(() => inDurableTransactionOnce(db, kind, work))
 }
 
-/** For work that cannot begin anew, because it uses up what it is given. */
+/** For work that cannot be repeated, because it consumes its input. */
 export function inDurableTransactionOnce<T>(db: Db, kind: DatabaseKind, work: (trx: Db) => Promise<T>): Promise<T> {
   return kind === 'sqlite' ? sqliteDurably(db, work) : postgresDurably(db, work)
 }
 
-/**
- * Somebody's SQL held the same rows and waited for us: Postgres ends one of the two (40P01, deadlock_detected), even where
- * it wanted a single row only. It begins anew.
- */
+/** Repeats work that Postgres ended because of a deadlock with other SQL on the same rows (40P01, deadlock_detected). */
 export function retryOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
   const shouldRetry = ({ error }: { readonly error: Error }) => 'code' in error && error.code === '40P01'
   return pRetry(work, { retries: 10, minTimeout: 20, maxTimeout: 1000, shouldRetry })

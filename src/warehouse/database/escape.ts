@@ -1,7 +1,7 @@
 /**
- * Characters that a database cannot hold, stored reversibly: `␛` and four hexadecimal digits of the UTF-16 unit, so that
- * a NUL is `␛0000`. A `␛` (U+241B) of the service is `␛241b`. Postgres cannot hold NUL; neither database can hold half
- * of a surrogate pair.
+ * Characters that a database cannot store, escaped reversibly: `␛` and four hexadecimal digits of the UTF-16 unit, so that
+ * a NUL is `␛0000`. A `␛` (U+241B) of the service is `␛241b`. Postgres cannot store NUL; neither database can store
+ * half of a surrogate pair.
  */
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 
@@ -9,7 +9,7 @@ const escapeMark = '\u241b'
 
 const unstorableChars: Readonly<Record<DatabaseKind, RegExp>> = {
   sqlite: /\u241b|\p{Surrogate}/gu,
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what this is about.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it has to match NUL.
   postgres: /\u0000|\u241b|\p{Surrogate}/gu,
 }
 
@@ -27,7 +27,7 @@ export function decodeText(stored: string): string {
   return stored.replace(/\u241b([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))
 }
 
-/** JSON text for a column: what cannot be held within its strings is escaped. SQLite holds JSON's own escapes as they are. */
+/** JSON text for a column: what cannot be stored within its strings is escaped. SQLite stores JSON's own escapes as they are. */
 export function encodeJson(kind: DatabaseKind, json: string): string {
   if (kind === 'sqlite')
     return json.isWellFormed() ? json : json.replace(/\p{Surrogate}/gu, (unit) => `\\u${hex(unit)}`)

@@ -11,19 +11,19 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
   const parsed = parseServerUrl(url, ['postgres', 'postgresql'])
   if (parsed.ok) return { kind: 'postgres', url: parsed.href }
   throw new UserError({
-    what: 'cannot tell where the warehouse is',
-    why: 'DESKMIRROR_DATABASE_URL is neither sqlite:PATH nor a readable postgres:// URL',
+    what: 'cannot find the warehouse',
+    why: 'DESKMIRROR_DATABASE_URL is neither sqlite:PATH nor a valid postgres:// URL',
     next: 'write it like sqlite:deskmirror.db or postgres://user:password@host/database',
     exitCode: 2,
   })
 }
 
-/** `sqlite:desk.db`, `sqlite:/var/lib/desk.db`, and `sqlite:///var/lib/desk.db` too. */
+/** Also accepts the form of a URL: `sqlite:///var/lib/deskmirror.db`. */
 function sqlitePath(url: string): string {
   return url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
 }
 
-/** For a person: what could not be opened, without credentials. */
+/** For messages: the path or the server, without credentials. */
 export function locationLabel(location: DatabaseLocation): string {
   return location.kind === 'sqlite' ? `sqlite:${location.path}` : serverDisplayName(location.url)
 }

@@ -1,4 +1,4 @@
-/** Brings a database to this version's schema, in order, each migration in one transaction with the note that it ran. */
+/** Migrates a database to this version's schema. Each migration is recorded in the same transaction. */
 import { type Kysely, sql } from 'kysely'
 import { type Migration, migrations } from '../../../schema/migrations/migrations.ts'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
@@ -22,7 +22,7 @@ export class EmptyWarehouseError extends UserError {
 /** `from`: null = the database was empty. */
 export type MigrationSummary = { readonly from: string | null; readonly to: string; readonly applied: readonly string[] }
 
-/** Throws UserError where the database is of a newer version. Two processes at once: the second finds it done. */
+/** Throws UserError if a newer version has written to the database. Of two processes at once, the second finds nothing to do. */
 export async function migrate(db: Db, kind: DatabaseKind, list = migrations): Promise<MigrationSummary> {
   return db.transaction().execute(async (trx) => {
     if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext('deskmirror.migrate'))`.execute(trx)
@@ -44,7 +44,7 @@ export async function requireCurrentSchema(db: Db, kind: DatabaseKind, list = mi
   if (applied.length === 0) throw new EmptyWarehouseError()
   throw new UserError({
     what: 'cannot read the warehouse',
-    why: `its schema is of an older version (${applied.at(-1)})`,
+    why: `its schema is from an older version (${applied.at(-1)})`,
     next: 'run `deskmirror migrate`',
     exitCode: 2,
   })
@@ -56,7 +56,7 @@ function rejectNewerSchema(applied: readonly string[], list: Readonly<Record<str
   throw new UserError({
     what: 'cannot use the warehouse',
     why: `it was written by a newer version of deskmirror (its schema has ${unknown})`,
-    next: 'install that version or a later one: an older one would damage what it does not know',
+    next: 'install that version or a later one: an older one could damage the data',
     exitCode: 2,
   })
 }
@@ -91,8 +91,9 @@ async function applyMigration(trx: Db, kind: DatabaseKind, name: string, migrati
   await sql`insert into sync_schema (name) values (${name})`.execute(trx)
 }
 
-/** SQLite has no place for them. One statement: hundreds take longer than all the rest of a migration. */
+/** The notes of the data dictionary as comments, which BI tools show. In one statement: hundreds would take far longer. */
 async function writeComments(db: Db, kind: DatabaseKind): Promise<void> {
+  // SQLite has no comments.
   if (kind === 'sqlite') return
   const comments = Object.entries<TableSpec>(tables).flatMap(([name, table]) => [
     sql`comment on table ${sql.table(name)} is ${sql.lit(table.note)};`,

@@ -1,4 +1,4 @@
-/** New ids: UUIDs of version 7, which ascend with time, so that rows of one table lie in the order they were made. */
+/** New ids: UUIDs of version 7, which ascend with time, so that rows are indexed in the order of their creation. */
 import { randomBytes } from 'node:crypto'
 
 /** Source: RFC 9562 §5.7. `at`: milliseconds since 1970. */

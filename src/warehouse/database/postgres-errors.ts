@@ -1,9 +1,9 @@
-/** Errors of Postgres, and of what may stand before it, in words. Source: its documentation, appendix "Error Codes". */
+/** Explains errors of Postgres and of a pooler in front of it. Source: its documentation, appendix "Error Codes". */
 import type { ExplanationTable } from './explain-error.ts'
 
 const inUrl = 'in DESKMIRROR_DATABASE_URL'
 
-/** Codes of Node (E…), of TLS, of Postgres (five characters), and words of the driver where it has no code. */
+/** Codes of Node (E…), of TLS and of Postgres (five characters); where there is no code, the driver's message. */
 export const postgresExplanations: ExplanationTable = [
   [
     /^FILE_/,
@@ -15,13 +15,13 @@ export const postgresExplanations: ExplanationTable = [
   ],
   [
     /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|EADDRNOTAVAIL|ENOENT|EACCES)/,
-    { why: 'nothing answers there', next: `start the server, or correct host and port ${inUrl}`, exitCode: 1 },
+    { why: 'the server does not answer', next: `start the server, or correct host and port ${inUrl}`, exitCode: 1 },
   ],
-  [/^(ENOTFOUND|EAI_)/, { why: 'the host is not known', next: `correct the host ${inUrl}`, exitCode: 2 }],
+  [/^(ENOTFOUND|EAI_)/, { why: 'the host name cannot be resolved', next: `correct the host ${inUrl}`, exitCode: 2 }],
   [
     /^(EMFILE|ENFILE|ENOBUFS)/,
     {
-      why: 'this process has no files left',
+      why: 'this process has too many files open',
       next: 'raise its limit (`ulimit -n`), and try again',
       exitCode: 1,
     },
@@ -29,20 +29,20 @@ export const postgresExplanations: ExplanationTable = [
   [
     /SELF_SIGNED|UNABLE_TO|CERT_|ALTNAME/,
     {
-      why: 'the certificate of the server is not trusted, not valid any more, or made for another host',
+      why: "the server's certificate is not trusted, has expired, or is for another host",
       next: `name the authority that signed it with ?sslrootcert=PATH ${inUrl}, or renew the certificate`,
       exitCode: 2,
     },
   ],
   [
     /does not support SSL|^ERR_SSL|^EPROTO/,
-    { why: 'the server does not speak TLS', next: `leave out sslmode ${inUrl}, or switch TLS on there`, exitCode: 2 },
+    { why: 'the server does not support TLS', next: `remove sslmode ${inUrl}, or enable TLS on the server`, exitCode: 2 },
   ],
   [
     /^28000/,
     {
-      why: 'the server lets this user in from here under other conditions only (pg_hba.conf), or does not know the user',
-      next: `correct the user ${inUrl}, ask for TLS with ?sslmode=require, or have the server changed`,
+      why: 'the server does not know this user, or does not accept the user this way from here (pg_hba.conf)',
+      next: `correct the user ${inUrl}, use TLS with ?sslmode=require, or change the server's settings`,
       exitCode: 2,
     },
   ],
@@ -57,7 +57,7 @@ export const postgresExplanations: ExplanationTable = [
   [
     /SASL|password/i,
     {
-      why: 'the server asks for a password',
+      why: 'the server requires a password',
       next: 'write it into DESKMIRROR_DATABASE_URL: postgres://user:password@host/database',
       exitCode: 2,
     },
@@ -67,23 +67,23 @@ export const postgresExplanations: ExplanationTable = [
   [
     /^42501/,
     {
-      why: 'the user may not do this there',
-      next: 'let the user own the schema, or grant it: grant usage, create on schema public to USER; and the tables that are there',
+      why: 'the user lacks a permission',
+      next: 'make the user the owner of the schema, or run: grant usage, create on schema public to USER; and grant rights on the existing tables',
       exitCode: 2,
     },
   ],
   [
     /^42P01/,
     {
-      why: 'one of its tables is not there any more (42P01)',
-      next: 'restore the warehouse from a backup, or sync anew into an empty schema',
+      why: 'one of its tables is missing (42P01)',
+      next: 'restore the warehouse from a backup, or sync again into an empty schema',
       exitCode: 2,
     },
   ],
   [
     /^25006/,
     {
-      why: 'the database takes no writes: the server is a standby, or writing is switched off for this user or database',
+      why: 'the database is read-only: the server is a standby, or writing is disabled for this user or database',
       next: `name the primary server ${inUrl}, or set default_transaction_read_only to off`,
       exitCode: 2,
     },
@@ -115,27 +115,27 @@ export const postgresExplanations: ExplanationTable = [
   [
     /^53300/,
     {
-      why: 'the server has no connection left',
+      why: 'the server has no connections left',
       next: 'try again when others have disconnected, or raise max_connections there',
       exitCode: 1,
     },
   ],
-  [/^53100/, { why: 'the disk of the server is full', next: 'make room there, and try again', exitCode: 1 }],
-  [/^(57P03|53)/, { why: 'the server is starting, or has no room left', next: 'try again in a while', exitCode: 1 }],
-  [/^(58|XX|F0)/, { why: 'the server reports a fault of its storage', next: "look at the server's log", exitCode: 2 }],
+  [/^53100/, { why: "the server's disk is full", next: 'free space on it, and try again', exitCode: 1 }],
+  [/^(57P03|53)/, { why: 'the server is starting, or has no resources left', next: 'try again in a while', exitCode: 1 }],
+  [/^(58|XX|F0)/, { why: 'the server reports a storage fault', next: "look at the server's log", exitCode: 2 }],
   [
     /^(26000|42P05)/,
     {
-      why: 'a connection pooler gives each transaction another connection, which was not noticed in time',
-      next: 'try again; if it happens again, connect to Postgres itself',
+      why: 'a connection pooler gives each transaction another connection, which was not detected in time',
+      next: 'try again; if it happens again, connect to Postgres directly',
       exitCode: 1,
     },
   ],
   [
     /^08P01/,
     {
-      why: 'the server, or a connection pooler (PgBouncer) before it, does not take the connection',
-      next: `connect to Postgres itself ${inUrl}, or look at the log of the pooler`,
+      why: 'the server, or a connection pooler (PgBouncer) in front of it, rejects the connection',
+      next: `connect to Postgres directly ${inUrl}, or look at the pooler's log`,
       exitCode: 1,
     },
   ],
@@ -147,13 +147,13 @@ export const postgresExplanations: ExplanationTable = [
       exitCode: 1,
     },
   ],
-  [/^55P03|^40/, { why: 'another process holds what is needed', next: 'try again', exitCode: 1 }],
+  [/^55P03|^40/, { why: 'another process holds a lock that is needed', next: 'try again', exitCode: 1 }],
 ]
 
-/** The connection, the server, what it allows: not a statement. */
+/** Errors of the connection, the server or its permissions, as opposed to errors of a statement. */
 export const postgresExternalErrors =
   /^(57|08|53|58|XX|F0|28|3D000|3F000|42501|42P01|42P05|26000|25006|25P0[34]|22P05|22021|55P03|40)|^E[A-Z_]{3,}$|^Connection |not queryable|SELF_SIGNED|UNABLE_TO|CERT_|SASL/
 
-/** It was there, and comes back by itself: a restart, a failover, somebody who ends connections, too many of them. */
+/** Errors that pass by themselves: a restart, a failover, connections that an administrator ends, too many connections. */
 export const postgresTransientErrors =
   /^(57P0|08|53300|25P0[34]|26000|42P05|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/

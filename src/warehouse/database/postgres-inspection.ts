@@ -1,4 +1,4 @@
-/** Asked once of a Postgres that is opened: what stands between, and whether it can hold what there is to hold. */
+/** Inspects a Postgres when it is opened: whether there is a pooler in between, and whether its encoding fits. */
 import pg from 'pg'
 import { UserError } from '../../core/user-error.ts'
 
@@ -15,8 +15,8 @@ export function areOptionsRejected(error: unknown): boolean {
 }
 
 /**
- * Whether a pooler stands between, which may give each transaction another connection of the server. A server names itself
- * to a client by the number of its process; a pooler, which has many of them, by a number of its own.
+ * Whether there is a pooler in between, which may give each transaction another connection of the server. A server tells its
+ * client the id of its own process; a pooler has many servers and tells an id of its own.
  */
 export async function inspectServer(pool: pg.Pool, schema: string | null, isWriter: boolean): Promise<boolean> {
   const client = await pool.connect()
@@ -26,7 +26,7 @@ export async function inspectServer(pool: pg.Pool, schema: string | null, isWrit
         current_setting('DateStyle') as dates, current_schema() as schema`,
     )
     const [settings] = rows
-    if (settings === undefined) throw new Error('a select of one row gave none')
+    if (settings === undefined) throw new Error('the query returned no row')
     if (isWriter && settings.encoding !== 'UTF8') throw encodingError(settings.encoding)
     const hasPooler = 'processID' in client && client.processID !== settings.pid
     if (hasPooler) rejectLostSettings(settings, schema)
@@ -36,7 +36,7 @@ export async function inspectServer(pool: pg.Pool, schema: string | null, isWrit
   }
 }
 
-/** SQL_ASCII takes any bytes and knows no character: neither lengths nor JSON are right there. */
+/** SQL_ASCII does not work either: it stores bytes and knows no characters, so lengths and JSON would be wrong. */
 function encodingError(encoding: string): UserError {
   return new UserError({
     what: 'cannot use this database as the warehouse',
@@ -52,12 +52,12 @@ function rejectLostSettings({ schema: current, dates }: ServerSettings, schema: 
       ? ['?schema=', `alter role USER set search_path = ${schema}`]
       : dates.startsWith('ISO')
         ? null
-        : ['the form of dates', 'alter role USER set datestyle = ISO']
+        : ['the date format', 'alter role USER set datestyle = ISO']
   if (lost === null) return
   throw new UserError({
     what: 'cannot use this database as the warehouse',
-    why: `a connection pooler (PgBouncer) stands before it and does not keep the settings of a connection: ${lost[0]}`,
-    next: `connect to Postgres itself in DESKMIRROR_DATABASE_URL, or keep the setting there: ${lost[1]}`,
+    why: `a connection pooler (PgBouncer) in front of it does not keep the settings of a connection: ${lost[0]}`,
+    next: `connect to Postgres directly in DESKMIRROR_DATABASE_URL, or set it on the server: ${lost[1]}`,
     exitCode: 2,
   })
 }

@@ -1,4 +1,4 @@
-/** Postgres through a pool: statements used often are prepared by name, values come as the warehouse speaks them. */
+/** Postgres through a connection pool: repeated statements are prepared, and values are converted to the warehouse's types. */
 import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
 import pg from 'pg'
@@ -6,16 +6,16 @@ import { toTimestamp } from '../../core/time.ts'
 import { areOptionsRejected, inspectServer } from './postgres-inspection.ts'
 import type { StatementResult, DbConnection, ConnectionPool } from './connection-pool.ts'
 
-/** Postgres's numbers of the types that are not read as they come. Source: `select oid, typname from pg_type`. */
+/** Postgres's ids of types whose values need their own parser. Source: `select oid, typname from pg_type`. */
 export const typeOids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
 
 /** `2026-08-21 10:02:11.5+00`, as Postgres writes it, to `2026-08-21T10:02:11Z`. */
 export function parsePostgresTime(text: string): string {
   if (text[4] === '-' && text.endsWith('+00')) return `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
-  // The session is set to UTC, but a pooler in between may not care: an offset of hours, or of hours and minutes.
+  // The session is set to UTC, but a pooler may ignore that: an offset of hours, or of hours and minutes.
   const at = Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
   if (!Number.isNaN(at)) return toTimestamp(at)
-  // `infinity`, and years that RFC 3339 cannot write.
+  // `infinity`, and years that RFC 3339 cannot express.
   return /^-|BC$/.test(text) ? '0001-01-01T00:00:00Z' : '9999-12-31T23:59:59Z'
 }
 
@@ -35,8 +35,8 @@ const valueParsers: Readonly<Record<number, (text: string) => unknown>> = {
 }
 
 /**
- * A schema other than public is named in the URL: `?schema=desk`. Throws UserError where the database cannot be a
- * warehouse, and the driver's errors where there is none. `write`: it is to be written to.
+ * The URL may name a schema: `?schema=NAME`. Throws UserError if the database cannot be a warehouse, and the driver's
+ * errors if it cannot be reached.
  */
 export async function openPostgresPool(url: string, isWriter = true): Promise<ConnectionPool> {
   const withSettings = createPgPool(url, 'with settings')
@@ -45,7 +45,7 @@ export async function openPostgresPool(url: string, isWriter = true): Promise<Co
   } catch (error) {
     if (!areOptionsRejected(error)) throw error
   }
-  // A pooler (PgBouncer) takes no settings for a connection.
+  // A pooler (PgBouncer) accepts no settings for a connection.
   return toConnectionPool(createPgPool(url, 'without settings'), isWriter)
 }
 
@@ -64,13 +64,13 @@ function createPgPool(url: string, settingsMode: 'with settings' | 'without sett
     ...(settingsMode === 'with settings' ? { options } : {}),
     types: { getTypeParser: (oid: number) => valueParsers[oid] ?? ((text: string) => parseDefault(oid, text)) },
   })
-  // A connection that breaks is replaced, and whoever uses it is told by its query; without listeners it would end the
-  // process besides.
+  // A broken connection is replaced, and its user gets the error from the query. Without these listeners it would also end
+  // the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   const close = async () => {
     await pool.end()
-    // A connection that failed half way (no password) is left open by the pool, and would keep this process alive.
+    // The pool leaves a connection open that failed while connecting (no password), which would keep the process alive.
     for (const socket of sockets) socket.destroy()
   }
   return { pool, schema, close }
@@ -83,7 +83,7 @@ async function toConnectionPool({ pool, schema, close }: PgPool, isWriter: boole
     const connectionPool: ConnectionPool = {
       kind: 'postgres',
       acquire: async () => toDbConnection(await pool.connect(), hasPooler ? null : prepared),
-      // Whoever takes a connection has it alone.
+      // Every user of the pool has a connection of its own.
       openSeparate: () => ({ ...connectionPool, close: async () => {} }),
       close,
     }
@@ -104,8 +104,8 @@ function parseDefault(oid: number, text: string): unknown {
 }
 
 /**
- * Takes `schema`, which the server does not know, and `options`, which would replace ours, out of the URL. Values come
- * in the form that `readTime` expects.
+ * Removes `schema`, which the server does not know, and `options`, which would replace ours, from the URL. The settings
+ * make the server format times as `parsePostgresTime` expects.
  */
 export function splitPostgresUrl(url: string): {
   readonly connectionString: string
@@ -116,7 +116,7 @@ export function splitPostgresUrl(url: string): {
   const schema = parsed.searchParams.get('schema') ?? ''
   const ownOptions = parsed.searchParams.get('options') ?? ''
   for (const name of ['schema', 'options']) parsed.searchParams.delete(name)
-  // What the driver takes these for, with a warning of six lines on standard error; `uselibpqcompat` asks for less.
+  // The driver treats these as verify-full and warns on standard error; `uselibpqcompat` asks for weaker checks.
   const isStrict = parsed.searchParams.get('uselibpqcompat') === null
   if (isStrict && /^(prefer|require|verify-ca)$/.test(parsed.searchParams.get('sslmode') ?? '')) {
     parsed.searchParams.set('sslmode', 'verify-full')
@@ -126,12 +126,12 @@ export function splitPostgresUrl(url: string): {
   return { connectionString: parsed.href, options: settings.join(' ').trim(), schema: schema === '' ? null : schema }
 }
 
-/** An identifier as it is, within the server's command line: blanks and backslashes are escaped there. */
+/** A quoted identifier within the server's command line, where spaces and backslashes are escaped. */
 function quoteForOptions(name: string): string {
   return `"${name.replaceAll('"', '""')}"`.replace(/[\\ ]/g, '\\$&')
 }
 
-/** `known` null: nothing is prepared, as the next statement may run on another connection of the server. */
+/** `preparedByClient` null: nothing is prepared, as the next statement may run on another connection of the server. */
 function toDbConnection(client: pg.PoolClient, preparedByClient: WeakMap<pg.PoolClient, Map<string, string>> | null): DbConnection {
   const prepared = preparedByClient === null ? null : (preparedByClient.get(client) ?? new Map<string, string>())
   if (prepared !== null) preparedByClient?.set(client, prepared)
@@ -151,15 +151,15 @@ function toDbConnection(client: pg.PoolClient, preparedByClient: WeakMap<pg.Pool
   }
 }
 
-/** The server ended the connection (class 57P), or it ended without the server's saying anything. */
+/** The server ended the connection (class 57P …), or it broke without an error from the server. */
 function isConnectionLost(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(57P|08|25P0|26000|42P05)/.test(error.code ?? '')
 }
 
-/** A statement is worth preparing when it comes back; a connection keeps at most this many. */
+/** Statements are prepared on their second use; a connection keeps at most this many. */
 const maxPrepared = 256
 
-/** The same name is the same text in every process: with a pooler in between that nobody noticed, they share connections. */
+/** The name depends on the text alone: processes behind an undetected pooler share connections. */
 function statementName(text: string, prepared: Map<string, string>): string | undefined {
   const name = prepared.get(text)
   if (name === undefined && prepared.size < maxPrepared) {

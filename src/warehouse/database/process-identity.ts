@@ -1,4 +1,4 @@
-/** Which process this is, and whether another one still lives: a number alone is used again by later processes. */
+/** Identifies processes, and tells whether one is alive. A process id alone does not suffice: later processes reuse it. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -14,7 +14,7 @@ export function currentProcess(): ProcessIdentity {
   return { host: hostname(), pid: process.pid, process: `${machineId()}@${processStartTime(process.pid) ?? ''}` }
 }
 
-/** Null: it runs where we cannot look. */
+/** Null: it runs on another machine or in another container, where its state cannot be seen. */
 export function isProcessAlive(other: ProcessIdentity, own: ProcessIdentity): boolean | null {
   const [machineOfOther, start] = other.process.split('@')
   if (other.host !== own.host || machineOfOther !== own.process.split('@')[0]) return null
@@ -26,12 +26,12 @@ function pidExists(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // EPERM: it lives, and belongs to somebody else.
+    // EPERM: it is alive and belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 
-/** Linux: boot and process namespace, so that a container is not taken for its host. Elsewhere the host's name has to do. */
+/** Linux: boot id and process namespace, which tell a container from its host. Elsewhere the host name must do. */
 function machineId(): string {
   try {
     return `${readBootId()}/${readlinkSync('/proc/self/ns/pid')}`
@@ -40,7 +40,7 @@ function machineId(): string {
   }
 }
 
-/** Another text each time the machine is booted; empty where it does not say. */
+/** Changes with each boot of the machine; empty if the system does not provide it. */
 export function bootId(): string {
   try {
     return readBootId()
@@ -53,7 +53,7 @@ function readBootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }
 
-/** When a process started, in its system's words; undefined where that cannot be read. */
+/** When a process started, in the system's own format; undefined if that cannot be read. */
 function processStartTime(pid: number): string | undefined {
   try {
     // Field 22 of proc(5); the second one, a name in parentheses, may hold spaces.

@@ -1,11 +1,11 @@
-/** SQLite's errors in words. Source: sqlite.org/rescode.html. */
+/** Explains errors of SQLite. Source: sqlite.org/rescode.html. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { ErrorExplanation, ExplanationTable } from './explain-error.ts'
 
 const orAnotherPath = 'or set DESKMIRROR_DATABASE_URL to another path'
 
-/** What the path itself shows comes before what SQLite says. */
+/** What is wrong with the path itself, which says more than SQLite's code; undefined if nothing is. */
 export function explainSqlitePath(path: string, code: string): ErrorExplanation | undefined {
   const folder = dirname(resolve(path))
   if (!existsSync(folder)) {
@@ -15,11 +15,11 @@ export function explainSqlitePath(path: string, code: string): ErrorExplanation 
     return { why: 'it is a folder', next: `name a file in it: sqlite:${path}/deskmirror.db`, exitCode: 2 }
   }
   if (/CANTOPEN|READONLY|PERM|^E/.test(code) && existsSync(path) && !isAllowed(path, constants.R_OK)) {
-    return { why: 'this user may not read it', next: `run as the user that owns the file, ${orAnotherPath}`, exitCode: 2 }
+    return { why: 'this user has no permission to read it', next: `run as the user that owns the file, ${orAnotherPath}`, exitCode: 2 }
   }
   if (code === 'SQLITE_CANTOPEN' && !existsSync(path) && isAllowed(folder, constants.W_OK)) {
     return {
-      why: 'the file is not there, or cannot be made',
+      why: 'the file does not exist, or cannot be created',
       next: 'run `deskmirror sync`, or make the folder writable',
       exitCode: 2,
     }
@@ -40,8 +40,8 @@ export const sqliteExplanations: ExplanationTable = [
   [
     /^no such table/,
     {
-      why: 'one of its tables is not there any more',
-      next: 'restore the warehouse from a backup, or move it away and sync anew',
+      why: 'one of its tables is missing',
+      next: 'restore the warehouse from a backup, or move it away and sync again',
       exitCode: 2,
     },
   ],
@@ -49,15 +49,15 @@ export const sqliteExplanations: ExplanationTable = [
     /^FILE_(GONE|REPLACED)/,
     {
       why: 'the file was moved, removed or replaced while it was in use; what was written since then is not in it',
-      next: 'put the right file there, and run the command again',
+      next: 'restore the right file, and run the command again',
       exitCode: 1,
     },
   ],
   [
     /bindings file|ERR_DLOPEN_FAILED|MODULE_NOT_FOUND/,
     {
-      why: 'the SQLite driver (better-sqlite3) is not there for this system and this Node.js',
-      next: 'install deskmirror anew on this machine: npm ci',
+      why: 'the SQLite driver (better-sqlite3) is not installed for this system and this Node.js',
+      next: 'install deskmirror again on this machine: npm ci',
       exitCode: 2,
     },
   ],
@@ -75,18 +75,18 @@ export const sqliteExplanations: ExplanationTable = [
   ],
   [
     /CORRUPT/,
-    { why: 'the file is damaged', next: 'restore it from a backup, or move it away and sync anew', exitCode: 2 },
+    { why: 'the file is damaged', next: 'restore it from a backup, or move it away and sync again', exitCode: 2 },
   ],
-  [/BUSY|LOCKED/, { why: 'another process holds it', next: 'wait until that one is done, and try again', exitCode: 1 }],
-  [/FULL|ENOSPC|EDQUOT/, { why: 'the disk is full', next: 'make room on the disk, and try again', exitCode: 1 }],
+  [/BUSY|LOCKED/, { why: 'another process has locked it', next: 'wait until that process is done, and try again', exitCode: 1 }],
+  [/FULL|ENOSPC|EDQUOT/, { why: 'the disk is full', next: 'free space on the disk, and try again', exitCode: 1 }],
   [
     /IOERR|EIO/,
-    { why: 'the disk is full or fails', next: 'make room on the disk, or look after it, and try again', exitCode: 1 },
+    { why: 'the disk is full or faulty', next: 'free space on the disk, or check it, and try again', exitCode: 1 },
   ],
   [
     /NOMEM|EMFILE|ENFILE/,
     {
-      why: 'this process has no memory or no files left',
+      why: 'this process is out of memory, or has too many files open',
       next: 'raise its limits (`ulimit -n`, the memory of the container), and try again',
       exitCode: 1,
     },
@@ -94,9 +94,9 @@ export const sqliteExplanations: ExplanationTable = [
   [/TOOBIG/, { why: 'a row is larger than SQLite can hold (1 GB)', next: 'please report this', exitCode: 2 }],
 ]
 
-/** The disk, another process, the file: not a statement. */
+/** Errors of the disk, the file or another process, as opposed to errors of a statement. */
 export const sqliteExternalErrors =
   /^no such table|^SQLITE_(FULL|IOERR|CORRUPT|READONLY|BUSY|LOCKED|NOTADB|CANTOPEN|PERM|AUTH|NOMEM|TOOBIG)|^FILE_/
 
-/** Waiting may be all that it takes. */
+/** Errors that pass by waiting. */
 export const sqliteTransientErrors = /^SQLITE_(BUSY|LOCKED)/

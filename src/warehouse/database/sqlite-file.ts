@@ -1,20 +1,20 @@
-/** The file under an open SQLite database: who may read it, and whether it is still where it was. */
+/** The file of a SQLite database: who may read it, and whether it is still the one that was opened. */
 import { closeSync, openSync, statSync } from 'node:fs'
 import { parseDatabaseUrl } from './location.ts'
 
-/** Makes the file where there is none, for this user only; what SQLite keeps beside it gets the same mode. */
+/** Creates a missing file, for this user only. SQLite gives its journal files the same mode. */
 export function createPrivateFile(path: string): void {
   if (isInMemory(path)) return
   try {
     closeSync(openSync(path, 'ax', 0o600))
   } catch {
-    // It is there already, or cannot be made: SQLite says so in more detail.
+    // It exists, or cannot be created: then SQLite's error has more detail.
   }
 }
 
 /**
- * An open file can be removed, or another one put in its place: what is written goes on into the one that nobody sees any
- * more, and is lost without an error. Throws with a `code` where that has happened.
+ * While a file is open it can be removed or replaced: further writes go to the old file, which no other process sees, and
+ * are lost without an error. The check throws an error with a `code` if that has happened.
  */
 export function createFileCheck(path: string): () => void {
   const first = isInMemory(path) ? undefined : statSync(path, { throwIfNoEntry: false })
@@ -23,11 +23,10 @@ export function createFileCheck(path: string): () => void {
     const now = statSync(path, { throwIfNoEntry: false })
     if (now !== undefined && now.ino === first.ino && now.dev === first.dev) return
     const code = now === undefined ? 'FILE_GONE' : 'FILE_REPLACED'
-    throw Object.assign(new Error('the file of the database is not the one that was opened'), { code })
+    throw Object.assign(new Error('the database file is not the one that was opened'), { code })
   }
 }
 
-/** A database in memory. */
 function isInMemory(path: string): boolean {
   return path === '' || path.startsWith(':')
 }
@@ -38,7 +37,10 @@ export type ExposedFile = {
   readonly mode: string
 }
 
-/** The SQLite file, what lies beside it, and the folder of the embedded queue. Somebody may want it so: nothing is changed. */
+/**
+ * Which of these have customers' data that other users of the machine may read: the SQLite file, its journal files, and the
+ * folder of the embedded queue. That may be intended, so nothing is changed.
+ */
 export function findExposedFiles(databaseUrl: string): readonly ExposedFile[] {
   const location = parseDatabaseUrl(databaseUrl)
   if (location.kind !== 'sqlite' || process.platform === 'win32') return []

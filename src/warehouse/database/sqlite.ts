@@ -11,25 +11,25 @@ export type SqliteOptions = {
   readonly synchronous: 'normal' | 'full'
 }
 
-/** SQLite itself waits without letting anything else in this process happen, so it waits for very short only. */
+/** SQLite's own waiting blocks the whole process, so it is kept very short. */
 const busyTimeoutMs = 5
-/** How long another writer may keep us waiting in all. */
+/** How long a statement waits for another writer in total. */
 const maxLockWaitMs = 30_000
 
-/** Throws better-sqlite3's errors. Readers never block the writer nor the other way round. */
+/** Throws better-sqlite3's errors. Readers and the writer never block each other. */
 export function openSqlitePool(path: string, options: SqliteOptions): ConnectionPool {
   if (!options.mustExist) createPrivateFile(path)
   const database = new Database(path, { fileMustExist: options.mustExist, timeout: maxLockWaitMs })
   try {
     database.pragma('journal_mode = wal')
     database.pragma(`synchronous = ${options.synchronous}`)
-    // In KiB. Keys are random: the upper pages of the indexes should stay at hand. More is not measurably faster.
+    // In KiB. Keys are random, so the upper pages of the indexes should stay cached. More is not measurably faster.
     database.pragma('cache_size = -12288')
     database.pragma(`busy_timeout = ${busyTimeoutMs}`)
-    // Rows of each index that `analyze` looks at: tens of milliseconds for a table of any size.
+    // Rows of each index that `analyze` samples: tens of milliseconds for a table of any size.
     database.pragma('analysis_limit = 1000')
-    // All processes of a machine agree about this clock, and nobody can set it. It begins anew when the machine is booted:
-    // then it is lower than what was noted before, or as much time has passed as it shows.
+    // A clock that all processes of the machine share and nobody can set. It restarts at each boot, so it shows an earlier
+    // time than the one recorded before, or at least that much time has passed.
     database.function('machine_ms', { deterministic: false }, () => Number(process.hrtime.bigint()) / 1e6)
   } catch (error) {
     database.close()
@@ -43,8 +43,8 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
   }
   const run = (text: string, parameters: readonly unknown[]) => retryWhileBusy(database, () => attempt(text, parameters))
   const acquire = serializeAccess(run)
-  // Nobody is let in between two statements of a transaction, so the one connection does; a second one would fight it for
-  // the file.
+  // No other statement runs in the middle of a transaction, so the one connection suffices; a second one would compete with
+  // it for the file.
   const openSeparate = (): ConnectionPool => ({ kind: 'sqlite', acquire, openSeparate, close: async () => {} })
   const close = async () => {
     if (!options.mustExist) optimizeOnClose(database)
@@ -53,31 +53,31 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
   return { kind: 'sqlite', acquire, openSeparate, close }
 }
 
-/** Statistics for whoever asks next, of tables that have none or have grown tenfold; nothing depends on it. */
+/** Statistics for tables that have none or have grown tenfold. A failure does not matter. */
 function optimizeOnClose(database: Database.Database): void {
   try {
     if (!database.inTransaction) database.pragma(optimizeAllTables)
   } catch {}
 }
 
-/** Where it is asked whether the file is still the one that was opened. */
+/** The statements before which the file is checked. */
 const transactionBoundary = /^(begin|commit)/
 
-/** There is one connection: who has it keeps it to the end of its transaction, and the others wait in line. */
+/** There is one connection: its user keeps it until the end of the transaction, and others wait in order. */
 function serializeAccess(run: DbConnection['run']): ConnectionPool['acquire'] {
-  let turnEnded: Promise<void> = Promise.resolve()
+  let lastRelease: Promise<void> = Promise.resolve()
   return async () => {
-    const previous = turnEnded
+    const previous = lastRelease
     const { promise, resolve } = Promise.withResolvers<void>()
-    turnEnded = promise
+    lastRelease = promise
     await previous
     return { run, release: () => resolve() }
   }
 }
 
 /**
- * Waits for another writer, which may be in this very process: then only waiting asynchronously lets it finish. Within a
- * transaction there is nothing to wait for: it began as a writer.
+ * Waits for another writer. It may be in this process, where only asynchronous waiting lets it finish. Within a transaction
+ * there is nothing to wait for, as it has the write lock since its start.
  */
 async function retryWhileBusy(database: Database.Database, attempt: () => StatementResult): Promise<StatementResult> {
   const deadline = performance.now() + maxLockWaitMs
@@ -97,12 +97,12 @@ function isBusy(error: unknown): boolean {
 
 type Statement = Database.Statement<unknown[], Record<string, unknown>>
 
-/** Statements by their text. Few texts are ever used; what runs over is forgotten, oldest first. */
+/** Prepared statements by text. Few texts are ever used; beyond the limit the oldest is dropped. */
 function createStatementCache(database: Database.Database): (text: string) => Statement {
   const cache = new Map<string, Statement>()
   return (text) => {
-    const found = cache.get(text)
-    if (found !== undefined) return found
+    const cached = cache.get(text)
+    if (cached !== undefined) return cached
     const statement = database.prepare<unknown[], Record<string, unknown>>(text)
     if (statement.reader) statement.safeIntegers(true)
     cache.set(text, statement)
@@ -119,7 +119,7 @@ function runStatement(statement: Statement, parameters: readonly unknown[]): Sta
   return { rows, affectedRows: rows.length }
 }
 
-/** Bigints that fit into a number become one, in place. */
+/** Converts bigints that fit into a number, in place. */
 function narrowIntegers(row: Record<string, unknown>): void {
   for (const name in row) {
     const value = row[name]

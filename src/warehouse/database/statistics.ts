@@ -1,6 +1,6 @@
 /**
- * What the databases know of how their rows are spread. Without it they guess, and a question over 250,000 messages takes
- * minutes instead of half a second. Postgres looks after it by itself, but not at once after a first load.
+ * Statistics for the query planners. Without them a query over 250,000 messages can take minutes instead of half a second.
+ * Postgres updates them by itself, but not right after a first sync.
  */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -8,18 +8,18 @@ import { tables } from '../../../schema/tables.ts'
 import type { Db } from './connection-pool.ts'
 
 /**
- * All tables (0x10000), not only those asked for by this connection; within the analysis limit (0x10).
+ * All tables (0x10000), not only those that this connection has queried; within the analysis limit (0x10).
  * Source: sqlite.org/pragma.html#pragma_optimize, read 2026-11-21.
  */
 export const optimizeAllTables = 'optimize = 0x10012'
 
-/** Of tables that have none, or have grown a lot since. Costs next to nothing where there are none. */
+/** Analyzes tables that have no statistics or have grown a lot since; cheap if there are none. */
 export async function analyzeStaleTables(db: Db, kind: DatabaseKind): Promise<void> {
   if (kind === 'sqlite') await sql`pragma ${sql.raw(optimizeAllTables)}`.execute(db)
   else for (const table of await findStaleTables(db)) await sql`analyze ${sql.table(table)}`.execute(db)
 }
 
-/** Of every table. Postgres does so by itself. */
+/** Analyzes every table; in Postgres, whose autovacuum does so, only the stale ones. */
 export async function analyzeAllTables(db: Db, kind: DatabaseKind): Promise<void> {
   if (kind === 'sqlite') await sql`analyze`.execute(db)
   else await analyzeStaleTables(db, kind)
@@ -36,17 +36,15 @@ async function findStaleTables(db: Db): Promise<string[]> {
   return rows.map(({ name }) => name).filter((name) => name in tables)
 }
 
-/** Rows between two looks at the statistics while a run goes on, and at least so many at its end. */
+/** Stored rows after which statistics are updated during a run, and at its end. */
 const [analyzeEveryRows, analyzeAtEndRows] = [50_000, 500]
 
 export type StatisticsUpdater = {
-  /** So many rows have been stored or changed. */
   readonly rowsStored: (rows: number) => Promise<void>
-  /** The run is over. */
   readonly runEnded: () => Promise<void>
 }
 
-/** Keeps the statistics up to date with what a run stores. That it cannot is no reason to fail. */
+/** Updates the statistics while a run stores rows. A failure does not fail the run. */
 export function createStatisticsUpdater(db: Db, kind: DatabaseKind): StatisticsUpdater {
   let rows = 0
   const analyzeAfter = async (minRows: number) => {

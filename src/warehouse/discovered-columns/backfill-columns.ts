@@ -1,4 +1,4 @@
-/** Columns that came later than their rows are filled from `raw`, portion by portion, without one request. */
+/** Fills new columns of stored rows from `raw`, batch by batch, without requests to the service. */
 import { sql } from 'kysely'
 import { tables } from '../../../schema/tables.ts'
 import { fieldAtPath } from '../../core/field-path.ts'
@@ -13,12 +13,12 @@ import { keyParameters, type RowKey, readRowsAfterKey } from '../mirror/reader.t
 import { type MirroredTable, tableOfStream } from '../mirror/stream-tables.ts'
 import { columnTypeOf, type FieldType } from './field-type.ts'
 
-/** Rows a transaction: other writers get their turn in between, and a crash repeats one portion at most. */
+/** Rows per transaction: other writers can run in between, and a crash repeats one batch at most. */
 const batchRows = 500
 
 type UnfilledColumn = { stream: string; path: string; column_name: string; type: string; fill_after: string }
 
-/** All that is unfilled, of every project. A run begins with it. */
+/** Fills all unfilled columns, of every project. Each sync run starts with it. */
 export async function backfillColumns(context: ProjectContext): Promise<void> {
   for (;;) {
     const hasMore = await context.db.transaction().execute((trx) => backfillBatch(context, trx))
@@ -26,7 +26,7 @@ export async function backfillColumns(context: ProjectContext): Promise<void> {
   }
 }
 
-/** One portion of the rows of all columns of a table that stand at the same place; false when nothing is left to do. */
+/** One batch of rows, for all columns of a table that are filled up to the same key; false when nothing is left to do. */
 async function backfillBatch(context: ProjectContext, trx: Db): Promise<boolean> {
   const { rows } = await sql<Pick<UnfilledColumn, 'stream' | 'fill_after'>>`
     select stream, fill_after from discovered_fields
@@ -49,7 +49,7 @@ async function backfillBatch(context: ProjectContext, trx: Db): Promise<boolean>
   return true
 }
 
-/** Several projects may have found the same field. */
+/** Without duplicates, as several projects may have the same field. */
 async function columnsAtPosition(trx: Db, { stream, fill_after }: Pick<UnfilledColumn, 'stream' | 'fill_after'>): Promise<UnfilledColumn[]> {
   const { rows } = await sql<UnfilledColumn>`
     select distinct stream, path, column_name, type, fill_after from discovered_fields
@@ -57,7 +57,7 @@ async function columnsAtPosition(trx: Db, { stream, fill_after }: Pick<UnfilledC
   return [...new Map(rows.map((field) => [field.column_name, field])).values()]
 }
 
-/** So many columns are set by one statement. */
+/** Columns that one statement sets. */
 const maxColumnsPerUpdate = 200
 
 async function backfillRow(

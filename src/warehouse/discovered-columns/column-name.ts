@@ -1,10 +1,10 @@
-/** How the column of an undocumented field is called: snake_case, `__` between the levels, never a name that is taken. */
+/** The column name of an undocumented field: snake_case, `__` between levels, never a name that is taken. */
 import { hash } from 'node:crypto'
 
-/** Postgres cuts identifiers at 63 bytes. Source: its documentation, "Identifiers and Key Words". */
+/** Postgres truncates identifiers to 63 bytes. Source: its documentation, "Identifiers and Key Words". */
 const maxIdentifierBytes = 63
 
-/** Names that mean something else in every table of one of the databases. */
+/** System columns that every table of one of the databases has. */
 const systemColumns = ['oid', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid', 'rowid', '_rowid_']
 
 /** `customFields.plan` → `custom_fields__plan`. A name that is taken, or too long, ends in a hash of the path. */

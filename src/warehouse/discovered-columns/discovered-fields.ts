@@ -1,4 +1,4 @@
-/** Undocumented fields become columns as they appear, and wider ones as their values change type. */
+/** Undocumented fields become columns when they first appear; a column is widened when its values change type. */
 import { type RawBuilder, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
@@ -20,14 +20,14 @@ export type DiscoveredField = {
 
 export type StreamFields = {
   readonly byPath: ReadonlyMap<string, DiscoveredField>
-  /** Those with a column, in a fixed order. */
+  /** Fields with a column, in a fixed order. */
   readonly withColumn: readonly (DiscoveredField & { readonly column: string })[]
 }
 
 export type DiscoveredFields = {
-  /** The fields of a stream with room for those of the rows: called before the rows are stored. */
+  /** The fields of a stream, after adding or widening columns for these rows. Call it before storing them. */
   readonly ensureColumns: (stream: StreamName, rows: readonly MirrorRow[], at: number) => Promise<StreamFields>
-  /** Reads again what other processes may have found. */
+  /** Forgets what was read, as other processes may have found new fields. */
   readonly invalidate: () => void
 }
 
@@ -35,15 +35,15 @@ export type DiscoveryOptions = {
   readonly db: Db
   readonly kind: DatabaseKind
   readonly project: string
-  /** `freeze`: no new columns, no wider ones. */
+  /** `freeze`: columns are neither added nor widened. */
   readonly schema: 'discover' | 'freeze'
 }
 
-/** A table of more columns serves nobody, and what a service names by ids would never end. */
+/** Per table. Limits fields whose names are ids, which would add columns without end. */
 const maxColumns = 300
-/** Fields noted as staying in `raw`; beyond, they are not even noted. */
+/** Recorded fields per stream, with or without a column; further ones are not recorded. */
 const maxFields = 1000
-/** Characters. A path is part of a key, and an index holds no long ones; nor does anybody read such names. */
+/** Characters. A path is part of a key, and indexes have limits. */
 const maxPathLength = 300
 
 type KnownFields = StreamFields & { readonly recordedPaths: ReadonlySet<string> }
@@ -70,7 +70,7 @@ export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFie
   }
 }
 
-/** Columns are shared by the projects of a warehouse, so a field that any of them has is known to all. */
+/** The projects of a warehouse share columns, so a field of one project is known to all. */
 async function readDiscoveredFields(db: Db, project: string, stream: StreamName): Promise<KnownFields> {
   const rows = await db
     .selectFrom('discovered_fields')
@@ -92,7 +92,7 @@ async function readDiscoveredFields(db: Db, project: string, stream: StreamName)
   return { byPath, withColumn, recordedPaths }
 }
 
-/** Fields of the rows that are not known, or that a column does not hold, with the type that they ask for. */
+/** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
 function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema: DiscoveryOptions['schema']): Map<string, FieldType> {
   const neededTypes = new Map<string, FieldType>()
   for (const row of rows) {
@@ -115,7 +115,7 @@ function neededType(known: KnownFields, path: string, extra: ExtraField, schema:
   return isTooNarrow || canAddColumn || !known.recordedPaths.has(path) ? fieldTypeOf(extra) : null
 }
 
-/** Makes room, in one transaction, one process at a time: what another one made meanwhile is found and used. */
+/** Adds and widens columns in one transaction, one process at a time; uses what another process has added meanwhile. */
 async function addOrWidenColumns(
   trx: Db,
   { kind, project, schema }: DiscoveryOptions,
@@ -156,14 +156,14 @@ async function addOrWidenColumns(
 }
 
 /**
- * Somebody reads the table for long. A change of it would wait, and all readers after it too: so the rows go in without
- * the new columns, and these are filled from them when a later page gets them made. Code: Postgres, lock_not_available.
+ * A long query has the table locked. Waiting for it would also block all later readers, so the rows are stored without the
+ * new columns. A later page adds them, and then they are filled from `raw`. Code: Postgres, lock_not_available.
  */
 function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '55P03'
 }
 
-/** Postgres counts also the columns that were dropped. Codes: too_many_columns and its class; SQLite has none of its own. */
+/** Postgres also counts dropped columns. Codes: too_many_columns and its class; SQLite has no code of its own for it. */
 function isTableFull(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   return (
@@ -182,7 +182,7 @@ async function readTableColumns(trx: Db, kind: DatabaseKind, table: string): Pro
 
 type NewColumn = { readonly column: string; readonly type: FieldType }
 
-/** In Postgres by one statement, as each takes the table's lock; SQLite knows no statement for more than one. */
+/** In Postgres by one statement, as each locks the table; SQLite can add only one column per statement. */
 async function addColumns(trx: Db, kind: DatabaseKind, table: string, added: readonly NewColumn[]): Promise<void> {
   const parts = added.map(({ column, type }) => {
     const declaration: RawBuilder<unknown> = sql.raw(sqlTypes[kind][columnTypeOf[type]])
@@ -192,7 +192,7 @@ async function addColumns(trx: Db, kind: DatabaseKind, table: string, added: rea
   for (const statement of statements) await sql`alter table ${sql.table(table)} ${statement}`.execute(trx)
 }
 
-/** Rows stored before the column was may hold the field all the same: then they are gone through once. */
+/** Rows stored before the column existed may have the field, so they need a backfill. */
 async function hasRows(trx: Db, table: string): Promise<boolean> {
   const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(trx)
   return rows.length > 0
@@ -202,7 +202,7 @@ type FieldRecord = {
   readonly path: string
   readonly column: string | null
   readonly type: FieldType
-  /** Rows that are there are to be gone through for it. */
+  /** Stored rows may have the field too. */
   readonly needsBackfill: boolean
 }
 type FieldScope = {
@@ -212,7 +212,7 @@ type FieldScope = {
   readonly at: number
 }
 
-/** Rows for this project; the other projects that have a field learn of its column and type. */
+/** Records the fields for this project, and updates their column and type for other projects that have them. */
 async function recordFields(trx: Db, { kind, project, stream, at }: FieldScope, records: readonly FieldRecord[]): Promise<void> {
   const first_seen_at = toTimestamp(at)
   const rows = records.map(({ path, column, type, needsBackfill }) => ({

@@ -1,4 +1,4 @@
-/** A column whose field changed type: widened in place, or, where a view holds on to it, followed by a wider one. */
+/** Widens a column whose field changed type: in place, or, if a view depends on it, by adding a wider column. */
 import { sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -13,7 +13,7 @@ export type ColumnWidening = {
   readonly taken: ReadonlySet<string>
 }
 
-/** The name of the column that now holds the field: the same one, or a new, still empty one. Views keep working. */
+/** Returns the column that now has the field: the same one, or a new, still empty one. Views keep working. */
 export async function widenColumn(trx: Db, kind: DatabaseKind, widening: ColumnWidening): Promise<string> {
   await sql`savepoint widening`.execute(trx)
   try {
@@ -40,12 +40,12 @@ function timestampAsText(column: string) {
   return sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 }
 
-/** SQLite cannot change a column's type, and a column declared integer would turn the text 007 into 7. */
+/** SQLite cannot change a column's type, and an integer column would convert the text 007 to 7. */
 async function replaceColumn(trx: Db, { table, column, from, to }: ColumnWidening): Promise<void> {
   const [old, wide] = [sql.ref(column), sql.ref('widened column')]
   const type = sql.raw(sqlTypes.sqlite[columnTypeOf[to]])
   await sql`alter table ${sql.table(table)} add column ${wide} ${type}`.execute(trx)
-  // A number becomes text by the declared type of its new column; a boolean is a number in SQLite.
+  // The declared type of the new column converts numbers to text. Booleans are numbers in SQLite, so they need a case.
   const value = from === 'boolean' ? sql`case ${old} when 0 then 'false' else 'true' end` : old
   await sql`update ${sql.table(table)} set ${wide} = ${value} where ${old} is not null`.execute(trx)
   await sql`alter table ${sql.table(table)} drop column ${old}`.execute(trx)
