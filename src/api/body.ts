@@ -1,20 +1,20 @@
-/** The body of an answer as it comes in: unpacked and cut into pieces on the way, so that its size needs no memory. */
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { parseContentEncoding, tooLargeText, decompressBody } from './decode.ts'
-import { createRowSplitter, type ResponseLimits, type SplitBody, type UnreadableReason, defaultResponseLimits } from './row-splitter.ts'
+/** Reads the body of an answer as it arrives: decompressed and split on the way, so that its size needs no memory. */
+import { createDecompressStream, decompressBody, parseContentEncoding, tooLargeText } from './decode.ts'
+import { defaultResponseLimits, type ResponseLimits, type SplitBody, type UnreadableReason } from './row-batches.ts'
+import { createRowSplitter } from './row-splitter.ts'
 
-export type BodyResult = { readonly ok: true; readonly splitBody: SplitBody } | ({ readonly ok: false } & UnreadableReason)
+export type BodyResult =
+  | { readonly ok: true; readonly splitBody: SplitBody }
+  | ({ readonly ok: false } & UnreadableReason)
 
 export type BodyReader = {
-  /** Why the rest of the body is not worth waiting for; null: go on. */
+  /** Why the rest of the body need not be read; null: continue. */
   readonly write: (chunk: Buffer) => UnreadableReason | null
   readonly end: () => Promise<BodyResult>
 }
 
-/** Bodies up to this size are unpacked in one go: faster, and nearly all are. */
+/** Bodies up to this size, nearly all, are decompressed at once, which is faster. */
 const singlePassBytes = 1 << 20
-
-const streamDecompressors = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress }
 
 /** `encoding`: the Content-Encoding header. */
 export function createBodyReader(encoding: string | null, maxBytes: number): BodyReader {
@@ -29,7 +29,7 @@ function plainBodyReader(limits: ResponseLimits): BodyReader {
   return { write: splitter.write, end: async () => ({ ok: true, splitBody: splitter.end() }) }
 }
 
-/** Kept as it comes, which is little, and unpacked at its end. */
+/** Kept compressed, which is small, and decompressed at its end. */
 function compressedBodyReader(encoding: string | null, names: readonly string[], limits: ResponseLimits): BodyReader {
   const chunks: Buffer[] = []
   let size = 0
@@ -43,25 +43,26 @@ function compressedBodyReader(encoding: string | null, names: readonly string[],
       const whole = decompressBody(Buffer.concat(chunks), encoding, Math.min(singlePassBytes, limits.bytes))
       if (whole.ok) return splitAll([whole.bytes], limits)
       const [name] = names
-      if (!whole.isTooLarge || names.length > 1 || !hasStreamDecompressor(name)) return { ok: false, why: whole.why, isRetryable: true }
+      if (!whole.isTooLarge || names.length > 1 || name === undefined)
+        return { ok: false, why: whole.why, isRetryable: true }
       return decompressInChunks(chunks, name, limits)
     },
   }
 }
 
-function hasStreamDecompressor(name: string | undefined): name is keyof typeof streamDecompressors {
-  return name !== undefined && Object.hasOwn(streamDecompressors, name)
-}
-
-async function decompressInChunks(chunks: readonly Buffer[], name: keyof typeof streamDecompressors, limits: ResponseLimits): Promise<BodyResult> {
-  const unpacked = streamDecompressors[name]({ chunkSize: 1 << 18 })
-  unpacked.end(Buffer.concat(chunks))
+async function decompressInChunks(
+  chunks: readonly Buffer[],
+  encoding: string,
+  limits: ResponseLimits,
+): Promise<BodyResult> {
+  const decompressed = createDecompressStream(encoding)
+  decompressed.end(Buffer.concat(chunks))
   try {
-    return await splitAll(unpacked as AsyncIterable<Buffer>, limits)
+    return await splitAll(decompressed as AsyncIterable<Buffer>, limits)
   } catch {
-    return { ok: false, why: `a body that is not ${name}`, isRetryable: true }
+    return { ok: false, why: `a body that is not ${encoding}`, isRetryable: true }
   } finally {
-    unpacked.destroy()
+    decompressed.destroy()
   }
 }
 

@@ -1,28 +1,30 @@
-/** The one file that reads HTTP statuses: what came back → an answer, or which failure. Pure; never throws. */
+/** The one file that reads HTTP statuses: classifies an exchange as an answer or a failure. Pure; never throws. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ApiResponse, ApiRequest } from '../core/api-request.ts'
 import type { ApiFailure } from '../core/api-failure.ts'
+import type { ApiRequest, ApiResponse } from '../core/api-request.ts'
 import { toCursorLimit } from '../core/cursor-limit.ts'
 import type { EpochMs, Ms, Seconds } from '../core/time.ts'
 import { decodeUtf8 } from './decode.ts'
 import { type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
 import type { ExchangeResult, ResponseHead } from './exchange.ts'
 import { attachItems } from './items.ts'
-import type { SplitBody } from './row-splitter.ts'
+import type { SplitBody } from './row-batches.ts'
 
-/** What an outcome depends on beside the exchange. `redact` takes the key out of a text. */
+/** What an outcome depends on besides the exchange. `redact` removes the key from a text. */
 export type RequestContext = {
   readonly call: ApiRequest
   readonly askedAt: EpochMs
   readonly answeredAt: EpochMs
-  /** The length of the service's rate window: how long to rest after a 429 that does not say. */
+  /** The length of the service's rate window: how long to wait after a 429 without Retry-After. */
   readonly windowMs: Ms
   readonly redact: (text: string) => string
 }
 
-export type ApiOutcome = { readonly ok: true; readonly answer: ApiResponse } | { readonly ok: false; readonly failure: ApiFailure }
+export type ApiOutcome =
+  | { readonly ok: true; readonly answer: ApiResponse }
+  | { readonly ok: false; readonly failure: ApiFailure }
 
-/** Characters of a service's words that are looked at; nobody reads more. */
+/** How many characters of a service's message are read. */
 const maxTextLength = 2000
 
 const maxRetryAfterMs: Ms = 3_600_000
@@ -31,89 +33,108 @@ const minRetryAfterMs: Ms = 1000
 export function classifyExchange(exchange: ExchangeResult, context: RequestContext): ApiOutcome {
   if (exchange.kind === 'aborted') return failedOutcome({ kind: 'aborted' })
   if (exchange.kind === 'broken') {
-    const { head, mayHaveBeenSent: left } = exchange
-    // A write that was refused was not done, even if the words broke off. What a read lacks, it reads again.
+    const { head, mayHaveBeenSent } = exchange
+    // A refused write was not done, even if its answer broke off. A read is sent again instead.
     if (isWrite(context.call) && head !== null && isCertainRefusal(head.status))
       return failedOutcome(classifyStatus(head.status, head, null, context))
     const why = `${requestName(context.call)}: ${toSafeLine(exchange.why, context)}`
     const [status, requestId] = head === null ? [null, null] : [head.status, requestIdOf(null, head, context)]
     if (!exchange.isRetryable && status !== null && context.call.method === 'GET' && status < 300)
       return failedOutcome({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
-    const claim = status !== null && isWrite(context.call) ? unprovenWrite(status, null)?.claim : undefined
-    return failedOutcome({ kind: 'transient', why, left, status, requestId, ...(claim === undefined ? {} : { claim }) })
+    const statedResult =
+      status !== null && isWrite(context.call) ? unprovenWrite(status, null)?.statedResult : undefined
+    return failedOutcome({
+      kind: 'transient',
+      why,
+      mayHaveBeenSent,
+      status,
+      requestId,
+      ...(statedResult === undefined ? {} : { statedResult }),
+    })
   }
   return classifyAnswer(exchange.head, exchange.body, context)
 }
 
 /**
- * What says of a write that nothing was done. Any other status below 500 may come after the deed: a redirect, a 409 that
- * means "this is there already", a 406 about the answer, a 423, a 499 of something in between.
+ * Statuses that prove that a write was not done. Any other status below 500 may follow a write that was done: a redirect,
+ * a 409 that means "this exists already", a 406 about the answer, a 423, a 499 of a proxy.
  */
 const refusalStatuses: readonly number[] = [
   400, 401, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 429, 431, 451,
 ]
 
-/** 401 and 403 stop more than one write: they are believed only whole. */
+/** 401 and 403 stop more than one write, so they count only with a complete body. */
 function isCertainRefusal(status: number): boolean {
   return refusalStatuses.includes(status) && status !== 401 && status !== 403
 }
 
-/** A token is nothing that the service keeps: for it a success is one, and a redirect a wrong address. */
+/** A widget token does not count: the service does not store it, so it may be requested again. */
 function isWrite(call: ApiRequest): boolean {
   return call.method !== 'GET' && call.envelope !== 'optional'
 }
 
-function classifyAnswer(head: ResponseHead, { rest, batches: portions }: SplitBody, context: RequestContext): ApiOutcome {
+function classifyAnswer(head: ResponseHead, { rest, batches }: SplitBody, context: RequestContext): ApiOutcome {
   const text = decodeUtf8(rest)
   const envelope = text === null ? null : parseEnvelope(text)
   const requestId = requestIdOf(envelope, head, context)
   if (head.status >= 300) return failedOutcome(classifyStatus(head.status, head, envelope, context))
   const unproven = isWrite(context.call) ? unprovenWrite(head.status, envelope) : null
   if (unproven !== null)
-    return failedOutcome({ ...unproven, why: `${requestName(context.call)}: ${toSafeLine(unproven.why, context)}`, requestId })
-  // An error under a 2xx: believe the error.
+    return failedOutcome({
+      ...unproven,
+      why: `${requestName(context.call)}: ${toSafeLine(unproven.why, context)}`,
+      requestId,
+    })
+  // An error with a success status: the error counts.
   const error = envelope?.error ?? null
   if (error !== null && error.status !== null && error.status >= 400)
     return failedOutcome(classifyStatus(error.status, head, envelope, context))
   const bare = context.call.envelope === 'optional' && text !== null ? parseBareBody(text) : null
-  const filled = attachItems(envelope?.data ?? bare, portions)
+  const withItems = attachItems(envelope?.data ?? bare, batches)
   const unreadable =
-    error === null ? unreadableReason(context.call, text, envelope, filled !== null) : 'an error under a success status'
-  if (unreadable !== null || filled === null) {
+    error === null
+      ? unreadableReason(context.call, text, envelope, withItems !== null)
+      : 'an error under a success status'
+  if (unreadable !== null || withItems === null) {
     const why = `${requestName(context.call)}: ${head.status} with ${toSafeLine(unreadable ?? '', context)}`
-    return failedOutcome({ kind: 'transient', why, left: true, status: head.status, requestId })
+    return failedOutcome({ kind: 'transient', why, mayHaveBeenSent: true, status: head.status, requestId })
   }
   const servedAt = parseHttpDate(firstHeader(head.headers, 'date'))
   const { askedAt, answeredAt } = context
-  const horizon = toCursorLimit({ servedAt, askedAt, answeredAt })
-  return { ok: true, answer: { ...filled, status: head.status, requestId, servedAt, cursorLimit: horizon, askedAt } }
+  const cursorLimit = toCursorLimit({ servedAt, askedAt, answeredAt })
+  return { ok: true, answer: { ...withItems, status: head.status, requestId, servedAt, cursorLimit, askedAt } }
 }
 
 type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>
 
-/** These mean that it was done, where the body does not say otherwise. 202 and 207 mean "later" and "in part". */
+/** They prove that a write was done, unless the body says otherwise. 202 and 207 mean "later" and "in part". */
 const successStatuses: readonly number[] = [200, 201, 203, 204, 205]
 
-/** A 2xx that does not prove that a write was done; null: it does. */
+/** The failure of a 2xx that does not prove that a write was done; null: it does. */
 function unprovenWrite(status: number, envelope: Envelope | null): TransientFailure | null {
-  const unknown = { kind: 'transient', left: true, status, requestId: null } as const
+  const unknown = { kind: 'transient', mayHaveBeenSent: true, status, requestId: null } as const
   const failure = envelope?.failureText ?? null
   if (failure !== null) {
-    const why = `${status}, but it says that it failed: ${failure}`
-    return { ...unknown, why, ...(canSucceedLater(envelope?.error ?? null) ? {} : { claim: 'refused' }) }
+    const why = `${status}, but its body says that it failed: ${failure}`
+    return { ...unknown, why, ...(canSucceedLater(envelope?.error ?? null) ? {} : { statedResult: 'refused' }) }
   }
   if (status >= 300 || successStatuses.includes(status)) return null
-  return { ...unknown, why: `${status}: it is to be done, and need not have been`, claim: 'accepted' }
+  return { ...unknown, why: `${status}: accepted, and perhaps not done yet`, statedResult: 'accepted' }
 }
 
-/** Whether the same write may be taken another time. */
+/** Whether the same write may succeed later. */
 function canSucceedLater(error: ErrorBody | null): boolean {
   const status = error?.status ?? 400
   return error?.code === 'rate_limited' || !refusalStatuses.includes(status) || [401, 403, 429].includes(status)
 }
 
-/** A read needs `data`. The bodies of write answers are not documented: none at all will do, and any JSON object. */
-function unreadableReason(call: ApiRequest, text: string | null, envelope: Envelope | null, whole: boolean): string | null {
+/** A read needs `data`. The bodies of write answers are not documented: an empty one is fine, and any JSON object. */
+function unreadableReason(
+  call: ApiRequest,
+  text: string | null,
+  envelope: Envelope | null,
+  whole: boolean,
+): string | null {
   if (text === null) return 'a body that is not UTF-8'
   const empty = text.trim() === ''
   if (call.envelope === 'optional') return empty ? 'an empty body' : null
@@ -127,7 +148,12 @@ function unreadableReason(call: ApiRequest, text: string | null, envelope: Envel
   return null
 }
 
-function classifyStatus(status: number, head: ResponseHead, envelope: Envelope | null, context: RequestContext): ApiFailure {
+function classifyStatus(
+  status: number,
+  head: ResponseHead,
+  envelope: Envelope | null,
+  context: RequestContext,
+): ApiFailure {
   const error = envelope?.error ?? null
   const requestId = requestIdOf(envelope, head, context)
   const code = toSafeLine(error?.code ?? `http_${status}`, context)
@@ -138,7 +164,7 @@ function classifyStatus(status: number, head: ResponseHead, envelope: Envelope |
   const unknown = status === 408 || status === 425 || (isWrite(context.call) && !refusalStatuses.includes(status))
   if (status >= 500 || unknown) {
     const waitMs = retryAfterMs(head)
-    return { kind: 'transient', why, left: true, status, requestId, ...(waitMs === null ? {} : { waitMs }) }
+    return { kind: 'transient', why, mayHaveBeenSent: true, status, requestId, ...(waitMs === null ? {} : { waitMs }) }
   }
   if (status === 401 || (status === 403 && !isAboutOneWrite(error, context.call))) {
     const scope = error?.code === 'api_key_scope_missing' ? findScope(error.message ?? '') : null
@@ -149,8 +175,8 @@ function classifyStatus(status: number, head: ResponseHead, envelope: Envelope |
 }
 
 /**
- * The service's codes of a 403 are about the key. Anything else that forbids one write (a gateway that dislikes its text)
- * forbids this one: taken for the key, it would hold up all others for ever.
+ * The service's own codes of a 403 are about the key. Anything else that forbids a write (a gateway that rejects its text)
+ * is about this write only: taken for a denied key, it would stop all other writes permanently.
  */
 function isAboutOneWrite(error: ErrorBody | null, call: ApiRequest): boolean {
   return call.method !== 'GET' && !(error?.code ?? '').startsWith('api_key_')
@@ -166,10 +192,10 @@ function errorMessage(error: ErrorBody | null, status: number, head: ResponseHea
 
 /** Where a redirect leads, without query and credentials. */
 function redirectTarget(location: string | null): string {
-  if (location === null) return 'an address that it does not name'
+  if (location === null) return 'an unnamed address'
   if (!URL.canParse(location)) return location.split(/[?#]/, 1).join('')
   const { origin, pathname } = new URL(location)
-  return origin === 'null' ? 'an address of another kind' : origin + pathname
+  return origin === 'null' ? 'an address that is not HTTP' : origin + pathname
 }
 
 /** The scope that a message names. Its wording is not documented; a scope looks like `visitors:read`. */
@@ -180,8 +206,8 @@ function findScope(text: string): string | null {
     return parts.slice(1).map((part, i) => [parts[i] ?? '', part] as const)
   })
   const scopes = pairs.filter((pair) => pair.every((part) => /^[a-z]/i.test(part)))
-  const found = scopes.find(([, may]) => /^(?:read|write)$/i.test(may)) ?? scopes[0]
-  return found === undefined ? null : found.join(':')
+  const scope = scopes.find(([, access]) => /^(?:read|write)$/i.test(access)) ?? scopes[0]
+  return scope === undefined ? null : scope.join(':')
 }
 
 /** Milliseconds that Retry-After asks for, between a second and an hour; null where it is absent or unreadable. */
@@ -192,9 +218,9 @@ function retryAfterMs(head: ResponseHead): Ms | null {
   return ms === null ? null : Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(ms)))
 }
 
-/** By the service's clock; where it sends no Date, the date says nothing that we could trust. */
+/** By the service's clock; without its Date header, the date cannot be trusted. */
 function msUntilDate(value: string, servedAt: string | null): Ms | null {
-  // Date.parse reads much that is no date: an HTTP date begins with a weekday.
+  // Date.parse also reads text that is not a date; an HTTP date begins with a weekday.
   const ms = /^[a-z]/i.test(value) ? Date.parse(value) - Date.parse(servedAt ?? '') : Number.NaN
   return Number.isNaN(ms) ? null : ms
 }
@@ -219,8 +245,8 @@ function requestName(call: ApiRequest): string {
 }
 
 /**
- * One line of at most 300 characters, without the key: a service's words end up on terminals and in logs. The key goes
- * first: half of one, left at the end of a cut line, would not be recognized.
+ * One line of at most 300 characters, without the key: a service's message ends up on terminals and in logs. The key is
+ * removed first: half a key at the end of a cut line would not be recognized.
  */
 function toSafeLine(text: string, { redact }: RequestContext): string {
   const line = redact(text)

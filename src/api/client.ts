@@ -1,44 +1,44 @@
-/** The client: a call → a slot of the budget → one HTTP exchange → an answer, or CallFailed and nothing else. */
+/** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes an answer or an ApiError. */
 
-import { parseBaseUrl as checkBaseUrl } from '../core/base-url.ts'
-import { grantTtlMs, defaultDeadlineMs } from '../core/rate-limit/budget.ts'
-import type { ApiResponse, ApiRequest, ApiGet, QueryParams } from '../core/api-request.ts'
-import { ApiError, describeFailure, type ApiFailure } from '../core/api-failure.ts'
+import { ApiError, type ApiFailure, describeFailure } from '../core/api-failure.ts'
+import type { ApiGet, ApiRequest, ApiResponse, QueryParams } from '../core/api-request.ts'
+import { parseBaseUrl } from '../core/base-url.ts'
 import { stringifyJson } from '../core/json.ts'
+import { defaultDeadlineMs, grantTtlMs } from '../core/rate-limit/acquire-slot.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import { trimEnd } from '../core/trim.ts'
 import { UserError } from '../core/user-error.ts'
-import type { RequestBudget, Grant } from './rate-limit/request-budget.ts'
-import { classifyExchange, type ApiOutcome } from './classify.ts'
+import { type ApiOutcome, classifyExchange } from './classify.ts'
 import { type Connections, openConnections } from './connections.ts'
-import { sendHttpRequest, type HttpRequest } from './exchange.ts'
+import { type HttpRequest, sendHttpRequest } from './exchange.ts'
+import type { Grant, RequestBudget } from './rate-limit/request-budget.ts'
 import { createRedactor } from './redact.ts'
-import { createRetryBudget, type RetryPolicy, defaultRetryPolicy, withRetries } from './retry.ts'
+import { createRetryBudget, defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts'
 
 export type ClientOptions = {
   /** As `core/base-url.ts` accepts it; it may have a path prefix. */
   readonly baseUrl: URL
   readonly key: string
   readonly budget: RequestBudget
-  /** Refuses every call that is no read, before it takes a slot. */
+  /** Refuses every request that is not a read, before it takes a slot. */
   readonly readOnly?: boolean
-  /** Stops everything that waits or reads. A write that has begun to leave is not cut off: its answer is evidence. */
+  /** Stops all waits and reads. A write that is being sent is not aborted: its answer is evidence. */
   readonly signal: AbortSignal
-  /** Cuts off reads that are under way, too; without it, `signal` does. */
+  /** Aborts reads that are under way; without it, `signal` does. */
   readonly hardSignal?: AbortSignal
-  /** pino, or whatever takes its events. */
+  /** pino, or anything that takes its events. */
   readonly log?: ClientLog
-  /** Told once for each request that was to be sent. */
-  readonly onOutcome?: (lane: Priority, outcome: 'ok' | ApiFailure['kind']) => void
-  /** Shared with other clients, and closed by their owner; without it the client has its own. */
+  /** Called once for each request. */
+  readonly onOutcome?: (priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
+  /** Shared with other clients, and closed by their owner; without them the client opens its own. */
   readonly connections?: Connections
-  /** For one whole exchange, connecting included. */
+  /** For one whole exchange, including connecting. */
   readonly timeoutMs?: Ms
-  /** An answer that brings next to nothing for so long is given up. */
+  /** An answer that makes almost no progress for this time is aborted. */
   readonly stallMs?: Ms
   readonly maxBodyBytes?: number
-  /** How long the key rests after a 429 that does not say: the rate's window. */
+  /** How long the key pauses after a 429 without Retry-After: the rate's window. */
   readonly windowMs?: Ms
   readonly retries?: RetryPolicy
   readonly random?: () => number
@@ -46,7 +46,7 @@ export type ClientOptions = {
   readonly version?: string
 }
 
-/** What may pass while it is written down that a request leaves: a busy database lets one wait. */
+/** How long recording that a request is being sent may take: a busy database lets it wait. */
 const confirmSendMs: Ms = 10_000
 
 export type ClientLog = {
@@ -55,22 +55,22 @@ export type ClientLog = {
 }
 
 export type Client = {
-  /** A read: retried, redirects refused. Throws CallFailed. */
+  /** A read: retried, redirects refused. Throws ApiError. */
   readonly get: ApiGet
   /**
-   * One HTTP request, never a second one, whatever happens. A write goes over a fresh connection. `leave` is asked when the
-   * budget lets it go and before any byte leaves; false: it stays. Throws CallFailed, and UserError for a write where
-   * `readOnly` forbids it.
+   * One HTTP request, never a second one, whatever happens. A write uses a fresh connection. `confirmSend` is called after
+   * the slot is granted and before any byte is sent; false: nothing is sent. Throws ApiError, and UserError for a write
+   * where `readOnly` forbids it.
    */
-  readonly send: (call: ApiRequest, leave?: () => Promise<boolean>) => Promise<ApiResponse>
-  /** Requests that began to leave so far. */
+  readonly send: (call: ApiRequest, confirmSend?: () => Promise<boolean>) => Promise<ApiResponse>
+  /** How many requests have started so far. */
   readonly requests: () => number
   /** Whether the service has answered any of them. */
   readonly hasServiceAnswered: () => boolean
   readonly close: () => Promise<void>
 }
 
-/** Throws where the key cannot be sent as a header at all, and where the base URL would show it to others. */
+/** Throws where the key cannot be sent as a header, and where the base URL would expose it. */
 export function createClient(options: ClientOptions): Client {
   const {
     baseUrl,
@@ -81,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
     maxBodyBytes = 40 * 1024 * 1024,
   } = options
   const { windowMs = 60_000, retries = defaultRetryPolicy, random = Math.random, now = Date.now } = options
-  const address = checkBaseUrl(baseUrl.href)
+  const address = parseBaseUrl(baseUrl.href)
   if (!address.ok) throw new Error(`the base URL ${address.why}`)
   const redact = createRedactor(options.key)
   const headers = toHeaders(options.key, options.version ?? '0')
@@ -95,13 +95,13 @@ export function createClient(options: ClientOptions): Client {
     if (options.readOnly === true && call.method !== 'GET') throw readOnlyError(call)
     const slot = await acquireSlot(call, confirmSend === undefined ? 0 : confirmSendMs)
     if (confirmSend !== undefined && !(await isSendConfirmed(slot, confirmSend))) {
-      const why = `${call.method} ${call.path} was held back`
-      throw new ApiError({ kind: 'transient', why, left: false, status: null, requestId: null })
+      const why = `${call.method} ${call.path} was not sent: sending it was not confirmed`
+      throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: false, status: null, requestId: null })
     }
     const askedAt = now()
     let answered = false
     const result = await sendHttpRequest(call.method === 'GET' ? reads : writes, toRequest(baseUrl, headers, call), {
-      // The slot is held until then; whoever was stopped on the way here has less time.
+      // The slot expires then; a process that was suspended meanwhile has less time.
       timeoutMs: Math.min(timeoutMs, Math.max(1, slot.remainingMs())),
       stallMs: options.stallMs ?? 10_000,
       maxBodyBytes,
@@ -131,7 +131,7 @@ export function createClient(options: ClientOptions): Client {
     throw new ApiError(outcome.failure)
   }
 
-  /** A slot that is not used goes back. */
+  /** Releases the slot where sending is not confirmed. */
   async function isSendConfirmed(slot: Grant, confirmSend: () => Promise<boolean>): Promise<boolean> {
     const isConfirmed = await confirmSend().catch((error: unknown) => {
       budget.releaseUnsent(slot)
@@ -141,7 +141,7 @@ export function createClient(options: ClientOptions): Client {
     return isConfirmed
   }
 
-  /** The store of the budget may be out of reach. Then nothing is sent. What only a person can change there is thrown as it is. */
+  /** Where the budget's store cannot be reached, nothing is sent. An error that only a person can fix is thrown unchanged. */
   async function acquireSlot(call: ApiRequest, confirmMs: Ms): Promise<Grant> {
     try {
       const deadlineMs = timeoutMs + grantTtlMs + confirmMs
@@ -149,9 +149,16 @@ export function createClient(options: ClientOptions): Client {
     } catch (error) {
       if (error instanceof ApiError || (error instanceof UserError && error.exitCode === 2)) throw error
       const why = redact(
-        `the request budget is out of reach: ${error instanceof Error ? error.message : 'unknown error'}`,
+        `the request budget cannot be reached: ${error instanceof Error ? error.message : 'unknown error'}`,
       )
-      throw new ApiError({ kind: 'transient', why, left: false, status: null, budget: true, requestId: null })
+      throw new ApiError({
+        kind: 'transient',
+        why,
+        mayHaveBeenSent: false,
+        status: null,
+        isBudgetFailure: true,
+        requestId: null,
+      })
     }
   }
 
@@ -165,8 +172,8 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return {
-    get: (path, query, lane) =>
-      withRetries(() => send({ method: 'GET', path, query, priority: lane }), {
+    get: (path, query, priority) =>
+      withRetries(() => send({ method: 'GET', path, query, priority }), {
         policy: retries,
         retryBudget,
         random,
@@ -187,13 +194,13 @@ function readOnlyError({ method, path }: ApiRequest): UserError {
   return new UserError({
     what: 'nothing is written to the service',
     why: `writing is switched off (DESKMIRROR_READ_ONLY), so ${method} ${path} was not sent`,
-    next: 'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or leave it out, where writing is meant',
+    next: 'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or remove it, to allow writing',
     exitCode: 2,
   })
 }
 
 function toHeaders(key: string, version: string): Readonly<Record<string, string>> {
-  // What is wrong with it must not be said by showing it.
+  // The message must not show the key.
   if (!/^[\x21-\x7e]+$/.test(key)) throw new Error('the API key holds characters that cannot be sent in a header')
   return {
     authorization: `Bearer ${key}`,

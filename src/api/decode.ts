@@ -1,33 +1,48 @@
-/** The text of bytes that came: unpacked, with a cap on what comes out, and strictly UTF-8. */
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+/** Decodes the bytes of a body: decompressed, with a cap on the output, and strictly UTF-8. */
+import zlib from 'node:zlib'
 
-/** `large`: it would unpack to more than the cap. */
+/** `isTooLarge`: the output would exceed the cap. */
 export type DecompressResult =
   | { readonly ok: true; readonly bytes: Buffer }
   | { readonly ok: false; readonly why: string; readonly isTooLarge: boolean }
 
-type Decompress = (body: Buffer, options: { readonly maxOutputLength: number }) => Buffer
-
-const decompressors: ReadonlyMap<string, Decompress> = new Map<string, Decompress>([
-  ['gzip', gunzipSync],
-  ['x-gzip', gunzipSync],
-  ['deflate', inflateSync],
-  ['br', brotliDecompressSync],
+const chunkSize = 1 << 18
+const gzip = { whole: zlib.gunzipSync, stream: () => zlib.createGunzip({ chunkSize }) }
+const decompressors = new Map([
+  ['gzip', gzip],
+  ['x-gzip', gzip],
+  ['deflate', { whole: zlib.inflateSync, stream: () => zlib.createInflate({ chunkSize }) }],
+  ['br', { whole: zlib.brotliDecompressSync, stream: () => zlib.createBrotliDecompress({ chunkSize }) }],
 ])
 
-/** `encoding`: the Content-Encoding header. `maxBytes` holds for what comes out. */
+/** Throws where the encoding is unknown. */
+export function createDecompressStream(encoding: string): NodeJS.ReadWriteStream & { destroy: () => unknown } {
+  const decompressor = decompressors.get(encoding)
+  if (decompressor === undefined) throw new Error('unknown encoding')
+  return decompressor.stream()
+}
+
+/** `encoding`: the Content-Encoding header. `maxBytes`: cap on the output. */
 export function decompressBody(body: Buffer, encoding: string | null, maxBytes: number): DecompressResult {
   let bytes = body
   for (const name of parseContentEncoding(encoding).reverse()) {
-    const decompress = decompressors.get(name)
-    if (decompress === undefined) {
-      return { ok: false, why: `a body in the unknown encoding ${JSON.stringify(name.slice(0, 40))}`, isTooLarge: false }
+    const decompressor = decompressors.get(name)
+    if (decompressor === undefined) {
+      return {
+        ok: false,
+        why: `a body in the unknown encoding ${JSON.stringify(name.slice(0, 40))}`,
+        isTooLarge: false,
+      }
     }
     try {
-      bytes = decompress(bytes, { maxOutputLength: maxBytes })
+      bytes = decompressor.whole(bytes, { maxOutputLength: maxBytes })
     } catch (error) {
       const exceedsCap = isTooLarge(error)
-      return { ok: false, why: exceedsCap ? tooLargeText(maxBytes) : `a body that is not ${name}`, isTooLarge: exceedsCap }
+      return {
+        ok: false,
+        why: exceedsCap ? tooLargeText(maxBytes) : `a body that is not ${name}`,
+        isTooLarge: exceedsCap,
+      }
     }
   }
   return { ok: true, bytes }
@@ -37,7 +52,7 @@ export function tooLargeText(maxBytes: number): string {
   return `a body of more than ${maxBytes} bytes`
 }
 
-/** The names in a Content-Encoding header, but the one that means none. */
+/** The encodings in a Content-Encoding header, without `identity`. */
 export function parseContentEncoding(header: string | null): string[] {
   return (header ?? '')
     .toLowerCase()
@@ -52,7 +67,7 @@ function isTooLarge(error: unknown): boolean {
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Null: it is not UTF-8. Strict, because a replaced character would be a change that nobody sees. */
+/** Null: not UTF-8. Strict, because a replaced character would be a change that no one notices. */
 export function decodeUtf8(bytes: Buffer): string | null {
   try {
     return strictUtf8.decode(bytes)

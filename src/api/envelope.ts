@@ -1,14 +1,14 @@
-/** What an answer's body says, however oddly it is put: nothing here trusts the body's shape, and nothing throws. */
+/** Reads the envelope of an answer's body. Nothing here trusts the body's shape, and nothing throws. */
 import { parseJson } from '../core/json.ts'
 import type { Json } from '../core/row.ts'
 
 type JsonObject = { readonly [key: string]: Json }
 
 export type Envelope = {
-  /** undefined where there is none. */
+  /** undefined where the body has none. */
   readonly data: Json | undefined
   readonly error: ErrorBody | null
-  /** Where the body says that it failed, beside or inside of `data`: in which words; null = it does not. */
+  /** The failure that the body reports, beside or inside `data`; null = none. */
   readonly failureText: string | null
   readonly requestId: string | null
 }
@@ -21,15 +21,15 @@ export type ErrorBody = {
   readonly fields: readonly string[]
 }
 
-/** null where the text is no JSON object. */
+/** null where the text is not a JSON object. */
 export function parseEnvelope(text: string): Envelope | null {
   const body = asObject(tryParseJson(text))
   if (body === null) return null
-  const failed = findFailureText(body) ?? findFailureText(asObject(body.data))
-  return { data: body.data, error: toError(body), failureText: failed, requestId: asText(body.requestId) }
+  const failureText = findFailureText(body) ?? findFailureText(asObject(body.data))
+  return { data: body.data, error: toError(body), failureText, requestId: asText(body.requestId) }
 }
 
-/** Yes and no, under the names that answers give them. */
+/** Names under which answers report success or failure. */
 const successFlags = ['ok', 'success', 'succeeded', 'successful'] as const
 const failureFlags = ['error', 'errors', 'failed', 'failure'] as const
 
@@ -37,13 +37,14 @@ function findFailureText(body: JsonObject | null): string | null {
   if (body === null) return null
   const falseFlag = successFlags.find((name) => body[name] === false || body[name] === 'false' || body[name] === 0)
   const failureFlag = failureFlags.find((name) => isErrorValue(body[name]))
-  const hasFailureStatus = typeof body.status === 'string' && /^(?:error|fail|failed|failure|rejected)$/i.test(body.status)
+  const hasFailureStatus =
+    typeof body.status === 'string' && /^(?:error|fail|failed|failure|rejected)$/i.test(body.status)
   if (falseFlag === undefined && failureFlag === undefined && !hasFailureStatus) return null
   const what = falseFlag === undefined ? (failureFlag ?? `status ${body.status}`) : `${falseFlag} is false`
   return errorText(failureFlag === undefined ? undefined : body[failureFlag]) ?? asText(body.message) ?? what
 }
 
-/** Of an error, whether it is a text, an object or a list of them. */
+/** The text of an error, which may be a text, an object or a list of them. */
 function errorText(error: Json | undefined): string | null {
   const first = Array.isArray(error) ? error[0] : error
   return asText(first) ?? asText(asObject(first)?.message) ?? asText(asObject(first)?.code)
@@ -54,7 +55,7 @@ function isErrorValue(value: Json | undefined): boolean {
   return typeof value !== 'object' || !Array.isArray(value) || value.length > 0
 }
 
-/** The whole body, whatever it is: JSON, or else its text. */
+/** The whole body as JSON, or else its text. */
 export function parseBareBody(text: string): Json {
   return tryParseJson(text) ?? text.trim()
 }
@@ -81,7 +82,7 @@ function toError(body: JsonObject): ErrorBody | null {
   }
 }
 
-/** The service does not document an issue's shape: these are the ones that validators make. */
+/** The service does not document an issue's shape; these are the shapes that validators produce. */
 function issueFields(issues: Json | undefined): string[] {
   if (Array.isArray(issues)) return issues.flatMap(fieldsOfOneIssue)
   if (typeof issues === 'string') return fieldsOfOneIssue(issues)
@@ -97,8 +98,14 @@ function fieldsOfOneIssue(issue: Json): string[] {
   const from = asObject(issue)
   if (from === null) return []
   const params = asObject(from.params)
-  const listed = [...asStrings(from.keys), ...asStrings(params?.missingProperty), ...asStrings(params?.additionalProperty)]
-  const named = fieldKeys.map((key) => from[key]).map((path) => (Array.isArray(path) ? fieldPath(path) : fieldName(path)))
+  const listed = [
+    ...asStrings(from.keys),
+    ...asStrings(params?.missingProperty),
+    ...asStrings(params?.additionalProperty),
+  ]
+  const named = fieldKeys
+    .map((key) => from[key])
+    .map((path) => (Array.isArray(path) ? fieldPath(path) : fieldName(path)))
   const first = named.find((field) => field !== '')
   return first === undefined ? listed : [first, ...listed]
 }

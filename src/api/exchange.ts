@@ -1,14 +1,13 @@
 /**
- * One HTTP exchange over undici: a request, its whole answer, a deadline for both. It never throws, follows no redirect
- * and tries nothing twice. undici's `dispatch` and not its `request`, because only the former tells when the request
- * began to leave.
+ * One HTTP exchange over undici: a request, its whole answer, one deadline for both. It never throws, follows no redirect
+ * and retries nothing. It uses undici's `dispatch`, because `request` does not report when sending starts.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Ms } from '../core/time.ts'
 import { type BodyReader, createBodyReader } from './body.ts'
 import { networkErrorText } from './network-error-text.ts'
-import type { SplitBody } from './row-splitter.ts'
+import type { SplitBody } from './row-batches.ts'
 
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'
@@ -18,8 +17,8 @@ export type HttpRequest = {
 }
 
 /**
- * `left`: whether any byte of the request may have left this machine. `head`: the answer's, as far as it came. `again`:
- * whether the same request may be answered better.
+ * `mayHaveBeenSent`: whether any byte of the request may have left this machine. `head`: that of the answer, null where
+ * none arrived. `isRetryable`: whether the same request may get a better answer.
  */
 export type ExchangeResult =
   | { readonly kind: 'answered'; readonly head: ResponseHead; readonly body: SplitBody }
@@ -36,22 +35,25 @@ export type ResponseHead = { readonly status: number; readonly headers: Incoming
 
 export type ExchangeOptions = {
   readonly timeoutMs: Ms
-  /** An answer of which less than `leastBytes` came in so long is given up. */
+  /** An answer of which less than `minStallBytes` arrive in this time is aborted. */
   readonly stallMs: Ms
   readonly maxBodyBytes: number
   readonly signal: AbortSignal
-  /** Asked in the very moment before it leaves. */
+  /** Called immediately before the request is sent. */
   readonly canStillSend: () => boolean
-  /** The request begins to leave. */
+  /** The request is being sent. */
   readonly onRequestStart: () => void
-  /** The answer's head is here: whatever the service counts, it has counted. */
+  /** The answer's head arrived: the service has counted the request. */
   readonly onResponseHead: () => void
 }
 
-/** A connection that brings less than this in `stallMs` brings nothing of use. */
 const minStallBytes = 4096
 
-export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options: ExchangeOptions): Promise<ExchangeResult> {
+export function sendHttpRequest(
+  pool: Dispatcher,
+  request: HttpRequest,
+  options: ExchangeOptions,
+): Promise<ExchangeResult> {
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | null = null
     let head: ResponseHead | null = null
@@ -75,7 +77,10 @@ export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options:
       return { kind: 'broken', why, mayHaveBeenSent: controller !== null, head, isRetryable }
     }
     const onAbort = () => finishAndAbort({ kind: 'aborted', mayHaveBeenSent: controller !== null })
-    const deadline = setTimeout(() => finishAndAbort(brokenResult(`no whole answer within ${options.timeoutMs} ms`)), options.timeoutMs)
+    const deadline = setTimeout(
+      () => finishAndAbort(brokenResult(`no complete answer within ${options.timeoutMs} ms`)),
+      options.timeoutMs,
+    )
     let sizeBefore = 0
     const checkStall = () => {
       if (size - sizeBefore < minStallBytes)
@@ -88,14 +93,14 @@ export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options:
 
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
-        // Given up while it still waited for a connection: nothing leaves.
+        // Aborted while it still waited for a connection: nothing is sent.
         if (done) return started.abort(new Error('given up'))
         if (!options.canStillSend()) {
-          finish(brokenResult('this process was stopped for so long that its turn to send was over'))
+          finish(brokenResult('this process was suspended for so long that its slot expired'))
           return started.abort(new Error('given up'))
         }
         controller = started
-        // A write that leaves is seen to its end: cut off, nobody would know whether the service did it.
+        // A write that is being sent is not aborted: it would be unknown whether the service did it.
         if (request.method !== 'GET') options.signal.removeEventListener('abort', onAbort)
         options.onRequestStart()
       },
@@ -115,7 +120,8 @@ export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options:
         clearInterval(stall)
         const read = await body?.end()
         if (head === null || read === undefined) finish(brokenResult('no answer'))
-        else finish(read.ok ? { kind: 'answered', head, body: read.splitBody } : brokenResult(read.why, read.isRetryable))
+        else
+          finish(read.ok ? { kind: 'answered', head, body: read.splitBody } : brokenResult(read.why, read.isRetryable))
       },
       onResponseError(_controller, error) {
         finish(brokenResult(describeNetworkError(error)))
@@ -129,12 +135,12 @@ export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options:
   })
 }
 
-/** The reason without the error itself: undici's errors carry sockets and headers. */
+/** The text only: undici's errors carry sockets and headers. */
 function describeNetworkError(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown network error'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-  const [first] = error instanceof AggregateError ? error.errors : []
-  if (first !== undefined && error.message === '') return describeNetworkError(first)
+  const [inner] = error instanceof AggregateError ? error.errors : []
+  if (inner !== undefined && error.message === '') return describeNetworkError(inner)
   const { message } = error
   const sentence = networkErrorText(code)
   if (sentence !== undefined) return `${sentence} (${message.includes(code) && message.length < 100 ? message : code})`

@@ -1,25 +1,25 @@
-/** The rows of a list, built from the pieces of an answer: all of them where they are few, else a portion at a time. */
-import type { ListItems, ItemBatch } from '../core/api-request.ts'
+/** Parses the rows of a list from the pieces of an answer: all at once where they are few, else a batch at a time. */
+import type { ItemBatch, ListItems } from '../core/api-request.ts'
 import { parseJson, tryParseJson } from '../core/json.ts'
 import type { Json, RefusedRow } from '../core/row.ts'
 import { decodeUtf8 } from './decode.ts'
-import type { DroppedRow, RowBatch } from './row-splitter.ts'
+import type { DroppedRow, RowBatch } from './row-batches.ts'
 
-/** `data` with its list back in place, or beside it where that is large. Null: the rows are not JSON. */
+/** `data` with its list put back, or the list separately where it is large. Null: the rows are not JSON. */
 export function attachItems(data: Json, batches: readonly RowBatch[] | null): { data: Json; items?: ListItems } | null {
   if (batches === null || batches.length === 0) return { data }
-  const [only] = batches
-  if (batches.length > 1 || only === undefined || only.dropped.size > 0) {
+  const [batch] = batches
+  if (batches.length > 1 || batch === undefined || batch.dropped.size > 0) {
     const items = lazyItems(batches)
     const hasMore = typeof data === 'object' && data !== null && 'hasMore' in data ? (data.hasMore as Json) : false
     return items === null ? null : { data: { hasMore }, items }
   }
-  const items = parseBatch(only)
+  const items = parseBatch(batch)
   if (items === null) return null
   return { data: Array.isArray(data) ? items : { ...(data as Record<string, Json>), items } }
 }
 
-/** Null: they are not JSON. */
+/** Null: the rows are not JSON. */
 function lazyItems(batches: readonly RowBatch[]): ListItems | null {
   const counts = batches.map((batch) => parseBatch(batch)?.length ?? null)
   if (counts.includes(null)) return null
@@ -31,7 +31,7 @@ function lazyItems(batches: readonly RowBatch[]): ListItems | null {
   }
 }
 
-/** The rows of a list that is built already; null: it is no list. */
+/** The rows of a parsed list; null: not a list. */
 export function toItems(items: Json | undefined): ListItems | null {
   if (!Array.isArray(items)) return null
   return { count: items.length, batches: () => [{ items, refused: [] }] }
@@ -54,7 +54,7 @@ function toRefusedRow({ head, why }: DroppedRow): RefusedRow {
   return { id: findRowId(head), why }
 }
 
-/** The id among the first members of a row that is cut off somewhere; null where none of them is whole and says it. */
+/** The id among the first members of a truncated row; null where no complete member has it. */
 function findRowId(head: Buffer): string | null {
   const text = head.toString('utf8')
   const ends = memberEnds(text).reverse()
@@ -73,7 +73,7 @@ function tryParseObject(text: string): Readonly<Record<string, Json>> | null {
   }
 }
 
-/** Where members of the outer object end: at most the first twenty. */
+/** Indexes at which the first members of the outer object end, at most twenty. */
 function memberEnds(text: string): number[] {
   const found: number[] = []
   let [level, inString] = [0, false]

@@ -1,55 +1,66 @@
-/** Reads a list page by page: asks what the walk wants to know, and hands over what came. The walk is the only memory. */
-import type { ApiResponse, ApiGet, ListItems, QueryParams } from '../core/api-request.ts'
+/** Reads a list page by page: sends the requests of a scan and yields the rows. The scan is its only state. */
+
 import { ApiError } from '../core/api-failure.ts'
-import type { Priority } from '../core/rate-limit/priority.ts'
-import type { ServiceBehaviour, Json, RefusedRow as RefusedRow } from '../core/row.ts'
-import { rfc3339, type Seconds } from '../core/time.ts'
+import type { ApiGet, ApiResponse, ListItems, QueryParams } from '../core/api-request.ts'
 import { findFutureDated } from '../core/pagination/future-dated.ts'
-import { startCheckFor, applyStartCheck } from '../core/pagination/start-check.ts'
-import type { ScanPage } from '../core/pagination/page-evidence.ts'
-import { type PagingProfile, observations } from '../core/pagination/paging-profile.ts'
 import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'
 import { fillMissingTimes } from '../core/pagination/missing-times.ts'
-import type { TimeBounds, RowTimes } from '../core/pagination/sort-order.ts'
+import type { ScanPage } from '../core/pagination/page-evidence.ts'
+import { observations, type PagingProfile } from '../core/pagination/paging-profile.ts'
 import type { TimeRange } from '../core/pagination/pending-ranges.ts'
-import { gapReasons, type ScanStep, type ScanState } from '../core/pagination/scan-state.ts'
-import { nextRequest, pendingRanges, type RefusedParameter, applyRefusal, startScan, applyPage } from '../core/pagination/scan.ts'
+import {
+  applyPage,
+  applyRefusal,
+  nextRequest,
+  pendingRanges,
+  type RefusedParameter,
+  startScan,
+} from '../core/pagination/scan.ts'
+import { gapReasons, type ScanState, type ScanStep } from '../core/pagination/scan-state.ts'
+import type { RowTimes, TimeBounds } from '../core/pagination/sort-order.ts'
+import { applyStartCheck, startCheckFor } from '../core/pagination/start-check.ts'
+import type { Priority } from '../core/rate-limit/priority.ts'
+import type { Json, RefusedRow, ServiceBehaviour } from '../core/row.ts'
+import { rfc3339, type Seconds } from '../core/time.ts'
 import { toItems } from './items.ts'
 
 export type MissedRange = { readonly range: TimeRange; readonly reason: string }
 
-/** What one answer brought, or a part of it. To be stored whole: a walk that stops after it goes on from `position`. */
+/** An answer, or a part of it. Store all of it: a scan that stops after it continues from `pendingRanges`. */
 export type PageBatch = {
   readonly items: readonly Json[]
-  /** Rows that came, and are too large to be built. */
+  /** Rows that are too large to be parsed. */
   readonly refused: readonly RefusedRow[]
-  /** Whether these are the last rows of their answer: a large one is handed over in parts. */
+  /** Whether these are the last rows of their answer: a large answer is yielded in parts. */
   readonly isLastOfAnswer: boolean
-  /** Null where nothing came: the service refused the question, or its answer was handed over before. */
+  /** Null where there is none: the service refused the request, or its answer was yielded before. */
   readonly answer: ApiResponse | null
-  /** What is still to be covered, by this walk or the next. */
+  /** The ranges that this scan or the next must still read. */
   readonly pendingRanges: readonly TimeRange[]
   readonly missedRanges: readonly MissedRange[]
   readonly observations: readonly ServiceBehaviour[]
   readonly profile: PagingProfile
-  /** The ids of those rows that are dated ahead of the clocks. */
-  readonly idsDatedAhead: readonly string[]
-  /** Nothing is left to ask. */
+  /** The ids of rows that are dated ahead of the clocks. */
+  readonly futureDatedIds: readonly string[]
+  /** All ranges have been read. */
   readonly isComplete: boolean
 }
 
 export type ListReadOptions = {
   readonly list: ListEndpoint
-  /** What earlier walks learned; null = nothing. */
+  /** What earlier scans learned; null = nothing. */
   readonly profile: PagingProfile | null
   readonly ranges: readonly TimeRange[]
   readonly priority: Priority
-  /** Whether the service says of any last page that there is more; null = not known yet. */
+  /** Whether the service reports more rows even after the last page; null = not known yet. */
   readonly alwaysHasMore?: boolean | null
 }
 
-/** Every page of the ranges, in an order that the service decides. Throws CallFailed. */
-export async function* readList(get: ApiGet, { list, profile, ranges, priority, alwaysHasMore }: ListReadOptions): AsyncGenerator<PageBatch> {
+/** Every page of the ranges, in an order that the service decides. Throws ApiError. */
+export async function* readList(
+  get: ApiGet,
+  { list, profile, ranges, priority, alwaysHasMore }: ListReadOptions,
+): AsyncGenerator<PageBatch> {
   let scan = startScan(list, profile, ranges, alwaysHasMore)
   let reportedProfile = scan.profile
   while (scan.currentRange !== null) {
@@ -58,16 +69,20 @@ export async function* readList(get: ApiGet, { list, profile, ranges, priority, 
     if (reply.kind === 'page') scan = await runStartCheck(get, scan, timeBounds, reply.page, priority)
     const next = reply.kind === 'page' ? applyPage(scan, timeBounds, reply.page) : applyRefusal(scan, reply.parameter)
     const batch = toPageBatch(list, reportedProfile, next, reply, timeBounds)
-    const unfinished = { pendingRanges: pendingRanges(scan), missedRanges: [], isComplete: false } satisfies Partial<PageBatch>
+    const unfinished = {
+      pendingRanges: pendingRanges(scan),
+      missedRanges: [],
+      isComplete: false,
+    } satisfies Partial<PageBatch>
     if (next.timestampCollisions.length === 0) {
       yield* splitPage(reply, batch, unfinished)
     } else {
-      // The position moves on only when the crowded second has been asked for in every other way.
+      // The pending ranges advance only after the timestamp collision has been read part by part.
       yield* splitPage(reply, { ...batch, ...unfinished }, unfinished)
       const missedRanges = [...next.missingRanges]
       for (const second of next.timestampCollisions) {
         const isComplete = yield* readCollision(get, scan, next.state.profile, second, priority)
-        if (!isComplete) missedRanges.push({ range: { lo: second, hi: second }, reason: gapReasons.crowded })
+        if (!isComplete) missedRanges.push({ range: { lo: second, hi: second }, reason: gapReasons.timestampCollision })
       }
       yield { ...batch, answer: null, observations: [], missedRanges }
     }
@@ -76,26 +91,32 @@ export async function* readList(get: ApiGet, { list, profile, ranges, priority, 
   }
 }
 
-/** The rows of an answer as they are built; what it means comes with the last of them. */
+/** The rows of an answer, batch by batch; ranges and observations come with the last batch. */
 function* splitPage(reply: PageReply, batch: PageBatch, unfinished: Partial<PageBatch>): Generator<PageBatch> {
   if (reply.kind === 'refused') return yield batch
-  let before: PageBatch | null = null
+  let previous: PageBatch | null = null
   for (const { items, refused } of reply.items.batches()) {
-    if (before !== null) yield { ...before, ...unfinished, observations: [], isLastOfAnswer: false }
-    before = { ...batch, items, refused }
+    if (previous !== null) yield { ...previous, ...unfinished, observations: [], isLastOfAnswer: false }
+    previous = { ...batch, items, refused }
   }
-  yield before ?? batch
+  yield previous ?? batch
 }
 
-/** Asks again, for one row, where the page alone does not tell. */
-async function runStartCheck(get: ApiGet, scan: ScanState, timeBounds: TimeBounds, page: ScanPage, priority: Priority): Promise<ScanState> {
+/** Requests one more row where the page alone does not prove that the range starts there. */
+async function runStartCheck(
+  get: ApiGet,
+  scan: ScanState,
+  timeBounds: TimeBounds,
+  page: ScanPage,
+  priority: Priority,
+): Promise<ScanState> {
   const checkRequest = startCheckFor(scan, timeBounds, page)
   if (checkRequest === null) return scan
   const checkReply = await requestPage(get, scan, checkRequest, {}, priority, 1)
   return applyStartCheck(scan, timeBounds, page, checkReply.kind === 'page' ? checkReply.page : null)
 }
 
-/** Asks for each part of the list at a crowded second. True if the parts showed the second whole. */
+/** Reads each partition of the list at a timestamp collision. True if they showed all rows of the second. */
 async function* readCollision(
   get: ApiGet,
   scan: ScanState,
@@ -103,11 +124,11 @@ async function* readCollision(
   second: Seconds,
   priority: Priority,
 ): AsyncGenerator<PageBatch, boolean> {
-  const { inclusiveBounds: includes, order } = profile
+  const { inclusiveBounds, order } = profile
   const isAscending = scan.rangeScan?.direction !== 'down'
   const timeBounds: TimeBounds = isAscending
-    ? { lower: includes.up === false ? second - 1 : second }
-    : { upper: includes.down === false ? second + 1 : second }
+    ? { lower: inclusiveBounds.up === false ? second - 1 : second }
+    : { upper: inclusiveBounds.down === false ? second + 1 : second }
   const [field = ''] = order?.fields ?? []
   let isComplete = scan.list.partitions.length > 0
   for (const part of scan.list.partitions) {
@@ -116,9 +137,17 @@ async function* readCollision(
     const { answer, page } = reply
     const reachesBeyond = page.times.some((row) => (row.get(field) ?? second) !== second)
     isComplete &&= reachesBeyond || !(page.hasMore || page.ids.length >= maxPageSize)
-    const unfinished = { pendingRanges: pendingRanges(scan), missedRanges: [], isComplete: false } satisfies Partial<PageBatch>
-    const ahead = findFutureDated(order, page)
-    yield* splitPage(reply, { ...emptyBatch, answer, observations: [], profile, idsDatedAhead: ahead, ...unfinished }, unfinished)
+    const unfinished = {
+      pendingRanges: pendingRanges(scan),
+      missedRanges: [],
+      isComplete: false,
+    } satisfies Partial<PageBatch>
+    const futureDatedIds = findFutureDated(order, page)
+    yield* splitPage(
+      reply,
+      { ...emptyBatch, answer, observations: [], profile, futureDatedIds, ...unfinished },
+      unfinished,
+    )
   }
   return isComplete
 }
@@ -129,7 +158,14 @@ type PageReply =
   | { readonly kind: 'page'; readonly page: ScanPage; readonly items: ListItems; readonly answer: ApiResponse }
   | { readonly kind: 'refused'; readonly parameter: RefusedParameter }
 
-async function requestPage(get: ApiGet, scan: ScanState, timeBounds: TimeBounds, part: QueryParams, priority: Priority, limit = maxPageSize): Promise<PageReply> {
+async function requestPage(
+  get: ApiGet,
+  scan: ScanState,
+  timeBounds: TimeBounds,
+  part: QueryParams,
+  priority: Priority,
+  limit = maxPageSize,
+): Promise<PageReply> {
   const { list, profile } = scan
   const bounds: Record<string, string> = {}
   if (list.lowerParam !== null && timeBounds.lower !== undefined) bounds[list.lowerParam] = rfc3339(timeBounds.lower)
@@ -146,21 +182,30 @@ async function requestPage(get: ApiGet, scan: ScanState, timeBounds: TimeBounds,
 }
 
 /** The parameter that a 400 is about; null if it is about something else. */
-function refusedParameter(error: unknown, scan: ScanState, sent: Readonly<Record<string, unknown>>): RefusedParameter | null {
-  const { list, profile, rangeScan: leg } = scan
+function refusedParameter(
+  error: unknown,
+  scan: ScanState,
+  sent: Readonly<Record<string, unknown>>,
+): RefusedParameter | null {
+  const { list, profile, rangeScan } = scan
   if (!(error instanceof ApiError)) return null
   const { failure } = error
   if (failure.kind !== 'refused' || failure.status !== 400) return null
   const wasSent = (name: string | null) => name !== null && sent[name] !== undefined
   if (list.isDocumented)
-    return list.upperParam !== null && list.lowerParam !== null && !wasSent(list.upperParam) && !profile.requiresBothBounds ? 'open end' : null
+    return list.upperParam !== null &&
+      list.lowerParam !== null &&
+      !wasSent(list.upperParam) &&
+      !profile.requiresBothBounds
+      ? 'open end'
+      : null
   const isLimitNamed = failure.fields.some((field) => field.toLowerCase().includes('limit'))
   if (wasSent('limit') && isLimitNamed) return 'limit'
-  if (leg !== null && (wasSent(list.lowerParam) || wasSent(list.upperParam))) return 'bound'
-  return wasSent('limit') && profile.support.limit === 'try' ? 'limit' : null
+  if (rangeScan !== null && (wasSent(list.lowerParam) || wasSent(list.upperParam))) return 'bound'
+  return wasSent('limit') && profile.support.limit === 'unknown' ? 'limit' : null
 }
 
-/** A list whose `limit` is documented may hold so many times what was asked for; all beyond is no page. */
+/** A documented list may hold this many times the requested limit; more is not a page. */
 const maxPageFactor = 5
 
 function parsePage(list: ListEndpoint, answer: ApiResponse): { page: ScanPage; items: ListItems } {
@@ -169,35 +214,45 @@ function parsePage(list: ListEndpoint, answer: ApiResponse): { page: ScanPage; i
   const items = answer.items ?? toItems(Array.isArray(data) ? (data as readonly Json[]) : body.items)
   if (items === null) {
     const why = `${list.path} answered without a list of items`
-    throw new ApiError({ kind: 'transient', why, left: true, status, requestId })
+    throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
   }
   if (list.isDocumented && items.count > maxPageFactor * maxPageSize) {
     const why = `${list.path} answered ${items.count} rows, where ${maxPageSize} at most were asked for`
     throw new ApiError({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
   }
-  return { page: { ...collectRows(list, items), hasMore: body.hasMore === true, cursorLimit: answer.cursorLimit }, items }
+  return {
+    page: { ...collectRows(list, items), hasMore: body.hasMore === true, cursorLimit: answer.cursorLimit },
+    items,
+  }
 }
 
 function collectRows(list: ListEndpoint, items: ListItems): Pick<ScanPage, 'ids' | 'times'> {
   const page = { ids: [] as string[], times: [] as RowTimes[], rows: [] as Json[] }
-  for (const portion of items.batches()) {
-    for (const item of portion.items) {
+  for (const batch of items.batches()) {
+    for (const item of batch.items) {
       page.ids.push(list.identify(item))
       page.times.push(list.times(item))
       page.rows.push(items.count > maxPageFactor * maxPageSize ? null : item)
     }
-    // They were shown, and count for the size of the page.
-    for (const { id, why } of portion.refused) {
+    // They were listed, so they count for the size of the page.
+    for (const { id, why } of batch.refused) {
       page.ids.push(id ?? `refused: ${why}`)
       page.times.push(new Map())
       page.rows.push(null)
     }
   }
-  const isOdd = (row: number, field: string) => (Object(page.rows[row]) as Record<string, Json>)[field] != null
-  return { ids: page.ids, times: fillMissingTimes(page.times, isOdd) }
+  const isUnreadableTime = (row: number, field: string) =>
+    (Object(page.rows[row]) as Record<string, Json>)[field] != null
+  return { ids: page.ids, times: fillMissingTimes(page.times, isUnreadableTime) }
 }
 
-function toPageBatch(list: ListEndpoint, reportedProfile: PagingProfile, next: ScanStep, reply: PageReply, timeBounds: TimeBounds): PageBatch {
+function toPageBatch(
+  list: ListEndpoint,
+  reportedProfile: PagingProfile,
+  next: ScanStep,
+  reply: PageReply,
+  timeBounds: TimeBounds,
+): PageBatch {
   const since = timeBounds.lower === undefined ? '' : ` from ${rfc3339(timeBounds.lower)}`
   const until = timeBounds.upper === undefined ? '' : ` to ${rfc3339(timeBounds.upper)}`
   const answer = reply.kind === 'page' ? reply.answer : null
@@ -205,7 +260,15 @@ function toPageBatch(list: ListEndpoint, reportedProfile: PagingProfile, next: S
   const evidence = `${what}${since}${until}, request ${answer?.requestId ?? 'without id'}`
   const newObservations = observations(list, reportedProfile, next.state.profile, evidence)
   const { state: scan, missingRanges: missedRanges } = next
-  const idsDatedAhead = reply.kind === 'page' ? findFutureDated(scan.profile.order, reply.page) : []
-  const progress = { position: pendingRanges(scan), known: scan.profile, ahead: idsDatedAhead, done: scan.currentRange === null }
-  return { ...emptyBatch, answer, missedRanges, observations: newObservations, ...progress }
+  const futureDatedIds = reply.kind === 'page' ? findFutureDated(scan.profile.order, reply.page) : []
+  return {
+    ...emptyBatch,
+    answer,
+    pendingRanges: pendingRanges(scan),
+    missedRanges,
+    observations: newObservations,
+    profile: scan.profile,
+    futureDatedIds,
+    isComplete: scan.currentRange === null,
+  }
 }

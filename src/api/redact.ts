@@ -1,5 +1,6 @@
-/** Takes a key out of a text, whoever put it there: our own libraries, or a service that repeats what it was sent. */
+/** Removes a key from a text: libraries show it in errors, and a service may repeat what it was sent. */
 export function createRedactor(key: string): (text: string) => string {
   const forms = [key, encodeURIComponent(key), Buffer.from(key).toString('base64')]
-  return (text) => forms.reduce((redacted, form) => redacted.replaceAll(form, '[key]'), text).replace(/svc_live_\w+/g, '[key]')
+  return (text) =>
+    forms.reduce((redacted, form) => redacted.replaceAll(form, '[key]'), text).replace(/svc_live_\w+/g, '[key]')
 }

@@ -1,27 +1,27 @@
-/** Reads again what is worth reading again: the one layer of retries. */
+/** Retries reads: the only layer of retries. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import { ApiError, type ApiFailure } from '../core/api-failure.ts'
 import type { Ms } from '../core/time.ts'
 
-/** Tries of a read while nobody has ever answered: a wrong address should be told soon. */
+/** Attempts of a read while the service has never answered: a wrong address should be reported soon. */
 const unansweredAttempts = 3
 
 export type RetryPolicy = {
-  /** Tries of one read that may fail, the first included. A 429 is none. */
+  /** Attempts of one read, including the first. A 429 does not count as one. */
   readonly attempts: number
-  /** The n-th retry waits a random part of `baseMs` × 2^(n−1), at most of `capMs`. */
+  /** The n-th retry waits a random part of `baseMs` × 2^(n−1), at most `capMs`. */
   readonly baseMs: Ms
   readonly capMs: Ms
-  /** Sum of the waits that the service may ask of one read before we give up: after 429, and by Retry-After. */
+  /** The read fails when the waits that the service asked for (429, Retry-After) exceed this sum. */
   readonly maxAskedWaitMs: Ms
 }
 
 export const defaultRetryPolicy: RetryPolicy = { attempts: 8, baseMs: 250, capMs: 20_000, maxAskedWaitMs: 15 * 60_000 }
 
 /**
- * The share of retries is capped, so that an outage does not multiply the load: each read earns 0.6 of a retry, and there
- * is a small store of them. A quarter of all answers may be faulty (a third of a retry each) without ever reaching it.
+ * Caps the share of retries, so that an outage does not multiply the load: each read earns 0.6 of a retry, on top of a
+ * small initial stock. A quarter of all answers may fail (a third of a retry for each read) without reaching the cap.
  */
 export type RetryBudget = { readonly deposit: () => void; readonly tryWithdraw: () => boolean }
 
@@ -51,7 +51,7 @@ export type RetryDeps = {
   readonly onRetry: (failure: ApiFailure, waitMs: Ms) => void
 }
 
-/** Throws CallFailed when it gives up, at once when the signal says so. */
+/** Throws ApiError after the last attempt, at once when the signal is aborted. */
 export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps): Promise<T> {
   const { policy, retryBudget, random, signal } = deps
   let askedWaitMs: Ms = 0
@@ -67,10 +67,13 @@ export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps)
   const retryDelayMs = (failure: ApiFailure, retry: number): Ms | null => {
     if (failure.kind === 'throttled') {
       askedWaitMs += failure.waitMs
-      // The budget makes the next try wait.
+      // The budget delays the next attempt.
       return askedWaitMs > policy.maxAskedWaitMs ? null : 0
     }
-    const attempts = failure.kind === 'transient' && !failure.left && !deps.hasServiceAnswered() ? unansweredAttempts : policy.attempts
+    const attempts =
+      failure.kind === 'transient' && !failure.mayHaveBeenSent && !deps.hasServiceAnswered()
+        ? unansweredAttempts
+        : policy.attempts
     if (failure.kind !== 'transient' || retry >= attempts) return null
     askedWaitMs += failure.waitMs ?? 0
     if (askedWaitMs > policy.maxAskedWaitMs || !retryBudget.tryWithdraw()) return null
@@ -78,7 +81,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps)
   }
   try {
     return await pRetry(attemptOnce, {
-      // One more than we use: p-retry would count a 429 after the last retry as the end.
+      // One more than needed: p-retry would treat a 429 after the last retry as the end.
       retries: policy.attempts,
       minTimeout: 0,
       signal,

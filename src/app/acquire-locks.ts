@@ -1,4 +1,4 @@
-/** The lock of a one-shot run over its streams: at once, or stream by stream as others let go of them. */
+/** Locks the streams of a one-shot sync: all at once, or stream by stream as other processes release them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectConfig } from '../config/load.ts'
 import type { StreamName } from '../core/row.ts'
@@ -9,14 +9,18 @@ import type { AcquiredLock } from './sync-run.ts'
 
 export type AcquireLocksOptions = {
   readonly streams: readonly StreamName[]
-  /** Instead of refusing. A worker reads a stream in portions, and some stream always: so what is free is kept. */
+  /** Wait instead of failing. A worker always reads some stream, one time slice each, so locks are acquired one by one. */
   readonly wait: boolean
   readonly signal: AbortSignal
   readonly log: Logger
 }
 
-/** Throws UserError where others hold a stream, and it is not waited for or the signal ends the wait. */
-export async function acquireLocks(warehouse: Warehouse, project: ProjectConfig, options: AcquireLocksOptions): Promise<AcquiredLock> {
+/** Throws UserError where another process holds a stream, unless `wait` is set; then, when the signal ends the wait. */
+export async function acquireLocks(
+  warehouse: Warehouse,
+  project: ProjectConfig,
+  options: AcquireLocksOptions,
+): Promise<AcquiredLock> {
   const all = await warehouse.lockStreams(project.projectId, options.streams, Date.now())
   if (all.held) return all
   if (!options.wait) throw lockedError(project, all)
@@ -24,8 +28,9 @@ export async function acquireLocks(warehouse: Warehouse, project: ProjectConfig,
   options.log.info({ event: 'lock.awaited', project: project.name, holder, since })
   const acquired: AcquiredLock[] = []
   try {
-    // All who wait go by the same order, so no two wait for each other.
-    for (const stream of options.streams.toSorted()) acquired.push(await waitForLock(warehouse, project, stream, acquired, options))
+    // All processes lock in the same order, so no two wait for each other.
+    for (const stream of options.streams.toSorted())
+      acquired.push(await waitForLock(warehouse, project, stream, acquired, options))
     return combineLocks(acquired)
   } catch (error) {
     await combineLocks(acquired).release()
@@ -60,11 +65,14 @@ function combineLocks(locks: readonly AcquiredLock[]): AcquiredLock {
   }
 }
 
-function lockedError(project: ProjectConfig, { stream, holder, since }: { stream: string; holder: string; since: string }) {
+function lockedError(
+  project: ProjectConfig,
+  { stream, holder, since }: { stream: string; holder: string; since: string },
+) {
   return new UserError({
     what: `cannot sync the project ${project.name}`,
     why: `${holder} has been reading its ${stream} since ${since}`,
-    next: 'wait for it to end, or run `deskmirror sync --wait`; a worker that runs keeps the project fresh by itself',
+    next: 'wait for it to end, or run `deskmirror sync --wait`; a running worker keeps the project up to date by itself',
     exitCode: 1,
   })
 }

@@ -1,13 +1,13 @@
-/** `check` with real parts: questions whose answers tell whether a sync can work. Changes nothing, here or there. */
+/** Runs `check`: requests and queries that show whether a sync can work. Changes nothing. */
 import { checkService } from '../check/check-service.ts'
 import type { Config, ProjectConfig } from '../config/load.ts'
 import type { CheckItem } from '../core/report.ts'
 import { UserError } from '../core/user-error.ts'
-import { findExposedFiles } from '../warehouse/database/sqlite-file.ts'
 import { EmptyWarehouseError } from '../warehouse/database/migrate.ts'
-import { withRequestBudgetsOnly } from './with-resources.ts'
+import { findExposedFiles } from '../warehouse/database/sqlite-file.ts'
 import { type ServiceOptions, withService } from './service.ts'
 import { readStatus } from './status.ts'
+import { withRequestBudgetsOnly } from './with-resources.ts'
 
 export async function checkProject(
   config: Config,
@@ -22,12 +22,12 @@ export async function checkProject(
   )
 }
 
-/** Whoever may read the file reads what the customers wrote. */
+/** A user who may read the file can read the customers' messages. */
 function checkFiles({ databaseUrl }: Config): CheckItem[] {
   const exposed = findExposedFiles(databaseUrl)
   if (exposed.length === 0) return []
   const detail = `other users of this machine may read ${exposed.map(({ path, mode }) => `${path} (mode ${mode})`).join(', ')}`
-  const hint = `unless that is wanted: chmod go= ${exposed.map(({ path }) => path).join(' ')}`
+  const hint = `unless this is intended: chmod go= ${exposed.map(({ path }) => path).join(' ')}`
   return [{ name: 'files', state: 'warning', detail, hint }]
 }
 
@@ -35,7 +35,7 @@ async function checkWarehouse(config: Config, project: ProjectConfig): Promise<C
   try {
     const report = await readStatus(config, project)
     const rows = report.streams.reduce((sum, stream) => sum + stream.rows, 0)
-    const detail = `${rows} rows mirrored, ${report.behaviours.length} facts learned about the service`
+    const detail = `${rows} rows mirrored, ${report.behaviours.length} behaviours of the service learned`
     return { name: 'warehouse', state: 'ok', detail, hint: null }
   } catch (error) {
     if (!(error instanceof UserError)) throw error

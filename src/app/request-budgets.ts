@@ -1,27 +1,28 @@
-/** The request budgets of this process, one a key, each kept where all that use the key can share it: in Redis if the queue is there, else in the warehouse. */
+/** The request budgets of this process, one for each key, shared through Redis if the queue is there, else the warehouse. */
 import { createHash } from 'node:crypto'
-import { type RequestBudget, createRequestBudget } from '../api/rate-limit/request-budget.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openRedisRecords } from '../api/rate-limit/redis-record.ts'
+import { createRequestBudget, type RequestBudget } from '../api/rate-limit/request-budget.ts'
 import { createSharedStore } from '../api/rate-limit/shared-store.ts'
 import { createMemoryStore } from '../api/rate-limit/state-store.ts'
 import type { ProjectConfig } from '../config/load.ts'
 import type { BudgetStore } from '../core/rate-limit/budget-store.ts'
+import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
-import { logWhenBudgetOpens } from './log-budget-opening.ts'
 import type { WarehouseRetry } from './warehouse-retry.ts'
 
 export type RequestBudgets = {
   readonly forProject: (project: ProjectConfig) => RequestBudget
-  /** Those that have been used. */
+  /** Null where this process has not used it yet. */
   readonly ifOpened: (project: ProjectConfig) => RequestBudget | null
   readonly close: () => void
 }
 
 /**
- * `warehouse` null: there is none yet, so nobody to share with. Throws UserError where the URL of Redis is none, and where
- * a worker keeps its budgets elsewhere. `patience`: with a warehouse that keeps them.
+ * `warehouse` null: there is none yet, so no process to share with. Throws UserError where the URL of Redis is not valid,
+ * and where a worker keeps its budgets elsewhere. `warehouseRetry`: for budgets in a warehouse that may be away.
  */
 export async function openRequestBudgets(
   queueUrl: string,
@@ -32,10 +33,10 @@ export async function openRequestBudgets(
   const inRedis = /^rediss?:/.test(queueUrl)
   if (warehouse !== null) await assertSameBudgetStore(inRedis, warehouse)
   const redis = inRedis ? openRedisRecords(queueUrl, (why) => log.debug({ event: 'budget.unreachable', why })) : null
-  /** Budgets that are closed, and watched until they open. */
+  /** Names of the closed budgets that are polled until they reopen. */
   const watchedBudgets = new Set<string>()
-  let closed = false
-  const openedBudgets = new Map<string, { readonly terms: string; readonly budget: RequestBudget }>()
+  let isClosed = false
+  const openedBudgets = new Map<string, { readonly policy: string; readonly budget: RequestBudget }>()
 
   const open = (project: ProjectConfig, name: string): RequestBudget => {
     const { rate, writeRate, reserve, projectId } = project
@@ -48,28 +49,29 @@ export async function openRequestBudgets(
       warehouse?.projects.recordBudgetLoss(projectId, why, Date.now()).catch(() => {})
       if (watchedBudgets.has(name)) return
       watchedBudgets.add(name)
-      void logWhenBudgetOpens(project.name, budget, log, () => closed).finally(() => watchedBudgets.delete(name))
+      void logWhenBudgetOpens(project.name, budget, log, () => isClosed).finally(() => watchedBudgets.delete(name))
     }
     const store = createSharedStore({ policy, record, keyUse, onClosed })
-    // A slot that was taken without our hearing of it comes back by itself.
-    const take: BudgetStore['acquire'] = (...args) => warehouseRetry?.run(() => store.acquire(...args)) ?? store.acquire(...args)
-    const budget = createRequestBudget({ ...store, acquire: take })
+    // A slot whose grant did not reach us expires by itself.
+    const acquire: BudgetStore['acquire'] = (...args) =>
+      warehouseRetry?.run(() => store.acquire(...args)) ?? store.acquire(...args)
+    const budget = createRequestBudget({ ...store, acquire })
     return budget
   }
 
   return {
     forProject: (project) => {
-      const [name, terms] = [keyFingerprint(project), policyKey(project)]
+      const [name, policy] = [keyFingerprint(project), policyKey(project)]
       const known = openedBudgets.get(name)
-      // A rate that was changed while the worker runs holds from the next pass on.
-      if (known?.terms === terms) return known.budget
+      // A rate that changes while the worker runs applies from the next sync run on.
+      if (known?.policy === policy) return known.budget
       const budget = open(project, name)
-      openedBudgets.set(name, { terms, budget })
+      openedBudgets.set(name, { policy, budget })
       return budget
     },
     ifOpened: (project) => openedBudgets.get(keyFingerprint(project))?.budget ?? null,
     close: () => {
-      closed = true
+      isClosed = true
       redis?.close()
     },
   }
@@ -79,19 +81,37 @@ function policyKey({ rate, writeRate, reserve }: ProjectConfig): string {
   return JSON.stringify([rate, writeRate, reserve])
 }
 
-/** Two budgets for one key would each spend the whole of it. */
+/** Two budgets for one key would each allow the whole rate. */
 async function assertSameBudgetStore(inRedis: boolean, warehouse: Warehouse): Promise<void> {
   const other = (await warehouse.workers.listLive(Date.now())).find(({ queue }) => (queue === 'redis') !== inRedis)
   if (other === undefined) return
   throw new UserError({
-    what: 'cannot share the request budget with the worker that runs',
-    why: `${other.holder} keeps it in ${inRedis ? 'the warehouse' : 'Redis'}, and DESKMIRROR_QUEUE_URL says another place here`,
-    next: `set DESKMIRROR_QUEUE_URL here to what the worker has (its queue is ${other.queue}), or stop the worker`,
+    what: 'cannot share the request budget with the running worker',
+    why: `${other.holder} keeps it in ${inRedis ? 'the warehouse' : 'Redis'}, and DESKMIRROR_QUEUE_URL names another store here`,
+    next: `set DESKMIRROR_QUEUE_URL to the value that the worker has (its queue is ${other.queue}), or stop the worker`,
     exitCode: 2,
   })
 }
 
-/** Names a key without showing it: the service counts by key, whatever project it is for. */
+/** Identifies a key without showing it: the service counts requests by key, not by project. */
 export function keyFingerprint({ baseUrl, apiKey }: Pick<ProjectConfig, 'baseUrl' | 'apiKey'>): string {
   return createHash('sha256').update(`${baseUrl.origin}\n${apiKey.reveal()}`).digest('hex').slice(0, 24)
+}
+
+/** How often a closed budget is polled at least: another process may close it again, or its store may be away. */
+const pollEveryMs: Ms = 5000
+
+/** Logs when a closed budget is open again, unless `isStopped` first. Does not keep the process alive. */
+export async function logWhenBudgetOpens(
+  project: string,
+  budget: RequestBudget,
+  log: Logger,
+  isStopped: () => boolean,
+): Promise<void> {
+  const since = Date.now()
+  while (!isStopped()) {
+    const { closedForMs } = await budget.view().catch(() => ({ closedForMs: pollEveryMs }))
+    if (closedForMs === null) return log.info({ event: 'budget.reopened', project, for_ms: Date.now() - since })
+    await sleep(Math.min(closedForMs, pollEveryMs) + 1, undefined, { ref: false })
+  }
 }

@@ -1,9 +1,10 @@
-/** The service as one project may use it: a client with the key, on the budget that the key's users share. */
-import type { RequestBudget } from '../api/rate-limit/request-budget.ts'
+/** The service for one project: a client with the project's key, on the key's shared request budget. */
+
 import { type Client, createClient } from '../api/client.ts'
 import type { Connections } from '../api/connections.ts'
+import type { RequestBudget } from '../api/rate-limit/request-budget.ts'
 import type { ProjectConfig } from '../config/load.ts'
-import { budgetUnavailable, describeFailure, type ApiFailure, isBudgetUnavailable } from '../core/api-failure.ts'
+import { type ApiFailure, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { BudgetView } from '../core/report.ts'
 import { UserError } from '../core/user-error.ts'
@@ -17,14 +18,14 @@ export type Service = {
 }
 
 export type ServiceOptions = {
-  /** Of a worker, which outlive its passes. */
+  /** Those of a worker, which outlive its sync runs. */
   readonly connections?: Connections
   readonly signal: AbortSignal
   readonly log: Logger
-  readonly onOutcome?: (lane: Priority, outcome: 'ok' | ApiFailure['kind']) => void
+  readonly onOutcome?: (priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
 }
 
-/** How long a read may go on after somebody asked to stop: its page is then stored and not read again. */
+/** How long a read may continue after the stop signal, so that its page is stored and not read again. */
 const readGraceMs = 5000
 
 export function connectService(project: ProjectConfig, budget: RequestBudget, options: ServiceOptions): Service {
@@ -48,7 +49,7 @@ export function connectService(project: ProjectConfig, budget: RequestBudget, op
   return { client, budget, signal: stopSignal, stop: () => ownAbort.abort() }
 }
 
-/** The same, closed whatever becomes of the work. */
+/** Connects to the service while `work` runs. */
 export async function withService<T>(
   project: ProjectConfig,
   budget: RequestBudget,
@@ -63,12 +64,12 @@ export async function withService<T>(
   }
 }
 
-/** A budget that cannot be read just now is not told of. */
+/** Reports nothing while the budget cannot be read. */
 export function reportBudget({ budget }: Service, onBudget: (budget: BudgetView) => void): void {
   budget.view().then(onBudget, () => {})
 }
 
-/** What stopped a whole run, for a person. `heard`: the service has answered before, so its address is not what is wrong. */
+/** The error of a stopped run. `hasServiceAnswered`: the service answered before, so its address is right. */
 export function stoppedRunError(project: ProjectConfig, failure: ApiFailure, hasServiceAnswered = false): UserError {
   const why = describeFailure(failure)
   if (isBudgetUnavailable(failure)) return new UserError({ ...budgetUnavailable, why, exitCode: 1 })
@@ -82,11 +83,16 @@ export function stoppedRunError(project: ProjectConfig, failure: ApiFailure, has
   }
   if (failure.kind === 'refused') {
     const next = 'check DESKMIRROR_BASE_URL (with its version segment, if it has one) and DESKMIRROR_PROJECT_ID'
-    return new UserError({ what: `nobody serves this API ${location}`, why, next, exitCode: 2 })
+    return new UserError({ what: `this API is not served ${location}`, why, next, exitCode: 2 })
   }
-  const resumeHint = 'the next run goes on where this one stopped'
+  const resumeHint = 'the next run continues where this one stopped'
   if (hasServiceAnswered || (failure.kind === 'transient' && failure.status !== null)) {
-    return new UserError({ what: `the service fails ${location}`, why, next: `try again later: ${resumeHint}`, exitCode: 1 })
+    return new UserError({
+      what: `the service fails ${location}`,
+      why,
+      next: `try again later: ${resumeHint}`,
+      exitCode: 1,
+    })
   }
   const next = `check DESKMIRROR_BASE_URL and the network; ${resumeHint}`
   return new UserError({ what: `the service does not answer ${location}`, why, next, exitCode: 1 })

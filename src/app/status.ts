@@ -1,10 +1,9 @@
-/** `status` and `migrate` with real parts: what needs the warehouse only. */
+/** Runs `status` and `migrate`, which need only the warehouse. */
 import type { Config, ProjectConfig } from '../config/load.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
 import { withReadOnlyWarehouse, withWarehouse } from './with-resources.ts'
 
-/** How the mirror stands. */
 export function readStatus(config: Config, project: ProjectConfig): Promise<StatusReport> {
   return withReadOnlyWarehouse(config, async (warehouse) => {
     const report = await warehouse.status(project.projectId, Date.now(), project.rate, project.streams)
@@ -14,5 +13,5 @@ export function readStatus(config: Config, project: ProjectConfig): Promise<Stat
 
 /** Brings the warehouse to this version's schema. */
 export function migrateWarehouse(config: Config): Promise<MigrationSummary> {
-  return withWarehouse(config, async ({ migration: migrated }) => migrated ?? { from: null, to: '', applied: [] })
+  return withWarehouse(config, async ({ migration }) => migration ?? { from: null, to: '', applied: [] })
 }

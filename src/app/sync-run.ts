@@ -1,10 +1,10 @@
-/** One run over some streams of a project, under their lock: what `sync` does once and a worker does portion by portion. */
+/** A sync run over some streams of a project, under their lock: `sync` makes one, a worker one for each time slice. */
 import type { ProjectConfig } from '../config/load.ts'
 import type { SyncMode } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
-import { type SyncResult, runSync } from '../sync/sync.ts'
-import { type LockResult, heartbeatTimeoutMs } from '../warehouse/mirror/stream-locks.ts'
+import { runSync, type SyncResult } from '../sync/sync.ts'
+import { heartbeatTimeoutMs, type LockResult } from '../warehouse/mirror/stream-locks.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { type Service, type ServiceOptions, withService } from './service.ts'
@@ -18,14 +18,16 @@ export type SyncRunOptions = ServiceOptions & {
   readonly onProgress: (progress: SyncProgress, service: Service) => void
 }
 
-/** The lock is released at the end. `lost`: it went to another process meanwhile, and the run was stopped. */
+export type SyncRunResult = { readonly run: SyncResult; readonly requests: number; readonly isLockLost: boolean }
+
+/** Releases the lock at the end. `isLockLost`: another process took the lock meanwhile, and the run was stopped. */
 export async function runSyncUnderLock(
   lock: AcquiredLock,
   warehouse: Warehouse,
   budgets: RequestBudgets,
   project: ProjectConfig,
   options: SyncRunOptions,
-): Promise<{ readonly synced: SyncResult; readonly requests: number; readonly lost: boolean }> {
+): Promise<SyncRunResult> {
   return withService(project, budgets.forProject(project), options, async (service) => {
     let isLockLost = false
     const stopHeartbeat = startLockHeartbeat(lock, () => {
@@ -33,7 +35,7 @@ export async function runSyncUnderLock(
       service.stop()
     })
     try {
-      const synced = await runSync({
+      const run = await runSync({
         projectId: project.projectId,
         mode: options.mode,
         streams: new Set(options.streams),
@@ -46,24 +48,23 @@ export async function runSyncUnderLock(
         requests: service.client.requests,
         now: Date.now,
         signal: service.signal,
-        ...(options.isSliceOver === undefined ? {} : { isEnough: options.isSliceOver }),
+        ...(options.isSliceOver === undefined ? {} : { isSliceOver: options.isSliceOver }),
         onProgress: (progress) => options.onProgress(progress, service),
         log: options.log,
       })
-      return { synced, requests: service.client.requests(), lost: isLockLost }
+      return { run, requests: service.client.requests(), isLockLost }
     } finally {
       stopHeartbeat()
     }
   }).finally(() => lock.release())
 }
 
-/** Signs of life for the lock. */
 function startLockHeartbeat(lock: AcquiredLock, onLost: () => void): () => void {
-  const beat = () =>
+  const sendHeartbeat = () =>
     lock.heartbeat(Date.now()).then(
       (isHeld) => isHeld || onLost(),
       () => {},
     )
-  const timer = setInterval(() => void beat(), heartbeatTimeoutMs / 6)
+  const timer = setInterval(() => void sendHeartbeat(), heartbeatTimeoutMs / 6)
   return () => clearInterval(timer)
 }

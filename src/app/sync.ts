@@ -1,26 +1,26 @@
-/** `sync` with real parts: one pass over one project, under its lock and on its budget. */
+/** Runs `sync`: one sync run over one project, under its lock and on its budget. */
 import type { Config, ProjectConfig } from '../config/load.ts'
 import type { SyncMode } from '../core/mirror.ts'
 import type { BudgetView, SyncProgress, SyncReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Logger } from '../log.ts'
-import type { RequestBudgets } from './request-budgets.ts'
 import { acquireLocks } from './acquire-locks.ts'
-import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
+import type { RequestBudgets } from './request-budgets.ts'
+import { reportBudget, stoppedRunError } from './service.ts'
 import { runSyncUnderLock } from './sync-run.ts'
-import { stoppedRunError, reportBudget } from './service.ts'
+import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
 
 export type SyncOptions = {
   readonly mode: SyncMode
   readonly streams: readonly StreamName[]
-  /** Wait for another run of the project to end, instead of refusing. */
+  /** Wait for another run of the project to end, instead of failing. */
   readonly wait: boolean
   /** Stops after the page in hand. */
   readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
   readonly onBudget: (budget: BudgetView) => void
-  /** Tells a person that the warehouse is away, or back. */
-  readonly tell?: (line: string) => void
+  /** Reports that the warehouse is away, or back. */
+  readonly notify?: (line: string) => void
   readonly log: Logger
 }
 
@@ -29,7 +29,7 @@ export async function syncProject(config: Config, project: ProjectConfig, option
   const { mode, streams, signal, log } = options
   const startedAt = Date.now()
   return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) => {
-    const run = async (budgets: RequestBudgets) =>
+    const syncOnBudget = async (budgets: RequestBudgets) =>
       runSyncUnderLock(await acquireLocks(warehouse, project, options), warehouse, budgets, project, {
         mode,
         streams,
@@ -40,21 +40,21 @@ export async function syncProject(config: Config, project: ProjectConfig, option
         },
         log,
       })
-    const { synced, requests } = await withRequestBudgets(config, warehouse, log, run, warehouseRetry)
-    if (synced.stopped !== null) throw stoppedRunError(project, synced.stopped)
+    const { run, requests } = await withRequestBudgets(config, warehouse, log, syncOnBudget, warehouseRetry)
+    if (run.stopped !== null) throw stoppedRunError(project, run.stopped)
     const { gaps } = await warehouse.status(project.projectId, Date.now(), project.rate)
-    const sum = (of: 'rows' | 'changed') => synced.reports.reduce((total, report) => total + report[of], 0)
+    const sum = (of: 'rows' | 'changed') => run.reports.reduce((total, report) => total + report[of], 0)
     return {
       project: project.name,
       mode,
-      outcome: synced.outcome,
+      outcome: run.outcome,
       tookMs: Date.now() - startedAt,
       requests,
       rows: sum('rows'),
       changed: sum('changed'),
-      streams: synced.reports,
+      streams: run.reports,
       gaps,
-      notices: synced.notices,
+      notices: run.notices,
     }
   })
 }

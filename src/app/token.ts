@@ -1,12 +1,12 @@
-/** A widget token for one project: asked for at the widget's address, out of the budget of the project's key. */
+/** Requests a widget token for one project, at the widget's address and on the budget of the project's key. */
 import type { RequestBudget } from '../api/rate-limit/request-budget.ts'
 import { mintToken, type WidgetSession, type WidgetToken, widgetTokenPath } from '../api/widget-token.ts'
 import type { Config, ProjectConfig } from '../config/load.ts'
+import { ApiError, type ApiFailure, describeFailure } from '../core/api-failure.ts'
 import { candidateWidgetUrls } from '../core/base-url.ts'
-import { ApiError, describeFailure, type ApiFailure } from '../core/api-failure.ts'
 import { UserError } from '../core/user-error.ts'
-import { withRequestBudgetsOnly } from './with-resources.ts'
 import { type ServiceOptions, withService } from './service.ts'
+import { withRequestBudgetsOnly } from './with-resources.ts'
 
 type TokenFailure = Exclude<ApiFailure, { kind: 'aborted' }>
 
@@ -17,12 +17,14 @@ export function mintWidgetToken(
   session: WidgetSession,
   options: Pick<ServiceOptions, 'signal' | 'log'>,
 ): Promise<WidgetToken> {
-  return withRequestBudgetsOnly(config, options.log, (budgets) => requestToken(project, budgets.forProject(project), session, options))
+  return withRequestBudgetsOnly(config, options.log, (budgets) =>
+    requestToken(project, budgets.forProject(project), session, options),
+  )
 }
 
 /**
- * Asks at the next likely address only where the one before has no such operation: nothing was minted there. Throws
- * UserError: what stood against it, and what to do. CallFailed only where somebody asked to stop.
+ * Tries the next likely address only where the one before has no such endpoint: no token was minted there. Throws
+ * UserError, and ApiError only when aborted.
  */
 async function requestToken(
   project: ProjectConfig,
@@ -36,7 +38,8 @@ async function requestToken(
     triedUrls.push(url)
     const answer = await requestTokenAt(url, project, budget, session, options)
     if ('token' in answer) return answer
-    if (!isMissingEndpoint(answer) || triedUrls.length === addresses.length) throw tokenError(project, triedUrls, answer)
+    if (!isMissingEndpoint(answer) || triedUrls.length === addresses.length)
+      throw tokenError(project, triedUrls, answer)
   }
   throw new Error('a project has no address to ask for a widget token')
 }
@@ -48,7 +51,7 @@ function requestTokenAt(
   session: WidgetSession,
   options: ServiceOptions,
 ): Promise<WidgetToken | TokenFailure> {
-  // Nothing of the project changes by a token, so it is minted where writing is switched off, too.
+  // A token changes nothing in the project, so it may be minted where writing is switched off.
   return withService({ ...project, baseUrl, readOnly: false }, budget, options, ({ client }) =>
     mintToken(client, session).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error
@@ -57,12 +60,12 @@ function requestTokenAt(
   )
 }
 
-/** No such path, or nothing to be posted there. */
+/** The path does not exist, or does not accept POST. */
 function isMissingEndpoint(failure: TokenFailure): boolean {
   return failure.kind === 'refused' && (failure.status === 404 || failure.status === 405)
 }
 
-const widgetUrlHint = `DESKMIRROR_WIDGET_URL (\`widget_url\` in deskmirror.yaml) is what stands in front of ${widgetTokenPath}`
+const widgetUrlHint = `DESKMIRROR_WIDGET_URL (\`widget_url\` in deskmirror.yaml) is the part of the address before ${widgetTokenPath}`
 
 function tokenError({ name }: ProjectConfig, triedUrls: readonly URL[], failure: TokenFailure): UserError {
   const why = describeFailure(failure)
@@ -79,9 +82,11 @@ function tokenError({ name }: ProjectConfig, triedUrls: readonly URL[], failure:
       })
     }
     case 'refused': {
-      // Only who understood the body can say what is wrong with it.
+      // Only a server that understood the body can object to it.
       const isBodyRefused = failure.status === 400 || failure.status === 422
-      const what = isBodyRefused ? 'the service refuses this widget token' : `no widget token is to be had from ${triedAddresses}`
+      const what = isBodyRefused
+        ? 'the service refuses this widget token'
+        : `no widget token is available from ${triedAddresses}`
       const next = isBodyRefused
         ? 'change --email, --name, --company, --metadata or --ttl (the bounds of ttl are not documented)'
         : `${failure.status === 403 ? `${keyHints.lacking}; ` : ''}${widgetUrlHint}`
@@ -89,19 +94,19 @@ function tokenError({ name }: ProjectConfig, triedUrls: readonly URL[], failure:
     }
     case 'throttled': {
       const next = `try again in ${Math.ceil(failure.waitMs / 1000)} s`
-      return new UserError({ what: 'the service mints no widget token now', why, next, exitCode: 1 })
+      return new UserError({ what: 'the service mints no widget token at the moment', why, next, exitCode: 1 })
     }
     case 'transient': {
-      const next = `try again (a token that was minted all the same expires by itself); ${widgetUrlHint}`
-      return new UserError({ what: `no widget token came from ${triedAddresses}`, why, next, exitCode: 1 })
+      const next = `try again (a token that was minted nevertheless expires by itself); ${widgetUrlHint}`
+      return new UserError({ what: `no widget token was received from ${triedAddresses}`, why, next, exitCode: 1 })
     }
   }
 }
 
-/** What a refused key means here: the widget may want another key than the rest of the API, and that is not documented. */
+/** What a denied key means here: the widget may need another key than the rest of the API, which is not documented. */
 const keyHints = {
   unknown:
-    '`deskmirror check` says whether the key itself is right; if it is, this address is another service, or the widget wants another key or role (not documented: look at Settings > API keys)',
+    '`deskmirror check` shows whether the key itself is right; if it is, this address is another service, or the widget needs another key or role (not documented; see Settings > API keys)',
   lacking:
-    'the key may do other things, but not this: which scope or role it needs is not documented; try a key with all scopes, from Settings > API keys',
+    'the key lacks a permission for this; which scope or role is needed is not documented; try a key with all scopes, from Settings > API keys',
 } as const

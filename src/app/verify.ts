@@ -1,12 +1,12 @@
-/** `verify` with real parts: compares the mirror with the service. Changes nothing. */
+/** Runs `verify`: compares the mirror with the service. Changes nothing. */
 import type { Config, ProjectConfig } from '../config/load.ts'
 import type { SyncProgress, VerifyReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Logger } from '../log.ts'
 import { runVerify } from '../verify/verify.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
 import { type Service, withService } from './service.ts'
+import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
 
 export type VerifyOptions = {
   readonly streams: readonly StreamName[]
@@ -14,8 +14,8 @@ export type VerifyOptions = {
   readonly limit: number
   readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
-  /** Tells a person that the warehouse is away, or back. */
-  readonly tell?: (line: string) => void
+  /** Reports that the warehouse is away, or back. */
+  readonly notify?: (line: string) => void
   readonly log: Logger
 }
 
@@ -23,7 +23,7 @@ export function verifyProject(config: Config, project: ProjectConfig, options: V
   const { streams, limit, signal, onProgress, log } = options
   return withWarehouseRetries(config, { ...options, access: 'read' }, (warehouse, warehouseRetry) => {
     const compare = async ({ client }: Service) => {
-      const found = await runVerify({
+      const result = await runVerify({
         projectId: project.projectId,
         streams: new Set(streams),
         startDate: project.startDate,
@@ -33,9 +33,10 @@ export function verifyProject(config: Config, project: ProjectConfig, options: V
         signal,
         onProgress,
       })
-      return { project: project.name, ...found, requests: client.requests() }
+      return { project: project.name, ...result, requests: client.requests() }
     }
-    const compareThroughService = (budgets: RequestBudgets) => withService(project, budgets.forProject(project), { signal, log }, compare)
+    const compareThroughService = (budgets: RequestBudgets) =>
+      withService(project, budgets.forProject(project), { signal, log }, compare)
     return withRequestBudgets(config, warehouse, log, compareThroughService, warehouseRetry)
   })
 }

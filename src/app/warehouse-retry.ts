@@ -1,28 +1,40 @@
-/** Patience with a warehouse that is away for a while: Postgres is restarted, or somebody else holds the SQLite file. */
+/**
+ * Retries while the warehouse is away: Postgres restarts, or another process locks the SQLite file. Everything retried here
+ * may be repeated, also where it was done and only its answer was lost.
+ */
 import pRetry from 'p-retry'
+import type { Mirror } from '../core/mirror.ts'
+import type { OutboxAdmin } from '../core/outbox/admin.ts'
+import type { OutboxRepository } from '../core/outbox/repository.ts'
 import type { Ms } from '../core/time.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
+import type { LockResult } from '../warehouse/mirror/stream-locks.ts'
+import type { Warehouse } from '../warehouse/open.ts'
 
 export type WarehouseRetry = {
-  /** Tries again while the warehouse is away. `work` may have been done although its answer was lost: it must bear a repetition. */
+  /** Retries while the warehouse is away. `work` must be idempotent: it may be done although its answer is lost. */
   readonly run: <T>(work: () => Promise<T>) => Promise<T>
   readonly isWarehouseAway: () => boolean
 }
 
 export type WarehouseRetryOptions = {
-  /** Ends the waiting, with the error that it waits for the end of. */
+  /** Ends the retries; the last error is thrown. */
   readonly signal?: AbortSignal
-  /** Tells a person, once an outage and once its end. */
-  readonly tell?: (line: string) => void
-  readonly ms?: Ms
+  /** Reports the outage once, and its end once. */
+  readonly notify?: (line: string) => void
+  readonly maxMs?: Ms
 }
 
 const defaultMaxMs: Ms = 5 * 60_000
 
-/** A connection that somebody ended is replaced at once, and not worth a word. */
+/** A closed connection is replaced at once, so the first failures are not reported. */
 const silentAttempts = 2
 
-export function createWarehouseRetry({ signal, tell = () => {}, ms = defaultMaxMs }: WarehouseRetryOptions): WarehouseRetry {
+export function createWarehouseRetry({
+  signal,
+  notify = () => {},
+  maxMs = defaultMaxMs,
+}: WarehouseRetryOptions): WarehouseRetry {
   const waiting = new Set<symbol>()
   let hasNotified = false
 
@@ -31,31 +43,103 @@ export function createWarehouseRetry({ signal, tell = () => {}, ms = defaultMaxM
     waiting.add(attempt)
     if (hasNotified || attempts < silentAttempts) return
     hasNotified = true
-    tell(`${error.what}: ${error.why}; trying again for ${Math.round(ms / 60_000)} minutes`)
+    notify(`${error.what}: ${error.why}; trying again for ${Math.round(maxMs / 60_000)} minutes`)
   }
   const onSucceeded = () => {
     waiting.clear()
     if (!hasNotified) return
     hasNotified = false
-    tell('the warehouse answers again')
+    notify('the warehouse answers again')
   }
 
   return {
     isWarehouseAway: () => waiting.size > 0,
     run: async (work) => {
       const attempt = Symbol('work')
-      const done = await pRetry(work, {
+      const result = await pRetry(work, {
         retries: Number.POSITIVE_INFINITY,
         minTimeout: 200,
         factor: 1.5,
         maxTimeout: 2000,
         randomize: true,
-        maxRetryTime: ms,
+        maxRetryTime: maxMs,
         shouldRetry: ({ error }) => isWarehouseUnavailable(error) && signal?.aborted !== true,
         onFailedAttempt: ({ error, attemptNumber }) => onFailed(attempt, attemptNumber, error),
       }).finally(() => waiting.delete(attempt))
       onSucceeded()
-      return done
+      return result
     },
   }
+}
+
+export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): Warehouse {
+  return {
+    ...warehouse,
+    mirror: (project, options) => retryingMirror(warehouse.mirror(project, options), retry),
+    outbox: (project) => retryingOutbox(warehouse.outbox(project), retry),
+    outboxAdmin: (project) => retryingOutboxAdmin(warehouse.outboxAdmin(project), retry),
+    // A lock whose answer was lost is held by no process, and expires.
+    lockStreams: async (...args) => retryingLock(await retry.run(() => warehouse.lockStreams(...args)), retry),
+    status: (...args) => retry.run(() => warehouse.status(...args)),
+    workers: retryAllMethods(warehouse.workers, retry),
+    projects: retryAllMethods(warehouse.projects, retry),
+    streamStates: retryAllMethods(warehouse.streamStates, retry),
+  }
+}
+
+/** Heartbeats are not retried: the next one follows a second later. */
+function retryingMirror<T extends Mirror>(mirror: T, retry: WarehouseRetry): T {
+  return {
+    ...retryAllMethods(mirror, retry),
+    heartbeat: async (...args: Parameters<Mirror['heartbeat']>) => {
+      if (!retry.isWarehouseAway()) await mirror.heartbeat(...args).catch(rethrowUnlessAway)
+    },
+  }
+}
+
+function retryingLock(lock: LockResult, retry: WarehouseRetry): LockResult {
+  if (!lock.held) return lock
+  return {
+    ...lock,
+    heartbeat: async (now) => retry.isWarehouseAway() || lock.heartbeat(now),
+    release: () => retry.run(lock.release),
+  }
+}
+
+/**
+ * `markSending` is not retried: where it is not known whether it was recorded, nothing is sent. Lost claims are found again
+ * when their lease expires.
+ */
+function retryingOutbox(outbox: OutboxRepository, retry: WarehouseRetry): OutboxRepository {
+  const why = 'the warehouse did not answer when this was marked as sending, so nothing was sent'
+  return {
+    ...retryAllMethods(outbox, retry),
+    markSending: async (writeback, ...rest) => {
+      try {
+        return await outbox.markSending(writeback, ...rest)
+      } catch (error) {
+        rethrowUnlessAway(error)
+        await retry.run(() => outbox.settleSent(writeback, { event: 'not_sent', why }))
+        return false
+      }
+    },
+  }
+}
+
+/** Not retried: enqueued rows may come from a stream that can be read only once, and people repeat their own decisions. */
+function retryingOutboxAdmin(admin: OutboxAdmin, retry: WarehouseRetry): OutboxAdmin {
+  const { enqueue, decide } = admin
+  return { ...retryAllMethods(admin, retry), enqueue, decide }
+}
+
+function retryAllMethods<T extends object>(port: T, retry: WarehouseRetry): T {
+  const retrying = Object.entries(port).map(([name, member]) => {
+    const retried = (...values: unknown[]) => retry.run(() => member.apply(port, values))
+    return [name, typeof member === 'function' ? retried : member]
+  })
+  return Object.fromEntries(retrying)
+}
+
+function rethrowUnlessAway(error: unknown): void {
+  if (!isWarehouseUnavailable(error)) throw error
 }

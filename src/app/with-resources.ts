@@ -1,10 +1,14 @@
-/** What a command works with, open for as long as its work takes, and closed whatever becomes of it. */
+/** Opens the resources of a command while its work runs, and closes them afterwards. */
 import type { Config } from '../config/load.ts'
 import type { Logger } from '../log.ts'
-import { type WarehouseOptions, openWarehouse, type Warehouse } from '../warehouse/open.ts'
-import { type RequestBudgets, openRequestBudgets } from './request-budgets.ts'
-import { createWarehouseRetry, type WarehouseRetry, type WarehouseRetryOptions } from './warehouse-retry.ts'
-import { retryingWarehouse } from './retrying-warehouse.ts'
+import { openWarehouse, type Warehouse, type WarehouseOptions } from '../warehouse/open.ts'
+import { openRequestBudgets, type RequestBudgets } from './request-budgets.ts'
+import {
+  createWarehouseRetry,
+  retryingWarehouse,
+  type WarehouseRetry,
+  type WarehouseRetryOptions,
+} from './warehouse-retry.ts'
 
 export async function withWarehouse<T>(
   { databaseUrl }: Config,
@@ -19,22 +23,26 @@ export async function withWarehouse<T>(
   }
 }
 
-/** For who changes nothing in it. Throws UserError where nothing was ever mirrored. */
+/** Read-only. Throws UserError where nothing was ever mirrored. */
 export function withReadOnlyWarehouse<T>(config: Config, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
   return withWarehouse(config, work, { access: 'read' })
 }
 
-/** For what takes long: once it is open, the warehouse may be away for a while. */
+/** For long work: once the warehouse is open, it may be away for a while. */
 export function withWarehouseRetries<T>(
   config: Config,
-  { access: use, ...options }: WarehouseRetryOptions & Pick<WarehouseOptions, 'use'>,
+  { access, ...options }: WarehouseRetryOptions & Pick<WarehouseOptions, 'access'>,
   work: (warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
   const warehouseRetry = createWarehouseRetry(options)
-  return withWarehouse(config, (warehouse) => work(retryingWarehouse(warehouse, warehouseRetry), warehouseRetry), use ? { access: use } : {})
+  return withWarehouse(
+    config,
+    (warehouse) => work(retryingWarehouse(warehouse, warehouseRetry), warehouseRetry),
+    access ? { access } : {},
+  )
 }
 
-/** For who needs no mirror: there may be none yet. */
+/** For commands that need no mirror: there may be none yet. */
 export async function withRequestBudgetsOnly<T>(
   config: Config,
   log: Logger,

@@ -1,7 +1,7 @@
-/** How the worker's projects stand, for metrics. */
+/** The health of the worker's projects, for metrics. */
 import type { ProjectConfig } from '../../config/load.ts'
-import type { ChildStreamName } from '../../core/mirror.ts'
 import type { ProjectHealth } from '../../core/health.ts'
+import type { ChildStreamName } from '../../core/mirror.ts'
 import type { WorkerResources } from './resources.ts'
 
 export async function readMirrorHealth(
@@ -9,21 +9,27 @@ export async function readMirrorHealth(
   projects: readonly ProjectConfig[],
 ): Promise<readonly ProjectHealth[]> {
   const now = Date.now()
-  const standings = await warehouse.workerState.projectStates(now)
-  const paused = await warehouse.workerState.pausedProjects(now)
+  const states = await warehouse.streamStates.readProjects(now)
+  const paused = await warehouse.projects.listPaused(now)
   return Promise.all(
     projects.map(async (project): Promise<ProjectHealth> => {
-      const standing = standings.get(project.projectId)
+      const state = states.get(project.projectId)
       return {
         project: project.name,
         streams: project.streams.map((stream) => {
-          const end = standing?.streams.get(stream)
-          const due = standing?.pendingChildren.get(stream as ChildStreamName) ?? 0
-          const lagMs = end?.at == null ? null : Math.max(0, now - end.at)
-          return { stream, lagMs, due, failed: end?.failed ?? false, skipped: end?.skipped ?? false }
+          const completion = state?.streams.get(stream)
+          const pendingChildren = state?.pendingChildren.get(stream as ChildStreamName) ?? 0
+          const lagMs = completion?.at == null ? null : Math.max(0, now - completion.at)
+          return {
+            stream,
+            lagMs,
+            pendingChildren,
+            isFailed: completion?.failed ?? false,
+            isSkipped: completion?.skipped ?? false,
+          }
         }),
-        gaps: standing?.gaps ?? 0,
-        writebacks: standing?.writebacks ?? {},
+        gaps: state?.gaps ?? 0,
+        writebacks: state?.writebacks ?? {},
         budget:
           (await budgets
             .ifOpened(project)

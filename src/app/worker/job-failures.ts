@@ -1,6 +1,6 @@
 /**
- * What fails in this worker: said once and not each time, counted each time, and noted in the warehouse until the same
- * job has succeeded. An outage of the warehouse is one event, however many jobs meet it.
+ * Tracks the failing jobs of this worker: logged once, counted each time, and stored in the warehouse until the same job
+ * succeeds. An outage of the warehouse is one event, however many jobs it affects.
  */
 import { type FailingJob, failedStream, isExpired, type JobFailure, type JobSubject } from '../../core/job-failure.ts'
 import type { EpochMs } from '../../core/time.ts'
@@ -12,16 +12,16 @@ import { maskIdsAndNumbers } from './repeat-filter.ts'
 
 export type JobFailures = {
   /**
-   * A job threw, or came to nothing; `said`: whoever reports it tells the log. Resolves to whether that is news: it did not
-   * fail before, or for another reason. Never rejects.
+   * A job threw or failed; `isLogged`: the caller logs it. Resolves to whether this is a new failure: the job did not fail
+   * before, or failed for another reason. Never rejects.
    */
-  readonly recordFailure: (about: JobSubject, error: unknown, said?: boolean) => Promise<boolean>
-  /** A job did what it should. Never rejects. */
-  readonly recordSuccess: (about: JobSubject) => Promise<void>
-  /** Learns what other workers noted, and notes what could not be noted before. Rejects where the warehouse is away. */
+  readonly recordFailure: (subject: JobSubject, error: unknown, isLogged?: boolean) => Promise<boolean>
+  /** A job succeeded. Never rejects. */
+  readonly recordSuccess: (subject: JobSubject) => Promise<void>
+  /** Reads what other workers stored, and stores what could not be stored before. Rejects where the warehouse is away. */
   readonly refresh: () => Promise<void>
   readonly list: () => readonly FailingJob[]
-  /** Why the warehouse cannot be used, as jobs have shown; null: nothing has shown that. */
+  /** Why the warehouse cannot be used, according to the failed jobs; null: it can, as far as known. */
   readonly warehouseProblem: () => string | null
 }
 
@@ -29,7 +29,7 @@ export type JobFailuresDeps = {
   readonly failureLog: JobFailureRepository
   readonly projects: () => readonly { readonly name: string; readonly projectId: string }[]
   readonly log: Logger
-  readonly onFailure: (about: JobSubject) => void
+  readonly onFailure: (subject: JobSubject) => void
   readonly now?: () => EpochMs
 }
 
@@ -41,7 +41,7 @@ type FailingEntry = {
   readonly isStored: boolean
 }
 
-/** More at once are counted only: where so many fail, their number is what matters. */
+/** Further failing jobs are only counted: with this many, the number is what matters. */
 const maxTracked = 500
 
 export function createJobFailures({
@@ -52,8 +52,8 @@ export function createJobFailures({
   now = Date.now,
 }: JobFailuresDeps): JobFailures {
   const failing = new Map<string, FailingEntry>()
-  /** Rows of what has succeeded: they may still be read, or could not be removed yet. */
-  const recovered = new Map<string, { readonly failure: JobFailure; readonly removed: boolean }>()
+  /** Stored failures of jobs that have succeeded: they may still be read, or could not be removed yet. */
+  const recovered = new Map<string, { readonly failure: JobFailure; readonly isRemoved: boolean }>()
   const outage = createOutageTracker(log, now)
 
   const storeEntry = async (key: string): Promise<void> => {
@@ -68,13 +68,13 @@ export function createJobFailures({
   }
   const removeEntry = async (key: string, failure: JobFailure): Promise<void> => {
     failing.delete(key)
-    recovered.set(key, { failure, removed: false })
+    recovered.set(key, { failure, isRemoved: false })
     await failureLog.clear(failure).then(
-      () => recovered.set(key, { failure, removed: true }),
+      () => recovered.set(key, { failure, isRemoved: true }),
       () => {},
     )
   }
-  const updateOutage = () => outage.settle([...failing.values()].some(({ cause }) => cause === 'unusable'))
+  const updateOutage = () => outage.update([...failing.values()].some(({ cause }) => cause === 'unusable'))
 
   return {
     recordFailure: async (subject, error, isLogged = false) => {
@@ -91,7 +91,7 @@ export function createJobFailures({
       else if (!isLogged)
         log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...subjectFields(subject), ...errorFields(error) })
       updateOutage()
-      // The question would wait for the answer of a server that is away, and so would the job.
+      // While the server is away, storing would wait for its answer, and so would the job.
       if (cause !== 'unavailable') await storeEntry(key)
       return isNewReason
     },
@@ -102,7 +102,7 @@ export function createJobFailures({
       if (entry !== undefined) {
         const { failure, cause } = entry
         const logFields = { failures: failure.failures, for_ms: now() - failure.since }
-        // First: whoever hears of it and looks sees that it is so.
+        // Before logging: a reader of the log then sees the stored state.
         await removeEntry(key, failure)
         log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...subjectFields(subject), ...logFields })
       }
@@ -110,7 +110,7 @@ export function createJobFailures({
     },
     refresh: async () => {
       const stored = new Set([...failing].filter(([, entry]) => entry.isStored).map(([key]) => key))
-      for (const [key, { removed }] of recovered) if (removed) recovered.delete(key)
+      for (const [key, { isRemoved }] of recovered) if (isRemoved) recovered.delete(key)
       const rows = new Map((await failureLog.list()).map((failure) => [failureKey(failure), failure]))
       outage.answered()
       for (const key of stored) if (!rows.has(key)) failing.delete(key)
@@ -120,7 +120,7 @@ export function createJobFailures({
           failing.set(key, { subject, failure, cause: 'other', isStored: true })
       }
       for (const [key, { failure }] of failing) if (isExpired(failure, now())) await removeEntry(key, failure)
-      for (const [key, { failure, removed }] of recovered) if (!removed) await removeEntry(key, failure)
+      for (const [key, { failure, isRemoved }] of recovered) if (!isRemoved) await removeEntry(key, failure)
       for (const [key, entry] of failing) if (!entry.isStored) await storeEntry(key)
       updateOutage()
     },
@@ -134,7 +134,7 @@ export function createJobFailures({
   }
 }
 
-/** Whether the warehouse can be used, as jobs meet it: one line when that ends, and one when it is so again. */
+/** Whether jobs can use the warehouse: one log line when an outage begins, and one when it ends. */
 function createOutageTracker(log: Logger, now: () => EpochMs) {
   let outage: { readonly since: EpochMs; readonly why: string; failures: number } | null = null
   let isAway = false
@@ -147,12 +147,12 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
       outage ??= { since: now(), why: errorReason(error), failures: 0 }
       outage.failures += 1
     },
-    /** It has answered, whatever it was asked. */
+    /** The warehouse answered a query. */
     answered: () => {
       isAway = false
     },
-    settle: (unusable: boolean) => {
-      if (outage === null || isAway || unusable) return
+    update: (isUnusable: boolean) => {
+      if (outage === null || isAway || isUnusable) return
       log.info({ event: 'warehouse.back', for_ms: now() - outage.since, failures: outage.failures })
       outage = null
     },

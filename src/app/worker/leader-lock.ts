@@ -1,14 +1,14 @@
-/** Roles that one of all workers has, each held by a lock. */
+/** Leader election: locks for roles that only one of all workers has. */
 import type { Warehouse } from '../../warehouse/open.ts'
 import type { AcquiredLock } from '../sync-run.ts'
 
 export type LeaderLocks = {
-  /** Takes or keeps it; false: another worker has it. */
+  /** Acquires or extends the role; false: another worker has it. */
   readonly tryLead: (role: string) => Promise<boolean>
   readonly release: () => Promise<void>
 }
 
-/** No project's id: roles are held in the table of locks, too. */
+/** Not the id of a project: roles are in the table of stream locks, too. */
 const allProjects = '*'
 
 export function createLeaderLocks(warehouse: Warehouse): LeaderLocks {

@@ -1,44 +1,44 @@
-/** Write-backs in a worker: which lanes can be worked on, and one of them for a while. */
+/** Sends write-backs in a worker: finds the lanes that are ready, and works on one of them for a time slice. */
 import type { ProjectConfig } from '../../config/load.ts'
 import { ApiError, describeFailure } from '../../core/api-failure.ts'
 import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
-import { toClaimFilter, isBlocked } from '../../writeback/send/circuit-breaker.ts'
+import { isBlocked, toClaimFilter } from '../../writeback/send/circuit-breaker.ts'
 import { workLane } from '../../writeback/send/lane.ts'
 import { operationsWithoutScope } from '../../writeback/send/missing-scopes.ts'
 import { withRequestCounting } from '../request-counting.ts'
-import { withoutProjectNotices } from '../writeback-notices.ts'
 import { withService } from '../service.ts'
 import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../writeback-deps.ts'
+import { withoutProjectNotices } from '../writeback-notices.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
-import { type WorkerResources, serviceOptions } from './resources.ts'
-import { type PausedResult, pauseProject, currentPause } from './project-pause.ts'
+import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
+import { serviceOptions, type WorkerResources } from './resources.ts'
 
 export type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
 
 export type LaneSliceResult =
-  /** Nothing in it can be worked on now. */
+  /** Nothing in the lane can be sent now. */
   | { readonly kind: 'done' }
-  /** The portion is over and there is more. */
+  /** The time slice is over and there is more. */
   | { readonly kind: 'more' }
-  /** This process works on as many of the project's lanes as it should. */
+  /** This process already works on as many of the project's lanes as it may. */
   | { readonly kind: 'busy' }
   | PausedResult
-  /** It is due again later. */
+  /** It is retried later. */
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'interrupted' }
 
 export type OutboxLanes = {
-  /** Some lanes of each of these projects that can be worked on now, oldest first. */
+  /** Some lanes of each of these projects that are ready now, oldest first. */
   readonly findReady: (
     projects: readonly ProjectConfig[],
   ) => Promise<readonly { readonly project: string; readonly lane: string }[]>
-  readonly runSlice: (project: ProjectConfig, ask: LaneSliceOptions) => Promise<LaneSliceResult>
+  readonly runSlice: (project: ProjectConfig, options: LaneSliceOptions) => Promise<LaneSliceResult>
 }
 
-/** Announced at a time, of one project: the next ones are found when these are done. */
+/** Enqueued at a time, of one project: the next ones are found when these are done. */
 const maxReadyLanes = 2 * maxConcurrentLanes
 
 export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
@@ -47,26 +47,26 @@ export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
   const runningSlices = new Map<string, number>()
   const warnOfNoProject = createNoProjectWarning(resources)
 
-  const recalled = new Set<string>()
-  const recallOnce = async (projects: readonly ProjectConfig[]) => {
-    for (const { projectId } of projects.filter((one) => !recalled.has(one.projectId))) {
+  const revoked = new Set<string>()
+  const revokeOnce = async (projects: readonly ProjectConfig[]) => {
+    for (const { projectId } of projects.filter((project) => !revoked.has(project.projectId))) {
       await warehouse.outboxAdmin(projectId).revokeSending(readOnlySetting)
-      recalled.add(projectId)
+      revoked.add(projectId)
     }
   }
   const findReadyLanes = async (project: ProjectConfig) => {
-    if ((await currentPause(resources, project)).paused !== null) return []
-    const { held, lacking: missingScopes } = await circuitBreaker.stateOf(project)
-    const part = toClaimFilter(held, missingScopes)
-    const lanes = await warehouse.outbox(project.projectId).findClaimable(Date.now(), maxReadyLanes, part)
+    if ((await currentPause(resources, project)).pause !== null) return []
+    const { openCircuits, missingScopes } = await circuitBreaker.stateOf(project)
+    const claimFilter = toClaimFilter(openCircuits, missingScopes)
+    const lanes = await warehouse.outbox(project.projectId).findClaimable(Date.now(), maxReadyLanes, claimFilter)
     return lanes.map(({ lane }) => ({ project: project.name, lane }))
   }
   const runOneSlice = async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
-    const { paused } = await currentPause(resources, project)
-    if (paused !== null) return paused
-    const { held, lacking: missingScopes } = await circuitBreaker.stateOf(project)
+    const { pause } = await currentPause(resources, project)
+    if (pause !== null) return pause
+    const { openCircuits, missingScopes } = await circuitBreaker.stateOf(project)
     return runLaneSlice(resources, project, options, {
-      isHeldBack: (next) => isBlocked(held, missingScopes, next),
+      isHeldBack: (next) => isBlocked(openCircuits, missingScopes, next),
       onMissingScopes: (operations) => circuitBreaker.recordMissingScopes(project, operations),
     })
   }
@@ -74,9 +74,9 @@ export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
   return {
     findReady: async (projects) => {
       const writable = projects.filter(({ readOnly }) => !readOnly)
-      await recallOnce(projects.filter(({ readOnly }) => readOnly))
-      const [only] = writable
-      if (only !== undefined && projects.length === 1) await warehouse.outboxAdmin(only.projectId).assignProject()
+      await revokeOnce(projects.filter(({ readOnly }) => readOnly))
+      const [project] = writable
+      if (project !== undefined && projects.length === 1) await warehouse.outboxAdmin(project.projectId).assignProject()
       const waiting = await warehouse.projects.listWithWritebacks()
       await warnOfNoProject(projects.length > 1 && waiting.has(''))
       return (await Promise.all(writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes))).flat()
@@ -86,17 +86,19 @@ export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
       const count = runningSlices.get(projectId) ?? 0
       if (count >= maxConcurrentLanes) return { kind: 'busy' }
       runningSlices.set(projectId, count + 1)
-      return runOneSlice(project, options).finally(() => runningSlices.set(projectId, (runningSlices.get(projectId) ?? 1) - 1))
+      return runOneSlice(project, options).finally(() =>
+        runningSlices.set(projectId, (runningSlices.get(projectId) ?? 1) - 1),
+      )
     },
   }
 }
 
-/** Said once, until there are none. With a single project they may just have come, and are taken the next time. */
+/** Warns once, until there are none. With a single project such rows are assigned to it the next time. */
 function createNoProjectWarning({ warehouse, log }: WorkerResources): (hasRows: boolean) => Promise<void> {
   let hadRows = false
   return async (hasRows) => {
     const [why] = hasRows && !hadRows ? withoutProjectNotices(await warehouse.projects.countWithoutProject()) : []
-    if (why !== undefined) log.warn({ event: 'writebacks.nameless', why })
+    if (why !== undefined) log.warn({ event: 'writebacks.without_project', why })
     hadRows = hasRows
   }
 }
@@ -116,23 +118,30 @@ async function runLaneSlice(
   const [head] = await warehouse.outbox(project.projectId).findClaimable(Date.now(), 1, { lane })
   if (head === undefined || isHeldBack(head)) return { kind: 'done' }
   const endsAt = performance.now() + sliceMs
-  return withService(project, budgets.forProject(project), serviceOptions(resources, project, signal), async (service) => {
-    try {
-      const hooks = {
-        canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
-        onSettled: (status: WritebackStatus) => onSettled(project.name, status),
+  return withService(
+    project,
+    budgets.forProject(project),
+    serviceOptions(resources, project, signal),
+    async (service) => {
+      try {
+        const hooks = {
+          canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
+          onSettled: (status: WritebackStatus) => onSettled(project.name, status),
+        }
+        const deps = writebackDeps(warehouse, project, service, log)
+        const failure = await withRequestCounting(warehouse, project, 'writebacks', service, () =>
+          workLane(deps, head, hooks),
+        )
+        if (signal.aborted) return { kind: 'interrupted' }
+        if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }
+        return { kind: performance.now() < endsAt ? 'done' : 'more' }
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        const missingScopes = operationsWithoutScope(head.operation, error)
+        if (missingScopes.length > 0) onMissingScopes(missingScopes)
+        else if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
+        return { kind: 'failed', why: describeFailure(error.failure) }
       }
-      const deps = writebackDeps(warehouse, project, service, log)
-      const failure = await withRequestCounting(warehouse, project, 'writebacks', service, () => workLane(deps, head, hooks))
-      if (signal.aborted) return { kind: 'interrupted' }
-      if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }
-      return { kind: performance.now() < endsAt ? 'done' : 'more' }
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      const missingScopes = operationsWithoutScope(head.operation, error)
-      if (missingScopes.length > 0) onMissingScopes(missingScopes)
-      else if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
-      return { kind: 'failed', why: describeFailure(error.failure) }
-    }
-  })
+    },
+  )
 }

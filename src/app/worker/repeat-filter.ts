@@ -1,10 +1,10 @@
-/** Whether a sentence says anything that was not said lately: what is so at each pass need not be told at each. */
+/** Recognises messages that were logged recently, so that each sync run does not log them again. */
 import type { EpochMs, Ms } from '../../core/time.ts'
 
-/** After so long it is worth saying again. */
 const repeatAfterMs: Ms = 24 * 3_600_000
 const maxRemembered = 1000
 
+/** The filter returns whether the message is new. */
 export function createRepeatFilter(now: () => EpochMs = Date.now): (message: string) => boolean {
   const loggedAt = new Map<string, EpochMs>()
   return (message) => {
@@ -17,7 +17,7 @@ export function createRepeatFilter(now: () => EpochMs = Date.now): (message: str
   }
 }
 
-/** What is the same when something is said again: ids and numbers are not. */
+/** The message without ids and numbers, which differ when it is repeated. */
 export function maskIdsAndNumbers(message: string): string {
   return message.slice(0, 500).replace(/[0-9a-f-]{8,}|\d+/gi, '#')
 }

@@ -1,4 +1,4 @@
-/** Whether there is something to read for the rollups before their schedule says so. Asks the warehouse only. */
+/** Whether rollups must be read before their next schedule firing. Reads the warehouse only. */
 import type { ProjectConfig } from '../../config/load.ts'
 import { findRollupHistory } from '../../sync/rollup-history.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
@@ -12,6 +12,6 @@ export async function areRollupsBehind(warehouse: Warehouse, project: ProjectCon
   if (history.kind === 'waiting') return false
   const stored = await mirror.rollups()
   const first = stored.at(-1)
-  if (first === undefined || stored.some((one) => one.timeZone !== timeZone)) return true
+  if (first === undefined || stored.some((rollup) => rollup.timeZone !== timeZone)) return true
   return history.kind === 'known' && history.from < first.from
 }

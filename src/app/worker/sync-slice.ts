@@ -1,16 +1,16 @@
-/** A portion of a pass: one stream of a project, read under its lock for a while. */
+/** One time slice of a sync run: one stream of a project, read under its lock. */
 import type { ProjectConfig } from '../../config/load.ts'
 import { parentStreams, type SyncOutcome } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
 import type { Ms } from '../../core/time.ts'
 import { runSyncUnderLock } from '../sync-run.ts'
-import { type WorkerResources, serviceOptions } from './resources.ts'
-import { type PausedResult, pauseProject, currentPause } from './project-pause.ts'
+import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
+import { serviceOptions, type WorkerResources } from './resources.ts'
 
-/** What a worker's schedules ask for; `full` is asked for by people only. */
+/** The modes that a worker schedules; only people request `full`. */
 export type SyncSliceMode = 'incremental' | 'reconcile'
 
-/** `portionMs`: after so long the pass ends where it can go on later. `signal`: after the page in hand. */
+/** `sliceMs`: after this time the run ends where it can continue later. `signal`: ends it after the current page. */
 export type SyncSliceOptions = {
   readonly stream: StreamName
   readonly mode: SyncSliceMode
@@ -20,13 +20,13 @@ export type SyncSliceOptions = {
 
 export type SyncSliceResult =
   | { readonly kind: 'done'; readonly outcome: SyncOutcome; readonly changed: number }
-  /** The portion is over and there is more: to be gone on with in this mode. */
+  /** The time slice is over and there is more, to be continued in this mode. */
   | { readonly kind: 'more'; readonly mode: SyncSliceMode }
-  /** Somebody else reads the stream just now. */
+  /** Another process reads the stream now. */
   | { readonly kind: 'busy'; readonly holder: string }
-  /** The service denies the key: the project rests. */
+  /** The service denies the key, so the project is paused. */
   | PausedResult
-  /** Trying again may help. */
+  /** A retry may help. */
   | { readonly kind: 'failed'; readonly why: string }
   /** Stopped on request. */
   | { readonly kind: 'interrupted' }
@@ -37,29 +37,29 @@ export async function runSyncSlice(
   { stream, mode, sliceMs, signal }: SyncSliceOptions,
 ): Promise<SyncSliceResult> {
   const { warehouse, budgets, log, onLoaded } = resources
-  const { paused, noted } = await currentPause(resources, project)
-  if (paused !== null) return paused
+  const { pause, isRecorded } = await currentPause(resources, project)
+  if (pause !== null) return pause
   const lock = await warehouse.lockStreams(project.projectId, [stream], Date.now())
   if (!lock.held) return { kind: 'busy', holder: lock.holder }
   const endsAt = performance.now() + sliceMs
-  const { synced, lost } = await runSyncUnderLock(lock, warehouse, budgets, project, {
+  const { run, isLockLost } = await runSyncUnderLock(lock, warehouse, budgets, project, {
     ...serviceOptions(resources, project, signal),
     mode,
     streams: [stream],
     isSliceOver: () => performance.now() >= endsAt,
     onProgress: () => {},
   })
-  for (const { stream, rows, changed } of synced.reports) onLoaded(project.name, stream, rows, changed)
-  for (const notice of synced.notices) {
+  for (const { stream, rows, changed } of run.reports) onLoaded(project.name, stream, rows, changed)
+  for (const notice of run.notices) {
     const level = resources.isNewMessage(`${project.name} ${stream} ${notice}`) ? 'warn' : 'debug'
-    log[level]({ event: 'pass.noticed', project: project.name, stream, notice })
+    log[level]({ event: 'sync.noticed', project: project.name, stream, notice })
   }
-  if (synced.stopped?.kind === 'denied') return pauseProject(resources, project, synced.stopped)
-  if (noted) await warehouse.projects.setPause(project.projectId, null)
+  if (run.stopped?.kind === 'denied') return pauseProject(resources, project, run.stopped)
+  if (isRecorded) await warehouse.projects.setPause(project.projectId, null)
   if (signal.aborted) return { kind: 'interrupted' }
-  if (lost) return { kind: 'busy', holder: 'another process' }
-  const { outcome, reports } = synced
-  // What a reconcile asks of children is noted on them by its first portion.
+  if (isLockLost) return { kind: 'busy', holder: 'another process' }
+  const { outcome, reports } = run
+  // The first slice of a reconcile marks all children as pending; incremental slices read them.
   if (outcome === 'interrupted') return { kind: 'more', mode: stream in parentStreams ? 'incremental' : mode }
   if (outcome === 'failed') {
     const failed = reports.find((report) => report.failed !== null)?.failed

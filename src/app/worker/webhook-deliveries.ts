@@ -1,21 +1,25 @@
-/** Webhook deliveries: stored as they come, and looked after in portions by whoever is told to. */
+/** Webhook deliveries: stored as they arrive, and processed in batches by jobs. */
 import { createHash } from 'node:crypto'
 import type { ProjectConfig } from '../../config/load.ts'
-import { ApiError, describeFailure, type ApiFailure } from '../../core/api-failure.ts'
+import { ApiError, type ApiFailure, describeFailure } from '../../core/api-failure.ts'
 import type { Ms } from '../../core/time.ts'
-import { type WebhookDeps, syncReferencedRows } from '../../sync/webhook.ts'
 import { createRunStats } from '../../sync/run-stats.ts'
-import type { WebhookDelivery } from '../../warehouse/webhook-deliveries.ts'
+import { syncReferencedRows, type WebhookDeps } from '../../sync/webhook.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
+import type { WebhookDelivery } from '../../warehouse/webhook-deliveries.ts'
 import { withRequestCounting } from '../request-counting.ts'
 import { type Service, withService } from '../service.ts'
-import { type WorkerResources, serviceOptions } from './resources.ts'
-import { type PausedResult, pauseProject, currentPause } from './project-pause.ts'
+import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
+import { serviceOptions, type WorkerResources } from './resources.ts'
 
-/** `repeated`: the same bytes were here a moment ago. `full`: so many wait already that it was not stored. */
+/** `repeated`: the same bytes were stored before. `full`: too many are waiting, so it was not stored. */
 export type StoreDeliveryResult = { readonly id: string; readonly became: 'stored' | 'repeated' | 'full' }
 
-export async function storeDelivery({ deliveries }: Warehouse, project: string, body: Buffer): Promise<StoreDeliveryResult> {
+export async function storeDelivery(
+  { deliveries }: Warehouse,
+  project: string,
+  body: Buffer,
+): Promise<StoreDeliveryResult> {
   const id = createHash('sha256').update(body).digest('hex')
   const delivery = { id, body: new TextDecoder().decode(body), bytes: body.length }
   if (await deliveries.isFull(project)) return { id, became: 'full' }
@@ -23,31 +27,41 @@ export async function storeDelivery({ deliveries }: Warehouse, project: string, 
 }
 
 export type DeliveriesResult =
-  /** `lists`: an incremental pass over the lists is needed. */
+  /** `lists`: an incremental sync of the lists is needed. */
   | { readonly kind: 'done'; readonly deliveries: number; readonly lists: boolean }
   | PausedResult
-  /** They are due again later. */
+  /** They are retried later. */
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'interrupted' }
 
 export type DeliveriesOptions = {
   readonly signal: AbortSignal
-  /** Hears what has been read, before it is noted as done: so nothing that follows from it is lost on the way. */
-  readonly enqueueFollowUps: (news: { readonly lists: boolean }) => Promise<void>
+  /** Called before the deliveries are marked as done, so that no follow-up is lost. */
+  readonly enqueueFollowUps: (result: { readonly lists: boolean }) => Promise<void>
 }
 
-/** A portion: two hundred requests at the most. */
+/** Two hundred requests at most. */
 const deliveriesPerBatch = 10
 
-/** Looks after what is due of the project. */
-export async function processDeliveries(resources: WorkerResources, project: ProjectConfig, options: DeliveriesOptions): Promise<DeliveriesResult> {
+/** Processes a batch of the project's due deliveries. */
+export async function processDeliveries(
+  resources: WorkerResources,
+  project: ProjectConfig,
+  options: DeliveriesOptions,
+): Promise<DeliveriesResult> {
   const { warehouse, budgets } = resources
-  const { paused } = await currentPause(resources, project)
-  if (paused !== null) return paused
+  const { pause } = await currentPause(resources, project)
+  if (pause !== null) return pause
   const claimed = await warehouse.deliveries.claim(project.projectId, Date.now(), deliveriesPerBatch)
   if (claimed.length === 0) return { kind: 'done', deliveries: 0, lists: false }
-  return withService(project, budgets.forProject(project), serviceOptions(resources, project, options.signal), (service) =>
-    withRequestCounting(warehouse, project, 'webhooks', service, () => processClaimed(resources, project, service, claimed, options)),
+  return withService(
+    project,
+    budgets.forProject(project),
+    serviceOptions(resources, project, options.signal),
+    (service) =>
+      withRequestCounting(warehouse, project, 'webhooks', service, () =>
+        processClaimed(resources, project, service, claimed, options),
+      ),
   )
 }
 
@@ -60,7 +74,7 @@ async function processClaimed(
 ): Promise<DeliveriesResult> {
   const { warehouse, onLoaded } = resources
   const deps = webhookDeps(warehouse, project, service)
-  const done: { readonly id: string; readonly found: string; readonly lists: boolean }[] = []
+  const done: { readonly id: string; readonly found: string; readonly needsListSync: boolean }[] = []
   let failure: ApiFailure | null = null
   for (const { id, body } of claimed) {
     try {
@@ -72,7 +86,7 @@ async function processClaimed(
     }
   }
   for (const { stream, rows, changed } of deps.stats.reports()) onLoaded(project.name, stream, rows, changed)
-  const lists = done.some((it) => it.lists)
+  const lists = done.some(({ needsListSync }) => needsListSync)
   if (done.length > 0) await enqueueFollowUps({ lists })
   for (const { id, found } of done) await warehouse.deliveries.settle(project.projectId, id, found, Date.now())
   if (failure === null) return { kind: 'done', deliveries: done.length, lists }
@@ -102,7 +116,7 @@ function webhookDeps(warehouse: Warehouse, project: ProjectConfig, { client, sig
   }
 }
 
-/** Half a minute at first, twice as long each time, an hour at the most. */
+/** Half a minute at first, doubled each time, at most an hour. */
 function retryDelayMs(attempts: number): Ms {
   return Math.min(3_600_000, 15_000 * 2 ** Math.min(attempts, 10))
 }
