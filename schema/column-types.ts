@@ -1,14 +1,14 @@
-/** The portable column types: what each becomes in SQLite and in Postgres. Landed migrations depend on these: add, never change. */
+/** The portable column types and their SQL types. Landed migrations depend on them: add types, never change one. */
 export type DatabaseKind = 'sqlite' | 'postgres'
 
 /**
- * `key`: text that takes part in a key, compared by bytes in both databases. `time`: a UTC moment; RFC 3339 text
+ * `key`: text that takes part in a key, compared by bytes in both databases. `time`: a time in UTC; RFC 3339 text
  * (`YYYY-MM-DDThh:mm:ssZ`) in SQLite, `timestamptz` in Postgres. `date`: a calendar date, `YYYY-MM-DD`. `json`: JSON
  * text, `jsonb` in Postgres.
  */
 export type ColumnType = 'key' | 'text' | 'integer' | 'number' | 'boolean' | 'time' | 'date' | 'json'
 
-/** As a column is declared. */
+/** SQL types by portable type. */
 export const sqlTypes: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType, string>>>> = {
   sqlite: {
     key: 'text',
@@ -21,7 +21,7 @@ export const sqlTypes: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType,
     json: 'text',
   },
   postgres: {
-    // Byte order and not the database's collation: the order of a walk through the keys is then the same everywhere.
+    // Byte order instead of the database's collation, so that the order of keys is the same everywhere.
     key: 'text collate "C"',
     text: 'text',
     integer: 'bigint',

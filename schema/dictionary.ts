@@ -1,4 +1,4 @@
-/** Writes the list of tables in `docs/warehouse.md` from `tables.ts`. With `--check` it only says whether it is current. */
+/** Writes the list of tables in `docs/warehouse.md` from `tables.ts`. With `--check` it only checks that the list is current. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type ColumnType, sqlTypes } from './column-types.ts'
 import { type ColumnSpec, type TableSpec, tables } from './tables.ts'
@@ -17,7 +17,7 @@ function renderTable([name, { note, key, columns }]: [string, TableSpec]): strin
 
 function renderColumn([name, [type, note]]: [string, ColumnSpec]): string {
   const bare = type.replace('?', '') as ColumnType
-  // How keys are compared is said once, above the list.
+  // The text above the list explains the collation of keys, once.
   const [sqlite, postgres] = [sqlTypes.sqlite[bare], sqlTypes.postgres[bare].replace(/ collate .*/, '')]
   return `| \`${name}\` | ${sqlite} | ${postgres} | ${note} |`
 }
@@ -25,7 +25,7 @@ function renderColumn([name, [type, note]]: [string, ColumnSpec]): string {
 function renderDictionary(text: string): string {
   const [before, afterStart] = text.split(startMarker)
   const after = afterStart?.split(endMarker)[1]
-  if (before === undefined || after === undefined) throw new Error('docs/warehouse.md has lost its marks')
+  if (before === undefined || after === undefined) throw new Error('docs/warehouse.md lacks the start or end marker')
   const dictionary = Object.entries<TableSpec>(tables).map(renderTable).join('\n')
   return `${before}${startMarker}\n\n${dictionary}\n${endMarker}${after}`
 }
@@ -35,6 +35,6 @@ const fresh = renderDictionary(text)
 if (!process.argv.includes('--check')) {
   writeFileSync(target, fresh)
 } else if (text !== fresh) {
-  process.stderr.write('docs/warehouse.md is not current: run node schema/dictionary.ts\n')
+  process.stderr.write('docs/warehouse.md is out of date: run node schema/dictionary.ts\n')
   process.exitCode = 1
 }

@@ -1,4 +1,4 @@
-/** Makes `wire.ts`, the types of what goes over the wire, from `openapi.yaml`. With `--check` it only says whether it is current. */
+/** Generates `wire.ts`, the types of requests and answers, from `openapi.yaml`. With `--check` it only checks that it is current. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
 import { parse } from 'yaml'
@@ -7,7 +7,7 @@ const source = new URL('./openapi.yaml', import.meta.url)
 const target = new URL('./wire.ts', import.meta.url)
 const banner = '/** The service’s wire types, made from openapi.yaml by generate.ts. Do not edit. */'
 
-/** The generator knows JSON Schema and not OpenAPI, so the schemas become the definitions of one that names them all. */
+/** The generator knows JSON Schema but not OpenAPI, so the schemas become definitions of one schema that refers to them all. */
 async function generateWireTypes(): Promise<string> {
   const text = readFileSync(source, 'utf8').replaceAll('#/components/schemas/', '#/definitions/')
   const { components } = parse(text) as { components: { schemas: Record<string, JSONSchema> } }
@@ -28,6 +28,6 @@ const fresh = await generateWireTypes()
 if (!process.argv.includes('--check')) {
   writeFileSync(target, fresh)
 } else if (!existsSync(target) || readFileSync(target, 'utf8') !== fresh) {
-  process.stderr.write('schema/wire.ts is not current: run node schema/generate.ts\n')
+  process.stderr.write('schema/wire.ts is out of date: run node schema/generate.ts\n')
   process.exitCode = 1
 }

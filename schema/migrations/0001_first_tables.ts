@@ -1,4 +1,4 @@
-/** The first tables: the mirror, the queue of write-backs, and what a sync needs to know. */
+/** The first tables: the mirror, the queue of write-backs, and the state of syncs. */
 import { type Kysely, sql } from 'kysely'
 import { type ColumnType, type DatabaseKind, sqlTypes } from '../column-types.ts'
 
@@ -76,7 +76,7 @@ const tables: Readonly<Record<string, { readonly key: string; readonly columns: 
   },
 }
 
-/** Partial ones keep what is rare (deleted rows, due work, open gaps) cheap to find and cheap to keep. */
+/** Partial indexes make rare rows (deleted rows, pending children, open gaps) cheap to find and cheap to maintain. */
 const indexes: Readonly<Record<string, string>> = {
   conversations_by_start: 'on conversations (project_id, created_at)',
   conversations_by_visitor: 'on conversations (project_id, visitor_id)',
@@ -114,7 +114,7 @@ function declare(column: string, kind: DatabaseKind): string {
   return `${name} ${sqlTypes[kind][type.replace('!', '') as ColumnType]}${type.endsWith('!') ? ' not null' : ''}`
 }
 
-/** People write into this one by plain SQL: it has defaults for all that they leave out, and refuses nonsense. */
+/** People insert write-backs by plain SQL: columns that they leave out have defaults, and checks reject invalid rows. */
 function writebackTables(kind: DatabaseKind): string[] {
   const { key, text, integer, time, json } = sqlTypes[kind]
   const sqlite = kind === 'sqlite'

@@ -1,11 +1,11 @@
-/** What several processes need to share the work: locks by stream, how each stream stands, budgets, who works. */
+/** What several processes need to share the work: locks and results by stream, request budgets, workers. */
 import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../column-types.ts'
 
 export async function workers(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   const { key, text, integer, time } = sqlTypes[kind]
   const statements = [
-    // A lock lives as long as a pass: none is worth carrying over.
+    // A lock lasts only as long as a sync run, so none needs to be carried over.
     'drop table sync_locks',
     `create table sync_locks (project_id ${key} not null, stream ${key} not null, token ${text} not null,
       host ${text} not null, pid ${integer} not null, process ${text} not null, since ${time} not null,

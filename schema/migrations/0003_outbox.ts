@@ -1,6 +1,6 @@
 /**
- * The queue of write-backs becomes one that is carried out: an order, lanes, claims, and a log that the database itself
- * keeps. People insert by plain SQL, so what they leave out is filled in here, and nonsense is refused here.
+ * Write-backs can be sent: they get an order, lanes, claims, and an event log that the database itself writes. People insert
+ * them by plain SQL, so triggers fill in what they leave out, and constraints reject invalid rows.
  */
 import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../column-types.ts'
@@ -16,11 +16,11 @@ const indexes = [
   `create unique index writebacks_by_order on writebacks (seq)`,
   `create index writebacks_by_status on writebacks (project_id, status, created_at)`,
   `create index writebacks_in_lane on writebacks (project_id, lane, seq) where ${open}`,
-  // What was done in a lane before is asked for with each sending, the open ones with each look at the queue.
+  // Sending a write-back reads the history of its lane; claiming reads only the open ones.
   `create index writebacks_by_lane on writebacks (project_id, lane, seq)`,
   `create index writebacks_to_do on writebacks (project_id, seq) where status in ('queued','sending')`,
   `create unique index writebacks_by_ref on writebacks (project_id, ref) where ref is not null`,
-  // One message of the service is the proof of one write-back, never of two.
+  // A message of the service is the result of one write-back, never of two.
   `create unique index writebacks_by_message on writebacks (project_id, lane, message_id) where message_id is not null`,
   `create index writebacks_owned on writebacks (project_id, owner) where owner is not null`,
   `create index writebacks_by_fate on writebacks (project_id, finished_at)
@@ -28,7 +28,7 @@ const indexes = [
   `create index writebacks_by_batch on writebacks (project_id, batch_id, seq) where batch_id is not null`,
 ]
 
-/** Names are what the database says when it refuses a row, so they are sentences. */
+/** The database's error message names the violated constraint, so the names read as sentences. */
 function constraints(kind: DatabaseKind): string {
   const sqlite = kind === 'sqlite'
   const type = (field: string) => (sqlite ? `json_type(payload, '$.${field}')` : `jsonb_typeof(payload->'${field}')`)
@@ -58,13 +58,13 @@ function constraints(kind: DatabaseKind): string {
     visitor_needs_name_or_email: `operation <> 'visitor' or ((${type('name')} is not null or ${type('email')} is not null)
       and ${orNull('name', 300)} and ${orNull('email', 320)} and ${only('name', 'email')})`,
   }
-  // Whatever is unknown is false: a check that comes out null would let the row in.
+  // `is true`: a check that evaluates to null would accept the row.
   return Object.entries(rules)
     .map(([name, rule]) => `constraint ${name} check ((${rule}) is true)`)
     .join(',\n')
 }
 
-/** What was there, in the order in which `insert … select` needs it. */
+/** The previous columns, in the order that `insert … select` needs. */
 const before = `project_id, id, operation, conversation_id, visitor_id, payload, status, attempts, batch_id, created_at,
   created_by, sent_at, finished_at, request_id, error, evidence`
 const eventsBefore = 'project_id, id, writeback_id, at, from_status, to_status, detail'
@@ -78,7 +78,7 @@ const changed = (differs: string) =>
     .map((column) => `new.${column} ${differs} old.${column}`)
     .join(' or ')
 
-/** SQLite changes neither defaults nor checks of a table: it is made anew. */
+/** SQLite cannot change a table's defaults or checks, so the table is created again. */
 function inSqlite(): string[] {
   const now = "(strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))"
   const id = 'id text not null default (lower(hex(randomblob(16))))'
@@ -120,7 +120,7 @@ function inSqlite(): string[] {
     `create trigger writebacks_arrived before update of status on writebacks
       when old.status = 'succeeded' and new.status <> 'succeeded'
       begin select raise(abort, 'a write-back that has arrived stays so'); end`,
-    // Whoever has looked at it as it was must not send it as it is.
+    // A new epoch: a process that has read the row before must not send the changed one.
     `create trigger writebacks_changed after update of operation, conversation_id, visitor_id, payload on writebacks
       when ${changed('is not')} begin
       update writebacks set lane = ${laneOf('new.')}, epoch = epoch + 1 where project_id = new.project_id and id = new.id; end`,
@@ -138,7 +138,7 @@ function inSqlite(): string[] {
   ]
 }
 
-/** What the mirror shows to whoever queues it: guards compare the service with that. */
+/** What the mirror shows of the target at the time of queueing: guards compare the service with it. */
 const seenInSqlite = `case when new.operation in ('message','handled')
   then (select json_object('last_message_at', last_message_at) from conversations
     where id = new.conversation_id and (project_id = new.project_id or new.project_id = '') and deleted_at is null)
@@ -154,7 +154,7 @@ const seenInPostgres = `case when new.operation in ('message','handled')
 
 function inPostgres(): string[] {
   const { key, text, integer, time, json } = sqlTypes.postgres
-  // Whoever may insert a write-back need not be allowed anything else, nor look for tables where we do.
+  // Inserting a write-back must require no other permission, whatever the inserter's search path is.
   const trigger = (name: string, body: string) =>
     `create function ${name}() returns trigger language plpgsql security definer set search_path from current as $$ begin ${body} end $$`
   return [

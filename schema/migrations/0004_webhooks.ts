@@ -1,4 +1,4 @@
-/** What webhooks brought, until it has been looked after and for a while longer. */
+/** Deliveries of webhooks, kept until they have been processed and for a while longer. */
 import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../column-types.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The triggers of the write-backs. On Postgres they name all that they use with its schema, so that whoever may insert a row
- * cannot put tables of their own in front of ours; on both databases they look up by key what the mirror shows, and set
- * aside what a row brings that only deskmirror may say.
+ * The triggers of the write-backs. On Postgres they name every object with its schema, so that a user who may insert a row
+ * cannot substitute tables of their own. On both databases they look up by key what the mirror shows, and reset the columns
+ * that only deskmirror may set.
  */
 import { type Kysely, sql } from 'kysely'
 import type { DatabaseKind } from '../column-types.ts'
@@ -11,7 +11,7 @@ export async function triggerRights(db: Kysely<unknown>, kind: DatabaseKind): Pr
   for (const statement of statements) await sql.raw(statement).execute(db)
 }
 
-/** The schema that the tables are in, which need not be the first of the search path, quoted where it has to be. */
+/** The schema of the tables, which need not be the first of the search path; quoted if necessary. */
 export async function schemaOf(db: Kysely<unknown>): Promise<string> {
   const { rows } = await sql<{ schema: string }>`
     select pg_catalog.quote_ident(nspname) as schema from pg_catalog.pg_class
@@ -25,7 +25,7 @@ export async function schemaOf(db: Kysely<unknown>): Promise<string> {
 const laneOf = (row: string, lower: string) => `case when ${row}operation in ('message','handled')
   then 'conversation/' || ${lower}(${row}conversation_id) else 'visitor/' || ${lower}(${row}visitor_id) end`
 
-/** What only deskmirror may say of a row: how often it was sent, who works on it, and what became of it. */
+/** Columns that only deskmirror may set: how often a row was sent, which process has claimed it, and its outcome. */
 const reserved = {
   attempts: '0',
   epoch: '0',
@@ -40,7 +40,7 @@ const reserved = {
 } as const
 
 function inSqlite(): string[] {
-  /** A row without a project can only be the single project's. */
+  /** A row without a project belongs to the single project. */
   const shown = (object: string, table: string, target: string) => `(select ${object} from ${table}
     where project_id = case when new.project_id <> '' then new.project_id else (select min(project_id) from ${table}) end
       and id = new.${target} and deleted_at is null)`
@@ -63,7 +63,7 @@ function inSqlite(): string[] {
 }
 
 function inPostgres(schema: string): string[] {
-  // Within a text of SQL.
+  // Within an SQL string.
   const named = (relation: string) => `'${`${schema}.${relation}`.replaceAll("'", "''")}'::pg_catalog.regclass`
   const functions: Readonly<Record<string, { readonly definer: boolean; readonly declare?: string; body: string }>> = {
     writebacks_begin: { definer: true, declare: 'inserter text;', body: begin(schema, named) },
@@ -90,7 +90,7 @@ function inPostgres(schema: string): string[] {
       `create or replace function ${schema}.${name}() returns trigger language plpgsql
         security ${definer ? 'definer' : 'invoker'} set search_path = pg_catalog, pg_temp
         as '${`${declare === '' ? '' : `declare ${declare} `}begin ${body} end`.replaceAll("'", "''")}'`,
-      // Whoever may execute one could make it the trigger of a table of their own, and so write into the log as its owner.
+      // A user who may execute a function could make it a trigger of their own table, and so write to the log as its owner.
       `revoke all on function ${schema}.${name}() from public`,
     ]),
     `create trigger writebacks_named before update of project_id on ${schema}.writebacks for each row
@@ -104,7 +104,7 @@ function refuse(why: string): string {
   return `raise exception '${why}' using errcode = 'check_violation';`
 }
 
-/** Who may only insert is named as who inserted, whatever the row says. */
+/** A user who may only insert is recorded as the inserter, whatever the row says. */
 function begin(schema: string, named: (relation: string) => string): string {
   const resets = Object.entries(reserved).map(([column, value]) => `new.${column} := ${value};`)
   return `if new.status not in ('draft','queued') then
@@ -119,8 +119,8 @@ function begin(schema: string, named: (relation: string) => string): string {
 }
 
 /**
- * The row of that key, or the next one, which is then refused: only the primary key serves this order. Asked for by equality,
- * a planner without statistics takes any index that begins with the project, and reads all of it.
+ * Reads the row of that key, or the next one, which is then discarded: only the primary key has this order. With a condition
+ * of equality, a planner without statistics may take any index that starts with the project, and read all of it.
  */
 function seenInPostgres(schema: string): string {
   const shown = (object: string, table: string, target: string) => `(select ${object} from

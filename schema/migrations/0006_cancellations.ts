@@ -1,6 +1,6 @@
 /**
- * Cancelling at any size, and of what is on its way: a bulk cancellation is one row that holds at once, and the write-backs it
- * covers follow; one that may have left keeps its status, and a note that it is never sent again.
+ * Cancellations of any size, also of write-backs that are being sent. A bulk cancellation is one row that takes effect at once;
+ * the write-backs that it covers are updated later. One that may have been sent keeps its status and is never sent again.
  */
 import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../column-types.ts'
@@ -14,7 +14,7 @@ export async function cancellations(db: Kysely<unknown>, kind: DatabaseKind): Pr
       nameless ${integer} not null, up_to ${integer} not null, done_to ${integer} not null, cancelled_at ${time} not null, cancelled_by ${text} not null,
       finished_at ${time}, primary key (project_id, id))`,
     `create index cancellations_open on writeback_cancellations (project_id) where finished_at is null`,
-    // Cancelled and expired ones say nothing about the service.
+    // Cancelled and expired write-backs say nothing about the service.
     'drop index writebacks_by_fate',
     `create index writebacks_by_fate on writebacks (project_id, finished_at) where finished_at is not null
       and operation in ('message','note') and status in ('succeeded','failed','uncertain')`,
@@ -23,7 +23,7 @@ export async function cancellations(db: Kysely<unknown>, kind: DatabaseKind): Pr
   for (const statement of statements) await sql.raw(statement).execute(db)
 }
 
-/** By plain SQL; deskmirror itself says it in `revoked_as`. */
+/** A cancellation by plain SQL; deskmirror itself sets `revoked_as`. */
 const isRevoked = `old.status = 'sending' and new.status in ('cancelled','expired') and old.revoked_as is null`
 
 function inSqlite(): string[] {
@@ -31,8 +31,8 @@ function inSqlite(): string[] {
   const nextSeq = 'select coalesce(max(seq), 0) + 1 as place from writeback_events'
   const id = "printf('%024x', place) || lower(hex(randomblob(4)))"
   return [
-    // Each event gets its place as it is inserted, which a second statement did before, and an id that ascends with it: ids by
-    // chance lie all over the index.
+    // Each event gets its place when it is inserted, without a second statement, and an id that ascends with it: random ids
+    // would be spread over the whole index.
     'drop trigger events_begun',
     `create trigger events_begun after insert on writeback_events when new.seq = 0 begin
       update writeback_events set seq = (${nextSeq}) where project_id = new.project_id and id = new.id; end`,

@@ -1,4 +1,4 @@
-/** Which day of which time zone a rollup is about. Rows that are there get both with the next pass, which knows the zone. */
+/** The day and the time zone of each rollup. Existing rows get both with the next sync, which knows the zone. */
 import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../column-types.ts'
 

@@ -1,4 +1,4 @@
-/** What natural questions look up: a metric, what was reopened. The messages of a conversation are served by their key. */
+/** Indexes for typical queries: one metric over time, and reopened conversations. */
 import { type Kysely, sql } from 'kysely'
 
 const statements = [

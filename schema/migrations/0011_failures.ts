@@ -1,4 +1,4 @@
-/** What fails in the workers and since when, and the requests of what is no run: so that `status` can tell of both. */
+/** For `status`: failing jobs of the workers, and requests outside of sync runs. */
 import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../column-types.ts'
 

@@ -1,4 +1,4 @@
-/** Every migration, in order: append-only, up only. Landed entries are never edited; a mistake gets the next number. */
+/** Every migration, in order: append-only, up only. Landed entries are never edited; a correction gets the next number. */
 import type { Kysely } from 'kysely'
 import type { DatabaseKind } from '../column-types.ts'
 import { firstTables } from './0001_first_tables.ts'
@@ -11,7 +11,7 @@ import { rollupDays } from './0007_rollup_days.ts'
 import { questionIndexes } from './0008_question_indexes.ts'
 import { failures } from './0011_failures.ts'
 
-/** Runs in one transaction with the note that it has run. */
+/** Runs in one transaction with the record that it has run. */
 export type Migration = (db: Kysely<unknown>, kind: DatabaseKind) => Promise<void>
 
 export const migrations: Readonly<Record<string, Migration>> = {
