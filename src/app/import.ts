@@ -1,48 +1,53 @@
-/** Imports of write-backs with real parts: all of a file or none, and what it would change. */
+/** Opens what an import of write-backs needs, and runs the import or its preview. */
 import type { Config, ProjectConfig } from '../config/load.ts'
 import { ApiError } from '../core/api-failure.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { ImportReport, PreviewReport } from '../core/outbox/reports.ts'
 import type { BudgetView } from '../core/report.ts'
+import type { Logger } from '../log.ts'
+import type { Warehouse } from '../warehouse/open.ts'
 import { checkLines } from '../writeback/import/check-lines.ts'
+import { openImportBuffer } from '../writeback/import/import-buffer.ts'
 import {
-  shortDigest,
   type ImportFile,
-  type ImportResult,
   type ImportOptions,
+  type ImportResult,
   importRequests,
   needsApproval,
   readImportLines,
+  shortDigest,
 } from '../writeback/import/import-file.ts'
 import type { ImportLine } from '../writeback/import/import-line.ts'
-import { openImportBuffer } from '../writeback/import/import-buffer.ts'
-import type { Logger } from '../log.ts'
-import type { Warehouse } from '../warehouse/open.ts'
 import { type PreviewDeps, previewLines, type ValidLine } from '../writeback/import/preview.ts'
+import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { withRequestCounting } from './request-counting.ts'
-import { withRequestBudgets } from './with-resources.ts'
+import { reportBudget, stoppedRunError, withService } from './service.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
-import { estimateSending, countUnsettled, withRetryingOutbox, withOutbox } from './outbox.ts'
-import { stoppedRunError, reportBudget, withService } from './service.ts'
+import { withRequestBudgets } from './with-resources.ts'
 import { writebackDeps } from './writeback-deps.ts'
 
 export type ImportSource = Pick<ImportFile, 'name' | 'format'> & {
-  /** A path, or what can be read only once. */
+  /** A path, or a stream. */
   readonly source: string | AsyncIterable<Uint8Array>
 }
 
-/** All lines of a file, or none. Throws UserError where it cannot be read. */
+/** Queues all lines of a file, or none. Throws UserError if it cannot be read. */
 export function importWritebacks(
   config: Config,
   project: ProjectConfig,
   source: ImportSource,
-  options: Omit<ImportOptions, 'approveOver'> & Pick<WarehouseRetryOptions, 'tell'>,
+  options: Omit<ImportOptions, 'approveOver'> & Pick<WarehouseRetryOptions, 'notify'>,
 ): Promise<ImportReport> {
   const { name } = project
   return withImportBuffer(source, (file) =>
     withRetryingOutbox(config, project, options, async (admin, warehouse, warehouseRetry): Promise<ImportReport> => {
       const ahead = await countUnsettled(admin)
-      const result = await importWithRetries(admin, file, { ...options, approveOver: project.approveOver }, warehouseRetry)
+      const result = await importWithRetries(
+        admin,
+        file,
+        { ...options, approveOver: project.approveOver },
+        warehouseRetry,
+      )
       switch (result.kind) {
         case 'mistaken':
           return {
@@ -70,19 +75,24 @@ export function importWritebacks(
   )
 }
 
-/** The same bytes are never queued twice, so all of it can be tried again, from the file. */
-async function importWithRetries(admin: OutboxAdmin, file: ImportFile, options: ImportOptions, { run: keep }: WarehouseRetry): Promise<ImportResult> {
+/** The same bytes are never queued twice, so the whole import can be retried. */
+async function importWithRetries(
+  admin: OutboxAdmin,
+  file: ImportFile,
+  options: ImportOptions,
+  warehouseRetry: WarehouseRetry,
+): Promise<ImportResult> {
   let [tries, rows] = [0, 0]
   const onQueueing = (count: number) => {
     rows = count
     options.onQueueing(count)
   }
-  const result = await keep(() => {
+  const result = await warehouseRetry.run(() => {
     tries += 1
     return importRequests(admin, file, { ...options, onQueueing })
   })
   if (tries === 1 || result.kind !== 'imported before') return result
-  // At the first try nobody had imported it: so it was this import, and only its answer was lost.
+  // The first attempt found no earlier import, so that attempt committed and only its response was lost.
   const counts = await admin.countByStatus({ batch: result.batch })
   const queued = Object.values(counts).reduce((sum, count) => sum + count, 0)
   const status = counts.draft === undefined ? 'queued' : 'draft'
@@ -90,7 +100,7 @@ async function importWithRetries(admin: OutboxAdmin, file: ImportFile, options: 
 }
 
 export type PreviewOptions = {
-  /** Lines whose records are looked at. */
+  /** How many lines are compared with their records. */
   readonly limit: number
   readonly expiresAt: string | null
   readonly signal: AbortSignal
@@ -99,7 +109,7 @@ export type PreviewOptions = {
   readonly log: Logger
 }
 
-/** What an import would change. Queues nothing and sends nothing. Throws UserError: denied, nobody answers. */
+/** Shows what an import would change. Queues and sends nothing. Throws UserError if the service denies the key or does not answer. */
 export function previewImport(
   config: Config,
   project: ProjectConfig,
@@ -111,13 +121,17 @@ export function previewImport(
     withOutbox(config, project, async (admin, warehouse): Promise<PreviewReport> => {
       const batch = await admin.importedAs(shortDigest(file))
       if (batch !== null) return { outcome: 'imported before', project: name, batch }
-      const { validLines: rows, mistakenLines: mistaken, mistakes } = await checkLines(readImportLines(file), Date.now())
+      const {
+        validLines: rows,
+        mistakenLines: mistaken,
+        mistakes,
+      } = await checkLines(readImportLines(file), Date.now())
       if (mistaken > 0) return { outcome: 'mistaken', project: name, mistaken, mistakes }
       const validLines = await readValidLines(readImportLines(file), options.limit)
       return {
         outcome: 'looked',
         project: name,
-        ...(await previewWithService(config, project, { desk: admin, warehouse }, validLines, options)),
+        ...(await previewWithService(config, project, { admin, warehouse }, validLines, options)),
         beyond: rows - validLines.length,
         draft: needsApproval(rows, project.approveOver),
         ...(await estimateSending(warehouse, project, await countUnsettled(admin), rows)),
@@ -129,7 +143,7 @@ export function previewImport(
 function previewWithService(
   config: Config,
   project: ProjectConfig,
-  { desk: admin, warehouse }: { readonly desk: OutboxAdmin; readonly warehouse: Warehouse },
+  { admin, warehouse }: { readonly admin: OutboxAdmin; readonly warehouse: Warehouse },
   validLines: readonly ValidLine[],
   { signal, log, expiresAt, onProgress, onBudget }: PreviewOptions,
 ) {
@@ -137,7 +151,6 @@ function previewWithService(
     withService({ ...project, readOnly: true }, budgets.forProject(project), { signal, log }, async (service) => {
       const deps: PreviewDeps = {
         ...writebackDeps(warehouse, project, service, log),
-        rawOf: warehouse.mirror(project.projectId).rawOf,
         findDuplicateRefs: admin.findDuplicateRefs,
         expiresAt,
         onProgress: (count) => {
@@ -146,7 +159,9 @@ function previewWithService(
         },
       }
       try {
-        const lines = await withRequestCounting(warehouse, project, 'dry_run', service, () => previewLines(deps, validLines))
+        const lines = await withRequestCounting(warehouse, project, 'dry_run', service, () =>
+          previewLines(deps, validLines),
+        )
         return { lines, requests: service.client.requests() }
       } catch (error) {
         if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error
@@ -156,22 +171,25 @@ function previewWithService(
   )
 }
 
-/** Nothing behind the last one is read, as nothing depends on it. */
+/** Stops reading after `limit` lines. */
 async function readValidLines(lines: AsyncIterable<ImportLine>, limit: number): Promise<readonly ValidLine[]> {
   const first: ValidLine[] = []
   if (limit === 0) return first
-  for await (const { line, result: read } of lines) {
-    if (read.ok) first.push({ line, request: read.request })
+  for await (const { line, result } of lines) {
+    if (result.ok) first.push({ line, request: result.request })
     if (first.length >= limit) break
   }
   return first
 }
 
-async function withImportBuffer<T>({ source, name, format }: ImportSource, work: (file: ImportFile) => Promise<T>): Promise<T> {
-  const file = await openImportBuffer(source)
+async function withImportBuffer<T>(
+  { source, name, format }: ImportSource,
+  work: (file: ImportFile) => Promise<T>,
+): Promise<T> {
+  const buffer = await openImportBuffer(source)
   try {
-    return await work({ buffer: file, name, format })
+    return await work({ buffer, name, format })
   } finally {
-    await file.close()
+    await buffer.close()
   }
 }

@@ -1,20 +1,26 @@
-/** The queue of write-backs with real parts: what people put in, look up and decide. */
+/** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
 import type { Config, ProjectConfig } from '../config/load.ts'
-import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
-import type { OutboxFilter, OutboxAdmin, OutboxEntry } from '../core/outbox/admin.ts'
-import type { AddWritebackReport, ListWritebacksReport, DecisionReport, SendEstimate, ShowWritebackReport } from '../core/outbox/reports.ts'
-import { type OutboxDecision, laneBlockingStatuses } from '../core/outbox/state.ts'
+import type { OutboxAdmin, OutboxEntry, OutboxFilter } from '../core/outbox/admin.ts'
+import type {
+  AddWritebackReport,
+  DecisionReport,
+  ListWritebacksReport,
+  SendEstimate,
+  ShowWritebackReport,
+} from '../core/outbox/reports.ts'
+import { laneBlockingStatuses, type OutboxDecision } from '../core/outbox/state.ts'
 import type { WritebackRequest } from '../core/outbox/writeback-request.ts'
+import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
-import { needsApproval } from '../writeback/import/import-file.ts'
 import { isWarehouseUnavailable } from '../warehouse/database/explain-error.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { executeDecision, resolveIds } from '../writeback/decide.ts'
-import { withWarehouseRetries, withWarehouse } from './with-resources.ts'
+import { needsApproval } from '../writeback/import/import-file.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
+import { withWarehouse, withWarehouseRetries } from './with-resources.ts'
 
-/** Queues one. `createdBy`: who wants it. */
+/** Queues one write-back. `createdBy`: the person's name. */
 export function addWriteback(
   config: Config,
   project: ProjectConfig,
@@ -27,7 +33,12 @@ export function addWriteback(
     const options = { status, batchId: null, createdBy, expiresAt: null } as const
     const result = await admin.enqueue(singleItem([request]), options).catch(throwUnknownResult)
     const id = 'ids' in result ? (result.ids[0] ?? null) : null
-    return { project: project.name, id, status, ...(await estimateSending(warehouse, project, ahead, id === null ? 0 : 1)) }
+    return {
+      project: project.name,
+      id,
+      status,
+      ...(await estimateSending(warehouse, project, ahead, id === null ? 0 : 1)),
+    }
   })
 }
 
@@ -41,13 +52,13 @@ export function listWritebacks(
     project: project.name,
     writebacks: await (newest ? admin.listNewest(filter, limit) : admin.list(filter, limit)),
     counts: await admin.countByStatus(filter),
-    nameless: await warehouse.workerState.countWithoutProject(),
+    nameless: await warehouse.projects.countWithoutProject(),
   }))
 }
 
 const pageSize = 500
 
-/** All that fit, in the order of the queue, some at a time. */
+/** Passes all matching write-backs to `onEntries` in queue order, a page at a time. */
 export function forEachWriteback(
   config: Config,
   project: ProjectConfig,
@@ -65,7 +76,7 @@ export function forEachWriteback(
   })
 }
 
-/** `id` may be its beginning. Throws UserError where it means nothing, or several. */
+/** `id` may be a prefix. Throws UserError if it matches no write-back or several. */
 export function showWriteback(config: Config, project: ProjectConfig, id: string): Promise<ShowWritebackReport> {
   return withOutbox(config, project, async (admin) => {
     const [writeback] = await admin.list({ ids: await resolveIds(admin, [id]) }, 1)
@@ -84,57 +95,65 @@ export function showWriteback(config: Config, project: ProjectConfig, id: string
   })
 }
 
-/** Approves, cancels, queues again or resolves. `by`: who says so. */
+/** Approves, cancels, retries or resolves. `by`: the person's name. */
 export function decideWritebacks(
   config: Config,
   project: ProjectConfig,
   decision: OutboxDecision,
-  { meant: selection, by }: { readonly meant: OutboxFilter; readonly by: string },
+  { selection, by }: { readonly selection: OutboxFilter; readonly by: string },
 ): Promise<DecisionReport> {
-  // The kill switch does not wait until rows have got their project: it takes them as they are.
+  // Cancelling everything must be fast, so it covers rows without a project instead of assigning them first.
   const isOnly = config.projects.length === 1
-  const orWithoutProject = isOnly && decision === 'cancelled' && selection.ids === undefined && selection.batch === undefined
+  const orWithoutProject =
+    isOnly && decision === 'cancelled' && selection.ids === undefined && selection.batch === undefined
   return withWarehouse(config, async (warehouse) => {
     const admin = warehouse.outboxAdmin(project.projectId)
     if (isOnly && !orWithoutProject) await admin.assignProject()
-    return { project: project.name, ...(await executeDecision(admin, decision, { ...selection, orWithoutProject }, by)) }
+    return {
+      project: project.name,
+      ...(await executeDecision(admin, decision, { ...selection, orWithoutProject }, by)),
+    }
   })
 }
 
-/** Rows that came by plain SQL are the project's first. */
+/** Opens the warehouse, and assigns rows without a project to the only project. */
 export function withOutbox<T>(
   config: Config,
   project: ProjectConfig,
-  work: (desk: OutboxAdmin, warehouse: Warehouse) => Promise<T>,
+  work: (admin: OutboxAdmin, warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   return withWarehouse(config, async (warehouse) => work(await openOutboxAdmin(config, project, warehouse), warehouse))
 }
 
-/** The same for what takes long. */
+/** The same with retries, for long operations. */
 export function withRetryingOutbox<T>(
   config: Config,
   project: ProjectConfig,
   options: WarehouseRetryOptions,
-  work: (desk: OutboxAdmin, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
+  work: (admin: OutboxAdmin, warehouse: Warehouse, warehouseRetry: WarehouseRetry) => Promise<T>,
 ): Promise<T> {
   return withWarehouseRetries(config, options, async (warehouse, warehouseRetry) =>
     work(await openOutboxAdmin(config, project, warehouse), warehouse, warehouseRetry),
   )
 }
 
-async function openOutboxAdmin(config: Config, { projectId }: ProjectConfig, warehouse: Warehouse): Promise<OutboxAdmin> {
+async function openOutboxAdmin(
+  config: Config,
+  { projectId }: ProjectConfig,
+  warehouse: Warehouse,
+): Promise<OutboxAdmin> {
   const admin = warehouse.outboxAdmin(projectId)
   if (config.projects.length === 1) await admin.assignProject()
   return admin
 }
 
-/** How many are to be sent. */
+/** Write-backs that are queued or in flight. */
 export async function countUnsettled(admin: OutboxAdmin): Promise<number> {
   const { queued = 0, sending = 0 } = await admin.countByStatus({ statuses: ['queued', 'sending'] })
   return queued + sending
 }
 
-/** `ahead` were queued before, `rows` come behind them. */
+/** `ahead`: write-backs queued earlier. `rows`: write-backs queued after them. */
 export async function estimateSending(
   warehouse: Warehouse,
   project: ProjectConfig,
@@ -142,16 +161,16 @@ export async function estimateSending(
   rows: number,
 ): Promise<SendEstimate> {
   const takesMs: Ms = estimateWritesMs(project, ahead + rows)
-  return { ahead, takesMs, worker: (await warehouse.workerState.liveWorkers(Date.now())).length > 0 }
+  return { ahead, takesMs, worker: (await warehouse.workers.listLive(Date.now())).length > 0 }
 }
 
-/** Whoever adds it again would have it sent twice. */
+/** The commit may have succeeded, so adding the write-back again could send it twice. */
 function throwUnknownResult(error: unknown): never {
   if (!isWarehouseUnavailable(error)) throw error
   throw new UserError({
-    what: 'it is not known whether the write-back was queued',
+    what: 'the write-back may or may not have been queued',
     why: error.message,
-    next: 'look with `deskmirror writeback list --newest` before you add it again',
+    next: 'check with `deskmirror writeback list --newest` before you add it again',
     exitCode: 1,
   })
 }

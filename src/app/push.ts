@@ -1,29 +1,29 @@
-/** `push` with real parts: sends one project's queued write-backs until none can be sent. */
+/** The `push` use case: opens what it needs and sends one project's queued write-backs until none can be sent. */
 import type { Config, ProjectConfig } from '../config/load.ts'
-import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
 import { projectCommandHint } from '../core/command-hint.ts'
+import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
 import type { Logger } from '../log.ts'
 import { sendQueued } from '../writeback/send/send-queued.ts'
+import { countUnsettled, withRetryingOutbox } from './outbox.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { withRequestCounting } from './request-counting.ts'
-import { missingScopeNotices, circuitNotices, withoutProjectNotices } from './writeback-notices.ts'
+import { reportBudget, type Service, stoppedRunError, withService } from './service.ts'
 import { withRequestBudgets, withWarehouse } from './with-resources.ts'
-import { countUnsettled, withRetryingOutbox } from './outbox.ts'
-import { type Service, stoppedRunError, reportBudget, withService } from './service.ts'
 import { maxConcurrentLanes, readOnlySetting, rejectReadOnly, writebackDeps } from './writeback-deps.ts'
+import { circuitNotices, missingScopeNotices, withoutProjectNotices } from './writeback-notices.ts'
 
 export type PushOptions = {
   readonly signal: AbortSignal
   readonly onProgress: (progress: PushProgress) => void
   readonly onBudget: (budget: BudgetView) => void
-  /** Tells a person that the warehouse is away, or back. */
-  readonly tell?: (line: string) => void
-  /** Goes on although the last write-backs went wrong. */
+  /** Called when the warehouse becomes unavailable or available again. */
+  readonly notify?: (line: string) => void
+  /** Ignores the circuit breaker. */
   readonly despiteFailures: boolean
   readonly log: Logger
 }
 
-/** Throws UserError: denied, nobody answers, read-only. */
+/** Throws UserError if the key is denied, the service does not answer, or writing is switched off. */
 export async function pushProject(config: Config, project: ProjectConfig, options: PushOptions): Promise<PushReport> {
   const { signal, log, despiteFailures } = options
   if (project.readOnly) await revokeSending(config, project)
@@ -40,12 +40,13 @@ export async function pushProject(config: Config, project: ProjectConfig, option
           reportBudget(service, options.onBudget)
         },
       })
-      if (result.stoppedBy !== null) throw stoppedRunError(project, result.stoppedBy, service.client.hasServiceAnswered())
+      if (result.stoppedBy !== null)
+        throw stoppedRunError(project, result.stoppedBy, service.client.hasServiceAnswered())
       const heldLanes = (await admin.listBlockedLanes()).length
       const notices = [
         ...circuitNotices(result.circuits, projectCommandHint(config.projects, project.name)),
         ...missingScopeNotices(result.denied),
-        ...withoutProjectNotices(await warehouse.workerState.countWithoutProject()),
+        ...withoutProjectNotices(await warehouse.projects.countWithoutProject()),
       ]
       return {
         project: project.name,
@@ -66,7 +67,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
   })
 }
 
-/** Nothing that has left goes again. */
+/** Write-backs in flight are not sent again. */
 function revokeSending(config: Config, { projectId }: ProjectConfig): Promise<void> {
   return withWarehouse(config, (warehouse) => warehouse.outboxAdmin(projectId).revokeSending(readOnlySetting))
 }

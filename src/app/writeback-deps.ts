@@ -1,4 +1,4 @@
-/** Write-backs with real parts: the queue in the warehouse, the service behind its budget. */
+/** Connects the write-back use case to the warehouse and the rate-limited service. */
 import pRetry from 'p-retry'
 import type { ProjectConfig } from '../config/load.ts'
 import type { OutboxRepository } from '../core/outbox/repository.ts'
@@ -6,10 +6,10 @@ import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { WritebackDeps } from '../writeback/deps.ts'
-import type { WarehouseRetry } from './warehouse-retry.ts'
 import type { Service } from './service.ts'
+import type { WarehouseRetry } from './warehouse-retry.ts'
 
-/** How many lanes one process works on side by side: enough to use up the writes of a key, answers of a second included. */
+/** Lanes per process: enough to use a key's write rate when responses take a second. */
 export const maxConcurrentLanes = 6
 
 export function writebackDeps(
@@ -36,25 +36,28 @@ export function writebackDeps(
 }
 
 /**
- * What the service answered is known here only: a database that is just being restarted is told again and again, for half
- * a minute, or for as long as a command is patient anyway. Told twice, it takes the first time.
+ * Retries storing an outcome while the database restarts, for about half a minute, because only this process knows the
+ * response. Commands with warehouse retries wait longer anyway. Storing an outcome is idempotent.
  */
 function withSettleRetries(outbox: OutboxRepository, warehouseRetry: WarehouseRetry | undefined): OutboxRepository {
   if (warehouseRetry !== undefined) return outbox
   const retryOptions = { retries: 10, minTimeout: 100, maxTimeout: 5000 } as const
-  return { ...outbox, settleSent: (writeback, transition) => pRetry(() => outbox.settleSent(writeback, transition), retryOptions) }
+  return {
+    ...outbox,
+    settleSent: (writeback, transition) => pRetry(() => outbox.settleSent(writeback, transition), retryOptions),
+  }
 }
 
-/** Who has decided what a recall notes. */
+/** Recorded as the author of revocations when writing is switched off. */
 export const readOnlySetting = 'DESKMIRROR_READ_ONLY'
 
-/** Before anything is claimed: what is queued stays so. */
+/** Called before anything is claimed, so that queued write-backs stay queued. */
 export function rejectReadOnly({ name, readOnly }: ProjectConfig): void {
   if (!readOnly) return
   throw new UserError({
-    what: `nothing of the project ${name} is sent`,
+    what: `nothing is sent for the project ${name}`,
     why: `writing to the service is switched off (${readOnlySetting})`,
-    next: 'set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml), or leave it out, where writing is meant',
+    next: 'to allow writing, set DESKMIRROR_READ_ONLY=0 (`read_only` in deskmirror.yaml) or leave it out',
     exitCode: 2,
   })
 }

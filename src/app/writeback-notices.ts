@@ -1,27 +1,32 @@
-/** Why write-backs were left in the queue: sentences for a person. */
-import { describeFailure, type ApiFailure } from '../core/api-failure.ts'
-import type { Operation } from '../core/outbox/writeback-request.ts'
+/** Notices for people: why write-backs stay in the queue. */
+import { type ApiFailure, describeFailure } from '../core/api-failure.ts'
 import type { CommandHint } from '../core/command-hint.ts'
+import type { Operation } from '../core/outbox/writeback-request.ts'
 import type { CircuitState } from '../writeback/send/circuit-breaker.ts'
 
-export function circuitNotices({ allReason: all, batchReasons: batches }: CircuitState, typed: CommandHint): string[] {
-  const [list, push] = [typed('writeback list'), typed('push --despite-failures')]
-  const next = `; look at them with \`${list}\`, and go on with \`${push}\``
+export function circuitNotices({ allReason, batchReasons }: CircuitState, hint: CommandHint): string[] {
+  const [list, push] = [hint('writeback list'), hint('push --despite-failures')]
+  const next = `; inspect them with \`${list}\`, and continue with \`${push}\``
   return [
-    ...(all === null ? [] : [`no more replies and notes are sent: ${all}${next}`]),
-    ...[...batches].map(([batch, why]) => `no more of ${batch ?? 'those without an import'} is sent: ${why}${next}`),
+    ...(allReason === null ? [] : [`replies and notes are stopped: ${allReason}${next}`]),
+    ...[...batchReasons].map(
+      ([batch, why]) =>
+        `${batch === null ? 'write-backs without an import are' : `the import ${batch} is`} stopped: ${why}${next}`,
+    ),
   ]
 }
 
-/** What the key lacks the scopes for. */
+/** Operations for which the key lacks the scope. */
 export function missingScopeNotices(denied: ReadonlyMap<Operation, ApiFailure>): string[] {
-  const lacking = Map.groupBy(denied, ([, failure]) => describeFailure(failure))
-  return [...lacking].map(([why, those]) => `${those.map(([operation]) => operation).join(', ')} stay queued: ${why}`)
+  const deniedByReason = Map.groupBy(denied, ([, failure]) => describeFailure(failure))
+  return [...deniedByReason].map(
+    ([why, entries]) => `${entries.map(([operation]) => operation).join(', ')} stay queued: ${why}`,
+  )
 }
 
-/** With several projects nobody can tell whose they are. */
+/** With several projects, it is unknown which one they belong to. */
 export function withoutProjectNotices(count: number): string[] {
   if (count === 0) return []
-  const [who, them] = count === 1 ? ['1 row names', 'it'] : [`${count} rows name`, 'them']
-  return [`${who} no project: nobody sends ${them} until project_id is set, in writebacks and in writeback_events`]
+  const [rows, are] = count === 1 ? ['1 row has', 'is'] : [`${count} rows have`, 'are']
+  return [`${rows} no project and ${are} not sent until project_id is set in writebacks and writeback_events`]
 }

@@ -1,17 +1,17 @@
 /** `deskmirror push`: sends the queued write-backs, in this process, until none can be sent. */
 import { Command } from 'commander'
 import type { ProjectConfig } from '../config/load.ts'
-import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
-import { type WritebackStatus, type StatusCounts, writebackStatuses } from '../core/outbox/state.ts'
-import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
 import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
-import { type CommandResult, selectProjects, forEachProject, runAndPrint, joinResults } from './command-result.ts'
-import type { Display } from './render/display.ts'
+import { type StatusCounts, type WritebackStatus, writebackStatuses } from '../core/outbox/state.ts'
+import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
+import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
+import type { CommandContext } from './command-context.ts'
+import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'
 import { jsonOption, projectOption, quietOption } from './options.ts'
-import { formatBudget } from './render/progress.ts'
+import type { Display } from './render/display.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
-import type { CommandContext } from './command-context.ts'
+import { formatBudget } from './render/progress.ts'
 
 type Options = {
   readonly project?: string
@@ -21,33 +21,33 @@ type Options = {
 }
 
 const examples = `
-Looks at each target before it writes, and waits for replies that got no answer, to look whether they
-arrived. Beside a worker it takes part in the same work.
-Ctrl-C begins nothing new and sees those under way to their end; the next push, or the worker, goes on from there. Twice
-ends at once: what became of those under way is found out by the next push.
+Checks each target before it writes, and waits to verify replies that got no response. It can run beside a worker
+and shares the work with it.
+Ctrl-C starts nothing new and finishes the sends in flight; the next push or the worker continues from there. Ctrl-C
+twice ends at once; the next push then verifies the sends in flight.
 
 Examples:
   $ deskmirror push
   $ deskmirror push --quiet --json
-  $ deskmirror push --despite-failures      goes on although the last replies and notes went wrong
+  $ deskmirror push --despite-failures      continue although the last replies and notes failed
 
-Exit code: 0 all that could be sent was sent and arrived · 1 interrupted, or the service does not answer ·
-2 a person must change something (the key, read-only) · 3 done, but some failed or are held: a person should look`
+Exit code: 0 everything that could be sent has arrived · 1 interrupted, or the service does not answer ·
+2 a person must change something (the key, read-only) · 3 done, but some failed or are blocked: a person should check`
 
 export function pushCommand(context: CommandContext): Command {
   return new Command('push')
     .summary('send the queued write-backs, once')
     .description('Sends the queued write-backs, in this process, until none can be sent.')
     .addOption(projectOption())
-    .option('--despite-failures', 'send replies and notes although the last ones all went wrong')
+    .option('--despite-failures', 'send replies and notes although the last ones all failed')
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
     .action((options: Options) => runAndPrint(context, options.json === true, () => runPush(context, options)))
 }
 
-/** What Ctrl-C waits for. Cut off, the next push would have to find out what became of them. */
-const interruptHint = 'those under way, which are seen to their end'
+/** What Ctrl-C waits for. */
+const interruptHint = 'the sends in flight to finish'
 
 async function runPush(context: CommandContext, options: Options): Promise<CommandResult> {
   const config = context.loadConfig('service')
@@ -59,14 +59,14 @@ async function runPush(context: CommandContext, options: Options): Promise<Comma
   const despiteFailures = options.despiteFailures === true
   const answers = await forEachProject(projects, signal, (project) => {
     const handlers = createProgressHandlers(project, display, context.now)
-    return pushProject(config, project, { ...handlers, tell: display.notify, signal, log, despiteFailures }).finally(
+    return pushProject(config, project, { ...handlers, notify: display.notify, signal, log, despiteFailures }).finally(
       display.clear,
     )
   })
   return joinResults(answers, (report) => renderPush(report, projectCommandHint(config.projects, report.project)))
 }
 
-/** Puts what is heard of a push together to the line of its progress. */
+/** Combines progress and budget events into one progress line. */
 function createProgressHandlers(project: ProjectConfig, display: Display, now: CommandContext['now']) {
   const since = now()
   let last: PushProgress = { settled: 0, left: 0, working: 0 }
@@ -102,15 +102,20 @@ export function renderProgress(
   return parts.filter((part) => part !== '').join('   ')
 }
 
-/** Those that did not become what was wished for: a person should look at them. */
-const unsuccessfulStatuses = ['failed', 'conflict', 'uncertain', 'expired'] as const satisfies readonly WritebackStatus[]
+/** Statuses that a person should check. */
+const unsuccessfulStatuses = [
+  'failed',
+  'conflict',
+  'uncertain',
+  'expired',
+] as const satisfies readonly WritebackStatus[]
 
-/** What is in the queue and can still go, by itself or after somebody's word. */
+/** Statuses that can still be sent, automatically or after approval. */
 const remainingStatuses = ['queued', 'sending', 'draft'] as const satisfies readonly WritebackStatus[]
 
 export function renderPush(
   report: PushReport,
-  typed: CommandHint,
+  hint: CommandHint,
 ): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const { settled, queue, outcome } = report
   const total = writebackStatuses.reduce((sum, status) => sum + (settled[status] ?? 0), 0)
@@ -127,15 +132,15 @@ export function renderPush(
   return {
     lines: [
       summary.join('   '),
-      ...(unsuccessful.length === 0 ? [] : [`why not: ${typed(`writeback list --status ${unsuccessful.join(',')}`)}`]),
+      ...(unsuccessful.length === 0 ? [] : [`why not: ${hint(`writeback list --status ${unsuccessful.join(',')}`)}`]),
       ...(remaining.length === 0
         ? []
         : [`left: ${remaining.map((status) => `${formatCount(queue[status] ?? 0)} ${status}`).join(', ')}`]),
       ...(queue.draft === undefined
         ? []
-        : [`drafts wait for approval: ${typed('writeback approve --all')}, or --batch NAME`]),
+        : [`drafts wait for approval: ${hint('writeback approve --all')}, or --batch NAME`]),
       ...report.notices.map((notice) => `note: ${toPrintable(notice)}`),
-      ...renderBlockedLanes(report.heldLanes, typed),
+      ...renderBlockedLanes(report.heldLanes, hint),
     ],
     exit: toExitCode(report, unsuccessful.length > 0),
   }
@@ -152,19 +157,19 @@ export function formatCounts(counts: StatusCounts): string {
   return present.map((status) => `${formatCount(counts[status] ?? 0)} ${status}`).join(', ')
 }
 
-/** Nothing where every row says whose it is. `taken`: the next command that writes makes them those of the only project. */
+/** No line if every row has a project. `willBeAssigned`: the next push assigns them to the only project. */
 export function renderWithoutProject(rows: number, willBeAssigned = false): string[] {
   if (rows === 0) return []
-  const [who, them] = rows === 1 ? ['1 row names', 'it'] : [`${formatCount(rows)} rows name`, 'them']
-  const then = willBeAssigned
-    ? `the next push takes ${them} for yours`
-    : `nobody sends ${them} until project_id is set, in writebacks and in writeback_events`
-  return [`${who} no project: ${then}`]
+  const [have, them, are] = rows === 1 ? ['1 row has', 'it', 'is'] : [`${formatCount(rows)} rows have`, 'them', 'are']
+  const consequence = willBeAssigned
+    ? `: the next push assigns ${them} to this project`
+    : ` and ${are} not sent until project_id is set in writebacks and writeback_events`
+  return [`${have} no project${consequence}`]
 }
 
-/** Nothing where no lane rests. */
-export function renderBlockedLanes(lanes: number, typed: CommandHint): string[] {
+/** No line if no lane is blocked. */
+export function renderBlockedLanes(lanes: number, hint: CommandHint): string[] {
   if (lanes === 0) return []
-  const waiting = lanes === 1 ? '1 lane rests' : `${formatCount(lanes)} lanes rest`
-  return [`${waiting} behind an uncertain write-back: ${typed('writeback list --status uncertain')}`]
+  const waiting = lanes === 1 ? '1 lane waits' : `${formatCount(lanes)} lanes wait`
+  return [`${waiting} until you resolve an uncertain write-back: ${hint('writeback list --status uncertain')}`]
 }

@@ -1,4 +1,4 @@
-/** `deskmirror writeback`: the queue of what is to be written to the service. */
+/** `deskmirror writeback`: the queue of write-backs. */
 import { Command } from 'commander'
 import type { CommandContext } from './command-context.ts'
 import { addCommand } from './writeback/add.ts'

@@ -42,7 +42,7 @@ describe('what a push answers', () => {
       'left: 4 queued, 3 draft',
       'drafts wait for approval: deskmirror writeback approve --all --project shop, or --batch NAME',
       'note: message, handled stay queued: the key lacks conversations:write',
-      '2 lanes rest behind an uncertain write-back: deskmirror writeback list --status uncertain --project shop',
+      '2 lanes wait until you resolve an uncertain write-back: deskmirror writeback list --status uncertain --project shop',
       '',
     ])
   })

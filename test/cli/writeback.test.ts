@@ -1,4 +1,4 @@
-/** `deskmirror writeback`: what people put into the queue, look up in it, and decide about it. */
+/** `deskmirror writeback`: add, import, list, show and decide. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { emptyFolder, runDeskmirror } from './run-process.ts'
 import { startCliScenario } from './scenario.ts'
 
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
-const outlook = { ahead: 0, takesMs: 527, worker: false }
+const estimate = { ahead: 0, takesMs: 527, worker: false }
 
 function writeback(args: readonly string[], work: Parameters<typeof runCommand>[2], input: Buffer = Buffer.of()) {
   return runCommand(writebackCommand, args, work, { now: Date.parse('2026-06-01T12:00:00Z'), input })
@@ -20,24 +20,24 @@ function writeback(args: readonly string[], work: Parameters<typeof runCommand>[
 describe('writeback add', () => {
   const added = async (...args: string[]) => {
     const asked: unknown[] = []
-    const said = await writeback(['add', ...args, '--project', 'shop'], {
-      addWriteback: async (_, { name }, wish, by) => {
-        asked.push(wish, by)
-        return { project: name, id: 'the-id', status: 'queued', ...outlook }
+    const result = await writeback(['add', ...args, '--project', 'shop'], {
+      addWriteback: async (_, { name }, request, by) => {
+        asked.push(request, by)
+        return { project: name, id: 'the-id', status: 'queued', ...estimate }
       },
     })
-    return { ...said, wish: asked[0], by: asked[1] }
+    return { ...result, request: asked[0], by: asked[1] }
   }
 
-  test('says a wish with the options of its operation, and prints the id alone', async () => {
-    const { exit, out, err, wish, by } = await added(
+  test('builds a request from the options of the operation and prints only the id', async () => {
+    const { exit, out, err, request, by } = await added(
       ...['message', '--conversation', c, '--sender-name', 'Ann', '--content', 'Hi'],
       ...['--ref', 'r1', '--expect', '12', '--expires', '24h'],
     )
     expect([exit, out, err]).toEqual([0, 'the-id\n', 'next: deskmirror push --project shop\n'])
     const payload = { content: 'Hi', sender_name: 'Ann' }
     const optional = { ref: 'r1', expect: '12', expiresAt: '2026-06-02T12:00:00Z' }
-    expect([wish, by]).toEqual([{ operation: 'message', target: c, payload, ...optional }, { createdBy: 'ada' }])
+    expect([request, by]).toEqual([{ operation: 'message', target: c, payload, ...optional }, { createdBy: 'ada' }])
   })
 
   test.each([
@@ -48,29 +48,29 @@ describe('writeback add', () => {
     [['visitor', '--visitor', c, '--clear-name', '--email', 'a@b.c'], { name: null, email: 'a@b.c' }],
     [['visitor', '--visitor', c, '--clear-email'], { email: null }],
   ])('%j', async (args, payload) => {
-    expect((await added(...args)).wish).toMatchObject({ operation: args[0], target: c, payload })
+    expect((await added(...args)).request).toMatchObject({ operation: args[0], target: c, payload })
   })
 
-  test('tells mistakes by the names of the options, all at once', async () => {
-    const { exit, out, err, wish } = await added('message', '--conversation', 'x', '--content', ' ')
-    expect([exit, out, wish]).toEqual([2, '', undefined])
+  test('reports all mistakes at once, by option name', async () => {
+    const { exit, out, err, request } = await added('message', '--conversation', 'x', '--content', ' ')
+    expect([exit, out, request]).toEqual([2, '', undefined])
     expect(err.split('\n').slice(1, 4)).toEqual([
-      '  --conversation: is no UUID',
+      '  --conversation: is not a UUID',
       '  --content: is empty',
       '  --sender-name: is missing',
     ])
   })
 
-  test('refuses an expiry that has passed, and says what to do', async () => {
-    const { exit, err, wish } = await added('handled', '--conversation', c, '--expires-at', '2026-06-01T11:59:59Z')
-    expect([exit, wish, err]).toEqual([
+  test('rejects an expiry that has passed and says what to do', async () => {
+    const { exit, err, request } = await added('handled', '--conversation', c, '--expires-at', '2026-06-01T11:59:59Z')
+    expect([exit, request, err]).toEqual([
       2,
       undefined,
-      expect.stringMatching(/--expires-at: 2026-06-01T11:59:59Z has passed; leave it out, or name a time to come/),
+      expect.stringMatching(/--expires-at: 2026-06-01T11:59:59Z has passed; leave it out, or give a future time/),
     ])
   })
 
-  test('takes a long text from standard input, and refuses one whose characters are broken', async () => {
+  test('reads a long text from standard input and rejects invalid UTF-8', async () => {
     const texts: unknown[] = []
     const note = (input: Buffer) =>
       writeback(
@@ -78,7 +78,7 @@ describe('writeback add', () => {
         {
           addWriteback: async (_, { name }, { payload }) => {
             texts.push(payload)
-            return { project: name, id: 'the-id', status: 'queued', ...outlook }
+            return { project: name, id: 'the-id', status: 'queued', ...estimate }
           },
         },
         input,
@@ -91,22 +91,22 @@ describe('writeback add', () => {
     expect(texts).toEqual([{ content: 'Zwölf\n\nBoxkämpfer' }])
   })
 
-  test('is about one project: with several, one has to be named', async () => {
+  test('requires a project name if several are configured', async () => {
     const { exit, err } = await writeback(['add', 'handled', '--conversation', c], {})
     expect([exit, err]).toEqual([2, expect.stringMatching(/one project.*shop, school\n {2}→ name one of those/)])
   })
 })
 
-describe('what is decided', () => {
+describe('decisions', () => {
   const decided = async (args: readonly string[], report: Partial<DecisionReport> = {}) => {
     const asked: unknown[] = []
-    const said = await writeback([...args, '--project', 'shop'], {
-      decideWritebacks: async (_, { name }, decision, { meant, by }) => {
-        asked.push(decision, meant, by)
+    const result = await writeback([...args, '--project', 'shop'], {
+      decideWritebacks: async (_, { name }, decision, { selection, by }) => {
+        asked.push(decision, selection, by)
         return { project: name, moved: 1, ids: ['id-1'], stayed: [], ...report }
       },
     })
-    return { ...said, asked }
+    return { ...result, asked }
   }
 
   test.each<[string[], string, object]>([
@@ -116,11 +116,11 @@ describe('what is decided', () => {
     [['retry', '--status', 'failed,expired'], 'retried', { statuses: ['failed', 'expired'] }],
     [['resolve', 'a', '--arrived'], 'arrived', { ids: ['a'] }],
     [['resolve', 'a', '--lost'], 'lost', { ids: ['a'] }],
-  ])('%j', async (args, decision, meant) => {
-    expect(await decided(args)).toMatchObject({ exit: 0, asked: [decision, meant, 'ada'] })
+  ])('%j', async (args, decision, selection) => {
+    expect(await decided(args)).toMatchObject({ exit: 0, asked: [decision, selection, 'ada'] })
   })
 
-  test('of an import only what failed is retried: what somebody cancelled stays cancelled', async () => {
+  test('retrying an import retries only failed write-backs, not cancelled ones', async () => {
     expect((await decided(['retry', '--batch', 'x'])).asked[1]).toEqual({ batch: 'x', statuses: ['failed'] })
   })
 
@@ -132,39 +132,43 @@ describe('what is decided', () => {
     [['cancel', 'a', '--all']],
     [['cancel', '--batch', 'x', '--all']],
     [['retry', 'a', '--status', 'failed']],
-  ])('nothing is changed where it is not clear which are meant: %j', async (args) => {
+  ])('an unclear selection changes nothing: %j', async (args) => {
     const { exit, asked, err } = await decided(args)
-    expect([exit, asked, err]).toEqual([2, [], expect.stringMatching(/it is not clear which are meant\n {2}→ /)])
+    expect([exit, asked, err]).toEqual([
+      2,
+      [],
+      expect.stringMatching(/it is unclear which write-backs to select\n {2}→ /),
+    ])
   })
 
-  test('whoever resolves says what became of it', async () => {
+  test('resolve requires the outcome', async () => {
     const { exit, asked, err } = await decided(['resolve', 'a'])
-    expect([exit, asked, err]).toEqual([2, [], expect.stringContaining('it is not said what became of them\n  → ')])
+    expect([exit, asked, err]).toEqual([2, [], expect.stringContaining('the outcome is missing\n  → ')])
   })
 
-  test('who names one that stays where it is, is told why: 3', async () => {
+  test('an id that does not change is explained, with exit code 3', async () => {
     const stayed = [{ id: 'id-2', status: 'succeeded', count: 1, why: 'it has arrived' }] as const
     const { exit, out } = await decided(['cancel', 'id-1', 'id-2'], { stayed })
     expect([exit, out]).toEqual([3, '1 cancelled\nid-2 stays succeeded: it has arrived\n'])
   })
 
-  test('the kill switch says what is on its way: 3', async () => {
-    const staying = (status: 'sending' | 'succeeded') => [{ id: null, status, count: 2, why: 'so it is' }]
+  test('cancel --all reports what is in flight, with exit code 3', async () => {
+    const staying = (status: 'sending' | 'succeeded') => [{ id: null, status, count: 2, why: 'a reason' }]
     expect(await decided(['cancel', '--all'], { stayed: staying('sending') })).toMatchObject({
       exit: 3,
-      out: '1 cancelled\n2 are on their way: so it is\n',
+      out: '1 cancelled\n2 are in flight: a reason\n',
     })
     expect((await decided(['cancel', '--all'], { stayed: staying('succeeded') })).exit).toBe(0)
   })
 
-  test('one that is lost is not sent again by itself', async () => {
+  test('a lost write-back is not resent automatically', async () => {
     expect((await decided(['resolve', 'id-1', '--lost'])).out).toContain(
       'deskmirror writeback retry id-1 --project shop sends it again',
     )
   })
 })
 
-test('a list says what there is, why, and how much more', async () => {
+test('a list shows the write-backs, their reasons, and how many more match', async () => {
   const entry = { id: 'id-1', operation: 'handled', conversationId: c, status: 'conflict' } as unknown as OutboxEntry
   const { out } = await writeback(
     ['list', '--limit', '1', '--newest', '--status', 'conflict,queued', '--project', 'shop'],
@@ -181,26 +185,26 @@ test('a list says what there is, why, and how much more', async () => {
     `id-1   handled   ${c}   conflict   2 min ago   a visitor wrote`,
     '… and 1,202 more; --limit lists more of them, --csv all',
     '1,200 queued, 3 conflict',
-    '2 rows name no project: nobody sends them until project_id is set, in writebacks and in writeback_events',
+    '2 rows have no project and are not sent until project_id is set in writebacks and writeback_events',
     '',
   ])
 })
 
-test('an import that keeps all others from writing to SQLite for long says so beforehand', async () => {
+test('an import that blocks other SQLite writers for long warns first', async () => {
   const imported = async (rows: number) => {
     const { err } = await writeback(['import', 'replies.csv', '--project', 'shop'], {
       importWritebacks: async (_, { name }, __, { onQueueing }) => {
         onQueueing(rows)
-        return { outcome: 'queued', project: name, batch: 'replies-1', queued: rows, known: 0, ...outlook }
+        return { outcome: 'queued', project: name, batch: 'replies-1', queued: rows, known: 0, ...estimate }
       },
     })
     return err
   }
-  expect(await imported(300_000)).toMatch(/300,000 rows.*waits meanwhile.*split the file/)
+  expect(await imported(300_000)).toMatch(/300,000 rows.*wait meanwhile.*split the file/)
   expect(await imported(3000)).toBe('')
 })
 
-test('an id that fits nothing is one clear message', async () => {
+test('an unknown id gives one clear message', async () => {
   const { exit, err } = await writeback(['show', 'x', '--project', 'shop'], {
     showWriteback: async () => {
       throw new UserError({ what: 'nothing', why: 'no such id', next: 'look', exitCode: 2 })
@@ -210,17 +214,17 @@ test('an id that fits nothing is one clear message', async () => {
 })
 
 describe.concurrent('with a real queue', () => {
-  test('a file is queued whole and once, pushed, corrected from the list of what failed, and pushed again', async ({
+  test('a file is queued once, pushed, corrected from the list of failures, and pushed again', async ({
     onTestFinished,
   }) => {
     const d = await startCliScenario(onTestFinished)
-    const nobody = '00000000-0000-4000-8000-000000000000'
+    const unknownId = '00000000-0000-4000-8000-000000000000'
     const file = d.file(
       'my replies (1).jsonl',
       [
         { operation: 'message', conversation_id: d.conversation(0), content: '=1+1', sender_name: 'Ann', ref: 'a' },
         { operation: 'handled', conversation_id: d.conversation(0), handled: true },
-        { operation: 'handled', conversation_id: nobody, handled: true, ref: 'b' },
+        { operation: 'handled', conversation_id: unknownId, handled: true, ref: 'b' },
       ]
         .map((line) => JSON.stringify(line))
         .join('\n'),
@@ -247,23 +251,23 @@ describe.concurrent('with a real queue', () => {
 
     const csv = await d.run(['writeback', 'list', '--status', 'failed', '--csv'])
     expect(csv.out.trimEnd().split('\r\n')).toHaveLength(2)
-    const corrected = d.file('corrected.csv', csv.out.replace(`,${nobody},`, `,${d.conversation(1)},`))
+    const corrected = d.file('corrected.csv', csv.out.replace(`,${unknownId},`, `,${d.conversation(1)},`))
     expect(await d.ask('writeback', 'import', corrected)).toMatchObject({ exit: 0, document: { queued: 1, known: 0 } })
     expect((await d.run(['push', '--quiet'])).exit).toBe(0)
     const list = await d.ask('writeback', 'list', '--batch', batch)
     expect(list.document.counts).toEqual({ succeeded: 2 })
   })
 
-  test('a file with mistakes queues nothing, and says which lines', async ({ onTestFinished }) => {
+  test('a file with mistakes queues nothing and lists the lines', async ({ onTestFinished }) => {
     const d = await startCliScenario(onTestFinished)
-    const good = `{"operation":"handled","conversation_id":"${d.conversation(0)}","handled":true}`
-    const bad = '{"operation":"note","content":"n"}'
-    const file = d.file('orders.jsonl', [good, ...Array.from({ length: 30 }, () => bad), '{', good].join('\n'))
+    const valid = `{"operation":"handled","conversation_id":"${d.conversation(0)}","handled":true}`
+    const invalid = '{"operation":"note","content":"n"}'
+    const file = d.file('orders.jsonl', [valid, ...Array.from({ length: 30 }, () => invalid), '{', valid].join('\n'))
     const { exit, out, err } = await d.run(['writeback', 'import', file, '--quiet'])
     expect([exit, out]).toEqual([2, ''])
     const lines = err.trimEnd().split('\n')
     expect([lines[0], lines[1], lines.length, lines[21]]).toEqual([
-      'deskmirror: nothing is queued, as 31 lines have mistakes',
+      'deskmirror: nothing was queued, as 31 lines have mistakes',
       '  line 2: visitor_id: is missing',
       23,
       '  … and 11 lines more; --json lists them',
@@ -277,44 +281,44 @@ describe.concurrent('with a real queue', () => {
     expect((await d.run(['writeback', 'list'])).out).toBe('no write-backs\n')
   })
 
-  test('a dry run tells what each line would change in the live record, and changes nothing anywhere', async ({
+  test('a dry run shows what each line would change in the current record, and changes nothing', async ({
     onTestFinished,
   }) => {
     const d = await startCliScenario(onTestFinished)
     d.service.advance(2000)
-    const [open, overtaken, handled] = [0, 1, 2].map(d.conversation)
+    const [open, changed, handled] = [0, 1, 2].map(d.conversation)
     const visitor = [...d.service.truth('visitors')][0]!
     const { name } = visitor.row as { name: string }
     d.service.mutate.setHandled(handled ?? '', true)
     d.service.mutate.setHandled(open ?? '', false)
-    d.service.mutate.visitorWrites(overtaken ?? '', 'One more thing.')
+    d.service.mutate.visitorWrites(changed ?? '', 'One more thing.')
     const file = d.file(
       'plan.jsonl',
       [
         { operation: 'handled', conversation_id: open, handled: true },
-        { operation: 'handled', conversation_id: overtaken, handled: true },
+        { operation: 'handled', conversation_id: changed, handled: true },
         { operation: 'handled', conversation_id: handled, handled: true },
         { operation: 'message', conversation_id: handled, content: 'Hello', sender_name: 'Ann' },
         { operation: 'visitor', visitor_id: visitor.id, name: `${name}!` },
         { operation: 'visitor', visitor_id: visitor.id, name },
         { operation: 'note', visitor_id: '00000000-0000-4000-8000-000000000000', content: 'n' },
-        { operation: 'note', visitor_id: visitor.id, content: 'too far down' },
+        { operation: 'note', visitor_id: visitor.id, content: 'beyond the limit' },
       ]
         .map((line) => JSON.stringify(line))
         .join('\n'),
     )
     const before = d.service.log().length
     const { exit, document } = await d.ask('writeback', 'import', file, '--dry-run', '--limit', '7', '--quiet')
-    const told = document.lines.map(({ would, detail, after }: Record<string, unknown>) => [would, detail, after])
-    expect([exit, told, document.beyond]).toEqual([
+    const previews = document.lines.map(({ would, detail, after }: Record<string, unknown>) => [would, detail, after])
+    expect([exit, previews, document.beyond]).toEqual([
       3,
       [
         ['change', 'open → handled', null],
         ['conflict', expect.stringMatching(/^a visitor wrote at /), null],
         ['nothing', 'already handled', null],
         ['send', 'a reply of 5 characters as "Ann"; handled → open', 3],
-        ['change', `name ${JSON.stringify(name)} → ${JSON.stringify(`${name}!`)}, email kept`, null],
-        ['nothing', `name already ${JSON.stringify(name)}, email kept`, 5],
+        ['change', `name ${JSON.stringify(name)} → ${JSON.stringify(`${name}!`)}, email unchanged`, null],
+        ['nothing', `name already ${JSON.stringify(name)}, email unchanged`, 5],
         ['fail', 'no such visitor', null],
       ],
       1,
@@ -326,7 +330,7 @@ describe.concurrent('with a real queue', () => {
     const lines = await d.run(['writeback', 'import', file, '--dry-run', '--limit', '1', '--quiet'])
     expect(lines.out.split('\n')).toEqual([
       `line 1   handled   ${open}   open → handled`,
-      '… and 7 lines more, not looked at; --limit looks at more',
+      '… and 7 lines more, not compared; --limit compares more',
       '1 to change',
       'takes about 1.0 s at 60,000 writes in 1.0 s',
       'nothing was queued',
@@ -334,9 +338,7 @@ describe.concurrent('with a real queue', () => {
     ])
   })
 
-  test('a large import waits for approval; cancelling, retrying and an expiry do what they say', async ({
-    onTestFinished,
-  }) => {
+  test('a large import waits for approval; cancel, retry and an expiry work', async ({ onTestFinished }) => {
     const d = await startCliScenario(onTestFinished)
     const line = (n: number) => `{"operation":"handled","conversation_id":"${d.conversation(n)}","handled":true}`
     const file = d.file('flags.jsonl', [0, 1, 2].map(line).join('\n'))
@@ -359,7 +361,7 @@ describe.concurrent('with a real queue', () => {
     expect(d.service.ledger()).toHaveLength(3)
   })
 
-  test('an uncertain one holds its lane until a person says what became of it', async ({ onTestFinished }) => {
+  test('an uncertain write-back blocks its lane until a person resolves it', async ({ onTestFinished }) => {
     const d = await startCliScenario(onTestFinished)
     d.service.scriptFault({ kind: 'reset-after', operation: 'addNote' })
     const note = ['writeback', 'add', 'note', '--visitor', d.visitor(0), '--quiet', '--content']
@@ -367,24 +369,24 @@ describe.concurrent('with a real queue', () => {
     const second = (await d.run([...note, 'Second.'])).out.trim()
     expect(await d.run(['push', '--quiet'])).toMatchObject({
       exit: 3,
-      out: expect.stringContaining('1 lane rests behind an uncertain write-back'),
+      out: expect.stringContaining('1 lane waits until you resolve an uncertain write-back'),
     })
-    expect((await d.run(['status'])).out).toContain('1 lane rests behind an uncertain write-back')
+    expect((await d.run(['status'])).out).toContain('1 lane waits until you resolve an uncertain write-back')
     expect((await d.ask('writeback', 'show', second)).document).toMatchObject({
       writeback: { payload: { content: 'Second.' } },
       waitsFor: { id: first, status: 'uncertain' },
     })
     const retried = await d.run(['writeback', 'retry', first])
-    expect(retried).toMatchObject({ exit: 3, out: expect.stringContaining('by `writeback resolve`') })
+    expect(retried).toMatchObject({ exit: 3, out: expect.stringContaining('with `writeback resolve`') })
     expect((await d.run(['writeback', 'resolve', first, '--arrived'])).exit).toBe(0)
     expect((await d.run(['push', '--quiet'])).exit).toBe(0)
     expect(d.service.ledger().map(({ body }) => body)).toEqual([{ content: 'First.' }, { content: 'Second.' }])
   })
 })
 
-describe.concurrent('help of every part of it', () => {
+describe.concurrent('help of each command', () => {
   test.each(['add', 'import', 'list', 'show', 'approve', 'cancel', 'retry', 'resolve', 'add message'])(
-    'writeback %s has examples, and says how it ends',
+    'writeback %s has examples and exit codes',
     async (name) => {
       const shown: string[] = []
       const path = name.split(' ')
@@ -396,7 +398,7 @@ describe.concurrent('help of every part of it', () => {
   )
 })
 
-test('a mistake in a call below writeback ends with 2 and says where help is', async () => {
+test('an unknown writeback command ends with 2 and points to the help', async () => {
   const { exit, err } = await runDeskmirror(['writeback', 'lst'], { cwd: emptyFolder() })
   expect([exit, err]).toEqual([2, expect.stringMatching(/Did you mean list.*\(deskmirror writeback --help/s)])
 })

@@ -239,7 +239,7 @@ test('rows that name no project are told of, where a warehouse holds several', a
   )
   expect(await o.push()).toMatchObject({
     outcome: 'held',
-    notices: [expect.stringMatching(/1 row names no project/)],
+    notices: [expect.stringMatching(/1 row has no project/)],
   })
   expect(performedWrites(o.sandbox)).toEqual([])
 })

@@ -111,7 +111,7 @@ test('a 202 is no success before it shows; not there, it is for a person, as it 
   expect(await o.all()).toMatchObject([
     {
       status: 'succeeded',
-      step: expect.stringMatching(/^the answer was no proof \(202\), but it is in the conversation/),
+      step: expect.stringMatching(/^the response proved nothing \(202\), but it is in the conversation/),
     },
     { status: 'uncertain', error: expect.stringMatching(/202/), attempts: 1 },
   ])

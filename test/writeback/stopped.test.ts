@@ -60,7 +60,7 @@ test('one that may still send, and whose reply is not there, is left to a person
   child.kill('SIGSTOP')
   await expireLeases(o)
   await o.push({ verifyAfterMs: 100 })
-  expect(await o.all()).toMatchObject([{ status: 'uncertain', error: expect.stringMatching(/may still live/) }])
+  expect(await o.all()).toMatchObject([{ status: 'uncertain', error: expect.stringMatching(/may still be alive/) }])
   open()
   child.kill('SIGCONT')
   await once(child, 'exit')

@@ -2,16 +2,16 @@
 import { isUtf8 } from 'node:buffer'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../../config/load.ts'
-import type { AddWritebackReport } from '../../core/outbox/reports.ts'
-import { parseRequest, expiryMistakes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
-import type { EpochMs, Ms } from '../../core/time.ts'
 import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
+import type { AddWritebackReport } from '../../core/outbox/reports.ts'
+import { expiryMistakes, parseRequest, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
+import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { jsonOption, oneProjectOption, quietOption } from '../options.ts'
-import type { CommandContext } from '../command-context.ts'
 import { expiresOption, toExpiryTime } from './expiry.ts'
-import { renderEstimate } from './render-estimate.ts'
+import { renderEstimate } from './render-import.ts'
 
 type Options = {
   readonly conversation?: string
@@ -49,8 +49,8 @@ const helpText = (calls: readonly string[]) => `
 Examples:
 ${calls.map((call) => `  $ deskmirror writeback add ${call}`).join('\n')}
 
-It is sent by \`deskmirror push\`, or by a worker that runs.
-Standard output is the id of what was queued, on a line by itself.
+\`deskmirror push\` or a running worker sends it.
+Standard output is the id of the queued write-back, on a line of its own.
 Exit code: 0 queued, or its --ref was queued before · 1 failed, trying again may help · 2 a person must change something`
 
 export function addCommand(context: CommandContext): Command {
@@ -63,9 +63,9 @@ export function addCommand(context: CommandContext): Command {
 }
 
 function operationCommands(context: CommandContext): Command[] {
-  const conversation = () => new Option('--conversation <id>', 'the conversation that it is about (required)')
-  const visitor = () => new Option('--visitor <id>', 'the visitor that it is about (required)')
-  const content = () => new Option('--content <text>', 'what to say; - reads it from standard input (required)')
+  const conversation = () => new Option('--conversation <id>', 'the conversation (required)')
+  const visitor = () => new Option('--visitor <id>', 'the visitor (required)')
+  const content = () => new Option('--content <text>', 'the text; - reads it from standard input (required)')
   return [
     operationCommand(context, 'message', 'a reply to the visitor of a conversation; it reopens the conversation', [
       conversation(),
@@ -76,32 +76,44 @@ function operationCommands(context: CommandContext): Command[] {
       conversation(),
       new Option('--handled <true|false>', 'false reopens it').argParser(parseBoolean).default(true),
     ]),
-    operationCommand(context, 'note', 'an internal note to a visitor', [visitor(), content()]),
-    operationCommand(context, 'visitor', 'correct the name of a visitor, the email, or both; what is left out is kept', [
-      visitor(),
-      new Option('--name <name>', 'the new name'),
-      new Option('--clear-name', 'no name any more').conflicts('name'),
-      new Option('--email <email>', 'the new email address'),
-      new Option('--clear-email', 'no email address any more').conflicts('email'),
-    ]),
+    operationCommand(context, 'note', 'an internal note about a visitor', [visitor(), content()]),
+    operationCommand(
+      context,
+      'visitor',
+      'correct the name of a visitor, the email, or both; an omitted field stays unchanged',
+      [
+        visitor(),
+        new Option('--name <name>', 'the new name'),
+        new Option('--clear-name', 'remove the name').conflicts('name'),
+        new Option('--email <email>', 'the new email address'),
+        new Option('--clear-email', 'remove the email address').conflicts('email'),
+      ],
+    ),
   ]
 }
 
-function operationCommand(context: CommandContext, name: WritebackRequest['operation'], description: string, own: readonly Option[]): Command {
+function operationCommand(
+  context: CommandContext,
+  name: WritebackRequest['operation'],
+  description: string,
+  ownOptions: readonly Option[],
+): Command {
   const command = new Command(name).summary(description).description(toSentence(description))
   const common = [
     new Option('--ref <key>', 'your own key: the same one is never queued twice'),
     new Option(
       '--expect <message>',
-      'the last message that you saw, its id or its time: not sent if a visitor wrote since',
+      'the last message that you saw, its id or its time: not sent if a visitor has written since',
     ),
-    new Option('--expires-at <time>', 'not to be sent after it, for example 2026-01-31T18:00:00Z').conflicts('expires'),
+    new Option('--expires-at <time>', 'do not send it after this time, for example 2026-01-31T18:00:00Z').conflicts(
+      'expires',
+    ),
     expiresOption(),
     oneProjectOption(),
     quietOption(),
     jsonOption(),
   ]
-  for (const option of [...own, ...common]) command.addOption(option)
+  for (const option of [...ownOptions, ...common]) command.addOption(option)
   return command
     .addHelpText('after', helpText(examples[name]))
     .action((options: Options) => runAndPrint(context, options.json === true, () => runAdd(context, name, options)))
@@ -117,18 +129,23 @@ function parseBoolean(text: string): boolean {
   throw new InvalidArgumentError('Write true or false.')
 }
 
-async function runAdd(context: CommandContext, operation: WritebackRequest['operation'], options: Options): Promise<CommandResult> {
+async function runAdd(
+  context: CommandContext,
+  operation: WritebackRequest['operation'],
+  options: Options,
+): Promise<CommandResult> {
   const config = context.loadConfig('mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was queued')
   const request = validateRequest(operation, await toRequestLine(context, operation, options), context.now())
   const { addWriteback } = await context.loadWritebackUseCases()
   const report = await addWriteback(config, project, request, { createdBy: context.currentUser() })
   if (options.quiet !== true)
-    for (const line of renderNextSteps(report, project, request, projectCommandHint(config.projects, project.name))) context.writeErr(`${line}\n`)
+    for (const line of renderNextSteps(report, project, request, projectCommandHint(config.projects, project.name)))
+      context.writeErr(`${line}\n`)
   return { document: report, lines: report.id === null ? [] : [report.id], exit: 0 }
 }
 
-/** As a line of an import would say it. */
+/** The options in the form of an import line. */
 async function toRequestLine(context: CommandContext, operation: WritebackRequest['operation'], options: Options) {
   const { conversation, visitor, content, senderName, handled, name, email } = options
   const line = {
@@ -147,20 +164,24 @@ async function toRequestLine(context: CommandContext, operation: WritebackReques
   return Object.fromEntries(Object.entries(line).filter(([, value]) => value !== undefined))
 }
 
-/** The last line end is the editor's, or the shell's. */
+/** Removes the final line end, which the editor or the shell adds. */
 async function readText(input: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of input) chunks.push(chunk)
   const bytes = Buffer.concat(chunks)
-  // A replacement character in place of broken bytes would be sent to a customer.
+  // Invalid bytes would reach a customer as replacement characters.
   if (!isUtf8(bytes)) throw notQueuedError('--content: standard input is not UTF-8', 'save the text as UTF-8')
   return bytes.toString('utf8').replace(/\r?\n$/, '')
 }
 
 const optionNames: Readonly<Record<string, string>> = { conversation_id: '--conversation', visitor_id: '--visitor' }
 
-/** Mistakes are told by the names of the options. */
-function validateRequest(operation: WritebackRequest['operation'], line: Readonly<Record<string, unknown>>, now: EpochMs): WritebackRequest {
+/** Reports mistakes by option name. */
+function validateRequest(
+  operation: WritebackRequest['operation'],
+  line: Readonly<Record<string, unknown>>,
+  now: EpochMs,
+): WritebackRequest {
   const result = parseRequest(line)
   const mistakes = result.ok ? expiryMistakes(result.request, now) : result.why
   if (result.ok && mistakes.length === 0) return result.request
@@ -177,8 +198,13 @@ function notQueuedError(why: string, next: string): UserError {
   return new UserError({ what: 'nothing was queued', why, next, exitCode: 2 })
 }
 
-function renderNextSteps({ id, status, ...estimate }: AddWritebackReport, project: ProjectConfig, { ref }: WritebackRequest, typed: CommandHint): string[] {
+function renderNextSteps(
+  { id, status, ...estimate }: AddWritebackReport,
+  project: ProjectConfig,
+  { ref }: WritebackRequest,
+  hint: CommandHint,
+): string[] {
   if (id === null) return [`nothing was queued: the ref ${ref} was queued before`]
-  if (status === 'draft') return [`it waits for approval: ${typed(`writeback approve ${id}`)}`]
-  return renderEstimate(estimate, project, typed).slice(1)
+  if (status === 'draft') return [`it waits for approval: ${hint(`writeback approve ${id}`)}`]
+  return renderEstimate(estimate, project, hint).slice(1)
 }

@@ -1,15 +1,15 @@
-/** `deskmirror writeback approve`, `cancel`, `retry`, `resolve`: what people decide about what is queued. */
+/** `deskmirror writeback approve`, `cancel`, `retry`, `resolve`: people's decisions about write-backs. */
 import { Command, Option } from 'commander'
+import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
 import type { OutboxFilter } from '../../core/outbox/admin.ts'
 import type { DecisionReport } from '../../core/outbox/reports.ts'
 import type { OutboxDecision, WritebackStatus } from '../../core/outbox/state.ts'
-import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
 import { UserError } from '../../core/user-error.ts'
+import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { jsonOption, oneProjectOption } from '../options.ts'
 import { formatCount } from '../render/format.ts'
-import type { CommandContext } from '../command-context.ts'
 import { statusOption } from './list.ts'
 
 type Options = {
@@ -23,17 +23,17 @@ type Options = {
 }
 
 const idHelp = `
-An id may be its beginning, if no other id begins so. Where one means nothing, or several, nothing is changed.
+A unique prefix of an id is enough. If an id matches no write-back or several, nothing is changed.
 `
 const exitCodeHelp = `
-Exit code: 0 done · 1 failed, trying again may help · 2 a person must change something: an id, the call ·
-3 done, but some that were meant stay as they are`
+Exit code: 0 done · 1 failed, trying again may help · 2 a person must correct the command, for example an id ·
+3 done, but some of the selected write-backs did not change`
 
 export function approveCommand(context: CommandContext): Command {
   return decisionCommand(context, 'approve', 'approved')
     .summary('queue drafts for sending')
     .description(
-      'Queues drafts for sending. Imports of more rows than approve_over in the configuration begin as drafts.',
+      'Queues drafts for sending. Imports of more rows than approve_over in the configuration start as drafts.',
     )
     .option('--batch <name>', 'all drafts of this import')
     .option('--all', 'all drafts')
@@ -49,14 +49,14 @@ ${exitCodeHelp}`,
 
 export function cancelCommand(context: CommandContext): Command {
   return decisionCommand(context, 'cancel', 'cancelled')
-    .summary('stop what has not been sent')
-    .description('Stops what has not been sent, at once, whoever works on it.')
+    .summary('cancel what has not been sent')
+    .description('Cancels what has not been sent, at once, also while a worker runs.')
     .option('--batch <name>', 'all of this import')
-    .option('--all', 'everything that is queued, or waits for approval')
+    .option('--all', 'everything that is queued or waits for approval')
     .addHelpText(
       'after',
-      `${idHelp}One that is sending may have left already. It is not sent again: where it did not arrive it becomes cancelled, else
-succeeded; where nobody can tell, uncertain.
+      `${idHelp}A write-back that is sending may have been sent already. It is not sent again, and becomes cancelled if it did not
+arrive, succeeded if it did, and uncertain if that cannot be verified.
 
 Examples:
   $ deskmirror writeback cancel 0199a3f2-51c4
@@ -68,14 +68,14 @@ ${exitCodeHelp}`,
 
 export function retryCommand(context: CommandContext): Command {
   return decisionCommand(context, 'retry', 'retried')
-    .summary('queue again what failed')
-    .description('Queues again what failed. What the mirror shows now counts as seen, so look at it before.')
-    .option('--batch <name>', 'those of this import that failed (others with --status)')
+    .summary('queue failed write-backs again')
+    .description('Queues failed write-backs again. The current mirror counts as what you saw, so check it first.')
+    .option('--batch <name>', 'the failed ones of this import (others with --status)')
     .addOption(statusOption())
     .addHelpText(
       'after',
-      `${idHelp}failed, conflict, cancelled and expired ones can be queued again. An uncertain one must be resolved first: it may have
-arrived. An expiry that has passed counts no more.
+      `${idHelp}Failed, conflict, cancelled and expired write-backs can be queued again. An uncertain one must be resolved first, as it
+may have arrived. An expiry that has passed is dropped.
 
 Examples:
   $ deskmirror writeback retry 0199a3f2-51c4
@@ -87,13 +87,13 @@ ${exitCodeHelp}`,
 
 export function resolveCommand(context: CommandContext): Command {
   return decisionCommand(context, 'resolve', 'resolved')
-    .summary('say what became of an uncertain one')
-    .description('Says what became of uncertain ones, after somebody looked; their lanes go on then.')
-    .addOption(new Option('--arrived', 'it is there: it becomes succeeded'))
-    .addOption(new Option('--lost', 'it is not there: it becomes failed').conflicts('arrived'))
+    .summary('state the outcome of an uncertain write-back')
+    .description('Records the outcome of uncertain write-backs after you have checked it; their lanes then continue.')
+    .addOption(new Option('--arrived', 'it arrived: it becomes succeeded'))
+    .addOption(new Option('--lost', 'it did not arrive: it becomes failed').conflicts('arrived'))
     .addHelpText(
       'after',
-      `${idHelp}Look in the app whether the reply or the note is there. A lost one is not sent again by itself: \`deskmirror writeback retry ID\` does that.
+      `${idHelp}Check in the app whether the reply or the note is there. A lost one is not sent again automatically; use
 
 Examples:
   $ deskmirror writeback list --status uncertain
@@ -105,7 +105,7 @@ ${exitCodeHelp}`,
 
 function decisionCommand(context: CommandContext, name: string, decision: OutboxDecision | 'resolved'): Command {
   return new Command(name)
-    .argument('[ids...]', 'their ids, or how those begin')
+    .argument('[ids...]', 'their ids, or unique prefixes of them')
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .action((ids: readonly string[], options: Options) =>
@@ -124,7 +124,7 @@ async function runDecision(
   const config = context.loadConfig('mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was changed')
   const { decideWritebacks } = await context.loadWritebackUseCases()
-  const report = await decideWritebacks(config, project, decision, { meant: selection, by: context.currentUser() })
+  const report = await decideWritebacks(config, project, decision, { selection, by: context.currentUser() })
   return {
     document: report,
     lines: renderDecision(report, decision, projectCommandHint(config.projects, project.name)),
@@ -132,21 +132,21 @@ async function runDecision(
   }
 }
 
-/** Both, or neither, say nothing. */
+/** Exactly one of the two options is required. */
 function toResolution({ arrived, lost }: Options): OutboxDecision {
   if (arrived === undefined && lost === undefined)
-    throw unclearSelectionError('say what became of it: --arrived or --lost', 'it is not said what became of them')
+    throw unclearSelectionError('give --arrived or --lost', 'the outcome is missing')
   return arrived === true ? 'arrived' : 'lost'
 }
 
-/** Exactly one way to say which: nobody should cancel, or send, more than they meant. */
+/** Requires exactly one kind of selection, so that no one cancels or sends more than intended. */
 function toSelection(decision: OutboxDecision, ids: readonly string[], { batch, all, status }: Options): OutboxFilter {
-  const ways = [ids.length > 0, batch !== undefined || status !== undefined, all === true].filter(Boolean)
-  if (ways.length > 1) throw unclearSelectionError('ids, --batch and --all exclude each other')
+  const selections = [ids.length > 0, batch !== undefined || status !== undefined, all === true].filter(Boolean)
+  if (selections.length > 1) throw unclearSelectionError('give only one of ids, --batch and --all')
   if (ids.length > 0) return { ids }
   if (all === true) return {}
   const statuses = decision === 'retried' ? (status ?? ['failed' as const]) : undefined
-  if (ways.length === 1)
+  if (selections.length === 1)
     return { ...(batch === undefined ? {} : { batch }), ...(statuses === undefined ? {} : { statuses }) }
   throw unclearSelectionError(selectionHints[decision])
 }
@@ -159,7 +159,7 @@ const selectionHints: Readonly<Record<OutboxDecision, string>> = {
   lost: 'name ids',
 }
 
-function unclearSelectionError(next: string, why = 'it is not clear which are meant'): UserError {
+function unclearSelectionError(next: string, why = 'it is unclear which write-backs to select'): UserError {
   return new UserError({ what: 'nothing was changed', why, next, exitCode: 2 })
 }
 
@@ -171,37 +171,42 @@ const resultWords: Readonly<Record<OutboxDecision, string>> = {
   lost: 'failed',
 }
 
-export function renderDecision({ moved, ids, stayed, following }: DecisionReport, decision: OutboxDecision, typed: CommandHint): string[] {
+export function renderDecision(
+  { moved, ids, stayed, following }: DecisionReport,
+  decision: OutboxDecision,
+  hint: CommandHint,
+): string[] {
   const renderStayed = ({ id, status, count: rows, why }: DecisionReport['stayed'][number]) => {
     const who = id ?? formatCount(rows)
     const isOne = id !== null || rows === 1
-    if (status === 'sending' && decision === 'cancelled')
-      return `${who} ${isOne ? 'is on its way' : 'are on their way'}: ${why}`
+    if (status === 'sending' && decision === 'cancelled') return `${who} ${isOne ? 'is' : 'are'} in flight: ${why}`
     return `${who} ${isOne ? 'stays' : 'stay'} ${status}: ${why}`
   }
   return [
     `${formatCount(moved)} ${resultWords[decision]}`,
     ...stayed.map(renderStayed),
-    ...(following === true ? ['none of them is sent; their rows follow while the worker, or the next push, runs'] : []),
-    ...(moved === 0 ? [] : renderNextSteps(decision, ids, typed)),
+    ...(following === true
+      ? ['none of them will be sent; the worker or the next push updates the remaining rows']
+      : []),
+    ...(moved === 0 ? [] : renderNextSteps(decision, ids, hint)),
   ]
 }
 
-function renderNextSteps(decision: OutboxDecision, ids: readonly string[], typed: CommandHint): string[] {
+function renderNextSteps(decision: OutboxDecision, ids: readonly string[], hint: CommandHint): string[] {
   switch (decision) {
     case 'approved':
     case 'retried':
-      return [`next: ${typed('push')}, unless a worker runs`]
+      return [`next: ${hint('push')}, unless a worker is running`]
     case 'lost':
       return ids.length > 3
-        ? [`next: ${typed('writeback retry')} and their ids sends them again`]
-        : [`next: ${typed(`writeback retry ${ids.join(' ')}`)} sends ${ids.length === 1 ? 'it' : 'them'} again`]
+        ? [`next: ${hint('writeback retry')} with their ids sends them again`]
+        : [`next: ${hint(`writeback retry ${ids.join(' ')}`)} sends ${ids.length === 1 ? 'it' : 'them'} again`]
     default:
       return []
   }
 }
 
-/** Who names one wants that one; of a whole import some may well be elsewhere. What is on its way cannot be stopped. */
+/** Ids that did not change are unexpected. In a batch only those in flight are, as they could not be cancelled. */
 function toExitCode({ stayed }: DecisionReport, decision: OutboxDecision, byId: boolean): ExitCode {
   const unexpected = byId ? stayed : stayed.filter(({ status }) => decision === 'cancelled' && status === 'sending')
   return unexpected.length > 0 ? 3 : 0

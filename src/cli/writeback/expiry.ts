@@ -1,10 +1,10 @@
-/** Until when a write-back may be sent, as people say it on the command line. */
+/** The option `--expires`: how long a write-back may be sent. */
 import { InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../../core/rate-limit/rate.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../core/time.ts'
 
 export const expiresOption = () =>
-  new Option('--expires <duration>', 'not to be sent after so long, for example 24h').argParser(parseExpiresOption)
+  new Option('--expires <duration>', 'do not send it after this time, for example 24h').argParser(parseExpiresOption)
 
 function parseExpiresOption(text: string): Ms {
   const ms = parseDuration(text)
@@ -12,7 +12,7 @@ function parseExpiresOption(text: string): Ms {
   return ms
 }
 
-/** RFC 3339; null = it never expires. */
+/** RFC 3339; null if it never expires. */
 export function toExpiryTime(now: EpochMs, lifetimeMs: Ms | undefined): string | null {
   return lifetimeMs === undefined ? null : rfc3339(Math.floor((now + lifetimeMs) / 1000))
 }

@@ -1,16 +1,16 @@
-/** `deskmirror writeback import`: queues all lines of a file, or none; or shows what they would change. */
+/** `deskmirror writeback import`: queues all lines of a file or none, or previews them. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Config, ProjectConfig } from '../../config/load.ts'
+import { projectCommandHint } from '../../core/command-hint.ts'
 import type { BudgetView } from '../../core/report.ts'
 import type { Ms } from '../../core/time.ts'
-import { projectCommandHint } from '../../core/command-hint.ts'
 import type { ImportFormat } from '../../writeback/import/parse-lines.ts'
-import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import type { Display } from '../render/display.ts'
-import { jsonOption, oneProjectOption, quietOption, parseWholeNumber } from '../options.ts'
-import { formatBudget } from '../render/progress.ts'
-import { pluralize } from '../render/format.ts'
 import type { CommandContext } from '../command-context.ts'
+import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
+import { jsonOption, oneProjectOption, parseWholeNumber, quietOption } from '../options.ts'
+import type { Display } from '../render/display.ts'
+import { pluralize } from '../render/format.ts'
+import { formatBudget } from '../render/progress.ts'
 import { expiresOption, toExpiryTime } from './expiry.ts'
 import { renderImport } from './render-import.ts'
 import { renderPreview } from './render-preview.ts'
@@ -30,19 +30,19 @@ A line is one write-back, as JSON or as CSV with a header:
   {"operation":"message","conversation_id":"…","content":"…","sender_name":"…"}
   {"operation":"handled","conversation_id":"…","handled":true}
   {"operation":"note","visitor_id":"…","content":"…"}
-  {"operation":"visitor","visitor_id":"…","name":"…","email":"…"}     a field left out is kept, null clears it
+  {"operation":"visitor","visitor_id":"…","name":"…","email":"…"}     an omitted field stays, null clears it
 Optional in each: ref (your own key, never queued twice), expect (the last message that you saw), expires_at (--expires is
 for lines without one). In CSV the first line names these fields, in any order.
 
-All lines are checked before one is queued. The same file twice queues nothing twice; Ctrl-C before the end
-queues nothing. What is queued is sent by \`deskmirror push\`, or by a worker that runs.
+All lines are checked before any is queued. Importing a file twice queues nothing twice; Ctrl-C before the end
+queues nothing. \`deskmirror push\` or a running worker sends what is queued.
 
 Examples:
   $ deskmirror writeback import replies.csv --dry-run
   $ deskmirror writeback import replies.csv --expires 24h
   $ jq -c … export.json | deskmirror writeback import -
 
-Exit code: 0 queued, or was before · 1 failed, trying again may help · 2 lines with mistakes, nothing is queued ·
+Exit code: 0 queued, now or before · 1 failed, trying again may help · 2 lines with mistakes, nothing is queued ·
 3 of a dry run: some lines would not be sent`
 
 export function importCommand(context: CommandContext): Command {
@@ -51,18 +51,20 @@ export function importCommand(context: CommandContext): Command {
     .description('Queues all lines of a file (JSON Lines or CSV), or none.')
     .argument('<file>', 'the file; - reads standard input')
     .addOption(
-      new Option('--format <format>', 'of the file; auto looks at how it begins')
+      new Option('--format <format>', 'of the file; auto detects it from the first line')
         .choices(['auto', 'jsonl', 'csv'])
         .default('auto'),
     )
     .addOption(expiresOption())
-    .option('--dry-run', 'queue nothing, and show what would change in the records as they are now')
-    .option('--limit <n>', 'of a dry run: how many lines to look at in the service', parseLimit, 200)
+    .option('--dry-run', 'queue nothing, and show what would change in the current records')
+    .option('--limit <n>', 'of a dry run: how many lines to compare with the service', parseLimit, 200)
     .addOption(oneProjectOption())
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((file: string, options: Options) => runAndPrint(context, options.json === true, () => runImport(context, file, options)))
+    .action((file: string, options: Options) =>
+      runAndPrint(context, options.json === true, () => runImport(context, file, options)),
+    )
 }
 
 function parseLimit(text: string): number {
@@ -93,7 +95,12 @@ type ImportInput = {
 }
 type ImportCall = { readonly display: Display; readonly input: ImportInput; readonly options: Options }
 
-async function queueFile(context: CommandContext, config: Config, project: ProjectConfig, { display, input }: ImportCall): Promise<CommandResult> {
+async function queueFile(
+  context: CommandContext,
+  config: Config,
+  project: ProjectConfig,
+  { display, input }: ImportCall,
+): Promise<CommandResult> {
   const { importWritebacks } = await context.loadWritebackUseCases()
   const report = await importWritebacks(config, project, input, {
     createdBy: context.currentUser(),
@@ -103,19 +110,18 @@ async function queueFile(context: CommandContext, config: Config, project: Proje
       if (rows >= manyRows && config.databaseUrl.startsWith('sqlite:')) display.notify(lockWarning(rows))
     },
     onProgress: (doing, lines) => display.onLine(`${pluralize(lines, 'line')} ${doing}`),
-    tell: display.notify,
+    notify: display.notify,
   })
   return renderImport(report, project, projectCommandHint(config.projects, project.name))
 }
 
-/** In SQLite one writes at a time, and waits for half a minute at the most: so many rows can take longer. */
+/** SQLite has one writer at a time and waits at most half a minute; this many rows can take longer. */
 const manyRows = 200_000
 
 function lockWarning(rows: number): string {
   return (
-    `${pluralize(rows, 'row')} go into SQLite as one piece, all or none of them. Whoever else writes there waits meanwhile, and ` +
-    'a worker or a push that runs may give up. To avoid that, press Ctrl-C now (nothing is queued then), and stop them ' +
-    'first, or split the file'
+    `${pluralize(rows, 'row')} go into SQLite in one transaction. Other writers wait meanwhile, and a running worker or push ` +
+    'may time out. To avoid that, press Ctrl-C now (nothing is queued then) and stop them first, or split the file'
   )
 }
 
@@ -127,23 +133,23 @@ async function previewFile(
 ): Promise<CommandResult> {
   const { previewImport } = await context.loadWritebackUseCases()
   const log = context.openLog(config, display)
-  const signal = context.openInterruptSignal(display, 'the lines in hand')
-  let looked = 0
+  const signal = context.openInterruptSignal(display, 'the lines in progress')
+  let lineCount = 0
   let budget: BudgetView | null = null
-  const tell = () =>
-    display.onLine(`${pluralize(looked, 'line')} looked at${budget === null ? '' : `   ${formatBudget(budget)}`}`)
+  const render = () =>
+    display.onLine(`${pluralize(lineCount, 'line')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`)
   const report = await previewImport(config, project, input, {
     limit: options.limit,
     expiresAt: input.expiresAt,
     signal,
     log,
     onProgress: (lines) => {
-      looked = lines
-      tell()
+      lineCount = lines
+      render()
     },
     onBudget: (view) => {
       budget = view
-      tell()
+      render()
     },
   })
   return renderPreview(report, project, projectCommandHint(config.projects, project.name))

@@ -1,16 +1,16 @@
-/** `deskmirror writeback list`: what is in the queue, and what became of it. */
+/** `deskmirror writeback list`: the write-backs and their outcomes. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { OutboxFilter, OutboxEntry } from '../../core/outbox/admin.ts'
+import type { OutboxEntry, OutboxFilter } from '../../core/outbox/admin.ts'
 import type { ListWritebacksReport } from '../../core/outbox/reports.ts'
 import { type WritebackStatus, writebackStatuses } from '../../core/outbox/state.ts'
-import { targetKind, type Operation, operations, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import { type Operation, operations, targetKind, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { csvHeader, toCsvRow } from '../../writeback/import/csv.ts'
+import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { jsonOption, oneProjectOption, parseWholeNumber } from '../options.ts'
 import { formatCounts, renderWithoutProject } from '../push.ts'
 import { formatAge, formatCount } from '../render/format.ts'
-import type { CommandContext } from '../command-context.ts'
 import { alignColumns } from '../render/table.ts'
 
 type Options = {
@@ -26,7 +26,7 @@ type Options = {
 }
 
 const examples = `
-Statuses: draft (waits for approval) · queued · sending · succeeded · failed (refused) · conflict (the world moved, not
+Statuses: draft (waits for approval) · queued · sending · succeeded · failed (refused) · conflict (the record changed, not
 sent) · uncertain (may or may not have arrived: a person decides) · cancelled · expired
 
 Examples:
@@ -41,10 +41,12 @@ Exit code: 0 listed · 1 failed, trying again may help · 2 a person must change
 export function listCommand(context: CommandContext): Command {
   return new Command('list')
     .summary('list write-backs, in the order of the queue')
-    .description('Lists write-backs in the order of the queue, and counts those that fit by status.')
+    .description('Lists write-backs in queue order, and counts all that match by status.')
     .addOption(statusOption())
     .addOption(
-      new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(parseChoices(operations)),
+      new Option('--operation <a,b>', `only these operations: ${operations.join(', ')}`).argParser(
+        parseChoices(operations),
+      ),
     )
     .option('--batch <name>', 'only those of this import')
     .option('--target <id>', 'only those about this conversation or visitor')
@@ -127,7 +129,7 @@ export function targetId({ operation, conversationId, visitorId }: OutboxEntry):
 
 function entryToCsv(entry: OutboxEntry, projectId: string): string {
   const { operation, payload, ref, expect, expiresAt } = entry
-  // What the database let in is told as it is, so that it can be corrected.
+  // Invalid rows are exported unchanged, so that they can be corrected.
   const request = { operation, target: targetId(entry), payload, ref, expect, expiresAt } as unknown as WritebackRequest
   const outcome = {
     id: entry.id,

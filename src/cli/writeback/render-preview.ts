@@ -1,12 +1,11 @@
-/** What `import --dry-run` answers: a line for each line of the file, and totals. */
+/** Renders the result of `import --dry-run`: a row for each line of the file, and totals. */
 import type { ProjectConfig } from '../../config/load.ts'
-import type { LinePreview, PreviewReport } from '../../core/outbox/reports.ts'
 import type { CommandHint } from '../../core/command-hint.ts'
+import type { LinePreview, PreviewReport } from '../../core/outbox/reports.ts'
 import type { CommandResult } from '../command-result.ts'
 import { formatCount, pluralize, toPrintable } from '../render/format.ts'
 import { alignColumns } from '../render/table.ts'
-import { renderImportedBefore, renderMistakes } from './render-import.ts'
-import { renderEstimate } from './render-estimate.ts'
+import { renderEstimate, renderImportedBefore, renderMistakes } from './render-import.ts'
 
 const resultPrefixes: Readonly<Record<LinePreview['would'], string>> = {
   change: '',
@@ -18,9 +17,9 @@ const resultPrefixes: Readonly<Record<LinePreview['would'], string>> = {
   unknown: '',
 }
 
-export function renderPreview(report: PreviewReport, project: ProjectConfig, typed: CommandHint): CommandResult {
+export function renderPreview(report: PreviewReport, project: ProjectConfig, hint: CommandHint): CommandResult {
   if (report.outcome === 'mistaken') return renderMistakes(report)
-  if (report.outcome === 'imported before') return renderImportedBefore(report, typed)
+  if (report.outcome === 'imported before') return renderImportedBefore(report, hint)
   const { lines, beyond, draft } = report
   const rows = lines.map(({ line, operation, target, would, detail, after }) => [
     `line ${line}`,
@@ -28,15 +27,15 @@ export function renderPreview(report: PreviewReport, project: ProjectConfig, typ
     target,
     `${resultPrefixes[would]}${detail}${after === null ? '' : ` (after line ${after})`}`,
   ])
-  const [durationLine = ''] = renderEstimate(report, project, typed)
+  const [durationLine = ''] = renderEstimate(report, project, hint)
   return {
     document: report,
     lines: [
       ...alignColumns(rows),
-      ...(beyond > 0 ? [`… and ${pluralize(beyond, 'line')} more, not looked at; --limit looks at more`] : []),
+      ...(beyond > 0 ? [`… and ${pluralize(beyond, 'line')} more, not compared; --limit compares more`] : []),
       renderTotals(lines),
       durationLine,
-      ...(draft ? ['it would wait for approval'] : []),
+      ...(draft ? ['it would need approval'] : []),
       'nothing was queued',
     ].map(toPrintable),
     exit: lines.some(({ would }) => would === 'conflict' || would === 'fail') ? 3 : 0,
@@ -44,16 +43,16 @@ export function renderPreview(report: PreviewReport, project: ProjectConfig, typ
 }
 
 function renderTotals(lines: readonly LinePreview[]): string {
-  const would = Map.groupBy(lines, (it) => it.would)
+  const would = Map.groupBy(lines, (line) => line.would)
   const names: Readonly<Record<LinePreview['would'], string>> = {
     change: 'to change',
     send: 'to send',
-    nothing: 'so already',
+    nothing: 'unchanged',
     known: 'queued before',
     conflict: 'in conflict',
     fail: 'not possible',
     unknown: 'unknown',
   }
-  const parts = [...would].map(([what, some]) => `${formatCount(some.length)} ${names[what]}`)
-  return parts.length === 0 ? 'no lines looked at' : parts.join(', ')
+  const parts = [...would].map(([what, group]) => `${formatCount(group.length)} ${names[what]}`)
+  return parts.length === 0 ? 'no lines compared' : parts.join(', ')
 }

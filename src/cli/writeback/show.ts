@@ -1,35 +1,37 @@
-/** `deskmirror writeback show`: everything that is known of one write-back. */
+/** `deskmirror writeback show`: all stored data of one write-back. */
 import { Command } from 'commander'
+import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
 import type { EventLogEntry } from '../../core/outbox/admin.ts'
 import type { ShowWritebackReport } from '../../core/outbox/reports.ts'
-import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
+import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { jsonOption, oneProjectOption } from '../options.ts'
 import { pluralize, toPrintable } from '../render/format.ts'
-import type { CommandContext } from '../command-context.ts'
 import { alignColumns } from '../render/table.ts'
 import { targetId } from './list.ts'
 
 const examples = `
-An id may be its beginning, if no other id begins so. Request ids are the service's: quote them to its support.
+A unique prefix of the id is enough. Request ids are the service's: quote them to its support.
 
 Examples:
   $ deskmirror writeback show 0199a3f2-51c4
   $ deskmirror writeback show 0199a3f2-51c4 --json | jq .events
 
-Exit code: 0 shown · 1 failed, trying again may help · 2 no id begins so, or several do`
+Exit code: 0 shown · 1 failed, trying again may help · 2 no id or several ids match`
 
 type Options = { readonly project?: string; readonly json?: true }
 
 export function showCommand(context: CommandContext): Command {
   return new Command('show')
-    .summary('show one write-back, and what happened to it')
-    .description('Shows all that is known of one write-back, what happened to it, and what it waits for.')
-    .argument('<id>', 'its id, or how that begins')
+    .summary('show one write-back and its history')
+    .description('Shows one write-back, its history, and what it waits for.')
+    .argument('<id>', 'its id, or a unique prefix of it')
     .addOption(oneProjectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((id: string, options: Options) => runAndPrint(context, options.json === true, () => runShow(context, id, options)))
+    .action((id: string, options: Options) =>
+      runAndPrint(context, options.json === true, () => runShow(context, id, options)),
+    )
 }
 
 async function runShow(context: CommandContext, id: string, options: Options): Promise<CommandResult> {
@@ -37,11 +39,18 @@ async function runShow(context: CommandContext, id: string, options: Options): P
   const project = selectOneProject(config.projects, options.project, 'nothing was shown')
   const { showWriteback } = await context.loadWritebackUseCases()
   const report = await showWriteback(config, project, id)
-  return { document: report, lines: renderWriteback(report, projectCommandHint(config.projects, project.name)), exit: 0 }
+  return {
+    document: report,
+    lines: renderWriteback(report, projectCommandHint(config.projects, project.name)),
+    exit: 0,
+  }
 }
 
-export function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackReport, typed: CommandHint): string[] {
-  const known: readonly (readonly [string, string | number | null])[] = [
+export function renderWriteback(
+  { writeback, events, waitsFor, holds }: ShowWritebackReport,
+  hint: CommandHint,
+): string[] {
+  const fields: readonly (readonly [string, string | number | null])[] = [
     ['id', writeback.id],
     ['operation', writeback.operation],
     [writeback.conversationId === null ? 'visitor' : 'conversation', targetId(writeback)],
@@ -61,9 +70,9 @@ export function renderWriteback({ writeback, events, waitsFor, holds }: ShowWrit
     ['queued', writeback.createdBy === null ? writeback.createdAt : `${writeback.createdAt} by ${writeback.createdBy}`],
   ]
   return [
-    ...alignColumns(known.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]))),
+    ...alignColumns(fields.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]))),
     ...alignColumns(events.map(eventCells), '  '),
-    ...renderNextSteps(writeback, typed),
+    ...renderNextSteps(writeback, hint),
   ].map(toPrintable)
 }
 
@@ -72,20 +81,20 @@ function eventCells({ at, from, to, detail, requestId }: EventLogEntry): string[
   return [at, from === null || from === to ? to : `${from} → ${to}`, detail ?? '', request]
 }
 
-function renderNextSteps(writeback: ShowWritebackReport['writeback'], typed: CommandHint): string[] {
+function renderNextSteps(writeback: ShowWritebackReport['writeback'], hint: CommandHint): string[] {
   const { id } = writeback
   switch (writeback.status) {
     case 'draft':
-      return [`next: ${typed(`writeback approve ${id}`)}`]
+      return [`next: ${hint(`writeback approve ${id}`)}`]
     case 'uncertain':
-      return [`next: look whether it is there, then ${typed(`writeback resolve ${id} --arrived`)}, or --lost`]
+      return [`next: check whether it arrived, then ${hint(`writeback resolve ${id} --arrived`)}, or --lost`]
     case 'failed':
       return [
-        `next: ${typed(`writeback retry ${id}`)} sends it again as it is`,
-        `or, to correct it: ${typed(`writeback list --status failed --target ${targetId(writeback)} --csv`)}`,
+        `next: ${hint(`writeback retry ${id}`)} sends it again as it is`,
+        `or, to correct it: ${hint(`writeback list --status failed --target ${targetId(writeback)} --csv`)}`,
       ]
     case 'conflict':
-      return [`next: ${typed(`writeback retry ${id}`)} sends it again`]
+      return [`next: ${hint(`writeback retry ${id}`)} sends it again`]
     default:
       return []
   }

@@ -92,9 +92,9 @@ test('writes nothing where it must not, tells of rows that name no project, and 
   const other = { ...project, ...quiet, name: 'other', projectId: '00000000-0000-4000-8000-000000000000' }
   const worker = await startWorkerInProcess(workerConfig(office, [project, other]))
   for (const stream of ['conversations', 'visitors', 'conversations'])
-    await worker.waitFor((line) => line.event === 'pass.ended' && line.stream === stream)
+    await worker.waitFor((line) => line.event === 'sync.ended' && line.stream === stream)
   const told = worker.log.filter(({ event }) => event === 'writebacks.nameless')
-  expect(told).toMatchObject([{ level: 'warn', why: expect.stringContaining('1 row names no project') }])
+  expect(told).toMatchObject([{ level: 'warn', why: expect.stringContaining('1 row has no project') }])
   expect(await warehouse.query('select distinct status from writebacks')).toEqual([{ status: 'queued' }])
   expect(sandbox.ledger()).toEqual([])
 })

@@ -55,8 +55,8 @@ test('a ref that is there twice is a mistake that names the first line', async (
     ref('b'),
   )
   expect(mistakes).toEqual([
-    { line: 6, why: ['ref: is the ref of line 3 as well'] },
-    { line: 7, why: ['ref: is the ref of line 3 as well'] },
+    { line: 6, why: ['ref: is also used in line 3'] },
+    { line: 7, why: ['ref: is also used in line 3'] },
   ])
   expect(mistakenLines).toBe(2)
   expect(validLines).toBe(5)
@@ -66,7 +66,7 @@ test('an expiry that has passed is a mistake: what is queued with it would never
   const until = (expires_at: string) => ({ ...note, expires_at })
   const { mistakes, validLines } = await check(until('2026-06-01T12:00:01Z'), until('2026-06-01T14:00:00+02:00'), note)
   expect(mistakes).toEqual([
-    { line: 2, why: ['expires_at: 2026-06-01T12:00:00Z has passed; leave it out, or name a time to come'] },
+    { line: 2, why: ['expires_at: 2026-06-01T12:00:00Z has passed; leave it out, or give a future time'] },
   ])
   expect(validLines).toBe(2)
 })

@@ -100,7 +100,7 @@ describe('reading', () => {
     expect(await parseRequests(header, `visitor,${visitor},null,`)).toMatchObject([{ payload: { name: null } }])
     expect(await parseRequests(header, `visitor,${visitor},'null,`)).toMatchObject([{ payload: { name: 'null' } }])
     expect(await parseRequests(header, `visitor,${visitor},Null,`)).toMatchObject([{ payload: { name: 'Null' } }])
-    expect(await parseRequests(header, `note,${visitor},,null`)).toEqual([['content: must be a text']])
+    expect(await parseRequests(header, `note,${visitor},,null`)).toEqual([['content: must be text']])
   })
 
   test('apostrophes of a person stay, and only one before a formula goes', async () => {
@@ -126,11 +126,11 @@ describe('mistakes', () => {
   const header = 'operation,visitor_id,content'
 
   test.for<[header: string, mistake: string]>([
-    ['operation,visitor_id,text', '1: "text": is no column of an import; those are operation, conversation_id'],
-    ['operation,content,Content', '1: content: is there twice'],
-    [`note,${visitor},Hello`, '1: "note": is no column of an import'],
-    ['visitor_id,content', '1: operation: has no column; the first line must name the columns'],
-    ['operation,"content', '1: has a quote that is never closed'],
+    ['operation,visitor_id,text', '1: "text": unknown column; the columns are operation, conversation_id'],
+    ['operation,content,Content', '1: content: appears twice'],
+    [`note,${visitor},Hello`, '1: "note": unknown column'],
+    ['visitor_id,content', '1: operation: column is missing; the first line must name the columns'],
+    ['operation,"content', '1: has an unclosed quote'],
     ['x'.repeat(1024 * 1024 + 1), '1: is longer than 1 MiB'],
   ])('a broken header is the only mistake of its file: %.40s', async ([first, mistake]) => {
     const found = (await parseCsv(first, `note,${visitor},x`, `note,${visitor},y`)).map(summarizeLine)
@@ -147,14 +147,14 @@ describe('mistakes', () => {
       `note,nobody,`,
       `note,${visitor},d`,
     )
-    const stray = 'has a quote (") in the middle of a cell: put the cell into quotes, and write the quote twice'
+    const stray = 'has a quote (") in the middle of a cell: enclose the cell in quotes and double the quote'
     expect(found.map(summarizeLine)).toEqual([
       `2: ${stray}`,
       `3: ${stray}`,
       `4: ${stray}`,
       '6: note',
       "7: has more cells than the header's 3",
-      '8: visitor_id: is no UUID; content: is missing',
+      '8: visitor_id: is not a UUID; content: is missing',
       '9: note',
     ])
   })
@@ -167,7 +167,7 @@ describe('mistakes', () => {
       `note,${visitor},c`,
       `note,${visitor},d`,
     )
-    expect(found.map(summarizeLine)).toEqual(['2: note', '3: has a quote that is never closed'])
+    expect(found.map(summarizeLine)).toEqual(['2: note', '3: has an unclosed quote'])
   })
 
   test('a record of many lines may not be longer than 1 MiB either, and the others are read', async () => {

@@ -136,6 +136,6 @@ test('what cannot be read is told with what to do', async () => {
   await expect(openBuffer(nowhere)).rejects.toMatchObject({ what: `cannot read ${nowhere}`, exitCode: 2 })
   await expect(openBuffer(folder)).rejects.toMatchObject({ what: `cannot read ${folder}`, why: 'it is a folder' })
   await expect(openBuffer(chunks(text), nowhere)).rejects.toMatchObject({
-    what: `cannot keep the import in ${nowhere}`,
+    what: `cannot buffer the import in ${nowhere}`,
   })
 })

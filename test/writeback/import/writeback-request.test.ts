@@ -80,16 +80,20 @@ const mistakes: readonly (readonly [about: string, line: unknown, why: readonly 
   ['nothing to do', { operation: 'handled', conversation_id: conversation }, ['handled: is missing']],
   ['nothing to correct', { operation: 'visitor', visitor_id: visitor }, ['name, email: at least one must be given']],
   ['a number for an id', { ...lines.note, visitor_id: 7 }, ['visitor_id: must be an id']],
-  ['a broken id', { ...lines.note, visitor_id: `${visitor}/..` }, ['visitor_id: is no UUID']],
+  ['a broken id', { ...lines.note, visitor_id: `${visitor}/..` }, ['visitor_id: is not a UUID']],
   ['a word for a truth', { ...lines.handled, handled: 'true' }, ['handled: must be true or false']],
-  ['null for a text', { ...lines.note, content: null }, ['content: must be a text']],
+  ['null for a text', { ...lines.note, content: null }, ['content: must be text']],
   ['white space', { ...lines.note, content: ' \n\u00a0' }, ['content: is empty']],
   ['an empty name', { ...lines.visitor, name: '' }, ['name: is empty']],
   ['too much', { ...lines.note, content: 'x'.repeat(20_001) }, ['content: is longer than 20000 characters']],
   ['a long name', { ...lines.visitor, name: 'x'.repeat(301) }, ['name: is longer than 300 characters']],
-  ['a NUL', { ...lines.note, content: 'a\0' }, ['content: holds control characters or broken ones']],
-  ['an escape', { ...lines.note, content: '\x1b[2J' }, ['content: holds control characters or broken ones']],
-  ['half a character', { ...lines.note, content: '👋'.slice(1) }, ['content: holds control characters or broken ones']],
+  ['a NUL', { ...lines.note, content: 'a\0' }, ['content: contains control characters or unpaired surrogates']],
+  ['an escape', { ...lines.note, content: '\x1b[2J' }, ['content: contains control characters or unpaired surrogates']],
+  [
+    'half a character',
+    { ...lines.note, content: '👋'.slice(1) },
+    ['content: contains control characters or unpaired surrogates'],
+  ],
   [
     'a name of two lines',
     { ...lines.message, sender_name: 'Ann\nBob' },
@@ -97,17 +101,17 @@ const mistakes: readonly (readonly [about: string, line: unknown, why: readonly 
   ],
   ['a tab in an address', { ...lines.visitor, email: 'a\tb' }, ['email: must be one line, without tabs']],
   ['an empty ref', { ...lines.note, ref: '' }, ['ref: is empty']],
-  ['a number for a ref', { ...lines.note, ref: 7 }, ['ref: must be a text']],
-  ['the wrong field', { ...lines.note, handled: true }, ['handled: is no field of this operation']],
+  ['a number for a ref', { ...lines.note, ref: 7 }, ['ref: must be text']],
+  ['the wrong field', { ...lines.note, handled: true }, ['handled: is not a field of this operation']],
   [
     'unknown fields',
     { ...lines.note, text: 'x', to: 'y' },
-    ['text: is no field of this operation', 'to: is no field of this operation'],
+    ['text: is not a field of this operation', 'to: is not a field of this operation'],
   ],
   [
     'a field of JavaScript',
     parseJson(`{"__proto__":{},"operation":"note","visitor_id":"${visitor}","content":"x"}`),
-    ['__proto__: is no field of this operation'],
+    ['__proto__: is not a field of this operation'],
   ],
   ...[{}, [7], true, -1, 1.5, '', 'yesterday', '2026-01-31', '2026-02-30T00:00:00Z', { id: null }, '9'.repeat(20)].map(
     (expect) =>
@@ -134,10 +138,10 @@ describe('a mistake is told with the field that it is about', () => {
 
   test('all of a line are told, each once', () => {
     expect(mistakesOf({ ...lines.message, conversation_id: 'x', content: '', expect: {}, extra: 1 })).toEqual([
-      'conversation_id: is no UUID',
+      'conversation_id: is not a UUID',
       'content: is empty',
       'expect: must be the last message that you saw: its id, or its time (RFC 3339)',
-      'extra: is no field of this operation',
+      'extra: is not a field of this operation',
     ])
   })
 })
