@@ -1,21 +1,17 @@
-/** Asks the service what a sync will need: the connection, the key, each scope, the clock. Changes nothing. */
+/** Checks what a sync needs from the service: the connection, the key, each scope and the clock. Changes nothing. */
 
 import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../core/api-request.ts'
+import { clockTolerance } from '../core/cursor-limit.ts'
 import { pathSegment } from '../core/path-segment.ts'
 import type { CheckItem } from '../core/report.ts'
 import { day, rfc3339, type Seconds } from '../core/time.ts'
 import { allStreams } from '../streams/catalog.ts'
 import type { ApiScope } from '../streams/stream.ts'
 
-export type { CheckItem } from '../core/report.ts'
-
-/** Clocks further apart than this make people doubt the times they see. */
-const clockTolerance = 60
-
 const newKeyAdvice = 'create a key under Settings > API keys in the app (only the account owner can)'
 
-/** `now`: by this machine's clock. Never throws CallFailed. */
+/** `now`: this machine's clock. Never throws ApiError. */
 export async function checkService(get: ApiGet, project: string, now: Seconds): Promise<CheckItem[]> {
   const items: CheckItem[] = []
   for (const [scope, path, query] of scopeProbes(project, now)) {
@@ -23,7 +19,7 @@ export async function checkService(get: ApiGet, project: string, now: Seconds): 
     if (result instanceof ApiError) {
       const item = failureItem(scope, result)
       items.push(item)
-      // A key that is not accepted, or a service out of reach, answers the other questions too.
+      // If the key is not accepted or the service is unreachable, the other requests fail in the same way.
       if (item.name !== scope) return items
     } else {
       if (items.length === 0) items.push(...connectionItems(result, now))

@@ -1,38 +1,38 @@
 import type { Ms } from './time.ts'
 
 /**
- * What can go wrong with one call of the service: a closed union, made only in `src/api/classify.ts`, which alone reads
- * HTTP statuses. `requestId` is the service's own id of the answer, to quote to its support.
+ * What can go wrong with one call of the service: a closed union. Only `src/api/classify.ts` reads HTTP statuses and
+ * makes these values. `requestId` is the service's id of the answer, to quote to its support.
  */
 export type ApiFailure =
-  /** Over the rate limit. Nothing was done by the service; the same call may go again after `waitMs`. */
+  /** Over the rate limit: the service did nothing, and the same call may be sent again after `waitMs`. */
   | { readonly kind: 'throttled'; readonly waitMs: Ms; readonly why: string; readonly requestId: string | null }
-  /** The network, a 5xx, or an answer that cannot be read. Whether the service did it is known only where `left` is false. */
+  /** A network error, a 5xx or an unreadable answer. The service certainly did nothing only if `mayHaveBeenSent` is false. */
   | {
       readonly kind: 'transient'
       readonly why: string
-      /** Whether any byte of the request may have reached the service. */
-      readonly left: boolean
+      /** Any byte of the request may have reached the service. */
+      readonly mayHaveBeenSent: boolean
       readonly status: number | null
-      /** What a 2xx says of a write that it does not prove: it will be done (202), or it was not (`ok` false, `errors`). */
-      readonly claim?: 'accepted' | 'refused'
-      /** How long the service asked us to leave it alone (a 503's Retry-After). */
+      /** What a 2xx says about a write without proving it: accepted (202), or refused (`ok` false, `errors`). */
+      readonly statedResult?: 'accepted' | 'refused'
+      /** The delay that the service asks for (Retry-After of a 503). */
       readonly waitMs?: Ms
-      /** It is not about the service at all: the request budget could not be asked, so nothing was sent. */
-      readonly budget?: true
+      /** The store of the request budget did not answer, so nothing was sent. */
+      readonly isBudgetFailure?: true
       readonly requestId: string | null
     }
-  /** The service understood the call and will not do it: 400, 404 and the like. Asking again changes nothing. */
+  /** The service understood the call and refuses it: 400, 404 and the like. Retrying does not help. */
   | {
       readonly kind: 'refused'
       readonly status: number
       readonly code: string
       readonly why: string
-      /** The offending fields that a VALIDATION_ERROR names, in the service's spelling; empty where it names none. */
+      /** The fields that a VALIDATION_ERROR names, in the service's spelling; empty if it names none. */
       readonly fields: readonly string[]
       readonly requestId: string | null
     }
-  /** The key may not: 401, or 403. `scope` is the missing scope's name where that is the reason, else null. */
+  /** The service denies the key: 401 or 403. `scope`: the missing scope if that is the reason, else null. */
   | {
       readonly kind: 'denied'
       readonly status: number
@@ -41,36 +41,54 @@ export type ApiFailure =
       readonly why: string
       readonly requestId: string | null
     }
-  /** We were told to stop. */
+  /** The caller's signal was aborted. */
   | { readonly kind: 'aborted' }
 
-/** Carries a failure up to the story that turns it into an outcome. Anything else that is thrown is a bug. */
+/** Carries a failure up to the use case that turns it into an outcome. Anything else that is thrown is a bug. */
 export class ApiError extends Error {
   readonly failure: ApiFailure
   constructor(failure: ApiFailure, options?: ErrorOptions) {
     super(describeFailure(failure), options)
-    this.name = 'CallFailed'
+    this.name = 'ApiError'
     this.failure = failure
   }
 }
 
-/** One line for a person. */
+/** One line for users. */
 export function describeFailure(failure: ApiFailure): string {
   if (failure.kind === 'aborted') return 'stopped on request'
   return failure.requestId === null ? failure.why : `${failure.why} (request ${failure.requestId})`
 }
 
-/** What a person does about a request budget that cannot be asked. */
+/** What users can do if the store of the request budget does not answer. */
 export const budgetUnavailable = {
   what: 'the request budget cannot be reached, so nothing is sent to the service',
-  next: 'start the server that DESKMIRROR_QUEUE_URL names if that is a Redis, else the one of the warehouse, or correct the address; the next run goes on where this one stopped',
+  next: 'start Redis if DESKMIRROR_QUEUE_URL names one, else the database server of the warehouse, or correct the address; the next run continues where this one stopped',
 } as const
 
 export function isBudgetUnavailable(failure: ApiFailure): boolean {
-  return failure.kind === 'transient' && failure.budget === true
+  return failure.kind === 'transient' && failure.isBudgetFailure === true
 }
 
-/** Whether the service itself will not do it, and not something in between, which answers without the service's envelope. */
+/** The service itself refused, not a proxy: a proxy answers without the service's envelope. */
 export function isRefusedByService(failure: ApiFailure): boolean {
   return failure.kind === 'refused' && !failure.code.startsWith('http_')
+}
+
+/** A refused call: retrying does not help. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof ApiError && error.failure.kind === 'refused'
+}
+
+/** The service answered that there is no such row. A proxy's 404, without the envelope, says nothing about rows. */
+export function isNotFound(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return false
+  return error.failure.status === 404 && error.failure.code !== 'http_404'
+}
+
+/** Why a row cannot be read by its id although it may exist: an unusable id, or an answer that is too large; else null. */
+export function unreadableRowReason(error: unknown): string | null {
+  if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return null
+  const { status, why } = error.failure
+  return status < 300 ? why : null
 }

@@ -1,14 +1,12 @@
-/** A command as a person has to type it: with its project, where the configuration has several. Pure. */
-
-/** `writeback list` → `deskmirror writeback list --project shop`. */
+/** A command as users type it, with its project if needed: `status` → `deskmirror status --project shop`. */
 export type CommandHint = (command: string) => string
 
-/** Null: no project needs to be named. */
+/** `project` null: the command needs no `--project`. */
 export function commandHintFor(project: string | null): CommandHint {
   return (command) => `deskmirror ${command}${project === null ? '' : ` --project ${project}`}`
 }
 
-/** `projects`: all that the configuration has. */
+/** `projects`: all configured ones. */
 export function projectCommandHint(projects: readonly unknown[], project: string): CommandHint {
   return commandHintFor(projects.length > 1 ? project : null)
 }

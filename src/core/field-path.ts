@@ -1,14 +1,14 @@
-/** Finds an undocumented field in a row again by its dotted path, as a column's values were once found. */
-import { stringifyJson } from './json.ts'
+/** Reads an undocumented field of a row by its dotted path, by the same rules by which columns are discovered. */
+import { asJsonObject, stringifyJson } from './json.ts'
 import type { ExtraField, Json } from './row.ts'
 
-/** Nested objects are followed this deep when columns are found; what lies deeper is one JSON value. */
-const maxDepth = 5
+/** Column discovery follows nested objects to this depth; anything deeper is one JSON value. */
+export const maxDepth = 5
 
-/** Undefined where the row has no such field, or has fields of its own there. A dot may also be part of a name. */
+/** Undefined if the row has no such field, or an object with fields there. A dot may also be part of a name. */
 export function fieldAtPath(row: Json, path: string, depth = 1): ExtraField | undefined {
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) return undefined
-  const fields = row as Readonly<Record<string, Json>>
+  const fields = asJsonObject(row)
+  if (fields === null) return undefined
   for (let dot = path.indexOf('.'); dot !== -1 && depth < maxDepth; dot = path.indexOf('.', dot + 1)) {
     const name = path.slice(0, dot)
     const found = Object.hasOwn(fields, name)
@@ -21,6 +21,6 @@ export function fieldAtPath(row: Json, path: string, depth = 1): ExtraField | un
 
 function toExtraField(value: Json, depth: number): ExtraField | undefined {
   if (typeof value !== 'object' || value === null) return { value, isJsonText: false }
-  const whole = Array.isArray(value) || depth === maxDepth || Object.keys(value).length === 0
-  return whole ? { value: stringifyJson(value), isJsonText: true } : undefined
+  const isLeaf = Array.isArray(value) || depth === maxDepth || Object.keys(value).length === 0
+  return isLeaf ? { value: stringifyJson(value), isJsonText: true } : undefined
 }

@@ -1,4 +1,4 @@
-/** How the mirror of one project stands, in numbers: what is measured again and again while the worker runs. */
+/** The health of one project's mirror in numbers, measured repeatedly while the worker runs. */
 import { type FailingJob, failedStream } from './job-failure.ts'
 import type { BudgetView } from './report.ts'
 import type { StreamName } from './row.ts'
@@ -8,34 +8,34 @@ export type ProjectHealth = {
   /** The project's name. */
   readonly project: string
   readonly streams: readonly StreamHealth[]
-  /** Open gaps: what is known to be missing. */
+  /** Open gaps: data known to be missing. */
   readonly gaps: number
-  /** How many write-backs are in each state. */
+  /** Write-backs by state. */
   readonly writebacks: Readonly<Record<string, number>>
-  /** Null: not used by this process yet. */
+  /** Null: this process has not used it yet. */
   readonly budget: BudgetView | null
-  /** Nothing is read, because the service denies the key. */
+  /** Nothing is read because the service denies the key. */
   readonly isPaused: boolean
 }
 
 export type StreamHealth = {
   readonly stream: StreamName
-  /** Since the stream last came to its end without failure; null = it never did. */
+  /** Time since the stream was last read completely; null = never. */
   readonly lagMs: Ms | null
   /** Parents whose children are still to be read. */
   readonly pendingChildren: number
-  /** The last pass failed. */
+  /** The last sync run failed. */
   readonly isFailed: boolean
-  /** Not read, as the key lacks its scope. */
+  /** Not read because the key lacks its scope. */
   readonly isSkipped: boolean
 }
 
-/** A pass that threw did not live to note that its stream failed. */
+/** Marks the streams of failing sync jobs as failed: a sync that threw could not record it. */
 export function withFailingJobs(all: readonly ProjectHealth[], failing: readonly FailingJob[]): ProjectHealth[] {
   const isFailing = (project: string, stream: StreamName) =>
-    failing.some(({ subject: about, failure }) => about.project?.name === project && failedStream(failure) === stream)
-  return all.map((vitals) => ({
-    ...vitals,
-    streams: vitals.streams.map((it) => (isFailing(vitals.project, it.stream) ? { ...it, isFailed: true } : it)),
+    failing.some(({ subject, failure }) => subject.project?.name === project && failedStream(failure) === stream)
+  return all.map((health) => ({
+    ...health,
+    streams: health.streams.map((it) => (isFailing(health.project, it.stream) ? { ...it, isFailed: true } : it)),
   }))
 }

@@ -1,8 +1,8 @@
-/** What fails in a worker, by what was being done: noted until the same has succeeded. Pure. */
+/** The failing jobs of a worker. A failure is recorded until the same job succeeds. */
 import { type StreamName, streamNames } from './row.ts'
 import type { EpochMs, Ms } from './time.ts'
 
-/** `maintenance`: schedules and overdue work are looked after. `outbox_poll`: write-backs that can be sent are looked for. */
+/** `maintenance` restores schedules and overdue work. `outbox_poll` looks for write-backs that can be sent. */
 export const jobKinds = [
   'pass',
   'writebacks',
@@ -16,16 +16,16 @@ export type JobKind = (typeof jobKinds)[number]
 
 export type JobSubject = {
   readonly job: JobKind
-  /** Null: it is about all of them. */
+  /** Null: all projects. */
   readonly project: { readonly name: string; readonly projectId: string } | null
-  /** A pass's stream and mode, a lane, a schedule; empty where there is one such job of a project. */
+  /** The stream and mode of a sync, a lane or a schedule; empty if a project has only one such job. */
   readonly subject: string
   readonly stream: StreamName | null
 }
 
 export type JobFailure = {
   readonly job: JobKind
-  /** Empty: it is about all of them. */
+  /** Empty: all projects. */
   readonly projectId: string
   readonly subject: string
   readonly since: EpochMs
@@ -34,7 +34,7 @@ export type JobFailure = {
   readonly reason: string
 }
 
-/** `byWarehouse`: the warehouse could not be used, so that it is worth trying again soon. */
+/** `isWarehouseError`: the warehouse was not available, so a retry may soon succeed. */
 export type FailingJob = {
   readonly subject: JobSubject
   readonly failure: JobFailure
@@ -45,8 +45,8 @@ const minuteMs: Ms = 60_000
 const dayMs: Ms = 86_400_000
 
 /**
- * After so long without a new failure it counts as over, although it has not succeeded: what it was about may be gone. A
- * lane or a delivery that still fails is tried again within minutes, a schedule may fire once a week.
+ * A failure expires after this time without a new one, because its subject may no longer exist. Failing lanes and
+ * deliveries are retried within minutes; a schedule may fire only once a week.
  */
 const expiresAfterMs: Readonly<Record<JobKind, Ms>> = {
   pass: 8 * dayMs,
@@ -62,7 +62,7 @@ export function isExpired({ job, lastAt }: Pick<JobFailure, 'job' | 'lastAt'>, n
   return now - lastAt > expiresAfterMs[job]
 }
 
-/** The stream that the failing pass is over. */
+/** The stream of a failing sync job. */
 export function failedStream({ job, subject }: Pick<JobFailure, 'job' | 'subject'>): StreamName | null {
   const [named] = subject.split('/')
   return job === 'pass' ? (streamNames.find((stream) => stream === named) ?? null) : null

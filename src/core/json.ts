@@ -1,18 +1,18 @@
 /**
- * JSON without loss: integers beyond 2^53 are bigints, numbers beyond the range of a double are kept as their text.
- * Decimals are doubles, as everywhere in JavaScript. Where no such number can occur this is JSON.parse itself.
+ * Lossless JSON: integers beyond 2^53 become bigints, numbers beyond the range of a double stay text. Decimals are doubles,
+ * as everywhere in JavaScript.
  */
 import type { Json } from './row.ts'
 
-/** Finds number literals that a double may not hold: 16 digits in a row, or a three-digit exponent. May find too much. */
+/** Number literals that a double may not hold: 16 digits in a row, or a three-digit exponent. Has false positives. */
 const mayLosePrecision = /(?:^|[:,[\s])-?(?:\d{16}|\d[\d.]*[eE]\+?\d{3})/
 
-/** Node has these since 21 (V8's "JSON.parse source text access"); TypeScript's library does not know them yet. */
+/** In Node since 21 (V8's "JSON.parse source text access"), but not yet in TypeScript's library. */
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
 const parseWith = JSON.parse as unknown as (text: string, reviver: Reviver) => unknown
 const rawJson: (text: string) => unknown = Reflect.get(JSON, 'rawJSON')
 
-/** Throws SyntaxError as JSON.parse does. */
+/** Throws SyntaxError, as JSON.parse does. */
 export function parseJson(text: string): Json {
   if (!mayLosePrecision.test(text)) return JSON.parse(text)
   return parseWith(text, (_key, value, { source }) =>
@@ -20,7 +20,7 @@ export function parseJson(text: string): Json {
   ) as Json
 }
 
-/** undefined: it is no JSON. */
+/** Undefined if the text is not JSON. */
 export function tryParseJson(text: string): Json | undefined {
   try {
     return parseJson(text)
@@ -29,7 +29,14 @@ export function tryParseJson(text: string): Json | undefined {
   }
 }
 
-/** The JSON text of a value that may hold bigints; `parseJson` gives the same value back. */
+export type JsonObject = { readonly [field: string]: Json }
+
+/** Null if the value is not an object. */
+export function asJsonObject(value: Json | undefined): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
+}
+
+/** The JSON text of a value that may contain bigints; `parseJson` returns an equal value. */
 export function stringifyJson(value: Json): string {
   try {
     return JSON.stringify(value)

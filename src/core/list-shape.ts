@@ -1,26 +1,23 @@
 /**
- * A row that was read by its own id, in the shape in which lists show it. What only the one or the other shows would
- * change with each reading, back and forth: the list's copy is the row, and a single reading says what stands in it now.
+ * Converts a row that was read by its id to the shape that the list shows. Otherwise fields that only one of the two
+ * answers contains would appear and vanish with every read.
  */
-import { parseJson } from './json.ts'
+import { asJsonObject, parseJson } from './json.ts'
 import type { Json } from './row.ts'
 
-/** `stored`: the row as it is mirrored, JSON text; undefined: it is not, and is taken as it came. */
+/** `stored`: the mirrored row as JSON text; undefined if there is none, then the row is taken as it came. */
 export function toListShape(stored: string | undefined, read: Json): Json {
   return stored === undefined ? read : projectFields(parseJson(stored), read)
 }
 
 function projectFields(stored: Json, read: Json): Json {
-  if (!isJsonObject(stored) || !isJsonObject(read)) return read
+  const [before, now] = [asJsonObject(stored), asJsonObject(read)]
+  if (before === null || now === null) return read
   // Not by assignment: a field may be called `__proto__`.
   return Object.fromEntries(
-    Object.entries(stored).map(([name, value]) => [
+    Object.entries(before).map(([name, value]) => [
       name,
-      Object.hasOwn(read, name) ? projectFields(value, read[name] ?? null) : value,
+      Object.hasOwn(now, name) ? projectFields(value, now[name] ?? null) : value,
     ]),
   )
-}
-
-function isJsonObject(value: Json): value is { readonly [field: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

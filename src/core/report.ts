@@ -1,4 +1,4 @@
-/** What the commands answer: the shapes behind `--json`, and behind the lines for people. Times are RFC 3339 text. */
+/** What the commands print: the shapes behind `--json` and behind the text output. Times are RFC 3339 text. */
 import type { JobKind } from './job-failure.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
 import type { StatusCounts } from './outbox/state.ts'
@@ -17,7 +17,7 @@ export type SyncReport = {
   readonly streams: readonly StreamReport[]
   /** Open gaps of the project, whichever run found them. */
   readonly gaps: readonly GapReport[]
-  /** Sentences that a person should know: what the service turned out not to show, what changed. */
+  /** Sentences for users: what the service does not show, what changed. */
   readonly notices: readonly string[]
 }
 
@@ -29,10 +29,10 @@ export type GapReport = {
   readonly foundAt: string
 }
 
-/** A job of the workers that fails, and has not succeeded since. */
+/** A failing job of the workers that has not succeeded since. */
 export type FailureReport = {
   readonly job: JobKind
-  /** The stream and the mode of a pass, the lane of write-backs, the schedule; else empty. */
+  /** The stream and mode of a sync, the lane of write-backs, or the schedule; else empty. */
   readonly subject: string
   readonly since: string
   readonly lastAt: string
@@ -40,27 +40,27 @@ export type FailureReport = {
   readonly reason: string
 }
 
-/** Where a running sync is, sent about as often as a page is stored. */
+/** The progress of one stream of a running sync, sent about once per stored page. */
 export type SyncProgress = {
   readonly stream: StreamName
   readonly state: 'running' | 'done' | 'skipped' | 'failed'
   readonly rows: number
   readonly changed: number
   readonly requests: number
-  /** Requests still to make, as far as it is known; null = unknown (a list whose length nobody has said). */
+  /** Requests still to make; null = unknown. */
   readonly left: number | null
 }
 
-/** What the budget allows just now, for progress and status. */
+/** The current state of the request budget, for progress and status. */
 export type BudgetView = {
   readonly limit: number
   readonly windowMs: Ms
-  /** Slots that may be used at the same time; shrinks after a 429 and grows back. */
+  /** Slots that may be in use at the same time; fewer after a 429, then slowly more again. */
   readonly slots: number
   readonly inUse: number
-  /** Until when the whole key rests after a 429, by this machine's clock; null = it does not. */
+  /** For how long a 429 still pauses the whole key; null = it does not. */
   readonly pausedForMs: Ms | null
-  /** How long nothing is sent because the record of what was sent may have been lost; null = it is open. */
+  /** For how long nothing is sent because the record of recent requests may be lost; null = not closed. */
   readonly closedForMs: Ms | null
   readonly throttled: number
 }
@@ -72,20 +72,20 @@ export type StatusReport = {
     readonly stream: StreamName
     readonly rows: number
     readonly deleted: number
-    /** When the stream last came to its end without failure; null = never. */
+    /** When the stream was last read completely; null = never. */
     readonly syncedAt: string | null
-    /** The newest moment that a mirrored row speaks of. */
+    /** The newest time in a mirrored row. */
     readonly newest: string | null
-    /** Rows that are dated ahead of the clocks, counted to 10,000. */
+    /** Rows dated ahead of the clocks, counted to 10,000. */
     readonly ahead: number
     /** Parents whose children are still to be read. */
     readonly due: number
     readonly skipped: string | null
     readonly failed: string | null
-    /** When the first of the failures in a row was; null = it does not fail. */
+    /** The first of the consecutive failures; null = it does not fail. */
     readonly failedSince: string | null
   }[]
-  /** What else fails in the workers: of this project, and of all together. */
+  /** Other failing jobs of the workers, of this project and of all projects. */
   readonly failures: readonly FailureReport[]
   readonly lastRun: {
     readonly id: string
@@ -95,24 +95,24 @@ export type StatusReport = {
     readonly outcome: SyncOutcome | null
     readonly requests: number
   } | null
-  /** By how many seconds the service's clock was ahead of this machine's when it was last heard; null = never heard. */
+  /** Seconds by which the service's clock was ahead of this machine's in the last answer; null = unknown. */
   readonly clockOffset: number | null
-  /** Who syncs right now, if anybody does. */
+  /** The process that is syncing now, if any. */
   readonly running: { readonly holder: string; readonly since: string } | null
-  /** The workers that live. `queue`: redis, postgres or embedded. `heardAt`: the last sign of life that it could write. */
+  /** Running workers. `queue`: redis, postgres or embedded. `heardAt`: the last heartbeat. */
   readonly workers: readonly {
     readonly holder: string
     readonly queue: string
     readonly since: string
     readonly heardAt: string
   }[]
-  /** The worker asks nothing for this project until then: the service denied its key. */
+  /** The worker sends nothing for this project until then because the service denied its key. */
   readonly paused: { readonly until: string; readonly why: string } | null
   readonly gaps: readonly GapReport[]
   readonly writebacks: Readonly<Record<string, number>>
-  /** Write-backs in the warehouse that name no project: those of plain SQL. */
+  /** Write-backs without a project, which were inserted by plain SQL. */
   readonly nameless: number
-  /** Lanes that rest behind an uncertain write-back, which a person has to resolve. */
+  /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly heldLanes: number
   readonly behaviours: readonly {
     readonly name: string
@@ -120,13 +120,13 @@ export type StatusReport = {
     readonly evidence: string
     readonly learnedAt: string
   }[]
-  /** Requests of runs, pushes, dry runs and workers in the last window, and how long the due work takes at the configured rate. */
+  /** Requests of all processes in the last window, and how long the pending work takes at the configured rate. */
   readonly budget: {
     readonly usedInWindow: number
     readonly limit: number
     readonly windowMs: Ms
     readonly forecastMs: Ms
-    /** When the record of what was spent was last lost, and nothing was sent until it did not matter any more. */
+    /** When the record of recent requests was last lost; nothing was sent for one window after that. */
     readonly lost: { readonly at: string; readonly why: string } | null
   }
 }
@@ -134,30 +134,30 @@ export type StatusReport = {
 /** `push`, one project. */
 export type PushReport = {
   readonly project: string
-  /** Write-backs that this process settled, by what they became. */
+  /** Write-backs that this process settled, by their new state. */
   readonly settled: StatusCounts
-  /** All of the queue, by state, at the end. */
+  /** The whole queue at the end, by state. */
   readonly queue: StatusCounts
   readonly tookMs: Ms
   readonly requests: number
   readonly outcome: 'done' | 'held' | 'interrupted'
-  /** Why some were left: the breaker, or a scope that the key lacks. Sentences for a person. */
+  /** Why some remain queued: the circuit breaker, or a missing scope. Sentences for users. */
   readonly notices: readonly string[]
-  /** Lanes that rest behind an uncertain write-back, which a person has to resolve. */
+  /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly heldLanes: number
 }
 
-/** Where a running push is. */
+/** The progress of a running push. */
 export type PushProgress = {
   readonly settled: number
   readonly left: number
-  /** Being worked on just now. */
+  /** Being sent or verified now. */
   readonly working: number
 }
 
 /**
- * One question of `check`, and its answer. A warning says that a sync works all the same (without some streams, if
- * it is about a scope). `hint` says what to do where it is not ok; `retryable` that an error may pass by itself.
+ * One item of `check`. With a warning a sync still works, without some streams if a scope is missing. `hint` says how to
+ * fix it; `retryable`: the error may go away by itself.
  */
 export type CheckItem = {
   readonly name: string
@@ -167,27 +167,27 @@ export type CheckItem = {
   readonly retryable?: boolean
 }
 
-/** `verify`, one project: what differs between the mirror and the service. */
+/** `verify`, one project: the differences between the mirror and the service. */
 export type VerifyReport = {
   readonly project: string
   readonly streams: readonly {
     readonly stream: StreamName
     readonly compared: number
     readonly differing: number
-    /** The missing scope that kept the stream from being compared; null = it was. */
+    /** The missing scope if the stream was not compared, else null. */
     readonly skipped: string | null
   }[]
   readonly differences: readonly Difference[]
   readonly requests: number
-  /** True: more was found than `differences` lists. */
+  /** There are more differences than `differences` lists. */
   readonly truncated: boolean
 }
 
 export type Difference = {
   readonly stream: StreamName
-  /** The row's key, its parts joined by a slash. */
+  /** The parts of the row's key, joined by slashes. */
   readonly key: string
   readonly kind: 'missing here' | 'gone there' | 'different'
-  /** The top-level fields that differ; empty where the whole row is missing. */
+  /** The top-level fields that differ; empty if the whole row is missing. */
   readonly fields: readonly string[]
 }

@@ -1,22 +1,22 @@
 import type { Seconds } from './time.ts'
 
-/** What one cell can hold. A bigint is an integer beyond 2^53. */
+/** The value of a column. A bigint is an integer beyond 2^53. */
 export type Scalar = string | number | bigint | boolean | null
 
-/** Any JSON as `parseJson` gives it: like JSON.parse, but integers beyond 2^53 are bigints. */
+/** Any JSON as `parseJson` returns it: like JSON.parse, but integers beyond 2^53 are bigints. */
 export type Json = Scalar | readonly Json[] | { readonly [key: string]: Json }
 
 /** One row of a mirrored table, read from the service and not yet stored. */
 export type MirrorRow = {
   /** Documented columns by their names in the table, keys included, `project_id` excluded. Times are RFC 3339 text. */
   readonly columns: Readonly<Record<string, Scalar>>
-  /** Undocumented fields by dotted path (`customFields.plan`): scalars, or JSON text where the field is an array. */
+  /** Undocumented fields by dotted path (`customFields.plan`). */
   readonly extraFields: ReadonlyMap<string, ExtraField>
   /** The row as it came, as JSON text. */
   readonly raw: string
 }
 
-/** An undocumented field's value. `json` says that `value` is JSON text of an array. */
+/** An undocumented field's value. `isJsonText`: the value is JSON text of an array or object. */
 export type ExtraField = { readonly value: Scalar; readonly isJsonText: boolean }
 
 export const streamNames = [
@@ -31,10 +31,10 @@ export const streamNames = [
 ] as const
 export type StreamName = (typeof streamNames)[number]
 
-/** A row that came and cannot be stored. `id`: its own, null where it could not be read. */
+/** A row that cannot be stored. `id` null: its id could not be read. */
 export type RefusedRow = { readonly id: string | null; readonly why: string }
 
-/** One line for a person, whatever the id is. */
+/** One printable line, whatever the id contains. */
 export function describeRefusedRow({ id, why }: RefusedRow): string {
   const name = id === null ? 'a row without a readable id' : `row ${printableId(id)}`
   return `${name} could not be stored: ${why}`
@@ -45,15 +45,15 @@ function printableId(id: string): string {
   return text.length > 80 ? `${text.slice(0, 60)}… (${id.length} characters)` : text
 }
 
-/** Something known to be missing: the seconds from `from` to `to`, both included; null where it is not known. */
+/** Data known to be missing: the seconds from `from` to `to`, both included; null = not known. */
 export type Gap = {
   readonly stream: StreamName
   readonly from: Seconds | null
   readonly to: Seconds | null
   readonly reason: string
-  /** What it is about, where its times and its reason do not tell: the same thing noticed twice is one gap. */
+  /** Identifies the gap if its times and its reason do not: the same subject found twice is one gap. */
   readonly subject?: string
 }
 
-/** What the service turned out to do, where its documentation is silent, and why we think so. */
+/** An observed, undocumented behaviour of the service, and the evidence for it. */
 export type ServiceBehaviour = { readonly name: string; readonly value: string; readonly evidence: string }

@@ -1,13 +1,13 @@
-/** When the worker does what: the four rounds of a project, and how often each of them is due. */
+/** The four schedules of a project, and how often each fires. */
 import type { Ms } from './time.ts'
 
-/** `incremental`: what moved. `reconcile`: everything, compared. `analytics`: the rollups. `availability`: a snapshot. */
+/** `incremental`: changed rows. `reconcile`: all rows, compared. `analytics`: the rollups. `availability`: a snapshot. */
 export const scheduleNames = ['incremental', 'reconcile', 'analytics', 'availability'] as const
 export type ScheduleName = (typeof scheduleNames)[number]
 
 /**
  * `cron`: five fields, or six with the seconds in front, read in the project's time zone.
- * `nightly`: once a night, at a minute that follows from the project's id, so that many projects do not start together.
+ * `nightly`: once a night, at a minute derived from the project's id, so that many projects do not start together.
  */
 export type Schedule =
   | { readonly kind: 'every'; readonly ms: Ms }

@@ -1,4 +1,4 @@
-/** A text that must never be printed: whatever shows it (inspect, JSON, a template) shows `[secret]` instead. */
+/** A text that must never be printed: inspect, JSON and templates show `[secret]` instead. */
 export type Secret = { readonly reveal: () => string; readonly toJSON: () => string; readonly toString: () => string }
 
 const hidden = () => '[secret]'

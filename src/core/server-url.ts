@@ -1,4 +1,4 @@
-/** Addresses of servers that may carry a password: read strictly, so that no part of the password passes for a host or a path. */
+/** Server addresses that may contain a password: parsed strictly, so that no part of it is taken for a host or a path. */
 
 export type ServerUrlResult =
   | { readonly ok: true; readonly href: string }
@@ -6,7 +6,7 @@ export type ServerUrlResult =
 
 const encodingHint = 'in a password write / as %2F, @ as %40, # as %23, ? as %3F and % as %25'
 
-/** `why` goes on where the sentence about the address ends, and repeats nothing of it. `schemes`: without the colon. */
+/** `why` continues a sentence about the address and repeats nothing of it. `schemes`: without the colon. */
 export function parseServerUrl(text: string, schemes: readonly string[]): ServerUrlResult {
   const url = /^[a-z]+:\/\//i.test(text) && !hasControlCharacters(text) ? URL.parse(text) : null
   if (
@@ -20,26 +20,25 @@ export function parseServerUrl(text: string, schemes: readonly string[]): Server
   return { ok: true, href: url.href }
 }
 
-/** Host, port and database, for a person. Of a URL that `serverUrl` has read. */
+/** Host, port and database for display, of a URL that `parseServerUrl` accepted. */
 export function serverDisplayName(href: string): string {
   const { protocol, hostname, port, pathname } = new URL(href)
-  // `user:1234` without a host reads like a host and its port.
-  const certain = href.includes('@') || pathname.length > 1 || /^(localhost|[\d.]+|\[.*)$/.test(hostname)
+  // `user:1234` without a host looks like a host and its port.
+  const isCertain = href.includes('@') || pathname.length > 1 || /^(localhost|[\d.]+|\[.*)$/.test(hostname)
   const path = /^\/[^/]*$/.test(pathname) ? pathname : ''
-  return `${protocol}//${hostname}${port !== '' && certain ? `:${port}` : ''}${path}`
+  return `${protocol}//${hostname}${port !== '' && isCertain ? `:${port}` : ''}${path}`
 }
 
-/** Every form in which the passwords of an address could be printed. */
+/** Every form in which a password of the address could be printed. */
 export function passwordsInUrl(text: string): readonly string[] {
   const url = URL.parse(text)
   if (url === null) return []
   const inQuery = [...url.search.matchAll(/[?&](?:ssl)?password=([^&]*)/g)].map(([, value = '']) => value)
-  return [...new Set([url.password, ...inQuery].flatMap((one) => [one, tryDecode(one) ?? one]))].filter(
-    (one) => one !== '',
-  )
+  const passwords = [url.password, ...inQuery].flatMap((text) => [text, tryDecode(text) ?? text])
+  return [...new Set(passwords)].filter((text) => text !== '')
 }
 
-/** A `/`, `?` or `#` of the password has ended what was read as the host; or a `%` in it stands for nothing. */
+/** An unescaped `/`, `?` or `#` in the password ended the host part, or a `%` begins no escape. */
 function isMisparsed({ username, password, pathname, search, hash }: URL): boolean {
   return (
     hash !== '' || `${pathname}${search}`.includes('@') || [username, password].some((it) => tryDecode(it) === null)
@@ -54,7 +53,7 @@ function tryDecode(text: string): string | null {
   }
 }
 
-/** URLs are read without them, so that a password would lose them silently. */
+/** URL parsing drops them silently, which would change a password. */
 function hasControlCharacters(text: string): boolean {
   return [...text].some((character) => character < ' ' || character === '\u007f')
 }

@@ -1,6 +1,6 @@
 /**
- * Times of the service. It speaks RFC 3339 in whole seconds, so a moment here is a whole number of seconds since 1970.
- * Fractions that a service may send all the same are cut off: the cut moment is never later than the real one.
+ * Times of the service: whole seconds since 1970, because it documents RFC 3339 in whole seconds. Fractions are truncated,
+ * so a truncated time is never later than the real one.
  */
 export type Seconds = number
 
@@ -12,17 +12,17 @@ export const minute = 60
 export const hour = 3600
 export const day = 86_400
 
-/** RFC 3339 with a zone. The offset is optional in no service we know, so a time without one is just text. */
+/** RFC 3339 with a zone. A time without one is just text. */
 const rfc3339Pattern = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
 
-/** The moment that a wire value names, or undefined where it is no RFC 3339 time. */
+/** Undefined if the value is not an RFC 3339 time. */
 export function parseTime(value: unknown): Seconds | undefined {
   if (typeof value !== 'string' || value.length > 40 || !rfc3339Pattern.test(value)) return undefined
   const ms = Date.parse(value)
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000)
 }
 
-/** `YYYY-MM-DDThh:mm:ssZ`, the one form that the service documents and the warehouse holds. */
+/** `YYYY-MM-DDThh:mm:ssZ`: the form that the service documents and the warehouse stores. */
 export function rfc3339(at: Seconds): string {
   return `${new Date(at * 1000).toISOString().slice(0, 19)}Z`
 }
@@ -32,10 +32,10 @@ export function toTimestamp(at: EpochMs): string {
   return rfc3339(Math.floor(at / 1000))
 }
 
-/** The form of `rfc3339`, of a day that exists in every month. */
+/** The form of `rfc3339`, limited to days that exist in every month. */
 const normalizedPattern = /^[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
 
-/** Whether a text is surely what `rfc3339` would write for its moment: nearly all are, and need not be written anew. */
+/** The text is certainly in the form of `rfc3339`. True for nearly all times, which then need no conversion. */
 export function isNormalizedTime(text: string): boolean {
   return normalizedPattern.test(text)
 }

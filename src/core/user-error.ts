@@ -1,18 +1,18 @@
 /**
- * An error that a person can do something about. Whoever throws it has understood what is wrong; the command line prints
- * its three sentences and no stack trace. Anything else that reaches the command line is a bug.
+ * An error that users can fix. The command line prints its three sentences and no stack trace. Anything else that
+ * reaches the command line is a bug.
  */
 export class UserError extends Error {
-  /** What did not work: `cannot open the warehouse sqlite:/mnt/desk.db`. */
+  /** What failed: `cannot open the warehouse sqlite:/mnt/mirror.db`. */
   readonly what: string
-  /** What was found: `the folder /mnt does not exist`. */
+  /** The cause: `the folder /mnt does not exist`. */
   readonly why: string
-  /** What to do now: `create the folder, or set DESKMIRROR_DATABASE_URL to another path`. */
+  /** How to fix it: `create the folder, or set DESKMIRROR_DATABASE_URL to another path`. */
   readonly next: string
-  /** 1: trying again may help. 2: a person must change something first. */
+  /** 1: trying again may help. 2: users must change something first. */
   readonly exitCode: 1 | 2
 
-  /** Never put a secret into one of the texts: they are printed as they are. */
+  /** Never put a secret into these texts: they are printed as they are. */
   constructor(
     texts: { readonly what: string; readonly why: string; readonly next: string; readonly exitCode: 1 | 2 },
     options?: ErrorOptions,

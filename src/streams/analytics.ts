@@ -1,4 +1,4 @@
-/** The analytics rollup, a day at a time. Its fields are not documented. */
+/** The analytics rollup, one request per day. Its fields are undocumented. */
 import { stringifyJson } from '../core/json.ts'
 import { pathSegment } from '../core/path-segment.ts'
 import { rfc3339 } from '../core/time.ts'

@@ -1,5 +1,4 @@
-/** Recording metadata, one call at a time. A recording can come long after its call. */
-
+/** Recording metadata, one request per call. A recording can appear long after its call. */
 import { pathSegment } from '../core/path-segment.ts'
 import { day, hour, minute, rfc3339, type Seconds } from '../core/time.ts'
 import { type DocumentedFields, toRow } from './item.ts'
@@ -7,11 +6,11 @@ import type { ChildObjectStream } from './stream.ts'
 
 const documented: DocumentedFields = { callId: ['call_id', 'text'], hasRecording: ['has_recording', 'boolean'] }
 
-/** Looked for again while a call is younger than this. */
+/** Up to this age of the call, a missing recording is requested again. */
 const recheckWindow = 7 * day
 
 export const callRecordings: ChildObjectStream = {
-  kind: 'leaf',
+  kind: 'child-object',
   name: 'call_recordings',
   scope: 'calls:read',
   path: (call) => `/public/calls/${pathSegment(call)}/recording`,
@@ -19,7 +18,7 @@ export const callRecordings: ChildObjectStream = {
     const own = { call_id: call, checked_at: rfc3339(readAt) }
     return toRow(item ?? {}, documented, item === null ? { ...own, has_recording: false } : own)
   },
-  // Later and later: a recording that is not there after an hour is rarely there after two.
+  // The intervals grow: a recording that is missing after an hour is rarely there after two.
   rereadAfter: (item, age: Seconds) => {
     if (item?.hasRecording === true || age > recheckWindow) return null
     return Math.max(15 * minute, Math.min(age, 6 * hour))

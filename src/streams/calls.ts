@@ -1,4 +1,4 @@
-/** Calls: the list of a project. No field is documented. */
+/** Calls: a list of the project. No field is documented. */
 
 import { pathSegment } from '../core/path-segment.ts'
 import type { Json } from '../core/row.ts'

@@ -1,4 +1,4 @@
-/** Every stream, by how it is read. */
+/** All streams, by how they are read. */
 import { analytics } from './analytics.ts'
 import { availability } from './availability.ts'
 import { callRecordings } from './call-recordings.ts'

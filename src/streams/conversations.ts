@@ -1,4 +1,4 @@
-/** Conversations: the list of a project. It carries no message text. */
+/** Conversations: a list of the project, without message texts. */
 import type { QueryParams } from '../core/api-request.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import { pathSegment } from '../core/path-segment.ts'
@@ -45,5 +45,5 @@ export const conversations: ListStream = {
     }),
 }
 
-/** The open work: short however large the project is, and the one place where a handled flag shows. */
+/** The open conversations: a short list even for large projects, and the only one that shows a changed handled flag. */
 export const openConversationList = (project: string): ListEndpoint => conversationList(project, { handled: false })

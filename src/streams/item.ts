@@ -1,32 +1,23 @@
-/** Wire rows → mirror rows. What a stream documents becomes its columns; every other field is handed on by its path. */
+/** Items of the API → rows of the mirror. Documented fields become columns; other fields are passed on by their paths. */
 import { hash } from 'node:crypto'
-import { stringifyJson } from '../core/json.ts'
+import { maxDepth } from '../core/field-path.ts'
+import { asJsonObject, type JsonObject, stringifyJson } from '../core/json.ts'
 import type { RowTimes } from '../core/pagination/sort-order.ts'
 import type { ExtraField, Json, MirrorRow, Scalar } from '../core/row.ts'
 import { isNormalizedTime, parseTime, rfc3339 } from '../core/time.ts'
 
-export type JsonObject = { readonly [field: string]: Json }
-
-/** How a documented field becomes a column. A value of another type is kept in `raw` and, as text, where text is asked. */
+/** The type of a documented field. A value of another type becomes JSON text in a text column and null in any other. */
 export type ColumnKind = 'text' | 'integer' | 'boolean' | 'time'
 
-/** Documented fields of a stream, in the service's spelling, with their column and kind. */
+/** The documented fields of a stream in the service's spelling, with their columns. */
 export type DocumentedFields = Readonly<Record<string, readonly [column: string, kind: ColumnKind]>>
 
-/** Nested objects are followed this deep; what lies deeper is one JSON value. */
-const maxDepth = 5
-
-/** Longer names of fields are nobody's keys and times. */
+/** Fields with longer names are neither keys nor times. */
 const maxNameLength = 200
-/** More times than that in one row order nothing. */
+/** Limits the work for rows with very many times. */
 const maxTimes = 100
 
-/** The fields of a wire row; null if it is no object. */
-export function asJsonObject(item: Json): JsonObject | null {
-  return typeof item === 'object' && item !== null && !Array.isArray(item) ? (item as JsonObject) : null
-}
-
-/** One row. `own` are columns that we know better than the item: keys, the parent's too, and times of reading. */
+/** `own`: columns that override the item's fields, such as keys, the parent's key and the time of reading. */
 export function toRow(
   item: JsonObject,
   documented: DocumentedFields,
@@ -65,12 +56,12 @@ function collectExtraFields(path: string, value: Json, into: Map<string, ExtraFi
   }
 }
 
-/** What makes an item known again: its key, else all that it says. */
+/** Identifies an item across pages: its key, else a hash of all of it. */
 export function itemIdentity(key: string | null, item: Json): string {
   return key !== null && key.length <= 200 ? key : hash('sha256', stringifyJson(item))
 }
 
-/** The project that a row says it belongs to, where that is not `project`; null where it says nothing else. */
+/** The project that a row names if it is not `project`, else null. */
 export function foreignProject(item: JsonObject, project: string): string | null {
   if (item.projectId === project) return null
   const named = findKey(item, ['projectid'])
@@ -84,7 +75,7 @@ function findField(item: JsonObject, name: string): Json | undefined {
   return field === undefined ? undefined : item[field]
 }
 
-/** Every time in a row by its dotted path: the candidates for what a list is ordered by. */
+/** Every time in a row by its dotted path: the candidates for the sort field of a list. */
 export function timesIn(item: Json): RowTimes {
   const times = new Map<string, number>()
   collectTimes(asJsonObject(item), '', times, 1)
@@ -104,8 +95,8 @@ function collectTimes(fields: JsonObject | null, prefix: string, into: Map<strin
 }
 
 /**
- * The key of a row, as text: the first of these fields that holds one; null if none does. Names are compared without
- * case and underscores, as fields that are not documented may be written in any way.
+ * The key of a row as text: the first of these fields that contains one; null if none does. Names are compared without
+ * case and underscores because undocumented fields may be spelled in any way.
  */
 export function findKey(item: Json, names: readonly string[]): string | null {
   const row = asJsonObject(item)
@@ -117,7 +108,7 @@ export function findKey(item: Json, names: readonly string[]): string | null {
   return found === undefined ? null : String(found)
 }
 
-/** `visitor_id`, `visitorId` and `VisitorID` are one name. */
+/** `visitor_id`, `visitorId` and `VisitorID` become the same name. */
 export function normalizeName(field: string): string {
   const known = normalizedNames.get(field)
   if (known !== undefined) return known
@@ -126,7 +117,7 @@ export function normalizeName(field: string): string {
   return plain
 }
 
-/** Rows have the same few names again and again. */
+/** A cache, because all rows have the same few names. */
 const normalizedNames = new Map<string, string>()
 
 function isKey(value: Json | undefined): boolean {

@@ -1,7 +1,8 @@
-/** Messages: one conversation at a time. How the service pages them is not documented. */
+/** Messages: one list per conversation. Its paging is undocumented. */
+import { asJsonObject } from '../core/json.ts'
 import { pathSegment } from '../core/path-segment.ts'
 import { parseTime } from '../core/time.ts'
-import { asJsonObject, type DocumentedFields, findKey, itemIdentity, toRow } from './item.ts'
+import { type DocumentedFields, findKey, itemIdentity, toRow } from './item.ts'
 import { type ChildListStream, parseItems } from './stream.ts'
 
 const documented: DocumentedFields = {
@@ -15,7 +16,7 @@ const documented: DocumentedFields = {
 }
 
 export const messages: ChildListStream = {
-  kind: 'branch',
+  kind: 'child-list',
   name: 'messages',
   scope: 'conversations:read',
   list: (_project, conversation) => ({

@@ -1,9 +1,9 @@
-/** When something happened, where no field is documented to say so: the time whose name says it best. */
+/** The time of an event whose fields are undocumented: the time with the best matching name. */
 import type { Json } from '../core/row.ts'
 import { rfc3339 } from '../core/time.ts'
 import { type DocumentedFields, normalizeName, timesIn } from './item.ts'
 
-/** What such a field may be called, best first; compared without case, the last part of a path only. */
+/** Likely names, best first; compared without case, with the last part of a path only. */
 const timeFieldNames = [
   'occurredat',
   'startedat',
@@ -17,7 +17,7 @@ const timeFieldNames = [
   'created',
 ]
 
-/** RFC 3339, or null for a row without any time. The same for the same row, whatever else has been learned. */
+/** RFC 3339, or null for a row without any time. Depends on the row alone. */
 export function occurredAt(item: Json): string | null {
   const times = [...timesIn(item)]
   const rank = (path: string) => {
@@ -28,7 +28,7 @@ export function occurredAt(item: Json): string | null {
   return best === undefined ? null : rfc3339(best[1])
 }
 
-/** The spellings that mean our own column: a field of that name needs no second one. */
+/** Fields with these names need no column of their own. */
 export const occurredAtFields: DocumentedFields = {
   occurredAt: ['occurred_at', 'time'],
   occurred_at: ['occurred_at', 'time'],

@@ -1,56 +1,57 @@
-/** What a stream is: data and pure functions, told apart by how the service lets it be read. */
+/** A stream: data and pure functions, in five kinds by how the service lets it be read. */
 import type { LocalDay } from '../core/days.ts'
+import { asJsonObject, type JsonObject } from '../core/json.ts'
 import type { ChildStreamName } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { Json, MirrorRow, RefusedRow, StreamName } from '../core/row.ts'
 import type { Seconds } from '../core/time.ts'
-import { asJsonObject, findKey, foreignProject, type JsonObject } from './item.ts'
+import { findKey, foreignProject } from './item.ts'
 
 export type ApiScope = 'conversations:read' | 'visitors:read' | 'calls:read' | 'analytics:read' | 'availability:read'
 
-/** Rows that could be read, and those that could not: no object, no key, another project's. */
+/** Rows, and items that are not rows: no object, no key, or of another project. */
 export type ParsedRows = { readonly rows: readonly MirrorRow[]; readonly refused: readonly RefusedRow[] }
 
-/** A project's list, walked along its time line; its rows can also be read one by one. */
+/** A list of the project, paged by time; its rows can also be read by id. */
 export type ListStream = {
   readonly kind: 'list'
   readonly name: 'conversations' | 'visitors' | 'calls'
   readonly scope: ApiScope
   readonly list: (project: string) => ListEndpoint
   readonly rowPath: (project: string, id: string) => string
-  /** `project`: rows that say they belong to another one are refused. */
+  /** `project`: rows that name another project are refused. */
   readonly parseRows: (items: readonly Json[], project?: string | null) => ParsedRows
 }
 
 export type ChildRowOptions = {
-  /** Rows that say they belong to another project are refused. */
+  /** Rows that name another project are refused. */
   readonly project?: string | null
-  /** Carried from part to part of one answer: rows that are alike are told apart by how many came before. Grows. */
+  /** Counts identical rows across the batches of one answer, to number them. Mutable. */
   readonly duplicateCounts?: Map<string, number>
 }
 
 /** A list that belongs to one parent. */
 export type ChildListStream = {
-  readonly kind: 'branch'
+  readonly kind: 'child-list'
   readonly name: Extract<ChildStreamName, 'messages' | 'visitor_activity'>
   readonly scope: ApiScope
   readonly list: (project: string, parentId: string) => ListEndpoint
-  readonly parseRows: (items: readonly Json[], parentId: string, about?: ChildRowOptions) => ParsedRows
+  readonly parseRows: (items: readonly Json[], parentId: string, options?: ChildRowOptions) => ParsedRows
 }
 
-/** One document that belongs to one parent. */
+/** One object that belongs to one parent. */
 export type ChildObjectStream = {
-  readonly kind: 'leaf'
+  readonly kind: 'child-object'
   readonly name: Extract<ChildStreamName, 'call_recordings'>
   readonly scope: ApiScope
   readonly path: (parentId: string) => string
   /** `item` null: the service answered 404 for a parent that exists. */
   readonly parseRow: (item: JsonObject | null, parentId: string, readAt: Seconds) => MirrorRow
-  /** Seconds until it is worth looking again although the parent stays as it is; null = never. */
+  /** Seconds until the next read if the parent does not change; null = never. `age`: seconds since the parent's time. */
   readonly rereadAfter: (item: JsonObject | null, age: Seconds) => Seconds | null
 }
 
-/** A document for each day. */
+/** One object per day. */
 export type DailyStream = {
   readonly kind: 'daily'
   readonly name: Extract<StreamName, 'analytics'>
@@ -59,9 +60,9 @@ export type DailyStream = {
   readonly parseRow: (item: Json, day: LocalDay, timeZone: string, readAt: Seconds) => MirrorRow
 }
 
-/** A document that shows this moment only. */
+/** An object that shows the current state only. */
 export type SnapshotStream = {
-  readonly kind: 'moment'
+  readonly kind: 'snapshot'
   readonly name: Extract<StreamName, 'availability'>
   readonly scope: ApiScope
   readonly path: (project: string) => string
@@ -70,10 +71,10 @@ export type SnapshotStream = {
 
 export type Stream = ListStream | ChildListStream | ChildObjectStream | DailyStream | SnapshotStream
 
-/** What an item is; null: it has no key. */
+/** Null if the item has no key. */
 type RowParser = (item: JsonObject) => MirrorRow | null
 
-/** Reads what can be read. `project`: whose rows they have to be; null = the rows of this stream do not say. */
+/** `project`: the project that the rows have to belong to; null = not checked. */
 export function parseItems(items: readonly Json[], project: string | null, parseRow: RowParser): ParsedRows {
   const rows: MirrorRow[] = []
   const refused: RefusedRow[] = []

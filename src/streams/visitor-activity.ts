@@ -1,13 +1,13 @@
-/** What a visitor did: one visitor at a time, newest first. No field is documented, not even an id. */
+/** The activity of visitors: one list per visitor, newest first. No field is documented, not even an id. */
 import { hash } from 'node:crypto'
-import { stringifyJson } from '../core/json.ts'
+import { asJsonObject, stringifyJson } from '../core/json.ts'
 import { pathSegment } from '../core/path-segment.ts'
 import type { Json } from '../core/row.ts'
-import { asJsonObject, findKey, timesIn, toRow } from './item.ts'
+import { findKey, timesIn, toRow } from './item.ts'
 import { occurredAt, occurredAtFields } from './occurred-at.ts'
 import { type ChildListStream, parseItems } from './stream.ts'
 
-/** An entry's own id where it has one, so that an entry that grows stays one row; else all that it says. */
+/** A hash of the entry's id, so that a changed entry stays one row; without an id, a hash of the whole entry. */
 function entryHash(item: Json): string {
   const id = findKey(item, ['id', 'entryid', 'activityid', 'uuid'])
   return hash('sha256', id === null ? stringifyJson(withSortedKeys(item)) : `id:${id}`)
@@ -25,7 +25,7 @@ function withSortedKeys(item: Json): Json {
 }
 
 export const visitorActivity: ChildListStream = {
-  kind: 'branch',
+  kind: 'child-list',
   name: 'visitor_activity',
   scope: 'visitors:read',
   list: (project, visitor) => ({
@@ -39,12 +39,12 @@ export const visitorActivity: ChildListStream = {
     identify: entryHash,
     times: timesIn,
   }),
-  // Two entries may be alike to the letter. Each answer shows a second whole, so counting within it tells them apart.
-  parseRows: (items, visitor, { project = null, alike = new Map() } = {}) =>
+  // Entries may be identical. An answer contains every entry of a second, so numbering within it is stable.
+  parseRows: (items, visitor, { project = null, duplicateCounts = new Map() } = {}) =>
     parseItems(items, project, (item) => {
       const entry = entryHash(item)
-      const ordinal = alike.get(entry) ?? 0
-      alike.set(entry, ordinal + 1)
+      const ordinal = duplicateCounts.get(entry) ?? 0
+      duplicateCounts.set(entry, ordinal + 1)
       const own = { visitor_id: visitor, entry_hash: entry, ordinal, occurred_at: occurredAt(item) }
       return toRow(item, { ...occurredAtFields, visitorId: ['visitor_id', 'text'] }, own)
     }),

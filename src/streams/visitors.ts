@@ -1,5 +1,4 @@
-/** Visitors: the list of a project. Beyond name and email no field is documented. */
-
+/** Visitors: a list of the project. Only the name and the email are documented. */
 import { pathSegment } from '../core/path-segment.ts'
 import type { Json } from '../core/row.ts'
 import { type DocumentedFields, findKey, itemIdentity, timesIn, toRow } from './item.ts'

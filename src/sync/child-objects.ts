@@ -1,27 +1,27 @@
-/** One parent's document: the recording of a call. */
+/** Streams with one object per parent: the recordings of calls. */
+import { isNotFound } from '../core/api-failure.ts'
+import { asJsonObject } from '../core/json.ts'
 import type { PendingChild } from '../core/mirror.ts'
 import { parseTime, rfc3339, type Seconds } from '../core/time.ts'
 import { calls } from '../streams/calls.ts'
-import { asJsonObject } from '../streams/item.ts'
 import type { ChildObjectStream } from '../streams/stream.ts'
 import type { ChildReader } from './children.ts'
-import type { SyncRun } from './deps.ts'
-import { isNotFound } from './stop.ts'
+import type { SyncRun } from './run.ts'
 
-/** Learned where the service answers 404 for a call without a recording, instead of `hasRecording: false`. */
+/** Recorded if the service answers 404 for a call without a recording, instead of `hasRecording: false`. */
 const noRecordingBehaviour = 'call_recordings.none'
 
 export function childObjectReader(run: SyncRun, stream: ChildObjectStream): ChildReader {
-  const isNone = serialize((call) => confirmNoRecording(run, call))
-  return async (child, lane) => {
-    const answer = await run.get(stream.path(child.parentId), {}, lane).catch(async (error) => {
-      if (isNotFound(error) && (await isNone(child.parentId))) return null
+  const hasNoRecording = serialize((call) => confirmNoRecording(run, call))
+  return async (child, priority) => {
+    const answer = await run.get(stream.path(child.parentId), {}, priority).catch(async (error) => {
+      if (isNotFound(error) && (await hasNoRecording(child.parentId))) return null
       throw error
     })
     const item = answer === null ? null : asJsonObject(answer.data)
     const now = answer?.cursorLimit ?? run.cursorLimit()
     const rereadAfter = stream.rereadAfter(item, childAge(child, now))
-    const { parentId, wanted } = child
+    const { parentId, requestedVersion } = child
     const { changed } = await run.mirror.commit({
       stream: stream.name,
       rows: [stream.parseRow(item, parentId, now)],
@@ -29,8 +29,8 @@ export function childObjectReader(run: SyncRun, stream: ChildObjectStream): Chil
       child: {
         stream: stream.name,
         parentId,
-        wanted,
-        position: child.position ?? rfc3339(now),
+        requestedVersion,
+        cursor: child.cursor ?? rfc3339(now),
         complete: true,
         againAt: rereadAfter === null ? null : run.now() + rereadAfter * 1000,
       },
@@ -39,22 +39,22 @@ export function childObjectReader(run: SyncRun, stream: ChildObjectStream): Chil
   }
 }
 
-/** Seconds since the call; since it was first seen, where it says nothing or is dated ahead. */
-function childAge({ parentAt, position }: PendingChild, now: Seconds): Seconds {
-  return now - (parentAt !== null && parentAt <= now ? parentAt : (parseTime(position) ?? now))
+/** Seconds since the call; since its first read if it shows no time or a future one. */
+function childAge({ parentAt, cursor }: PendingChild, now: Seconds): Seconds {
+  return now - (parentAt !== null && parentAt <= now ? parentAt : (parseTime(cursor) ?? now))
 }
 
-/** The calls that are read side by side ask one after the other, so that what the first learns saves the others a request. */
-function serialize(ask: (call: string) => Promise<boolean>): (call: string) => Promise<boolean> {
-  let before: Promise<unknown> = Promise.resolve()
+/** Runs the checks one after the other, so that the result of the first one saves the requests of the others. */
+function serialize(check: (call: string) => Promise<boolean>): (call: string) => Promise<boolean> {
+  let previous: Promise<unknown> = Promise.resolve()
   return (call) => {
-    const result = before.then(() => ask(call))
-    before = result.catch(() => {})
+    const result = previous.then(() => check(call))
+    previous = result.catch(() => {})
     return result
   }
 }
 
-/** Whether a 404 means only that there is no recording: the call itself answers that, once. */
+/** A 404 means only that there is no recording if the call itself exists. Checked once for all calls. */
 async function confirmNoRecording(run: SyncRun, call: string): Promise<boolean> {
   if ((await run.mirror.behaviours()).has(noRecordingBehaviour)) return true
   try {

@@ -1,32 +1,32 @@
 /**
- * What is read one parent at a time: messages, activity, recordings. What is left to read is a query over the
- * warehouse, so a child that fails is simply due again later, and never holds up the others.
+ * Reads the streams that belong to parents: messages, activity and recordings. Pending children are a query over the
+ * warehouse, so a failed child is retried later and does not block the others.
  */
-import { ApiError, describeFailure } from '../core/api-failure.ts'
+import { ApiError, describeFailure, isNotFound, isRefused } from '../core/api-failure.ts'
 import { clockTolerance } from '../core/cursor-limit.ts'
 import { type ChildStreamName, type PendingChild, parentStreams } from '../core/mirror.ts'
+import { allTime, readPendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { Ms, Seconds } from '../core/time.ts'
 import { listStreams } from '../streams/catalog.ts'
-import type { SyncRun } from './deps.ts'
-import { latestSeenTime } from './latest-time.ts'
 import { mapConcurrently } from './map-concurrently.ts'
 import { markRowDeleted } from './missing-rows.ts'
-import { isNotFound, isRefused, throwIfSliceOver } from './stop.ts'
+import type { SyncRun } from './run.ts'
+import { throwIfSliceOver } from './stop.ts'
 
-/** `latest`: how late it was at least, before the child is asked for. */
-export type ChildReader = (child: PendingChild, lane: Priority, latest: Seconds) => Promise<void>
+/** `latest`: a lower bound of the service's time before the child is requested. */
+export type ChildReader = (child: PendingChild, priority: Priority, latest: Seconds) => Promise<void>
 
-/** So many conversations with messages dated ahead are read again by an incremental pass, longest not read first. */
+/** How many conversations with future-dated messages an incremental sync reads again, least recently read first. */
 const maxFutureDatedRereads = 200
 
 const batchSize = 400
 const concurrency = 16
 
-/** A reconcile reads again at least so many parents' children, and at least one in so many: each within a week of nights. */
+/** A reconcile rereads the children of this many parents, so that nightly ones cover all parents within a week. */
 const rereadShare = { atLeast: 1000, oneIn: 7 }
 
-/** Reads the children of every parent that is due, and once more those that failed on the way. */
+/** Reads the children of every pending parent, and once more those that failed. */
 export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: ChildReader): Promise<void> {
   if (run.mode !== 'incremental') {
     await run.mirror.requestFullReads(stream, run.mode === 'full' ? 'all' : rereadShare, run.now())
@@ -35,25 +35,25 @@ export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: 
   }
   run.stats.setRemaining(stream, await run.mirror.countPendingChildren(stream, run.now()))
   const failed: PendingChild[] = []
-  // What becomes due from now on is for the next pass: a list that lacks something is not asked again at once.
+  // Children that become pending from now on belong to the next run, so that an incomplete list is not reread at once.
   const now = run.now()
-  // Whoever was read before is not read twice in one pass, even if somebody sets this machine's clock back.
+  // No parent is reread twice in one run, even if this machine's clock is set back.
   const seenParents = new Set<string>()
-  for (let first = true; ; first = false) {
-    if (!first) throwIfSliceOver(run)
-    // The first child alone: what it teaches about the service saves the others from asking the same.
-    const all = await run.mirror.readPendingChildren(stream, now, first ? 1 : batchSize)
+  for (let isFirst = true; ; isFirst = false) {
+    if (!isFirst) throwIfSliceOver(run)
+    // The first child alone: what it shows about the service saves requests for the others.
+    const all = await run.mirror.readPendingChildren(stream, now, isFirst ? 1 : batchSize)
     const pending = all.filter(({ parentId }) => !seenParents.has(parentId))
     if (pending.length === 0) break
-    for (const { parentId, fetched } of pending) if (fetched > 0) seenParents.add(parentId)
+    for (const { parentId, fetchedVersion } of pending) if (fetchedVersion > 0) seenParents.add(parentId)
     failed.push(...(await readChildren(run, stream, pending, read)))
   }
   const unreadable = await readChildren(run, stream, failed, read)
   if (unreadable.length > 0)
-    run.stats.fail(stream, `${unreadable.length} of its lists could not be read; they are due again soon`)
+    run.stats.fail(stream, `${unreadable.length} of its lists could not be read; they will be retried soon`)
 }
 
-/** Reads the children of these parents; gives back those that failed and may not fail another time. */
+/** Reads the children of these parents. Returns those that failed and are worth a retry. */
 async function readChildren(
   run: SyncRun,
   stream: ChildStreamName,
@@ -74,12 +74,23 @@ async function readChildren(
   return (await mapConcurrently(pending, concurrency, attempt)).flat()
 }
 
-function childPriority({ fetched, whole }: PendingChild): Priority {
-  if (fetched === 0) return 'backfill'
-  return whole ? 'verify' : 'fresh'
+/**
+ * The latest time in anything read so far, up to the clocks; 0 = none. New rows are not earlier. Visitor activity does
+ * not count, because its times may come from browsers.
+ */
+async function latestSeenTime({ mirror, cursorLimit }: SyncRun): Promise<Seconds> {
+  const cursors = await Promise.all(['conversations', 'visitors'].map(mirror.readCursor))
+  const openRanges = cursors.flatMap((cursor) => readPendingRanges(cursor, allTime)).filter(({ hi }) => hi === null)
+  const latest = Math.max(0, (await mirror.latestMessageTime()) ?? 0, ...openRanges.map(({ lo }) => lo))
+  return Math.min(latest, cursorLimit())
 }
 
-/** After a failed read of one child: it is due again later, and a gap until then. Throws what stops the stream. */
+function childPriority({ fetchedVersion, mustReread }: PendingChild): Priority {
+  if (fetchedVersion === 0) return 'backfill'
+  return mustReread ? 'verify' : 'fresh'
+}
+
+/** Schedules a retry of a failed child and records a gap until then. Rethrows what stops the whole stream. */
 async function handleChildFailure(
   run: SyncRun,
   stream: ChildStreamName,
@@ -91,15 +102,11 @@ async function handleChildFailure(
   if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
   const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, child.parentId))
   if (isDeleted && (await markRowDeleted(run, parentStreams[stream], child.parentId))) return
-  await run.mirror.recordChildFailure(
-    stream,
-    child.parentId,
-    describeFailure(failure),
-    run.now() + retryDelayMs(child.attempts),
-  )
+  const retryAt = run.now() + retryDelayMs(child.attempts)
+  await run.mirror.recordChildFailure(stream, child.parentId, describeFailure(failure), retryAt)
 }
 
-/** A 404 of the child says that there is no such parent: the parent is asked itself before it is believed. */
+/** A 404 of the child may mean that the parent is deleted; a request for the parent confirms it. */
 async function isParentDeleted(run: SyncRun, stream: ChildStreamName, parentId: string): Promise<boolean> {
   const parent = listStreams.find((list) => list.name === parentStreams[stream])
   if (parent === undefined) return false
@@ -111,7 +118,7 @@ async function isParentDeleted(run: SyncRun, stream: ChildStreamName, parentId: 
   }
 }
 
-/** Half a minute at first, twice as long each time, a day at the most. */
+/** Half a minute at first, doubled with each attempt, at most a day. */
 function retryDelayMs(attempts: number): Ms {
   return Math.min(86_400_000, 30_000 * 2 ** Math.min(attempts, 12))
 }

@@ -1,75 +1,39 @@
-/** What a sync run is told and may use: values and functions, so that the story knows no HTTP and no SQL. */
-
-import type { ApiFailure } from '../core/api-failure.ts'
+/** What a sync needs from outside: values and functions, so that it depends on neither HTTP nor SQL. */
 import type { ApiGet } from '../core/api-request.ts'
 import type { Mirror, SyncMode } from '../core/mirror.ts'
-import type { PagingProfile } from '../core/pagination/paging-profile.ts'
-import type { Priority } from '../core/rate-limit/priority.ts'
 import type { SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { EpochMs, Seconds } from '../core/time.ts'
-import type { RunStats } from './run-stats.ts'
 
 export type SyncDeps = {
   /** The project's id at the service. */
   readonly projectId: string
   readonly mode: SyncMode
+  /** The streams that this run reads. */
   readonly streams: ReadonlySet<StreamName>
-  /** The streams that the project mirrors, whichever this run reads. */
+  /** All streams that the project mirrors. */
   readonly mirrored: ReadonlySet<StreamName>
-  /** How far back calls, analytics and activity go; null = all there is. */
+  /** How far back calls, analytics and activity go; null = without limit. */
   readonly startDate: Seconds | null
   readonly timeZone: string
-  /** How far behind its cursor an incremental pass begins. */
+  /** How far behind its cursor an incremental sync begins. */
   readonly lookBack: Seconds
   readonly get: ApiGet
   readonly mirror: Mirror
   /** HTTP requests sent so far, retries included. */
   readonly requests: () => number
   readonly now: () => EpochMs
-  /** Stops the run after the pages in hand. */
+  /** Stops the run after the current pages. */
   readonly signal: AbortSignal
-  /**
-   * Whether this portion of the work is over. Asked only where what is left is noted down, so that portion after portion
-   * comes to an end.
-   */
-  readonly isEnough?: () => boolean
+  /** The time slice is over. Called only after progress was stored, so that a sequence of slices completes the work. */
+  readonly isSliceOver?: () => boolean
   readonly onProgress: (progress: SyncProgress) => void
   readonly log: Log
 }
 
-/** pino, or whatever takes its events. */
+/** The part of pino that a sync uses. */
 export type Log = {
   readonly debug: (event: Readonly<Record<string, unknown>>) => void
   readonly info: (event: Readonly<Record<string, unknown>>) => void
   readonly warn: (event: Readonly<Record<string, unknown>>) => void
-}
-
-/** One run's shared state: what it has learned, counted and noticed so far. */
-export type SyncRun = SyncDeps & {
-  readonly id: string
-  readonly stats: RunStats
-  readonly profiles: Map<string, PagingProfile>
-  readonly notices: Set<string>
-  /** Streams that could not begin, as others have to be read before. */
-  readonly waitingStreams: Set<StreamName>
-  /** What ended a stream before its end. */
-  readonly failures: Map<StreamName, ApiFailure>
-  /** Whether the service has answered anything of what was asked. */
-  readonly isAnswered: () => boolean
-  /** Rows dated ahead of the clocks, by their ids, as the lists showed them. */
-  readonly futureDated: Map<StreamName, Set<string>>
-  /** Lists that showed nothing at all, and said that there is more. */
-  readonly emptyListsWithMore: Set<StreamName>
-  /** The smaller of the two clocks, the service's as last heard and this machine's. */
-  readonly cursorLimit: () => Seconds
-  /** How many seconds the service's clock is ahead of this machine's, as this run last heard; null = it has not. */
-  readonly clockOffset: () => Seconds | null
-  /** This machine's clock, and the service's as last heard; the same where it sends no `Date`. */
-  readonly clocks: () => { readonly localTime: Seconds; readonly serviceTime: Seconds }
-}
-
-/** A first or a proof-reading pass is less urgent than news. */
-export function priorityFor(run: SyncRun, first: boolean): Priority {
-  return run.mode === 'incremental' ? (first ? 'backfill' : 'fresh') : 'verify'
 }

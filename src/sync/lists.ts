@@ -1,19 +1,17 @@
-/** The lists of a project: what is new since the cursor, or all of it. */
-
+/** Syncs the lists of a project: the rows since the cursor, or all of them. */
 import { readPendingRanges, type TimeRange, writePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { day } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
-import { priorityFor, type SyncRun } from './deps.ts'
 import { withLookBack } from './look-back.ts'
-import { resolveUnseenRows } from './missing-rows.ts'
+import { recheckRows, resolveUnseenRows } from './missing-rows.ts'
 import { readOpenConversations } from './open-conversations.ts'
 import { readPages, toGaps } from './pages.ts'
-import { recheckRows } from './recheck-rows.ts'
+import { priorityFor, type SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, streamRange } from './start-date.ts'
 import { throwIfSliceOver } from './stop.ts'
 
-/** How many of the newest calls are read again by each pass: late ones appear among them. They fit one page. */
+/** How many of the newest calls each run reads again, because late calls appear among them. They fit into one page. */
 const maxCallRereads = 150
 
 export async function syncList(run: SyncRun, stream: ListStream): Promise<void> {
@@ -33,8 +31,8 @@ export async function syncList(run: SyncRun, stream: ListStream): Promise<void> 
 }
 
 /**
- * The whole list, whatever the cursor says, with a census of what it shows. Cut short, it goes on where it was. Its end
- * is the new cursor, and what it did not show is asked for by id.
+ * Reads the whole list regardless of the cursor, and records which rows it shows. An interrupted read continues in the
+ * next run. The end is the new cursor, and rows that the list did not show are requested by their ids.
  */
 async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   const cursor = `${stream.name}:whole`
@@ -48,19 +46,19 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   await run.mirror.forgetSeenRows(cursor)
 }
 
-/** Where a walk through the whole list stands, null = nowhere yet; and when it began, in milliseconds since 1970. */
+/** The cursor of an unfinished read of the whole list, null = none; and when that read began, in ms since 1970. */
 async function wholeListStart(run: SyncRun, stream: ListStream, cursor: string): Promise<[string | null, number]> {
-  const note = `${cursor}:since`
+  const sinceCursor = `${cursor}:since`
   const stored = run.mode === 'full' ? null : await run.mirror.readCursor(cursor)
-  if (stored !== null) return [stored, Number((await run.mirror.readCursor(note)) ?? 0)]
+  if (stored !== null) return [stored, Number((await run.mirror.readCursor(sinceCursor)) ?? 0)]
   await run.mirror.forgetSeenRows(cursor)
   const since = run.now()
-  await run.mirror.commit({ stream: stream.name, rows: [], askedAt: since, cursors: { [note]: String(since) } })
+  await run.mirror.commit({ stream: stream.name, rows: [], askedAt: since, cursors: { [sinceCursor]: String(since) } })
   return [null, since]
 }
 
 type RangesRead = {
-  /** The cursor that moves with the pages. */
+  /** The name of the cursor that is stored with each page. */
   readonly cursor: string
   readonly ranges: readonly TimeRange[]
   readonly priority: Priority
@@ -70,33 +68,28 @@ type RangesRead = {
 async function readRanges(
   run: SyncRun,
   stream: ListStream,
-  { cursor, ranges, priority: lane, seenRowsKey: census }: RangesRead,
+  { cursor, ranges, priority, seenRowsKey }: RangesRead,
 ): Promise<void> {
-  for await (const read of readPages(run, {
-    stream: stream.name,
-    list: stream.list(run.projectId),
-    ranges,
-    priority: lane,
-  })) {
-    const { rows, refused } = stream.parseRows(read.items, run.projectId)
-    const gaps = toGaps(stream.name, read)
-    const at = writePendingRanges(read.pendingRanges)
+  const list = stream.list(run.projectId)
+  for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
+    const { rows, refused } = stream.parseRows(batch.items, run.projectId)
+    const position = writePendingRanges(batch.pendingRanges)
     const { changed } = await run.mirror.commit({
       stream: stream.name,
       rows,
-      askedAt: read.answer?.askedAt ?? run.now(),
-      cursors: read.isComplete ? { [cursor]: at, [stream.name]: at } : { [cursor]: at },
-      gaps,
-      refused: [...read.refused, ...refused],
-      learned: read.observations,
-      ...(census === undefined ? {} : { seenRowsKey: census, authoritative: true }),
+      askedAt: batch.answer?.askedAt ?? run.now(),
+      cursors: batch.isComplete ? { [cursor]: position, [stream.name]: position } : { [cursor]: position },
+      gaps: toGaps(stream.name, batch),
+      refused: [...batch.refused, ...refused],
+      learned: batch.observations,
+      ...(seenRowsKey === undefined ? {} : { seenRowsKey, authoritative: true }),
     })
     run.stats.recordPage(stream.name, rows.length, changed)
-    if (!read.isComplete) throwIfSliceOver(run)
+    if (!batch.isComplete) throwIfSliceOver(run)
   }
 }
 
-/** Calls can come late: the open end begins a day earlier, but not so early that it would need another page. */
+/** Calls can appear late: the open range begins a day earlier, but not so early that it needs another page. */
 async function withLateCalls(run: SyncRun, ranges: readonly TimeRange[]): Promise<readonly TimeRange[]> {
   const pageStart = await run.mirror.nthNewestCallTime(maxCallRereads, run.cursorLimit())
   return ranges.map((range) => {

@@ -1,7 +1,7 @@
-/** Several requests under way at once, and all of them at their end before anybody hears of a failure. */
+/** Concurrent work that has ended completely before a failure is thrown. */
 import pMap from 'p-map'
 
-/** Works on the items, so many at a time. After the first failure nothing is begun; it is thrown when all have ended. */
+/** After the first failure no further item is started; the failure is thrown when all started ones have ended. */
 export async function mapConcurrently<T, R>(
   items: readonly T[],
   concurrency: number,

@@ -1,26 +1,28 @@
-/** Rows that a list did not show: each is asked for by its id, and gone only if the service says so. */
-
+/** Rows that a list did not show are requested by their ids, and marked as deleted only if the service answers 404. */
+import { isNotFound, unreadableRowReason } from '../core/api-failure.ts'
 import { toListShape } from '../core/list-shape.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { MirrorRow, StreamName } from '../core/row.ts'
 import type { ListStream } from '../streams/stream.ts'
-import { priorityFor, type SyncRun } from './deps.ts'
 import { mapConcurrently } from './map-concurrently.ts'
-import { isNotFound, throwIfAborted, unreadableRowReason } from './stop.ts'
+import { priorityFor, type SyncRun } from './run.ts'
+import { throwIfAborted } from './stop.ts'
 
-/** More than this share of a table, and more than so many rows, vanish by a fault sooner than by intent. */
+/** If more rows than both limits are missing from a list, a fault is likelier than real deletions. */
 const massDeletionLimits = { share: 0.25, rows: 25 }
 
 const batchSize = 100
 const concurrency = 8
 
-/** Noted while so much of a list is missing that a person has to look first: until then nothing of it is marked as gone. */
+/** How many conversations a run rechecks; the others stay marked for the next one. */
+const maxRechecks = 400
+
+/** Set while a suspicious number of rows is missing from a list. Until a full sync, none of them is marked as deleted. */
 const massDeletionCursor = (stream: StreamName) => `${stream}:doubted`
 
-/** What reading rows by their ids takes. */
-export type RereadDeps = Pick<SyncRun, 'project' | 'mode' | 'get' | 'mirror' | 'tally' | 'now' | 'signal'>
+export type RereadDeps = Pick<SyncRun, 'projectId' | 'mode' | 'get' | 'mirror' | 'stats' | 'now' | 'signal'>
 
-/** Marks a row that the service answered 404 for. False: not now, as its list is in doubt. */
+/** Marks a row that the service answered 404 for. False if it is not marked because its list is in doubt. */
 export async function markRowDeleted(
   run: Pick<RereadDeps, 'mode' | 'mirror' | 'now'>,
   stream: ListStream['name'],
@@ -31,42 +33,55 @@ export async function markRowDeleted(
   return true
 }
 
-function recordMassDeletion(run: SyncRun, stream: ListStream['name'], doubt: string | null): Promise<unknown> {
-  return run.mirror.commit({ stream, rows: [], askedAt: run.now(), cursors: { [massDeletionCursor(stream)]: doubt } })
+function recordMassDeletion(run: SyncRun, stream: ListStream['name'], count: string | null): Promise<unknown> {
+  return run.mirror.commit({ stream, rows: [], askedAt: run.now(), cursors: { [massDeletionCursor(stream)]: count } })
 }
 
-/** After a whole list: reads what it did not show, and marks what is gone. */
+/** After a complete read of a list: requests the rows that it did not show, and marks the deleted ones. */
 export async function resolveUnseenRows(run: SyncRun, stream: ListStream, seenRowsKey: string): Promise<void> {
   const { unseen, living } = await run.mirror.countUnseenRows(stream.name, seenRowsKey, 'all')
   const isSuspicious = unseen > massDeletionLimits.rows && unseen > living * massDeletionLimits.share
   const isDoubted = isSuspicious && run.mode !== 'full'
   await recordMassDeletion(run, stream.name, isDoubted ? String(unseen) : null)
   if (isDoubted) {
-    const what = `${unseen} of ${living} mirrored ${stream.name} were not listed by the service any more`
-    run.notices.add(`${what}. Nothing was marked as deleted. If that is right, run \`deskmirror sync --mode full\`.`)
+    const what = `the service no longer lists ${unseen} of ${living} mirrored ${stream.name}`
+    run.notices.add(
+      `Nothing was marked as deleted, although ${what}. If they are really deleted, run \`deskmirror sync --mode full\`.`,
+    )
     run.stats.fail(stream.name, what)
     return
   }
   run.stats.setRemaining(stream.name, unseen)
   for (let after: string | null = null; ; ) {
-    const ids = await run.mirror.unseen(stream.name, seenRowsKey, 'all', after, batchSize)
+    const ids = await run.mirror.listUnseenRows(stream.name, seenRowsKey, 'all', after, batchSize)
     if (ids.length === 0) return
     await rereadByIds(run, stream, ids, priorityFor(run, false))
     after = ids.at(-1) ?? null
   }
 }
 
-/** Reads rows by their ids: stores those that are there (`row` null: unreadable or gone) and marks those that are not. */
+/**
+ * Reads the conversations that a list showed with an earlier last message than the mirror has. The list's copy may be
+ * stale, or a message may be dated before its predecessor; only the row itself shows which.
+ */
+export async function recheckRows(run: SyncRun, stream: ListStream): Promise<void> {
+  const ids = await run.mirror.listRowsToRecheck(maxRechecks)
+  if (ids.length === 0) return
+  await rereadByIds(run, stream, ids, 'fresh')
+  await run.mirror.clearRecheck(ids)
+}
+
+/** Reads rows by their ids, stores those that exist, and marks the others. `row` null: unreadable or deleted. */
 export function rereadByIds(
   run: RereadDeps,
   stream: ListStream,
   ids: readonly string[],
-  lane: Priority,
+  priority: Priority,
 ): Promise<{ row: MirrorRow | null }[]> {
-  const ask = async (id: string) => run.get(stream.rowPath(run.projectId, id), {}, lane)
+  const request = async (id: string) => run.get(stream.rowPath(run.projectId, id), {}, priority)
   const read = async (id: string) => {
     throwIfAborted(run.signal)
-    const answer = await ask(id).catch(async (error) => {
+    const answer = await request(id).catch(async (error) => {
       if (isNotFound(error)) return null
       const why = unreadableRowReason(error)
       if (why === null) throw error

@@ -1,31 +1,34 @@
 /**
- * The open conversations, read whole: the one short list where a flag shows that was set or lifted elsewhere. What the
- * mirror holds open and the list does not show has been handled, or is gone: it is asked for by id.
+ * Reads the complete list of open conversations, the only short list that shows changed handled flags. A conversation that
+ * is open in the mirror but not listed was handled or deleted, so it is requested by its id.
  */
-
 import { allTime } from '../core/pagination/pending-ranges.ts'
 import { openConversationList } from '../streams/conversations.ts'
 import type { ListStream } from '../streams/stream.ts'
-import type { SyncRun } from './deps.ts'
 import { rereadByIds } from './missing-rows.ts'
 import { readPages } from './pages.ts'
+import type { SyncRun } from './run.ts'
 
 const seenRowsKey = 'conversations:open'
 const unreliableFilter = 'conversations.handled_filter'
 
-/** So many rows that the filter should have shown, and did not, prove that it cannot be relied upon. */
+/** This many open conversations that the filter did not show prove that it is unreliable. */
 const minEvidence = 20
 
 export async function readOpenConversations(run: SyncRun, stream: ListStream): Promise<void> {
   await run.mirror.forgetSeenRows(seenRowsKey)
   const list = openConversationList(run.projectId)
-  const listScan = { stream: stream.name, list, ranges: [allTime], lane: 'fresh' } as const
-  for await (const read of readPages(run, listScan)) {
-    const { rows, refused: unreadable } = stream.parseRows(read.items, run.projectId)
-    const refused = [...read.refused, ...unreadable]
-    const askedAt = read.answer?.askedAt ?? run.now()
-    const news = { rows, refused, askedAt, learned: read.observations }
-    const { changed } = await run.mirror.commit({ stream: stream.name, seenRowsKey, ...news })
+  const listScan = { stream: stream.name, list, ranges: [allTime], priority: 'fresh' } as const
+  for await (const batch of readPages(run, listScan)) {
+    const { rows, refused } = stream.parseRows(batch.items, run.projectId)
+    const { changed } = await run.mirror.commit({
+      stream: stream.name,
+      seenRowsKey,
+      rows,
+      refused: [...batch.refused, ...refused],
+      askedAt: batch.answer?.askedAt ?? run.now(),
+      learned: batch.observations,
+    })
     run.stats.recordPage(stream.name, rows.length, changed)
   }
   if ((await run.mirror.behaviours()).get(unreliableFilter) === undefined) await rereadUnlisted(run, stream)
@@ -33,22 +36,22 @@ export async function readOpenConversations(run: SyncRun, stream: ListStream): P
 }
 
 async function rereadUnlisted(run: SyncRun, stream: ListStream): Promise<void> {
-  let [asked, open] = [0, 0]
+  let [requested, open] = [0, 0]
   for (let after: string | null = null; ; ) {
-    const ids = await run.mirror.unseen('conversations', seenRowsKey, 'open', after, minEvidence)
+    const ids = await run.mirror.listUnseenRows('conversations', seenRowsKey, 'open', after, minEvidence)
     if (ids.length === 0) return
     for (const { row } of await rereadByIds(run, stream, ids, 'fresh')) {
-      asked += 1
+      requested += 1
       if (row !== null && (row.columns.handled_at ?? null) === null) open += 1
     }
     after = ids.at(-1) ?? null
-    if (open >= minEvidence && open === asked) return recordUnreliableFilter(run)
+    if (open >= minEvidence && open === requested) return recordUnreliableFilter(run)
   }
 }
 
 async function recordUnreliableFilter(run: SyncRun): Promise<void> {
-  const evidence = `${minEvidence} conversations that are not handled were missing from the list asked for with handled=false`
+  const evidence = `${minEvidence} conversations that are not handled were missing from the list with handled=false`
   const learned = [{ name: unreliableFilter, value: 'unreliable', evidence }]
   await run.mirror.commit({ stream: 'conversations', rows: [], askedAt: run.now(), learned })
-  run.notices.add('The service does not list all open conversations: handled flags are right after a reconcile only.')
+  run.notices.add('The service does not list all open conversations, so only a reconcile updates all handled flags.')
 }

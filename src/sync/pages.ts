@@ -1,7 +1,5 @@
-/** From a list's pages to the mirror: each page's rows, the cursor and what was learned, in one commit. */
-
-import type { PageBatch } from '../api/list-reader.ts'
-import { readList } from '../api/list-reader.ts'
+/** Reads the pages of a list for a sync, with the paging profile that earlier runs have stored. */
+import { type PageBatch, readList } from '../api/list-reader.ts'
 import { parentStreams } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import {
@@ -15,7 +13,7 @@ import type { TimeRange } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { Gap, ServiceBehaviour, StreamName } from '../core/row.ts'
 import { recordFutureDated } from './clocks.ts'
-import type { SyncRun } from './deps.ts'
+import type { SyncRun } from './run.ts'
 import { throwIfAborted } from './stop.ts'
 
 export type ListScan = {
@@ -25,41 +23,40 @@ export type ListScan = {
   readonly priority: Priority
 }
 
-/** The pages of a list, each to be committed before the next is asked for. */
+/** The pages of a list. The caller commits each page before it takes the next one. */
 export async function* readPages(
   run: SyncRun,
-  { stream, list, ranges, priority: lane }: ListScan,
+  { stream, list, ranges, priority }: ListScan,
 ): AsyncGenerator<PageBatch> {
-  const known = await loadProfile(run, list)
+  const profile = await loadProfile(run, list)
   const isList = !(stream in parentStreams)
-  const habit = (await alwaysSaysMore(run)) || (isList ? null : false)
-  for await (const read of readList(run.get, { list, profile: known, ranges, priority: lane, alwaysHasMore: habit })) {
-    if (read.observations.length > 0) {
-      run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? known, read.profile))
-      await reportLearned(run, stream, read.observations)
+  const alwaysHasMore = (await alwaysSaysMore(run)) || (isList ? null : false)
+  for await (const batch of readList(run.get, { list, profile, ranges, priority, alwaysHasMore })) {
+    if (batch.observations.length > 0) {
+      run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? profile, batch.profile))
+      await reportObservations(run, stream, batch.observations)
     }
-    recordFutureDated(run, stream, read.idsDatedAhead)
-    if (isList && isEmptyWithMore(read)) run.emptyListsWithMore.add(stream)
-    yield read
+    recordFutureDated(run, stream, batch.futureDatedIds)
+    if (isList && isEmptyWithMore(batch)) run.emptyListsWithMore.add(stream)
+    yield batch
     throwIfAborted(run.signal)
   }
 }
 
-/** Whether some list of the service is known to say of its last page that there is more. */
+/** Some list of the service is known to set `hasMore` on its last page. */
 export async function alwaysSaysMore(run: SyncRun): Promise<boolean> {
-  if ([...run.profiles.values()].some(({ isHasMoreExact: exact }) => exact === false)) return true
+  if ([...run.profiles.values()].some(({ isHasMoreExact }) => isHasMoreExact === false)) return true
   return [...(await run.mirror.behaviours())].some(
     ([name, value]) => name.endsWith('.has_more') && value === 'not exact',
   )
 }
 
-/** Nothing, and more behind it. */
-function isEmptyWithMore({ answer, items, isLastOfAnswer: ends, refused }: PageBatch): boolean {
+function isEmptyWithMore({ answer, items, isLastOfAnswer, refused }: PageBatch): boolean {
   const { hasMore = false } = (answer?.data ?? {}) as { readonly hasMore?: unknown }
-  return ends && items.length === 0 && refused.length === 0 && hasMore === true
+  return isLastOfAnswer && items.length === 0 && refused.length === 0 && hasMore === true
 }
 
-/** A reconcile tries again what did not work: the service may have changed. */
+/** A reconcile retries parameters that did not work before, because the service may have changed. */
 async function loadProfile(run: SyncRun, list: ListEndpoint): Promise<PagingProfile> {
   const cached = run.profiles.get(list.name)
   if (cached !== undefined) return cached
@@ -68,24 +65,25 @@ async function loadProfile(run: SyncRun, list: ListEndpoint): Promise<PagingProf
   return run.profiles.get(list.name) ?? stored
 }
 
-async function reportLearned(run: SyncRun, stream: StreamName, learned: readonly ServiceBehaviour[]): Promise<void> {
+async function reportObservations(
+  run: SyncRun,
+  stream: StreamName,
+  observations: readonly ServiceBehaviour[],
+): Promise<void> {
   const before = await run.mirror.behaviours()
-  for (const { name, value, evidence } of learned) {
+  for (const { name, value, evidence } of observations) {
     const was = before.get(name)
     if (was === undefined || !isBehaviourChange(was, value)) {
       run.log.info({ event: 'behaviour.learned', stream, name, value })
     } else {
       run.log.warn({ event: 'behaviour.changed', stream, name, value, was })
-      run.notices.add(
-        `The service behaves otherwise than before: ${name} was "${was}" and is "${value}" (${evidence}).`,
-      )
+      run.notices.add(`The service's behaviour changed: ${name} was "${was}" and is now "${value}" (${evidence}).`)
     }
   }
 }
 
-/** What a page could not show, as gaps of its stream. */
-export function toGaps(stream: StreamName, read: PageBatch): Gap[] {
-  return read.missedRanges.map(({ range, reason }) => ({
+export function toGaps(stream: StreamName, batch: PageBatch): Gap[] {
+  return batch.missedRanges.map(({ range, reason }) => ({
     stream,
     from: range.lo === 0 ? null : range.lo,
     to: range.hi,

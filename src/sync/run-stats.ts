@@ -1,4 +1,4 @@
-/** Counts what each stream of a run did, and tells whoever watches. */
+/** Counts what each stream of a run did, and reports the progress. */
 import type { StreamReport } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
@@ -16,11 +16,11 @@ type StreamCounts = {
 }
 
 export type RunStats = {
-  /** The stream begins. */
   readonly start: (stream: StreamName) => void
   readonly recordRequest: (stream: StreamName) => void
-  /** A page was stored. `left`: requests still to make, null = unknown. */
+  /** A page was stored. */
   readonly recordPage: (stream: StreamName, rows: number, changed: number) => void
+  /** Requests still to make; null = unknown. */
   readonly setRemaining: (stream: StreamName, requests: number | null) => void
   readonly skip: (stream: StreamName, scope: string) => void
   readonly fail: (stream: StreamName, why: string) => void

@@ -1,32 +1,31 @@
-/** How far back a stream goes, and what is left to read when somebody moves that further back. */
-
+/** How far back a stream goes, and what to read when the start date is moved back. */
 import { allTime, type TimeRange } from '../core/pagination/pending-ranges.ts'
 import type { MirrorRow, StreamName } from '../core/row.ts'
 import { parseTime, rfc3339 } from '../core/time.ts'
-import type { SyncRun } from './deps.ts'
+import type { SyncRun } from './run.ts'
 
-/** The streams that can be large and old. Rollups are read by days that are missing, and need no note. */
+/** The streams that a start date limits. Rollups need no cursor for it, because missing days are read anyway. */
 const datedStreams: ReadonlySet<StreamName> = new Set(['calls', 'visitor_activity'])
 
-/** All that a stream is to hold. */
+/** The time range that a stream mirrors. */
 export function streamRange(run: SyncRun, stream: StreamName): TimeRange {
   return datedStreams.has(stream) ? { ...allTime, lo: run.startDate ?? 0 } : allTime
 }
 
-/** The time before what earlier passes went back to, if this one is to go further back. */
+/** The range before the start date of earlier runs, if the start date was moved back. */
 export async function newlyCoveredRanges(run: SyncRun, stream: StreamName): Promise<readonly TimeRange[]> {
   const { lo } = streamRange(run, stream)
   const reached = parseTime(await run.mirror.readCursor(startDateCursor(stream)))
   return reached === undefined || lo >= reached ? [] : [{ lo, hi: reached }]
 }
 
-/** Whether a row is older than what the project is to hold: a page may reach further back than was asked for. */
+/** The row is older than the start date. Pages may reach further back than requested. */
 export function isBeforeStartDate({ startDate }: Pick<SyncRun, 'startDate'>, { columns }: MirrorRow): boolean {
   const at = parseTime(columns.occurred_at)
   return startDate !== null && at !== undefined && at < startDate
 }
 
-/** Notes how far back the stream has been read, now that it has. */
+/** Stores how far back the stream has been read. */
 export async function storeStartDate(run: SyncRun, stream: StreamName): Promise<void> {
   if (!datedStreams.has(stream)) return
   const name = startDateCursor(stream)

@@ -1,36 +1,36 @@
 /**
- * One pass over one project: the lists side by side, then what hangs on their rows. A stream's trouble is its own: a
- * missing scope skips it, a failure ends it, and the others go on. Only a key that may not do anything stops all.
+ * One sync run of one project: the lists concurrently, then the streams that belong to their rows. A missing scope skips
+ * a stream and a failure ends it, while the others continue. Only a denied key stops all of them.
  */
 import { ApiError, type ApiFailure, describeFailure } from '../core/api-failure.ts'
+import { asJsonObject } from '../core/json.ts'
 import { clockOffsetCursor, type StreamReport, type SyncOutcome } from '../core/mirror.ts'
 import { gapReasons } from '../core/pagination/scan-state.ts'
 import type { StreamName } from '../core/row.ts'
-import type { Seconds } from '../core/time.ts'
 import { analytics } from '../streams/analytics.ts'
 import { availability } from '../streams/availability.ts'
 import { allStreams, childListStreams, childObjectStreams, listStreams } from '../streams/catalog.ts'
-import type { Stream } from '../streams/stream.ts'
+import { foreignProject } from '../streams/item.ts'
+import type { SnapshotStream, Stream } from '../streams/stream.ts'
 import { syncChildLists } from './child-lists.ts'
 import { childObjectReader } from './child-objects.ts'
 import { syncChildren } from './children.ts'
-import { clockNotices } from './clocks.ts'
+import { clockNotices, createPresentTime } from './clocks.ts'
 import { syncDailyRollups } from './daily-rollups.ts'
-import type { SyncDeps, SyncRun } from './deps.ts'
+import type { SyncDeps } from './deps.ts'
 import { syncList } from './lists.ts'
 import { alwaysSaysMore } from './pages.ts'
-import { createRunStats } from './run-stats.ts'
-import { syncSnapshot } from './snapshot.ts'
+import { type SyncRun, startRun } from './run.ts'
 
 export type SyncResult = {
   readonly outcome: SyncOutcome
   readonly reports: readonly StreamReport[]
   readonly notices: readonly string[]
-  /** The failure that stopped the whole run: a key that may do nothing, or an address where nobody serves this API. */
+  /** The failure that stopped the whole run: a denied key, or an address that does not serve this API. */
   readonly stopped: ApiFailure | null
 }
 
-/** Runs one pass to its end, or to the end of the pages in hand. Never throws CallFailed; anything thrown is a bug. */
+/** Syncs the streams once, or stops after the current pages. Never throws ApiError; anything thrown is a bug. */
 export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   const stop = new AbortController()
   const signal = AbortSignal.any([deps.signal, stop.signal])
@@ -47,11 +47,11 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
     await runAll([availability, ...listStreams], runGuarded)
     stopped ??= serviceFailure(run)
     if (stopped !== null) stop.abort()
-    for (const notice of await sortOrderNotices(run)) run.notices.add(notice)
+    for (const notice of sortOrderNotices(run)) run.notices.add(notice)
     await recordEmptyLists(run)
     await runAll([...childListStreams, ...childObjectStreams], runGuarded)
     for (const notice of await clockNotices(run, run.clockOffset())) run.notices.add(notice)
-    // Last, as the first day to ask for is the earliest that any row speaks of.
+    // Last, because the earliest time in any row decides the first day to read.
     await runAll([analytics], runGuarded)
   } finally {
     clearInterval(heartbeatTimer)
@@ -60,59 +60,22 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   const reports = run.stats.reports()
   const outcome = await toOutcome(run, deps.signal.aborted, stopped !== null, reports)
   await sendHeartbeat(run)
-  // A stream that waits has not come to its end.
+  // A waiting stream has not been read, so its standing stays as it is.
   const startedReports = reports.filter(({ stream }) => !run.waitingStreams.has(stream))
   await run.mirror.finishRun(run.id, outcome, startedReports, run.now())
   return { outcome, reports, notices: [...run.notices], stopped }
 }
 
-async function startRun(deps: SyncDeps): Promise<SyncRun> {
-  const stats = createRunStats(deps.now, deps.onProgress)
-  const id = await deps.mirror.startRun(deps.mode, deps.now())
-  // What an earlier run has heard holds until an answer says otherwise.
-  let offset = Number(await deps.mirror.readCursor(clockOffsetCursor)) || 0
-  let heardOffset: Seconds | null = null
-  let answered = false
-  const run: SyncRun = {
-    ...deps,
-    id,
-    stats,
-    profiles: new Map(),
-    notices: new Set(),
-    waitingStreams: new Set(),
-    failures: new Map(),
-    isAnswered: () => answered,
-    futureDated: new Map(),
-    emptyListsWithMore: new Set(),
-    cursorLimit: () => Math.floor(deps.now() / 1000) + Math.min(0, offset),
-    clockOffset: () => heardOffset,
-    clocks: () => {
-      const here = Math.floor(deps.now() / 1000)
-      return { localTime: here, serviceTime: here + offset }
-    },
-    get: async (path, query, lane) => {
-      const answer = await deps.get(path, query, lane)
-      answered = true
-      if (answer.servedAt !== null) {
-        heardOffset = answer.servedAt - Math.floor(deps.now() / 1000)
-        offset = heardOffset
-      }
-      return answer
-    },
-  }
-  return run
-}
-
-/** Only now all lists have shown whether the service says so of any last page. */
+/** Runs after all lists, because only then is it known whether the service sets `hasMore` on every last page. */
 async function recordEmptyLists(run: SyncRun): Promise<void> {
   if (run.emptyListsWithMore.size === 0 || (await alwaysSaysMore(run))) return
   for (const stream of run.emptyListsWithMore) {
-    const gaps = [{ stream, from: null, to: null, reason: gapReasons.hollow }]
+    const gaps = [{ stream, from: null, to: null, reason: gapReasons.emptyWithMore }]
     await run.mirror.commit({ stream, rows: [], askedAt: run.now(), gaps })
   }
 }
 
-/** For `status`, and for a pass that has to begin before it hears the service's clock. */
+/** For `status`, and for the next run until its first answer. */
 async function storeClockOffset(run: SyncRun): Promise<void> {
   const offset = run.clockOffset()
   if (offset === null || String(offset) === (await run.mirror.readCursor(clockOffsetCursor))) return
@@ -124,13 +87,13 @@ async function storeClockOffset(run: SyncRun): Promise<void> {
   })
 }
 
-/** All of them to their end, even if one throws; then the first that was thrown. */
+/** Waits for all streams even if one throws, then throws the first error. */
 async function runAll(streams: readonly Stream[], work: (stream: Stream) => Promise<void>): Promise<void> {
-  const ends = await Promise.allSettled(streams.map(work))
-  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  const results = await Promise.allSettled(streams.map(work))
+  for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-/** One stream to its end. Throws CallFailed only where the whole key is denied. */
+/** Syncs one stream. Throws ApiError only if the whole key is denied. */
 async function runStream(run: SyncRun, stream: Stream): Promise<void> {
   if (!run.streams.has(stream.name) || run.signal.aborted) return
   const counted: SyncRun = { ...run, get: countingGet(run, stream.name) }
@@ -152,7 +115,7 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
   }
 }
 
-/** The failure of all streams, if none got any answer and none was refused for itself: then it is not about the streams. */
+/** The first failure if the service is unreachable as a whole: no stream got an answer, and none was refused. */
 function serviceFailure(run: SyncRun): ApiFailure | null {
   if (run.isAnswered()) return null
   const failures = [...run.failures.values()]
@@ -171,56 +134,69 @@ function syncStream(run: SyncRun, stream: Stream): Promise<void> {
   switch (stream.kind) {
     case 'list':
       return syncList(run, stream)
-    case 'branch':
+    case 'child-list':
       return syncChildLists(run, stream)
-    case 'leaf':
+    case 'child-object':
       return syncChildren(run, stream.name, childObjectReader(run, stream))
     case 'daily':
       return syncDailyRollups(run, stream)
-    case 'moment':
+    case 'snapshot':
       return syncSnapshot(run, stream)
   }
 }
 
+/** Stores the current availability of agents. */
+async function syncSnapshot(run: SyncRun, stream: SnapshotStream): Promise<void> {
+  const answer = await run.get(stream.path(run.projectId), {}, 'fresh')
+  const other = foreignProject(asJsonObject(answer.data) ?? {}, run.projectId)
+  const refused = other === null ? [] : [{ id: null, why: `it belongs to another project (${other})` }]
+  const present = await createPresentTime(run)
+  const rows = other === null ? [stream.parseRow(answer.data, present())] : []
+  const { changed } = await run.mirror.commit({ stream: stream.name, rows, refused, askedAt: answer.askedAt })
+  run.stats.recordPage(stream.name, rows.length, changed)
+}
+
 function countingGet(run: SyncRun, stream: StreamName): SyncRun['get'] {
-  return (path, query, lane) => {
+  return (path, query, priority) => {
     run.stats.recordRequest(stream)
-    return run.get(path, query, lane)
+    return run.get(path, query, priority)
   }
 }
 
-/** A stream whose scope another one has just been denied need not ask again. */
+/** Another stream with the same scope was denied in this run, so a request would be denied, too. */
 function isScopeDenied(run: SyncRun, stream: Stream): boolean {
   const skipped = run.stats.reports().filter((report) => report.skipped !== null)
-  return skipped.some((report) => allStreams.find((one) => one.name === report.stream)?.scope === stream.scope)
+  return skipped.some((report) => allStreams.find(({ name }) => name === report.stream)?.scope === stream.scope)
 }
 
-/** What the order of the lists means for an incremental pass, where it means that something will not show. */
-async function sortOrderNotices(run: SyncRun): Promise<string[]> {
+/** A notice if the order of the lists hides changes from incremental syncs. */
+function sortOrderNotices(run: SyncRun): string[] {
   const order = run.profiles.get('conversations')?.order
   if (order == null || order.fields.some((field) => field !== 'createdAt')) return []
   return [
-    'The service lists conversations by their creation: a new message in an older conversation shows in the next ' +
-      'incremental pass only while the conversation is open, otherwise after `deskmirror sync --mode reconcile`.',
+    'The service lists conversations by creation time: an incremental sync finds a new message in an older conversation ' +
+      'only while the conversation is open; `deskmirror sync --mode reconcile` finds the others.',
   ]
 }
 
 async function toOutcome(
   run: SyncRun,
-  interrupted: boolean,
-  denied: boolean,
+  isInterrupted: boolean,
+  isStopped: boolean,
   reports: readonly StreamReport[],
 ): Promise<SyncOutcome> {
-  if (denied) return 'failed'
-  if (interrupted || [...run.failures.values()].some(({ kind }) => kind === 'aborted')) return 'interrupted'
+  if (isStopped) return 'failed'
+  if (isInterrupted || [...run.failures.values()].some(({ kind }) => kind === 'aborted')) return 'interrupted'
   if (reports.some((report) => report.failed !== null)) return 'failed'
   const gaps = await Promise.all([...run.streams].map((stream) => run.mirror.listOpenGaps(stream)))
-  return gaps.some((open) => open.length > 0) || reports.some((report) => report.skipped !== null) ? 'gaps' : 'complete'
+  return gaps.some((openGaps) => openGaps.length > 0) || reports.some((report) => report.skipped !== null)
+    ? 'gaps'
+    : 'complete'
 }
 
-/** A beat that fails is told of at `debug`: what the run itself meets of the same is told of anyway. */
+/** Logs failures at `debug` only: if the warehouse is away, the run itself reports it. */
 function sendHeartbeat(run: SyncRun): Promise<void> {
   return run.mirror.heartbeat(run.id, run.requests(), run.now()).catch((error) => {
-    run.log.debug({ event: 'run.beat_failed', why: error instanceof Error ? error.message : String(error) })
+    run.log.debug({ event: 'run.heartbeat_failed', why: error instanceof Error ? error.message : String(error) })
   })
 }

@@ -1,55 +1,55 @@
 /**
- * What a webhook delivery hints at is read again, by its ids, from the service itself: nothing of the delivery goes into
- * the mirror. Where it does not tell, the lists will.
+ * Reads the rows that a webhook delivery refers to by their ids from the service; nothing of the delivery itself is
+ * mirrored. If it contains no usable ids, an incremental sync of the lists is needed.
  */
-import { ApiError } from '../core/api-failure.ts'
+import { ApiError, isRefused } from '../core/api-failure.ts'
 import { type ChildStreamName, parentStreams } from '../core/mirror.ts'
 import { parseWebhook, type ReferencedTable, type WebhookReference } from '../core/webhook-reference.ts'
 import { listStreams } from '../streams/catalog.ts'
 import type { ListStream } from '../streams/stream.ts'
-import type { SyncRun } from './deps.ts'
 import { mapConcurrently } from './map-concurrently.ts'
 import { type RereadDeps, rereadByIds } from './missing-rows.ts'
-import { isRefused } from './stop.ts'
+import type { SyncRun } from './run.ts'
 
 export type WebhookDeps = RereadDeps & {
   readonly streams: SyncRun['streams']
-  /** Which of these ids the mirror knows, and where. */
+  /** The tables of those ids that are mirrored. */
   readonly locateRows: (ids: readonly string[]) => Promise<ReadonlyMap<string, ReferencedTable>>
-  /** What has been read already for the deliveries of this portion. Grows. */
+  /** The outcomes by stream and id that earlier deliveries of this batch already had. Mutable. */
   readonly outcomes: Map<string, RowOutcome>
 }
 
 type RowOutcome = 'read' | 'gone' | 'refused'
 
-/** `found`: for a person. `lists`: an incremental pass over the lists is needed. */
-export type WebhookResult = { readonly found: string; readonly lists: boolean }
+/** `found`: a summary for users. `needsListSync`: an incremental sync of the lists is needed. */
+export type WebhookResult = { readonly found: string; readonly needsListSync: boolean }
 
 const concurrency = 8
 
-/** Throws CallFailed where the service does not answer, or knows the key no more. */
+/** Throws ApiError if the service does not answer or denies the key. */
 export async function syncReferencedRows(deps: WebhookDeps, body: string): Promise<WebhookResult> {
-  const { references: ids, why } = parseWebhook(body)
-  const idsByTable = await groupByTable(deps, ids)
-  if (idsByTable.size === 0) return { lists: true, found: `lists, as ${why ?? 'none of its ids is known'}` }
+  const { references, why } = parseWebhook(body)
+  const idsByTable = await groupByTable(deps, references)
+  if (idsByTable.size === 0) return { needsListSync: true, found: `lists, as ${why ?? 'none of its ids is known'}` }
   const found: string[] = []
   for (const stream of listStreams) {
-    const own = idsByTable.get(stream.name) ?? []
-    if (own.length > 0) found.push(`${stream.name}: ${formatCounts(await rereadRows(deps, stream, own))}`)
+    const ids = idsByTable.get(stream.name) ?? []
+    if (ids.length > 0) found.push(`${stream.name}: ${formatCounts(await rereadRows(deps, stream, ids))}`)
   }
-  return { lists: false, found: found.join('; ') }
+  return { needsListSync: false, found: found.join('; ') }
 }
 
-/** By the table that has them; what the mirror knows is surer than a name. */
+/** The mirror decides about the table of an id; the names in the payload are only hints. */
 async function groupByTable(
   deps: WebhookDeps,
-  ids: readonly WebhookReference[],
+  references: readonly WebhookReference[],
 ): Promise<Map<ReferencedTable, string[]>> {
-  const known = ids.length === 0 ? new Map<string, ReferencedTable>() : await deps.locateRows(ids.map(({ id }) => id))
+  const mirrored =
+    references.length === 0 ? new Map<string, ReferencedTable>() : await deps.locateRows(references.map(({ id }) => id))
   const idsByTable = new Map<ReferencedTable, string[]>()
-  for (const { id, table: named } of ids) {
-    const kind = known.get(id) ?? named
-    if (kind !== null && deps.streams.has(kind)) idsByTable.set(kind, [...(idsByTable.get(kind) ?? []), id])
+  for (const { id, table: hint } of references) {
+    const table = mirrored.get(id) ?? hint
+    if (table !== null && deps.streams.has(table)) idsByTable.set(table, [...(idsByTable.get(table) ?? []), id])
   }
   return idsByTable
 }
@@ -67,7 +67,7 @@ async function rereadRow(deps: WebhookDeps, stream: ListStream, id: string): Pro
   try {
     const [read] = await rereadByIds(deps, stream, [id], 'fresh')
     if (read === undefined || read.row === null) return 'gone'
-    // A message or a recording may be new although the row above it looks as before.
+    // A message or a recording may be new although its parent's row is unchanged.
     const children = (Object.keys(parentStreams) as ChildStreamName[]).filter((it) => parentStreams[it] === stream.name)
     for (const child of children) await deps.mirror.markChildrenPending(child, [id], deps.now())
     return 'read'
@@ -77,7 +77,7 @@ async function rereadRow(deps: WebhookDeps, stream: ListStream, id: string): Pro
   }
 }
 
-/** A missing scope, or an id of another project: that is no news about the key, which the next pass will try anyway. */
+/** A missing scope or an id of another project, which does not mean that the key itself is denied. */
 function isForbidden(error: unknown): boolean {
   return error instanceof ApiError && error.failure.kind === 'denied' && error.failure.status === 403
 }

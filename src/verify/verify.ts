@@ -1,22 +1,21 @@
-/** Compares the mirror with the service, row by row. Reads both, changes neither. */
+/** Compares the mirror with the service, row by row. Changes neither. */
 
 import { readList } from '../api/list-reader.ts'
-import { ApiError } from '../core/api-failure.ts'
+import { ApiError, isNotFound } from '../core/api-failure.ts'
 import type { ApiGet } from '../core/api-request.ts'
-import { stringifyJson } from '../core/json.ts'
+import { asJsonObject, stringifyJson } from '../core/json.ts'
 import { parentStreams } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import { allTime, type TimeRange } from '../core/pagination/pending-ranges.ts'
 import { pathSegmentProblem } from '../core/path-segment.ts'
-import type { Difference, SyncProgress, VerifyReport } from '../core/report.ts'
+import type { SyncProgress } from '../core/report.ts'
 import type { Json, MirrorRow, StreamName } from '../core/row.ts'
 import type { Seconds } from '../core/time.ts'
 import { allStreams } from '../streams/catalog.ts'
-import { asJsonObject } from '../streams/item.ts'
 import type { ChildListStream, ChildObjectStream, DailyStream, ListStream, Stream } from '../streams/stream.ts'
 import { isBeforeStartDate } from '../sync/start-date.ts'
-import { isNotFound, throwIfAborted } from '../sync/stop.ts'
-import { differingFields } from './differences.ts'
+import { throwIfAborted } from '../sync/stop.ts'
+import { type Comparison, createComparison, type VerifyResult } from './comparison.ts'
 
 export type VerifyDeps = {
   readonly projectId: string
@@ -30,7 +29,7 @@ export type VerifyDeps = {
   readonly onProgress: (progress: SyncProgress) => void
 }
 
-/** The mirror, read back: living rows as JSON text, by key (without the project). */
+/** The mirrored rows, without the deleted ones, as JSON text by key (without the project). */
 export type StoredRows = {
   readonly readRows: (
     stream: StreamName,
@@ -41,13 +40,11 @@ export type StoredRows = {
   readonly rawOf: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
 }
 
-export type VerifyResult = Omit<VerifyReport, 'project' | 'requests'>
-
-/** Throws CallFailed, but for a missing scope: then the stream is not compared. */
+/** Streams whose scope the key lacks are skipped. Throws ApiError for any other failure. */
 export async function runVerify(deps: VerifyDeps): Promise<VerifyResult> {
   const comparison = createComparison(deps)
   for (const stream of allStreams) {
-    if (!deps.streams.has(stream.name) || stream.kind === 'moment') continue
+    if (!deps.streams.has(stream.name) || stream.kind === 'snapshot') continue
     try {
       await compareStream({ ...deps, get: comparison.counting(stream.name) }, stream, comparison)
       comparison.close(stream.name)
@@ -60,79 +57,24 @@ export async function runVerify(deps: VerifyDeps): Promise<VerifyResult> {
   return comparison.result()
 }
 
-/** The scope that a denied call lacked, by the stream's own account where the message does not name it. */
+/** The scope that a denied call lacked: the stream's own if the answer does not name it. Null for other errors. */
 function missingScope(error: unknown, stream: Stream): string | null {
   if (!(error instanceof ApiError) || error.failure.kind !== 'denied') return null
   const { scope, code } = error.failure
   return scope ?? (code === 'api_key_scope_missing' ? stream.scope : null)
 }
 
-type Comparison = ReturnType<typeof createComparison>
-
-function createComparison({ get, limit, onProgress }: VerifyDeps) {
-  const counts = new Map<
-    StreamName,
-    { compared: number; differing: number; requests: number; skipped: string | null }
-  >()
-  const differences: Difference[] = []
-  const count = (stream: StreamName) => {
-    const known = counts.get(stream) ?? { compared: 0, differing: 0, requests: 0, skipped: null }
-    counts.set(stream, known)
-    return known
-  }
-  const reportProgress = (stream: StreamName, state: SyncProgress['state']) => {
-    const { compared, differing, requests } = count(stream)
-    onProgress({ stream, state, rows: compared, changed: differing, requests, left: null })
-  }
-  const recordDifference = (difference: Difference) => {
-    count(difference.stream).differing += 1
-    if (differences.length < limit) differences.push(difference)
-  }
-  return {
-    counting: (stream: StreamName): ApiGet => {
-      return (path, query, lane) => {
-        count(stream).requests += 1
-        reportProgress(stream, 'running')
-        return get(path, query, lane)
-      }
-    },
-    /** One row of the service beside ours; `here` undefined: we have none. */
-    row: (stream: StreamName, key: string, here: string | undefined, there: string, of?: 'both') => {
-      count(stream).compared += 1
-      if (here === undefined) return recordDifference({ stream, key, kind: 'missing here', fields: [] })
-      const fields = differingFields(here, there, of)
-      if (fields.length > 0) recordDifference({ stream, key, kind: 'different', fields })
-    },
-    gone: (stream: StreamName, key: string) => recordDifference({ stream, key, kind: 'gone there', fields: [] }),
-    close: (stream: StreamName) => reportProgress(stream, 'done'),
-    skip: (stream: StreamName, scope: string) => {
-      count(stream).skipped = scope
-      reportProgress(stream, 'skipped')
-    },
-    result: (): VerifyResult => ({
-      streams: [...counts].map(([stream, { compared, differing, skipped }]) => ({
-        stream,
-        compared,
-        differing,
-        skipped,
-      })),
-      differences,
-      truncated: [...counts.values()].reduce((sum, { differing }) => sum + differing, 0) > differences.length,
-    }),
-  }
-}
-
 function compareStream(deps: VerifyDeps, stream: Stream, comparison: Comparison): Promise<void> {
   switch (stream.kind) {
     case 'list':
       return compareList(deps, stream, comparison)
-    case 'branch':
+    case 'child-list':
       return compareChildLists(deps, stream, comparison)
-    case 'leaf':
+    case 'child-object':
       return compareChildObjects(deps, stream, comparison)
     case 'daily':
       return compareDays(deps, stream, comparison)
-    case 'moment':
+    case 'snapshot':
       return Promise.resolve()
   }
 }
@@ -155,7 +97,7 @@ async function compareList(deps: VerifyDeps, stream: ListStream, comparison: Com
   }
 }
 
-/** A row that the list did not show: the service is asked for it by id before it is called gone. */
+/** A row that the list did not show counts as gone only if a read by its id confirms it. */
 async function compareUnlisted(
   deps: VerifyDeps,
   stream: ListStream,
@@ -214,13 +156,14 @@ async function compareDays(deps: VerifyDeps, stream: DailyStream, comparison: Co
 }
 
 async function* readListItems(deps: VerifyDeps, list: ListEndpoint, start: TimeRange): AsyncGenerator<readonly Json[]> {
-  for await (const { items } of readList(deps.get, { list, profile: null, ranges: [start], priority: 'verify' })) {
+  const scan = { list, profile: null, ranges: [start], priority: 'verify' } as const
+  for await (const { items } of readList(deps.get, scan)) {
     yield items
     throwIfAborted(deps.signal)
   }
 }
 
-/** All living rows of a stream (under one parent), in key order. */
+/** All mirrored rows of a stream, or of one of its parents, in key order. */
 async function* readStoredRows({ mirror, signal }: VerifyDeps, stream: StreamName, parent: string | null = null) {
   for (let after: readonly string[] | null = null; ; ) {
     const rows: Awaited<ReturnType<StoredRows['readRows']>> = await mirror.readRows(stream, after, 500, parent)

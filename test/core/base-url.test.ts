@@ -21,7 +21,7 @@ test.for([
   ['https://h/api', 'https://h/api', 'https://h/'],
   ['https://h/api/v2/', 'https://h/api', 'https://h/', 'https://h/api/v2'],
 ])(
-  'for %s the widget is looked for without the version first, then at the root, then below it all',
+  'for %s the widget is tried without the version first, then at the root, then below the whole base URL',
   ([base = '', ...likely]) => {
     expect(candidateWidgetUrls(new URL(base)).map(({ href }) => href)).toEqual(likely)
   },
@@ -43,7 +43,7 @@ test.for([
   'https://example.com/#a',
   'example.com',
   '',
-])('%j is refused, without repeating what may be a password', (text) => {
+])('%j is refused, and the reason repeats no password', (text) => {
   const result = parseBaseUrl(text)
   expect(result.ok).toBe(false)
   expect(JSON.stringify(result)).not.toContain('pass-word')

@@ -1,4 +1,4 @@
-/** The days of time zones: what a rollup's window is. */
+/** The days of time zones: the windows of the rollups. */
 import { expect, test } from 'vitest'
 import { localDateOfDay, localDaysBetween } from '../../src/core/days.ts'
 
@@ -6,7 +6,7 @@ const at = (text: string) => Date.parse(text) / 1000
 const lengths = (zone: string, first: string, last: string) =>
   localDaysBetween(at(first), at(last), zone).map(({ date, from, to }) => `${date} ${(to - from) / 3600} h`)
 
-test('a day begins at the first second of its date, and has 23 to 25 hours where the clocks change', () => {
+test('a day begins at the first second of its date, and has 23 to 25 hours if the clocks change', () => {
   expect(lengths('Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-30T12:00:00Z')).toEqual([
     '2026-03-30 24 h',
     '2026-03-29 23 h',
@@ -18,7 +18,7 @@ test('a day begins at the first second of its date, and has 23 to 25 hours where
   expect(india).toEqual({ date: '2026-05-02', from: at('2026-05-01T18:30:00Z'), to: at('2026-05-02T18:30:00Z') })
 })
 
-test('a midnight that the clocks leave out, or show twice, makes no second that belongs to no day or to two', () => {
+test('if midnight is skipped or occurs twice, every second still belongs to exactly one day', () => {
   expect(lengths('America/Sao_Paulo', '2018-11-04T12:00:00Z', '2018-11-04T12:00:00Z')).toEqual(['2018-11-04 23 h'])
   expect(lengths('America/Havana', '2025-11-01T12:00:00Z', '2025-11-02T12:00:00Z')).toEqual([
     '2025-11-02 25 h',
@@ -26,7 +26,7 @@ test('a midnight that the clocks leave out, or show twice, makes no second that 
   ])
 })
 
-test('a date that a country left out is no day', () => {
+test('a date that a country skipped is not a day', () => {
   expect(lengths('Pacific/Apia', '2011-12-29T12:00:00Z', '2012-01-01T00:00:00Z')).toEqual([
     '2012-01-01 24 h',
     '2011-12-31 24 h',
@@ -34,7 +34,7 @@ test('a date that a country left out is no day', () => {
   ])
 })
 
-test('in every time zone each day begins where the one before ends, wherever one begins to count', () => {
+test('in every time zone each day begins where the previous one ends, whatever the first day', () => {
   for (const zone of Intl.supportedValuesOf('timeZone')) {
     for (const [first, last] of [
       ['2011-12-29T05:00:00Z', '2011-12-31T22:00:00Z'],
@@ -50,7 +50,7 @@ test('in every time zone each day begins where the one before ends, wherever one
   }
 })
 
-test('a window is a day of a zone, or it is not', () => {
+test('a window is a day of a zone only if it matches exactly', () => {
   const utc = { from: at('2026-01-05T00:00:00Z'), to: at('2026-01-06T00:00:00Z') }
   expect(localDateOfDay(utc, 'UTC')).toBe('2026-01-05')
   expect(localDateOfDay(utc, 'Europe/London')).toBe('2026-01-05')

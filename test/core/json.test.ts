@@ -1,4 +1,4 @@
-/** JSON without loss. */
+/** Lossless JSON. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseJson, stringifyJson } from '../../src/core/json.ts'
@@ -15,7 +15,7 @@ test.for<[string, Json]>([
   ['1e3', 1000],
   ['[1e400, -1.5E+999]', ['1e400', '-1.5E+999']],
   ['"a, 1e400"', 'a, 1e400'],
-])('%s is read exactly', ([text, value]) => {
+])('%s is parsed exactly', ([text, value]) => {
   expect(parseJson(text)).toEqual(value)
 })
 
@@ -48,7 +48,7 @@ describe('round trip', () => {
     ),
   }))
 
-  test('what was written is read again, whatever it holds', () => {
+  test('a value that was written is read back equal', () => {
     fc.assert(
       fc.property(tree, (value) => {
         expect(parseJson(stringifyJson(value))).toEqual(value)
@@ -57,7 +57,7 @@ describe('round trip', () => {
     )
   })
 
-  test('what holds no such numbers is read as JSON.parse reads it', () => {
+  test('text without such numbers is read as JSON.parse reads it', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         const plain = JSON.parse(text)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { pathSegment } from '../../src/core/path-segment.ts'
 import { conversations } from '../../src/streams/conversations.ts'
 
-describe('an id becomes a part of a path', () => {
+describe('an id becomes a path segment', () => {
   test.for([
     ['7D1F4F6E-5A2B-4C3D-8E9F-0A1B2C3D4E5F', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'],
     ['Call_17', 'Call_17'],
@@ -13,7 +13,7 @@ describe('an id becomes a part of a path', () => {
   })
 })
 
-describe('one that would lead elsewhere, or nowhere, is refused', () => {
+describe('an id that would change the path is refused', () => {
   test.for([
     '',
     '.',
@@ -30,6 +30,6 @@ describe('one that would lead elsewhere, or nowhere, is refused', () => {
     '\ud800',
     'x'.repeat(5000),
   ])('%j', (id) => {
-    expect(() => conversations.rowPath('p', id)).toThrow(expect.objectContaining({ name: 'CallFailed' }))
+    expect(() => conversations.rowPath('p', id)).toThrow(expect.objectContaining({ name: 'ApiError' }))
   })
 })

@@ -1,4 +1,4 @@
-/** What a delivery may be about: which ids are found in payloads that nobody has described. */
+/** Which ids are found in webhook payloads whose shape is undocumented. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { maxReferences, parseWebhook } from '../../src/core/webhook-reference.ts'
@@ -6,13 +6,13 @@ import { maxReferences, parseWebhook } from '../../src/core/webhook-reference.ts
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const [a, b, c, d] = [uuid(1), uuid(2), uuid(3), uuid(4)]
 
-/** `conversations 1` for the first of these ids, `? 2` for one whose kind is not told. */
+/** `conversations 1` for the first of these ids, `? 2` for one whose table is unknown. */
 const found = (payload: unknown) =>
   parseWebhook(JSON.stringify(payload)).references.map(
-    ({ id, table: kind }) => `${kind ?? '?'} ${Number(id.slice(-12)) || id}`,
+    ({ id, table }) => `${table ?? '?'} ${Number(id.slice(-12)) || id}`,
   )
 
-describe('an id is known by the name of its field, or of what it stands in', () => {
+describe('the table of an id follows from the name of its field or of the enclosing object', () => {
   test.each([
     [{ conversationId: a }, ['conversations 1']],
     [{ conversation_id: a, VISITORID: b, 'call-id': c }, ['conversations 1', 'visitors 2', 'calls 3']],
@@ -29,14 +29,14 @@ describe('an id is known by the name of its field, or of what it stands in', () 
     expect(found(payload)).toEqual(ids)
   })
 
-  test('or of the type of the event, where it stands in what the event carries', () => {
+  test('or from the type of the event, if the id is in the data of the event', () => {
     const event = { type: 'conversation.updated', id: a, data: { id: b, visitorId: c } }
     expect(found(event)).toEqual(['? 1', 'conversations 2', 'visitors 3'])
     expect(found({ event: 'call_ended', payload: { id: a } })).toEqual(['calls 1'])
     expect(found({ topic: 'callback.done', payload: { id: a } })).toEqual(['? 1'])
   })
 
-  test('also where it is no UUID, of a call: the service documents none of its fields', () => {
+  test('also for ids of calls that are not UUIDs, because no field of a call is documented', () => {
     expect(found({ callId: 'call_17', call: { id: 18, duration: 60, status: 'missed' } })).toEqual([
       'calls call_17',
       'calls 18',
@@ -46,7 +46,7 @@ describe('an id is known by the name of its field, or of what it stands in', () 
   })
 })
 
-describe('an id whose kind is not told is found all the same', () => {
+describe('an id whose table is unknown is still found', () => {
   test.each([
     [a, ['? 1']],
     [{ id: a }, ['? 1']],
@@ -57,11 +57,11 @@ describe('an id whose kind is not told is found all the same', () => {
     expect(found(payload)).toEqual(ids)
   })
 
-  test('but for the project: it is known whose delivery this is', () => {
+  test('but not the id of the project', () => {
     expect(found({ projectId: a, project: { id: b }, visitorId: c })).toEqual(['visitors 3'])
   })
 
-  test('and once is enough: who names its kind is right, in capitals or not', () => {
+  test('each id once, with its table if any occurrence shows it, regardless of case', () => {
     expect(found({ ids: [a, a], conversationId: a, other: { x: a.toUpperCase() }, id: d })).toEqual([
       'conversations 1',
       '? 4',
@@ -69,44 +69,44 @@ describe('an id whose kind is not told is found all the same', () => {
   })
 })
 
-describe('no ids, and why:', () => {
+describe('no ids, and the reason:', () => {
   const many = (count: number) => Array.from({ length: count }, (_, n) => ({ conversationId: uuid(n) }))
 
   test.each([
-    ['', 'it is no JSON'],
-    ['{"conversationId":', 'it is no JSON'],
-    [`conversationId=${a}`, 'it is no JSON'],
-    ['{}', 'it holds no id'],
-    ['null', 'it holds no id'],
-    ['{"conversationId":"abc","text":"call 00000000-0000-4000-8000-000000000001 please"}', 'it holds no id'],
-    [JSON.stringify(many(maxReferences + 1)), 'it holds more than 20 ids'],
+    ['', 'it is not JSON'],
+    ['{"conversationId":', 'it is not JSON'],
+    [`conversationId=${a}`, 'it is not JSON'],
+    ['{}', 'it contains no id'],
+    ['null', 'it contains no id'],
+    ['{"conversationId":"abc","text":"call 00000000-0000-4000-8000-000000000001 please"}', 'it contains no id'],
+    [JSON.stringify(many(maxReferences + 1)), 'it contains more than 20 ids'],
   ])('%s', (body, why) => {
-    expect(parseWebhook(body)).toEqual({ ids: [], why })
+    expect(parseWebhook(body)).toEqual({ references: [], why })
   })
 
-  test('twenty are not too many', () => {
+  test('twenty ids are not too many', () => {
     expect(parseWebhook(JSON.stringify(many(maxReferences))).references).toHaveLength(maxReferences)
   })
 })
 
-test('64 KiB of nothing but brackets, or of big numbers, are no trouble', () => {
+test('64 KiB of brackets or of big numbers are parsed', () => {
   const deep = 32_000
-  expect(parseWebhook(`${'['.repeat(deep)}"${a}"${']'.repeat(deep)}`).references).toEqual([{ id: a, kind: null }])
+  expect(parseWebhook(`${'['.repeat(deep)}"${a}"${']'.repeat(deep)}`).references).toEqual([{ id: a, table: null }])
   expect(parseWebhook(`${'{"conversation":'.repeat(4000)}"${b}"${'}'.repeat(4000)}`).references).toHaveLength(1)
   const numbers = `${'['.repeat(deep)}12345678901234567890${']'.repeat(deep)}`
   expect(parseWebhook(numbers).references).toEqual([])
   expect(parseWebhook(`{"callId":12345678901234567890}`).references).toEqual([
-    { id: '12345678901234567890', kind: 'calls' },
+    { id: '12345678901234567890', table: 'calls' },
   ])
 })
 
-test('whatever comes: it never throws, and gives ids that stand in the text, each once and never more than it may', () => {
+test('any text: the parser never throws, and returns ids from the text, each once and at most the maximum', () => {
   const names = fc.constantFrom('id', 'conversationId', 'visitor', 'call', 'data', 'type', '__proto__', 'projectId', a)
-  const leaves = fc.oneof(fc.uuid(), fc.constantFrom(a, b, c, 'call.ended', 'conversation'), fc.integer(), fc.string())
+  const scalars = fc.oneof(fc.uuid(), fc.constantFrom(a, b, c, 'call.ended', 'conversation'), fc.integer(), fc.string())
   const { payload } = fc.letrec((tie) => ({
     payload: fc.oneof(
       { depthSize: 'small' },
-      leaves,
+      scalars,
       fc.array(tie('payload')),
       fc.dictionary(fc.oneof(names, fc.string()), tie('payload')),
     ),
@@ -118,11 +118,11 @@ test('whatever comes: it never throws, and gives ids that stand in the text, eac
   )
   fc.assert(
     fc.property(bodies, (body) => {
-      const { references: ids, why } = parseWebhook(body)
-      expect(ids.length).toBeLessThanOrEqual(maxReferences)
-      expect(why === null).toBe(ids.length > 0)
-      expect(new Set(ids.map(({ id }) => id.toLowerCase())).size).toBe(ids.length)
-      for (const { id } of ids) expect(body).toContain(id)
+      const { references, why } = parseWebhook(body)
+      expect(references.length).toBeLessThanOrEqual(maxReferences)
+      expect(why === null).toBe(references.length > 0)
+      expect(new Set(references.map(({ id }) => id.toLowerCase())).size).toBe(references.length)
+      for (const { id } of references) expect(body).toContain(id)
     }),
     { numRuns: 1500 },
   )

@@ -10,7 +10,7 @@ import { messages } from '../../src/streams/messages.ts'
 import { visitorActivity } from '../../src/streams/visitor-activity.ts'
 import { visitors } from '../../src/streams/visitors.ts'
 
-describe('documented fields become columns, all others are handed on by their paths', () => {
+describe('documented fields become columns, all others are passed on by their paths', () => {
   test('a conversation', () => {
     const item = {
       id: 'c1',
@@ -22,7 +22,7 @@ describe('documented fields become columns, all others are handed on by their pa
     }
     const [row] = conversations.parseRows([item]).rows
     expect(row!.columns).toEqual({ id: 'c1', visitor_id: 'v1', handled_at: null, created_at: '2026-01-02T02:04:05Z' })
-    expect([...row!.extraFields]).toEqual([['mood', { value: 'good', json: false }]])
+    expect([...row!.extraFields]).toEqual([['mood', { value: 'good', isJsonText: false }]])
     expect(row!.raw).toBe(JSON.stringify(item))
   })
 
@@ -31,26 +31,26 @@ describe('documented fields become columns, all others are handed on by their pa
     const [row] = visitors.parseRows([item]).rows
     expect(row!.columns).toEqual({ id: 'v1', name: null, email: 'a@b.c' })
     expect([...row!.extraFields]).toEqual([
-      ['custom.plan', { value: 'pro', json: false }],
-      ['custom.seats', { value: 3, json: false }],
-      ['custom.more', { value: '{}', json: true }],
-      ['tags', { value: '["x"]', json: true }],
+      ['custom.plan', { value: 'pro', isJsonText: false }],
+      ['custom.seats', { value: 3, isJsonText: false }],
+      ['custom.more', { value: '{}', isJsonText: true }],
+      ['tags', { value: '["x"]', isJsonText: true }],
     ])
   })
 
-  test('a documented field of another type: text as JSON, a time that is none as null', () => {
+  test('a documented field of another type: JSON in a text column, null for an unreadable time', () => {
     const [row] = conversations.parseRows([{ id: 'c1', status: { is: 'open' }, createdAt: 'yesterday' }]).rows
     expect(row!.columns).toMatchObject({ status: '{"is":"open"}', created_at: null })
   })
 
-  test('a message belongs to the conversation that was asked for, and its id may be beyond 2^53', () => {
+  test('a message belongs to the requested conversation, and its id may be beyond 2^53', () => {
     const item = parseJson('{"id":9007199254740993,"conversationId":"elsewhere","content":"hi"}')
     const [row] = messages.parseRows([item], 'c1').rows
     expect(row!.columns).toEqual({ id: 9_007_199_254_740_993n, conversation_id: 'c1', content: 'hi' })
     expect(row!.raw).toContain('9007199254740993')
   })
 
-  test('availability is stamped with the time of asking', () => {
+  test('availability is stamped with the time of the request', () => {
     expect(availability.parseRow({ available: true, agentsOnline: 2 }, 0).columns).toEqual({
       available: true,
       agents_online: 2,
@@ -70,14 +70,14 @@ describe('keys', () => {
     expect(visitors.parseRows([item as Json]).rows[0]!.columns.id).toBe('id' in item && item.id === 7 ? '7' : 'k')
   })
 
-  test('rows without one are counted and not stored', () => {
+  test('rows without one are refused', () => {
     expect(calls.parseRows([null, 7, [], { id: null }, { name: 'x' }, { id: 'k' }] as Json[])).toMatchObject({
       refused: Array(5).fill(expect.anything()),
     })
   })
 })
 
-describe('when something occurred', () => {
+describe('the time of an event', () => {
   test.each([
     [{ id: 'k', endedAt: '2026-01-01T00:09:00Z', startedAt: '2026-01-01T00:00:00Z' }, '2026-01-01T00:00:00Z'],
     [{ id: 'k', started_at: '2026-01-01T00:00:00Z', created_at: '2026-01-01T00:09:00Z' }, '2026-01-01T00:00:00Z'],
@@ -91,7 +91,7 @@ describe('when something occurred', () => {
     expect(calls.parseRows([item]).rows[0]!.columns.occurred_at).toBe(at)
   })
 
-  test('a field of that very name makes no second column', () => {
+  test('a field named `occurredAt` creates no second column', () => {
     const [row] = visitorActivity.parseRows([{ occurredAt: '2026-01-01T00:00:00Z', type: 'view' }], 'v1').rows
     expect([...row!.extraFields.keys()]).toEqual(['type'])
   })
@@ -102,33 +102,33 @@ describe('activity entries', () => {
   const keys = (items: Json[]) =>
     visitorActivity.parseRows(items, 'v1').rows.map(({ columns }) => [columns.entry_hash, columns.ordinal])
 
-  test('that are alike to the letter are told apart by counting', () => {
+  test('that are identical are numbered', () => {
     const [[a, first], [b, second]] = keys([entry, { ...entry }]) as [[string, number], [string, number]]
     expect([a === b, first, second]).toEqual([true, 0, 1])
   })
 
-  test('are the same whatever the order of their fields', () => {
+  test('are the same regardless of the order of their fields', () => {
     expect(keys([{ at: entry.at, type: entry.type }])).toEqual(keys([entry]))
   })
 
-  test('with an id stay one entry while they grow', () => {
+  test('with an id stay one entry when they change', () => {
     expect(keys([{ id: 5, seconds: 10 }])).toEqual(keys([{ id: 5, seconds: 90 }]))
   })
 })
 
-describe('a recording that is not there', () => {
+describe('a missing recording', () => {
   const none = { hasRecording: false }
-  test('is looked for again, ever later, while its call is younger than a week', () => {
+  test('is requested again at growing intervals while its call is younger than a week', () => {
     const ages = [0, hour, 3 * hour, 2 * day]
     expect(ages.map((age) => callRecordings.rereadAfter(none, age))).toEqual([15 * minute, hour, 3 * hour, 6 * hour])
     expect(callRecordings.rereadAfter(none, 8 * day)).toBeNull()
   })
 
-  test('is not looked for again once it is there', () => {
+  test('is not requested again once it exists', () => {
     expect(callRecordings.rereadAfter({ hasRecording: true }, 0)).toBeNull()
   })
 
-  test('may be a 404, which is a row as well', () => {
+  test('may be a 404, which is stored as a row', () => {
     const row = callRecordings.parseRow(null, 'k', 0)
     expect(row).toMatchObject({ raw: '{}', columns: { call_id: 'k', has_recording: false } })
   })

@@ -60,7 +60,7 @@ test('a 502 after good answers ends its stream, and says nothing against the add
   })
   expect([stopped, outcome]).toEqual([null, 'failed'])
   expect(reports).toMatchObject([{ stream: 'conversations', failed: expect.stringContaining('502') }])
-  const failure = { kind: 'transient', why: '502', left: true, status: 502, requestId: null } as const
+  const failure = { kind: 'transient', why: '502', mayHaveBeenSent: true, status: 502, requestId: null } as const
   const project = projectConfigOf(sandbox)
   for (const told of [
     stoppedRunError(project, failure),

@@ -86,8 +86,8 @@ export function updateProfile(
   }
   const shown = proven ? side : null
   const { limit } = profile.support
-  const observedLimit = page.ids.length > defaultPageSize ? 'honoured' : page.hasMore ? 'ignored' : 'try'
-  const bounds = shown !== null && profile.support[shown] === 'try' ? { [shown]: 'honoured' as const } : {}
+  const observedLimit = page.ids.length > defaultPageSize ? 'honoured' : page.hasMore ? 'ignored' : 'unknown'
+  const bounds = shown !== null && profile.support[shown] === 'unknown' ? { [shown]: 'honoured' as const } : {}
   const more = page.hasMore ? profile.isHasMoreExact : true
   return {
     ...profile,
@@ -98,7 +98,7 @@ export function updateProfile(
     // Who always says that there is more never says that there is not.
     isHasMoreExact:
       !short || profile.isHasMoreExact ? profile.isHasMoreExact : newRows.newIds.length > 0 ? more : false,
-    support: { ...profile.support, ...bounds, limit: limit === 'try' ? observedLimit : limit },
+    support: { ...profile.support, ...bounds, limit: limit === 'unknown' ? observedLimit : limit },
     largestPage: page.hasMore ? Math.max(profile.largestPage, page.ids.length) : profile.largestPage,
   }
 }

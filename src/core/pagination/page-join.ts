@@ -52,6 +52,6 @@ export function reportUnjoined(
 ): RangeStep {
   const range = back ?? now
   return isUnjoinedPage && range !== null
-    ? { ...step, missingRanges: [{ range, reason: gapReasons.apart }, ...step.missingRanges] }
+    ? { ...step, missingRanges: [{ range, reason: gapReasons.unjoined }, ...step.missingRanges] }
     : step
 }

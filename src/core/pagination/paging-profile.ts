@@ -12,7 +12,7 @@ import type { SortDirection, SortOrder } from './sort-order.ts'
 export type ScanDirection = 'up' | 'down'
 
 /** Whether a parameter does something. `try` = not known yet. */
-export type Support = 'honoured' | 'ignored' | 'refused' | 'try'
+export type Support = 'honoured' | 'ignored' | 'refused' | 'unknown'
 
 export type PagingProfile = {
   readonly order: SortOrder | null
@@ -36,7 +36,8 @@ export type PagingProfile = {
 
 /** What can be known of a list before its first page. */
 export function emptyProfile(list: ListEndpoint): PagingProfile {
-  const bound = (name: string | null): Support => (name === null ? 'refused' : list.isDocumented ? 'honoured' : 'try')
+  const bound = (name: string | null): Support =>
+    name === null ? 'refused' : list.isDocumented ? 'honoured' : 'unknown'
   return {
     order: null,
     hasMixedOrder: false,
@@ -45,7 +46,7 @@ export function emptyProfile(list: ListEndpoint): PagingProfile {
     support: {
       up: bound(list.lowerParam),
       down: bound(list.upperParam),
-      limit: list.isDocumented ? 'honoured' : 'try',
+      limit: list.isDocumented ? 'honoured' : 'unknown',
     },
     isHasMoreExact: null,
     requiresBothBounds: false,
@@ -97,7 +98,7 @@ function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, str
     [list.lowerParam, trust.up],
     [list.upperParam, trust.down],
     ['limit', trust.limit],
-  ].map(([name, value]) => [name ?? null, value === 'try' ? null : (value ?? null)])
+  ].map(([name, value]) => [name ?? null, value === 'unknown' ? null : (value ?? null)])
   return [...all, ...(list.isDocumented ? trusts.filter(([, value]) => value !== 'honoured') : trusts)].flatMap(
     ([name, value]) => (name === null || value === null ? [] : [[name, value] satisfies [string, string]]),
   )
@@ -172,7 +173,7 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
 /** What two readers of one list know together; where both know, the later one (`mine`) is believed. */
 export function mergeProfiles(shared: PagingProfile, later: PagingProfile): PagingProfile {
   const supportOf = (side: 'up' | 'down' | 'limit') =>
-    later.support[side] === 'try' ? shared.support[side] : later.support[side]
+    later.support[side] === 'unknown' ? shared.support[side] : later.support[side]
   return {
     order: later.order ?? shared.order,
     hasMixedOrder: later.hasMixedOrder || shared.hasMixedOrder,

@@ -82,12 +82,12 @@ export type ScanStep = {
 }
 
 /** A step, as far as the ranges are concerned. */
-export type RangeStep = Omit<ScanStep, 'changed'>
+export type RangeStep = Omit<ScanStep, 'isOrderChanged'>
 
 export const gapReasons = {
-  crowded: 'more rows share this second than one page holds',
+  timestampCollision: 'more rows share this second than one page holds',
   unreachable: 'the service says that there is more, and no parameter leads there',
   unordered: 'the rows follow no time that they show, so that pages may not join',
-  hollow: 'the service says that there is more, and shows none of it',
-  apart: 'a page shows no row of the one before it, so that rows between them may be missing',
+  emptyWithMore: 'the service says that there is more, and shows none of it',
+  unjoined: 'a page shows no row of the one before it, so that rows between them may be missing',
 } as const

@@ -73,7 +73,7 @@ export function nextRequest(scan: ScanState): TimeBounds {
   const { currentRange: now, profile: known, hasExactBound: tight, rangeScan: leg, list } = scan
   if (now === null) return {}
   const isSent = (side: ScanDirection) =>
-    known.support[side] === 'honoured' || (known.support[side] === 'try' && leg?.direction === side)
+    known.support[side] === 'honoured' || (known.support[side] === 'unknown' && leg?.direction === side)
   const isExact = (side: ScanDirection) =>
     tight && known.inclusiveBounds[side] !== false && (leg === null || leg.direction === side)
   const isFirstRequest = leg === null && !(known.direction === 'up' && known.support.up === 'honoured')
@@ -106,10 +106,10 @@ export function applyPage(before: ScanState, bounds: TimeBounds, page: ScanPage)
     !isFullPage(before.profile, page) && before.rangeScan !== null && provesLowerBound(before.rangeScan, bounds, page)
   const proven = !isUnjoinedPage && rangeScan !== null && (provesDirection(rangeScan, newRows) || whole)
   const context = {
-    side: before.rangeScan?.direction ?? null,
-    proven,
-    tight: before.hasExactBound,
-    short: before.isLastPageShort,
+    direction: before.rangeScan?.direction ?? null,
+    isProven: proven,
+    hasExactBound: before.hasExactBound,
+    isLastPageShort: before.isLastPageShort,
   }
   const profile = updateProfile(before.profile, context, observation, bounds, page, newRows)
   const isPageFull = isFullPage(profile, page)
@@ -127,7 +127,7 @@ export function applyPage(before: ScanState, bounds: TimeBounds, page: ScanPage)
     isLastPageShort: isShortPage(page),
     rangeScan: rangeScan && updateRangeScan(rangeScan, profile, proven),
   }
-  const isTryingBound = scan.rangeScan !== null && before.profile.support[scan.rangeScan.direction] === 'try'
+  const isTryingBound = scan.rangeScan !== null && before.profile.support[scan.rangeScan.direction] === 'unknown'
   if (isTryingBound && observation.isUnordered) return { ...disableBound(before, 'ignored'), isOrderChanged: false }
   if (isUnjoinedPage && canFallBack(before)) return { ...fallBack(before, scan), isOrderChanged: observation.isChanged }
   const rangeStep = cutsOffOverlap(before, page)
@@ -211,7 +211,7 @@ function reportEmptyPage(
 ): RangeStep {
   if (ids.length > 0 || !hasMore || habit === true || known.isHasMoreExact === false || now === null) return next
   if (habit === null && leg === null && now.lo === 0) return next
-  return { ...next, missingRanges: [...next.missingRanges, { range: now, reason: gapReasons.hollow }] }
+  return { ...next, missingRanges: [...next.missingRanges, { range: now, reason: gapReasons.emptyWithMore }] }
 }
 
 function continueScan(scan: ScanState, bounds: TimeBounds, page: ScanPage, isPageFull: boolean): RangeStep {
@@ -307,7 +307,7 @@ function firstRangeScan(
 }
 
 function isUsable(scan: ScanState, direction: ScanDirection): boolean {
-  return scan.profile.support[direction] === 'honoured' || scan.profile.support[direction] === 'try'
+  return scan.profile.support[direction] === 'honoured' || scan.profile.support[direction] === 'unknown'
 }
 
 /** On with what remains of the range; the open end is put aside for the next pass when the walk turns down. */

@@ -28,7 +28,7 @@ async function cursorAfter(
   const ahead = new Set<string>()
   for await (const read of readList(dated, { list: of, profile: null, ranges: [allTime], priority: 'fresh' })) {
     position = read.pendingRanges
-    for (const id of read.idsDatedAhead) ahead.add(id)
+    for (const id of read.futureDatedIds) ahead.add(id)
   }
   return { cursor: position.find(({ hi }) => hi === null)!.lo - start, ahead: ahead.size, requests: requests() }
 }

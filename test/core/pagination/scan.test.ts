@@ -12,33 +12,33 @@ type ScanOutcome = {
   ids: Set<string>
   missed: { range: TimeRange; reason: string }[]
   requests: number
-  known: PagingProfile | null
-  position: readonly TimeRange[]
+  profile: PagingProfile | null
+  pendingRanges: readonly TimeRange[]
 }
 
 async function scanList(
   items: readonly Item[],
-  manners: ListBehaviour,
-  of: ListEndpoint,
-  from?: Partial<ScanOutcome>,
+  behaviour: ListBehaviour,
+  list: ListEndpoint,
+  previous?: Partial<ScanOutcome>,
 ): Promise<ScanOutcome> {
-  const { get, requests } = serveList(items, manners, of)
+  const { get, requests } = serveList(items, behaviour, list)
   const ids = new Set<string>()
   const missed: ScanOutcome['missed'] = []
-  let known: PagingProfile | null = from?.known ?? null
-  let position: readonly TimeRange[] = from?.position ?? [allTime]
-  for await (const read of readList(get, { list: of, profile: known, ranges: position, priority: 'backfill' })) {
-    for (const item of read.items) ids.add(of.identify(item))
-    missed.push(...read.missedRanges)
-    known = read.profile
-    position = read.pendingRanges
+  let profile: PagingProfile | null = previous?.profile ?? null
+  let pendingRanges: readonly TimeRange[] = previous?.pendingRanges ?? [allTime]
+  for await (const batch of readList(get, { list, profile, ranges: pendingRanges, priority: 'backfill' })) {
+    for (const item of batch.items) ids.add(list.identify(item))
+    missed.push(...batch.missedRanges)
+    profile = batch.profile
+    pendingRanges = batch.pendingRanges
   }
-  return { ids, missed, requests: requests(), known, position }
+  return { ids, missed, requests: requests(), profile, pendingRanges }
 }
 
 function unexplained(items: readonly Item[], { ids, missed }: ScanOutcome): Item[] {
-  const inside = ({ lo, hi }: TimeRange, at: number) => at >= lo && (hi === null || at <= hi)
-  return items.filter(({ id, at }) => !ids.has(id) && !missed.some(({ range }) => inside(range, at)))
+  const isInside = ({ lo, hi }: TimeRange, at: number) => at >= lo && (hi === null || at <= hi)
+  return items.filter(({ id, at }) => !ids.has(id) && !missed.some(({ range }) => isInside(range, at)))
 }
 
 /** n items; `seconds` chooses each one's time. `other` is a second time that orders nothing. */
@@ -62,7 +62,7 @@ function mostInOneSecond(rows: readonly Item[]): number {
   )
 }
 
-describe('every combination of manners that a service may have', () => {
+describe('every combination of behaviours that a service may have', () => {
   const side = fc.constantFrom('inclusive' as const, 'exclusive' as const)
   const spread = fc.constantFrom(
     (i: number) => i * 37,
@@ -78,18 +78,18 @@ describe('every combination of manners that a service may have', () => {
     hasMore: fc.constantFrom('exact' as const, 'page is full' as const, 'always' as const),
     fraction: fc.boolean(),
   }
-  const check = async (of: ListEndpoint, n: number, seconds: (i: number) => number, manners: ListBehaviour) => {
+  const check = async (list: ListEndpoint, n: number, seconds: (i: number) => number, behaviour: ListBehaviour) => {
     const truth = items(n, seconds)
-    const first = await scanList(truth, manners, of)
+    const first = await scanList(truth, behaviour, list)
     expect(unexplained(truth, first).length).toBe(0)
     expect(first.requests).toBeLessThan(30 + n / 20)
-    // What can be had is no gap: only a second with more rows than a page is one. Nor can anybody tell a list of exactly
-    // one page, shown the wrong way round and said to have more, from the wrong end of a longer list.
-    const turned = n > 49 && n <= 200 && manners.shown === 'reversed' && manners.hasMore !== 'exact'
-    const page = manners.hasMore === 'always' ? 50 : 90
-    if (mostInOneSecond(truth) < page && !turned) expect(first.missed).toEqual([])
-    // A second pass over an unchanged list, and one after some rows have come.
-    const again = await scanList(truth, manners, of, first)
+    // Only a second with more rows than a page is a gap. A list of exactly one page, shown in reverse with `hasMore` set,
+    // looks like the wrong end of a longer list.
+    const isAmbiguous = n > 49 && n <= 200 && behaviour.shown === 'reversed' && behaviour.hasMore !== 'exact'
+    const page = behaviour.hasMore === 'always' ? 50 : 90
+    if (mostInOneSecond(truth) < page && !isAmbiguous) expect(first.missed).toEqual([])
+    // A second run over an unchanged list, and one after new rows.
+    const again = await scanList(truth, behaviour, list, first)
     expect(again.requests).toBeLessThanOrEqual(4)
     const more = [
       ...truth,
@@ -97,30 +97,30 @@ describe('every combination of manners that a service may have', () => {
         .slice(n)
         .map((item) => ({ ...item, id: `n${item.id}`, at: item.at + 100_000 })),
     ]
-    const news = await scanList(more, manners, of, again)
-    const all = { ...news, ids: new Set([...first.ids, ...news.ids]), missed: [...first.missed, ...news.missed] }
+    const next = await scanList(more, behaviour, list, again)
+    const all = { ...next, ids: new Set([...first.ids, ...next.ids]), missed: [...first.missed, ...next.missed] }
     expect(unexplained(more, all).length).toBe(0)
     return first
   }
 
-  test('a list with a lower bound loses no row and says what it cannot see', async () => {
+  test('a list with a lower bound loses no row and reports what it cannot read', async () => {
     await fc.assert(
-      fc.asyncProperty(size, spread, fc.record({ ...common, lower: side }), async (n, seconds, manners) => {
-        await check(sinceList, n, seconds, { ...plainBehaviour, ...manners })
+      fc.asyncProperty(size, spread, fc.record({ ...common, lower: side }), async (n, seconds, behaviour) => {
+        await check(sinceList, n, seconds, { ...plainBehaviour, ...behaviour })
       }),
       { numRuns: 300 },
     )
   })
 
   test('a list with both bounds loses no row, whichever end comes first', async () => {
-    const manners = fc.record({
+    const behaviour = fc.record({
       ...common,
       lower: side,
       upper: side,
       from: fc.constantFrom('oldest' as const, 'newest' as const),
     })
     await fc.assert(
-      fc.asyncProperty(size, spread, manners, async (n, seconds, chosen) => {
+      fc.asyncProperty(size, spread, behaviour, async (n, seconds, chosen) => {
         await check(callList, n, seconds, { ...plainBehaviour, ...chosen })
       }),
       { numRuns: 400 },
@@ -128,22 +128,22 @@ describe('every combination of manners that a service may have', () => {
   })
 
   test('a list with an upper bound loses no row', async () => {
-    const manners = fc.record({
+    const behaviour = fc.record({
       ...common,
       shown: fc.constantFrom('as taken' as const, 'reversed' as const),
       upper: side,
     })
     await fc.assert(
-      fc.asyncProperty(size, spread, manners, async (n, seconds, chosen) => {
+      fc.asyncProperty(size, spread, behaviour, async (n, seconds, chosen) => {
         await check(beforeList, n, seconds, { ...plainBehaviour, from: 'newest', ...chosen })
       }),
       { numRuns: 300 },
     )
   })
 
-  test('a list whose parameters nobody has documented is read, or its rest is named', async () => {
+  test('a list with undocumented parameters is read completely, or the rest is reported', async () => {
     const anyBound = fc.constantFrom('inclusive' as const, 'exclusive' as const, 'ignored' as const, 'refused' as const)
-    const manners = fc.record({
+    const behaviour = fc.record({
       ...common,
       shown: fc.constantFrom('as taken' as const, 'reversed' as const),
       lower: anyBound,
@@ -153,7 +153,7 @@ describe('every combination of manners that a service may have', () => {
       everything: fc.boolean(),
     })
     await fc.assert(
-      fc.asyncProperty(size, spread, manners, async (n, seconds, chosen) => {
+      fc.asyncProperty(size, spread, behaviour, async (n, seconds, chosen) => {
         const truth = items(n, seconds)
         const outcome = await scanList(truth, { ...plainBehaviour, ...chosen }, unknownList)
         expect(unexplained(truth, outcome).length).toBe(0)
@@ -164,21 +164,21 @@ describe('every combination of manners that a service may have', () => {
   })
 })
 
-test('1 000 rows, 37 seconds apart, cost 6 pages and one question which end they come from, and nothing new costs 1', async () => {
+test('1 000 rows, 37 seconds apart, cost 6 pages and one request to check the start; no new rows cost 1', async () => {
   const truth = items(1000, (i) => i * 37)
   const first = await scanList(truth, plainBehaviour, sinceList)
   expect(first).toMatchObject({ requests: 7, missed: [] })
   expect(await scanList(truth, plainBehaviour, sinceList, first)).toMatchObject({ requests: 1, missed: [] })
 })
 
-test('a crowded second that its parts show whole is no gap', async () => {
+test('a timestamp collision that the partitions show completely is not a gap', async () => {
   const truth = items(700, (i) => (i < 200 ? i : i < 500 ? 200 : i))
   const outcome = await scanList(truth, plainBehaviour, sinceList)
   expect(outcome.missed).toEqual([])
   expect(outcome.ids.size).toBe(700)
 })
 
-test('a crowded second that nothing narrows is one gap of one second', async () => {
+test('a timestamp collision without partitions is one gap of one second', async () => {
   const truth = items(700, (i) => (i < 200 ? i : i < 500 ? 200 : i))
   const outcome = await scanList(truth, plainBehaviour, listEndpoint({ lower: 'since' }))
   expect(outcome.missed).toEqual([
@@ -187,8 +187,8 @@ test('a crowded second that nothing narrows is one gap of one second', async () 
   expect(outcome.ids.size).toBe(600)
 })
 
-test('a list that comes whole, however long, is no gap and costs one request', async () => {
-  const manners: ListBehaviour = {
+test('a list that comes in one answer, however long, is not a gap and costs one request', async () => {
+  const behaviour: ListBehaviour = {
     ...plainBehaviour,
     everything: true,
     lower: 'ignored',
@@ -198,7 +198,7 @@ test('a list that comes whole, however long, is no gap and costs one request', a
   for (const n of [201, 900]) {
     const outcome = await scanList(
       items(n, (i) => i * 37),
-      manners,
+      behaviour,
       unknownList,
     )
     expect(outcome).toMatchObject({ requests: 1, missed: [] })
@@ -206,7 +206,7 @@ test('a list that comes whole, however long, is no gap and costs one request', a
   }
 })
 
-test('pages ordered by a time that no row shows are whole where each shows the last row of the one before', async () => {
+test('pages ordered by a time that no row shows are complete if each shows the last row of the previous one', async () => {
   const shown: ListEndpoint = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
   const joined = await scanList(
     items(1000, (i) => i * 37),
@@ -217,19 +217,21 @@ test('pages ordered by a time that no row shows are whole where each shows the l
   expect(joined.ids.size).toBe(1000)
 })
 
-test('pages ordered by a time that no row shows are in doubt where they do not join', async () => {
-  // What the rows show runs ahead of what orders them: a bound taken from it leaves rows out.
+test('pages ordered by a time that no row shows are a gap if they do not join', async () => {
+  // The visible time is ahead of the one that orders the rows, so a bound taken from it leaves rows out.
   const ahead = items(1000, (i) => i * 37).map((item, i) => ({
     ...item,
     other: item.at + 20_000 + ((i * 7919) % 5000),
   }))
   const shown: ListEndpoint = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
-  const torn = await scanList(ahead, plainBehaviour, shown)
-  expect(torn.ids.size).toBeLessThan(1000)
-  expect(torn.missed).toMatchObject([{ reason: 'the rows follow no time that they show, so that pages may not join' }])
+  const unjoined = await scanList(ahead, plainBehaviour, shown)
+  expect(unjoined.ids.size).toBeLessThan(1000)
+  expect(unjoined.missed).toMatchObject([
+    { reason: 'the rows follow no time that they show, so that pages may not join' },
+  ])
 })
 
-test('a single row that is always said to have more behind it is no gap', async () => {
+test('a single row with `hasMore` always set is not a gap', async () => {
   const outcome = await scanList(
     items(1, () => 0),
     { ...plainBehaviour, hasMore: 'always', from: 'newest' },
@@ -238,7 +240,7 @@ test('a single row that is always said to have more behind it is no gap', async 
   expect(outcome.missed).toEqual([])
 })
 
-test('a belief that a page refutes leads no cursor past a row', async () => {
+test('an assumed order that a page refutes moves no cursor past a row', async () => {
   const shown: ListEndpoint = {
     ...sinceList,
     times: (item) => {
@@ -249,76 +251,82 @@ test('a belief that a page refutes leads no cursor past a row', async () => {
       ])
     },
   }
-  const known = { ...emptyProfile(shown), order: { fields: ['handledAt'], way: null } }
+  const profile = { ...emptyProfile(shown), order: { fields: ['handledAt'], direction: null } }
   const outcome = await scanList(
     items(1000, (i) => i * 37),
     plainBehaviour,
     shown,
-    { known },
+    { profile },
   )
   expect(outcome.missed).toEqual([])
   expect(outcome.ids.size).toBe(1000)
 })
 
-test('a service that always says that there is more is found out, and then believed no more than it deserves', async () => {
-  const manners = { ...plainBehaviour, hasMore: 'always' } as const
+test('a service that always sets `hasMore` is recognized, and its `hasMore` is then not trusted', async () => {
+  const behaviour = { ...plainBehaviour, hasMore: 'always' } as const
   const first = await scanList(
     items(30, (i) => i * 60),
-    manners,
+    behaviour,
     sinceList,
   )
-  expect(first).toMatchObject({ requests: 2, missed: [], known: { exact: false } })
+  expect(first).toMatchObject({ requests: 2, missed: [], profile: { isHasMoreExact: false } })
   expect(
     await scanList(
       items(30, (i) => i * 60),
-      manners,
+      behaviour,
       sinceList,
       first,
     ),
   ).toMatchObject({ requests: 1, missed: [] })
   const longer = await scanList(
     items(437, (i) => i * 60),
-    manners,
+    behaviour,
     sinceList,
-    { known: first.known },
+    { profile: first.profile },
   )
   expect([longer.ids.size, longer.missed]).toEqual([437, []])
 })
 
-test('that a full page has more behind it is not forgotten for small pages of rows that come meanwhile', async () => {
+test('small pages of rows that are added meanwhile do not hide that a full page had more rows after it', async () => {
   const truth = items(60, (i) => i * 37)
-  const news = items(63, (i) => i * 37).slice(60)
-  const manners = { ...plainBehaviour, from: 'newest', upper: 'ignored', limit: 'ignored', hasMore: 'always' } as const
-  const { get, requests } = serveList(truth, manners, unknownList)
-  const busy: ApiGet = async (path, query, lane) => {
-    if (requests() > 2) truth.push(...news.splice(0, 1))
-    return { ...(await get(path, query, lane)), servedAt: truth.at(-1)!.at }
+  const added = items(63, (i) => i * 37).slice(60)
+  const behaviour = {
+    ...plainBehaviour,
+    from: 'newest',
+    upper: 'ignored',
+    limit: 'ignored',
+    hasMore: 'always',
+  } as const
+  const { get, requests } = serveList(truth, behaviour, unknownList)
+  const busy: ApiGet = async (path, query, priority) => {
+    if (requests() > 2) truth.push(...added.splice(0, 1))
+    return { ...(await get(path, query, priority)), servedAt: truth.at(-1)!.at }
   }
   const missed = []
-  const reading = { list: unknownList, known: null, ranges: [allTime], lane: 'backfill' } as const
-  for await (const read of readList(busy, reading)) missed.push(...read.missedRanges)
+  const options = { list: unknownList, profile: null, ranges: [allTime], priority: 'backfill' } as const
+  for await (const batch of readList(busy, options)) missed.push(...batch.missedRanges)
   expect(missed).toMatchObject([{ range: allTime }])
 })
 
 describe('a service that hides rows after it has cut a page', () => {
-  /** Pages of 200, of which every tenth row shows: short, and with more behind them all the same. */
+  /** Pages of 200 that show only every tenth row, so they are short although more rows follow. */
   const hiding = (truth: readonly Item[]): ApiGet => {
     const { get } = serveList(truth, plainBehaviour, sinceList)
-    return async (path, query, lane) => {
-      const answer = await get(path, query, lane)
+    return async (path, query, priority) => {
+      const answer = await get(path, query, priority)
       const { items: all, hasMore } = answer.data as { items: Json[]; hasMore: boolean }
       return { ...answer, data: { items: all.filter((_, i) => i % 10 === 0 || i === all.length - 1), hasMore } }
     }
   }
 
-  test('is walked to its end, also where its short pages were once believed to be the last', async () => {
-    const believed = { ...emptyProfile(sinceList), exact: false }
+  test('is read to its end, even if its short pages once looked like the last one', async () => {
+    const misled = { ...emptyProfile(sinceList), isHasMoreExact: false }
     const truth = items(900, (i) => i * 60)
     const ends = []
-    for (const known of [null, resetUnsupported(sinceList, believed)]) {
+    for (const profile of [null, resetUnsupported(sinceList, misled)]) {
       let last: PageBatch | null = null
-      const reading = { list: sinceList, known, ranges: [allTime], lane: 'verify' } as const
-      for await (const read of readList(hiding(truth), reading)) last = read
+      const options = { list: sinceList, profile, ranges: [allTime], priority: 'verify' } as const
+      for await (const batch of readList(hiding(truth), options)) last = batch
       ends.push([last?.pendingRanges[0]?.lo, last?.profile.isHasMoreExact])
     }
     expect(ends).toEqual([

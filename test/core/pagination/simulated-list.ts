@@ -1,4 +1,4 @@
-/** A list of a service, reduced to what paging can see: every way in which the documentation leaves it open. */
+/** A simulated list with every paging behaviour that the documentation leaves open. */
 
 import { ApiError } from '../../../src/core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../../../src/core/api-request.ts'
@@ -11,17 +11,17 @@ export type Item = { readonly id: string; readonly at: number; readonly other: n
 export type ListBehaviour = {
   readonly lower: 'inclusive' | 'exclusive' | 'ignored' | 'refused'
   readonly upper: 'inclusive' | 'exclusive' | 'ignored' | 'refused'
-  /** Which end a page is taken from where the bounds leave more than a page. */
+  /** The end from which a page is taken if more than a page matches. */
   readonly from: 'oldest' | 'newest'
-  /** The same where no bound is given, if that is another end. */
+  /** The same for requests without a bound, if it differs. */
   readonly unbounded?: 'oldest' | 'newest'
   /** How the rows of a page are shown. */
   readonly shown: 'as taken' | 'reversed'
   readonly hasMore: 'exact' | 'page is full' | 'always'
   readonly limit: 'honoured' | 'ignored' | 'refused'
   /**
-   * Fractions of a second are hidden behind the stamps, and bounds compare with them. None is nil where a lower bound would
-   * exclude it: behind a crowded second nobody could ask for it.
+   * Rows have hidden fractions of a second, and bounds compare with them. With an exclusive lower bound no fraction is 0,
+   * because no request could reach such a row after a timestamp collision.
    */
   readonly fraction: boolean
   readonly everything: boolean
@@ -61,53 +61,53 @@ export const listEndpoint = (bounds: {
   },
 })
 
-/** The list as a function of a request, and the number of requests so far. `meanwhile`: what happens after each of them. */
+/** The list as an `ApiGet`, and the number of requests so far. `meanwhile` is called after each request. */
 export function serveList(
   items: readonly Item[],
-  manners: ListBehaviour,
+  behaviour: ListBehaviour,
   endpoint: ListEndpoint,
   meanwhile: (request: number) => void = () => {},
 ): { get: ApiGet; requests: () => number } {
   let requests = 0
   const get: ApiGet = async (_path, query) => {
     requests++
-    if (requests > 2000) throw new Error('the walk does not end')
-    const data = servePage(items, manners, endpoint, query)
+    if (requests > 2000) throw new Error('the scan does not end')
+    const data = servePage(items, behaviour, endpoint, query)
     meanwhile(requests)
     return toResponse(data)
   }
   return { get, requests: () => requests }
 }
 
-function servePage(items: readonly Item[], manners: ListBehaviour, endpoint: ListEndpoint, query: QueryParams): Json {
-  const lower = boundOf(query, endpoint.lowerParam, manners.lower)
-  const upper = boundOf(query, endpoint.upperParam, manners.upper)
-  if (query.limit !== undefined && manners.limit === 'refused') throw parameterRefused('limit')
-  const least = manners.lower === 'exclusive' ? 0.1 : 0
-  const time = ({ at, id }: Item) => at + (manners.fraction ? least + (Number(id.slice(-6)) % 4) / 5 : 0)
+function servePage(items: readonly Item[], behaviour: ListBehaviour, endpoint: ListEndpoint, query: QueryParams): Json {
+  const lower = boundOf(query, endpoint.lowerParam, behaviour.lower)
+  const upper = boundOf(query, endpoint.upperParam, behaviour.upper)
+  if (query.limit !== undefined && behaviour.limit === 'refused') throw parameterRefused('limit')
+  const least = behaviour.lower === 'exclusive' ? 0.1 : 0
+  const time = ({ at, id }: Item) => at + (behaviour.fraction ? least + (Number(id.slice(-6)) % 4) / 5 : 0)
   const matching = items.filter(
     (item) =>
-      (lower === null || (manners.lower === 'exclusive' ? time(item) > lower : time(item) >= lower)) &&
-      (upper === null || (manners.upper === 'exclusive' ? time(item) < upper : time(item) <= upper)) &&
+      (lower === null || (behaviour.lower === 'exclusive' ? time(item) > lower : time(item) >= lower)) &&
+      (upper === null || (behaviour.upper === 'exclusive' ? time(item) < upper : time(item) <= upper)) &&
       (query.part === undefined || item.part === query.part),
   )
   matching.sort((a, b) => time(a) - time(b) || a.id.localeCompare(b.id))
-  const end = lower === null && upper === null ? (manners.unbounded ?? manners.from) : manners.from
+  const end = lower === null && upper === null ? (behaviour.unbounded ?? behaviour.from) : behaviour.from
   if (end === 'newest') matching.reverse()
-  const size = manners.everything ? matching.length : manners.limit === 'honoured' ? Number(query.limit ?? 50) : 50
+  const size = behaviour.everything ? matching.length : behaviour.limit === 'honoured' ? Number(query.limit ?? 50) : 50
   const taken = matching.slice(0, size)
-  if (manners.shown === 'reversed') taken.reverse()
+  if (behaviour.shown === 'reversed') taken.reverse()
   const hasMoreBy = { exact: matching.length > size, 'page is full': taken.length === size, always: true }
   return {
     items: taken.map(({ at, other, ...rest }) => ({ ...rest, at: rfc3339(at), other: rfc3339(other) })),
-    hasMore: hasMoreBy[manners.hasMore],
+    hasMore: hasMoreBy[behaviour.hasMore],
   }
 }
 
-function boundOf(query: QueryParams, name: string | null, manner: ListBehaviour['lower']): number | null {
+function boundOf(query: QueryParams, name: string | null, support: ListBehaviour['lower']): number | null {
   const value = name === null ? undefined : query[name]
-  if (value === undefined || name === null || manner === 'ignored') return null
-  if (manner === 'refused') throw parameterRefused(name)
+  if (value === undefined || name === null || support === 'ignored') return null
+  if (support === 'refused') throw parameterRefused(name)
   return parseTime(value) ?? null
 }
 

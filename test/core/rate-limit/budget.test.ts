@@ -1,17 +1,16 @@
 /** Single decisions of the budget: what it holds, what it forgets, and what it says about itself. */
 import { describe, expect, test } from 'vitest'
+import { acquireSlot, type PendingRequest } from '../../../src/core/rate-limit/acquire-slot.ts'
 import {
-  type PendingRequest,
   type BudgetPolicy,
   type BudgetState,
   initialBudgetState,
-  type Slot,
   recordPriorUsage,
-  releaseSlot,
-  acquireSlot,
   recordThrottle,
+  releaseSlot,
+  type Slot,
 } from '../../../src/core/rate-limit/budget.ts'
-import { estimateSendMs, budgetView } from '../../../src/core/rate-limit/estimate.ts'
+import { budgetView, estimateSendMs } from '../../../src/core/rate-limit/estimate.ts'
 import { createRandom, deadlineMs, simulate } from './simulated-world.ts'
 
 const windowMs = 60_000
@@ -25,25 +24,25 @@ const write: PendingRequest = { priority: 'write', write: true, deadlineMs }
 
 /** Takes as many as are granted at that moment. */
 function takeAll(state: BudgetState, now: number, ask: PendingRequest, most: number, by = policy) {
-  const leases: Slot[] = []
+  const slots: Slot[] = []
   let current = state
-  while (leases.length < most) {
+  while (slots.length < most) {
     const { state: next, decision } = acquireSlot(by, current, now, 'me', [ask])
     current = next
     if ('waitMs' in decision) break
-    leases.push(decision.lease)
+    slots.push(decision.slot)
   }
-  return { state: current, leases }
+  return { state: current, slots }
 }
 
-const answer = (state: BudgetState, now: number, leases: readonly Slot[]) =>
-  leases.reduce((before, lease) => releaseSlot(policy, before, now, lease, 'answered'), state)
+const answer = (state: BudgetState, now: number, slots: readonly Slot[]) =>
+  slots.reduce((before, slot) => releaseSlot(policy, before, now, slot, 'answered'), state)
 
 describe('a slot', () => {
   test('is free again one window after the answer, and not one moment before', () => {
     const one: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
-    const { state, leases } = takeAll(initialBudgetState, 0, read, 1, one)
-    const answered = releaseSlot(one, state, 20_000, leases[0]!, 'answered')
+    const { state, slots } = takeAll(initialBudgetState, 0, read, 1, one)
+    const answered = releaseSlot(one, state, 20_000, slots[0]!, 'answered')
     expect(acquireSlot(one, answered, 79_999, 'me', [read]).decision).toHaveProperty('waitMs')
     expect(acquireSlot(one, answered, 80_000, 'me', [read]).decision).toHaveProperty('granted', 0)
   })
@@ -56,8 +55,8 @@ describe('a slot', () => {
   })
 
   test('of a request that never left is free at once', () => {
-    const { state, leases } = takeAll(initialBudgetState, 0, write, 1)
-    const after = releaseSlot(policy, state, 10, leases[0]!, 'unsent')
+    const { state, slots } = takeAll(initialBudgetState, 0, write, 1)
+    const after = releaseSlot(policy, state, 10, slots[0]!, 'unsent')
     expect(budgetView(policy, after, 10).inUse).toBe(0)
     expect(after.writes.taken.total).toBe(0)
   })
@@ -85,10 +84,10 @@ describe('a clock that is set back', () => {
 })
 
 describe('a 429', () => {
-  const { state, leases } = takeAll(initialBudgetState, 0, read, 100)
+  const { state, slots } = takeAll(initialBudgetState, 0, read, 100)
 
   test('lets every lane of every process rest for as long as the service said', () => {
-    const after = recordThrottle(policy, state, 50, leases[0]!, 7000)
+    const after = recordThrottle(policy, state, 50, slots[0]!, 7000)
     for (const ask of [read, write]) {
       expect(acquireSlot(policy, after, 7049, 'other', [ask]).decision).toHaveProperty('waitMs', 1)
       expect(acquireSlot(policy, after, 7050, 'other', [ask]).decision).toHaveProperty('granted')
@@ -97,29 +96,29 @@ describe('a 429', () => {
   })
 
   test('takes a fifth of the slots, once for all requests that were under way', () => {
-    const after = leases.reduce((before, lease) => recordThrottle(policy, before, 50, lease, 1000), state)
+    const after = slots.reduce((before, slot) => recordThrottle(policy, before, 50, slot, 1000), state)
     expect(budgetView(policy, after, 50)).toMatchObject({ slots: 456, throttled: 100 })
   })
 
   test('again and again leaves a tenth of the slots', () => {
     let after = state
     for (let round = 1; round <= 30; round += 1) {
-      after = recordThrottle(policy, after, round, { ...leases[0]!, grantedAt: round }, 1000)
+      after = recordThrottle(policy, after, round, { ...slots[0]!, grantedAt: round }, 1000)
     }
     expect(budgetView(policy, after, 30).slots).toBe(57)
   })
 
   test('is made up for while it stays quiet, a little with each window', () => {
-    const after = recordThrottle(policy, state, 0, leases[0]!, 1000)
-    const slots = [0, 1, 4, 8, 20].map((windows) => budgetView(policy, after, windows * windowMs).slots)
-    expect(slots).toEqual([456, 470, 513, 570, 570])
+    const after = recordThrottle(policy, state, 0, slots[0]!, 1000)
+    const available = [0, 1, 4, 8, 20].map((windows) => budgetView(policy, after, windows * windowMs).slots)
+    expect(available).toEqual([456, 470, 513, 570, 570])
   })
 })
 
 describe('limits of any size', () => {
   test('one request a minute is one request a minute', () => {
     const one: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
-    expect(takeAll(initialBudgetState, 0, read, 5, one).leases).toHaveLength(1)
+    expect(takeAll(initialBudgetState, 0, read, 5, one).slots).toHaveLength(1)
   })
 
   test('a million a minute: the state stays small however many requests are out', () => {
@@ -127,7 +126,7 @@ describe('limits of any size', () => {
     let state = initialBudgetState
     for (let now = 0; now < 100_000; now += 10) {
       const taken = takeAll(state, now, read, 5, huge)
-      state = taken.leases.reduce((before, lease) => releaseSlot(huge, before, now + 5, lease, 'answered'), taken.state)
+      state = taken.slots.reduce((before, slot) => releaseSlot(huge, before, now + 5, slot, 'answered'), taken.state)
     }
     expect(budgetView(huge, state, 100_000).inUse).toBeGreaterThan(29_000)
     expect(state.all.taken.batches.length).toBeLessThanOrEqual(602)
@@ -139,8 +138,8 @@ describe('limits of any size', () => {
 })
 
 test('the state is plain data, so that any store can hold it', () => {
-  const { state, leases } = takeAll(initialBudgetState, 0, read, 100)
-  const told = acquireSlot(policy, answer(state, 50, leases.slice(50)), 60, 'me', [write, read]).state
+  const { state, slots } = takeAll(initialBudgetState, 0, read, 100)
+  const told = acquireSlot(policy, answer(state, 50, slots.slice(50)), 60, 'me', [write, read]).state
   expect(JSON.parse(JSON.stringify(told))).toEqual(told)
 })
 
@@ -156,5 +155,5 @@ test.for([50, 114, 300, 570, 1200, 5000])('the forecast for %d requests comes tr
 })
 
 function worldOf(demand: Parameters<typeof simulate>[0]['processes'][number], untilMs: number) {
-  return { policy, processes: [demand], latency: () => 50, untilMs, servers: [], dice: createRandom(7) }
+  return { policy, processes: [demand], latency: () => 50, untilMs, servers: [], random: createRandom(7) }
 }

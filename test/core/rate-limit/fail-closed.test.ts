@@ -1,17 +1,16 @@
 /** What becomes of a budget whose record is lost or cannot be believed, and how the record is written down. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { acquireSlot, type PendingRequest } from '../../../src/core/rate-limit/acquire-slot.ts'
 import {
-  type PendingRequest,
   type BudgetPolicy,
   type BudgetState,
   initialBudgetState,
-  releaseSlot,
-  acquireSlot,
   recordThrottle,
+  releaseSlot,
 } from '../../../src/core/rate-limit/budget.ts'
+import { budgetView, estimateSendMs } from '../../../src/core/rate-limit/estimate.ts'
 import { closeBudget, distrustReason, startBudget } from '../../../src/core/rate-limit/fail-closed.ts'
-import { estimateSendMs, budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../../src/core/rate-limit/state-encoding.ts'
 import { everyServer, limit, slidingLog, windowMs } from './limited-servers.ts'
 import { type Burst, createRandom, deadlineMs, maxInWindow, simulate } from './simulated-world.ts'
@@ -34,14 +33,17 @@ describe('a budget whose record was lost', () => {
   })
 
   test('says so, and reckons with it', () => {
-    expect(budgetView(policy, closed, 2000)).toMatchObject({ closedForMs: deadlineMs + windowMs - 1000, pausedForMs: null })
+    expect(budgetView(policy, closed, 2000)).toMatchObject({
+      closedForMs: deadlineMs + windowMs - 1000,
+      pausedForMs: null,
+    })
     expect(budgetView(policy, closed, 200_000)).toMatchObject({ closedForMs: null })
     expect(estimateSendMs(policy, closed, 2000, 1)).toBe(deadlineMs + windowMs - 1000)
   })
 
   test('keeps the pause that the service asked for, from the last that is known of it', () => {
-    const lease = { grantedAt: 0, freeAt: 0, writeFreeAt: null }
-    const paused = recordThrottle(policy, initialBudgetState, 5000, lease, 600_000)
+    const slot = { grantedAt: 0, freeAt: 0, writeFreeAt: null }
+    const paused = recordThrottle(policy, initialBudgetState, 5000, slot, 600_000)
     expect(budgetView(policy, closeBudget(policy, paused, 1e12, deadlineMs), 1e12)).toMatchObject({
       pausedForMs: 600_000,
       slots: 456,
@@ -151,7 +153,7 @@ describe('a record', () => {
 })
 
 describe('the text of a record', () => {
-  const leases = fc
+  const slots = fc
     .uniqueArray(fc.oneof(fc.integer({ min: 0, max: 1e10 }), fc.double({ min: 0, max: 1e13, noNaN: true })), {
       maxLength: 700,
     })
@@ -164,7 +166,7 @@ describe('the text of a record', () => {
         })),
     )
   const moment = fc.double({ min: -1e13, max: 1e13, noNaN: true }).map((value) => value + 0)
-  const pool = fc.record({ leases, pacedAt: moment })
+  const pool = fc.record({ taken: slots, pacedAt: moment })
   const anyState: fc.Arbitrary<BudgetState> = fc.record({
     at: moment,
     all: pool,
@@ -174,7 +176,7 @@ describe('the text of a record', () => {
     era: fc.nat(),
     shrunk: fc.record({ at: moment, share: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0) }),
     throttled: fc.nat(),
-    turns: fc.array(fc.record({ holder: fc.string(), lane: fc.nat(3), since: moment, until: moment }), {
+    waiters: fc.array(fc.record({ holder: fc.string(), rank: fc.nat(3), since: moment, until: moment }), {
       maxLength: 9,
     }),
   })
@@ -200,7 +202,7 @@ describe('the text of a record', () => {
       const now = 1_790_000_000_000 + (step * window) / 600
       const taken = acquireSlot(rated, state, now, 'me', [{ ...read, write: true }])
       state =
-        'lease' in taken.decision ? releaseSlot(rated, taken.state, now, taken.decision.lease, 'answered') : taken.state
+        'slot' in taken.decision ? releaseSlot(rated, taken.state, now, taken.decision.slot, 'answered') : taken.state
     }
     expect(budgetView(rated, state, state.at).inUse).toBeGreaterThan(550)
     const text = encodeBudgetState(rated, state)

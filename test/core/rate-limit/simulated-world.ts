@@ -1,13 +1,12 @@
 /** A world in simulated time: processes that share one budget, a network that takes its time, a service that counts. */
+import { acquireSlot, type PendingRequest } from '../../../src/core/rate-limit/acquire-slot.ts'
 import {
-  type PendingRequest,
   type BudgetPolicy,
   type BudgetState,
   initialBudgetState,
-  type Slot,
-  releaseSlot,
-  acquireSlot,
   recordThrottle,
+  releaseSlot,
+  type Slot,
 } from '../../../src/core/rate-limit/budget.ts'
 import { closeBudget } from '../../../src/core/rate-limit/fail-closed.ts'
 import type { Priority } from '../../../src/core/rate-limit/priority.ts'
@@ -42,7 +41,12 @@ export type SimulatedWorld = {
   readonly random: Random
 }
 
-export type SentRequest = { readonly at: number; readonly lane: Priority; readonly write: boolean; readonly process: number }
+export type SentRequest = {
+  readonly at: number
+  readonly lane: Priority
+  readonly write: boolean
+  readonly process: number
+}
 
 export type SimulationResult = {
   readonly sent: readonly SentRequest[]
@@ -94,7 +98,7 @@ export function simulate(world: SimulatedWorld): SimulationResult {
     return world.answers429 !== true || admissions[0] === true
   }
 
-  const send = (at: number, ask: PendingRequest, lease: Slot, process: number) => {
+  const send = (at: number, ask: PendingRequest, slot: Slot, process: number) => {
     sent.push({ at, lane: ask.priority, write: ask.write, process })
     const takes = latency(random)
     let admitted = true
@@ -105,10 +109,10 @@ export function simulate(world: SimulatedWorld): SimulationResult {
     })
     if (random() < (world.unanswered ?? 0)) return
     events.add(at + takes, (now) => {
-      state = releaseSlot(policy, currentState(now), now, lease, 'answered')
+      state = releaseSlot(policy, currentState(now), now, slot, 'answered')
       if (admitted) return
       throttled += 1
-      state = recordThrottle(policy, state, now, lease, world.retryAfterMs ?? 60_000)
+      state = recordThrottle(policy, state, now, slot, world.retryAfterMs ?? 60_000)
     })
   }
 
@@ -129,7 +133,7 @@ export function simulate(world: SimulatedWorld): SimulationResult {
       }
       const kind = kinds[decision.granted]![1]
       kind.left -= 1
-      send(now, kind.ask, decision.lease, process)
+      send(now, kind.ask, decision.slot, process)
       events.add(now + 0.2, (later) => mine === timer && serve(later))
     }
     for (const { at, lane, write, count } of bursts) {

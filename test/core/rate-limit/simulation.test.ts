@@ -5,7 +5,7 @@ import { type BudgetPolicy, initialBudgetState, recordPriorUsage } from '../../.
 import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import type { Priority } from '../../../src/core/rate-limit/priority.ts'
 import { everyServer, fixedWindow, limit, refusals, slidingLog, windowMs } from './limited-servers.ts'
-import { type Burst, createRandom, type Latency, maxInWindow, simulate, countBetween } from './simulated-world.ts'
+import { type Burst, countBetween, createRandom, type Latency, maxInWindow, simulate } from './simulated-world.ts'
 
 const policy: BudgetPolicy = {
   rate: { requests: limit, windowMs },
@@ -23,7 +23,7 @@ const latencies = {
   'always 25 s': () => 25_000,
 } satisfies Record<string, Latency>
 
-const usual = { policy, servers: [], dice: createRandom(1), latency: latencies['between 0 and 2 s'] }
+const usual = { policy, servers: [], random: createRandom(1), latency: latencies['between 0 and 2 s'] }
 
 describe.for(Object.entries(latencies))('with answers that take %s', ([name, latency]) => {
   test.for([1, 4])('%d processes that always want more get no 429, however the service counts', (processes) => {
@@ -55,7 +55,11 @@ test('at saturation requests are spread evenly: never more than 20 in a second a
 test('a pass of 100 requests after a quiet minute is never slowed below 40 a second, even after a long saturated run', () => {
   const later = minutes(10)
   const before = { ...endless, count: 3000 }
-  const { sent } = simulate({ ...usual, processes: [[before, { ...endless, at: later, count: 100 }]], untilMs: minutes(11) })
+  const { sent } = simulate({
+    ...usual,
+    processes: [[before, { ...endless, at: later, count: 100 }]],
+    untilMs: minutes(11),
+  })
   const pass = sent.filter(({ at }) => at >= later)
   expect(pass).toHaveLength(100)
   expect(pass.at(-1)!.at - later).toBeLessThanOrEqual(2500)
@@ -81,7 +85,11 @@ test('whatever arrives, whenever, in however many processes, after whatever othe
       (processes, latency, others, dice) => {
         const earlier = others.sort((a, b) => a - b)
         const agoMs = 30_000 - (earlier.at(-1) ?? 0)
-        const state = recordPriorUsage(policy, initialBudgetState, 30_000, { requests: earlier.length, writes: 0, agoMs })
+        const state = recordPriorUsage(policy, initialBudgetState, 30_000, {
+          requests: earlier.length,
+          writes: 0,
+          agoMs,
+        })
         const world = { policy, state, processes, latency, foreign: earlier, untilMs: minutes(10) }
         const history = simulate({ ...world, servers: everyServer(), random: createRandom(dice) })
         expect(history.refused).toEqual([])

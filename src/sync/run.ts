@@ -1,0 +1,75 @@
+/** The state of one sync run, shared by its streams. */
+import type { ApiFailure } from '../core/api-failure.ts'
+import { clockOffsetCursor } from '../core/mirror.ts'
+import type { PagingProfile } from '../core/pagination/paging-profile.ts'
+import type { Priority } from '../core/rate-limit/priority.ts'
+import type { StreamName } from '../core/row.ts'
+import type { Seconds } from '../core/time.ts'
+import type { SyncDeps } from './deps.ts'
+import { createRunStats, type RunStats } from './run-stats.ts'
+
+export type SyncRun = SyncDeps & {
+  readonly id: string
+  readonly stats: RunStats
+  /** Paging profiles by the name of the list. */
+  readonly profiles: Map<string, PagingProfile>
+  readonly notices: Set<string>
+  /** Streams that cannot begin before others have been read. */
+  readonly waitingStreams: Set<StreamName>
+  /** The failures that ended streams early. */
+  readonly failures: Map<StreamName, ApiFailure>
+  /** The service has answered at least once. */
+  readonly isAnswered: () => boolean
+  /** Ids of rows dated in the future, as the lists showed them. */
+  readonly futureDated: Map<StreamName, Set<string>>
+  /** Lists that were empty and had `hasMore` set. */
+  readonly emptyListsWithMore: Set<StreamName>
+  /** The earlier of the service's clock, by its last answer, and this machine's. */
+  readonly cursorLimit: () => Seconds
+  /** Seconds by which the service's clock was ahead of this machine's in this run; null = no answer showed it. */
+  readonly clockOffset: () => Seconds | null
+  /** This machine's clock, and the service's by the last known offset. */
+  readonly clocks: () => { readonly localTime: Seconds; readonly serviceTime: Seconds }
+}
+
+export async function startRun(deps: SyncDeps): Promise<SyncRun> {
+  const stats = createRunStats(deps.now, deps.onProgress)
+  const id = await deps.mirror.startRun(deps.mode, deps.now())
+  // The offset that an earlier run stored applies until an answer shows another one.
+  let offset = Number(await deps.mirror.readCursor(clockOffsetCursor)) || 0
+  let measuredOffset: Seconds | null = null
+  let isAnswered = false
+  const localTime = () => Math.floor(deps.now() / 1000)
+  return {
+    ...deps,
+    id,
+    stats,
+    profiles: new Map(),
+    notices: new Set(),
+    waitingStreams: new Set(),
+    failures: new Map(),
+    isAnswered: () => isAnswered,
+    futureDated: new Map(),
+    emptyListsWithMore: new Set(),
+    cursorLimit: () => localTime() + Math.min(0, offset),
+    clockOffset: () => measuredOffset,
+    clocks: () => {
+      const now = localTime()
+      return { localTime: now, serviceTime: now + offset }
+    },
+    get: async (path, query, priority) => {
+      const answer = await deps.get(path, query, priority)
+      isAnswered = true
+      if (answer.servedAt !== null) {
+        measuredOffset = answer.servedAt - localTime()
+        offset = measuredOffset
+      }
+      return answer
+    },
+  }
+}
+
+/** First reads and rereads are less urgent than new rows. */
+export function priorityFor(run: SyncRun, isFirst: boolean): Priority {
+  return run.mode === 'incremental' ? (isFirst ? 'backfill' : 'fresh') : 'verify'
+}

@@ -1,0 +1,85 @@
+/** Counts and lists the differences between the mirror and the service. */
+import { isDeepStrictEqual } from 'node:util'
+import type { ApiGet } from '../core/api-request.ts'
+import { asJsonObject, parseJson } from '../core/json.ts'
+import type { Difference, SyncProgress, VerifyReport } from '../core/report.ts'
+import type { StreamName } from '../core/row.ts'
+
+export type VerifyResult = Omit<VerifyReport, 'project' | 'requests'>
+
+export type Comparison = ReturnType<typeof createComparison>
+
+type ComparisonOptions = {
+  readonly get: ApiGet
+  /** How many differences are listed; all are counted. */
+  readonly limit: number
+  readonly onProgress: (progress: SyncProgress) => void
+}
+
+export function createComparison({ get, limit, onProgress }: ComparisonOptions) {
+  const counts = new Map<
+    StreamName,
+    { compared: number; differing: number; requests: number; skipped: string | null }
+  >()
+  const differences: Difference[] = []
+  const count = (stream: StreamName) => {
+    const known = counts.get(stream) ?? { compared: 0, differing: 0, requests: 0, skipped: null }
+    counts.set(stream, known)
+    return known
+  }
+  const reportProgress = (stream: StreamName, state: SyncProgress['state']) => {
+    const { compared, differing, requests } = count(stream)
+    onProgress({ stream, state, rows: compared, changed: differing, requests, left: null })
+  }
+  const recordDifference = (difference: Difference) => {
+    count(difference.stream).differing += 1
+    if (differences.length < limit) differences.push(difference)
+  }
+  return {
+    counting: (stream: StreamName): ApiGet => {
+      return (path, query, priority) => {
+        count(stream).requests += 1
+        reportProgress(stream, 'running')
+        return get(path, query, priority)
+      }
+    },
+    /** Compares a row of the service with the mirrored one; `here` undefined: it is not mirrored. */
+    row: (stream: StreamName, key: string, here: string | undefined, there: string, of?: 'both') => {
+      count(stream).compared += 1
+      if (here === undefined) return recordDifference({ stream, key, kind: 'missing here', fields: [] })
+      const fields = differingFields(here, there, of)
+      if (fields.length > 0) recordDifference({ stream, key, kind: 'different', fields })
+    },
+    gone: (stream: StreamName, key: string) => recordDifference({ stream, key, kind: 'gone there', fields: [] }),
+    close: (stream: StreamName) => reportProgress(stream, 'done'),
+    skip: (stream: StreamName, scope: string) => {
+      count(stream).skipped = scope
+      reportProgress(stream, 'skipped')
+    },
+    result: (): VerifyResult => ({
+      streams: [...counts].map(([stream, { compared, differing, skipped }]) => ({
+        stream,
+        compared,
+        differing,
+        skipped,
+      })),
+      differences,
+      truncated: [...counts.values()].reduce((sum, { differing }) => sum + differing, 0) > differences.length,
+    }),
+  }
+}
+
+/**
+ * The top-level fields in which two rows differ, regardless of the order of their fields; `(all)` if one is not an object.
+ * `both`: only fields that both rows have, because a list may show other fields than a read by id.
+ */
+function differingFields(here: string, there: string, of: 'any' | 'both' = 'any'): readonly string[] {
+  if (here === there) return []
+  const [a, b] = [parseJson(here), parseJson(there)]
+  const [mirrored, served] = [asJsonObject(a), asJsonObject(b)]
+  if (mirrored === null || served === null) return isDeepStrictEqual(a, b) ? [] : ['(all)']
+  const names = [...new Set([...Object.keys(mirrored), ...Object.keys(served)])]
+  const compared =
+    of === 'any' ? names : names.filter((name) => Object.hasOwn(mirrored, name) && Object.hasOwn(served, name))
+  return compared.filter((name) => !isDeepStrictEqual(mirrored[name], served[name]))
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { classifyExchange } from '../../src/api/classify.ts'
+import { ApiError, isNotFound } from '../../src/core/api-failure.ts'
+
+function answered404(body: string): ApiError {
+  const call = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const
+  const context = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: (text: string) => text }
+  const split = { rest: Buffer.from(body), batches: null }
+  const outcome = classifyExchange({ kind: 'answered', head: { status: 404, headers: {} }, body: split }, context)
+  if (outcome.ok) throw new Error('a 404 must be a failure')
+  return new ApiError(outcome.failure)
+}
+
+test('a row is gone if the service says so in its envelope', () => {
+  const error = { code: 'NOT_FOUND', message: 'no such row', status: 404, retryable: false }
+  expect(isNotFound(answered404(JSON.stringify({ error, requestId: 'r' })))).toBe(true)
+})
+
+test('a 404 of a proxy deletes nothing', () => {
+  expect(isNotFound(answered404('<html>404 page not found</html>'))).toBe(false)
+})
