@@ -21,7 +21,10 @@ async function generateWireTypes(): Promise<string> {
     additionalProperties: false,
     definitions: components.schemas,
   }
-  return compile(rootSchema, 'Wire', { bannerComment: banner, style: { semi: false, singleQuote: true, printWidth: 120 } })
+  return compile(rootSchema, 'Wire', {
+    bannerComment: banner,
+    style: { semi: false, singleQuote: true, printWidth: 120 },
+  })
 }
 
 const fresh = await generateWireTypes()

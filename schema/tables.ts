@@ -20,7 +20,9 @@ const mirroredColumns = {
   run_id: ['text?', 'the sync run that stored it, in sync_runs'],
   asked_at: ['integer', 'synced_at in milliseconds since 1970: an older copy never replaces a newer one'],
 } as const
-const deletionColumns = { deleted_at: ['time?', 'when the service was found to no longer have it; null while it exists'] } as const
+const deletionColumns = {
+  deleted_at: ['time?', 'when the service was found to no longer have it; null while it exists'],
+} as const
 /** A day in the project's time zone. Windows of a project never overlap, and all are days of one zone. */
 const dayColumns = {
   window_from: ['time', 'start of the day'],
@@ -46,7 +48,10 @@ export const tables = {
       last_message_at: ['time?', 'when its last message was written'],
       last_message_sender_type: ['text?', 'who wrote it: agent or another value'],
       handled_at: ['time?', 'when it was marked handled; null = open work'],
-      waiting_since: ['time?', 'since when the visitor has been waiting for an answer; null = the visitor is not waiting'],
+      waiting_since: [
+        'time?',
+        'since when the visitor has been waiting for an answer; null = the visitor is not waiting',
+      ],
       assigned_agent_id: ['text?', 'the agent to whom it is assigned'],
       origin: ['text?', 'how it started: visitor_initiated or another value'],
       messages_complete: ['boolean?', 'false = the service did not list all of its messages; null = not read yet'],
@@ -238,7 +243,10 @@ export const tables = {
       rows_read: ['integer', 'rows in the answers of the service'],
       rows_changed: ['integer', 'rows that were new or different from what was stored'],
       streams: ['json?', 'the same figures for each stream'],
-      strings_escaped: ['integer', 'strings that the database could not store as they were, and that are stored escaped'],
+      strings_escaped: [
+        'integer',
+        'strings that the database could not store as they were, and that are stored escaped',
+      ],
       beat_at: ['integer', 'last heartbeat, in milliseconds since 1970'],
       request_log: ['json?', 'pairs of a time and the requests sent until then, of the last minutes'],
       holder: ['text?', 'token of its lock in sync_locks'],
@@ -346,7 +354,10 @@ export const tables = {
     key: ['project_id'],
     columns: {
       ...projectColumns,
-      paused_until: ['integer?', 'no requests are sent before this time, in milliseconds since 1970; null = not paused'],
+      paused_until: [
+        'integer?',
+        'no requests are sent before this time, in milliseconds since 1970; null = not paused',
+      ],
       paused_key: ['text?', 'fingerprint of the key that the service denied; a different key ends the pause'],
       paused_why: ['text?', 'why it is paused'],
       budget_lost_at: ['integer?', 'when the shared record of the budget was last lost, in milliseconds since 1970'],
@@ -436,7 +447,9 @@ type TypeValues = {
   date: string
   json: string
 }
-type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?` ? TypeValues[U] | null : TypeValues[T & ColumnType]
+type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?`
+  ? TypeValues[U] | null
+  : TypeValues[T & ColumnType]
 
 /** The tables as types for kysely. Integers beyond 2^53 are read as bigint although their type is number. */
 export type DatabaseSchema = {

@@ -1,11 +1,11 @@
 /** Request budgets that are stored in the warehouse, a row each, for processes that have no Redis to share. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { type BudgetRecord, type RecordReading, maxSwapDelayMs } from '../core/rate-limit/budget-record.ts'
 import type { KeyUse } from '../core/rate-limit/budget-record.ts'
+import { type BudgetRecord, maxSwapDelayMs, type RecordReading } from '../core/rate-limit/budget-record.ts'
+import { type ConnectionPool, type Db, openKysely } from './database/connection-pool.ts'
 import { databaseNowMs } from './database/dialect.ts'
 import { bootId } from './database/process-identity.ts'
-import { type Db, openKysely, type ConnectionPool } from './database/connection-pool.ts'
 
 export type BudgetRecords = {
   readonly record: (name: string) => BudgetRecord

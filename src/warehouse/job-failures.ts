@@ -22,7 +22,10 @@ export function createJobFailures(db: Db) {
 const maxReasonLength = 2000
 
 /** Another worker may have recorded an earlier failure: its `since` stays. */
-async function recordFailure(db: Db, { projectId, job, subject, since, lastAt, failures, reason }: JobFailure): Promise<void> {
+async function recordFailure(
+  db: Db,
+  { projectId, job, subject, since, lastAt, failures, reason }: JobFailure,
+): Promise<void> {
   const latest = { last_at: toTimestamp(lastAt), failures, reason: reason.slice(0, maxReasonLength) }
   await db
     .insertInto('sync_failures')
@@ -41,12 +44,9 @@ export async function listFailures(db: Db, project?: string): Promise<JobFailure
     // A newer version recorded it.
     if (job === null) return []
     const { project_id: projectId, subject, failures, reason } = row
-    return [
-      { projectId, job, subject, failures, reason, since: toEpochMs(row.since), lastAt: toEpochMs(row.last_at) },
-    ]
+    return [{ projectId, job, subject, failures, reason, since: toEpochMs(row.since), lastAt: toEpochMs(row.last_at) }]
   })
 }
-
 
 function toEpochMs(at: string): EpochMs {
   return (parseTime(at) ?? 0) * 1000

@@ -2,36 +2,35 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
-import type { BudgetRecord } from '../core/rate-limit/budget-record.ts'
-import type { KeyUse } from '../core/rate-limit/budget-record.ts'
-import type { Rate } from '../core/rate-limit/rate.ts'
 import type { Mirror } from '../core/mirror.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { OutboxRepository } from '../core/outbox/repository.ts'
+import type { BudgetRecord, KeyUse } from '../core/rate-limit/budget-record.ts'
+import type { Rate } from '../core/rate-limit/rate.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import { createBudgetRecords } from './budget-records.ts'
-import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
+import { type ConnectionPool, type Db, openKysely } from './database/connection-pool.ts'
+import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
+import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
 import { openPostgresPool } from './database/postgres.ts'
-import { type Db, openKysely, type ConnectionPool } from './database/connection-pool.ts'
 import { openSqlitePool } from './database/sqlite.ts'
 import { analyzeAllTables } from './database/statistics.ts'
-import { explainRuntimeError, explainOpenError, WarehouseError } from './database/explain-error.ts'
-import { type DeliveryRepository, createDeliveries } from './webhook-deliveries.ts'
-import { type JobFailureRepository, createJobFailures } from './job-failures.ts'
-import { createProjects, type ProjectRepository } from './projects.ts'
-import { createStreamStates, type StreamStateRepository } from './stream-states.ts'
-import { createWorkers, type WorkerRepository } from './workers.ts'
-import { type LockResult, acquireStreamLocks } from './mirror/stream-locks.ts'
+import { createJobFailures, type JobFailureRepository } from './job-failures.ts'
 import { createMirror, type MirrorOptions, type MirrorReader } from './mirror/mirror.ts'
+import { acquireStreamLocks, type LockResult } from './mirror/stream-locks.ts'
 import { deleteIdleRuns } from './mirror/sync-runs.ts'
 import { createOutboxAdmin } from './outbox/admin.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
-import { recordRequests, type RequestSource } from './request-counts.ts'
+import { createProjects, type ProjectRepository } from './projects.ts'
+import { type RequestSource, recordRequests } from './request-counts.ts'
 import { readStatus } from './status.ts'
+import { createStreamStates, type StreamStateRepository } from './stream-states.ts'
+import { createDeliveries, type DeliveryRepository } from './webhook-deliveries.ts'
+import { createWorkers, type WorkerRepository } from './workers.ts'
 
 export type Warehouse = {
   readonly kind: ConnectionPool['kind']
@@ -77,7 +76,12 @@ export type WarehouseOptions = {
 export async function openWarehouse(url: string, options: WarehouseOptions = {}): Promise<Warehouse> {
   const location = parseDatabaseUrl(url)
   const isWriter = options.access !== 'read'
-  if (!isWriter && location.kind === 'sqlite' && existsSync(dirname(resolve(location.path))) && !existsSync(location.path)) {
+  if (
+    !isWriter &&
+    location.kind === 'sqlite' &&
+    existsSync(dirname(resolve(location.path))) &&
+    !existsSync(location.path)
+  ) {
     throw new EmptyWarehouseError()
   }
   try {
@@ -110,7 +114,9 @@ function withExplainedErrors(pool: ConnectionPool, location: DatabaseLocation): 
 export async function createWarehouse(pool: ConnectionPool, isWriter = true): Promise<Warehouse> {
   const db = openKysely(pool)
   try {
-    const migration = isWriter ? await migrate(db, pool.kind) : await requireCurrentSchema(db, pool.kind).then(() => null)
+    const migration = isWriter
+      ? await migrate(db, pool.kind)
+      : await requireCurrentSchema(db, pool.kind).then(() => null)
     return assembleWarehouse(db, pool, migration)
   } catch (error) {
     await db.destroy()

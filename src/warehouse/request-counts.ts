@@ -40,7 +40,9 @@ export async function recordRequests(db: Db, source: RequestSource, requests: nu
 export async function countRecentRequests(db: Db, project: string, withinMs: number, now: EpochMs): Promise<number> {
   const { rows } = await sql<{ request_log: string | null }>`
     select request_log from sync_runs where project_id = ${project} and beat_at > ${now - withinMs}
-    union all select request_log from sync_requests where project_id = ${project} and beat_at > ${now - withinMs}`.execute(db)
+    union all select request_log from sync_requests where project_id = ${project} and beat_at > ${now - withinMs}`.execute(
+    db,
+  )
   return rows.reduce((total, row) => total + requestsSince(parseSamples(row.request_log), now - withinMs), 0)
 }
 

@@ -1,24 +1,24 @@
 /** The status report of a project, read from the warehouse alone. */
 import { type RawBuilder, sql } from 'kysely'
-import type { Rate } from '../core/rate-limit/rate.ts'
 import { clockTolerance } from '../core/cursor-limit.ts'
-import { type JobFailure, failedStream } from '../core/job-failure.ts'
+import { failedStream, type JobFailure } from '../core/job-failure.ts'
 import { type ChildStreamName, clockOffsetCursor, parentStreams } from '../core/mirror.ts'
+import type { Rate } from '../core/rate-limit/rate.ts'
 import type { FailureReport, GapReport, StatusReport } from '../core/report.ts'
 import { type StreamName, streamNames } from '../core/row.ts'
 import { toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 import { WarehouseError } from './database/explain-error.ts'
 import { listFailures } from './job-failures.ts'
-import { countWithoutProject, readProjectIncidents } from './projects.ts'
-import { listLiveWorkers } from './workers.ts'
+import { readCursor } from './mirror/cursors.ts'
 import { countFutureRows, indexedTimeColumn } from './mirror/future-rows.ts'
 import { countPendingChildren } from './mirror/pending-children.ts'
-import { readCursor } from './mirror/cursors.ts'
 import { findLockHolder } from './mirror/stream-locks.ts'
 import { tableOfStream } from './mirror/stream-tables.ts'
 import { effectiveStatus } from './outbox/cancellations.ts'
+import { countWithoutProject, readProjectIncidents } from './projects.ts'
 import { countRecentRequests } from './request-counts.ts'
+import { listLiveWorkers } from './workers.ts'
 
 /** The column that says when a row of the stream happened; null = only an undocumented field says so. */
 const eventTimeColumn: Readonly<Record<StreamName, string | null>> = {
@@ -50,7 +50,8 @@ export async function readStatus(
   const streams = []
   for (const stream of streamNames) {
     const { unreadable, ...counted } = await countRows(db, project, stream).catch(toUnreadable)
-    const due = selected.includes(stream) && isChildStream(stream) ? await countPendingChildren({ db, project }, stream, now) : 0
+    const due =
+      selected.includes(stream) && isChildStream(stream) ? await countPendingChildren({ db, project }, stream, now) : 0
     const streamStatus = statusOf(stream)
     const ahead = unreadable === null ? await countFutureRows({ db, project }, stream, cursorLimit, maxFutureRows) : 0
     streams.push({ stream, ...counted, ...streamStatus, failed: streamStatus.failed ?? unreadable, ahead, due })
@@ -99,7 +100,9 @@ async function countRows(db: Db, project: string, stream: StreamName) {
   const deletedCount = canBeDeleted ? count(sql`and deleted_at is not null`) : sql`0`
   const timeColumn = eventTimeColumn[stream]
   const newest =
-    timeColumn === null ? sql`null` : sql`(select max(${sql.ref(timeColumn)}) from ${table} where project_id = ${project})`
+    timeColumn === null
+      ? sql`null`
+      : sql`(select max(${sql.ref(timeColumn)}) from ${table} where project_id = ${project})`
   const { rows } = await sql<{ total: number; deleted: number; newest: string | null }>`
     select ${count(sql``)} as total, ${deletedCount} as deleted, ${newest} as newest`.execute(db)
   const { total = 0, deleted = 0, newest: at = null } = rows[0] ?? {}

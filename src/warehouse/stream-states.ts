@@ -26,7 +26,8 @@ export function createStreamStates(db: Db) {
     /** The same for all projects, by id. */
     allPendingChildStreams: (now: EpochMs) => allPendingChildStreams(db, now),
     /** Nothing of these streams is left to read. A stream that was skipped for lack of a scope stays as it is. */
-    markSynced: (project: string, streams: readonly StreamName[], now: EpochMs) => markSynced(db, project, streams, now),
+    markSynced: (project: string, streams: readonly StreamName[], now: EpochMs) =>
+      markSynced(db, project, streams, now),
     /** By project and stream. */
     readAll: () => readStreamStates(db),
     /** Every project that has been synced or has write-backs. */
@@ -39,7 +40,8 @@ async function pendingChildStreams(db: Db, project: string, now: EpochMs): Promi
   for (const stream of ['messages', 'visitor_activity', 'call_recordings'] as const) {
     const isPending = (condition: string) => sql`exists (select 1 from sync_children where project_id = ${project}
       and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(condition)})`
-    const { rows } = await sql`select 1 where ${sql.join(Object.values(pendingConditions).map(isPending), sql` or `)}`.execute(db)
+    const { rows } =
+      await sql`select 1 where ${sql.join(Object.values(pendingConditions).map(isPending), sql` or `)}`.execute(db)
     if (rows.length > 0) found.push(stream)
   }
   return found

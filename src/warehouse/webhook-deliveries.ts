@@ -1,11 +1,11 @@
 /** Webhook deliveries: each is stored once, stays pending until it has been processed, and is deleted later. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/column-types.ts'
-import type { ReferencedTable } from '../core/webhook-reference.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../core/time.ts'
+import type { ReferencedTable } from '../core/webhook-reference.ts'
+import type { Db } from './database/connection-pool.ts'
 import { listParameter } from './database/dialect.ts'
 import { decodeText, encodeText } from './database/escape.ts'
-import type { Db } from './database/connection-pool.ts'
 
 /** `id`: hash of the body's bytes. `body`: as text. `attempts`: including this one. */
 export type WebhookDelivery = { readonly id: string; readonly body: string; readonly attempts: number }

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, inject } from 'vitest'
-import { openWarehouse, type Warehouse, createWarehouse } from '../../src/warehouse/open.ts'
-import { resetPglite, openPglitePool } from './pglite.ts'
+import { createWarehouse, openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import { openPglitePool, resetPglite } from './pglite.ts'
 
 /** An empty database of a test's own. */
 export type DatabaseInstance = {
@@ -18,7 +18,10 @@ export type DatabaseInstance = {
   readonly drop: () => Promise<void>
 }
 
-export type TestDatabase = { readonly name: 'sqlite' | 'pglite' | 'postgres'; readonly make: () => Promise<DatabaseInstance> }
+export type TestDatabase = {
+  readonly name: 'sqlite' | 'pglite' | 'postgres'
+  readonly make: () => Promise<DatabaseInstance>
+}
 
 export const databases: readonly TestDatabase[] = [
   { name: 'sqlite', make: makeSqlite },
@@ -50,7 +53,7 @@ function createInstance(
 
 async function makeSqlite(): Promise<DatabaseInstance> {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-sqlite-'))
-  const url = `sqlite:${join(folder, 'desk.db')}`
+  const url = `sqlite:${join(folder, 'main.db')}`
   return createInstance(
     'sqlite',
     url,

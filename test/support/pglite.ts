@@ -1,8 +1,8 @@
 /** PGlite (Postgres within this process) as connections of the warehouse: one session, handed out to one at a time. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { PGlite } from '@electric-sql/pglite'
-import { typeOids, parsePostgresInteger, parsePostgresTime } from '../../src/warehouse/database/postgres.ts'
 import type { ConnectionPool } from '../../src/warehouse/database/connection-pool.ts'
+import { parsePostgresInteger, parsePostgresTime, typeOids } from '../../src/warehouse/database/postgres.ts'
 import { makeOnce } from './make-once.ts'
 
 const asText = (text: string) => text

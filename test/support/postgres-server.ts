@@ -4,7 +4,15 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { installPostgres } from './install-servers.ts'
-import { findProgram, freePort, startGuarded, createServerFolder, type Server, tryThreeTimes, unprivilegedUser } from './private-server.ts'
+import {
+  createServerFolder,
+  findProgram,
+  freePort,
+  type Server,
+  startGuarded,
+  tryThreeTimes,
+  unprivilegedUser,
+} from './private-server.ts'
 
 export type { Server } from './private-server.ts'
 

@@ -32,7 +32,9 @@ export function createServerFolder(name: string, owner: ServerUser): string {
 /** A program in the folders (`*` = the newest of several versions) or on the path; undefined if it is nowhere. */
 export function findProgram(name: string, folders: readonly string[]): string | undefined {
   const path = (process.env['PATH'] ?? '').split(delimiter)
-  return [...folders.flatMap(expandVersions), ...path].map((folder) => join(folder, name)).find((file) => existsSync(file))
+  return [...folders.flatMap(expandVersions), ...path]
+    .map((folder) => join(folder, name))
+    .find((file) => existsSync(file))
 }
 
 function expandVersions(folder: string): string[] {

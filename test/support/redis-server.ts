@@ -1,7 +1,15 @@
 /** A private Redis: from what is installed, else installed where that can be done. */
 import { Redis } from 'ioredis'
 import { installRedis } from './install-servers.ts'
-import { findProgram, freePort, startGuarded, createServerFolder, type Server, tryThreeTimes, unprivilegedUser } from './private-server.ts'
+import {
+  createServerFolder,
+  findProgram,
+  freePort,
+  type Server,
+  startGuarded,
+  tryThreeTimes,
+  unprivilegedUser,
+} from './private-server.ts'
 
 const folders = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
 
@@ -34,7 +42,11 @@ export async function startPrivateRedis({ durable }: { readonly durable: boolean
 }
 
 /** `maxRetriesPerRequest`: null = until it is there again. */
-async function runAsAdmin(server: Server, maxRetriesPerRequest: number | null, work: (redis: Redis) => Promise<unknown>) {
+async function runAsAdmin(
+  server: Server,
+  maxRetriesPerRequest: number | null,
+  work: (redis: Redis) => Promise<unknown>,
+) {
   const redis = new Redis(server.url, { maxRetriesPerRequest })
   redis.on('error', () => {})
   await work(redis).finally(() => redis.disconnect())

@@ -1,17 +1,17 @@
-/** What storing a page means. */
+/** Committing pages to the mirror. */
 import { describe, expect, test } from 'vitest'
 import { databases } from '../support/databases.ts'
-import { activity, timeAt, call, commit, conversation, message, recording, rollup, visitor } from './row-fixtures.ts'
+import { activity, call, commit, conversation, message, recording, rollup, timeAt, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
 for (const db of databases) {
-  describe(`storing — ${db.name}`, () => {
-    test('a row is stored with its columns, its raw text and when it was asked for', async () => {
+  describe(`committing a page — ${db.name}`, () => {
+    test('a row is stored with its columns, its raw text and the time of the request', async () => {
       const { mirror, one } = await openTestWarehouse(db)
       const run = await mirror.startRun('incremental', 1_780_272_000_000)
       await mirror.commit(commit('messages', [message('c1', 7, { content: 'hello' })], { askedAt: 1_780_272_000_999 }))
       expect(await one('select * from messages')).toMatchObject({
-        project_id: 'desk',
+        project_id: 'main',
         conversation_id: 'c1',
         id: 7,
         content: 'hello',
@@ -24,7 +24,7 @@ for (const db of databases) {
       expect(JSON.parse((await mirror.rawOf('messages', ['c1'])).get('c1') ?? '')).toMatchObject({ content: 'hello' })
     })
 
-    test('a page of 437 rows is stored whole, and stored again counts no change', async () => {
+    test('a page of 437 rows is stored completely, and storing it again changes nothing', async () => {
       const { mirror, count } = await openTestWarehouse(db)
       const rows = Array.from({ length: 437 }, (_, i) => message('c1', i))
       expect(await mirror.commit(commit('messages', rows))).toEqual({ changed: 437 })
@@ -32,7 +32,7 @@ for (const db of databases) {
       expect(await count('messages')).toBe(437)
     })
 
-    test('a key twice on a page is stored once, and the last one wins', async () => {
+    test('of two rows with the same key on a page, the last one is stored', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       const rows = [message('c1', 1, { content: 'first' }), message('c1', 1, { content: 'last' })]
       expect(await mirror.commit(commit('messages', rows))).toEqual({ changed: 1 })
@@ -47,7 +47,7 @@ for (const db of databases) {
       expect(await list('select synced_at from visitors')).toEqual([before])
     })
 
-    test('a copy asked for earlier never replaces one asked for later', async () => {
+    test('a copy requested earlier never replaces one requested later', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       await mirror.commit(commit('visitors', [visitor('v1', {}, { name: 'new' })], { askedAt: 2000 }))
       expect(await mirror.commit(commit('visitors', [visitor('v1', {}, { name: 'old' })], { askedAt: 1999 }))).toEqual({
@@ -56,10 +56,14 @@ for (const db of databases) {
       expect(await list('select name from visitors')).toEqual(['new'])
     })
 
-    test("a list's copy with an earlier last message does not replace a later one; a row read by its id does", async () => {
+    test("a list's copy with an earlier last message does not replace a later one, but a row read by its id does", async () => {
       const { mirror, list, count } = await openTestWarehouse(db)
-      await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(50), origin: 'later' })]))
-      await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(40), origin: 'stale' })]))
+      await mirror.commit(
+        commit('conversations', [conversation('c1', { last_message_at: timeAt(50), origin: 'later' })]),
+      )
+      await mirror.commit(
+        commit('conversations', [conversation('c1', { last_message_at: timeAt(40), origin: 'stale' })]),
+      )
       await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: null, origin: 'stale' })]))
       expect(await list('select origin from conversations')).toEqual(['later'])
       expect(await count('conversation_changes')).toBe(0)
@@ -80,21 +84,25 @@ for (const db of databases) {
       expect([await mirror.readCursor('visitors'), await other.readCursor('visitors')]).toEqual(['a', 'b'])
     })
 
-    test('cursors move with the rows, and are forgotten by null', async () => {
+    test('cursors are stored with the rows, and deleted by null', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('calls', [], { cursors: { calls: 'one', lookback: 'two' } }))
       await mirror.commit(commit('calls', [], { cursors: { calls: 'three', lookback: null } }))
       expect([await mirror.readCursor('calls'), await mirror.readCursor('lookback')]).toEqual(['three', null])
     })
 
-    test('a page that fails half way leaves nothing of itself', async () => {
+    test('a page that fails halfway stores nothing', async () => {
       const { mirror, count } = await openTestWarehouse(db)
       const broken = {
         ...commit('calls', [call('k1')], { cursors: { calls: 'moved' } }),
         gaps: [{ stream: 'calls' as const, from: Number.NaN, to: null, reason: 'no time' }],
       }
       await expect(mirror.commit(broken)).rejects.toThrow()
-      expect([await count('calls'), await mirror.readCursor('calls'), await count('sync_children')]).toEqual([0, null, 0])
+      expect([await count('calls'), await mirror.readCursor('calls'), await count('sync_children')]).toEqual([
+        0,
+        null,
+        0,
+      ])
       expect(await mirror.commit(commit('calls', [call('k1')]))).toEqual({ changed: 1 })
     })
 
@@ -107,7 +115,7 @@ for (const db of databases) {
       expect(await count('visitors')).toBe(200)
     })
 
-    test('integers beyond 2^53 survive', async () => {
+    test('integers beyond 2^53 are stored exactly', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       const big = 9_007_199_254_740_993n
       await mirror.commit(commit('messages', [message('c1', big), message('c1', big + 1n)]))
@@ -115,7 +123,7 @@ for (const db of databases) {
       expect((await mirror.readRows('messages', ['c1', String(big)], 10))[0]?.raw).toMatch(/9007199254740994/)
     })
 
-    test('strings that the database cannot hold come back as they were, and are counted', async () => {
+    test('strings that the database cannot store are escaped reversibly, and counted', async () => {
       const { mirror, list, one } = await openTestWarehouse(db)
       const nasty = 'a\0b \ud800 ␛0000 😀 é \\u0000'
       await mirror.startRun('incremental', 1)
@@ -127,7 +135,7 @@ for (const db of databases) {
       expect(await mirror.commit(commit('messages', [message('c1', 1, { content: nasty })]))).toEqual({ changed: 0 })
     })
 
-    test('documented columns of another type are made to fit, or null; raw keeps the truth', async () => {
+    test('values of another type than their column are converted, or null; raw keeps the original', async () => {
       const { mirror, one } = await openTestWarehouse(db)
       const odd = {
         status: 5,
@@ -149,7 +157,7 @@ for (const db of databases) {
       expect((await mirror.rawOf('conversations', ['c1'])).get('c1')).toMatch(/yesterday/)
     })
 
-    test('times with an offset or a fraction are held in UTC and whole seconds', async () => {
+    test('times with an offset or a fraction are stored in UTC and whole seconds', async () => {
       const { mirror, one } = await openTestWarehouse(db)
       const times = {
         created_at: '2026-01-01T02:00:00.999+02:00',
@@ -166,7 +174,7 @@ for (const db of databases) {
       })
     })
 
-    test('a row without a readable identity is a gap, and does not hold up the page', async () => {
+    test('a row without a readable key is a gap, and the rest of the page is stored', async () => {
       const { mirror, count } = await openTestWarehouse(db)
       expect(await mirror.commit(commit('messages', [message('c1', 'no number'), message('c1', 2)]))).toMatchObject({
         changed: 1,
@@ -175,22 +183,24 @@ for (const db of databases) {
       expect(await mirror.listOpenGaps('messages')).toHaveLength(1)
     })
 
-    test('equal entries of activity are told apart by their number', async () => {
+    test('equal activity entries are distinguished by their number', async () => {
       const { mirror, count } = await openTestWarehouse(db)
       await mirror.commit(commit('visitor_activity', [activity('v1', 'h', 0), activity('v1', 'h', 1)]))
       expect(await count('visitor_activity')).toBe(2)
     })
 
-    test('that a recording was looked for again is written, and is no change', async () => {
+    test('the time of another check for a recording is stored, and is not a change', async () => {
       const { mirror, one } = await openTestWarehouse(db)
       await mirror.commit(commit('call_recordings', [recording('k1', false, timeAt(1))]))
-      expect(await mirror.commit(commit('call_recordings', [recording('k1', false, timeAt(2))]))).toEqual({ changed: 0 })
+      expect(await mirror.commit(commit('call_recordings', [recording('k1', false, timeAt(2))]))).toEqual({
+        changed: 0,
+      })
       expect((await one('select checked_at from call_recordings')).checked_at).toBe(timeAt(2))
       expect(await mirror.commit(commit('call_recordings', [recording('k1', true, timeAt(3))]))).toEqual({ changed: 1 })
       expect((await one('select checked_at from call_recordings')).checked_at).toBe(timeAt(3))
     })
 
-    test('the numbers of a rollup are rows by dotted path, replaced when the rollup changes', async () => {
+    test('the numbers of a rollup are rows by dotted path, and replaced when the rollup changes', async () => {
       const { mirror, all } = await openTestWarehouse(db)
       const metrics = () => all('select metric, value from analytics_metrics order by metric')
       const day = [timeAt(0), timeAt(86_400)] as const
@@ -206,7 +216,7 @@ for (const db of databases) {
       expect(await metrics()).toEqual([{ metric: 'calls.total', value: 4 }])
     })
 
-    test('a snapshot of the availability is a row of its moment', async () => {
+    test('an availability snapshot is a row per time', async () => {
       const { mirror, one } = await openTestWarehouse(db)
       const columns = { taken_at: timeAt(9), available: true, agents_online: 4 }
       await mirror.commit(commit('availability', [{ columns, extraFields: new Map(), raw: JSON.stringify(columns) }]))
@@ -217,7 +227,7 @@ for (const db of databases) {
       })
     })
 
-    test('what is learned is kept with its evidence', async () => {
+    test('learned behaviours are stored with their evidence', async () => {
       const { mirror, one } = await openTestWarehouse(db)
       await mirror.commit(commit('calls', [], { learned: [{ name: 'calls.order', value: 'up', evidence: 'page 1' }] }))
       await mirror.commit(

@@ -1,4 +1,4 @@
-/** Undocumented fields become columns as they appear. */
+/** Undocumented fields become columns when they first appear. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fieldAtPath } from '../../src/core/field-path.ts'
@@ -9,12 +9,12 @@ import { databases } from '../support/databases.ts'
 import { activity, commit, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
-/** As both databases show it: SQLite has no booleans. */
-const plain = (value: unknown) => (typeof value === 'boolean' ? Number(value) : value)
+/** SQLite has no booleans: both databases' values as numbers. */
+const toNumber = (value: unknown) => (typeof value === 'boolean' ? Number(value) : value)
 
 for (const db of databases) {
   describe(`undocumented fields — ${db.name}`, () => {
-    test('each kind of value gets a column of its type, nested ones with two underscores', async () => {
+    test('each type of value gets a column of its type, nested ones with two underscores', async () => {
       const { mirror, one, all } = await openTestWarehouse(db)
       const extra = {
         vip: true,
@@ -28,7 +28,7 @@ for (const db of databases) {
       }
       await mirror.commit(commit('visitors', [visitor('v1', extra)]))
       const row = await one('select vip, visits, score, last_seen_at, company, tags, geo__city__name from visitors')
-      expect({ ...row, vip: plain(row.vip), tags: JSON.parse(String(row.tags)) }).toEqual({
+      expect({ ...row, vip: toNumber(row.vip), tags: JSON.parse(String(row.tags)) }).toEqual({
         vip: 1,
         visits: 3,
         score: 1.5,
@@ -48,14 +48,14 @@ for (const db of databases) {
       ])
     })
 
-    test('a field that goes away is null in the rows that lost it', async () => {
+    test('a field that disappears becomes null', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       await mirror.commit(commit('visitors', [visitor('v1', { plan: 'gold' }), visitor('v2', { plan: 'iron' })]))
       await mirror.commit(commit('visitors', [visitor('v1')]))
       expect(await list('select plan from visitors order by id')).toEqual([null, 'iron'])
     })
 
-    test('integers become numbers, and anything becomes text, without losing older rows', async () => {
+    test('columns widen from integer to number, and from anything to text, without losing older rows', async () => {
       const { mirror, all, list } = await openTestWarehouse(db)
       const store = (id: string, extra: object) => mirror.commit(commit('visitors', [visitor(id, { ...extra })]))
       await store('v1', { size: 1, code: 7, flag: true, since: '2026-01-01T00:00:00Z', list: [1] })
@@ -81,9 +81,9 @@ for (const db of databases) {
       })
     })
 
-    test('names that are taken, equal or too long get names of their own, the same ones ever after', async () => {
+    test('names that are taken, equal or too long get unique names, which never change', async () => {
       const { mirror, all, one } = await openTestWarehouse(db)
-      const long = 'aVeryLongNameOfAFieldThatNobodyShouldEverHaveToReadInAnyTableOfTheWorld'
+      const long = 'aVeryLongNameOfAFieldThatIsLongerThanTheSixtyThreeBytesOfAnIdentifier'
       const extra = {
         Name: 'reserved',
         raw: 'reserved',
@@ -106,7 +106,7 @@ for (const db of databases) {
       expect(Object.values(await one(`select "${column}" from visitors`))).toEqual([10])
     })
 
-    test('a table gets 300 such columns at most; what is beyond stays in raw', async () => {
+    test('a table gets at most 300 discovered columns; further fields stay in raw', async () => {
       const { mirror, list, one } = await openTestWarehouse(db)
       const extra = Object.fromEntries(Array.from({ length: 310 }, (_, i) => [`field${i}`, i]))
       await mirror.commit(commit('visitors', [visitor('v1', extra), visitor('v2', extra)]))
@@ -116,16 +116,16 @@ for (const db of databases) {
       expect((await one("select field0 as f from visitors where id = 'v2'")).f).toBe(0)
     })
 
-    test('a frozen schema gets no columns; when it thaws they are filled from the rows that are there', async () => {
+    test('a frozen schema gets no columns; when it is unfrozen, they are filled from the stored rows', async () => {
       const { warehouse, list, all } = await openTestWarehouse(db)
-      const frozen = warehouse.mirror('desk', { schema: 'freeze' })
+      const frozen = warehouse.mirror('main', { schema: 'freeze' })
       const rows = Array.from({ length: 520 }, (_, i) => activity('v1', `h${i}`, 0, { page: { 'a.b': i }, n: i }))
       await frozen.commit(commit('visitor_activity', rows))
       expect(await list('select column_name from discovered_fields')).toEqual([null, null])
-      const thawed = warehouse.mirror('desk')
-      await thawed.commit(commit('visitor_activity', [activity('v1', 'new', 0, { page: { 'a.b': 1 }, n: 1 })]))
+      const unfrozen = warehouse.mirror('main')
+      await unfrozen.commit(commit('visitor_activity', [activity('v1', 'new', 0, { page: { 'a.b': 1 }, n: 1 })]))
       expect(await list("select n from visitor_activity where entry_hash = 'h7'")).toEqual([null])
-      await thawed.startRun('incremental', 1)
+      await unfrozen.startRun('incremental', 1)
       expect(
         await all("select n, page__a__b from visitor_activity where entry_hash in ('h7', 'h519') order by n"),
       ).toEqual([
@@ -136,19 +136,19 @@ for (const db of databases) {
       expect(await list('select count(*) from discovered_fields where fill_after is not null')).toEqual([0])
     })
 
-    test('two processes that discover at once both find room', async () => {
-      const { place, warehouse, list } = await openTestWarehouse(db)
-      const other = await place.open()
-      const [a, b] = [warehouse.mirror('desk'), other.mirror('other')]
-      for (const round of [1, 2, 3]) {
+    test('two processes that discover fields at once both get their columns', async () => {
+      const { database, warehouse, list } = await openTestWarehouse(db)
+      const other = await database.open()
+      const [a, b] = [warehouse.mirror('main'), other.mirror('other')]
+      for (const n of [1, 2, 3]) {
         await Promise.all([
-          a.commit(commit('visitors', [visitor('v1', { [`shared${round}`]: round, a: round })])),
-          b.commit(commit('visitors', [visitor('v1', { [`shared${round}`]: 'text', b: round })])),
+          a.commit(commit('visitors', [visitor('v1', { [`shared${n}`]: n, a: n })])),
+          b.commit(commit('visitors', [visitor('v1', { [`shared${n}`]: 'text', b: n })])),
         ])
       }
       await b.startRun('incremental', 1)
       await b.commit(commit('visitors', [visitor('v1', { shared1: 'again' })]))
-      expect(await list("select shared3 from visitors where project_id = 'desk'")).toEqual(['3'])
+      expect(await list("select shared3 from visitors where project_id = 'main'")).toEqual(['3'])
       expect(await list("select shared1 from visitors where project_id = 'other'")).toEqual(['again'])
       expect(await list("select count(*) from discovered_fields where path = 'shared1'")).toEqual([2])
     })
@@ -177,7 +177,7 @@ test.each([
   expect(columnName(path, new Set())).toBe(name)
 })
 
-test('a field is found again in a stored row as it was found when the row came', () => {
+test('a field is found in a stored row as it was found when the row arrived', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd.e', '')
   const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
     tree: fc.oneof(
@@ -193,6 +193,9 @@ test('a field is found again in a stored row as it was found when the row came',
     }),
     { numRuns: 300 },
   )
-  expect(fieldAtPath({ a: { b: { c: { d: { e: { f: 1 } } } } } }, 'a.b.c.d.e')).toEqual({ value: '{"f":1}', isJsonText: true })
+  expect(fieldAtPath({ a: { b: { c: { d: { e: { f: 1 } } } } } }, 'a.b.c.d.e')).toEqual({
+    value: '{"f":1}',
+    isJsonText: true,
+  })
   expect(fieldAtPath({ a: { b: 2 } }, 'a')).toBe(undefined)
 })

@@ -1,9 +1,9 @@
-/** What a database cannot hold is stored reversibly. */
+/** Escaping of characters that a database cannot store. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeJson, decodeText, encodeJson, encodeText, isStorable } from '../../src/warehouse/database/escape.ts'
 
-/** Any UTF-16, with what is difficult made likely. */
+/** Any UTF-16, with difficult parts made likely. */
 const awkwardText = fc
   .array(
     fc.oneof(
@@ -17,7 +17,7 @@ const awkwardText = fc
 
 for (const kind of ['sqlite', 'postgres'] as const) {
   describe(kind, () => {
-    test('any text comes back as it was, by way of one that can be held', () => {
+    test('any text is encoded as a storable one and decoded unchanged', () => {
       fc.assert(
         fc.property(awkwardText, (text) => {
           const stored = encodeText(kind, text)
@@ -30,13 +30,17 @@ for (const kind of ['sqlite', 'postgres'] as const) {
       )
     })
 
-    test('any JSON comes back as the same value, by way of text that can be held', () => {
-      const value = fc.oneof(awkwardText, fc.dictionary(awkwardText, awkwardText, { noNullPrototype: true }), fc.array(awkwardText))
+    test('any JSON is encoded as storable text and decoded to the same value', () => {
+      const value = fc.oneof(
+        awkwardText,
+        fc.dictionary(awkwardText, awkwardText, { noNullPrototype: true }),
+        fc.array(awkwardText),
+      )
       fc.assert(
-        fc.property(value, fc.boolean(), (it, ascii) => {
-          const json = ascii ? toAscii(JSON.stringify(it)) : JSON.stringify(it)
+        fc.property(value, fc.boolean(), (original, ascii) => {
+          const json = ascii ? toAscii(JSON.stringify(original)) : JSON.stringify(original)
           const stored = encodeJson(kind, json)
-          expect(JSON.parse(decodeJson(kind, stored))).toEqual(it)
+          expect(JSON.parse(decodeJson(kind, stored))).toEqual(original)
           if (kind === 'postgres')
             expect(JSON.stringify(JSON.parse(stored))).not.toMatch(/(?<!\\)(\\\\)*\\u(0000|d[89a-f])/)
         }),

@@ -1,4 +1,4 @@
-/** Opening a warehouse: what goes wrong is said in one clear message, and versions do not mix. */
+/** Opening a warehouse: errors are clear messages, and versions do not mix. */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,14 +6,14 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { migrations } from '../../schema/migrations/migrations.ts'
 import { tables } from '../../schema/tables.ts'
 import { UserError } from '../../src/core/user-error.ts'
+import { explainOpenError } from '../../src/warehouse/database/explain-error.ts'
 import { parseDatabaseUrl } from '../../src/warehouse/database/location.ts'
 import { parsePostgresTime, splitPostgresUrl } from '../../src/warehouse/database/postgres.ts'
-import { explainOpenError } from '../../src/warehouse/database/explain-error.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
 import { freePort } from '../support/private-server.ts'
 import { commit, visitor } from './row-fixtures.ts'
-import { sqlHelpers, openTestWarehouse } from './test-warehouse.ts'
+import { openTestWarehouse, sqlHelpers } from './test-warehouse.ts'
 
 async function errorOf(work: Promise<unknown>): Promise<UserError> {
   const error = await work.then(
@@ -40,10 +40,10 @@ function postgresUrl(change: { port?: string; password?: string; pathname?: stri
 
 for (const db of databases) {
   describe(`opening — ${db.name}`, () => {
-    test('the migrations make exactly the tables and columns that are described', async () => {
-      const { all, place } = await openTestWarehouse(db)
+    test('the migrations create exactly the described tables and columns', async () => {
+      const { all, database } = await openTestWarehouse(db)
       const found =
-        place.kind === 'sqlite'
+        database.kind === 'sqlite'
           ? await all(
               "select m.name as t, c.name as c, c.pk > 0 as k from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table'",
             )
@@ -66,31 +66,31 @@ for (const db of databases) {
       expect(new Set(found.map((row) => row.t))).toEqual(new Set([...Object.keys(tables), 'sync_schema']))
     })
 
-    test('the first opening makes the schema, the next one finds it', async () => {
-      const { place, warehouse } = await openTestWarehouse(db)
+    test('the first opening creates the schema, the next one finds it', async () => {
+      const { database, warehouse } = await openTestWarehouse(db)
       const all = Object.keys(migrations)
       expect(warehouse.migration).toMatchObject({ from: null, applied: all })
-      expect((await place.open()).migration).toEqual({ from: all.at(-1), to: all.at(-1), applied: [] })
+      expect((await database.open()).migration).toEqual({ from: all.at(-1), to: all.at(-1), applied: [] })
     })
 
-    test('two that open an empty database at once both succeed', async () => {
-      const place = await db.make()
-      onTestFinished(() => place.drop())
-      const opened = await Promise.all([place.open(), place.open(), place.open()])
-      expect(opened.filter(({ migration: migrated }) => (migrated?.applied.length ?? 0) > 0)).toHaveLength(1)
+    test('processes that open an empty database at once all succeed', async () => {
+      const database = await db.make()
+      onTestFinished(() => database.drop())
+      const opened = await Promise.all([database.open(), database.open(), database.open()])
+      expect(opened.filter(({ migration }) => (migration?.applied.length ?? 0) > 0)).toHaveLength(1)
     })
 
-    test('a database of a newer version is refused', async () => {
-      const { place, all } = await openTestWarehouse(db)
+    test('a database of a newer version is rejected', async () => {
+      const { database, all } = await openTestWarehouse(db)
       await all("insert into sync_schema (name) values ('9999_from_the_future')")
-      const error = await errorOf(place.open())
+      const error = await errorOf(database.open())
       expect(error.exitCode).toBe(2)
       expect(error.why).toMatch(/newer version.*9999_from_the_future/)
     })
   })
 }
 
-test('to read, a database must have been mirrored into', async () => {
+test('a reader needs a database that has been mirrored into', async () => {
   const path = join(createFolder(), 'none.db')
   const missing = await errorOf(openWarehouse(`sqlite:${path}`, { access: 'read' }))
   expect(missing.next).toMatch(/deskmirror sync/)
@@ -101,59 +101,62 @@ test('to read, a database must have been mirrored into', async () => {
   await (await openWarehouse(`sqlite:${path}`, { access: 'read' })).close()
 })
 
-test('what is wrong with a SQLite path is said', async () => {
+test('the message says what is wrong with a SQLite path', async () => {
   const own = createFolder()
-  expect((await errorOf(openWarehouse(`sqlite:${own}/no/such/desk.db`))).why).toMatch(
+  expect((await errorOf(openWarehouse(`sqlite:${own}/no/such/main.db`))).why).toMatch(
     /folder .*\/no\/such does not exist/,
   )
   expect((await errorOf(openWarehouse(`sqlite:${own}`))).why).toBe('it is a folder')
-  writeFileSync(join(own, 'text.db'), 'this is no database, but text that is long enough to be one'.repeat(30))
+  writeFileSync(join(own, 'text.db'), 'this is not a database, but text that is long enough to be one'.repeat(30))
   expect((await errorOf(openWarehouse(`sqlite:${own}/text.db`))).why).toMatch(/not a SQLite database/)
 })
 
-test('a folder that may not be written to is said to be so', async () => {
+test('the message says that a folder is not writable', async () => {
   const own = join(createFolder(), 'closed')
   mkdirSync(own)
   chmodSync(own, 0o500)
-  // Root may write everywhere: there, the driver's own code is what we can show.
+  // Root may write everywhere, so for root the error is constructed.
   const error =
     process.getuid?.() === 0
-      ? explainOpenError({ kind: 'sqlite', path: `${own}/desk.db` }, Object.assign(new Error(), { code: 'SQLITE_CANTOPEN' }))
-      : await errorOf(openWarehouse(`sqlite:${own}/desk.db`))
+      ? explainOpenError(
+          { kind: 'sqlite', path: `${own}/main.db` },
+          Object.assign(new Error(), { code: 'SQLITE_CANTOPEN' }),
+        )
+      : await errorOf(openWarehouse(`sqlite:${own}/main.db`))
   expect(error).toMatchObject({ exitCode: 2, next: expect.stringMatching(/writable/) })
 })
 
-test('a Postgres that is down may be up later', async () => {
+test('for a Postgres that is down, trying again may help', async () => {
   const port = await freePort()
   const error = await errorOf(openWarehouse(postgresUrl({ port: String(port) })))
   expect(error).toMatchObject({ exitCode: 1, why: 'the server does not answer' })
   expect(error.what).toContain(`:${port}/postgres`)
 })
 
-test('a wrong password is for a person to correct, and is not printed', async () => {
+test('a wrong password must be corrected, and is not printed', async () => {
   const error = await errorOf(openWarehouse(postgresUrl({ password: 'wr0ng' })))
   expect(error).toMatchObject({ exitCode: 2, why: 'the server refuses this user or this password' })
   expect(`${error.what}${error.why}${error.next}`).not.toContain('wr0ng')
 })
 
-test('a missing password, database or schema is named', async () => {
+test('the message names a missing password, database or schema', async () => {
   expect((await errorOf(openWarehouse(postgresUrl({ password: '' })))).exitCode).toBe(2)
   expect((await errorOf(openWarehouse(postgresUrl({ pathname: '/none' })))).why).toMatch(/no database/)
   const error = await errorOf(openWarehouse(postgresUrl({ schema: 'none' })))
   expect(error).toMatchObject({ exitCode: 2, why: expect.stringMatching(/no schema/) })
 })
 
-test('a URL that names no database is refused without being repeated', () => {
-  for (const url of ['mysql://root:secret@host/db', 'sqlite:', 'desk.db', 'postgres://[bad', '']) {
+test('a URL that names no database is rejected without quoting it', () => {
+  for (const url of ['mysql://root:secret@host/db', 'sqlite:', 'main.db', 'postgres://[bad', '']) {
     expect(() => parseDatabaseUrl(url)).toThrow(UserError)
     expect(() => parseDatabaseUrl(url)).not.toThrow(/secret/)
   }
-  expect(parseDatabaseUrl('sqlite:///var/desk.db')).toEqual({ kind: 'sqlite', path: '/var/desk.db' })
+  expect(parseDatabaseUrl('sqlite:///var/main.db')).toEqual({ kind: 'sqlite', path: '/var/main.db' })
 })
 
-test('readers are not blocked by a writer, nor a writer by readers', async () => {
-  const { place, mirror } = await openTestWarehouse(databases[0]!)
-  const reader = sqlHelpers(await place.open())
+test('readers and the writer do not block each other', async () => {
+  const { database, mirror } = await openTestWarehouse(databases[0]!)
+  const reader = sqlHelpers(await database.open())
   await mirror.commit(commit('visitors', [visitor('v1')]))
   await reader.all('begin')
   expect(await reader.count('visitors')).toBe(1)
@@ -163,17 +166,17 @@ test('readers are not blocked by a writer, nor a writer by readers', async () =>
   expect(await reader.count('visitors')).toBe(2)
 })
 
-test('a Postgres that drops its connections is connected to again', async () => {
-  const { place, mirror, count } = await openTestWarehouse(databases[2]!)
+test('after Postgres has dropped its connections, new ones are opened', async () => {
+  const { database, mirror, count } = await openTestWarehouse(databases[2]!)
   await mirror.commit(commit('visitors', [visitor('v1')]))
-  const other = sqlHelpers(await place.open())
+  const other = sqlHelpers(await database.open())
   await other.all(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()`)
-  const again = async () => (await mirror.commit(commit('visitors', [visitor('v2')]))).changed
-  // The first one may meet a connection whose end has not arrived yet: that is said as something that passes.
-  const changed = await again().catch(async (error: unknown) => {
+  const commitAgain = async () => (await mirror.commit(commit('visitors', [visitor('v2')]))).changed
+  // The first attempt may use a connection whose end has not arrived yet: an error that says that trying again helps.
+  const changed = await commitAgain().catch(async (error: unknown) => {
     expect(error).toMatchObject({ exitCode: 1 })
-    return again()
+    return commitAgain()
   })
   expect([changed, await count('visitors')]).toEqual([1, 2])
 })
@@ -187,12 +190,12 @@ test('times are read as UTC, whatever the server and the URL say', () => {
   expect(parsePostgresTime('0044-03-15 00:00:00+00 BC')).toBe('0001-01-01T00:00:00Z')
   expect(splitPostgresUrl('postgres://h/d?schema=My%20desk&options=-c%20timezone%3DAsia/Tokyo')).toEqual({
     connectionString: 'postgres://h/d',
-    options: '-c timezone=Asia/Tokyo -c timezone=UTC -c datestyle=ISO -c search_path="My\\ desk"',
-    schema: 'My desk',
+    options: '-c timezone=Asia/Tokyo -c timezone=UTC -c datestyle=ISO -c search_path="My\\ main"',
+    schema: 'My main',
   })
 })
 
-test('of TLS the address says what it asks for, and a file that it names has to be there', async () => {
+test('sslmode of the URL is respected, and a certificate file that it names must exist', async () => {
   expect(splitPostgresUrl('postgres://h/d?sslmode=require').connectionString).toBe('postgres://h/d?sslmode=verify-full')
   expect(splitPostgresUrl('postgres://h/d?sslmode=disable').connectionString).toBe('postgres://h/d?sslmode=disable')
   const at = (query: string) => errorOf(openWarehouse(`${inject('postgresUrl')}?${query}`))
@@ -200,26 +203,26 @@ test('of TLS the address says what it asks for, and a file that it names has to 
   expect(await at('sslrootcert=/nowhere.pem')).toMatchObject({ exitCode: 2, why: expect.stringMatching(/sslrootcert/) })
 })
 
-test('a schema of any name can be the warehouse', async () => {
-  const place = await databases[2]!.make()
-  onTestFinished(() => place.drop())
-  const maker = await place.open()
-  const name = `Desk "1" ${place.url?.slice(-6)}`
-  await maker.query(`create schema "${name.replaceAll('"', '""')}"`)
-  const url = new URL(place.url!)
+test('the schema of the warehouse can have any name', async () => {
+  const database = await databases[2]!.make()
+  onTestFinished(() => database.drop())
+  const creator = await database.open()
+  const name = `Main "1" ${database.url?.slice(-6)}`
+  await creator.query(`create schema "${name.replaceAll('"', '""')}"`)
+  const url = new URL(database.url!)
   url.searchParams.set('schema', name)
   const warehouse = await openWarehouse(url.href)
   expect(await warehouse.query('select current_schema() as name')).toEqual([{ name }])
   await warehouse.close()
 })
 
-test('Postgres shows the notes of the data dictionary where a BI tool looks for them', async () => {
-  const place = await databases.find(({ name }) => name === 'postgres')!.make()
-  const warehouse = await place.open()
+test('Postgres has the notes of the data dictionary as comments, which BI tools show', async () => {
+  const database = await databases.find(({ name }) => name === 'postgres')!.make()
+  const warehouse = await database.open()
   const [row] = await warehouse.query(
     `select col_description('conversations'::regclass, attnum) as note from pg_attribute
      where attrelid = 'conversations'::regclass and attname = 'handled_at'`,
   )
   expect(row).toEqual({ note: tables.conversations.columns.handled_at[1] })
-  await place.drop()
+  await database.drop()
 })

@@ -1,5 +1,4 @@
-/** Postgres goes away while a command works: it is waited for, nothing is lost, and nothing goes out twice. */
-
+/** Postgres becomes unavailable during a command: the command waits, loses nothing and sends nothing twice. */
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { importWritebacks } from '../../src/app/import.ts'
@@ -8,9 +7,9 @@ import { verifyProject } from '../../src/app/verify.ts'
 import { streamNames } from '../../src/core/row.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
-import { configOf, projectConfigOf, syncOnce, findDifferences } from '../sync/sync-sandbox.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
+import { configOf, findDifferences, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
 
 let server: PrivatePostgres
 beforeAll(async () => {
@@ -44,33 +43,33 @@ async function setUp(): Promise<{
   return { sandbox, url: url.href, warehouse }
 }
 
-/** Calls once, at the so-manieth time that it is called itself. */
-function onNthCall(count: number, what: () => void): () => void {
+/** Calls `action` once, on the n-th call. */
+function onNthCall(n: number, action: () => void): () => void {
   let calls = 0
   return () => {
     calls += 1
-    if (calls === count) what()
+    if (calls === n) action()
   }
 }
 
-describe('a Postgres that loses its power and comes back', () => {
-  test('while sync runs is waited for: it is said, and the mirror is whole', async () => {
+describe('a Postgres that crashes and restarts', () => {
+  test('during a sync: the sync reports it, waits, and completes the mirror', async () => {
     const { sandbox, url, warehouse } = await setUp()
-    const told: string[] = []
-    let back = Promise.resolve()
-    const away = Promise.withResolvers<void>()
-    const strike = onNthCall(30, () => {
-      // It stays away until that has been noticed.
-      back = server.crash(() => away.promise)
+    const messages: string[] = []
+    let restarted = Promise.resolve()
+    const noticed = Promise.withResolvers<void>()
+    const crashOnce = onNthCall(30, () => {
+      // It stays down until the command has noticed it.
+      restarted = server.crash(() => noticed.promise)
     })
     const notify = (line: string) => {
-      told.push(line)
-      away.resolve()
+      messages.push(line)
+      noticed.resolve()
     }
-    const report = await syncOnce(url, sandbox, { onProgress: strike, notify })
-    await back
+    const report = await syncOnce(url, sandbox, { onProgress: crashOnce, notify })
+    await restarted
     expect(report.outcome).toBe('complete')
-    expect(told).toEqual([
+    expect(messages).toEqual([
       expect.stringMatching(
         /^cannot use the warehouse postgres:\/\/127\.0\.0\.1:\d+\/postgres: .*; trying again for 5 minutes$/,
       ),
@@ -82,39 +81,46 @@ describe('a Postgres that loses its power and comes back', () => {
     expect(Number(runs?.n)).toBe(0)
   })
 
-  test('while verify runs is waited for', async () => {
+  test('during a verify: the command waits', async () => {
     const { sandbox, url } = await setUp()
     await syncOnce(url, sandbox)
     const project = projectConfigOf(sandbox)
-    const away = Promise.withResolvers<void>()
-    let back = Promise.resolve()
-    const strike = onNthCall(10, () => {
-      back = server.crash(() => away.promise)
+    const noticed = Promise.withResolvers<void>()
+    let restarted = Promise.resolve()
+    const crashOnce = onNthCall(10, () => {
+      restarted = server.crash(() => noticed.promise)
     })
-    const asked = { streams: streamNames, limit: 10, signal, log, onProgress: strike, notify: () => away.resolve() }
-    const report = await verifyProject(configOf(url, project), project, asked)
-    await back
+    const options = {
+      streams: streamNames,
+      limit: 10,
+      signal,
+      log,
+      onProgress: crashOnce,
+      notify: () => noticed.resolve(),
+    }
+    const report = await verifyProject(configOf(url, project), project, options)
+    await restarted
     expect(report.differences).toEqual([])
     expect(report.streams.find(({ stream }) => stream === 'messages')?.compared).toBeGreaterThan(30)
   })
 
-  test('that does not come back ends the command when somebody stops it, with the reason', async () => {
+  test('that does not restart: the command ends when it is stopped, with the reason', async () => {
     const { sandbox, url } = await setUp()
     const stop = new AbortController()
-    let back = Promise.resolve()
+    let restarted = Promise.resolve()
     const ended = Promise.withResolvers<void>()
-    const strike = onNthCall(20, () => {
-      back = server.crash(() => ended.promise)
+    const crashOnce = onNthCall(20, () => {
+      restarted = server.crash(() => ended.promise)
     })
-    const sync = syncOnce(url, sandbox, { signal: stop.signal, onProgress: strike, notify: () => stop.abort() })
+    const sync = syncOnce(url, sandbox, { signal: stop.signal, onProgress: crashOnce, notify: () => stop.abort() })
     await expect(sync).rejects.toMatchObject({ what: expect.stringMatching(/^cannot use the warehouse/), exitCode: 1 })
     ended.resolve()
-    await back
+    await restarted
   })
 })
 
-describe('a connection that breaks just when a commit should be answered', () => {
-  test('in a sync repeats a page at the most', async () => {
+describe('a connection that breaks before the answer to a commit', () => {
+  test('in a sync: at most one page is repeated', async () => {
     const { sandbox, url, warehouse } = await setUp()
     let commits = 0
     const proxy = await startPostgresProxy(url, { shouldLoseCommit: () => ++commits % 7 === 0 })
@@ -127,7 +133,7 @@ describe('a connection that breaks just when a commit should be answered', () =>
     expect(await opened.query('select * from conversation_changes')).toEqual([])
   })
 
-  test('in a push sends nothing twice, and leaves nothing in doubt', async () => {
+  test('in a push: nothing is sent twice, and nothing is uncertain', async () => {
     const { sandbox, url, warehouse } = await setUp()
     await syncOnce(url, sandbox)
     const opened = await warehouse()
@@ -138,7 +144,7 @@ describe('a connection that breaks just when a commit should be answered', () =>
     )
     const config = configOf(url, project)
     await importWritebacks(config, project, { source: chunks(lines), name: 'replies', format: 'jsonl' }, importing)
-    // Of claims only the leases would notify, minutes later.
+    // Lost claims would only be noticed when their leases end, minutes later.
     let written = 0
     const lose = (statements: readonly string[]) =>
       /'about to be sent'|set status = \$/.test(statements.join()) && ++written % 5 === 0
@@ -153,13 +159,14 @@ describe('a connection that breaks just when a commit should be answered', () =>
     expect(await opened.outboxAdmin(sandbox.projectId).countByStatus({})).toEqual({ succeeded: ids.length })
   })
 
-  test('in an import queues all of it once, and says so', async () => {
+  test('in an import: everything is queued once', async () => {
     const { sandbox, url, warehouse } = await setUp()
     const opened = await warehouse()
     const project = projectConfigOf(sandbox)
     let lost = 0
     const proxy = await startPostgresProxy(url, {
-      shouldLoseCommit: (statements) => statements.some((text) => text.includes('insert into writebacks')) && ++lost === 1,
+      shouldLoseCommit: (statements) =>
+        statements.some((text) => text.includes('insert into writebacks')) && ++lost === 1,
     })
     onTestFinished(proxy.stop)
     const lines = [1, 2, 3].map((n) =>

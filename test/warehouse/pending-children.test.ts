@@ -1,15 +1,15 @@
-/** What a change of a parent makes due, what a deletion takes away, and what is known to be missing. */
+/** Pending children after changes and deletions of parents, gaps, seen rows, and reading the mirror back. */
 import { describe, expect, test } from 'vitest'
 import { databases } from '../support/databases.ts'
-import { activity, timeAt, call, commit, conversation, message, visitor } from './row-fixtures.ts'
+import { activity, call, commit, conversation, message, timeAt, visitor } from './row-fixtures.ts'
 import { openTestWarehouse } from './test-warehouse.ts'
 
 const later = Date.UTC(2030, 0, 1)
 const read = { cursor: null, complete: true, againAt: null } as const
 
 for (const db of databases) {
-  describe(`children — ${db.name}`, () => {
-    test('the first sight of a conversation is no change, and makes its messages due', async () => {
+  describe(`pending children — ${db.name}`, () => {
+    test('a new conversation is not a change, and its messages become pending', async () => {
       const { mirror, count } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')]))
       expect(await count('conversation_changes')).toBe(0)
@@ -27,10 +27,10 @@ for (const db of databases) {
       ])
     })
 
-    test('each field of a conversation that changes is a row of its history', async () => {
+    test('each changed field of a conversation is a row of its history', async () => {
       const { mirror, all } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')]))
-      const now = conversation('c1', { handled_at: timeAt(5), assigned_agent_id: 'ann', visitor_id: 'not watched' })
+      const now = conversation('c1', { handled_at: timeAt(5), assigned_agent_id: 'ann', visitor_id: 'not tracked' })
       await mirror.commit(commit('conversations', [now, conversation('c2')]))
       expect(
         await all('select conversation_id, field, old_value, new_value from conversation_changes order by field'),
@@ -40,55 +40,71 @@ for (const db of databases) {
       ])
     })
 
-    test('messages are due again only where the last message moved', async () => {
+    test('messages become pending again only if the last message changed', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')]))
       for (const parentId of ['c1', 'c2']) {
-        await mirror.commit(commit('messages', [], { child: { stream: 'messages', parentId, requestedVersion: 1, ...read } }))
+        await mirror.commit(
+          commit('messages', [], { child: { stream: 'messages', parentId, requestedVersion: 1, ...read } }),
+        )
       }
       expect(await mirror.countPendingChildren('messages', later)).toBe(0)
-      const changed = [conversation('c1', { handled_at: timeAt(5) }), conversation('c2', { last_message_at: timeAt(9) })]
+      const changed = [
+        conversation('c1', { handled_at: timeAt(5) }),
+        conversation('c2', { last_message_at: timeAt(9) }),
+      ]
       await mirror.commit(commit('conversations', changed))
-      expect(await mirror.readPendingChildren('messages', later, 10)).toMatchObject([{ parentId: 'c2', requestedVersion: 2, fetchedVersion: 1 }])
+      expect(await mirror.readPendingChildren('messages', later, 10)).toMatchObject([
+        { parentId: 'c2', requestedVersion: 2, fetchedVersion: 1 },
+      ])
     })
 
-    test('a visitor’s activity is due when the visitor is new, changes, or writes in a conversation', async () => {
+    test('a visitor’s activity becomes pending when the visitor is new, changes, or writes in a conversation', async () => {
       const { mirror } = await openTestWarehouse(db)
-      const settle = async (requestedVersion: number) =>
+      const markRead = async (requestedVersion: number) =>
         mirror.commit(
-          commit('visitor_activity', [], { child: { stream: 'visitor_activity', parentId: 'v1', requestedVersion, ...read } }),
+          commit('visitor_activity', [], {
+            child: { stream: 'visitor_activity', parentId: 'v1', requestedVersion, ...read },
+          }),
         )
-      const due = async () =>
-        (await mirror.readPendingChildren('visitor_activity', later, 10)).map(({ parentId, requestedVersion }) => [parentId, requestedVersion])
+      const pending = async () =>
+        (await mirror.readPendingChildren('visitor_activity', later, 10)).map(({ parentId, requestedVersion }) => [
+          parentId,
+          requestedVersion,
+        ])
       await mirror.commit(
         commit('conversations', [
           conversation('c1', { visitor_id: 'v1' }),
           conversation('c2', { visitor_id: 'unknown' }),
         ]),
       )
-      expect(await due()).toEqual([])
+      expect(await pending()).toEqual([])
       await mirror.commit(commit('visitors', [visitor('v1')]))
-      expect(await due()).toEqual([['v1', 1]])
-      await settle(1)
+      expect(await pending()).toEqual([['v1', 1]])
+      await markRead(1)
       await mirror.commit(commit('visitors', [visitor('v1')]))
-      expect(await due()).toEqual([])
+      expect(await pending()).toEqual([])
       await mirror.commit(commit('visitors', [visitor('v1', {}, { name: 'renamed' })]))
-      expect(await due()).toEqual([['v1', 2]])
-      await settle(2)
-      await mirror.commit(commit('conversations', [conversation('c1', { visitor_id: 'v1', last_message_at: timeAt(99) })]))
-      expect(await due()).toEqual([['v1', 3]])
+      expect(await pending()).toEqual([['v1', 2]])
+      await markRead(2)
+      await mirror.commit(
+        commit('conversations', [conversation('c1', { visitor_id: 'v1', last_message_at: timeAt(99) })]),
+      )
+      expect(await pending()).toEqual([['v1', 3]])
     })
 
-    test('a call’s recording is due when the call is new or changes', async () => {
+    test('a call’s recording becomes pending when the call is new or changes', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('calls', [call('k1'), call('k2')]))
       await mirror.commit(commit('calls', [call('k1'), call('k2', {}, { seconds: 4 })]))
-      expect((await mirror.readPendingChildren('call_recordings', later, 10)).map(({ requestedVersion }) => requestedVersion).sort()).toEqual([
-        1, 2,
-      ])
+      expect(
+        (await mirror.readPendingChildren('call_recordings', later, 10))
+          .map(({ requestedVersion }) => requestedVersion)
+          .sort(),
+      ).toEqual([1, 2])
     })
 
-    test('a complete read leaves nothing due and flags the conversation; one overtaken by a change stays due', async () => {
+    test('after a complete read nothing is pending and the conversation is flagged, unless it changed meanwhile', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')]))
       await mirror.commit(
@@ -101,21 +117,23 @@ for (const db of databases) {
       await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(8) })]))
       await mirror.commit(commit('conversations', [conversation('c1', { last_message_at: timeAt(9) })]))
       await mirror.commit(
-        commit('messages', [], { child: { stream: 'messages', parentId: 'c1', requestedVersion: 2, ...read, cursor: 'to 2' } }),
+        commit('messages', [], {
+          child: { stream: 'messages', parentId: 'c1', requestedVersion: 2, ...read, cursor: 'to 2' },
+        }),
       )
       expect(await mirror.readPendingChildren('messages', later, 10)).toMatchObject([
         { parentId: 'c1', requestedVersion: 3, fetchedVersion: 2, cursor: 'to 2', attempts: 0, mustReread: false },
       ])
     })
 
-    test('a middle page leaves its parent due', async () => {
+    test('a page in the middle of a list leaves its parent pending', async () => {
       const { mirror, count } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')]))
       await mirror.commit(commit('messages', [message('c1', 1)]))
       expect([await mirror.countPendingChildren('messages', later), await count('messages')]).toEqual([1, 1])
     })
 
-    test('a list that the service would not show whole is a flag and a gap, until it is read whole', async () => {
+    test('an incomplete list is a flag and a gap, until it is read completely', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')]))
       const child = { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read } as const
@@ -134,19 +152,23 @@ for (const db of databases) {
       expect(await mirror.listOpenGaps('messages')).toEqual([])
     })
 
-    test('a child that failed waits its own time, is one gap, and starts afresh once it is read', async () => {
+    test('a failed child is retried later, is one gap, and its attempts are reset once it is read', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')]))
       await mirror.recordChildFailure('messages', 'c1', 'HTTP 500', later)
       await mirror.recordChildFailure('messages', 'c1', 'HTTP 502', later)
-      expect((await mirror.readPendingChildren('messages', later - 1, 10)).map(({ parentId }) => parentId)).toEqual(['c2'])
+      expect((await mirror.readPendingChildren('messages', later - 1, 10)).map(({ parentId }) => parentId)).toEqual([
+        'c2',
+      ])
       expect(await mirror.listOpenGaps('messages')).toMatchObject([{ reason: 'HTTP 502' }])
       expect(await mirror.readPendingChildren('messages', later, 10)).toMatchObject([
         { parentId: 'c1', attempts: 2 },
         { attempts: 0 },
       ])
       await mirror.commit(
-        commit('messages', [], { child: { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read, againAt: later } }),
+        commit('messages', [], {
+          child: { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read, againAt: later },
+        }),
       )
       expect(await mirror.listOpenGaps('messages')).toEqual([])
       expect(
@@ -154,7 +176,7 @@ for (const db of databases) {
       ).toBe(0)
     })
 
-    test('refreshes come before first reads, and of these the newest come first', async () => {
+    test('refreshes come before first reads, and first reads go newest first', async () => {
       const { mirror } = await openTestWarehouse(db)
       for (const [i, id] of ['c1', 'c2', 'c3'].entries()) {
         await mirror.commit(commit('conversations', [conversation(id)], { askedAt: 1000 + i }))
@@ -165,15 +187,15 @@ for (const db of databases) {
           child: { stream: 'messages', parentId: 'c3', requestedVersion: 1, ...read, againAt: 3000 },
         }),
       )
-      const due = async (now: number, limit: number) =>
+      const pending = async (now: number, limit: number) =>
         (await mirror.readPendingChildren('messages', now, limit)).map(({ parentId }) => parentId)
-      expect(await due(2999, 10)).toEqual(['c2', 'c1'])
-      expect(await due(3000, 10)).toEqual(['c3', 'c2', 'c1'])
-      expect(await due(3000, 2)).toEqual(['c3', 'c2'])
+      expect(await pending(2999, 10)).toEqual(['c2', 'c1'])
+      expect(await pending(3000, 10)).toEqual(['c3', 'c2', 'c1'])
+      expect(await pending(3000, 2)).toEqual(['c3', 'c2'])
       expect(await mirror.countPendingChildren('messages', 3000)).toBe(3)
     })
 
-    test('children are made due again: all, or those longest not read', async () => {
+    test('full re-reads can be requested for all children, or for those with the oldest read', async () => {
       const { mirror } = await openTestWarehouse(db)
       const ids = Array.from({ length: 10 }, (_, i) => `c${i}`)
       await mirror.commit(
@@ -183,7 +205,9 @@ for (const db of databases) {
         ),
       )
       for (const parentId of ids) {
-        await mirror.commit(commit('messages', [], { child: { stream: 'messages', parentId, requestedVersion: 1, ...read } }))
+        await mirror.commit(
+          commit('messages', [], { child: { stream: 'messages', parentId, requestedVersion: 1, ...read } }),
+        )
       }
       expect(await mirror.requestFullReads('messages', { atLeast: 2, oneIn: 100 }, 50)).toBe(2)
       expect((await mirror.readPendingChildren('messages', 50, 10)).map(({ parentId }) => parentId).sort()).toEqual([
@@ -195,44 +219,44 @@ for (const db of databases) {
       expect(await mirror.countPendingChildren('messages', 50)).toBe(10)
     })
 
-    test('what is to be proof-read comes last, stays so until it is read, and is then as any other', async () => {
+    test('a full re-read comes last, stays pending until it is done, and is then like any other child', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('conversations', [conversation('c1')], { askedAt: 1 }))
-      const settle = { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read } as const
-      await mirror.commit(commit('messages', [], { askedAt: 2, child: settle }))
+      const childRead = { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read } as const
+      await mirror.commit(commit('messages', [], { askedAt: 2, child: childRead }))
       await mirror.requestFullReads('messages', 'all', 3)
       await mirror.commit(commit('conversations', [conversation('c2')], { askedAt: 4 }))
-      const due = await mirror.readPendingChildren('messages', 5, 10)
-      expect(due.map(({ parentId, mustReread }) => [parentId, mustReread])).toEqual([
+      const pending = await mirror.readPendingChildren('messages', 5, 10)
+      expect(pending.map(({ parentId, mustReread }) => [parentId, mustReread])).toEqual([
         ['c2', false],
         ['c1', true],
       ])
-      await mirror.commit(commit('messages', [], { askedAt: 6, child: { ...settle, againAt: 7 } }))
+      await mirror.commit(commit('messages', [], { askedAt: 6, child: { ...childRead, againAt: 7 } }))
       expect(await mirror.readPendingChildren('messages', 7, 1)).toMatchObject([{ parentId: 'c1', mustReread: false }])
     })
 
-    test('a census finds what a walk did not see', async () => {
+    test('rows that a scan did not return are found', async () => {
       const { mirror } = await openTestWarehouse(db)
       const rows = ['c1', 'c2', 'c3', 'c4'].map((id) => conversation(id, id === 'c2' ? { handled_at: timeAt(3) } : {}))
       await mirror.commit(commit('conversations', rows))
-      await mirror.commit(commit('conversations', [conversation('c1')], { seenRowsKey: 'walk' }))
-      expect(await mirror.listUnseenRows('conversations', 'walk', 'all', null, 2)).toEqual(['c2', 'c3'])
-      expect(await mirror.listUnseenRows('conversations', 'walk', 'all', 'c3', 2)).toEqual(['c4'])
-      expect(await mirror.listUnseenRows('conversations', 'walk', 'open', null, 9)).toEqual(['c3', 'c4'])
-      expect(await mirror.countUnseenRows('conversations', 'walk', 'all')).toEqual({ unseen: 3, living: 4 })
+      await mirror.commit(commit('conversations', [conversation('c1')], { seenRowsKey: 'scan' }))
+      expect(await mirror.listUnseenRows('conversations', 'scan', 'all', null, 2)).toEqual(['c2', 'c3'])
+      expect(await mirror.listUnseenRows('conversations', 'scan', 'all', 'c3', 2)).toEqual(['c4'])
+      expect(await mirror.listUnseenRows('conversations', 'scan', 'open', null, 9)).toEqual(['c3', 'c4'])
+      expect(await mirror.countUnseenRows('conversations', 'scan', 'all')).toEqual({ unseen: 3, living: 4 })
       await mirror.markDeleted('conversations', 'c3', later)
-      expect(await mirror.countUnseenRows('conversations', 'walk', 'open')).toEqual({ unseen: 1, living: 2 })
-      await mirror.forgetSeenRows('walk')
-      expect(await mirror.countUnseenRows('conversations', 'walk', 'all')).toEqual({ unseen: 3, living: 3 })
+      expect(await mirror.countUnseenRows('conversations', 'scan', 'open')).toEqual({ unseen: 1, living: 2 })
+      await mirror.forgetSeenRows('scan')
+      expect(await mirror.countUnseenRows('conversations', 'scan', 'all')).toEqual({ unseen: 3, living: 3 })
     })
 
-    test('what is gone is marked with its children, and comes back by being seen again', async () => {
+    test('a deleted row is marked with its children, and is restored when the service returns it again', async () => {
       const { mirror, list } = await openTestWarehouse(db)
       await mirror.commit(commit('visitors', [visitor('v1')]))
       await mirror.commit(commit('visitor_activity', [activity('v1', 'h')]))
       await mirror.markDeleted('visitors', 'v1', Date.UTC(2026, 6, 1))
-      const gone = async (table: string) => (await list(`select deleted_at from ${table}`))[0]
-      expect([await gone('visitors'), await gone('visitor_activity')]).toEqual([
+      const deletedAt = async (table: string) => (await list(`select deleted_at from ${table}`))[0]
+      expect([await deletedAt('visitors'), await deletedAt('visitor_activity')]).toEqual([
         '2026-07-01T00:00:00Z',
         '2026-07-01T00:00:00Z',
       ])
@@ -240,11 +264,11 @@ for (const db of databases) {
       expect(await mirror.commit(commit('visitors', [visitor('v1')]))).toEqual({ changed: 0 })
       expect(await mirror.commit(commit('visitors', [visitor('v1')], { askedAt: later }))).toEqual({ changed: 1 })
       await mirror.commit(commit('visitor_activity', [activity('v1', 'h')], { askedAt: later }))
-      expect([await gone('visitors'), await gone('visitor_activity')]).toEqual([null, null])
+      expect([await deletedAt('visitors'), await deletedAt('visitor_activity')]).toEqual([null, null])
       expect(await mirror.countPendingChildren('visitor_activity', later)).toBe(1)
     })
 
-    test('a gap is open once, closes when a whole read no longer misses it, and may open again', async () => {
+    test('a gap is open once, closes when a complete read does not find it again, and may open again', async () => {
       const { warehouse, mirror, count } = await openTestWarehouse(db)
       const gap = { stream: 'calls', from: 100, to: 100, reason: 'more rows than a page in one second' } as const
       const span = { stream: 'calls', from: 200, to: 300, reason: 'unreadable' } as const
@@ -252,9 +276,9 @@ for (const db of databases) {
       await mirror.commit(commit('calls', [], { gaps: [gap] }))
       expect(await mirror.listOpenGaps('calls')).toEqual([gap, span])
       const since = Date.now() + 1000
-      const walk = warehouse.mirror('desk', { clock: () => since })
-      await walk.commit(commit('calls', [], { gaps: [gap] }))
-      expect(await walk.resolveGaps('calls', since)).toBe(1)
+      const laterMirror = warehouse.mirror('main', { clock: () => since })
+      await laterMirror.commit(commit('calls', [], { gaps: [gap] }))
+      expect(await laterMirror.resolveGaps('calls', since)).toBe(1)
       expect(await mirror.listOpenGaps('calls')).toEqual([gap])
       await mirror.commit(commit('calls', [], { gaps: [span] }))
       expect(await count('sync_gaps')).toBe(3)
@@ -268,7 +292,7 @@ for (const db of databases) {
       expect(await mirror.resolveGaps('messages', Date.now() + 1000)).toBe(0)
     })
 
-    test('a call whose recording is due says when it was', async () => {
+    test('a call whose recording is pending says when it happened', async () => {
       const { mirror } = await openTestWarehouse(db)
       await mirror.commit(commit('calls', [call('k1', { occurred_at: timeAt(10) })]))
       expect((await mirror.readPendingChildren('call_recordings', later, 1))[0]?.parentAt).toBe(
@@ -276,11 +300,13 @@ for (const db of databases) {
       )
     })
 
-    test('the walks can ask for the newest calls, the earliest moment and the latest message', async () => {
+    test('scans can ask for the times of the newest calls, of the earliest row and of the latest message', async () => {
       const { mirror } = await openTestWarehouse(db)
-      expect([await mirror.earliestTime(), await mirror.nthNewestCallTime(1, later / 1000), await mirror.latestMessageTime()]).toEqual(
-        [null, null, null],
-      )
+      expect([
+        await mirror.earliestTime(),
+        await mirror.nthNewestCallTime(1, later / 1000),
+        await mirror.latestMessageTime(),
+      ]).toEqual([null, null, null])
       await mirror.commit(
         commit('calls', [
           call('a', { occurred_at: timeAt(10) }),
@@ -301,7 +327,7 @@ for (const db of databases) {
       expect(await mirror.latestMessageTime()).toBe(start + 3)
     })
 
-    test('rows are read back in the order of their keys', async () => {
+    test('rows are read back in key order', async () => {
       const { mirror } = await openTestWarehouse(db)
       const rows = [message('é', 1), message('b', 10), message('b', 9), message('B', 1), message('a', 1)]
       await mirror.commit(commit('messages', rows))

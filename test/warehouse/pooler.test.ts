@@ -1,12 +1,15 @@
-/** A pooler (PgBouncer) that gives each transaction another connection of the server: works, or says what to change. */
+/** A pooler (PgBouncer) that gives each transaction another connection: deskmirror works with it, or says what to change. */
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { syncOnce, findDifferences } from '../sync/sync-sandbox.ts'
 import { createDatabaseWith } from '../support/databases.ts'
 import { type PostgresProxyOptions, startPostgresProxy } from '../support/postgres-proxy.ts'
+import { findDifferences, syncOnce } from '../sync/sync-sandbox.ts'
 
-async function startPooler(options: NonNullable<PostgresProxyOptions['pool']>['options'], encoding = 'UTF8'): Promise<string> {
+async function startPooler(
+  options: NonNullable<PostgresProxyOptions['pool']>['options'],
+  encoding = 'UTF8',
+): Promise<string> {
   const own = await createDatabaseWith(encoding)
   onTestFinished(own.drop)
   const proxy = await startPostgresProxy(own.url, { pool: { options } })
@@ -15,7 +18,7 @@ async function startPooler(options: NonNullable<PostgresProxyOptions['pool']>['o
 }
 
 for (const options of ['refused', 'ignored'] as const) {
-  test(`through one that has settings of a connection ${options}, two projects are mirrored side by side`, async () => {
+  test(`through a pooler where settings of a connection are ${options}, two projects are mirrored at the same time`, async () => {
     const url = await startPooler(options)
     const size = { conversations: 20, visitors: 10, calls: 3, days: 1 }
     const sandboxes = await Promise.all(
@@ -33,18 +36,18 @@ for (const options of ['refused', 'ignored'] as const) {
   })
 }
 
-test('a schema in the URL does not get through one: that is said, with what to do', async () => {
+test('a pooler loses the schema of the URL: the message says so, and what to do', async () => {
   const url = new URL(await startPooler('refused'))
-  url.searchParams.set('schema', 'desk')
+  url.searchParams.set('schema', 'main')
   await expect(openWarehouse(url.href)).rejects.toMatchObject({
     why: expect.stringMatching(/a connection pooler \(PgBouncer\) in front of it .*\?schema=/),
-    next: expect.stringMatching(/alter role USER set search_path = desk/),
+    next: expect.stringMatching(/alter role USER set search_path = main/),
     exitCode: 2,
   })
 })
 
 test.each(['LATIN1', 'SQL_ASCII'])(
-  'a database whose encoding is %s is refused before anything is stored',
+  'a database with encoding %s is rejected before anything is stored',
   async (encoding) => {
     const own = await createDatabaseWith(encoding)
     onTestFinished(own.drop)

@@ -1,4 +1,4 @@
-/** What a Postgres does not allow is a sentence with what to do, and says by its exit code whether trying again may help. */
+/** Errors of Postgres: the message says what to do, and the exit code whether trying again may help. */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { pino } from 'pino'
@@ -7,8 +7,8 @@ import { checkProject } from '../../src/app/check.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { configOf, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
 import { createDatabaseWith } from '../support/databases.ts'
+import { configOf, projectConfigOf, syncOnce } from '../sync/sync-sandbox.ts'
 
 const role = `limited_${randomUUID().replaceAll('-', '')}`
 let administrator: pg.Client
@@ -43,27 +43,27 @@ async function errorSentence(work: Promise<unknown>): Promise<string> {
   return error instanceof UserError ? `${error.exitCode} ${error.why} → ${error.next}` : String(error)
 }
 
-async function whileChanged(change: string, back: string): Promise<void> {
+async function changeForTest(change: string, undo: string): Promise<void> {
   await administrator.query(change)
-  onTestFinished(async () => void (await administrator.query(back)))
+  onTestFinished(async () => void (await administrator.query(undo)))
 }
 
 test.each([
   ['default_transaction_read_only = on', /^2 the database is read-only: .* → name the primary server/],
   ['statement_timeout = 1', /^1 the server cancelled a statement: it took longer than statement_timeout.*alter role/],
-])('with %s a sync says what ended it', async (setting, says) => {
+])('with %s a sync says why it failed', async (setting, says) => {
   const reset = `alter role ${role} reset ${setting.split(' ')[0]}`
-  await whileChanged(`alter role ${role} set ${setting}`, reset)
+  await changeForTest(`alter role ${role} set ${setting}`, reset)
   expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(says)
 })
 
-test('a user who may open no connection more is told so', async () => {
-  await whileChanged(`alter role ${role} connection limit 0`, `alter role ${role} connection limit -1`)
+test('a user who has reached the connection limit gets a clear message', async () => {
+  await changeForTest(`alter role ${role} connection limit 0`, `alter role ${role} connection limit -1`)
   expect(await errorSentence(syncOnce(url, sandbox))).toMatch(/^1 the server has no connections left → try again when/)
 })
 
-test('one connection at a time is enough, and somebody who ends connections all the time only slows a sync down', async () => {
-  await whileChanged(`alter role ${role} connection limit 1`, `alter role ${role} connection limit -1`)
+test('a sync succeeds with a single connection, even if it is terminated again and again', async () => {
+  await changeForTest(`alter role ${role} connection limit 1`, `alter role ${role} connection limit -1`)
   const end = () =>
     void administrator.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`)
   let pages = 0
@@ -71,7 +71,7 @@ test('one connection at a time is enough, and somebody who ends connections all 
   expect(await syncOnce(url, sandbox, { mode: 'full', onProgress })).toMatchObject({ outcome: 'complete' })
 })
 
-test('a user without a right is told so, in the middle too', async () => {
+test('a user without a permission gets a clear message, also during a sync', async () => {
   let pages = 0
   const onProgress = () =>
     ++pages === 5 && void administrator.query(`alter table sync_cursors owner to ${administrator.user}`)
@@ -80,13 +80,13 @@ test('a user without a right is told so, in the middle too', async () => {
   expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full', onProgress }))).toMatch(says)
 })
 
-test('a table that somebody dropped is missed, not taken for a mistake of deskmirror', async () => {
-  await whileChanged('alter table visitors rename to visitors_old', 'alter table visitors_old rename to visitors')
+test('a missing table is reported as missing, not as a bug of deskmirror', async () => {
+  await changeForTest('alter table visitors rename to visitors_old', 'alter table visitors_old rename to visitors')
   expect(await errorSentence(syncOnce(url, sandbox, { mode: 'full' }))).toMatch(/^2 one of its tables is missing/)
 })
 
-test('a mirror that may only be read can be looked at; what keeps its budget there says why it does not go on', async () => {
-  await whileChanged(`alter role ${role} set default_transaction_read_only = on`, `alter role ${role} reset all`)
+test('a read-only mirror has a status, and commands that store their request budget there say why they cannot run', async () => {
+  await changeForTest(`alter role ${role} set default_transaction_read_only = on`, `alter role ${role} reset all`)
   const project = projectConfigOf(sandbox)
   const warehouse = await openWarehouse(url, { access: 'read' })
   expect((await warehouse.status(project.projectId, Date.now(), project.rate)).streams.length).toBeGreaterThan(0)

@@ -1,4 +1,4 @@
-/** The questions of the data dictionary over 250,000 messages: each uses an index where one could help. */
+/** The queries of the data dictionary over 250,000 messages: each uses an index if one can help. */
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/open.ts'
@@ -10,7 +10,7 @@ const questions = [...text.matchAll(/```sql\n-- (.*?)\n(.*?)```/gs)].map(([, tit
 /** The primary key: SQLite names it after the table. */
 const messagesByKey = /messages_pkey|sqlite_autoindex_messages_1|SEARCH m\w* USING PRIMARY KEY/
 
-/** What each question looks up, and by which index; null: it is about all rows of its tables, so that none helps. */
+/** The index that each query must use; null: it reads all rows of its tables, so no index helps. */
 const expected: Readonly<Record<string, RegExp | null>> = {
   'Open work, longest waiting first': /conversations_open/,
   "Who says how much (kind = 'utterance' leaves out the system's events)": null,
@@ -24,7 +24,7 @@ const expected: Readonly<Record<string, RegExp | null>> = {
   'What is missing': /gaps_open/,
 }
 
-/** Rows by one statement each. `n(i)` counts; ids are spread like random ones. */
+/** Inserts, one statement per table. `n(i)` counts; ids are distributed like random ones. */
 function statements(kind: Warehouse['kind']): string[] {
   const sqlite = kind === 'sqlite'
   const n = (count: number) =>
@@ -73,10 +73,10 @@ async function explainQuery(warehouse: Warehouse, question: string): Promise<str
 }
 
 for (const db of databases.filter(({ name }) => name !== 'pglite')) {
-  test(`every question of the dictionary is answered by an index over 250,000 messages — ${db.name}`, async () => {
-    const place = await db.make()
-    onTestFinished(place.drop)
-    const warehouse = await place.open()
+  test(`every query of the dictionary uses its index over 250,000 messages — ${db.name}`, async () => {
+    const database = await db.make()
+    onTestFinished(database.drop)
+    const warehouse = await database.open()
     for (const statement of statements(warehouse.kind)) await warehouse.query(statement)
     await warehouse.analyzeTables()
     expect(questions.map(({ title }) => title)).toEqual(Object.keys(expected))

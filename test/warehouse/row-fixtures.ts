@@ -1,5 +1,4 @@
-/** Rows as the streams hand them over: a test names what it is about, the rest is filled in. */
-
+/** Rows as the streams produce them: a test names the columns that it is about, the rest has defaults. */
 import { stringifyJson } from '../../src/core/json.ts'
 import type { MirrorCommit } from '../../src/core/mirror.ts'
 import type { ExtraField, Json, MirrorRow, Scalar } from '../../src/core/row.ts'
@@ -65,7 +64,7 @@ export const activity = (visitor_id: string, entry_hash: string, ordinal = 0, ex
 export const call = (id: string, columns: Columns = {}, extra = {}): MirrorRow =>
   row({ id, occurred_at: timeAt(4), ...columns }, extra)
 
-/** A recording's `checked_at` is not part of what the service said. */
+/** `checked_at` is not part of a recording's `raw`. */
 export const recording = (call_id: string, has_recording: boolean, checked_at: string): MirrorRow => ({
   columns: { call_id, has_recording, checked_at },
   extraFields: new Map(),
@@ -80,8 +79,12 @@ export const rollup = (window_from: string, window_to: string, figures: Json): M
 
 let lastAskedAt = Date.UTC(2026, 5, 1)
 
-/** A commit asked for later than the ones made before it. */
-export const commit = (stream: MirrorCommit['stream'], rows: readonly MirrorRow[], rest: Partial<MirrorCommit> = {}): MirrorCommit => ({
+/** A commit with a later request time than all commits before it. */
+export const commit = (
+  stream: MirrorCommit['stream'],
+  rows: readonly MirrorRow[],
+  rest: Partial<MirrorCommit> = {},
+): MirrorCommit => ({
   stream,
   rows,
   askedAt: ++lastAskedAt,

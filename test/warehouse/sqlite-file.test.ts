@@ -1,4 +1,4 @@
-/** What can happen to a SQLite file while it is in use, and before: a sentence each, and never a mirror that is not there. */
+/** What can happen to a SQLite file before and during its use: a clear message, and never a sync into a file that is lost. */
 import { chmodSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -7,7 +7,7 @@ import { UserError } from '../../src/core/user-error.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { emptyFolder } from '../cli/run-process.ts'
-import { syncOnce, findDifferences } from '../sync/sync-sandbox.ts'
+import { findDifferences, syncOnce } from '../sync/sync-sandbox.ts'
 
 async function setUp(): Promise<{ readonly sandbox: Sandbox; readonly path: string; readonly url: string }> {
   const sandbox = await startSandbox({
@@ -15,7 +15,7 @@ async function setUp(): Promise<{ readonly sandbox: Sandbox; readonly path: stri
     switches: { 'rate.kind': 'off' },
   })
   onTestFinished(() => sandbox.stop())
-  const path = join(emptyFolder(), 'desk.db')
+  const path = join(emptyFolder(), 'main.db')
   return { sandbox, path, url: `sqlite:${path}` }
 }
 
@@ -27,18 +27,19 @@ async function errorSentence(work: Promise<unknown>): Promise<string> {
   return error instanceof UserError ? `${error.exitCode} ${error.why} → ${error.next}` : String(error)
 }
 
-/** Does something in the middle of a sync. */
-function duringSync(what: () => void) {
+/** Calls `action` in the middle of a sync. */
+function duringSync(action: () => void) {
   let pages = 0
-  return { onProgress: () => ++pages === 8 && what() }
+  return { onProgress: () => ++pages === 8 && action() }
 }
 
-const fileReplacedError = /^1 the file was moved, removed or replaced while it was in use; what was written since then is not in it/
+const fileReplacedError =
+  /^1 the file was moved, removed or replaced while it was in use; what was written since then is not in it/
 
-test('a file that is removed under a sync ends it, and the next one begins anew', async () => {
+test('removing the file during a sync ends the sync, and the next one starts from the beginning', async () => {
   const { sandbox, path, url } = await setUp()
   const remove = duringSync(() => {
-    for (const ending of ['', '-wal', '-shm']) rmSync(path + ending)
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix)
   })
   expect(await errorSentence(syncOnce(url, sandbox, remove))).toMatch(fileReplacedError)
   expect(await syncOnce(url, sandbox)).toMatchObject({ outcome: 'complete' })
@@ -47,17 +48,17 @@ test('a file that is removed under a sync ends it, and the next one begins anew'
   await warehouse.close()
 })
 
-test('a file that another one takes the place of ends a sync, and the other one stays as it is', async () => {
+test('replacing the file during a sync ends the sync, and the new file stays unchanged', async () => {
   const { sandbox, path, url } = await setUp()
   const replace = duringSync(() => {
     renameSync(path, `${path}.old`)
-    writeFileSync(path, 'somebody else wrote this')
+    writeFileSync(path, 'another program wrote this')
   })
   expect(await errorSentence(syncOnce(url, sandbox, replace))).toMatch(fileReplacedError)
-  expect(readFileSync(path, 'utf8')).toBe('somebody else wrote this')
+  expect(readFileSync(path, 'utf8')).toBe('another program wrote this')
 })
 
-test('a table that somebody dropped is missed', async () => {
+test('a dropped table is reported as missing', async () => {
   const { sandbox, path, url } = await setUp()
   const drop = duringSync(() => {
     const other = new Database(path)
@@ -67,16 +68,16 @@ test('a table that somebody dropped is missed', async () => {
   expect(await errorSentence(syncOnce(url, sandbox, drop))).toMatch(/^2 one of its tables is missing → restore/)
 })
 
-test('a file that was cut in half is damaged, and said to be', async () => {
+test('a truncated file is reported as damaged', async () => {
   const { sandbox, path, url } = await setUp()
   await syncOnce(url, sandbox)
   truncateSync(path, Math.floor(statSync(path).size / 8192) * 4096)
   expect(await errorSentence(syncOnce(url, sandbox))).toMatch(/^2 the file is damaged → restore it from a backup/)
 })
 
-test('a new file is for its owner only, whoever makes it; one that is there keeps its mode', async () => {
+test('only the owner can read a new file; an existing file keeps its mode', async () => {
   const { path, url } = await setUp()
-  const modes = () => ['', '-wal', '-shm'].map((ending) => (statSync(path + ending).mode & 0o777).toString(8))
+  const modes = () => ['', '-wal', '-shm'].map((suffix) => (statSync(path + suffix).mode & 0o777).toString(8))
   const warehouse = await openWarehouse(url)
   expect(modes()).toEqual(['600', '600', '600'])
   await warehouse.close()

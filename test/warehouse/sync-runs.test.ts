@@ -1,9 +1,9 @@
-/** Runs, the lock that keeps them apart, and what status says of it all. */
+/** Sync runs, the locks that keep them apart, and the status report. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import type { StreamReport } from '../../src/core/mirror.ts'
-import { isProcessAlive, currentProcess } from '../../src/warehouse/database/process-identity.ts'
+import { currentProcess, isProcessAlive } from '../../src/warehouse/database/process-identity.ts'
 import { addSample, type RequestSample, requestsSince } from '../../src/warehouse/request-counts.ts'
 import { databases } from '../support/databases.ts'
 import { call, commit, conversation, visitor } from './row-fixtures.ts'
@@ -23,12 +23,12 @@ const report = (stream: StreamReport['stream'], rest: Partial<StreamReport> = {}
 })
 
 for (const db of databases) {
-  describe(`runs — ${db.name}`, () => {
-    test('a stream is held by one, and free again when released', async () => {
+  describe(`sync runs — ${db.name}`, () => {
+    test('only one process can lock a stream, until it is released', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      const first = await warehouse.lockStreams('desk', ['calls'], now)
+      const first = await warehouse.lockStreams('main', ['calls'], now)
       if (!first.held) throw new Error('the lock of an empty warehouse is free')
-      expect(await warehouse.lockStreams('desk', ['calls'], now)).toEqual({
+      expect(await warehouse.lockStreams('main', ['calls'], now)).toEqual({
         held: false,
         stream: 'calls',
         holder: expect.stringContaining(`process ${process.pid} on `),
@@ -37,25 +37,25 @@ for (const db of databases) {
       expect((await warehouse.lockStreams('other', ['calls'], now)).held).toBe(true)
       expect(await first.heartbeat(now + 1)).toBe(true)
       await first.release()
-      expect((await warehouse.lockStreams('desk', ['calls'], now)).held).toBe(true)
+      expect((await warehouse.lockStreams('main', ['calls'], now)).held).toBe(true)
       expect(await first.heartbeat(now + 2)).toBe(false)
     })
 
-    test('of many that ask at once, one gets the lock', async () => {
+    test('of several simultaneous attempts, one gets the lock', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      const asked = await Promise.all(Array.from({ length: 5 }, () => warehouse.lockStreams('desk', ['calls'], now)))
-      expect(asked.filter(({ held }) => held)).toHaveLength(1)
+      const attempts = await Promise.all(Array.from({ length: 5 }, () => warehouse.lockStreams('main', ['calls'], now)))
+      expect(attempts.filter(({ held }) => held)).toHaveLength(1)
     })
 
-    test('a lock left by a dead process is taken over at once, and its run has failed', async () => {
+    test('the lock of a dead process is taken over at once, and its run has failed', async () => {
       const { warehouse, mirror, one, all } = await openTestWarehouse(db)
-      expect((await warehouse.lockStreams('desk', ['calls'], now)).held).toBe(true)
+      expect((await warehouse.lockStreams('main', ['calls'], now)).held).toBe(true)
       const run = await mirror.startRun('full', now)
       await mirror.heartbeat(run, 7, now + 5000)
-      // Its number belongs to a process that started at another time.
-      const [place] = currentProcess().process.split('@')
-      await all(`update sync_locks set process = '${place}@long ago'`)
-      expect((await warehouse.lockStreams('desk', ['calls'], now + 6000)).held).toBe(true)
+      // The process id now belongs to a process that started at another time.
+      const [machine] = currentProcess().process.split('@')
+      await all(`update sync_locks set process = '${machine}@long ago'`)
+      expect((await warehouse.lockStreams('main', ['calls'], now + 6000)).held).toBe(true)
       expect(await one('select outcome, finished_at, requests from sync_runs')).toEqual({
         outcome: 'failed',
         finished_at: '2026-06-01T00:00:05Z',
@@ -63,40 +63,42 @@ for (const db of databases) {
       })
     })
 
-    test('a lock held on another machine is taken over only after it fell silent', async () => {
+    test('a lock of another machine is taken over only after its heartbeats have stopped', async () => {
       const { warehouse, all } = await openTestWarehouse(db)
-      await warehouse.lockStreams('desk', ['calls'], now)
+      await warehouse.lockStreams('main', ['calls'], now)
       await all("update sync_locks set host = 'elsewhere'")
-      expect((await warehouse.lockStreams('desk', ['calls'], now + 59_999)).held).toBe(false)
-      expect((await warehouse.lockStreams('desk', ['calls'], now + 60_000)).held).toBe(true)
+      expect((await warehouse.lockStreams('main', ['calls'], now + 59_999)).held).toBe(false)
+      expect((await warehouse.lockStreams('main', ['calls'], now + 60_000)).held).toBe(true)
     })
 
-    test('several streams are held together or not at all, and others stay free', async () => {
+    test('several streams are locked together or not at all, and others stay free', async () => {
       const { warehouse } = await openTestWarehouse(db)
-      const two = await warehouse.lockStreams('desk', ['calls', 'visitors'], now)
-      if (!two.held) throw new Error('the locks of an empty warehouse are free')
-      expect(await warehouse.lockStreams('desk', ['conversations', 'visitors'], now)).toMatchObject({ stream: 'visitors' })
-      expect((await warehouse.lockStreams('desk', ['conversations'], now)).held).toBe(true)
-      expect(await two.heartbeat(now)).toBe(true)
-      await two.release()
-      expect((await warehouse.lockStreams('desk', ['visitors'], now)).held).toBe(true)
+      const both = await warehouse.lockStreams('main', ['calls', 'visitors'], now)
+      if (!both.held) throw new Error('the locks of an empty warehouse are free')
+      expect(await warehouse.lockStreams('main', ['conversations', 'visitors'], now)).toMatchObject({
+        stream: 'visitors',
+      })
+      expect((await warehouse.lockStreams('main', ['conversations'], now)).held).toBe(true)
+      expect(await both.heartbeat(now)).toBe(true)
+      await both.release()
+      expect((await warehouse.lockStreams('main', ['visitors'], now)).held).toBe(true)
     })
 
-    test('a lock that is taken does not end the runs of those that hold others', async () => {
+    test('acquiring a lock does not close the runs of processes that hold other locks', async () => {
       const { warehouse, one } = await openTestWarehouse(db)
-      const calls = await warehouse.lockStreams('desk', ['calls'], now)
+      const calls = await warehouse.lockStreams('main', ['calls'], now)
       if (!calls.held) throw new Error('the lock of an empty warehouse is free')
-      await warehouse.mirror('desk', { holder: calls.token }).startRun('incremental', now)
-      await warehouse.lockStreams('desk', ['visitors'], now)
+      await warehouse.mirror('main', { holder: calls.token }).startRun('incremental', now)
+      await warehouse.lockStreams('main', ['visitors'], now)
       expect(await one('select outcome from sync_runs')).toEqual({ outcome: null })
       await calls.release()
-      await warehouse.lockStreams('desk', ['calls'], now)
+      await warehouse.lockStreams('main', ['calls'], now)
       expect(await one('select outcome from sync_runs')).toEqual({ outcome: 'failed' })
     })
 
-    test('what recent runs sent is known, as far as it lies within the window', async () => {
+    test('the requests of recent runs are counted if they lie within the window', async () => {
       const { warehouse, mirror } = await openTestWarehouse(db)
-      const used = async (at: number) => (await warehouse.status('desk', at, rate)).budget.usedInWindow
+      const used = async (at: number) => (await warehouse.status('main', at, rate)).budget.usedInWindow
       expect(await used(now)).toBe(0)
       const run = await mirror.startRun('incremental', now)
       await mirror.heartbeat(run, 400, now + 50_000)
@@ -105,7 +107,7 @@ for (const db of databases) {
       expect(await used(now + 161_000)).toBe(0)
     })
 
-    test('a key is quiet until it is used, and again some time after', async () => {
+    test('a key is unused until its first use, and again some time after', async () => {
       const { warehouse } = await openTestWarehouse(db)
       const [ours, other] = [warehouse.keyUse('ours'), warehouse.keyUse('other')]
       expect(await ours.isUnusedFor(60_000)).toBe(true)
@@ -116,7 +118,7 @@ for (const db of databases) {
       expect(await other.isUnusedFor(60_000)).toBe(true)
     })
 
-    test('runs that changed nothing are forgotten after a while, and streams keep how they stand', async () => {
+    test('runs that changed nothing are deleted after a while, and the state of the streams stays', async () => {
       const { warehouse, mirror, count } = await openTestWarehouse(db)
       const idle = await mirror.startRun('incremental', now)
       await mirror.finishRun(idle, 'complete', [report('calls', { changed: 0 })], now)
@@ -125,26 +127,26 @@ for (const db of databases) {
       expect(await warehouse.deleteIdleRuns(now)).toBe(0)
       expect(await warehouse.deleteIdleRuns(now + 1000)).toBe(1)
       expect(await count('sync_runs')).toBe(1)
-      const status = await warehouse.status('desk', now, rate)
+      const status = await warehouse.status('main', now, rate)
       expect(status.streams.find(({ stream }) => stream === 'calls')?.syncedAt).toBe('2026-06-01T00:00:00Z')
     })
 
-    test('status shows the workers that live, a project that rests, and a budget whose record was lost', async () => {
+    test('status shows live workers, a paused project, and a lost request budget', async () => {
       const { warehouse } = await openTestWarehouse(db)
       await warehouse.workers.recordHeartbeat('w1', 'embedded', now)
-      await warehouse.projects.setPause('desk', { until: now + 60_000, keyFingerprint: 'k', why: 'api_key_invalid' })
-      await warehouse.projects.recordBudgetLoss('desk', 'Redis was emptied', now)
-      const status = await warehouse.status('desk', now, rate)
+      await warehouse.projects.setPause('main', { until: now + 60_000, keyFingerprint: 'k', why: 'api_key_invalid' })
+      await warehouse.projects.recordBudgetLoss('main', 'Redis was emptied', now)
+      const status = await warehouse.status('main', now, rate)
       expect(status.workers).toMatchObject([{ queue: 'embedded', since: '2026-06-01T00:00:00Z' }])
       expect(status.paused).toEqual({ until: '2026-06-01T00:01:00Z', why: 'api_key_invalid' })
       expect(status.budget.lost).toEqual({ at: '2026-06-01T00:00:00Z', why: 'Redis was emptied' })
-      await warehouse.projects.setPause('desk', null)
+      await warehouse.projects.setPause('main', null)
       await warehouse.workers.remove('w1')
-      expect(await warehouse.status('desk', now, rate)).toMatchObject({ workers: [], paused: null })
-      expect((await warehouse.status('desk', now, rate)).budget.lost).not.toBeNull()
+      expect(await warehouse.status('main', now, rate)).toMatchObject({ workers: [], paused: null })
+      expect((await warehouse.status('main', now, rate)).budget.lost).not.toBeNull()
     })
 
-    test('a finished run keeps what each stream did', async () => {
+    test('a finished run stores what each stream did', async () => {
       const { mirror, one } = await openTestWarehouse(db)
       const run = await mirror.startRun('reconcile', now)
       await mirror.heartbeat(run, 6, now + 1000)
@@ -168,7 +170,7 @@ for (const db of databases) {
       })
     })
 
-    test('status tells rows, freshness, due work, gaps, behaviours and the budget', async () => {
+    test('status reports rows, freshness, pending children, gaps, behaviours and the budget', async () => {
       const { warehouse, mirror } = await openTestWarehouse(db)
       const run = await mirror.startRun('incremental', now)
       await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')], { askedAt: now }))
@@ -186,8 +188,8 @@ for (const db of databases) {
         report('visitors', { skipped: 'visitors:read' }),
       ]
       await mirror.finishRun(run, 'gaps', reports, now + 1000)
-      const status = await warehouse.status('desk', now + 2000, rate)
-      const of = (stream: string) => status.streams.find((it) => it.stream === stream)
+      const status = await warehouse.status('main', now + 2000, rate)
+      const of = (name: string) => status.streams.find(({ stream }) => stream === name)
       expect(of('conversations')).toMatchObject({
         rows: 1,
         deleted: 1,
@@ -206,14 +208,14 @@ for (const db of databases) {
         behaviours: [{ name: 'n', value: 'v', evidence: 'e' }],
         budget: { usedInWindow: 30, limit: 600, windowMs: 60_000, forecastMs: 300 },
       })
-      await warehouse.lockStreams('desk', ['calls'], now)
-      expect((await warehouse.status('desk', now, rate)).running).toMatchObject({ since: '2026-06-01T00:00:00Z' })
+      await warehouse.lockStreams('main', ['calls'], now)
+      expect((await warehouse.status('main', now, rate)).running).toMatchObject({ since: '2026-06-01T00:00:00Z' })
     })
 
     test('people queue a write-back by plain SQL, and nonsense is refused', async () => {
       const { all, one } = await openTestWarehouse(db)
       const insert = (columns: string, values: string) =>
-        all(`insert into writebacks (project_id, ${columns}) values ('desk', ${values})`)
+        all(`insert into writebacks (project_id, ${columns}) values ('main', ${values})`)
       const id = `'7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'`
       const message = `'{"content":"Hi","sender_name":"Ann"}'`
       await insert('operation, conversation_id, payload', `'handled', ${id}, '{"handled":true}'`)
@@ -239,13 +241,13 @@ for (const db of databases) {
   })
 }
 
-test('a process that ended is dead, one that runs is alive, and one elsewhere cannot be told', async () => {
+test('an ended process is dead, a running one is alive, and one on another machine is unknown', async () => {
   const child = spawn('sleep', ['60'])
   await once(child, 'spawn')
   const own = currentProcess()
-  const [place] = own.process.split('@')
+  const [machine] = own.process.split('@')
   expect(isProcessAlive(own, own)).toBe(true)
-  expect(isProcessAlive({ ...own, process: `${place}@another start` }, own)).toBe(false)
+  expect(isProcessAlive({ ...own, process: `${machine}@another start` }, own)).toBe(false)
   child.kill('SIGKILL')
   await once(child, 'exit')
   expect(isProcessAlive({ ...own, pid: child.pid! }, own)).toBe(false)
@@ -253,13 +255,13 @@ test('a process that ended is dead, one that runs is alive, and one elsewhere ca
   expect(isProcessAlive({ ...own, process: 'another boot@1' }, own)).toBe(null)
 })
 
-test('the lock of a process on this machine is judged by the process, not by its silence', async () => {
+test('on the same machine a lock depends on its process, not on its heartbeats', async () => {
   const { warehouse } = await openTestWarehouse(databases[0]!)
-  await warehouse.lockStreams('desk', ['calls'], now)
-  expect((await warehouse.lockStreams('desk', ['calls'], now + 3_600_000)).held).toBe(false)
+  await warehouse.lockStreams('main', ['calls'], now)
+  expect((await warehouse.lockStreams('main', ['calls'], now + 3_600_000)).held).toBe(false)
 })
 
-test('the request log is short, and rather counts too many than too few', () => {
+test('the request log is short, and overestimates rather than underestimates', () => {
   let log: RequestSample[] = [[0, 0]]
   for (let second = 1; second <= 3600; second++) {
     for (const part of [0, 0.3, 0.6]) log = addSample(log, [(second + part) * 1000, Math.floor((second + part) * 10)])

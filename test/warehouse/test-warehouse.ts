@@ -1,4 +1,4 @@
-/** An empty warehouse for one test, gone after it, and a few questions in SQL. */
+/** An empty warehouse for one test, dropped after it, and helpers for SQL queries. */
 import { onTestFinished } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import type { TestDatabase } from '../support/databases.ts'
@@ -7,7 +7,7 @@ export async function openTestWarehouse(db: TestDatabase, schema: 'discover' | '
   const database = await db.make()
   onTestFinished(() => database.drop())
   const warehouse = await database.open()
-  return { place: database, warehouse, mirror: warehouse.mirror('desk', { schema }), ...sqlHelpers(warehouse) }
+  return { database, warehouse, mirror: warehouse.mirror('main', { schema }), ...sqlHelpers(warehouse) }
 }
 
 export function sqlHelpers(warehouse: Warehouse) {

@@ -48,12 +48,14 @@ export function openKysely(pool: ConnectionPool): Db {
 type KyselyConnection = DatabaseConnection & { readonly connection: DbConnection; isBroken: boolean }
 
 function createKyselyDriver(pool: ConnectionPool): Driver {
-  const run = (connection: DatabaseConnection, text: string) => (connection as KyselyConnection).connection.run(text, [])
+  const run = (connection: DatabaseConnection, text: string) =>
+    (connection as KyselyConnection).connection.run(text, [])
   return {
     init: async () => {},
     acquireConnection: async () => toKyselyConnection(await pool.acquire()),
     // Immediate: SQLite could deny the write to a transaction that has read before.
-    beginTransaction: async (connection) => void (await run(connection, pool.kind === 'sqlite' ? 'begin immediate' : 'begin')),
+    beginTransaction: async (connection) =>
+      void (await run(connection, pool.kind === 'sqlite' ? 'begin immediate' : 'begin')),
     commitTransaction: async (connection) => void (await run(connection, 'commit')),
     rollbackTransaction: async (connection) => {
       await run(connection, 'rollback').catch(() => {

@@ -1,8 +1,8 @@
 /** Error messages for people when the database cannot be opened, or fails later. They never quote the driver's message. */
 import { UserError } from '../../core/user-error.ts'
-import { locationLabel, type DatabaseLocation } from './location.ts'
-import { postgresExplanations, postgresTransientErrors, postgresExternalErrors } from './postgres-errors.ts'
-import { explainSqlitePath, sqliteExplanations, sqliteTransientErrors, sqliteExternalErrors } from './sqlite-errors.ts'
+import { type DatabaseLocation, locationLabel } from './location.ts'
+import { postgresExplanations, postgresExternalErrors, postgresTransientErrors } from './postgres-errors.ts'
+import { explainSqlitePath, sqliteExplanations, sqliteExternalErrors, sqliteTransientErrors } from './sqlite-errors.ts'
 
 /** What happened, and what a person should do. */
 export type ErrorExplanation = {
@@ -45,7 +45,11 @@ export function explainOpenError(location: DatabaseLocation, error: unknown): Us
   const code = errorCode(error)
   const what = `cannot open the warehouse ${locationLabel(location)}`
   const why = `the database answered with an error${/^\w{1,40}$/.test(code) ? ` (${code})` : ''}`
-  const unexpected: ErrorExplanation = { why, next: 'look the code up in the documentation of the database', exitCode: 1 }
+  const unexpected: ErrorExplanation = {
+    why,
+    next: 'look the code up in the documentation of the database',
+    exitCode: 1,
+  }
   // The driver's message may quote the URL with the password, so only its code is shown.
   return new UserError({ what, ...(findExplanation(location, code) ?? unexpected) })
 }
@@ -53,12 +57,16 @@ export function explainOpenError(location: DatabaseLocation, error: unknown): Us
 /** For an error after opening; undefined if the database is not its cause. */
 export function explainRuntimeError(location: DatabaseLocation, error: unknown): WarehouseError | undefined {
   const code = runtimeErrorCode(error)
-  const [externalErrors, transientErrors] = location.kind === 'sqlite' ? [sqliteExternalErrors, sqliteTransientErrors] : [postgresExternalErrors, postgresTransientErrors]
+  const [externalErrors, transientErrors] =
+    location.kind === 'sqlite'
+      ? [sqliteExternalErrors, sqliteTransientErrors]
+      : [postgresExternalErrors, postgresTransientErrors]
   const explanation = externalErrors.test(code) ? findExplanation(location, code) : undefined
   if (explanation === undefined) return undefined
   const what = `cannot use the warehouse ${locationLabel(location)}`
   // The database was available before, so waiting may help, whatever the exit code says.
-  if (transientErrors.test(code)) return new WarehouseError(what, { ...explanation, exitCode: 1 }, { kind: 'unavailable', code })
+  if (transientErrors.test(code))
+    return new WarehouseError(what, { ...explanation, exitCode: 1 }, { kind: 'unavailable', code })
   return new WarehouseError(what, explanation, { kind: 'unusable', code })
 }
 

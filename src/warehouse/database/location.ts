@@ -1,5 +1,5 @@
 /** Where a warehouse is. No password is ever printed. */
-import { serverDisplayName, parseServerUrl } from '../../core/server-url.ts'
+import { parseServerUrl, serverDisplayName } from '../../core/server-url.ts'
 import { UserError } from '../../core/user-error.ts'
 
 export type DatabaseLocation =

@@ -1,7 +1,7 @@
 /** Migrates a database to this version's schema. Each migration is recorded in the same transaction. */
 import { type Kysely, sql } from 'kysely'
-import { type Migration, migrations } from '../../../schema/migrations/migrations.ts'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
+import { type Migration, migrations } from '../../../schema/migrations/migrations.ts'
 import { type TableSpec, tables } from '../../../schema/tables.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { Db } from './connection-pool.ts'
@@ -20,7 +20,11 @@ export class EmptyWarehouseError extends UserError {
 }
 
 /** `from`: null = the database was empty. */
-export type MigrationSummary = { readonly from: string | null; readonly to: string; readonly applied: readonly string[] }
+export type MigrationSummary = {
+  readonly from: string | null
+  readonly to: string
+  readonly applied: readonly string[]
+}
 
 /** Throws UserError if a newer version has written to the database. Of two processes at once, the second finds nothing to do. */
 export async function migrate(db: Db, kind: DatabaseKind, list = migrations): Promise<MigrationSummary> {

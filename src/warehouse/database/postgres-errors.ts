@@ -36,7 +36,11 @@ export const postgresExplanations: ExplanationTable = [
   ],
   [
     /does not support SSL|^ERR_SSL|^EPROTO/,
-    { why: 'the server does not support TLS', next: `remove sslmode ${inUrl}, or enable TLS on the server`, exitCode: 2 },
+    {
+      why: 'the server does not support TLS',
+      next: `remove sslmode ${inUrl}, or enable TLS on the server`,
+      exitCode: 2,
+    },
   ],
   [
     /^28000/,
@@ -121,7 +125,10 @@ export const postgresExplanations: ExplanationTable = [
     },
   ],
   [/^53100/, { why: "the server's disk is full", next: 'free space on it, and try again', exitCode: 1 }],
-  [/^(57P03|53)/, { why: 'the server is starting, or has no resources left', next: 'try again in a while', exitCode: 1 }],
+  [
+    /^(57P03|53)/,
+    { why: 'the server is starting, or has no resources left', next: 'try again in a while', exitCode: 1 },
+  ],
   [/^(58|XX|F0)/, { why: 'the server reports a storage fault', next: "look at the server's log", exitCode: 2 }],
   [
     /^(26000|42P05)/,

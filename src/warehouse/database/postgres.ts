@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
 import pg from 'pg'
 import { toTimestamp } from '../../core/time.ts'
+import type { ConnectionPool, DbConnection, StatementResult } from './connection-pool.ts'
 import { areOptionsRejected, inspectServer } from './postgres-inspection.ts'
-import type { StatementResult, DbConnection, ConnectionPool } from './connection-pool.ts'
 
 /** Postgres's ids of types whose values need their own parser. Source: `select oid, typname from pg_type`. */
 export const typeOids = { int8: 20, jsonb: 3802, json: 114, date: 1082, timestamptz: 1184, numeric: 1700 } as const
@@ -132,7 +132,10 @@ function quoteForOptions(name: string): string {
 }
 
 /** `preparedByClient` null: nothing is prepared, as the next statement may run on another connection of the server. */
-function toDbConnection(client: pg.PoolClient, preparedByClient: WeakMap<pg.PoolClient, Map<string, string>> | null): DbConnection {
+function toDbConnection(
+  client: pg.PoolClient,
+  preparedByClient: WeakMap<pg.PoolClient, Map<string, string>> | null,
+): DbConnection {
   const prepared = preparedByClient === null ? null : (preparedByClient.get(client) ?? new Map<string, string>())
   if (prepared !== null) preparedByClient?.set(client, prepared)
   let hasLostConnection = false

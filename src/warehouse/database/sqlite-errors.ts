@@ -15,7 +15,11 @@ export function explainSqlitePath(path: string, code: string): ErrorExplanation 
     return { why: 'it is a folder', next: `name a file in it: sqlite:${path}/deskmirror.db`, exitCode: 2 }
   }
   if (/CANTOPEN|READONLY|PERM|^E/.test(code) && existsSync(path) && !isAllowed(path, constants.R_OK)) {
-    return { why: 'this user has no permission to read it', next: `run as the user that owns the file, ${orAnotherPath}`, exitCode: 2 }
+    return {
+      why: 'this user has no permission to read it',
+      next: `run as the user that owns the file, ${orAnotherPath}`,
+      exitCode: 2,
+    }
   }
   if (code === 'SQLITE_CANTOPEN' && !existsSync(path) && isAllowed(folder, constants.W_OK)) {
     return {
@@ -77,7 +81,10 @@ export const sqliteExplanations: ExplanationTable = [
     /CORRUPT/,
     { why: 'the file is damaged', next: 'restore it from a backup, or move it away and sync again', exitCode: 2 },
   ],
-  [/BUSY|LOCKED/, { why: 'another process has locked it', next: 'wait until that process is done, and try again', exitCode: 1 }],
+  [
+    /BUSY|LOCKED/,
+    { why: 'another process has locked it', next: 'wait until that process is done, and try again', exitCode: 1 },
+  ],
   [/FULL|ENOSPC|EDQUOT/, { why: 'the disk is full', next: 'free space on the disk, and try again', exitCode: 1 }],
   [
     /IOERR|EIO/,

@@ -1,8 +1,8 @@
 /** SQLite: one connection, write-ahead log, statements prepared once. */
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import type { StatementResult, DbConnection, ConnectionPool } from './connection-pool.ts'
-import { createPrivateFile, createFileCheck } from './sqlite-file.ts'
+import type { ConnectionPool, DbConnection, StatementResult } from './connection-pool.ts'
+import { createFileCheck, createPrivateFile } from './sqlite-file.ts'
 import { optimizeAllTables } from './statistics.ts'
 
 export type SqliteOptions = {
@@ -41,7 +41,8 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
     if (transactionBoundary.test(text)) assertSameFile()
     return runStatement(prepare(text), parameters)
   }
-  const run = (text: string, parameters: readonly unknown[]) => retryWhileBusy(database, () => attempt(text, parameters))
+  const run = (text: string, parameters: readonly unknown[]) =>
+    retryWhileBusy(database, () => attempt(text, parameters))
   const acquire = serializeAccess(run)
   // No other statement runs in the middle of a transaction, so the one connection suffices; a second one would compete with
   // it for the file.

@@ -4,9 +4,9 @@ import { tables } from '../../../schema/tables.ts'
 import { fieldAtPath } from '../../core/field-path.ts'
 import { parseJson } from '../../core/json.ts'
 import type { StreamName } from '../../core/row.ts'
-import { typedParameter, listParameter } from '../database/dialect.ts'
-import { decodeJson, decodeText } from '../database/escape.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { listParameter, typedParameter } from '../database/dialect.ts'
+import { decodeJson, decodeText } from '../database/escape.ts'
 import { createValueEncoder } from '../mirror/encode-value.ts'
 import type { ProjectContext } from '../mirror/project-context.ts'
 import { keyParameters, type RowKey, readRowsAfterKey } from '../mirror/reader.ts'
@@ -50,7 +50,10 @@ async function backfillBatch(context: ProjectContext, trx: Db): Promise<boolean>
 }
 
 /** Without duplicates, as several projects may have the same field. */
-async function columnsAtPosition(trx: Db, { stream, fill_after }: Pick<UnfilledColumn, 'stream' | 'fill_after'>): Promise<UnfilledColumn[]> {
+async function columnsAtPosition(
+  trx: Db,
+  { stream, fill_after }: Pick<UnfilledColumn, 'stream' | 'fill_after'>,
+): Promise<UnfilledColumn[]> {
   const { rows } = await sql<UnfilledColumn>`
     select distinct stream, path, column_name, type, fill_after from discovered_fields
     where stream = ${stream} and fill_after = ${fill_after} and column_name is not null`.execute(trx)

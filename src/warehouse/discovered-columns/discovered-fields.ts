@@ -4,11 +4,11 @@ import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { ExtraField, MirrorRow, StreamName } from '../../core/row.ts'
 import { toTimestamp } from '../../core/time.ts'
-import { decodeText, encodeText } from '../database/escape.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { decodeText, encodeText } from '../database/escape.ts'
 import { tableOfStream } from '../mirror/stream-tables.ts'
 import { columnName } from './column-name.ts'
-import { columnTypeOf, type FieldType, canHold, fieldTypeOf, widerType } from './field-type.ts'
+import { canHold, columnTypeOf, type FieldType, fieldTypeOf, widerType } from './field-type.ts'
 import { widenColumn } from './widen-column.ts'
 
 export type DiscoveredField = {
@@ -93,7 +93,11 @@ async function readDiscoveredFields(db: Db, project: string, stream: StreamName)
 }
 
 /** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
-function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema: DiscoveryOptions['schema']): Map<string, FieldType> {
+function findNeededTypes(
+  known: KnownFields,
+  rows: readonly MirrorRow[],
+  schema: DiscoveryOptions['schema'],
+): Map<string, FieldType> {
   const neededTypes = new Map<string, FieldType>()
   for (const row of rows) {
     for (const [path, extra] of row.extraFields) {
@@ -107,7 +111,12 @@ function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema:
   return neededTypes
 }
 
-function neededType(known: KnownFields, path: string, extra: ExtraField, schema: DiscoveryOptions['schema']): FieldType | null {
+function neededType(
+  known: KnownFields,
+  path: string,
+  extra: ExtraField,
+  schema: DiscoveryOptions['schema'],
+): FieldType | null {
   const field = known.byPath.get(path)
   if (field === undefined) return known.byPath.size < maxFields ? fieldTypeOf(extra) : null
   const canAddColumn = field.column === null && schema === 'discover' && known.withColumn.length < maxColumns
@@ -151,7 +160,11 @@ async function addOrWidenColumns(
   }
   const tableHasRows = added.length === 0 || (await hasRows(trx, table))
   await addColumns(trx, kind, table, added)
-  await recordFields(trx, { kind, project, stream, at }, tableHasRows ? records : records.map((record) => ({ ...record, needsBackfill: false })))
+  await recordFields(
+    trx,
+    { kind, project, stream, at },
+    tableHasRows ? records : records.map((record) => ({ ...record, needsBackfill: false })),
+  )
   return readDiscoveredFields(trx, project, stream)
 }
 
@@ -213,7 +226,11 @@ type FieldScope = {
 }
 
 /** Records the fields for this project, and updates their column and type for other projects that have them. */
-async function recordFields(trx: Db, { kind, project, stream, at }: FieldScope, records: readonly FieldRecord[]): Promise<void> {
+async function recordFields(
+  trx: Db,
+  { kind, project, stream, at }: FieldScope,
+  records: readonly FieldRecord[],
+): Promise<void> {
   const first_seen_at = toTimestamp(at)
   const rows = records.map(({ path, column, type, needsBackfill }) => ({
     ...{ project_id: project, stream, path: encodeText(kind, path), column_name: column, type },

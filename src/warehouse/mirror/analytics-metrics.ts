@@ -2,11 +2,11 @@
 import { sql } from 'kysely'
 import { parseJson } from '../../core/json.ts'
 import type { Json } from '../../core/row.ts'
-import { encodeText } from '../database/escape.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { encodeText } from '../database/escape.ts'
 import type { SqlValue } from './encode-value.ts'
-import type { ProjectContext } from './project-context.ts'
 import { columnText, type InsertPlan } from './insert-plan.ts'
+import type { ProjectContext } from './project-context.ts'
 
 /** Characters. The path is part of a key, and indexes have limits; numbers with longer paths stay in `raw`. */
 const maxPathLength = 300
@@ -33,7 +33,9 @@ export async function replaceMetrics(
   await sql`
     delete from analytics_metrics where project_id = ${context.project}
       and window_from = ${window.window_from} and window_to = ${window.window_to}`.execute(trx)
-  const metrics = new Map(flattenNumbers(parseJson(text('raw'))).map(([name, value]) => [encodeText(context.kind, name), value]))
+  const metrics = new Map(
+    flattenNumbers(parseJson(text('raw'))).map(([name, value]) => [encodeText(context.kind, name), value]),
+  )
   const dayColumns = { ...window, day: text('day'), time_zone: text('time_zone') }
   const values = [...metrics].map(([metric, value]) => ({ ...dayColumns, metric, value }))
   for (let i = 0; i < values.length; i += 200) {

@@ -3,10 +3,10 @@ import { sql } from 'kysely'
 import { localDateOfDay } from '../../core/days.ts'
 import type { StoredRollup } from '../../core/mirror.ts'
 import { parseTime, type Seconds } from '../../core/time.ts'
-import { typedParameter } from '../database/dialect.ts'
 import type { Db } from '../database/connection-pool.ts'
-import type { ProjectContext } from './project-context.ts'
+import { typedParameter } from '../database/dialect.ts'
 import { openGap } from './gaps.ts'
+import type { ProjectContext } from './project-context.ts'
 
 type RollupWindow = { readonly window_from: string; readonly window_to: string }
 
@@ -33,7 +33,11 @@ export async function readRollups(context: ProjectContext): Promise<StoredRollup
  * windows that overlap it (the rules of a zone may change). Windows that are also days of this zone stay (winter in
  * London, another name of the same zone).
  */
-export async function clearForRollup(context: ProjectContext, trx: Db, day: RollupWindow & { readonly time_zone: string }): Promise<void> {
+export async function clearForRollup(
+  context: ProjectContext,
+  trx: Db,
+  day: RollupWindow & { readonly time_zone: string },
+): Promise<void> {
   const { rows } = await sql<RollupWindow>`
     select window_from, window_to from analytics_rollups
     where project_id = ${context.project} and (time_zone is distinct from ${typedParameter(context.kind, 'text', day.time_zone)}
@@ -50,7 +54,13 @@ export async function clearForRollup(context: ProjectContext, trx: Db, day: Roll
   await openHistoryGap(context, trx, dropped, day.time_zone)
 }
 
-async function relabelWindow(context: ProjectContext, trx: Db, { window_from, window_to }: RollupWindow, date: string, zone: string) {
+async function relabelWindow(
+  context: ProjectContext,
+  trx: Db,
+  { window_from, window_to }: RollupWindow,
+  date: string,
+  zone: string,
+) {
   for (const table of ['analytics_rollups', 'analytics_metrics'] as const) {
     await sql`
       update ${sql.table(table)} set day = ${typedParameter(context.kind, 'date', date)}, time_zone = ${zone}
@@ -67,7 +77,12 @@ async function deleteWindow(context: ProjectContext, trx: Db, { window_from, win
 }
 
 /** Deleted days are a gap until they have been read again. */
-async function openHistoryGap(context: ProjectContext, trx: Db, dropped: readonly RollupWindow[], zone: string): Promise<void> {
+async function openHistoryGap(
+  context: ProjectContext,
+  trx: Db,
+  dropped: readonly RollupWindow[],
+  zone: string,
+): Promise<void> {
   const [first, last] = [dropped[0], dropped.at(-1)]
   if (first === undefined || last === undefined) return
   const reason = `the rollups of these days are read again, as days of ${zone}`

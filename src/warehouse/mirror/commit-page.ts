@@ -1,22 +1,22 @@
 /** Commits one page: its rows, its cursors and everything that follows from them, in one transaction. */
 import { sql } from 'kysely'
 import { tables } from '../../../schema/tables.ts'
-import { type ChildReadResult, type MirrorCommit, type CommitResult, parentStreams } from '../../core/mirror.ts'
-import { type Gap, type RefusedRow, type StreamName, describeRefusedRow } from '../../core/row.ts'
-import { typedParameter } from '../database/dialect.ts'
+import { type ChildReadResult, type CommitResult, type MirrorCommit, parentStreams } from '../../core/mirror.ts'
+import { describeRefusedRow, type Gap, type RefusedRow, type StreamName } from '../../core/row.ts'
 import type { Db } from '../database/connection-pool.ts'
-import type { SqlValue } from './encode-value.ts'
-import { addSeenRows } from './seen-rows.ts'
-import { recordChildRead, unlistedSubject, markChildrenPending } from './pending-children.ts'
-import { inTransaction, type ProjectContext } from './project-context.ts'
-import { recordChanges, findDisputedIds, readStoredConversations, recheckSet } from './conversation-changes.ts'
-import { closeGap, indexableText, openGap } from './gaps.ts'
-import { recordBehaviours } from './behaviours.ts'
-import { writeCursors } from './cursors.ts'
+import { typedParameter } from '../database/dialect.ts'
 import { replaceMetrics } from './analytics-metrics.ts'
-import { columnText, createInsertPlans, encodeRows, type InsertPlan } from './insert-plan.ts'
 import { clearForRollup } from './analytics-rollups.ts'
+import { recordBehaviours } from './behaviours.ts'
+import { findDisputedIds, readStoredConversations, recheckSet, recordChanges } from './conversation-changes.ts'
+import { writeCursors } from './cursors.ts'
+import type { SqlValue } from './encode-value.ts'
+import { closeGap, indexableText, openGap } from './gaps.ts'
+import { columnText, createInsertPlans, encodeRows, type InsertPlan } from './insert-plan.ts'
 import { type IsolationResult, isolateBadRows, valueErrorReason } from './isolate-bad-rows.ts'
+import { markChildrenPending, recordChildRead, unlistedSubject } from './pending-children.ts'
+import { inTransaction, type ProjectContext } from './project-context.ts'
+import { addSeenRows } from './seen-rows.ts'
 import { tableOfStream } from './stream-tables.ts'
 
 /** Keeps compiled insert plans from page to page. */
@@ -28,22 +28,32 @@ export function createPageCommitter(context: ProjectContext): (commit: MirrorCom
     const escaped = context.escapeCount.escaped
     const { rows, unkeyed } = encodeRows(plan, commit.rows, commit.askedAt)
     const storeAll = async (trx: Db) => ({ changed: await storeRows(context, trx, plan, rows, commit), refused: [] })
-    const storeIsolated = (trx: Db) => isolateBadRows(trx, plan, rows, (batch) => storeRows(context, trx, plan, batch, commit))
+    const storeIsolated = (trx: Db) =>
+      isolateBadRows(trx, plan, rows, (batch) => storeRows(context, trx, plan, batch, commit))
     const commitWith = (storeRowsOnce: (trx: Db) => Promise<IsolationResult>) =>
       inTransaction(context, async (trx) => {
         const { changed, refused: unstorable } = await storeRowsOnce(trx)
         const refused = [...(commit.refused ?? []), ...unkeyed, ...unstorable]
         await storeOutcome(context, trx, commit, refused)
-        if (context.escapeCount.escaped > escaped) await addEscapedCount(context, trx, context.escapeCount.escaped - escaped)
+        if (context.escapeCount.escaped > escaped)
+          await addEscapedCount(context, trx, context.escapeCount.escaped - escaped)
         return refused.length === 0 ? { changed } : { changed, refused }
       })
     // Rows that the database rejects are rare, so they are isolated only after a commit of the whole page has failed.
-    return commitWith(storeAll).catch((error) => (valueErrorReason(error) === null ? Promise.reject(error) : commitWith(storeIsolated)))
+    return commitWith(storeAll).catch((error) =>
+      valueErrorReason(error) === null ? Promise.reject(error) : commitWith(storeIsolated),
+    )
   }
   return (commit) => context.runSerially(() => store(commit))
 }
 
-async function storeRows(context: ProjectContext, trx: Db, plan: InsertPlan, rows: SqlValue[][], commit: MirrorCommit): Promise<number> {
+async function storeRows(
+  context: ProjectContext,
+  trx: Db,
+  plan: InsertPlan,
+  rows: SqlValue[][],
+  commit: MirrorCommit,
+): Promise<number> {
   const { stream, askedAt: now } = commit
   if (stream === 'analytics') await clearForRollups(context, trx, plan, rows)
   if (rows.length === 0) return 0
@@ -63,7 +73,12 @@ async function storeRows(context: ProjectContext, trx: Db, plan: InsertPlan, row
   return changed
 }
 
-async function storeOutcome(context: ProjectContext, trx: Db, commit: MirrorCommit, refused: readonly RefusedRow[]): Promise<void> {
+async function storeOutcome(
+  context: ProjectContext,
+  trx: Db,
+  commit: MirrorCommit,
+  refused: readonly RefusedRow[],
+): Promise<void> {
   const { stream, child } = commit
   if (child !== undefined) await recordChildRead(context, trx, addRejectedRows(child, refused), commit.askedAt)
   for (const gap of commit.gaps ?? []) await openGap(context, trx, gap)
@@ -75,7 +90,9 @@ async function storeOutcome(context: ProjectContext, trx: Db, commit: MirrorComm
 
 function addRejectedRows(child: ChildReadResult, refused: readonly RefusedRow[]): ChildReadResult {
   if (refused.length === 0) return child
-  const why = [...new Set([...(child.why === undefined ? [] : [child.why]), ...refused.map(describeRefusedRow)])].join('; ')
+  const why = [...new Set([...(child.why === undefined ? [] : [child.why]), ...refused.map(describeRefusedRow)])].join(
+    '; ',
+  )
   return { ...child, complete: false, why }
 }
 
@@ -97,7 +114,14 @@ function rowKeys(plan: InsertPlan, rows: readonly SqlValue[][]): string[] {
 const checkedAtColumn: Partial<Record<StreamName, string>> = { call_recordings: 'checked_at', analytics: 'read_at' }
 
 /** The time of the last check is updated even for unchanged rows, and does not count as a change. */
-async function updateCheckedAt(context: ProjectContext, trx: Db, plan: InsertPlan, rows: readonly SqlValue[][], column: string, now: number) {
+async function updateCheckedAt(
+  context: ProjectContext,
+  trx: Db,
+  plan: InsertPlan,
+  rows: readonly SqlValue[][],
+  column: string,
+  now: number,
+) {
   const { table, columns } = plan.shape
   const at = columns.findIndex(({ name }) => name === column)
   for (const row of rows) {
@@ -112,7 +136,12 @@ async function updateCheckedAt(context: ProjectContext, trx: Db, plan: InsertPla
   }
 }
 
-async function clearForRollups(context: ProjectContext, trx: Db, plan: InsertPlan, rows: readonly SqlValue[][]): Promise<void> {
+async function clearForRollups(
+  context: ProjectContext,
+  trx: Db,
+  plan: InsertPlan,
+  rows: readonly SqlValue[][],
+): Promise<void> {
   for (const row of rows) {
     const text = (name: string) => columnText(plan, row, name) ?? ''
     const [window_from, window_to] = [text('window_from'), text('window_to')]

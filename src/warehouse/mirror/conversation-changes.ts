@@ -2,13 +2,13 @@
 import { sql } from 'kysely'
 import type { tables } from '../../../schema/tables.ts'
 import { toTimestamp } from '../../core/time.ts'
+import type { Db } from '../database/connection-pool.ts'
 import { listParameter } from '../database/dialect.ts'
 import { newId } from '../database/new-id.ts'
-import type { Db } from '../database/connection-pool.ts'
 import type { SqlValue } from './encode-value.ts'
+import { columnText, type InsertPlan } from './insert-plan.ts'
 import { markChildrenPending, markKnownPending } from './pending-children.ts'
 import type { ProjectContext } from './project-context.ts'
-import { columnText, type InsertPlan } from './insert-plan.ts'
 
 /** Columns whose history is recorded. */
 export const trackedColumns = [
@@ -22,16 +22,26 @@ export const trackedColumns = [
 ] as const satisfies readonly (keyof (typeof tables)['conversations']['columns'])[]
 
 /** Tracked columns that change with every new message, even one with an earlier time. */
-const messageColumns = ['last_message_at', 'last_message_sender_type'] as const satisfies readonly (typeof trackedColumns)[number][]
+const messageColumns = [
+  'last_message_at',
+  'last_message_sender_type',
+] as const satisfies readonly (typeof trackedColumns)[number][]
 
 export type StoredConversations = ReadonlyMap<string, Readonly<Record<string, string | null>>>
 
 /** The conversations of a page as they are stored before the page. */
-export async function readStoredConversations(context: ProjectContext, trx: Db, plan: InsertPlan, rows: readonly SqlValue[][]): Promise<StoredConversations> {
+export async function readStoredConversations(
+  context: ProjectContext,
+  trx: Db,
+  plan: InsertPlan,
+  rows: readonly SqlValue[][],
+): Promise<StoredConversations> {
   const ids = rows.map((row) => columnText(plan, row, 'id') ?? '')
   const { rows: stored } = await sql<Record<string, string | null>>`
     select id, deleted_at, ${sql.join(trackedColumns.map((name) => sql.ref(name)))} from conversations
-    where project_id = ${context.project} and id in (select value from ${listParameter(context.kind, ids)} as listed)`.execute(trx)
+    where project_id = ${context.project} and id in (select value from ${listParameter(context.kind, ids)} as listed)`.execute(
+    trx,
+  )
   return new Map(stored.map((row) => [row.id ?? '', row]))
 }
 
@@ -42,7 +52,12 @@ export const recheckSet = 'conversations:check'
  * Conversations that a list shows with a different last message than the mirror has, and that were not stored. The copy may
  * be stale, or a message may be dated before the one it follows; reading the conversation by id decides.
  */
-export function findDisputedIds(plan: InsertPlan, rows: readonly SqlValue[][], storedBefore: StoredConversations, stored: ReadonlySet<string>): string[] {
+export function findDisputedIds(
+  plan: InsertPlan,
+  rows: readonly SqlValue[][],
+  storedBefore: StoredConversations,
+  stored: ReadonlySet<string>,
+): string[] {
   return rows.flatMap((row) => {
     const id = columnText(plan, row, 'id') ?? ''
     const previous = storedBefore.get(id)
@@ -55,15 +70,26 @@ export function findDisputedIds(plan: InsertPlan, rows: readonly SqlValue[][], s
 export async function recordChanges(
   context: ProjectContext,
   trx: Db,
-  page: { plan: InsertPlan; rows: readonly SqlValue[][]; before: StoredConversations; stored: ReadonlySet<string>; now: number },
+  page: {
+    plan: InsertPlan
+    rows: readonly SqlValue[][]
+    before: StoredConversations
+    stored: ReadonlySet<string>
+    now: number
+  },
 ): Promise<void> {
   const { plan, before: storedBefore, now } = page
   const rows = page.rows.filter((row) => page.stored.has(columnText(plan, row, 'id') ?? ''))
   const withNewMessages = rows.filter((row) => {
     const previous = storedBefore.get(columnText(plan, row, 'id') ?? '')
-    return previous === undefined || previous.deleted_at !== null || messageColumns.some((name) => previous[name] !== columnText(plan, row, name))
+    return (
+      previous === undefined ||
+      previous.deleted_at !== null ||
+      messageColumns.some((name) => previous[name] !== columnText(plan, row, name))
+    )
   })
-  const columnValues = (name: string) => withNewMessages.map((row) => columnText(plan, row, name)).filter((id) => id !== null)
+  const columnValues = (name: string) =>
+    withNewMessages.map((row) => columnText(plan, row, name)).filter((id) => id !== null)
   await markChildrenPending(context, trx, 'messages', columnValues('id'), now)
   await markKnownPending(context, trx, 'visitor_activity', [...new Set(columnValues('visitor_id'))], now)
   const changes = rows.flatMap((row) => diffConversation(context, plan, row, storedBefore, now))
@@ -76,7 +102,13 @@ export async function recordChanges(
   }
 }
 
-function diffConversation(context: ProjectContext, plan: InsertPlan, row: readonly SqlValue[], storedBefore: StoredConversations, now: number) {
+function diffConversation(
+  context: ProjectContext,
+  plan: InsertPlan,
+  row: readonly SqlValue[],
+  storedBefore: StoredConversations,
+  now: number,
+) {
   const id = columnText(plan, row, 'id') ?? ''
   const previous = storedBefore.get(id)
   if (previous === undefined) return []

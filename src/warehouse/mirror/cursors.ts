@@ -2,7 +2,10 @@
 import type { Db } from '../database/connection-pool.ts'
 import type { ProjectContext } from './project-context.ts'
 
-export async function readCursor(context: Pick<ProjectContext, 'db' | 'project'>, name: string): Promise<string | null> {
+export async function readCursor(
+  context: Pick<ProjectContext, 'db' | 'project'>,
+  name: string,
+): Promise<string | null> {
   const row = await context.db
     .selectFrom('sync_cursors')
     .select('position')
@@ -19,7 +22,11 @@ export async function writeCursors(
 ): Promise<void> {
   for (const [stream, position] of Object.entries(cursors)) {
     if (position === null) {
-      await trx.deleteFrom('sync_cursors').where('project_id', '=', context.project).where('stream', '=', stream).execute()
+      await trx
+        .deleteFrom('sync_cursors')
+        .where('project_id', '=', context.project)
+        .where('stream', '=', stream)
+        .execute()
     } else {
       await trx
         .insertInto('sync_cursors')

@@ -12,7 +12,12 @@ const childStreamOf = {
 } as const satisfies Record<string, { stream: ChildStreamName; parent: string }>
 
 /** `at`: when the service was asked, in milliseconds. A copy that was requested earlier does not restore the row. */
-export async function markDeleted(context: ProjectContext, stream: keyof typeof childStreamOf, id: string, at: number): Promise<void> {
+export async function markDeleted(
+  context: ProjectContext,
+  stream: keyof typeof childStreamOf,
+  id: string,
+  at: number,
+): Promise<void> {
   const { stream: child, parent } = childStreamOf[stream]
   const since = toTimestamp(at)
   await inTransaction(context, async (trx) => {

@@ -19,7 +19,10 @@ export function createValueEncoder(type: ColumnType, kind: DatabaseKind, escapeC
   return (value) => (value === null || value === undefined ? null : encode(value))
 }
 
-type EncoderFactory = (kind: DatabaseKind, escapeCount: EscapeCount) => (value: string | number | bigint | boolean) => SqlValue
+type EncoderFactory = (
+  kind: DatabaseKind,
+  escapeCount: EscapeCount,
+) => (value: string | number | bigint | boolean) => SqlValue
 
 const encoderFactories: Readonly<Record<ColumnType, EncoderFactory>> = {
   key: toText,

@@ -2,8 +2,8 @@
 import { sql } from 'kysely'
 import type { StreamName } from '../../core/row.ts'
 import { rfc3339, type Seconds } from '../../core/time.ts'
-import { typedParameter } from '../database/dialect.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { typedParameter } from '../database/dialect.ts'
 import type { ProjectContext } from './project-context.ts'
 import { tableOfStream } from './stream-tables.ts'
 
@@ -21,8 +21,16 @@ export const indexedTimeColumn = {
  * Marks the conversations pending that may have new messages without showing it: a message dated now does not move a
  * `last_message_at` that lies in the future. Uses the indexes of the messages' times and of the open conversations.
  */
-export async function markFutureDatedPending(context: ProjectContext, cursorLimit: Seconds, limit: number, now: number): Promise<void> {
-  const [project, after] = [typedParameter(context.kind, 'text', context.project), typedParameter(context.kind, 'time', rfc3339(cursorLimit))]
+export async function markFutureDatedPending(
+  context: ProjectContext,
+  cursorLimit: Seconds,
+  limit: number,
+  now: number,
+): Promise<void> {
+  const [project, after] = [
+    typedParameter(context.kind, 'text', context.project),
+    typedParameter(context.kind, 'time', rfc3339(cursorLimit)),
+  ]
   const at = typedParameter(context.kind, 'integer', now)
   await sql`
     update sync_children set due_at = ${at}
@@ -43,7 +51,9 @@ export async function countFutureRows(
   cursorLimit: Seconds,
   limit: number,
 ): Promise<number> {
-  const timeColumn = (indexedTimeColumn as Partial<Record<StreamName, string>>)[stream] ?? (stream === 'visitors' ? await visitorTimeColumn({ db, project }) : null)
+  const timeColumn =
+    (indexedTimeColumn as Partial<Record<StreamName, string>>)[stream] ??
+    (stream === 'visitors' ? await visitorTimeColumn({ db, project }) : null)
   if (timeColumn === null) return 0
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from (

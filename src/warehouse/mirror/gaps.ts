@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Gap, StreamName } from '../../core/row.ts'
 import { parseTime, rfc3339, type Seconds, toTimestamp } from '../../core/time.ts'
-import { newId } from '../database/new-id.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { newId } from '../database/new-id.ts'
 import type { ProjectContext } from './project-context.ts'
 
 /** Gaps with the same subject are the same gap. */

@@ -4,7 +4,7 @@ import type { MirrorRow, RefusedRow, Scalar, StreamName } from '../../core/row.t
 import { toTimestamp } from '../../core/time.ts'
 import type { StreamFields } from '../discovered-columns/discovered-fields.ts'
 import { columnTypeOf } from '../discovered-columns/field-type.ts'
-import { type SqlValue, type EncodeValue, createValueEncoder } from './encode-value.ts'
+import { createValueEncoder, type EncodeValue, type SqlValue } from './encode-value.ts'
 import type { ProjectContext } from './project-context.ts'
 import { insertedColumns, tableOfStream } from './stream-tables.ts'
 import type { StatementShape } from './upsert.ts'
@@ -40,7 +40,12 @@ export function createInsertPlans(
   }
 }
 
-function buildInsertPlan(context: ProjectContext, stream: StreamName, fields: StreamFields, authoritative: boolean): InsertPlan {
+function buildInsertPlan(
+  context: ProjectContext,
+  stream: StreamName,
+  fields: StreamFields,
+  authoritative: boolean,
+): InsertPlan {
   const table = tableOfStream[stream]
   const documented = insertedColumns(table)
   const discovered = fields.withColumn.map(({ column, type }) => ({ name: column, type: columnTypeOf[type] }))
@@ -64,7 +69,12 @@ export function columnText(plan: InsertPlan, row: readonly SqlValue[], name: str
 type RequestTime = { readonly at: number; readonly text: string }
 type ValueReader = (row: MirrorRow, requestTime: RequestTime) => Scalar | undefined
 
-function createRowEncoder(context: ProjectContext, columns: StatementShape['columns'], documented: number, fields: StreamFields): InsertPlan['encodeRow'] {
+function createRowEncoder(
+  context: ProjectContext,
+  columns: StatementShape['columns'],
+  documented: number,
+  fields: StreamFields,
+): InsertPlan['encodeRow'] {
   const encoders = columns.map(({ type }) => createValueEncoder(type, context.kind, context.escapeCount))
   const readers = columns.map(({ name }, i): ValueReader => {
     const path = fields.withColumn[i - documented]?.path
@@ -75,7 +85,8 @@ function createRowEncoder(context: ProjectContext, columns: StatementShape['colu
   return (row, askedAt) => {
     if (requestTime.at !== askedAt) requestTime = { at: askedAt, text: toTimestamp(askedAt) }
     const parameters: SqlValue[] = new Array(columns.length)
-    for (let i = 0; i < columns.length; i++) parameters[i] = (encoders[i] as EncodeValue)((readers[i] as ValueReader)(row, requestTime))
+    for (let i = 0; i < columns.length; i++)
+      parameters[i] = (encoders[i] as EncodeValue)((readers[i] as ValueReader)(row, requestTime))
     return parameters
   }
 }

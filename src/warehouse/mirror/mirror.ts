@@ -1,24 +1,30 @@
 /** The mirror of one project: implements the core's port `Mirror` in SQL. */
 import type { Mirror } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
-import { createDiscoveredFields } from '../discovered-columns/discovered-fields.ts'
-import { backfillColumns } from '../discovered-columns/backfill-columns.ts'
-import type { Db, ConnectionPool } from '../database/connection-pool.ts'
+import type { ConnectionPool, Db } from '../database/connection-pool.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
-import { countFutureRows, markFutureDatedPending } from './future-rows.ts'
-import type { EscapeCount } from './encode-value.ts'
-import { countUnseenRows, forgetSeenRows, removeSeenRows, listSeenRows, listUnseenRows } from './seen-rows.ts'
-import { countPendingChildren, readPendingChildren, recordChildFailure, requestFullReads, markKnownPending } from './pending-children.ts'
-import { createSerialQueue, inTransaction, type ProjectContext } from './project-context.ts'
-import { recheckSet } from './conversation-changes.ts'
-import { markDeleted } from './deletion.ts'
-import { listOpenGaps, resolveGaps } from './gaps.ts'
-import { readBehaviours } from './behaviours.ts'
-import { readCursor } from './cursors.ts'
-import { createPageCommitter } from './commit-page.ts'
-import { nthNewestCallTime, earliestTime, latestMessageTime, type RowKey, readRawById, readRows } from './reader.ts'
+import { backfillColumns } from '../discovered-columns/backfill-columns.ts'
+import { createDiscoveredFields } from '../discovered-columns/discovered-fields.ts'
 import { readRollups } from './analytics-rollups.ts'
-import { recordRunHeartbeat, finishRun, readStreamStandings, startRun } from './sync-runs.ts'
+import { readBehaviours } from './behaviours.ts'
+import { createPageCommitter } from './commit-page.ts'
+import { recheckSet } from './conversation-changes.ts'
+import { readCursor } from './cursors.ts'
+import { markDeleted } from './deletion.ts'
+import type { EscapeCount } from './encode-value.ts'
+import { countFutureRows, markFutureDatedPending } from './future-rows.ts'
+import { listOpenGaps, resolveGaps } from './gaps.ts'
+import {
+  countPendingChildren,
+  markKnownPending,
+  readPendingChildren,
+  recordChildFailure,
+  requestFullReads,
+} from './pending-children.ts'
+import { createSerialQueue, inTransaction, type ProjectContext } from './project-context.ts'
+import { earliestTime, latestMessageTime, nthNewestCallTime, type RowKey, readRawById, readRows } from './reader.ts'
+import { countUnseenRows, forgetSeenRows, listSeenRows, listUnseenRows, removeSeenRows } from './seen-rows.ts'
+import { finishRun, readStreamStandings, recordRunHeartbeat, startRun } from './sync-runs.ts'
 import { createUpsert } from './upsert.ts'
 
 /** Reads the mirror back, to compare it with the service. */
@@ -43,7 +49,12 @@ export type MirrorOptions = {
   readonly clock?: () => number
 }
 
-export function createMirror(db: Db, { kind }: ConnectionPool, project: string, options: MirrorOptions): Mirror & MirrorReader {
+export function createMirror(
+  db: Db,
+  { kind }: ConnectionPool,
+  project: string,
+  options: MirrorOptions,
+): Mirror & MirrorReader {
   let runId: string | null = null
   const schema = options.schema ?? 'discover'
   const escapeCount: EscapeCount = { escaped: 0 }
@@ -66,20 +77,24 @@ export function createMirror(db: Db, { kind }: ConnectionPool, project: string, 
       if (committed.changed > 0) await statistics.rowsStored(committed.changed)
       return committed
     },
-    recordChildFailure: (stream, parentId, why, againAt) => context.runSerially(() => recordChildFailure(context, stream, parentId, why, againAt)),
+    recordChildFailure: (stream, parentId, why, againAt) =>
+      context.runSerially(() => recordChildFailure(context, stream, parentId, why, againAt)),
     readCursor: (name) => readCursor(context, name),
     behaviours: () => readBehaviours(context),
     readPendingChildren: (stream, now, limit) => readPendingChildren(context, stream, now, limit),
     countPendingChildren: (stream, now) => countPendingChildren(context, stream, now),
     requestFullReads: (stream, which, now) => context.runSerially(() => requestFullReads(context, stream, which, now)),
-    markFutureDatedPending: (cursorLimit, limit, now) => context.runSerially(() => markFutureDatedPending(context, cursorLimit, limit, now)),
+    markFutureDatedPending: (cursorLimit, limit, now) =>
+      context.runSerially(() => markFutureDatedPending(context, cursorLimit, limit, now)),
     countFutureRows: (stream, cursorLimit, limit) => countFutureRows(context, stream, cursorLimit, limit),
-    markChildrenPending: (stream, ids, now) => context.runSerially(() => inTransaction(context, (trx) => markKnownPending(context, trx, stream, ids, now))),
+    markChildrenPending: (stream, ids, now) =>
+      context.runSerially(() => inTransaction(context, (trx) => markKnownPending(context, trx, stream, ids, now))),
     listUnseenRows: (stream, key, scope, after, limit) => listUnseenRows(context, stream, key, scope, after, limit),
     countUnseenRows: (stream, key, scope) => countUnseenRows(context, stream, key, scope),
     forgetSeenRows: (key) => forgetSeenRows(context, key),
     listRowsToRecheck: (limit) => listSeenRows(context, recheckSet, limit),
-    clearRecheck: (ids) => context.runSerially(() => inTransaction(context, (trx) => removeSeenRows(context, trx, recheckSet, ids))),
+    clearRecheck: (ids) =>
+      context.runSerially(() => inTransaction(context, (trx) => removeSeenRows(context, trx, recheckSet, ids))),
     markDeleted: (stream, id, at) => context.runSerially(() => markDeleted(context, stream, id, at)),
     nthNewestCallTime: (newest, until) => nthNewestCallTime(context, newest, until),
     earliestTime: () => earliestTime(context),

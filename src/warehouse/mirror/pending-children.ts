@@ -2,14 +2,20 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ChildReadResult, ChildStreamName, PendingChild } from '../../core/mirror.ts'
 import { parseTime } from '../../core/time.ts'
-import { typedParameter, listParameter } from '../database/dialect.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { listParameter, typedParameter } from '../database/dialect.ts'
 import { visitorTimeColumn } from './future-rows.ts'
-import { inTransaction, type ProjectContext } from './project-context.ts'
 import { closeGap, openGap } from './gaps.ts'
+import { inTransaction, type ProjectContext } from './project-context.ts'
 
 /** The parents are new or changed: their children become due now. */
-export async function markChildrenPending(context: ProjectContext, trx: Db, stream: ChildStreamName, ids: readonly string[], now: number) {
+export async function markChildrenPending(
+  context: ProjectContext,
+  trx: Db,
+  stream: ChildStreamName,
+  ids: readonly string[],
+  now: number,
+) {
   if (ids.length === 0) return
   await sql`
     insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
@@ -21,7 +27,13 @@ export async function markChildrenPending(context: ProjectContext, trx: Db, stre
 }
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
-export async function markKnownPending(context: ProjectContext, trx: Db, stream: ChildStreamName, ids: readonly string[], now: number) {
+export async function markKnownPending(
+  context: ProjectContext,
+  trx: Db,
+  stream: ChildStreamName,
+  ids: readonly string[],
+  now: number,
+) {
   if (ids.length === 0) return
   await sql`
     update sync_children set wanted = wanted + 1, due_at = ${typedParameter(context.kind, 'integer', now)}
@@ -30,7 +42,12 @@ export async function markKnownPending(context: ProjectContext, trx: Db, stream:
 }
 
 /** A parent's children have been read: it becomes due again if it changed meanwhile, or at `againAt`. */
-export async function recordChildRead(context: ProjectContext, trx: Db, read: ChildReadResult, now: number): Promise<void> {
+export async function recordChildRead(
+  context: ProjectContext,
+  trx: Db,
+  read: ChildReadResult,
+  now: number,
+): Promise<void> {
   const parameter = (value: number | null) => typedParameter(context.kind, 'integer', value)
   await sql`
     update sync_children set
@@ -52,14 +69,27 @@ export async function recordChildRead(context: ProjectContext, trx: Db, read: Ch
 export const unlistedSubject = (parentId: string) => `parent:${parentId}`
 const unreadSubject = (parentId: string) => `parent:${parentId}:unread`
 
-async function setMessagesComplete(context: ProjectContext, trx: Db, parentId: string, complete: boolean): Promise<void> {
+async function setMessagesComplete(
+  context: ProjectContext,
+  trx: Db,
+  parentId: string,
+  complete: boolean,
+): Promise<void> {
   const flag = context.kind === 'sqlite' ? Number(complete) : complete
   await sql`
     update conversations set messages_complete = ${flag}
-    where project_id = ${context.project} and id = ${parentId} and messages_complete is distinct from ${flag}`.execute(trx)
+    where project_id = ${context.project} and id = ${parentId} and messages_complete is distinct from ${flag}`.execute(
+    trx,
+  )
 }
 
-export async function recordChildFailure(context: ProjectContext, stream: ChildStreamName, parentId: string, why: string, againAt: number) {
+export async function recordChildFailure(
+  context: ProjectContext,
+  stream: ChildStreamName,
+  parentId: string,
+  why: string,
+  againAt: number,
+) {
   await inTransaction(context, async (trx) => {
     await trx
       .updateTable('sync_children')
@@ -75,19 +105,33 @@ export async function recordChildFailure(context: ProjectContext, stream: ChildS
 /** Why children are pending, most urgent first. Each condition has its own partial index, with exactly this text. */
 export const pendingConditions = {
   refresh: 'fetched > 0 and whole is null',
-  first: 'fetched = 0',
-  proof: 'fetched > 0 and whole is not null',
+  firstRead: 'fetched = 0',
+  fullReread: 'fetched > 0 and whole is not null',
 } as const
 
 /**
  * Refreshes come first, then first reads, then full re-reads. First reads go newest first, so that new rows do not wait
  * behind years of history.
  */
-export async function readPendingChildren(context: ProjectContext, stream: ChildStreamName, now: number, limit: number): Promise<PendingChild[]> {
+export async function readPendingChildren(
+  context: ProjectContext,
+  stream: ChildStreamName,
+  now: number,
+  limit: number,
+): Promise<PendingChild[]> {
   const pending: PendingChild[] = []
   for (const [name, condition] of Object.entries(pendingConditions)) {
     if (pending.length >= limit) break
-    pending.push(...(await readPendingWhere(context, stream, now, limit - pending.length, condition, name === 'first' ? 'desc' : 'asc')))
+    pending.push(
+      ...(await readPendingWhere(
+        context,
+        stream,
+        now,
+        limit - pending.length,
+        condition,
+        name === 'firstRead' ? 'desc' : 'asc',
+      )),
+    )
   }
   return pending
 }
@@ -101,11 +145,17 @@ async function readPendingWhere(
   order: 'asc' | 'desc',
 ): Promise<PendingChild[]> {
   const parentAt = await parentTimeColumn(context, stream)
-  const { rows } = await sql<Omit<PendingChild, 'parentAt' | 'mustReread'> & { at: string | null; whole: number | null }>`
+  const { rows } = await sql<
+    Omit<PendingChild, 'parentAt' | 'mustReread'> & { at: string | null; whole: number | null }
+  >`
     select parent_id as "parentId", wanted as "requestedVersion", fetched as "fetchedVersion", position as "cursor", attempts, checked_at as "checkedAt", whole, ${parentAt} as at from sync_children
     where project_id = ${context.project} and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(condition)}
     order by due_at ${sql.raw(order)} limit ${limit}`.execute(context.db)
-  return rows.map(({ at, whole, ...child }) => ({ ...child, mustReread: whole !== null, parentAt: parseTime(at) ?? null }))
+  return rows.map(({ at, whole, ...child }) => ({
+    ...child,
+    mustReread: whole !== null,
+    parentAt: parseTime(at) ?? null,
+  }))
 }
 
 async function parentTimeColumn(context: ProjectContext, stream: ChildStreamName): Promise<RawBuilder<unknown>> {
@@ -146,7 +196,10 @@ export async function requestFullReads(
   now: number,
 ): Promise<number> {
   const isEligible = which === 'all' ? sql`true` : sql`(due_at is null or due_at > ${now})`
-  const all = context.db.selectFrom('sync_children').where('project_id', '=', context.project).where('stream', '=', stream)
+  const all = context.db
+    .selectFrom('sync_children')
+    .where('project_id', '=', context.project)
+    .where('stream', '=', stream)
   const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
   const result = await sql`
@@ -159,12 +212,18 @@ export async function requestFullReads(
 }
 
 /** The service no longer has the parent, so its children are no longer pending. */
-export async function removePendingChildren(context: ProjectContext, trx: Db, stream: ChildStreamName, parentId: string): Promise<void> {
+export async function removePendingChildren(
+  context: ProjectContext,
+  trx: Db,
+  stream: ChildStreamName,
+  parentId: string,
+): Promise<void> {
   await trx
     .deleteFrom('sync_children')
     .where('project_id', '=', context.project)
     .where('stream', '=', stream)
     .where('parent_id', '=', parentId)
     .execute()
-  for (const subject of [unlistedSubject(parentId), unreadSubject(parentId)]) await closeGap(context, trx, stream, subject)
+  for (const subject of [unlistedSubject(parentId), unreadSubject(parentId)])
+    await closeGap(context, trx, stream, subject)
 }

@@ -1,8 +1,8 @@
 /** What all parts of a project's mirror share. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import type { DiscoveredFields } from '../discovered-columns/discovered-fields.ts'
 import type { Db } from '../database/connection-pool.ts'
+import type { DiscoveredFields } from '../discovered-columns/discovered-fields.ts'
 import type { EscapeCount } from './encode-value.ts'
 import type { UpsertRows } from './upsert.ts'
 

@@ -5,10 +5,10 @@ import { type ColumnSpec, tables } from '../../../schema/tables.ts'
 import type { StreamName } from '../../core/row.ts'
 import { parseTime, rfc3339, type Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { typedParameter, listParameter } from '../database/dialect.ts'
+import { listParameter, typedParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectContext } from './project-context.ts'
-import { type MirroredTable, withoutNullability, tableOfStream } from './stream-tables.ts'
+import { type MirroredTable, tableOfStream, withoutNullability } from './stream-tables.ts'
 
 /** The parts of a row's key as texts, without `project_id`. */
 export type RowKey = readonly string[]
@@ -61,7 +61,11 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
 }
 
 /** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
-export async function readRawById(context: ProjectContext, stream: StreamName, ids: readonly string[]): Promise<Map<string, string>> {
+export async function readRawById(
+  context: ProjectContext,
+  stream: StreamName,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
   const id = sql.ref(keyColumns(stream)[0] ?? 'id')
   const { rows } = await sql<{ id: string; raw: string }>`
     select ${id} as id, ${rawColumn(context.kind)} as raw from ${sql.table(tableOfStream[stream])}
@@ -83,7 +87,11 @@ function notDeleted(stream: StreamName) {
 }
 
 /** The time of the `newest`-th newest call up to `until`, 1 = the newest; null if there are fewer. */
-export async function nthNewestCallTime(context: ProjectContext, newest: number, until: Seconds): Promise<Seconds | null> {
+export async function nthNewestCallTime(
+  context: ProjectContext,
+  newest: number,
+  until: Seconds,
+): Promise<Seconds | null> {
   const row = await context.db
     .selectFrom('calls')
     .select('occurred_at')

@@ -1,13 +1,18 @@
 /** Seen rows: the ids that a scan of a whole list has returned, to find the mirrored rows that it has not. */
 import { sql } from 'kysely'
-import { typedParameter, listParameter } from '../database/dialect.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { listParameter, typedParameter } from '../database/dialect.ts'
 import type { ProjectContext } from './project-context.ts'
 
 type ScannedStream = 'conversations' | 'visitors' | 'calls'
 type RowScope = 'all' | 'open'
 
-export async function addSeenRows(context: ProjectContext, trx: Db, seenRowsKey: string, ids: readonly string[]): Promise<void> {
+export async function addSeenRows(
+  context: ProjectContext,
+  trx: Db,
+  seenRowsKey: string,
+  ids: readonly string[],
+): Promise<void> {
   if (ids.length === 0) return
   await sql`
     insert into sync_census (project_id, census, id)
@@ -16,7 +21,11 @@ export async function addSeenRows(context: ProjectContext, trx: Db, seenRowsKey:
 }
 
 /** Ids of the set, in id order. */
-export async function listSeenRows(context: ProjectContext, seenRowsKey: string, limit: number): Promise<readonly string[]> {
+export async function listSeenRows(
+  context: ProjectContext,
+  seenRowsKey: string,
+  limit: number,
+): Promise<readonly string[]> {
   const rows = await context.db
     .selectFrom('sync_census')
     .select('id')
@@ -28,7 +37,12 @@ export async function listSeenRows(context: ProjectContext, seenRowsKey: string,
   return rows.map(({ id }) => id)
 }
 
-export async function removeSeenRows(context: ProjectContext, trx: Db, seenRowsKey: string, ids: readonly string[]): Promise<void> {
+export async function removeSeenRows(
+  context: ProjectContext,
+  trx: Db,
+  seenRowsKey: string,
+  ids: readonly string[],
+): Promise<void> {
   if (ids.length === 0) return
   await sql`
     delete from sync_census where project_id = ${context.project} and census = ${seenRowsKey}
@@ -46,11 +60,18 @@ export async function listUnseenRows(
   const from = after === null ? sql`` : sql`and row.id > ${after}`
   const { rows } = await sql<{ id: string }>`
     select row.id from ${sql.table(stream)} as row
-    where ${inScope(context, scope)} ${from} and ${notSeen(context, seenRowsKey)} order by row.id limit ${limit}`.execute(context.db)
+    where ${inScope(context, scope)} ${from} and ${notSeen(context, seenRowsKey)} order by row.id limit ${limit}`.execute(
+    context.db,
+  )
   return rows.map(({ id }) => id)
 }
 
-export async function countUnseenRows(context: ProjectContext, stream: ScannedStream, seenRowsKey: string, scope: RowScope) {
+export async function countUnseenRows(
+  context: ProjectContext,
+  stream: ScannedStream,
+  seenRowsKey: string,
+  scope: RowScope,
+) {
   const { rows } = await sql<{ unseen: number; living: number }>`
     select count(*) as living, count(case when ${notSeen(context, seenRowsKey)} then 1 end) as unseen
     from ${sql.table(stream)} as row where ${inScope(context, scope)}`.execute(context.db)
@@ -58,7 +79,11 @@ export async function countUnseenRows(context: ProjectContext, stream: ScannedSt
 }
 
 export async function forgetSeenRows(context: ProjectContext, seenRowsKey: string): Promise<void> {
-  await context.db.deleteFrom('sync_census').where('project_id', '=', context.project).where('census', '=', seenRowsKey).execute()
+  await context.db
+    .deleteFrom('sync_census')
+    .where('project_id', '=', context.project)
+    .where('census', '=', seenRowsKey)
+    .execute()
 }
 
 function inScope(context: ProjectContext, scope: RowScope) {

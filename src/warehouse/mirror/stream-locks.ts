@@ -6,8 +6,8 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { toTimestamp } from '../../core/time.ts'
-import { isProcessAlive, type ProcessIdentity, currentProcess } from '../database/process-identity.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { currentProcess, isProcessAlive, type ProcessIdentity } from '../database/process-identity.ts'
 import { failAbandonedRuns } from './sync-runs.ts'
 
 /** A holder on another machine counts as dead after this long without a heartbeat; it should send several within it. */
@@ -66,7 +66,8 @@ function acquireAs(
       .where('stream', 'in', streams)
       .execute()
     const blocking = rows.find((row) => isHeld(row, own, now))
-    if (blocking !== undefined) return { held: false, stream: blocking.stream, holder: processLabel(blocking), since: blocking.since }
+    if (blocking !== undefined)
+      return { held: false, stream: blocking.stream, holder: processLabel(blocking), since: blocking.since }
     const claim = { token, ...own, since: toTimestamp(now), beat_at: now }
     await trx
       .insertInto('sync_locks')

@@ -1,12 +1,12 @@
 /** Sync runs: when they started, how many requests they sent, how they ended. */
 import { stringifyJson } from '../../core/json.ts'
-import type { SyncMode, SyncOutcome, StreamStanding, StreamReport } from '../../core/mirror.ts'
+import type { StreamReport, StreamStanding, SyncMode, SyncOutcome } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
 import { toTimestamp } from '../../core/time.ts'
-import { newId } from '../database/new-id.ts'
 import type { Db } from '../database/connection-pool.ts'
-import type { ProjectContext } from './project-context.ts'
+import { newId } from '../database/new-id.ts'
 import { addSample, parseSamples } from '../request-counts.ts'
+import type { ProjectContext } from './project-context.ts'
 
 type ProjectDb = Pick<ProjectContext, 'db' | 'project'>
 
@@ -38,12 +38,21 @@ export async function startRun(
 }
 
 /** `requests`: how many the run has sent so far. */
-export async function recordRunHeartbeat({ db, project }: ProjectDb, run: string, requests: number, now: number): Promise<void> {
+export async function recordRunHeartbeat(
+  { db, project }: ProjectDb,
+  run: string,
+  requests: number,
+  now: number,
+): Promise<void> {
   const own = db.selectFrom('sync_runs').where('project_id', '=', project).where('id', '=', run)
   const row = await own.select('request_log').executeTakeFirst()
   await db
     .updateTable('sync_runs')
-    .set({ requests, beat_at: now, request_log: stringifyJson(addSample(parseSamples(row?.request_log), [now, requests])) })
+    .set({
+      requests,
+      beat_at: now,
+      request_log: stringifyJson(addSample(parseSamples(row?.request_log), [now, requests])),
+    })
     .where('project_id', '=', project)
     .where('id', '=', run)
     .execute()
@@ -74,7 +83,11 @@ export async function finishRun(
 }
 
 /** Stores the stream's result. A stream that failed or was skipped keeps the time of its last complete read. */
-async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped, failed }: StreamReport, at: string): Promise<void> {
+async function recordStreamResult(
+  { db, project }: ProjectDb,
+  { stream, skipped, failed }: StreamReport,
+  at: string,
+): Promise<void> {
   const syncedAt = skipped === null && failed === null ? { synced_at: at } : {}
   const state = { skipped, failed, ...syncedAt }
   const since = failed === null ? null : at

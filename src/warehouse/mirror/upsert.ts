@@ -5,8 +5,8 @@
 import { CompiledQuery, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
-import { typedParameter, maxParameters, rowsPerStatement } from '../database/dialect.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { maxParameters, rowsPerStatement, typedParameter } from '../database/dialect.ts'
 import type { SqlValue } from './encode-value.ts'
 import type { MirroredTable } from './stream-tables.ts'
 
@@ -25,7 +25,11 @@ export type StatementShape = {
 export type UpsertResult = { readonly changed: number; readonly returned: readonly string[] }
 
 /** Upserts rows within a transaction. No key may occur twice. */
-export type UpsertRows = (trx: Db, shape: StatementShape, rows: readonly (readonly SqlValue[])[]) => Promise<UpsertResult>
+export type UpsertRows = (
+  trx: Db,
+  shape: StatementShape,
+  rows: readonly (readonly SqlValue[])[],
+) => Promise<UpsertResult>
 
 /** Caches the compiled statements. */
 export function createUpsert(db: Db, kind: DatabaseKind): UpsertRows {
