@@ -1,4 +1,4 @@
-/** The databases that every suite of the warehouse runs on: `for (const db of databases) test(…)`. */
+/** The databases that all warehouse tests run on: `for (const db of databases) test(…)`. */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,12 +8,12 @@ import { afterAll, inject } from 'vitest'
 import { createWarehouse, openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { openPglitePool, resetPglite } from './pglite.ts'
 
-/** An empty database of a test's own. */
+/** An empty database for one test. */
 export type DatabaseInstance = {
   readonly kind: 'sqlite' | 'postgres'
-  /** For a warehouse of another process; null where there can be none (PGlite). */
+  /** For another process; null for PGlite, which runs within this process. */
   readonly url: string | null
-  /** Opens a warehouse over it; several may be open. They are closed with the place. */
+  /** Opens a warehouse; several may be open. `drop` closes them. */
   readonly open: () => Promise<Warehouse>
   readonly drop: () => Promise<void>
 }
@@ -72,7 +72,7 @@ async function makePglite(): Promise<DatabaseInstance> {
   )
 }
 
-/** One database a test file, and a schema in it for each test. */
+/** One database per test file, with a schema for each test. */
 let ownDatabase: Promise<string> | undefined
 
 async function makePostgres(): Promise<DatabaseInstance> {
@@ -100,13 +100,13 @@ afterAll(async () => {
   await runAsAdmin(inject('postgresUrl'), `drop database ${name} with (force)`)
 })
 
-/** A database of its own on the tests' Postgres. */
+/** A new database on the tests' Postgres. */
 export async function createDatabaseWith(
   encoding: string,
 ): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  const how = encoding === 'UTF8' ? '' : `encoding '${encoding}' template template0 lc_collate 'C' lc_ctype 'C'`
-  await runAsAdmin(inject('postgresUrl'), `create database ${name} ${how}`)
+  const options = encoding === 'UTF8' ? '' : `encoding '${encoding}' template template0 lc_collate 'C' lc_ctype 'C'`
+  await runAsAdmin(inject('postgresUrl'), `create database ${name} ${options}`)
   const url = new URL(inject('postgresUrl'))
   url.pathname = `/${name}`
   return { url: url.href, drop: () => runAsAdmin(inject('postgresUrl'), `drop database ${name} with (force)`) }

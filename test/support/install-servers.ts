@@ -1,4 +1,4 @@
-/** Installs a server's programs on Debian as root, without ever starting the system's own server. */
+/** Installs a server's programs on Debian as root, without starting the system's own server. */
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
@@ -26,7 +26,7 @@ function requireDebian(what: string, variable: string): void {
 
 function requireProgram(find: FindProgram, name: string): string {
   const program = find()
-  if (program === undefined) throw new Error(`${name} is not there although its package was installed`)
+  if (program === undefined) throw new Error(`${name} is missing although its package was installed`)
   return program
 }
 
@@ -53,7 +53,7 @@ function withoutServices(work: () => void): void {
   }
 }
 
-/** The package would make and start a cluster named main on port 5432, where somebody else's may be. */
+/** The package would create and start a cluster named main on port 5432, where another server may run. */
 const clusterConfig = '/etc/postgresql-common/createcluster.conf'
 
 function withoutMainCluster(work: () => void): void {

@@ -1,6 +1,6 @@
 /**
- * The order of the test files: the longest first, so that none of them runs alone at the end. Vitest knows by itself only
- * where it has run before.
+ * Orders the test files: the longest first, so that none of them runs alone at the end. Vitest knows durations only where it
+ * has run before.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -31,12 +31,12 @@ const longestFiles = [
 
 export class LongestFirstSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const usual = await super.sort(files)
-    return usual.toSorted((one, other) => rank(one) - rank(other))
+    const sorted = await super.sort(files)
+    return sorted.toSorted((a, b) => rank(a) - rank(b))
   }
 }
 
 function rank({ moduleId }: TestSpecification): number {
-  const found = longestFiles.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
-  return found === -1 ? longestFiles.length : found
+  const index = longestFiles.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+  return index === -1 ? longestFiles.length : index
 }

@@ -1,4 +1,4 @@
-/** PGlite (Postgres within this process) as connections of the warehouse: one session, handed out to one at a time. */
+/** PGlite (Postgres within this process) as a connection pool: one session, for one user at a time. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { PGlite } from '@electric-sql/pglite'
 import type { ConnectionPool } from '../../src/warehouse/database/connection-pool.ts'
@@ -15,7 +15,7 @@ const parsers = {
   [typeOids.timestamptz]: parsePostgresTime,
 }
 
-/** One a process. */
+/** One per process. */
 let sharedInstance: Promise<PGlite> | undefined
 
 export function sharedPglite(): Promise<PGlite> {
@@ -23,7 +23,7 @@ export function sharedPglite(): Promise<PGlite> {
   return sharedInstance
 }
 
-/** Making a cluster takes seconds, starting on a copy of one does not. */
+/** Creating a cluster takes seconds; starting on a copy does not. */
 async function startFromImage(): Promise<PGlite> {
   const image = await makeOnce('pglite.tar', async (file) => {
     const first = await PGlite.create()
@@ -34,14 +34,14 @@ async function startFromImage(): Promise<PGlite> {
   return PGlite.create({ loadDataDir: new Blob([readFileSync(image)]) })
 }
 
-/** An empty database. Sessions of the one before are not to be used any more. */
+/** Empties the database. Sessions that were opened before must not be used any more. */
 export async function resetPglite(): Promise<PGlite> {
   const database = await sharedPglite()
   await database.exec("drop schema public cascade; create schema public; set timezone = 'UTC'")
   return database
 }
 
-/** When the one session is free again, whoever asks. */
+/** Resolves when the last user of the session has released it. */
 let sessionFree: Promise<void> = Promise.resolve()
 
 export function openPglitePool(database: PGlite): ConnectionPool {
@@ -66,7 +66,7 @@ export function openPglitePool(database: PGlite): ConnectionPool {
   return pool
 }
 
-/** As text, whatever the type: so values reach the server as they do over the wire of a real one. */
+/** Every type as text, as values reach a real server. */
 const serializers = Object.fromEntries(
   [16, 20, 21, 23, 25, 114, 700, 701, 1043, 1082, 1184, 1700, 3802].map((oid) => [oid, asText]),
 )

@@ -1,13 +1,13 @@
 /**
- * Stands before a Postgres and does what happens there: a pooler that gives each transaction another connection of the
- * server, and a network that breaks just when the answer to a commit should come.
+ * A proxy in front of Postgres that simulates a pooler, which gives each transaction another connection of the server, or a
+ * network that breaks before the answer to a commit arrives.
  */
 import { connect, createServer, type Socket } from 'node:net'
 
 export type PostgresProxyOptions = {
-  /** As PgBouncer with `pool_mode = transaction`. `options`: whether settings in the start of a connection are refused, or not kept. */
+  /** Like PgBouncer with `pool_mode = transaction`. `options`: what it does with settings in the startup message. */
   readonly pool?: { readonly options: 'refused' | 'ignored' }
-  /** Asked at each commit, with the statements of its transaction: whether its answer is lost, and the connection with it. */
+  /** Called at each commit with the statements of its transaction: whether its answer and the connection are lost. */
   readonly shouldLoseCommit?: (statements: readonly string[]) => boolean
 }
 
@@ -21,7 +21,7 @@ export async function startPostgresProxy(url: string, options: PostgresProxyOpti
   const idle: Backend[] = []
   const track = (socket: Socket) => {
     sockets.add(socket)
-    // Otherwise each message waits for the other side's word that it has the one before.
+    // Otherwise each message would wait for the acknowledgement of the one before.
     return socket
       .setNoDelay(true)
       .on('error', () => {})
@@ -61,7 +61,7 @@ function serve(client: Socket, { pool, shouldLoseCommit, connectToServer, idle }
         client.write(isStarted || message[0] !== code('K') || pool === undefined ? message : withPoolerNumber(message))
       if (!isReady) return
       isStarted = true
-      // Nothing is open: the next transaction gets the one that has rested longest, never this one again.
+      // No transaction is open: the next one gets the connection that has been idle longest, never this one.
       if (pool !== undefined && message[5] === code('I')) {
         backend = null
         idle.push(connection)
@@ -88,7 +88,7 @@ function serve(client: Socket, { pool, shouldLoseCommit, connectToServer, idle }
       else client.destroy()
     })
     socket.write(pool === undefined ? startup : withoutOptions(startup))
-    // Passwords are messages as well.
+    // Forwards all later messages, including passwords.
     client.on(
       'data',
       splitMessages((message) => {
@@ -99,17 +99,17 @@ function serve(client: Socket, { pool, shouldLoseCommit, connectToServer, idle }
       }),
     )
     client.once('close', () => {
-      // Whatever it was in the middle of is rolled back.
+      // The server rolls back an open transaction.
       backend?.socket.destroy()
     })
   })
 }
 
-/** Follows what a client asks; at a commit it gives back the statements since the beginning. */
+/** Tracks a client's statements; at a commit it returns the statements of the transaction. */
 function trackTransaction(): (message: Buffer) => readonly string[] | null {
   const prepared = new Map<string, string>()
   let statements: string[] = []
-  const note = (text: string) => {
+  const record = (text: string) => {
     if (/^begin/i.test(text)) statements = []
     statements.push(text)
     return /^commit/i.test(text) ? statements : null
@@ -117,23 +117,23 @@ function trackTransaction(): (message: Buffer) => readonly string[] | null {
   return (message) => {
     const texts = message.subarray(5).toString().split('\0')
     const [first = '', second = ''] = texts
-    if (message[0] === code('Q')) return note(first)
+    if (message[0] === code('Q')) return record(first)
     if (message[0] === code('P')) prepared.set(first, second)
-    return message[0] === code('B') ? note(prepared.get(second) ?? '') : null
+    return message[0] === code('B') ? record(prepared.get(second) ?? '') : null
   }
 }
 
-/** Cuts a stream of bytes into messages: a letter, a length that counts itself, and so many bytes. */
-function splitMessages(take: (message: Buffer) => void): (data: Buffer) => void {
-  let rest = Buffer.alloc(0)
+/** Splits a byte stream into messages: a letter, a length that includes itself, and the content. */
+function splitMessages(onMessage: (message: Buffer) => void): (data: Buffer) => void {
+  let buffered = Buffer.alloc(0)
   return (data) => {
-    rest = Buffer.concat([rest, data])
+    buffered = Buffer.concat([buffered, data])
     for (;;) {
-      const length = rest.length < 5 ? Number.POSITIVE_INFINITY : 1 + rest.readUInt32BE(1)
-      if (rest.length < length) return
-      const message = rest.subarray(0, length)
-      rest = rest.subarray(length)
-      take(message)
+      const length = buffered.length < 5 ? Number.POSITIVE_INFINITY : 1 + buffered.readUInt32BE(1)
+      if (buffered.length < length) return
+      const message = buffered.subarray(0, length)
+      buffered = buffered.subarray(length)
+      onMessage(message)
     }
   }
 }
@@ -150,7 +150,7 @@ function withoutOptions(startup: Buffer): Buffer {
   return Buffer.concat([head, body])
 }
 
-/** A pooler names itself to its clients by numbers of its own. */
+/** A pooler tells its clients a process id of its own. */
 function withPoolerNumber(message: Buffer): Buffer {
   const changed = Buffer.from(message)
   changed.writeUInt32BE(0x7f_00_00_00 + Math.floor(Math.random() * 1000), 5)

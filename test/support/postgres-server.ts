@@ -1,4 +1,4 @@
-/** A private Postgres: from what is installed, else installed for the purpose where that can be done. */
+/** A private Postgres server. Uses the installed programs, or installs them if possible. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,8 +14,6 @@ import {
   unprivilegedUser,
 } from './private-server.ts'
 
-export type { Server } from './private-server.ts'
-
 /** Debian, Red Hat, Homebrew, source. */
 const folders = [
   '/usr/lib/postgresql/*/bin',
@@ -30,10 +28,10 @@ export async function startPostgres(): Promise<Server> {
   return tryThreeTimes(async () => start(await findPrograms(), nonDurableSettings))
 }
 
-/** One that may be mistreated: never the one that somebody named. It keeps what it has committed. */
+/** A server that a test may crash: never the one of DESKMIRROR_TEST_POSTGRES_URL. Commits survive crashes. */
 export type PrivatePostgres = Server & {
-  /** An `immediate` stop, as after a loss of power. Resolves when it serves again. `meanwhile`: while it is down. */
-  readonly crash: (meanwhile?: () => Promise<void>) => Promise<void>
+  /** An `immediate` stop, like a power failure. Resolves when it serves again. `whileDown` runs in between. */
+  readonly crash: (whileDown?: () => Promise<void>) => Promise<void>
 }
 
 export async function startPrivatePostgres(): Promise<PrivatePostgres> {
@@ -45,7 +43,7 @@ async function findPrograms(): Promise<string> {
   return dirname(initdb)
 }
 
-/** It need not outlive the tests. */
+/** Its data need not survive the tests. */
 const nonDurableSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
 
 async function start(programs: string, durability: Readonly<Record<string, string>>): Promise<PrivatePostgres> {

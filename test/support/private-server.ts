@@ -1,4 +1,4 @@
-/** A private server for the tests: a free port, a folder of its own, and gone when we are, however we end. */
+/** Private servers for the tests: each has a free port and its own folder, and ends with this process, however that ends. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path'
 
 export type Server = { readonly url: string; readonly stop: () => Promise<void> }
 
-/** The user that a server runs as. Postgres refuses root. Undefined: whoever we are. */
+/** The user that a server runs as, as Postgres refuses root. Undefined: the current user. */
 export type ServerUser = { readonly uid: number; readonly gid: number } | undefined
 
 export function unprivilegedUser(...names: readonly string[]): ServerUser {
@@ -17,10 +17,10 @@ export function unprivilegedUser(...names: readonly string[]): ServerUser {
       const ask = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }))
       return { uid: ask('-u'), gid: ask('-g') }
     } catch {
-      // No such user here: the next one.
+      // There is no such user: try the next one.
     }
   }
-  throw new Error(`the tests run as root, and there is none of the users ${names.join(', ')} to run a server as`)
+  throw new Error(`the tests run as root, and none of the users ${names.join(', ')} exists to run a server as`)
 }
 
 export function createServerFolder(name: string, owner: ServerUser): string {
@@ -29,7 +29,7 @@ export function createServerFolder(name: string, owner: ServerUser): string {
   return folder
 }
 
-/** A program in the folders (`*` = the newest of several versions) or on the path; undefined if it is nowhere. */
+/** A program in the folders (`*` = the newest of several versions) or on the path; undefined if there is none. */
 export function findProgram(name: string, folders: readonly string[]): string | undefined {
   const path = (process.env['PATH'] ?? '').split(delimiter)
   return [...folders.flatMap(expandVersions), ...path]
@@ -45,7 +45,7 @@ function expandVersions(folder: string): string[] {
   return versions.map((version) => `${before}${version}${after}`)
 }
 
-/** A port that is free now. Another process may take it before we do: then the start fails, and is tried again. */
+/** A port that is free now. If another process takes it meanwhile, the start fails and is tried again. */
 export async function freePort(): Promise<number> {
   const probe = createServer()
   await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done))
@@ -56,8 +56,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * The server runs under a shell that waits for our end of a pipe to close: then it stops the server by its number and
- * removes the folder. So nothing is left behind even if we are killed.
+ * The server runs under a shell that waits until this process closes its end of a pipe. Then it stops the server and removes
+ * the folder, so nothing is left behind even if this process is killed.
  */
 const guardScript = `trap '' INT TERM
 folder=$1 signal=$2; shift 2
@@ -70,13 +70,13 @@ export type ServerProgram = {
   readonly command: readonly string[]
   readonly folder: string
   readonly owner: ServerUser
-  /** What stops it at once and in order. */
+  /** Stops it at once and cleanly. */
   readonly signal: 'INT' | 'TERM'
-  /** What it says when it is ready. */
+  /** Its output when it is ready. */
   readonly ready: RegExp
 }
 
-/** Resolves when the server is ready, to what stops it. Rejects with its words when it ends before. */
+/** Resolves to a stop function when the server is ready. Rejects with its output when it ends before. */
 export async function startGuarded(program: ServerProgram): Promise<() => Promise<void>> {
   const { command, folder, owner, signal } = program
   const child = spawn('/bin/sh', ['-c', guardScript, 'sh', folder, signal, ...command], {
@@ -99,7 +99,6 @@ export async function startGuarded(program: ServerProgram): Promise<() => Promis
   }
 }
 
-/** A server's output ends when it does. */
 function waitUntilReady(child: ChildProcess, ready: RegExp): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = ''
@@ -115,10 +114,10 @@ function waitUntilReady(child: ChildProcess, ready: RegExp): Promise<void> {
   })
 }
 
-/** A Postgres that starts again refuses those who have waited for it, which is no failure. */
+/** A restarting Postgres rejects waiting clients with FATAL, which is not a failed start. */
 const startFailure = /FATAL(?!: +the database system is)|Failed listening|not found|Permission denied|No such file/
 
-/** Three tries: a free port may be gone by the time that the server wants it. */
+/** A free port may be taken before the server opens it. */
 export async function tryThreeTimes<T>(start: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,4 +1,4 @@
-/** A private Redis: from what is installed, else installed where that can be done. */
+/** A private Redis server. Uses the installed program, or installs it if possible. */
 import { Redis } from 'ioredis'
 import { installRedis } from './install-servers.ts'
 import {
@@ -13,15 +13,17 @@ import {
 
 const folders = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
 
-/** The server that DESKMIRROR_TEST_REDIS_URL names, else one of our own that keeps nothing on disk. */
+/** The server of DESKMIRROR_TEST_REDIS_URL, or else a private one that stores nothing on disk. */
 export async function startRedis(): Promise<Server> {
-  const given = process.env['DESKMIRROR_TEST_REDIS_URL']
-  return given === undefined ? startPrivateRedis({ durable: false }) : { url: given, stop: async () => {} }
+  const configuredUrl = process.env['DESKMIRROR_TEST_REDIS_URL']
+  return configuredUrl === undefined
+    ? startPrivateRedis({ durable: false })
+    : { url: configuredUrl, stop: async () => {} }
 }
 
-/** One that may be mistreated: never the one that somebody named. */
+/** A server that a test may crash: never the one of DESKMIRROR_TEST_REDIS_URL. */
 export type PrivateRedis = Server & {
-  /** As after `kill -9`. Resolves when it serves again: with what it had written to its disk if it is durable. */
+  /** Like `kill -9`. Resolves when it serves again, with the data on disk if it is durable. */
   readonly crash: () => Promise<void>
   /** FLUSHALL. */
   readonly flush: () => Promise<void>
@@ -41,7 +43,7 @@ export async function startPrivateRedis({ durable }: { readonly durable: boolean
   }
 }
 
-/** `maxRetriesPerRequest`: null = until it is there again. */
+/** `maxRetriesPerRequest`: null = retries until the server is back. */
 async function runAsAdmin(
   server: Server,
   maxRetriesPerRequest: number | null,
@@ -62,7 +64,7 @@ async function start(program: string, durable: boolean): Promise<Server> {
     dir: folder,
     save: '',
     appendonly: durable ? 'yes' : 'no',
-    // While the disk is busy, Redis answers before it writes: a crash would lose what the tests say is kept.
+    // With `everysec`, Redis answers before it writes: a crash would lose what the tests expect on disk.
     appendfsync: 'always',
     'maxmemory-policy': 'noeviction',
     'enable-debug-command': 'yes',

@@ -1,4 +1,4 @@
-/** Ends a test run with one plain line, `N passed, N failed`, whatever happened. */
+/** Ends the output of a test run with one line: `N passed, N failed`. */
 import type { Reporter, TestModule } from 'vitest/node'
 
 export default function summaryReporter(): Reporter {
@@ -12,7 +12,7 @@ export default function summaryReporter(): Reporter {
   }
 }
 
-/** A file that could not even be loaded, or whose hooks failed, has failed without a failed test. */
+/** A file that could not be loaded, or whose hooks failed, counts as failed although none of its tests has. */
 function isBroken(module: TestModule): boolean {
   return module.errors().length > 0
 }

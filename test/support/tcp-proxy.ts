@@ -1,11 +1,11 @@
-/** A way to a server of a test that can be cut and mended, as a network or a restart does. */
+/** A TCP proxy in front of a test's server that can disconnect, like a network failure or a restart. */
 import { connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
 export type TcpProxy = {
-  /** The server's URL, by way of the proxy. */
+  /** The server's URL through the proxy. */
   readonly url: string
-  /** From now on connections end, and new ones end at once. */
+  /** Closes all connections, and new ones at once, until `restore`. */
   readonly disconnect: () => void
   readonly restore: () => void
 }
@@ -19,7 +19,7 @@ export async function startTcpProxy(url: string): Promise<TcpProxy> {
     const serverSocket = connect(Number(port), hostname)
     for (const socket of [clientSocket, serverSocket]) {
       open.add(socket)
-      socket.on('error', () => {}).on('close', () => [clientSocket, serverSocket].forEach((one) => void one.destroy()))
+      socket.on('error', () => {}).on('close', () => [clientSocket, serverSocket].forEach((end) => void end.destroy()))
       socket.on('close', () => open.delete(socket))
     }
     clientSocket.pipe(serverSocket).pipe(clientSocket)
