@@ -3,26 +3,18 @@ import { type RawBuilder, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { ExtraField, MirrorRow, StreamName } from '../../core/row.ts'
-import { toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { decodeText, encodeText } from '../database/escape.ts'
 import { tableOfStream } from '../mirror/stream-tables.ts'
 import { columnName } from './column-name.ts'
+import {
+  type FieldRecord,
+  type KnownFields,
+  readDiscoveredFields,
+  recordFields,
+  type StreamFields,
+} from './field-records.ts'
 import { canHold, columnTypeOf, type FieldType, fieldTypeOf, widerType } from './field-type.ts'
 import { widenColumn } from './widen-column.ts'
-
-export type DiscoveredField = {
-  readonly path: string
-  /** Null: the field stays in `raw` only. */
-  readonly column: string | null
-  readonly type: FieldType
-}
-
-export type StreamFields = {
-  readonly byPath: ReadonlyMap<string, DiscoveredField>
-  /** Fields with a column, in a fixed order. */
-  readonly withColumn: readonly (DiscoveredField & { readonly column: string })[]
-}
 
 export type DiscoveredFields = {
   /** The fields of a stream, after adding or widening columns for these rows. Call it before storing them. */
@@ -46,8 +38,6 @@ const maxFields = 1000
 /** Characters. A path is part of a key, and indexes have limits. */
 const maxPathLength = 300
 
-type KnownFields = StreamFields & { readonly recordedPaths: ReadonlySet<string> }
-
 export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFields {
   const known = new Map<StreamName, KnownFields>()
   return {
@@ -68,28 +58,6 @@ export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFie
     },
     invalidate: () => known.clear(),
   }
-}
-
-/** The projects of a warehouse share columns, so a field of one project is known to all. */
-async function readDiscoveredFields(db: Db, project: string, stream: StreamName): Promise<KnownFields> {
-  const rows = await db
-    .selectFrom('discovered_fields')
-    .select(['project_id', 'path', 'column_name', 'type'])
-    .where('stream', '=', stream)
-    .orderBy('path')
-    .orderBy('project_id')
-    .execute()
-  const byPath = new Map<string, DiscoveredField>()
-  const recordedPaths = new Set<string>()
-  for (const { project_id, path: stored, column_name: column, type } of rows) {
-    const path = decodeText(stored)
-    if (byPath.get(path)?.column == null) byPath.set(path, { path, column, type: type as FieldType })
-    if (project_id === project) recordedPaths.add(path)
-  }
-  const withColumn = [...byPath.values()].flatMap((field) =>
-    field.column === null ? [] : [{ ...field, column: field.column }],
-  )
-  return { byPath, withColumn, recordedPaths }
 }
 
 /** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
@@ -209,51 +177,4 @@ async function addColumns(trx: Db, kind: DatabaseKind, table: string, added: rea
 async function hasRows(trx: Db, table: string): Promise<boolean> {
   const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(trx)
   return rows.length > 0
-}
-
-type FieldRecord = {
-  readonly path: string
-  readonly column: string | null
-  readonly type: FieldType
-  /** Stored rows may have the field too. */
-  readonly needsBackfill: boolean
-}
-type FieldScope = {
-  readonly kind: DatabaseKind
-  readonly project: string
-  readonly stream: StreamName
-  readonly at: number
-}
-
-/** Records the fields for this project, and updates their column and type for other projects that have them. */
-async function recordFields(
-  trx: Db,
-  { kind, project, stream, at }: FieldScope,
-  records: readonly FieldRecord[],
-): Promise<void> {
-  const first_seen_at = toTimestamp(at)
-  const rows = records.map(({ path, column, type, needsBackfill }) => ({
-    ...{ project_id: project, stream, path: encodeText(kind, path), column_name: column, type },
-    ...{ first_seen_at, fill_after: needsBackfill ? '' : null },
-  }))
-  for (let i = 0; i < rows.length; i += 200) {
-    await trx
-      .insertInto('discovered_fields')
-      .values(rows.slice(i, i + 200))
-      .onConflict((conflict) =>
-        conflict.columns(['project_id', 'stream', 'path']).doUpdateSet((eb) => ({
-          column_name: eb.ref('excluded.column_name'),
-          type: eb.ref('excluded.type'),
-          fill_after: sql<string | null>`coalesce(excluded.fill_after, discovered_fields.fill_after)`,
-        })),
-      )
-      .execute()
-  }
-  await sql`
-    update discovered_fields set column_name = own.column_name, type = own.type from discovered_fields as own
-    where own.project_id = ${project} and own.stream = ${stream} and own.column_name is not null
-      and discovered_fields.stream = own.stream and discovered_fields.path = own.path
-      and (discovered_fields.column_name is distinct from own.column_name or discovered_fields.type <> own.type)`.execute(
-    trx,
-  )
 }

@@ -2,7 +2,7 @@
 import { tables } from '../../../schema/tables.ts'
 import type { MirrorRow, RefusedRow, Scalar, StreamName } from '../../core/row.ts'
 import { toTimestamp } from '../../core/time.ts'
-import type { StreamFields } from '../discovered-columns/discovered-fields.ts'
+import type { StreamFields } from '../discovered-columns/field-records.ts'
 import { columnTypeOf } from '../discovered-columns/field-type.ts'
 import { createValueEncoder, type EncodeValue, type SqlValue } from './encode-value.ts'
 import type { ProjectContext } from './project-context.ts'
