@@ -2,7 +2,7 @@
 
 import { ApiError } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, QueryParams } from '../core/api-request.ts'
-import { findFutureDated } from '../core/pagination/future-dated.ts'
+import { findFutureDated } from '../core/pagination/page-evidence.ts'
 import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'
 import { fillMissingTimes } from '../core/pagination/missing-times.ts'
 import type { ScanPage } from '../core/pagination/page-evidence.ts'

@@ -3,12 +3,12 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { ApiRequest } from '../../src/core/api-request.ts'
 import {
-  type RequestHandler,
   createTestClient,
-  failureOf,
   emptyListAnswer,
+  failureOf,
   jsonAnswer,
   memoryBudget,
+  type RequestHandler,
   readCall,
   startTestService,
   unlimitedPolicy,
@@ -23,7 +23,7 @@ test('a request carries the key, asks for gzip, and goes below the path of the b
     { since: '2026-01-01T00:00:00Z', handled: false, limit: 200, to: undefined },
     'fresh',
   )
-  const { method, url, headers } = service.last()
+  const { method, url, headers } = service.lastRequest()
   expect(method).toBe('GET')
   expect(url).toBe('/v1/public/things?since=2026-01-01T00%3A00%3A00Z&handled=false&limit=200')
   expect(headers).toMatchObject({
@@ -34,9 +34,11 @@ test('a request carries the key, asks for gzip, and goes below the path of the b
   expect(client.requests()).toBe(1)
 })
 
-test('an answer carries its data, its request id, and the clocks of both sides', async () => {
+test('an answer has its data, its request id, and the clocks of both sides', async () => {
   const service = await startTestService(
-    jsonAnswer(200, '{"data":{"id":12345678901234567890},"requestId":"req-7"}', { date: 'Wed, 18 Nov 2026 10:00:00 GMT' }),
+    jsonAnswer(200, '{"data":{"id":12345678901234567890},"requestId":"req-7"}', {
+      date: 'Wed, 18 Nov 2026 10:00:00 GMT',
+    }),
   )
   const answer = await createTestClient(service.url, { now: () => 42 }).get('/thing', {}, 'fresh')
   expect(answer).toEqual({
@@ -44,12 +46,12 @@ test('an answer carries its data, its request id, and the clocks of both sides',
     status: 200,
     requestId: 'req-7',
     servedAt: Date.parse('2026-11-18T10:00:00Z') / 1000,
-    horizon: 0,
+    cursorLimit: 0,
     askedAt: 42,
   })
 })
 
-test('the header x-request-id stands in where the body names no request', async () => {
+test('the header x-request-id is used where the body has no request id', async () => {
   const service = await startTestService(jsonAnswer(200, { data: {} }, { 'x-request-id': 'from-header' }))
   expect(await createTestClient(service.url).get('/thing', {}, 'fresh')).toMatchObject({ requestId: 'from-header' })
 })
@@ -68,16 +70,16 @@ describe('compressed bodies', () => {
     expect(answer.data).toEqual({ word: 'ö'.repeat(1000) })
   })
 
-  test('one that would unpack to more than the cap is not unpacked', async () => {
+  test('one that would exceed the cap is not decompressed', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000, ' '))
     const service = await startTestService(sendBytes(bomb, 'gzip'))
     const failure = await failureOf(createTestClient(service.url, { maxBodyBytes: 1_000_000 }).send(readCall))
-    expect(failure).toMatchObject({ kind: 'transient', left: true, status: 200 })
+    expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status: 200 })
     expect(failure).toHaveProperty('why', expect.stringContaining('more than 1000000 bytes'))
   })
 })
 
-test('a body without end is cut off at the cap', async () => {
+test('an endless body is aborted at the cap', async () => {
   const service = await startTestService((_request, response) => {
     const more = () => {
       while (response.write(Buffer.alloc(65_536, ' ')));
@@ -90,7 +92,7 @@ test('a body without end is cut off at the cap', async () => {
 })
 
 describe('a write', () => {
-  test('does not begin where writing is switched off: it takes no slot, and reads go on', async () => {
+  test('is refused where writing is switched off: it takes no slot, and reads continue', async () => {
     const service = await startTestService(emptyListAnswer)
     const budget = memoryBudget({ ...unlimitedPolicy, writeRate: { requests: 0, windowMs: 60_000 } })
     const client = createTestClient(service.url, { readOnly: true, budget })
@@ -99,10 +101,10 @@ describe('a write', () => {
       await expect(client.send({ ...writeCall, method })).rejects.toMatchObject({ name: 'UserError', exitCode: 2 })
     await expect(client.send(writeCall)).rejects.toMatchObject(refused)
     await client.send(readCall)
-    expect([service.seen(), client.requests()]).toEqual([1, 1])
+    expect([service.requestCount(), client.requests()]).toEqual([1, 1])
   })
 
-  test('sends its body as JSON, with integers beyond 2^53 whole, over a connection of its own', async () => {
+  test('sends its body as JSON, with integers beyond 2^53 whole, on its own connection', async () => {
     const bodies: string[] = []
     const service = await startTestService((request, response) => {
       request.on('data', (chunk) => bodies.push(String(chunk)))
@@ -111,14 +113,14 @@ describe('a write', () => {
     const call: ApiRequest = { ...writeCall, method: 'PATCH', body: { id: 9007199254740993n } }
     await createTestClient(service.url).send(call)
     expect(bodies).toEqual(['{"id":9007199254740993}'])
-    expect(service.last().headers).toMatchObject({ 'content-type': 'application/json', connection: 'close' })
+    expect(service.lastRequest().headers).toMatchObject({ 'content-type': 'application/json', connection: 'close' })
   })
 
   test.for<[string, RequestHandler, unknown]>([
     ['204 without a body', (_request, response) => void response.writeHead(204).end(), null],
     ['201 without a body', (_request, response) => void response.writeHead(201).end(), null],
     ['200 with an envelope', jsonAnswer(200, { data: { id: 1 } }), { id: 1 }],
-    ['200 with a JSON object that is no envelope', jsonAnswer(200, { ok: true }), null],
+    ['200 with a JSON object that is not an envelope', jsonAnswer(200, { ok: true }), null],
   ])('is done when the service answers %s', async ([, answer, data]) => {
     const service = await startTestService(answer)
     expect((await createTestClient(service.url).send(writeCall)).data).toEqual(data)
@@ -128,13 +130,16 @@ describe('a write', () => {
     ['a page of HTML', jsonAnswer(200, '<html>welcome</html>')],
     ['half a body', jsonAnswer(200, '{"data":{"id"')],
     ['a 503', jsonAnswer(503, '')],
-  ])('whose answer is %s may or may not have been done, and is sent once', async ([, answer]) => {
+  ])('with %s as its answer may have been done, and is sent once', async ([, answer]) => {
     const service = await startTestService(answer)
-    expect(await failureOf(createTestClient(service.url).send(writeCall))).toMatchObject({ kind: 'transient', left: true })
-    expect(service.seen()).toBe(1)
+    expect(await failureOf(createTestClient(service.url).send(writeCall))).toMatchObject({
+      kind: 'transient',
+      mayHaveBeenSent: true,
+    })
+    expect(service.requestCount()).toBe(1)
   })
 
-  test('that has begun to leave is not cut off by the wish to stop', async () => {
+  test('that is being sent is not aborted by the stop signal', async () => {
     const stop = new AbortController()
     const service = await startTestService((request, response) => {
       stop.abort()

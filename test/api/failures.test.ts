@@ -1,13 +1,13 @@
-/** How the client reads what goes wrong: every odd answer is one member of the failure union, and nothing else is thrown. */
+/** How the client classifies failures: every odd answer is one member of the failure union; nothing else is thrown. */
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
-  type RequestHandler,
   createTestClient,
   errorOf,
   failureOf,
   jsonAnswer,
   memoryBudget,
+  type RequestHandler,
   readCall,
   startTestService,
   writeCall,
@@ -27,24 +27,31 @@ describe('throttled', () => {
   const body = error('rate_limited', 'Too many requests')
   const date = 'Wed, 18 Nov 2026 10:00:00 GMT'
   test.for<[string, Record<string, string>, number]>([
-    ['no Retry-After rests a whole window', {}, 60_000],
+    ['no Retry-After pauses for a whole window', {}, 60_000],
     ['Retry-After in seconds', { 'retry-after': '7' }, 7000],
     [
       'Retry-After as a date, by the clock of the service',
       { 'retry-after': 'Wed, 18 Nov 2026 10:00:30 GMT', date },
       30_000,
     ],
-    ['a date in the past rests a second', { 'retry-after': 'Wed, 18 Nov 2026 09:00:00 GMT', date }, 1000],
-    ['Retry-After: 0 rests a second', { 'retry-after': '0' }, 1000],
-    ['Retry-After: a year rests an hour', { 'retry-after': '31536000' }, 3_600_000],
-    ['an unreadable Retry-After rests a whole window', { 'retry-after': 'soon' }, 60_000],
-    ['a negative Retry-After rests a whole window', { 'retry-after': '-5' }, 60_000],
+    ['a date in the past pauses for a second', { 'retry-after': 'Wed, 18 Nov 2026 09:00:00 GMT', date }, 1000],
+    ['Retry-After: 0 pauses for a second', { 'retry-after': '0' }, 1000],
+    ['Retry-After: a year pauses for an hour', { 'retry-after': '31536000' }, 3_600_000],
+    ['an unreadable Retry-After pauses for a whole window', { 'retry-after': 'soon' }, 60_000],
+    ['a negative Retry-After pauses for a whole window', { 'retry-after': '-5' }, 60_000],
   ])('a 429 with %s', async ([, headers, waitMs]) => {
-    expect(await failureFrom(jsonAnswer(429, body, headers))).toMatchObject({ kind: 'throttled', waitMs, requestId: 'req-9' })
+    expect(await failureFrom(jsonAnswer(429, body, headers))).toMatchObject({
+      kind: 'throttled',
+      waitMs,
+      requestId: 'req-9',
+    })
   })
 
-  test('a 429 in HTML is throttled all the same', async () => {
-    expect(await failureFrom(jsonAnswer(429, '<h1>slow down</h1>'))).toMatchObject({ kind: 'throttled', waitMs: 60_000 })
+  test('a 429 in HTML is throttled as well', async () => {
+    expect(await failureFrom(jsonAnswer(429, '<h1>slow down</h1>'))).toMatchObject({
+      kind: 'throttled',
+      waitMs: 60_000,
+    })
   })
 })
 
@@ -69,7 +76,11 @@ describe('denied', () => {
   })
 
   test('a 403 without an envelope is denied too', async () => {
-    expect(await failureFrom(jsonAnswer(403, 'Forbidden'))).toMatchObject({ kind: 'denied', code: 'http_403', scope: null })
+    expect(await failureFrom(jsonAnswer(403, 'Forbidden'))).toMatchObject({
+      kind: 'denied',
+      code: 'http_403',
+      scope: null,
+    })
   })
 })
 
@@ -79,7 +90,7 @@ describe('refused', () => {
     ['sentences', ['"content" is required', 'limit: too large'], ['content', 'limit']],
     ['{path}', [{ path: 'content', message: 'Required' }], ['content']],
     ['{path} as a list', [{ path: ['body', 'content'] }, { path: ['email'] }], ['content', 'email']],
-    ['{path} as a dotted place', [{ path: 'query.since' }], ['since']],
+    ['{path} as a dotted path', [{ path: 'query.since' }], ['since']],
     ['{field}', [{ field: 'note' }], ['note']],
     ['{param}', [{ param: 'before' }], ['before']],
     ['{instancePath}', [{ instancePath: '/email', params: {} }], ['email']],
@@ -90,7 +101,9 @@ describe('refused', () => {
     ['nonsense', [null, 7, {}, [], { path: {} }], []],
     ['nothing', undefined, []],
   ])('a validation error names its fields, whatever an issue looks like: %s', async ([, issues, fields]) => {
-    const failure = await failureFrom(jsonAnswer(400, error('VALIDATION_ERROR', 'Bad request', { context: { issues } })))
+    const failure = await failureFrom(
+      jsonAnswer(400, error('VALIDATION_ERROR', 'Bad request', { context: { issues } })),
+    )
     expect(failure).toMatchObject({ kind: 'refused', status: 400, code: 'VALIDATION_ERROR', fields })
   })
 
@@ -99,19 +112,19 @@ describe('refused', () => {
     expect(await failureFrom(jsonAnswer(400, body))).toMatchObject({ fields: ['since'] })
   })
 
-  test('a 404 carries code, words and request id', async () => {
+  test('a 404 has code, message and request id', async () => {
     const failure = await failureFrom(jsonAnswer(404, error('NOT_FOUND', 'No such row')))
     expect(failure).toMatchObject({ kind: 'refused', status: 404, code: 'NOT_FOUND', requestId: 'req-9' })
     expect(failure).toHaveProperty('why', 'GET /thing: 404 NOT_FOUND: No such row')
   })
 
-  test('a redirect is not followed, and the failure says where it leads', async () => {
-    const to = await startTestService(jsonAnswer(200, { data: {} }))
-    const from = await startTestService(jsonAnswer(302, '', { location: `${to.url}/elsewhere?token=x` }))
-    const failure = await failureOf(createTestClient(from.url).send(readCall))
+  test('a redirect is not followed, and the failure names its target', async () => {
+    const target = await startTestService(jsonAnswer(200, { data: {} }))
+    const redirecting = await startTestService(jsonAnswer(302, '', { location: `${target.url}/elsewhere?token=x` }))
+    const failure = await failureOf(createTestClient(redirecting.url).send(readCall))
     expect(failure).toMatchObject({ kind: 'refused', status: 302 })
-    expect(failure).toHaveProperty('why', expect.stringContaining(`${to.url}/elsewhere; is the base URL right?`))
-    expect(to.seen()).toBe(0)
+    expect(failure).toHaveProperty('why', expect.stringContaining(`${target.url}/elsewhere; is the base URL right?`))
+    expect(target.requestCount()).toBe(0)
   })
 })
 
@@ -126,8 +139,8 @@ describe('transient', () => {
     'data that is null': jsonAnswer(200, { data: null }),
     'an error under a success status': jsonAnswer(200, { error: { code: 'oops' } }),
     'bytes that are not UTF-8': (_request, response) => response.end(Buffer.from('7b2264617461223a22ff227d', 'hex')),
-    'an encoding that nobody knows': jsonAnswer(200, { data: {} }, { 'content-encoding': 'zstd-9' }),
-    'gzip that is none': jsonAnswer(200, { data: {} }, { 'content-encoding': 'gzip' }),
+    'an unknown encoding': jsonAnswer(200, { data: {} }, { 'content-encoding': 'zstd-9' }),
+    'gzip that is not gzip': jsonAnswer(200, { data: {} }, { 'content-encoding': 'gzip' }),
     'nesting without end': jsonAnswer(200, `{"data":${'['.repeat(200_000)}`),
     'less than its length': (_request, response) => {
       response.writeHead(200, { 'content-length': '1000' })
@@ -136,57 +149,77 @@ describe('transient', () => {
     },
   }
   test.for(Object.entries(unreadable))('a 200 with %s', async ([, answer]) => {
-    expect(await failureFrom(answer)).toMatchObject({ kind: 'transient', left: true, status: 200 })
+    expect(await failureFrom(answer)).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status: 200 })
   })
 
   test.for([500, 502, 503, 504, 520, 599, 408, 425])('a %d', async (status) => {
-    expect(await failureFrom(jsonAnswer(status, 'oops'))).toMatchObject({ kind: 'transient', left: true, status })
+    expect(await failureFrom(jsonAnswer(status, 'oops'))).toMatchObject({
+      kind: 'transient',
+      mayHaveBeenSent: true,
+      status,
+    })
   })
 
-  test('a 503 that names a time carries it', async () => {
-    expect(await failureFrom(jsonAnswer(503, '', { 'retry-after': '5' }))).toMatchObject({ kind: 'transient', waitMs: 5000 })
+  test('a 503 with Retry-After keeps its time', async () => {
+    expect(await failureFrom(jsonAnswer(503, '', { 'retry-after': '5' }))).toMatchObject({
+      kind: 'transient',
+      waitMs: 5000,
+    })
   })
 
-  test('a connection that is cut may have carried the request', async () => {
+  test('a connection that breaks may have delivered the request', async () => {
     const failure = await failureFrom((request) => void request.socket.destroy())
-    expect(failure).toMatchObject({ kind: 'transient', left: true, status: null })
+    expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status: null })
   })
 
-  test('an answer that is not HTTP may follow a request that was carried out', async () => {
+  test('an answer that is not HTTP may follow a request that was done', async () => {
     const url = await startTcp((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\n')))
-    expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({ kind: 'transient', left: true })
+    expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({
+      kind: 'transient',
+      mayHaveBeenSent: true,
+    })
   })
 
-  test('an answer that takes too long is given up', async () => {
+  test('an answer that takes too long is aborted', async () => {
     const service = await startTestService(() => {})
     const failure = await failureOf(createTestClient(service.url, { timeoutMs: 50 }).send(readCall))
-    expect(failure).toMatchObject({ kind: 'transient', left: true, why: 'GET /thing: no whole answer within 50 ms' })
+    expect(failure).toMatchObject({
+      kind: 'transient',
+      mayHaveBeenSent: true,
+      why: 'GET /thing: no complete answer within 50 ms',
+    })
   })
 
-  test('the time limit holds for a body that trickles in as well', async () => {
+  test('the time limit includes a slow body', async () => {
     const service = await startTestService((_request, response) => void response.write('{'))
     const failure = await failureOf(createTestClient(service.url, { timeoutMs: 100 }).send(readCall))
-    expect(failure).toMatchObject({ kind: 'transient', left: true, status: 200 })
+    expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status: 200 })
   })
 
-  describe('where certainly no byte of the request left', () => {
-    test('nobody listens', async () => {
+  describe('no byte of the request was sent', () => {
+    test('no server listens', async () => {
       const url = await closedPort()
-      expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({ kind: 'transient', left: false })
+      expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({
+        kind: 'transient',
+        mayHaveBeenSent: false,
+      })
     })
 
-    test('the name is unknown', async () => {
+    test('the host name is unknown', async () => {
       const failure = await failureOf(createTestClient(new URL('https://nowhere.invalid')).send(writeCall))
-      expect(failure).toMatchObject({ kind: 'transient', left: false, status: null })
+      expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: false, status: null })
     })
 
-    test('the other side does not speak TLS', async () => {
+    test('the server does not speak TLS', async () => {
       const service = await startTestService(jsonAnswer(200, { data: {} }))
       const url = new URL(service.url.href.replace('http:', 'https:'))
-      expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({ kind: 'transient', left: false })
+      expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject({
+        kind: 'transient',
+        mayHaveBeenSent: false,
+      })
     })
 
-    test('the slot is given back at once', async () => {
+    test('the slot is released at once', async () => {
       const url = await closedPort()
       const budget = memoryBudget()
       const client = createTestClient(url, { budget })
@@ -197,7 +230,7 @@ describe('transient', () => {
   })
 })
 
-test('an error envelope may be of any shape: nothing but CallFailed is thrown', async () => {
+test('an error envelope may be of any shape: nothing but ApiError is thrown', async () => {
   const odd = [
     null,
     1,
@@ -209,14 +242,14 @@ test('an error envelope may be of any shape: nothing but CallFailed is thrown', 
     { code: 5, context: { issues: { a: 1 } } },
   ]
   for (const status of [301, 400, 401, 403, 404, 409, 418, 429, 500]) {
-    for (const one of odd) {
-      const service = await startTestService(jsonAnswer(status, { error: one, requestId: one }))
+    for (const value of odd) {
+      const service = await startTestService(jsonAnswer(status, { error: value, requestId: value }))
       expect((await errorOf(createTestClient(service.url).send(readCall))).message).toContain(String(status))
     }
   }
 })
 
-test('a message of the service is one short line, whatever it sends', async () => {
+test('a message of the service becomes one short line', async () => {
   const message = `red \u001b[31m alert\r\n${'x'.repeat(10_000)}`
   const { failure, message: line } = await errorOf(
     createTestClient((await startTestService(jsonAnswer(400, error('odd\ncode', message)))).url).send(readCall),
@@ -233,7 +266,7 @@ async function startTcp(onSocket: (socket: Socket) => void): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
-/** A port that was free a moment ago, and answers nothing. */
+/** A port that was free just now, so no server answers. */
 async function closedPort(): Promise<URL> {
   const server = createTcpServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,10 +1,18 @@
-/** Answers that are made to hurt: each is read in bounded memory and time, or is a failure that says why. */
+/** Hostile answers: each is read in bounded memory and time, or is a failure that says why. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { ApiResponse } from '../../src/core/api-request.ts'
 import type { Json } from '../../src/core/row.ts'
-import { type RequestHandler, createTestClient, errorOf, failureOf, jsonAnswer, readCall, startTestService } from './test-service.ts'
+import {
+  createTestClient,
+  errorOf,
+  failureOf,
+  jsonAnswer,
+  type RequestHandler,
+  readCall,
+  startTestService,
+} from './test-service.ts'
 
 const send = (body: Buffer, headers: Record<string, string> = {}): RequestHandler => {
   return (_request, response) => {
@@ -19,25 +27,28 @@ async function read(answer: RequestHandler): Promise<ApiResponse> {
 }
 
 function rowsOf({ items }: ApiResponse): { built: Json[]; refused: unknown[] } {
-  const portions = [...(items?.batches() ?? [])]
-  return { built: portions.flatMap((one) => [...one.items]), refused: portions.flatMap((one) => [...one.refused]) }
+  const batches = [...(items?.batches() ?? [])]
+  return {
+    built: batches.flatMap((batch) => [...batch.items]),
+    refused: batches.flatMap((batch) => [...batch.refused]),
+  }
 }
 
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
-describe('a row that is too large is left out of its page, with its id and why', () => {
+describe('a row that is too large is left out of its page and reported with its id', () => {
   test.for<[string, string, string]>([
     ['nested', deep(100_000), 'it is nested more than 1000 levels deep'],
     ['many values', `[${'0,'.repeat(200_000)}0]`, 'it has more than 100000 values'],
     ['a long string', `"${'x'.repeat(9 << 20)}"`, 'it is longer than 4194304 bytes'],
   ])('%s', async ([, value, why]) => {
-    const poison = `{"id":"b","name":"B, [x] \\"{","more":${value},"last":1}`
-    const answer = await read(send(list(`{"id":"a"},${poison} , {"id":"c"}`)))
+    const largeRow = `{"id":"b","name":"B, [x] \\"{","more":${value},"last":1}`
+    const answer = await read(send(list(`{"id":"a"},${largeRow} , {"id":"c"}`)))
     expect(answer).toMatchObject({ data: { hasMore: true }, requestId: 'r' })
     expect(rowsOf(answer)).toEqual({ built: [{ id: 'a' }, { id: 'c' }], refused: [{ id: 'b', why }] })
   })
 
-  test('also where it is longer than all that may be kept, packed or not', async () => {
+  test('also where it is larger than the limit of an answer, compressed or not', async () => {
     const body = list(`{"id":1},{"id":2,"more":"${'x'.repeat(100 << 20)}"},{"id":3}`)
     for (const answer of [send(body), send(gzipSync(body, { level: 1 }), { 'content-encoding': 'gzip' })]) {
       const { built, refused } = rowsOf(await read(answer))
@@ -47,7 +58,7 @@ describe('a row that is too large is left out of its page, with its id and why',
   })
 })
 
-test('pieces of any size make the same answer', async () => {
+test('chunks of any size make the same answer', async () => {
   const body = list(
     `{"id":"a","x":"\\\\\\"],"},{"id":"b","more":${deep(1001)}},["é", 1],null,"s",{"id":"c","items":[1]}`,
   )
@@ -69,28 +80,28 @@ test.for([
   ['a trailing comma', '1,'],
   ['rows without a comma', '{"id":1}{"id":2}'],
   ['half a row', '{"id":1},{"id"'],
-])('a list that is not JSON is no answer: %s', async ([, rows]) => {
-  expect(await failureOf(read(send(list(rows!))))).toMatchObject({ kind: 'transient', left: true })
+])('a list that is not JSON is a failure: %s', async ([, rows]) => {
+  expect(await failureOf(read(send(list(rows!))))).toMatchObject({ kind: 'transient', mayHaveBeenSent: true })
 })
 
 test.for<[string, string]>([
   ['nested', `{"data":{"x":${deep(50_000)}}}`],
   ['of many values', `{"data":{"x":[${'0,'.repeat(150_000)}0]}}`],
   ['with a request id of 50 MB', `{"data":{"id":1},"requestId":"${'x'.repeat(50 << 20)}"}`],
-])('an answer without a list that is %s is refused, and not asked for again', async ([, body]) => {
+])('an answer without a list that is %s is refused, and not retried', async ([, body]) => {
   const service = await startTestService(send(Buffer.from(body)))
   const error = await errorOf(createTestClient(service.url).get('/thing', {}, 'fresh'))
   expect(error.failure).toMatchObject({ kind: 'refused', status: 200 })
-  expect(service.seen()).toBe(1)
+  expect(service.requestCount()).toBe(1)
 })
 
-test('twenty million rows are no page', async () => {
+test('twenty million rows are refused', async () => {
   const bomb = gzipSync(list(`${'{},'.repeat(20_000_000)}{}`), { level: 1 })
   const failure = await failureOf(read(send(bomb, { 'content-encoding': 'gzip' })))
   expect(failure).toMatchObject({ kind: 'refused', why: expect.stringContaining('a list of more than 150000 rows') })
 })
 
-test('an answer that drips is given up long before its deadline', async () => {
+test('a very slow answer is aborted long before its deadline', async () => {
   const service = await startTestService(async (_request, response) => {
     response.writeHead(200)
     while (!response.destroyed) {
@@ -99,10 +110,14 @@ test('an answer that drips is given up long before its deadline', async () => {
     }
   })
   const failure = await failureOf(createTestClient(service.url, { stallMs: 100 }).send(readCall))
-  expect(failure).toMatchObject({ kind: 'transient', left: true, why: expect.stringContaining('came too slowly') })
+  expect(failure).toMatchObject({
+    kind: 'transient',
+    mayHaveBeenSent: true,
+    why: expect.stringContaining('came too slowly'),
+  })
 })
 
-test('an encoding that is called like what every object has is unknown', async () => {
+test('an encoding named like a member of every object is unknown', async () => {
   const failure = await failureOf(read(jsonAnswer(200, { data: {} }, { 'content-encoding': 'constructor' })))
   expect(failure).toMatchObject({ kind: 'transient', why: expect.stringContaining('unknown encoding') })
 })

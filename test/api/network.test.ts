@@ -1,18 +1,18 @@
-/** What may answer at an address instead of the service: each is a sentence for a person, and none a library's. */
+/** Servers other than the service at an address: each error is a sentence for a person, not a library's message. */
 import { createServer as httpServer } from 'node:http'
 import { createServer as httpsServer } from 'node:https'
 import { type AddressInfo, type Server, createServer as tcpServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { createClient } from '../../src/api/client.ts'
 import { networkErrorText } from '../../src/api/network-error-text.ts'
+import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
 import { freePort } from '../support/private-server.ts'
 
 const rate = { requests: 1000, windowMs: 1000 }
 
-/** What a person is told of a read at that address. */
-async function told(address: string): Promise<string> {
+/** The error message of a read at that address. */
+async function errorAt(address: string): Promise<string> {
   const client = createClient({
     baseUrl: new URL(address),
     key: 'svc_live_0123456789',
@@ -25,13 +25,13 @@ async function told(address: string): Promise<string> {
   return String(error instanceof Error ? error.message : error)
 }
 
-async function opened(server: Server): Promise<number> {
+async function openPort(server: Server): Promise<number> {
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   onTestFinished(() => void server.close())
   return (server.address() as AddressInfo).port
 }
 
-/** Signed by itself, for localhost, and good for nothing else. */
+/** Self-signed, for localhost. */
 const certificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBfjCCASWgAwIBAgIUe5wXlUZL6+i8kJDInYlFo5yftGswCgYIKoZIzj0EAwIw
@@ -51,55 +51,55 @@ x1GTv3OwLQHNyYOmmzmbd+Z/C4uwOuIzkebBZHLzfoKXlRXbmmHkDN+t
 -----END PRIVATE KEY-----`,
 }
 
-test('the page of a proxy is no answer of the service', async () => {
+test('the web page of a proxy is not an answer of the service', async () => {
   const page = '<!DOCTYPE html><html><body>Please log in</body></html>'
-  const port = await opened(httpServer((_, answer) => answer.setHeader('content-type', 'text/html').end(page)))
-  expect(await told(`http://127.0.0.1:${port}`)).toContain(
+  const port = await openPort(httpServer((_, answer) => answer.setHeader('content-type', 'text/html').end(page)))
+  expect(await errorAt(`http://127.0.0.1:${port}`)).toContain(
     '200 with a web page: a proxy, or another service, answers there',
   )
 })
 
-test('https where http is spoken', async () => {
-  const port = await opened(httpServer((_, answer) => answer.end('{}')))
-  expect(await told(`https://127.0.0.1:${port}`)).toMatch(
-    /does not speak https as it should: is it http, or a proxy\? \(ERR_SSL_\w+\)$/,
+test('an https address of a plain http server', async () => {
+  const port = await openPort(httpServer((_, answer) => answer.end('{}')))
+  expect(await errorAt(`https://127.0.0.1:${port}`)).toMatch(
+    /does not speak HTTPS correctly: is it plain HTTP, or a proxy\? \(ERR_SSL_\w+\)$/,
   )
 })
 
-test('a certificate that nobody has signed', async () => {
-  const port = await opened(httpsServer(certificate, (_, answer) => answer.end('{}')))
-  expect(await told(`https://localhost:${port}`)).toMatch(
-    /signed by nobody whom this machine trusts; NODE_EXTRA_CA_CERTS=FILE.*\(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
+test('a self-signed certificate', async () => {
+  const port = await openPort(httpsServer(certificate, (_, answer) => answer.end('{}')))
+  expect(await errorAt(`https://localhost:${port}`)).toMatch(
+    /not signed by an authority that this machine trusts; NODE_EXTRA_CA_CERTS=FILE.*\(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
   )
 })
 
-test('something that speaks no HTTP', async () => {
-  const port = await opened(tcpServer((socket) => socket.on('error', () => {}).end('SSH-2.0-OpenSSH_9.2\r\n')))
-  expect(await told(`http://127.0.0.1:${port}`)).toMatch(/what answers there does not speak HTTP: is the port right\?/)
+test('a server that does not speak HTTP', async () => {
+  const port = await openPort(tcpServer((socket) => socket.on('error', () => {}).end('SSH-2.0-OpenSSH_9.2\r\n')))
+  expect(await errorAt(`http://127.0.0.1:${port}`)).toMatch(/the server does not speak HTTP: is the port right\?/)
 })
 
-test('somebody who hangs up', async () => {
-  const port = await opened(tcpServer((socket) => socket.destroy()))
-  expect(await told(`http://127.0.0.1:${port}`)).toMatch(
+test('a server that closes the connection', async () => {
+  const port = await openPort(tcpServer((socket) => socket.destroy()))
+  expect(await errorAt(`http://127.0.0.1:${port}`)).toMatch(
     /the connection was closed without an answer \((UND_ERR_SOCKET|.*ECONNRESET)/,
   )
 })
 
-test('nobody', async () => {
+test('a port on which no server listens', async () => {
   const port = await freePort()
-  expect(await told(`http://127.0.0.1:${port}`)).toContain(
+  expect(await errorAt(`http://127.0.0.1:${port}`)).toContain(
     `nothing listens at that address (connect ECONNREFUSED 127.0.0.1:${port})`,
   )
 })
 
 test.each([
-  ['ENOTFOUND', /no host of that name/],
-  ['EAI_AGAIN', /cannot be looked up just now/],
+  ['ENOTFOUND', /host name is unknown/],
+  ['EAI_AGAIN', /cannot be resolved at the moment/],
   ['CERT_HAS_EXPIRED', /has expired/],
   ['CERT_NOT_YET_VALID', /clock/],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', /made for another host/],
-  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', /signed by nobody whom this machine trusts/],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', /for another host/],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', /not signed by an authority/],
   ['EMFILE', /ulimit -n/],
-])('what cannot be brought about here has its sentence too: %s', (code, says) => {
-  expect(networkErrorText(code)).toMatch(says)
+])('an error that cannot be caused here has a sentence too: %s', (code, pattern) => {
+  expect(networkErrorText(code)).toMatch(pattern)
 })

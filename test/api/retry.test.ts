@@ -1,16 +1,16 @@
-/** Which reads are tried again, how often, and when that ends. */
+/** Which reads are retried, how often, and when the retries end. */
 import { describe, expect, test } from 'vitest'
 import type { ClientOptions } from '../../src/api/client.ts'
 import { createRandom } from '../core/rate-limit/simulated-world.ts'
 import {
-  type RequestHandler,
-  createTestClient,
-  failureOf,
-  emptyListAnswer,
   answersInOrder,
+  createTestClient,
+  emptyListAnswer,
+  failureOf,
   jsonAnswer,
   memoryBudget,
   quickRetries,
+  type RequestHandler,
   startTestService,
 } from './test-service.ts'
 
@@ -22,67 +22,73 @@ async function readFrom(answer: RequestHandler, options: Partial<ClientOptions> 
   return { service, client, reading: client.get('/thing', {}, 'fresh') }
 }
 
-test('a read that fails seven times and then succeeds has succeeded', async () => {
+test('a read that fails seven times and then succeeds is a success', async () => {
   const { reading, service } = await readFrom(answersInOrder(...Array(7).fill(broken), emptyListAnswer))
   expect((await reading).status).toBe(200)
-  expect(service.seen()).toBe(8)
+  expect(service.requestCount()).toBe(8)
 })
 
-test('after eight tries the last failure is the answer', async () => {
+test('after eight attempts the last failure is thrown', async () => {
   const { reading, service } = await readFrom(broken)
   expect(await failureOf(reading)).toMatchObject({ kind: 'transient', status: 500 })
-  expect(service.seen()).toBe(8)
+  expect(service.requestCount()).toBe(8)
 })
 
-test.for([400, 401, 403, 404, 302])('a %d is not tried again', async (status) => {
+test.for([400, 401, 403, 404, 302])('a %d is not retried', async (status) => {
   const { reading, service } = await readFrom(jsonAnswer(status, ''))
   await failureOf(reading)
-  expect(service.seen()).toBe(1)
+  expect(service.requestCount()).toBe(1)
 })
 
-test('connections that break are tried again', async () => {
+test('broken connections are retried', async () => {
   const { reading } = await readFrom(answersInOrder((request) => void request.socket.destroy(), emptyListAnswer))
   expect((await reading).status).toBe(200)
 })
 
 describe('a 429', () => {
-  /** Does not rest: the least that a Retry-After can ask for is a second. */
-  const restless = () => ({ ...memoryBudget(), throttled: async () => {} })
+  /** Ignores the pause: the shortest Retry-After is a second. */
+  const unpaused = () => ({ ...memoryBudget(), recordThrottle: async () => {} })
 
-  test('is no attempt: a read with one try survives it', async () => {
+  test('is not an attempt: a read with one attempt survives it', async () => {
     const busy = jsonAnswer(429, '', { 'retry-after': '1' })
     const { reading, service } = await readFrom(answersInOrder(busy, busy, busy, emptyListAnswer), {
-      budget: restless(),
+      budget: unpaused(),
       retries: { ...quickRetries, attempts: 1 },
     })
     expect((await reading).status).toBe(200)
-    expect(service.seen()).toBe(4)
+    expect(service.requestCount()).toBe(4)
   })
 
   test('reaches the budget, with the time that the service asks for', async () => {
     const waits: number[] = []
-    const budget = { ...restless(), throttled: async (_lease: unknown, waitMs: number) => void waits.push(waitMs) }
-    const { reading } = await readFrom(answersInOrder(jsonAnswer(429, '', { 'retry-after': '9' }), jsonAnswer(429, ''), emptyListAnswer), {
-      budget,
-      retries: { ...quickRetries, maxAskedWaitMs: 900_000 },
-      windowMs: 30_000,
-    })
+    const budget = { ...unpaused(), recordThrottle: async (_slot: unknown, waitMs: number) => void waits.push(waitMs) }
+    const { reading } = await readFrom(
+      answersInOrder(jsonAnswer(429, '', { 'retry-after': '9' }), jsonAnswer(429, ''), emptyListAnswer),
+      {
+        budget,
+        retries: { ...quickRetries, maxAskedWaitMs: 900_000 },
+        windowMs: 30_000,
+      },
+    )
     await reading
     expect(waits).toEqual([9000, 30_000])
   })
 
-  test('that comes again and again ends when patience does', async () => {
+  test('that repeats ends when the waits exceed the limit', async () => {
     const { reading, service } = await readFrom(jsonAnswer(429, '', { 'retry-after': '10' }), {
-      budget: restless(),
+      budget: unpaused(),
       retries: { ...quickRetries, maxAskedWaitMs: 45_000 },
     })
     expect(await failureOf(reading)).toMatchObject({ kind: 'throttled', waitMs: 10_000 })
-    expect(service.seen()).toBe(5)
+    expect(service.requestCount()).toBe(5)
   })
 
-  test('stops every other call of the key until its time is over', async () => {
+  test('pauses every other call of the key until its time is over', async () => {
     const budget = memoryBudget()
-    const { reading, client } = await readFrom(answersInOrder(jsonAnswer(429, '', { 'retry-after': '1' }), emptyListAnswer), { budget })
+    const { reading, client } = await readFrom(
+      answersInOrder(jsonAnswer(429, '', { 'retry-after': '1' }), emptyListAnswer),
+      { budget },
+    )
     await reading
     await client.get('/other', {}, 'fresh')
     expect(await budget.view()).toMatchObject({ throttled: 1, pausedForMs: null })
@@ -94,38 +100,40 @@ describe('the share of retries', () => {
     const service = await startTestService(broken)
     const client = createTestClient(service.url)
     for (let read = 0; read < 200; read += 1) await failureOf(client.get('/thing', {}, 'backfill'))
-    expect(service.seen()).toBeLessThanOrEqual(200 * 1.6 + 30)
+    expect(service.requestCount()).toBeLessThanOrEqual(200 * 1.6 + 30)
   })
 
-  test('a quarter of all answers may be faulty, and every read comes through', async () => {
-    const dice = createRandom(5)
-    const service = await startTestService((request, response) => (dice() < 0.25 ? broken : emptyListAnswer)(request, response))
+  test('a quarter of all answers may fail, and every read succeeds', async () => {
+    const random = createRandom(5)
+    const service = await startTestService((request, response) =>
+      (random() < 0.25 ? broken : emptyListAnswer)(request, response),
+    )
     const client = createTestClient(service.url)
     const reads = Array.from({ length: 1000 }, () => client.get('/thing', {}, 'backfill'))
     expect((await Promise.all(reads)).every(({ status }) => status === 200)).toBe(true)
   })
 })
 
-/** A log that tells of each retry. */
-function onRetry(tell: (event: Readonly<Record<string, unknown>>) => unknown) {
-  const debug = (event: Readonly<Record<string, unknown>>) => event.event === 'call.retried' && tell(event)
+/** A log that calls `listener` for each retry. */
+function onRetry(listener: (event: Readonly<Record<string, unknown>>) => unknown) {
+  const debug = (event: Readonly<Record<string, unknown>>) => event.event === 'call.retried' && listener(event)
   return { debug: (event: Readonly<Record<string, unknown>>) => void debug(event), warn: () => {} }
 }
 
-describe('the wish to stop', () => {
+describe('the stop signal', () => {
   test('ends a read that waits for its answer, at once', async () => {
     const stop = new AbortController()
     const { reading } = await readFrom(() => stop.abort(), { signal: stop.signal })
     expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
   })
 
-  test('ends a read that waits for its next try, at once', async () => {
+  test('ends a read that waits for its next attempt, at once', async () => {
     const stop = new AbortController()
     const log = onRetry(() => stop.abort())
     const retries = { ...quickRetries, baseMs: 1e9, capMs: 1e9 }
     const { reading, service } = await readFrom(broken, { signal: stop.signal, log, retries, random: () => 0.5 })
     expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
-    expect(service.seen()).toBe(1)
+    expect(service.requestCount()).toBe(1)
   })
 
   test('ends a read that waits for the budget, at once', async () => {
@@ -135,20 +143,20 @@ describe('the wish to stop', () => {
     const { reading, service } = await readFrom(emptyListAnswer, { signal: stop.signal, budget })
     stop.abort()
     expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
-    expect(service.seen()).toBe(0)
+    expect(service.requestCount()).toBe(0)
   })
 
-  test('keeps a call from leaving that is made afterwards', async () => {
+  test('keeps a later call from being sent', async () => {
     const { reading, service } = await readFrom(emptyListAnswer, { signal: AbortSignal.abort() })
     expect(await failureOf(reading)).toEqual({ kind: 'aborted' })
-    expect(service.seen()).toBe(0)
+    expect(service.requestCount()).toBe(0)
   })
 })
 
-test('a wait before the next try is a random part of a growing time', async () => {
+test('the wait before a retry is a random part of a growing time', async () => {
   const waits: unknown[] = []
   const log = onRetry((event) => waits.push(event.wait_ms))
-  const retries = { attempts: 6, baseMs: 4, capMs: 20, patienceMs: 1000 }
+  const retries = { attempts: 6, baseMs: 4, capMs: 20, maxAskedWaitMs: 1000 }
   const { reading } = await readFrom(broken, { log, retries, random: () => 0.5 })
   await failureOf(reading)
   expect(waits).toEqual([2, 4, 8, 10, 10])

@@ -1,50 +1,54 @@
-/** The key is in no error, no cause, no log line, whatever happens. */
+/** The key is never in an error, a cause or a log line. */
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { createClient } from '../../src/api/client.ts'
 import {
-  type RequestHandler,
   createTestClient,
   errorOf,
   jsonAnswer,
-  testKey,
   memoryBudget,
+  type RequestHandler,
   readCall,
   startTestService,
+  testKey,
   writeCall,
 } from './test-service.ts'
 
 const echo = `You sent Bearer ${testKey} (${encodeURIComponent(testKey)}, ${Buffer.from(testKey).toString('base64')})`
 const echoing = { code: testKey, message: echo, status: 400, context: { issues: [{ path: testKey }, echo] } }
 
-const worlds: Record<string, RequestHandler> = {
+const answers: Record<string, RequestHandler> = {
   ...Object.fromEntries(
     [200, 302, 400, 401, 403, 404, 429, 500, 503].map((status) => [
-      `a ${status} that repeats it`,
-      jsonAnswer(status, { error: { ...echoing, status }, requestId: testKey }, { 'x-request-id': testKey, location: `/x/${testKey}` }),
+      `a ${status} that repeats the key`,
+      jsonAnswer(
+        status,
+        { error: { ...echoing, status }, requestId: testKey },
+        { 'x-request-id': testKey, location: `/x/${testKey}` },
+      ),
     ]),
   ),
-  'a missing scope that is named like it': jsonAnswer(403, {
+  'a missing scope with the same name': jsonAnswer(403, {
     error: { code: 'api_key_scope_missing', message: `a:read ${testKey}:read` },
   }),
   ...Object.fromEntries(
     [265, 275, 285].map((length) => [
-      `a message that is cut within it, after ${length} characters`,
+      `a message that is truncated within the key, after ${length} characters`,
       jsonAnswer(400, { error: { code: 'odd', message: 'x'.repeat(length) + testKey } }),
     ]),
   ),
-  'an encoding named like it': jsonAnswer(200, {}, { 'content-encoding': testKey }),
-  'a connection that is cut': (request) => void request.socket.destroy(),
-  'an answer that is no HTTP': (request) => void request.socket.end(`${echo}\r\n\r\n`),
+  'an encoding with the same name': jsonAnswer(200, {}, { 'content-encoding': testKey }),
+  'a broken connection': (request) => void request.socket.destroy(),
+  'an answer that is not HTTP': (request) => void request.socket.end(`${echo}\r\n\r\n`),
   'no answer': () => {},
 }
 
-test.for(Object.entries(worlds))('%s', async ([, answer]) => {
+test.for(Object.entries(answers))('%s', async ([, answer]) => {
   const lines: unknown[] = []
   const log = { debug: (event: unknown) => void lines.push(event), warn: (event: unknown) => void lines.push(event) }
   const service = await startTestService(answer)
-  const budget = { ...memoryBudget(), throttled: async () => {} }
-  const retries = { attempts: 2, baseMs: 1, capMs: 1, patienceMs: 1 }
+  const budget = { ...memoryBudget(), recordThrottle: async () => {} }
+  const retries = { attempts: 2, baseMs: 1, capMs: 1, maxAskedWaitMs: 1 }
   const client = createTestClient(service.url, { log, timeoutMs: 200, retries, budget })
   const errors = [
     await errorOf(client.send(readCall)),
@@ -60,7 +64,7 @@ test.for(Object.entries(worlds))('%s', async ([, answer]) => {
 })
 
 test.for(['http://example.com', 'http://10.0.0.1/v1', 'https://user:pass@example.com', 'https://example.com?key=1'])(
-  'a base URL that would show the key to others is refused: %s',
+  'a base URL that would expose the key is refused: %s',
   (address) => {
     const signal = new AbortController().signal
     const create = () => createClient({ baseUrl: new URL(address), key: testKey, budget: memoryBudget(), signal })
@@ -70,10 +74,10 @@ test.for(['http://example.com', 'http://10.0.0.1/v1', 'https://user:pass@example
 
 test.for(['with\nnewline', 'with space', 'ünïcode', ''])(
   'a key that cannot be a header is refused without showing it',
-  (bad) => {
+  (invalidKey) => {
     const signal = new AbortController().signal
     const create = () =>
-      createClient({ baseUrl: new URL('https://x.invalid'), key: bad, budget: memoryBudget(), signal })
+      createClient({ baseUrl: new URL('https://x.invalid'), key: invalidKey, budget: memoryBudget(), signal })
     expect(create).toThrow('the API key holds characters that cannot be sent in a header')
   },
 )

@@ -1,26 +1,26 @@
-/** A tiny HTTP server on loopback that answers as a test says, and a client of it with retries that do not dawdle. */
+/** A small HTTP server on loopback that answers as a test says, and a client of it with fast retries. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { type RequestBudget, createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { type Client, type ClientOptions, createClient } from '../../src/api/client.ts'
+import { createRequestBudget, type RequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
-import type { BudgetPolicy } from '../../src/core/rate-limit/budget.ts'
-import type { ApiRequest } from '../../src/core/api-request.ts'
 import { ApiError, type ApiFailure } from '../../src/core/api-failure.ts'
+import type { ApiRequest } from '../../src/core/api-request.ts'
+import type { BudgetPolicy } from '../../src/core/rate-limit/budget.ts'
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
 
 export type TestService = {
   readonly url: URL
   /** How many requests have arrived. */
-  readonly seen: () => number
-  readonly last: () => IncomingMessage
+  readonly requestCount: () => number
+  readonly lastRequest: () => IncomingMessage
 }
 
 export const testKey = 'svc_live_Zq81-secret.value'
 
-/** Stops by itself when the test ends. */
+/** Stops when the test ends. */
 export async function startTestService(answer: RequestHandler): Promise<TestService> {
   const requests: IncomingMessage[] = []
   const server: Server = createServer((request, response) => {
@@ -33,7 +33,11 @@ export async function startTestService(answer: RequestHandler): Promise<TestServ
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return { url: new URL(`http://127.0.0.1:${port}/v1`), seen: () => requests.length, last: () => requests.at(-1)! }
+  return {
+    url: new URL(`http://127.0.0.1:${port}/v1`),
+    requestCount: () => requests.length,
+    lastRequest: () => requests.at(-1)!,
+  }
 }
 
 export const jsonAnswer = (status: number, body: unknown, headers: Record<string, string> = {}): RequestHandler => {
@@ -45,12 +49,12 @@ export const jsonAnswer = (status: number, body: unknown, headers: Record<string
 
 export const emptyListAnswer = jsonAnswer(200, { data: { items: [], hasMore: false }, requestId: 'req-1' })
 
-/** One answer after the other; the last one again and again. */
+/** The answers in order; the last one repeats. */
 export const answersInOrder = (...answers: readonly RequestHandler[]): RequestHandler => {
-  let turn = 0
+  let count = 0
   return (request, response) => {
-    const answer = answers[Math.min(turn, answers.length - 1)]
-    turn += 1
+    const answer = answers[Math.min(count, answers.length - 1)]
+    count += 1
     answer?.(request, response)
   }
 }
@@ -65,7 +69,7 @@ export function memoryBudget(policy = unlimitedPolicy): RequestBudget {
   return createRequestBudget(createMemoryStore(policy))
 }
 
-export const quickRetries = { attempts: 8, baseMs: 1, capMs: 4, patienceMs: 60_000 }
+export const quickRetries = { attempts: 8, baseMs: 1, capMs: 4, maxAskedWaitMs: 60_000 }
 
 export function createTestClient(url: URL, options: Partial<ClientOptions> = {}): Client {
   const client = createClient({
@@ -83,7 +87,7 @@ export function createTestClient(url: URL, options: Partial<ClientOptions> = {})
 export const readCall: ApiRequest = { method: 'GET', path: '/thing', priority: 'fresh' }
 export const writeCall: ApiRequest = { method: 'POST', path: '/thing', priority: 'write', body: { content: 'hello' } }
 
-/** What the call failed with; a test fails where it did not, or where anything but CallFailed was thrown. */
+/** The error of the call; the test fails where there is none, or where anything but ApiError was thrown. */
 export async function errorOf(call: Promise<unknown>): Promise<ApiError> {
   const error = await call.then(
     () => new Error('the call did not fail'),

@@ -1,8 +1,8 @@
-/** The widget token: what is asked for, and where it is found in an answer that nobody has documented. */
+/** The widget token: how it is requested, and where it is found in an undocumented answer. */
 import { describe, expect, test } from 'vitest'
 import { mintToken, type WidgetSession } from '../../src/api/widget-token.ts'
 import { UserError } from '../../src/core/user-error.ts'
-import { createTestClient, failureOf, jsonAnswer, testKey, startTestService } from './test-service.ts'
+import { createTestClient, failureOf, jsonAnswer, startTestService, testKey } from './test-service.ts'
 
 const session: WidgetSession = {
   visitor: { email: 'ada@example.com', name: 'Ada' },
@@ -12,25 +12,25 @@ const session: WidgetSession = {
 const uuid = '7f0c5a52-6f0d-4f8e-9a56-0b3c1d2e4f60'
 const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'
 
-async function minted(body: unknown, headers: Record<string, string> = {}) {
+async function mintFrom(body: unknown, headers: Record<string, string> = {}) {
   const service = await startTestService(jsonAnswer(200, body, headers))
   return mintToken(createTestClient(service.url), session)
 }
 
-test('one POST with the key, the visitor, the metadata and the lifetime asks for it, over a connection of its own', async () => {
+test('one POST on its own connection sends the key, the visitor, the metadata and the lifetime', async () => {
   const bodies: string[] = []
   const service = await startTestService((request, response) => {
     request.on('data', (chunk) => bodies.push(String(chunk)))
     request.on('end', () => jsonAnswer(201, { data: { token: 'wgt_1' }, requestId: 'r' })(request, response))
   })
   expect((await mintToken(createTestClient(service.url), session)).token).toBe('wgt_1')
-  const { method, url, headers } = service.last()
-  expect([method, url, service.seen()]).toEqual(['POST', '/v1/v1/widget/token', 1])
+  const { method, url, headers } = service.lastRequest()
+  expect([method, url, service.requestCount()]).toEqual(['POST', '/v1/v1/widget/token', 1])
   expect(headers).toMatchObject({ authorization: `Bearer ${testKey}`, connection: 'close' })
   expect(JSON.parse(bodies.join(''))).toEqual(session)
 })
 
-describe('it is found', () => {
+describe('the token is found', () => {
   test.for<[string, unknown, string]>([
     ['as the data itself', { data: 'wgt_12' }, 'wgt_12'],
     ['by its name', { data: { id: uuid, token: 'x1' } }, 'x1'],
@@ -42,54 +42,66 @@ describe('it is found', () => {
     ['as a JSON text', JSON.stringify(jwt), jwt],
     ['as plain text', `${jwt}\n`, jwt],
     ['as the only text that looks like one', { data: { id: uuid, type: 'widget', credential: jwt } }, jwt],
-    ['and not what we sent', { data: { metadata: session.metadata, visitor: session.visitor, secret: jwt } }, jwt],
+    [
+      'but not in the fields that we sent',
+      { data: { metadata: session.metadata, visitor: session.visitor, secret: jwt } },
+      jwt,
+    ],
   ])('%s', async ([, body, token]) => {
-    expect((await minted(body)).token).toBe(token)
+    expect((await mintFrom(body)).token).toBe(token)
   })
 })
 
-describe('when it expires is known only where the answer says so', () => {
+describe('the expiry time is known only where the answer says it', () => {
   const noon = Date.parse('2026-11-21T12:00:00Z') / 1000
   test.for<[string, unknown, number | null]>([
-    ['a moment', { token: 'x1', expiresAt: '2026-11-21T12:00:00Z' }, noon],
+    ['a time', { token: 'x1', expiresAt: '2026-11-21T12:00:00Z' }, noon],
     ['seconds since 1970', { token: 'x1', exp: noon }, noon],
     ['milliseconds since 1970', { token: 'x1', expires_at: noon * 1000 }, noon],
     ["a lifetime, by the service's clock", { token: 'x1', expires_in: 60 }, noon + 60],
     ['nothing', { token: 'x1' }, null],
     ['nonsense', { token: 'x1', expiresAt: 'soon', expires: 1e300 }, null],
   ])('%s', async ([, data, expiresAt]) => {
-    expect(await minted({ data }, { date: 'Sat, 21 Nov 2026 12:00:00 GMT' })).toMatchObject({ expiresAt, answer: data })
+    expect(await mintFrom({ data }, { date: 'Sat, 21 Nov 2026 12:00:00 GMT' })).toMatchObject({
+      expiresAt,
+      answer: data,
+    })
   })
 })
 
-describe('an answer in which none is recognized is a failure that names its fields and shows no value', () => {
+describe('an answer without a recognised token is an error that names its fields and shows no value', () => {
   test.for<[string, unknown, RegExp]>([
     ['two that look like one', { data: { first: jwt, second: `${jwt}x` } }, /the fields first, second \(request/],
     ['a name with nothing below', { data: { token: null, ok: true } }, /the fields token, ok/],
     ['a token of two lines', { data: { token: `${jwt}\n${jwt}` } }, /the fields token/],
-    ['no data', { data: {} }, /no field at all/],
-    ['a page of HTML', '<html><body>Please log in</body></html>', /no field at all/],
-  ])('%s', async ([, body, says]) => {
-    const error = await minted(body, { 'x-request-id': 'req-9' }).catch((reason: unknown) => reason)
+    ['no data', { data: {} }, /no fields/],
+    ['a page of HTML', '<html><body>Please log in</body></html>', /no fields/],
+  ])('%s', async ([, body, pattern]) => {
+    const error = await mintFrom(body, { 'x-request-id': 'req-9' }).catch((reason: unknown) => reason)
     if (!(error instanceof UserError)) throw error
-    expect([error.exitCode, error.why]).toEqual([1, expect.stringMatching(says)])
+    expect([error.exitCode, error.why]).toEqual([1, expect.stringMatching(pattern)])
     expect(JSON.stringify([error.what, error.why, error.next])).not.toMatch(/eyJ|Please/)
   })
 
-  test('an empty body is no answer', async () => {
+  test('an empty body is not an answer', async () => {
     const service = await startTestService(jsonAnswer(200, ''))
-    expect(await failureOf(mintToken(createTestClient(service.url), session))).toMatchObject({ kind: 'transient', status: 200 })
+    expect(await failureOf(mintToken(createTestClient(service.url), session))).toMatchObject({
+      kind: 'transient',
+      status: 200,
+    })
   })
 })
 
-test('what comes back is not followed elsewhere, and not asked for twice', async () => {
+test('a redirect is not followed, and a failure is not retried', async () => {
   for (const [status, kind] of [
     [307, 'refused'],
     [503, 'transient'],
     [401, 'denied'],
   ] as const) {
-    const service = await startTestService(jsonAnswer(status, '', { location: 'https://elsewhere.example/v1/widget/token' }))
+    const service = await startTestService(
+      jsonAnswer(status, '', { location: 'https://elsewhere.example/v1/widget/token' }),
+    )
     expect(await failureOf(mintToken(createTestClient(service.url), session))).toMatchObject({ kind, status })
-    expect(service.seen()).toBe(1)
+    expect(service.requestCount()).toBe(1)
   }
 })

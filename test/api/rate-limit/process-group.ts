@@ -1,13 +1,13 @@
-/** Real processes that share one budget, and a service on loopback that remembers when each request came. */
+/** Real processes that share one budget, and a service on loopback that records when each request arrives. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { TestContext } from 'vitest'
-import type { SpendingTask } from './spending-process.ts'
 import type { Random } from '../../core/rate-limit/simulated-world.ts'
+import type { SpendingTask } from './spending-process.ts'
 
-/** Registers what is to be done at the end of a test; tests that run side by side have one each. */
+/** Registers cleanup at the end of a test; concurrent tests have one each. */
 export type OnTestFinished = TestContext['onTestFinished']
 
 const program = fileURLToPath(new URL('./spending-process.ts', import.meta.url))
@@ -18,60 +18,64 @@ export type CountingService = {
   readonly next: (count: number) => Promise<void>
 }
 
-/** Counts a request when it arrives, answers a little later, and refuses none: the tests judge. */
-export async function startCountingService(dice: Random, finished: OnTestFinished): Promise<CountingService> {
+/** Counts a request when it arrives, answers a little later, and refuses none. */
+export async function startCountingService(random: Random, onFinished: OnTestFinished): Promise<CountingService> {
   const arrivals: number[] = []
   const waiting = new Set<() => void>()
   const server = createServer((_request, response) => {
     arrivals.push(performance.now())
-    for (const look of waiting) look()
-    setTimeout(() => response.end('{"data":{}}'), dice() * 20)
+    for (const check of waiting) check()
+    setTimeout(() => response.end('{"data":{}}'), random() * 20)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  finished(() => {
+  onFinished(() => {
     server.closeAllConnections()
     server.close()
   })
   const next = (count: number) =>
     new Promise<void>((resolve) => {
       const until = arrivals.length + count
-      const look = () => {
+      const check = () => {
         if (arrivals.length < until) return
-        waiting.delete(look)
+        waiting.delete(check)
         resolve()
       }
-      waiting.add(look)
+      waiting.add(check)
     })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, arrivals, next }
 }
 
 export type ProcessGroup = {
   readonly processes: ChildProcess[]
-  /** What the processes said was lost. */
+  /** The reasons for which the processes closed the budget. */
   readonly lost: string[]
-  readonly start: (quiet: boolean) => void
-  /** `kill -9`, and another one in its place. */
+  readonly start: (isKeyUnused: boolean) => void
+  /** `kill -9`, and starts another process instead. */
   readonly replace: (index: number) => void
 }
 
-/** Gone when the test ends. */
-export function startProcessGroup(task: Omit<SpendingTask, 'quiet'>, size: number, finished: OnTestFinished): ProcessGroup {
+/** Killed when the test ends. */
+export function startProcessGroup(
+  task: Omit<SpendingTask, 'isKeyUnused'>,
+  size: number,
+  onFinished: OnTestFinished,
+): ProcessGroup {
   const processes: ChildProcess[] = []
   const lost: string[] = []
-  const start = (quiet: boolean): ChildProcess => {
-    const argument = JSON.stringify({ ...task, quiet } satisfies SpendingTask)
+  const start = (isKeyUnused: boolean): ChildProcess => {
+    const argument = JSON.stringify({ ...task, isKeyUnused } satisfies SpendingTask)
     const child = spawn(process.execPath, [program, argument], { stdio: ['ignore', 'pipe', 'inherit'] })
     child.stdout.on('data', (text) => lost.push(...(String(text).match(/^lost: .*/gm) ?? [])))
     return child
   }
-  finished(() => {
+  onFinished(() => {
     for (const child of processes) child.kill('SIGKILL')
   })
   for (let count = 0; count < size; count += 1) processes.push(start(true))
   return {
     processes,
     lost,
-    start: (quiet) => void processes.push(start(quiet)),
+    start: (isKeyUnused) => void processes.push(start(isKeyUnused)),
     replace: (index) => {
       processes[index]?.kill('SIGKILL')
       processes[index] = start(false)

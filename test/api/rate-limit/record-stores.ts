@@ -1,22 +1,21 @@
-/** The places where processes can share a budget, each as the tests need it: several connections, and ways to harm it. */
+/** The stores in which processes can share a budget, with several connections, and with ways to break them. */
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, onTestFinished } from 'vitest'
 import { openRedisRecords } from '../../../src/api/rate-limit/redis-record.ts'
 import { createSharedStore, type SharedStoreOptions } from '../../../src/api/rate-limit/shared-store.ts'
-import type { BudgetRecord, RecordReading } from '../../../src/core/rate-limit/budget-record.ts'
+import type { BudgetRecord, KeyUse, RecordReading } from '../../../src/core/rate-limit/budget-record.ts'
 import { maxSwapDelayMs } from '../../../src/core/rate-limit/budget-record.ts'
-import type { KeyUse } from '../../../src/core/rate-limit/key-use.ts'
 import type { BudgetStore } from '../../../src/core/rate-limit/budget-store.ts'
 import { databases } from '../../support/databases.ts'
-import { startRedis } from '../../support/redis-server.ts'
 import type { Server } from '../../support/private-server.ts'
+import { startRedis } from '../../support/redis-server.ts'
 
 export type TestRecord = {
-  /** Another process's way to the one budget. */
+  /** The record, over the connection of another process. */
   readonly connect: () => Promise<BudgetRecord>
-  /** The record is gone. */
-  readonly forget: () => Promise<void>
+  /** Deletes the record. */
+  readonly deleteRecord: () => Promise<void>
 }
 
 export type RecordStore = { readonly name: string; readonly make: () => Promise<TestRecord> }
@@ -28,27 +27,27 @@ async function inRedis(): Promise<TestRecord> {
   redis ??= startRedis()
   const { url } = await redis
   const name = `test:${randomUUID()}`
-  const cells = [openRedisRecords(url), openRedisRecords(url)]
+  const connections = [openRedisRecords(url), openRedisRecords(url)]
   const admin = new Redis(url)
   onTestFinished(() => {
-    for (const { close } of cells) close()
+    for (const { close } of connections) close()
     admin.disconnect()
   })
   let next = 0
   return {
-    connect: async () => cells[next++ % cells.length]!.record(name),
-    forget: async () => void (await admin.del(`deskmirror:budget:${name}`)),
+    connect: async () => connections[next++ % connections.length]!.record(name),
+    deleteRecord: async () => void (await admin.del(`deskmirror:budget:${name}`)),
   }
 }
 
 async function inWarehouse(kind: 'sqlite' | 'postgres'): Promise<TestRecord> {
-  const place = await databases.find(({ name }) => name === kind)!.make()
-  onTestFinished(() => place.drop())
-  const warehouses = [await place.open(), await place.open()]
+  const location = await databases.find(({ name }) => name === kind)!.make()
+  onTestFinished(() => location.drop())
+  const warehouses = [await location.open(), await location.open()]
   let next = 0
   return {
-    connect: async () => warehouses[next++ % warehouses.length]!.budgetRecord('desk'),
-    forget: async () => void (await warehouses[0]!.query('delete from sync_budgets')),
+    connect: async () => warehouses[next++ % warehouses.length]!.budgetRecord('key'),
+    deleteRecord: async () => void (await warehouses[0]!.query('delete from sync_budgets')),
   }
 }
 
@@ -59,37 +58,37 @@ export const recordStores: readonly RecordStore[] = [
   { name: 'a variable', make: async () => inMemoryRecord() },
 ]
 
-/** A cell whose clock and content are the test's to change. */
+/** A record in memory whose clock and content the test can change. */
 export function inMemoryRecord(clock: { now: number } = { now: 1e6 }) {
-  let kept: { version: string; text: string } | null = null
+  let stored: { version: string; text: string } | null = null
   const state = { restarted: false, down: false }
-  const look = (): RecordReading => {
+  const readNow = (): RecordReading => {
     if (state.down) throw new Error('connection refused')
-    // No two moments are the same.
+    // No two readings have the same time.
     clock.now += 0.001
-    return { now: clock.now, version: kept?.version ?? null, text: kept?.text ?? null, restarted: state.restarted }
+    return { now: clock.now, version: stored?.version ?? null, text: stored?.text ?? null, restarted: state.restarted }
   }
-  const cell: BudgetRecord = {
-    read: async () => look(),
+  const record: BudgetRecord = {
+    read: async () => readNow(),
     compareAndSet: async (seen, text) => {
-      const { now, version } = look()
+      const { now, version } = readNow()
       const swapped = version === seen.version && now - seen.now <= maxSwapDelayMs
-      if (!swapped) return { swapped, reading: look() }
-      kept = { version: randomUUID(), text }
+      if (!swapped) return { swapped, reading: readNow() }
+      stored = { version: randomUUID(), text }
       state.restarted = false
-      return { swapped, reading: look() }
+      return { swapped, reading: readNow() }
     },
   }
-  const forget = async () => {
-    kept = null
+  const deleteRecord = async () => {
+    stored = null
   }
-  return { cell, clock, state, connect: async () => cell, forget }
+  return { record, clock, state, connect: async () => record, deleteRecord }
 }
 
-/** Writes whatever is given, as a restored backup would. */
-export async function overwriteRecord(cell: BudgetRecord, text: string): Promise<void> {
-  const { swapped } = await cell.compareAndSet(await cell.read(), text)
-  if (!swapped) throw new Error('somebody else wrote meanwhile')
+/** Overwrites the record, as a restored backup would. */
+export async function overwriteRecord(record: BudgetRecord, text: string): Promise<void> {
+  const { swapped } = await record.compareAndSet(await record.read(), text)
+  if (!swapped) throw new Error('another process wrote meanwhile')
 }
 
 export const testPolicy = {
@@ -98,15 +97,15 @@ export const testPolicy = {
   reserve: 0,
 }
 
-/** Nobody used the key before. */
+/** No process used the key before. */
 export const unusedKey: KeyUse = { isUnusedFor: async () => true, recordUse: async () => {} }
 
-/** A process's store, and what it said was lost. */
-export function createTestStore(cell: BudgetRecord, options: Partial<SharedStoreOptions> = {}) {
+/** The store of one process, and the reasons for which it closed the budget. */
+export function createTestStore(record: BudgetRecord, options: Partial<SharedStoreOptions> = {}) {
   const lost: string[] = []
   const store: BudgetStore = createSharedStore({
     policy: testPolicy,
-    record: cell,
+    record,
     keyUse: unusedKey,
     onClosed: (why) => lost.push(why),
     ...options,

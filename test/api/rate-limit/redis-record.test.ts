@@ -1,43 +1,43 @@
-/** The connection to Redis: what it says, what it keeps to itself, and that it comes back. */
+/** The connection to Redis: its error messages, which hide the password, and that it reconnects. */
 import { expect, onTestFinished, test } from 'vitest'
 import { openRedisRecords } from '../../../src/api/rate-limit/redis-record.ts'
 import { UserError } from '../../../src/core/user-error.ts'
 import { startPrivateRedis } from '../../support/redis-server.ts'
 
 function connect(url: string) {
-  const said: string[] = []
-  const redis = openRedisRecords(url, (why) => said.push(why))
+  const errors: string[] = []
+  const redis = openRedisRecords(url, (why) => errors.push(why))
   onTestFinished(redis.close)
-  return { cell: redis.record('desk'), said }
+  return { record: redis.record('key'), errors }
 }
 
-test('what is no address of a Redis is refused without being shown', () => {
+test('an address that is not a Redis URL is refused without being shown', () => {
   for (const url of ['http://u:secret@host', 'secret', 'redis//secret']) {
     expect(() => openRedisRecords(url)).toThrow(UserError)
     expect(() => openRedisRecords(url)).not.toThrow(/secret/)
   }
 })
 
-test('trouble is said in words, and never with the password', async () => {
+test('errors are messages without the password', async () => {
   const redis = await startPrivateRedis({ durable: false })
   onTestFinished(redis.stop)
-  const wrong = connect(redis.url.replace('//', '//somebody:hunter2@'))
-  const error: unknown = await wrong.cell.read().catch((why: unknown) => why)
+  const wrong = connect(redis.url.replace('//', '//user:hunter2@'))
+  const error: unknown = await wrong.record.read().catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(Error)
-  expect(JSON.stringify([wrong.said, String(error), error])).not.toContain('hunter2')
-  const nobody = connect('redis://somebody:hunter2@127.0.0.1:1')
-  await expect(nobody.cell.read()).rejects.toThrow('Redis: connect ECONNREFUSED 127.0.0.1:1')
+  expect(JSON.stringify([wrong.errors, String(error), error])).not.toContain('hunter2')
+  const unreachable = connect('redis://user:hunter2@127.0.0.1:1')
+  await expect(unreachable.record.read()).rejects.toThrow('Redis: connect ECONNREFUSED 127.0.0.1:1')
 })
 
-test('a server that comes back is found again, and known to have been away', async () => {
+test('a server that restarts is reconnected, and reported as restarted', async () => {
   const redis = await startPrivateRedis({ durable: true })
   onTestFinished(redis.stop)
-  const { cell } = connect(redis.url)
-  await cell.compareAndSet(await cell.read(), 'kept')
+  const { record } = connect(redis.url)
+  await record.compareAndSet(await record.read(), 'old')
   await redis.crash()
-  const reading = await eventually(() => cell.read())
+  const reading = await eventually(() => record.read())
   expect(reading.restarted).toBe(true)
-  expect(await cell.compareAndSet(reading, 'anew')).toMatchObject({ swapped: true, reading: { restarted: false } })
+  expect(await record.compareAndSet(reading, 'new')).toMatchObject({ swapped: true, reading: { restarted: false } })
 })
 
 async function eventually<T>(attempt: () => Promise<T>): Promise<T> {

@@ -1,30 +1,33 @@
-/** Stores that real processes share, what may happen to them, and a time in which all of it does. */
+/** Stores that real processes share, their faults, and a scenario that injects all of them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { databases } from '../../support/databases.ts'
 import { startPrivateRedis } from '../../support/redis-server.ts'
 import type { OnTestFinished, ProcessGroup } from './process-group.ts'
 
-/** A store to share: its URL, and what may happen to it. */
+/** A shared store: its URL, and its possible faults. */
 export type SharedLocation = { readonly url: string; readonly faults: readonly (() => Promise<unknown>)[] }
-export type StoreKind = { readonly name: string; readonly make: (finished: OnTestFinished) => Promise<SharedLocation> }
+export type StoreKind = {
+  readonly name: string
+  readonly make: (onFinished: OnTestFinished) => Promise<SharedLocation>
+}
 
-async function inRedis(durable: boolean, finished: OnTestFinished): Promise<SharedLocation> {
+async function inRedis(durable: boolean, onFinished: OnTestFinished): Promise<SharedLocation> {
   const redis = await startPrivateRedis({ durable })
-  finished(redis.stop)
+  onFinished(redis.stop)
   return { url: redis.url, faults: [redis.crash, redis.flush] }
 }
 
-async function inWarehouse(kind: 'sqlite' | 'postgres', finished: OnTestFinished): Promise<SharedLocation> {
-  const place = await databases.find(({ name }) => name === kind)!.make()
-  finished(() => place.drop())
-  const warehouse = await place.open()
-  const url = place.url!
-  const forget = () => warehouse.query('delete from sync_budgets')
-  return { url, faults: kind === 'sqlite' ? [forget] : [forget, () => endConnections(url)] }
+async function inWarehouse(kind: 'sqlite' | 'postgres', onFinished: OnTestFinished): Promise<SharedLocation> {
+  const location = await databases.find(({ name }) => name === kind)!.make()
+  onFinished(() => location.drop())
+  const warehouse = await location.open()
+  const url = location.url!
+  const deleteRecord = () => warehouse.query('delete from sync_budgets')
+  return { url, faults: kind === 'sqlite' ? [deleteRecord] : [deleteRecord, () => endConnections(url)] }
 }
 
-/** Ends every connection of the processes to their Postgres. */
+/** Closes every Postgres connection of the processes. */
 async function endConnections(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url.replace(/\?.*/, '') })
   await client.connect()
@@ -35,29 +38,29 @@ async function endConnections(url: string): Promise<void> {
 }
 
 export const storeKinds: readonly StoreKind[] = [
-  { name: 'a Redis that keeps its data', make: (finished) => inRedis(true, finished) },
-  { name: 'a Redis that keeps nothing', make: (finished) => inRedis(false, finished) },
-  { name: 'Postgres', make: (finished) => inWarehouse('postgres', finished) },
-  { name: 'SQLite', make: (finished) => inWarehouse('sqlite', finished) },
+  { name: 'a Redis that keeps its data', make: (onFinished) => inRedis(true, onFinished) },
+  { name: 'a Redis that keeps nothing', make: (onFinished) => inRedis(false, onFinished) },
+  { name: 'Postgres', make: (onFinished) => inWarehouse('postgres', onFinished) },
+  { name: 'SQLite', make: (onFinished) => inWarehouse('sqlite', onFinished) },
 ]
 
-/** A few seconds in which processes are killed and stopped at any moment, and the store suffers everything once. */
+/** For a few seconds, kills and suspends processes at random times, and injects each fault of the store once. */
 export async function injectFaults(
-  fleet: ProcessGroup,
-  harms: readonly (() => Promise<unknown>)[],
-  dice: () => number,
+  group: ProcessGroup,
+  faults: readonly (() => Promise<unknown>)[],
+  random: () => number,
 ): Promise<void> {
-  for (const harm of harms) {
+  for (const injectFault of faults) {
     for (let count = 0; count < 2; count += 1) {
-      await sleep(dice() * 500)
-      fleet.replace(Math.floor(dice() * 4))
+      await sleep(random() * 500)
+      group.replace(Math.floor(random() * 4))
     }
-    const stopped = fleet.processes[Math.floor(dice() * 4)]
-    stopped?.kill('SIGSTOP')
-    await sleep(dice() * 500)
-    await harm()
-    await sleep(dice() * 3000)
-    stopped?.kill('SIGCONT')
-    await sleep(dice() * 1000)
+    const suspended = group.processes[Math.floor(random() * 4)]
+    suspended?.kill('SIGSTOP')
+    await sleep(random() * 500)
+    await injectFault()
+    await sleep(random() * 3000)
+    suspended?.kill('SIGCONT')
+    await sleep(random() * 1000)
   }
 }

@@ -1,35 +1,35 @@
 /**
- * A process that spends as much of a shared budget as it gets, for the tests to start, stop and kill. Its one argument is
- * a `Task` as JSON. Each loss of the record is a line on standard output, and so is its first answer.
+ * A process that uses as much of a shared budget as it gets, for the tests to start, suspend and kill. Its one argument is
+ * a `SpendingTask` as JSON. It prints a line for each answer and each loss of the record.
  */
 import { flushCompileCache } from 'node:module'
-import { createRequestBudget } from '../../../src/api/rate-limit/request-budget.ts'
 import { createClient } from '../../../src/api/client.ts'
 import { openRedisRecords } from '../../../src/api/rate-limit/redis-record.ts'
+import { createRequestBudget } from '../../../src/api/rate-limit/request-budget.ts'
 import { createSharedStore } from '../../../src/api/rate-limit/shared-store.ts'
 import type { BudgetPolicy } from '../../../src/core/rate-limit/budget.ts'
 import type { BudgetRecord } from '../../../src/core/rate-limit/budget-record.ts'
 import { openWarehouse } from '../../../src/warehouse/open.ts'
 
 export type SpendingTask = {
-  /** Of a Redis or of a warehouse. */
+  /** URL of a Redis or of a warehouse. */
   readonly store: string
   readonly service: string
   readonly policy: BudgetPolicy
   readonly timeoutMs: number
-  /** Whether the first process may begin at once. */
-  readonly quiet: boolean
+  /** Whether the key counts as unused, so that the process may start at once. */
+  readonly isKeyUnused: boolean
 }
 
-// The cache is written at the end of a process, and this one is killed before.
+// The cache is normally written when a process exits, but this one is killed.
 flushCompileCache()
 
 const task: SpendingTask = JSON.parse(process.argv[2] ?? '')
 const budget = createRequestBudget(
   createSharedStore({
     policy: task.policy,
-    record: await cellAt(task.store),
-    keyUse: { isUnusedFor: async () => task.quiet, recordUse: async () => {} },
+    record: await openRecord(task.store),
+    keyUse: { isUnusedFor: async () => task.isKeyUnused, recordUse: async () => {} },
     onClosed: (why) => process.stdout.write(`lost: ${why}\n`),
     deadlineMs: task.timeoutMs + 1000,
   }),
@@ -42,7 +42,7 @@ const client = createClient({
   timeoutMs: task.timeoutMs,
 })
 
-async function cellAt(url: string): Promise<BudgetRecord> {
+async function openRecord(url: string): Promise<BudgetRecord> {
   if (url.startsWith('redis:')) return openRedisRecords(url).record('spent')
   return (await openWarehouse(url, { access: 'read' })).budgetRecord('spent')
 }
@@ -51,7 +51,7 @@ async function spend(): Promise<never> {
   for (;;) {
     const answer = await client.send({ method: 'GET', path: '/thing', priority: 'backfill' }).catch(() => null)
     if (answer !== null) process.stdout.write('answered\n')
-    // A store that is away is not asked again at once.
+    // The store may be away, so do not retry at once.
     else await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -1,23 +1,28 @@
-/** One specification for every store of budgets: wherever it is kept, it decides as the budget does, and fails closed. */
+/** One specification for all stores of budgets: each decides as the pure budget does, and fails closed. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRequestBudget } from '../../../src/api/rate-limit/request-budget.ts'
 import { createMemoryStore } from '../../../src/api/rate-limit/state-store.ts'
+import { acquireSlot, type PendingRequest, type SlotDecision } from '../../../src/core/rate-limit/acquire-slot.ts'
 import {
-  type PendingRequest,
-  type SlotDecision,
   initialBudgetState,
-  type Slot,
   recordPriorUsage,
-  releaseSlot,
-  acquireSlot,
   recordThrottle,
+  releaseSlot,
+  type Slot,
 } from '../../../src/core/rate-limit/budget.ts'
 import type { BudgetRecord } from '../../../src/core/rate-limit/budget-record.ts'
-import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import type { BudgetStore } from '../../../src/core/rate-limit/budget-store.ts'
+import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import { priorities } from '../../../src/core/rate-limit/priority.ts'
-import { inMemoryRecord, recordStores, unusedKey, overwriteRecord, testPolicy, createTestStore } from './record-stores.ts'
+import {
+  createTestStore,
+  inMemoryRecord,
+  overwriteRecord,
+  recordStores,
+  testPolicy,
+  unusedKey,
+} from './record-stores.ts'
 
 const deadlineMs = 31_000
 const read: PendingRequest = { priority: 'fresh', write: false, deadlineMs }
@@ -25,148 +30,159 @@ const closedMs = deadlineMs + testPolicy.rate.windowMs
 
 async function granted(store: BudgetStore, holder = 'me'): Promise<Slot> {
   const decision = await store.acquire(holder, [read])
-  if ('lease' in decision) return decision.lease
+  if ('slot' in decision) return decision.slot
   throw new Error('no slot')
 }
 
-type Play =
-  | { readonly do: 'take'; readonly holder: string; readonly asks: readonly PendingRequest[] }
-  | { readonly do: 'settle' | 'unsent' | 'throttle'; readonly which: number }
-  | { readonly do: 'seed'; readonly requests: number }
+type Operation =
+  | { readonly do: 'acquire'; readonly holder: string; readonly pending: readonly PendingRequest[] }
+  | { readonly do: 'release' | 'unsent' | 'throttle'; readonly which: number }
+  | { readonly do: 'prior_usage'; readonly requests: number }
 
-const ask = fc.record({ lane: fc.constantFrom(...priorities), write: fc.boolean(), deadlineMs: fc.constant(deadlineMs) })
-const play: fc.Arbitrary<Play> = fc.oneof(
+const pendingRequest = fc.record({
+  priority: fc.constantFrom(...priorities),
+  write: fc.boolean(),
+  deadlineMs: fc.constant(deadlineMs),
+})
+const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      do: fc.constant('take' as const),
+      do: fc.constant('acquire' as const),
       holder: fc.constantFrom('a', 'b'),
-      asks: fc.array(ask, { minLength: 1, maxLength: 3 }),
+      pending: fc.array(pendingRequest, { minLength: 1, maxLength: 3 }),
     }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
-      do: fc.constantFrom('settle' as const, 'unsent' as const, 'throttle' as const),
+      do: fc.constantFrom('release' as const, 'unsent' as const, 'throttle' as const),
       which: fc.nat(),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('seed' as const), requests: fc.nat(30) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('prior_usage' as const), requests: fc.nat(30) }) },
 )
 
-/** The same plays on the store and on the pure budget, at the moments that the store's keeper gave. */
-async function compare(stores: readonly BudgetStore[], now: () => number, plays: readonly Play[]) {
+/** Applies the same operations to the store and to the pure budget, at the times of the store's clock. */
+async function compare(stores: readonly BudgetStore[], now: () => number, operations: readonly Operation[]) {
   let state = initialBudgetState
-  const leases: Slot[] = []
-  for (const [turn, one] of plays.entries()) {
-    const store = stores[turn % stores.length]!
-    if (one.do === 'take') {
-      const decision: SlotDecision = await store.acquire(one.holder, one.asks)
-      const model = acquireSlot(testPolicy, state, now(), one.holder, one.asks)
+  const slots: Slot[] = []
+  for (const [index, operation] of operations.entries()) {
+    const store = stores[index % stores.length]!
+    if (operation.do === 'acquire') {
+      const decision: SlotDecision = await store.acquire(operation.holder, operation.pending)
+      const model = acquireSlot(testPolicy, state, now(), operation.holder, operation.pending)
       expect(decision).toEqual(model.decision)
-      if ('lease' in decision) leases.push(decision.lease)
+      if ('slot' in decision) slots.push(decision.slot)
       state = model.state
-    } else if (one.do === 'seed') {
-      const spent = { requests: one.requests, writes: 0, agoMs: 0 }
-      await store.recordPriorUsage(spent)
-      state = recordPriorUsage(testPolicy, state, now(), spent)
-    } else if (leases.length > 0) {
-      const lease = leases[one.which % leases.length]!
-      if (one.do === 'throttle') {
-        await store.recordThrottle(lease, 20)
-        state = recordThrottle(testPolicy, state, now(), lease, 20)
+    } else if (operation.do === 'prior_usage') {
+      const usage = { requests: operation.requests, writes: 0, agoMs: 0 }
+      await store.recordPriorUsage(usage)
+      state = recordPriorUsage(testPolicy, state, now(), usage)
+    } else if (slots.length > 0) {
+      const slot = slots[operation.which % slots.length]!
+      if (operation.do === 'throttle') {
+        await store.recordThrottle(slot, 20)
+        state = recordThrottle(testPolicy, state, now(), slot, 20)
       } else {
-        const ending = one.do === 'settle' ? 'answered' : 'unsent'
-        await store.release(lease, ending)
-        state = releaseSlot(testPolicy, state, now(), lease, ending)
+        const ending = operation.do === 'release' ? 'answered' : 'unsent'
+        await store.release(slot, ending)
+        state = releaseSlot(testPolicy, state, now(), slot, ending)
       }
     }
     expect(await store.view()).toEqual(budgetView(testPolicy, state, now()))
   }
 }
 
-/** Remembers the keeper's clock as it was last told. */
-function watched(cell: BudgetRecord) {
-  const told = { now: 0, swaps: 0 }
+/** Records the last reading of the store's clock, and counts swaps. */
+function observed(record: BudgetRecord) {
+  const observations = { now: 0, swaps: 0 }
   const watch = <T extends { readonly now: number }>(reading: T): T => {
-    told.now = reading.now
+    observations.now = reading.now
     return reading
   }
-  const through: BudgetRecord = {
-    read: async () => watch(await cell.read()),
+  const observedRecord: BudgetRecord = {
+    read: async () => watch(await record.read()),
     compareAndSet: (seen, text) => {
-      told.swaps += 1
-      return cell.compareAndSet(seen, text)
+      observations.swaps += 1
+      return record.compareAndSet(seen, text)
     },
   }
-  return { cell: through, told }
+  return { record: observedRecord, observations }
 }
 
-test('in memory: it decides as the budget does', async () => {
+test('in memory: it decides as the pure budget does', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(play, { maxLength: 30 }), async (plays) => {
+    fc.asyncProperty(fc.array(operation, { maxLength: 30 }), async (operations) => {
       const clock = 1000
-      await compare([createMemoryStore(testPolicy, () => clock)], () => clock, plays)
+      await compare([createMemoryStore(testPolicy, () => clock)], () => clock, operations)
     }),
     { numRuns: 30 },
   )
 })
 
-for (const keeper of recordStores) {
-  describe(`kept in ${keeper.name}`, () => {
-    test('two processes get the decisions that the budget makes', async () => {
+for (const recordStore of recordStores) {
+  describe(`kept in ${recordStore.name}`, () => {
+    test('two processes get the decisions of the pure budget', async () => {
       await fc.assert(
-        fc.asyncProperty(fc.array(play, { minLength: 10, maxLength: 30 }), async (plays) => {
-          const kept = await keeper.make()
-          const told = watched(await kept.connect())
-          await kept.forget()
-          await compare([createTestStore(told.cell).store, createTestStore(told.cell).store], () => told.told.now, plays)
+        fc.asyncProperty(fc.array(operation, { minLength: 10, maxLength: 30 }), async (operations) => {
+          const location = await recordStore.make()
+          const { record, observations } = observed(await location.connect())
+          await location.deleteRecord()
+          await compare(
+            [createTestStore(record).store, createTestStore(record).store],
+            () => observations.now,
+            operations,
+          )
         }),
         { numRuns: 5 },
       )
     })
 
-    test('processes that ask at once never get more slots than there are, and none is lost', async () => {
-      const kept = await keeper.make()
-      const stores = await Promise.all([1, 2, 3].map(async () => createTestStore(await kept.connect()).store))
+    test('concurrent processes never get more slots than there are, and none is lost', async () => {
+      const location = await recordStore.make()
+      const stores = await Promise.all([1, 2, 3].map(async () => createTestStore(await location.connect()).store))
       const ample = Array.from({ length: 40 }, () => stores.map((store) => store.acquire('all', [read])))
       const decisions = await Promise.all(ample.flat())
-      const leases = decisions.flatMap((decision) => ('lease' in decision ? decision.lease : []))
+      const slots = decisions.flatMap((decision) => ('slot' in decision ? decision.slot : []))
       // 95 slots, a fifth of them without a pace.
-      expect(leases.length).toBeGreaterThanOrEqual(19)
-      expect(leases.length).toBeLessThanOrEqual(25)
-      expect(await stores[1]!.view()).toMatchObject({ inUse: leases.length })
-      await Promise.all(leases.map((lease, index) => stores[index % 3]!.release(lease, 'unsent')))
+      expect(slots.length).toBeGreaterThanOrEqual(19)
+      expect(slots.length).toBeLessThanOrEqual(25)
+      expect(await stores[1]!.view()).toMatchObject({ inUse: slots.length })
+      await Promise.all(slots.map((slot, index) => stores[index % 3]!.release(slot, 'unsent')))
       expect(await stores[2]!.view()).toMatchObject({ inUse: 0 })
     })
 
-    test('what is asked for at the same moment costs one write', async () => {
-      const kept = await keeper.make()
-      const { cell, told } = watched(await kept.connect())
-      const { store } = createTestStore(cell)
-      const leases = await Promise.all(Array.from({ length: 10 }, () => granted(store)))
-      await Promise.all([granted(store), ...leases.map((lease) => store.release(lease, 'unsent'))])
-      expect(told.swaps).toBe(2)
+    test('operations requested at the same time cost one write', async () => {
+      const location = await recordStore.make()
+      const { record, observations } = observed(await location.connect())
+      const { store } = createTestStore(record)
+      const slots = await Promise.all(Array.from({ length: 10 }, () => granted(store)))
+      await Promise.all([granted(store), ...slots.map((slot) => store.release(slot, 'unsent'))])
+      expect(observations.swaps).toBe(2)
       expect(await store.view()).toMatchObject({ inUse: 1 })
     })
 
-    test('a 429 that one process got lets the other rest', async () => {
-      const kept = await keeper.make()
-      const [one, other] = [createTestStore(await kept.connect()).store, createTestStore(await kept.connect()).store]
+    test('a 429 of one process pauses the other', async () => {
+      const location = await recordStore.make()
+      const [one, other] = [
+        createTestStore(await location.connect()).store,
+        createTestStore(await location.connect()).store,
+      ]
       await one.recordThrottle(await granted(one), 5000)
       expect(await other.acquire('other', [read])).toHaveProperty('waitMs')
       expect(await other.view()).toMatchObject({ throttled: 1, closedForMs: null })
     })
 
-    test('once its record is gone it is closed for all, and one process says so', async () => {
-      const kept = await keeper.make()
+    test('a lost record closes the budget for all, and one process reports it', async () => {
+      const location = await recordStore.make()
       const processes = [
-        createTestStore(await kept.connect()),
-        createTestStore(await kept.connect()),
-        createTestStore(await kept.connect()),
+        createTestStore(await location.connect()),
+        createTestStore(await location.connect()),
+        createTestStore(await location.connect()),
       ]
       for (const { store } of processes) await granted(store)
-      await kept.forget()
+      await location.deleteRecord()
       const decisions = await Promise.all(processes.map(({ store }) => store.acquire('me', [read])))
       for (const decision of decisions) expect(decision).toHaveProperty('waitMs')
       for (const { store } of processes) {
@@ -177,126 +193,132 @@ for (const keeper of recordStores) {
       expect(processes.flatMap(({ lost }) => lost)).toEqual(['its record is gone'])
     })
 
-    test('a process that starts without a record is let in only if it is certain that nobody used the key', async () => {
-      const kept = await keeper.make()
-      const doubting = createTestStore(await kept.connect(), {
+    test('a process that starts without a record gets a slot only if the key is known to be unused', async () => {
+      const location = await recordStore.make()
+      const doubting = createTestStore(await location.connect(), {
         keyUse: { ...unusedKey, isUnusedFor: async () => false },
       })
       expect(await doubting.store.acquire('me', [read])).toHaveProperty('waitMs')
       expect(doubting.lost).toHaveLength(1)
-      await kept.forget()
-      const failing = createTestStore(await kept.connect(), {
-        keyUse: { ...unusedKey, isUnusedFor: () => Promise.reject(new Error('who knows')) },
+      await location.deleteRecord()
+      const failing = createTestStore(await location.connect(), {
+        keyUse: { ...unusedKey, isUnusedFor: () => Promise.reject(new Error('not known')) },
       })
       expect(await failing.store.acquire('me', [read])).toHaveProperty('waitMs')
-      await kept.forget()
-      const certain = createTestStore(await kept.connect())
-      expect(await certain.store.acquire('me', [read])).toHaveProperty('lease')
+      await location.deleteRecord()
+      const certain = createTestStore(await location.connect())
+      expect(await certain.store.acquire('me', [read])).toHaveProperty('slot')
       expect(certain.lost).toEqual([])
     })
 
-    test('processes that start side by side are all let in, though each notes that it uses the key', async () => {
-      const kept = await keeper.make()
+    test('processes that start together all get slots, although each records its use of the key', async () => {
+      const location = await recordStore.make()
       let used = false
       const use = {
-        isQuiet: async () => !used,
-        note: async () => {
+        isUnusedFor: async () => !used,
+        recordUse: async () => {
           used = true
         },
       }
-      const processes = await Promise.all([1, 2, 3, 4].map(async () => createTestStore(await kept.connect(), { keyUse: use })))
+      const processes = await Promise.all(
+        [1, 2, 3, 4].map(async () => createTestStore(await location.connect(), { keyUse: use })),
+      )
       const decisions = await Promise.all(processes.map(({ store }) => store.acquire('me', [read])))
-      for (const decision of decisions) expect(decision).toHaveProperty('lease')
+      for (const decision of decisions) expect(decision).toHaveProperty('slot')
       expect(used).toBe(true)
     })
 
-    test('nothing is granted where the use of the key cannot be noted', async () => {
-      const kept = await keeper.make()
-      const use = { ...unusedKey, note: () => Promise.reject(new Error('read only')) }
-      await expect(createTestStore(await kept.connect(), { keyUse: use }).store.acquire('me', [read])).rejects.toThrow('read only')
+    test('no slot is granted where the use of the key cannot be recorded', async () => {
+      const location = await recordStore.make()
+      const use = { ...unusedKey, recordUse: () => Promise.reject(new Error('read only')) }
+      await expect(
+        createTestStore(await location.connect(), { keyUse: use }).store.acquire('me', [read]),
+      ).rejects.toThrow('read only')
     })
 
-    test('a record that cannot be read, and one from before the last that was seen, close it', async () => {
-      const kept = await keeper.make()
-      const cell = await kept.connect()
-      const { store, lost } = createTestStore(cell)
+    test('a record that is unreadable, or older than the last one seen, closes the budget', async () => {
+      const location = await recordStore.make()
+      const record = await location.connect()
+      const { store, lost } = createTestStore(record)
       await granted(store)
-      const backup = (await cell.read()).text!
+      const backup = (await record.read()).text!
       await granted(store)
-      await overwriteRecord(cell, backup)
+      await overwriteRecord(record, backup)
       expect(await store.acquire('me', [read])).toHaveProperty('waitMs')
-      await overwriteRecord(cell, 'rubbish')
+      await overwriteRecord(record, 'not a record')
       expect(await store.acquire('me', [read])).toHaveProperty('waitMs')
       expect(lost).toEqual([expect.stringContaining('older'), expect.stringContaining('unreadable')])
     })
 
-    test('a swap that comes late, or twice, changes nothing', async () => {
-      const kept = await keeper.make()
-      const cell = await kept.connect()
-      const empty = await cell.read()
-      expect(await cell.compareAndSet({ ...empty, now: empty.now - 1500 }, 'late')).toMatchObject({ swapped: false })
-      const first = await cell.compareAndSet(empty, 'first')
+    test('a swap that is late, or repeated, changes nothing', async () => {
+      const location = await recordStore.make()
+      const record = await location.connect()
+      const empty = await record.read()
+      expect(await record.compareAndSet({ ...empty, now: empty.now - 1500 }, 'late')).toMatchObject({ swapped: false })
+      const first = await record.compareAndSet(empty, 'first')
       expect(first).toMatchObject({ swapped: true, reading: { text: 'first', restarted: false } })
-      expect(await cell.compareAndSet(empty, 'again')).toMatchObject({ swapped: false, reading: { text: 'first' } })
+      expect(await record.compareAndSet(empty, 'again')).toMatchObject({ swapped: false, reading: { text: 'first' } })
       const { now } = first.reading
-      expect(await cell.compareAndSet({ ...first.reading, now: now - 1500 }, 'late')).toMatchObject({ swapped: false })
-      expect(await cell.compareAndSet(first.reading, 'second')).toMatchObject({ swapped: true })
-      expect(await (await kept.connect()).read()).toMatchObject({ text: 'second', restarted: false })
+      expect(await record.compareAndSet({ ...first.reading, now: now - 1500 }, 'late')).toMatchObject({
+        swapped: false,
+      })
+      expect(await record.compareAndSet(first.reading, 'second')).toMatchObject({ swapped: true })
+      expect(await (await location.connect()).read()).toMatchObject({ text: 'second', restarted: false })
     })
   })
 }
 
-describe('the clock of its keeper', () => {
-  /** A process with a clock of its own beside the keeper's; both run. */
+describe('the clock of the store', () => {
+  /** Two processes; their own clock and the store's clock both run. */
   async function world() {
-    const kept = inMemoryRecord({ now: 1e12 })
+    const location = inMemoryRecord({ now: 1e12 })
     const own = { now: 0 }
-    const start = () => createTestStore(kept.cell, { monotonic: () => own.now })
-    const pass = (ms: number) => {
-      kept.clock.now += ms
+    const start = () => createTestStore(location.record, { monotonic: () => own.now })
+    const advance = (ms: number) => {
+      location.clock.now += ms
       own.now += ms
     }
     const [one, other] = [start(), start()]
     for (const { store } of [one, other]) await granted(store)
-    return { ...kept, one, other, pass, start }
+    return { ...location, one, other, advance, start }
   }
 
-  test('that is set forward closes it, once for all', async () => {
-    const { clock, one, other, pass } = await world()
-    pass(10_000)
+  test('that is set forward closes the budget once, for all processes', async () => {
+    const { clock, one, other, advance } = await world()
+    advance(10_000)
     clock.now += 45_000
     expect(await one.store.acquire('me', [read])).toHaveProperty('waitMs')
     expect(await other.store.acquire('me', [read])).toHaveProperty('waitMs')
     expect([...one.lost, ...other.lost]).toEqual([expect.stringContaining('set forward by 45.0 s')])
   })
 
-  test('that is set back closes it, once for all, and for no longer', async () => {
-    const { clock, one, other, pass } = await world()
+  test('that is set back closes the budget once, for all processes, and for no longer', async () => {
+    const { clock, one, other, advance } = await world()
     clock.now -= 3_600_000
     expect(await one.store.acquire('me', [read])).toHaveProperty('waitMs')
-    pass(closedMs - 10)
+    advance(closedMs - 10)
     expect(await other.store.acquire('me', [read])).toHaveProperty('waitMs')
-    pass(10)
-    expect(await other.store.acquire('me', [read])).toHaveProperty('lease')
+    advance(10)
+    expect(await other.store.acquire('me', [read])).toHaveProperty('slot')
     expect([...one.lost, ...other.lost]).toEqual([expect.stringContaining('set back')])
   })
 
-  test('that stumbles by less than a second does no harm', async () => {
+  test('that jumps by less than a second changes nothing', async () => {
     const { clock, one, other } = await world()
     clock.now -= 800
-    expect(await one.store.acquire('me', [read])).toHaveProperty('lease')
+    expect(await one.store.acquire('me', [read])).toHaveProperty('slot')
     clock.now += 900
-    expect(await other.store.acquire('me', [read])).toHaveProperty('lease')
+    expect(await other.store.acquire('me', [read])).toHaveProperty('slot')
     expect(await one.store.view()).toMatchObject({ inUse: 4, closedForMs: null })
   })
 
-  test('that has gone on while nobody looked is no reason to close', async () => {
-    const { one, pass } = await world()
-    pass(30 * 86_400_000)
-    expect(await one.store.acquire('me', [read])).toHaveProperty('lease')
+  test('that advances while no process reads it does not close the budget', async () => {
+    const { one, advance } = await world()
+    advance(30 * 86_400_000)
+    expect(await one.store.acquire('me', [read])).toHaveProperty('slot')
   })
 
-  test('of a keeper that was restarted is nothing to trust', async () => {
+  test('of a store that restarted is not trusted', async () => {
     const { state, one, other } = await world()
     state.restarted = true
     expect(await one.store.acquire('me', [read])).toHaveProperty('waitMs')
@@ -305,29 +327,29 @@ describe('the clock of its keeper', () => {
   })
 })
 
-describe('a keeper that is out of reach', () => {
-  test('lets nobody in, and everybody once it is back', async () => {
-    const { cell, state } = inMemoryRecord()
-    const { store } = createTestStore(cell)
-    const lease = await granted(store)
+describe('a store that cannot be reached', () => {
+  test('grants no slot until it is back', async () => {
+    const { record, state } = inMemoryRecord()
+    const { store } = createTestStore(record)
+    const slot = await granted(store)
     state.down = true
-    const asked = [store.acquire('me', [read]), store.release(lease, 'answered'), store.view()]
-    for (const one of asked) await expect(one).rejects.toThrow('connection refused')
+    const requested = [store.acquire('me', [read]), store.release(slot, 'answered'), store.view()]
+    for (const pending of requested) await expect(pending).rejects.toThrow('connection refused')
     state.down = false
-    expect(await store.acquire('me', [read])).toHaveProperty('lease')
+    expect(await store.acquire('me', [read])).toHaveProperty('slot')
   })
 })
 
-describe('a process that was stopped', () => {
-  const stopped = async (ms: number) => {
+describe('a process that was suspended', () => {
+  const suspended = async (ms: number) => {
     const own = { now: 0 }
     const memory = createMemoryStore(testPolicy)
     let takes = 0
     const slow: BudgetStore = {
       ...memory,
-      acquire: async (...asked) => {
+      acquire: async (...requested) => {
         takes += 1
-        const decision = await memory.acquire(...asked)
+        const decision = await memory.acquire(...requested)
         if (takes === 1) own.now += ms
         return decision
       },
@@ -336,21 +358,21 @@ describe('a process that was stopped', () => {
     return { own, budget, memory, takes: () => takes }
   }
 
-  test('between asking and being granted asks again, and gives the old slot back', async () => {
-    const { budget, memory, takes } = await stopped(1500)
+  test('between request and grant requests again, and releases the old slot', async () => {
+    const { budget, memory, takes } = await suspended(1500)
     await budget.acquire(read)
     expect(takes()).toBe(2)
     expect(await memory.view()).toMatchObject({ inUse: 1 })
   })
 
-  test('for less than a second goes on', async () => {
-    const { budget, takes } = await stopped(900)
+  test('for less than a second continues', async () => {
+    const { budget, takes } = await suspended(900)
     await budget.acquire(read)
     expect(takes()).toBe(1)
   })
 
-  test('after its grant may not send once its deadline is over', async () => {
-    const { budget, own } = await stopped(0)
+  test('after its grant may not send after its deadline', async () => {
+    const { budget, own } = await suspended(0)
     const grant = await budget.acquire(read)
     own.now += deadlineMs - 1
     expect(grant.remainingMs()).toBeGreaterThan(0)

@@ -1,4 +1,4 @@
-/** Single decisions of the budget: what it holds, what it forgets, and what it says about itself. */
+/** Single decisions of the budget: which slots are taken and for how long, and what the budget reports. */
 import { describe, expect, test } from 'vitest'
 import { acquireSlot, type PendingRequest } from '../../../src/core/rate-limit/acquire-slot.ts'
 import {
@@ -22,12 +22,12 @@ const policy: BudgetPolicy = {
 const read: PendingRequest = { priority: 'fresh', write: false, deadlineMs }
 const write: PendingRequest = { priority: 'write', write: true, deadlineMs }
 
-/** Takes as many as are granted at that moment. */
-function takeAll(state: BudgetState, now: number, ask: PendingRequest, most: number, by = policy) {
+/** Takes as many slots as are granted at that time. */
+function takeAll(state: BudgetState, now: number, request: PendingRequest, max: number, by = policy) {
   const slots: Slot[] = []
   let current = state
-  while (slots.length < most) {
-    const { state: next, decision } = acquireSlot(by, current, now, 'me', [ask])
+  while (slots.length < max) {
+    const { state: next, decision } = acquireSlot(by, current, now, 'me', [request])
     current = next
     if ('waitMs' in decision) break
     slots.push(decision.slot)
@@ -39,43 +39,43 @@ const answer = (state: BudgetState, now: number, slots: readonly Slot[]) =>
   slots.reduce((before, slot) => releaseSlot(policy, before, now, slot, 'answered'), state)
 
 describe('a slot', () => {
-  test('is free again one window after the answer, and not one moment before', () => {
-    const one: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
-    const { state, slots } = takeAll(initialBudgetState, 0, read, 1, one)
-    const answered = releaseSlot(one, state, 20_000, slots[0]!, 'answered')
-    expect(acquireSlot(one, answered, 79_999, 'me', [read]).decision).toHaveProperty('waitMs')
-    expect(acquireSlot(one, answered, 80_000, 'me', [read]).decision).toHaveProperty('granted', 0)
+  test('is free again one window after the answer, and not a millisecond earlier', () => {
+    const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
+    const { state, slots } = takeAll(initialBudgetState, 0, read, 1, single)
+    const answered = releaseSlot(single, state, 20_000, slots[0]!, 'answered')
+    expect(acquireSlot(single, answered, 79_999, 'me', [read]).decision).toHaveProperty('waitMs')
+    expect(acquireSlot(single, answered, 80_000, 'me', [read]).decision).toHaveProperty('granted', 0)
   })
 
   test('without an answer is free again one window after the deadline', () => {
-    const one: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
-    const { state } = takeAll(initialBudgetState, 0, read, 1, one)
-    expect(acquireSlot(one, state, deadlineMs + windowMs - 1, 'me', [read]).decision).toHaveProperty('waitMs')
-    expect(acquireSlot(one, state, deadlineMs + windowMs, 'me', [read]).decision).toHaveProperty('granted', 0)
+    const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
+    const { state } = takeAll(initialBudgetState, 0, read, 1, single)
+    expect(acquireSlot(single, state, deadlineMs + windowMs - 1, 'me', [read]).decision).toHaveProperty('waitMs')
+    expect(acquireSlot(single, state, deadlineMs + windowMs, 'me', [read]).decision).toHaveProperty('granted', 0)
   })
 
-  test('of a request that never left is free at once', () => {
+  test('of a request that was never sent is free at once', () => {
     const { state, slots } = takeAll(initialBudgetState, 0, write, 1)
     const after = releaseSlot(policy, state, 10, slots[0]!, 'unsent')
     expect(budgetView(policy, after, 10).inUse).toBe(0)
     expect(after.writes.taken.total).toBe(0)
   })
 
-  test('that others spent before we started counts from the last moment it can have been spent', () => {
+  test('for earlier requests is taken from the latest time at which they can have been sent', () => {
     const state = recordPriorUsage(policy, initialBudgetState, 1000, { requests: 570, writes: 0, agoMs: 10_000 })
     expect(acquireSlot(policy, state, 1000, 'me', [read]).decision).toHaveProperty('waitMs')
     expect(acquireSlot(policy, state, 50_999, 'me', [read]).decision).toHaveProperty('waitMs')
     expect(acquireSlot(policy, state, 51_000, 'me', [read]).decision).toHaveProperty('granted', 0)
   })
 
-  test('spent longer than a window ago is forgotten', () => {
+  test('for requests older than a window is free', () => {
     const state = recordPriorUsage(policy, initialBudgetState, 100_000, { requests: 570, writes: 0, agoMs: windowMs })
     expect(budgetView(policy, state, 100_000).inUse).toBe(0)
   })
 })
 
 describe('a clock that is set back', () => {
-  test('makes no slot free earlier, and none later than it would have been', () => {
+  test('makes no slot free earlier or later than it would have been', () => {
     const full = recordPriorUsage(policy, initialBudgetState, 1e12, { requests: 570, writes: 0, agoMs: 0 })
     const { state } = acquireSlot(policy, full, 1e12 - 3_600_000, 'me', [read])
     expect(budgetView(policy, state, 1e12 - 3_600_000 + windowMs - 1).inUse).toBe(570)
@@ -86,11 +86,11 @@ describe('a clock that is set back', () => {
 describe('a 429', () => {
   const { state, slots } = takeAll(initialBudgetState, 0, read, 100)
 
-  test('lets every lane of every process rest for as long as the service said', () => {
+  test('pauses all priorities of all processes for as long as the service says', () => {
     const after = recordThrottle(policy, state, 50, slots[0]!, 7000)
-    for (const ask of [read, write]) {
-      expect(acquireSlot(policy, after, 7049, 'other', [ask]).decision).toHaveProperty('waitMs', 1)
-      expect(acquireSlot(policy, after, 7050, 'other', [ask]).decision).toHaveProperty('granted')
+    for (const request of [read, write]) {
+      expect(acquireSlot(policy, after, 7049, 'other', [request]).decision).toHaveProperty('waitMs', 1)
+      expect(acquireSlot(policy, after, 7050, 'other', [request]).decision).toHaveProperty('granted')
     }
     expect(budgetView(policy, after, 50)).toMatchObject({ pausedForMs: 7000, throttled: 1 })
   })
@@ -100,15 +100,15 @@ describe('a 429', () => {
     expect(budgetView(policy, after, 50)).toMatchObject({ slots: 456, throttled: 100 })
   })
 
-  test('again and again leaves a tenth of the slots', () => {
+  test('that repeats leaves a tenth of the slots', () => {
     let after = state
-    for (let round = 1; round <= 30; round += 1) {
-      after = recordThrottle(policy, after, round, { ...slots[0]!, grantedAt: round }, 1000)
+    for (let now = 1; now <= 30; now += 1) {
+      after = recordThrottle(policy, after, now, { ...slots[0]!, grantedAt: now }, 1000)
     }
     expect(budgetView(policy, after, 30).slots).toBe(57)
   })
 
-  test('is made up for while it stays quiet, a little with each window', () => {
+  test('without a successor gives slots back, a few with each window', () => {
     const after = recordThrottle(policy, state, 0, slots[0]!, 1000)
     const available = [0, 1, 4, 8, 20].map((windows) => budgetView(policy, after, windows * windowMs).slots)
     expect(available).toEqual([456, 470, 513, 570, 570])
@@ -117,11 +117,11 @@ describe('a 429', () => {
 
 describe('limits of any size', () => {
   test('one request a minute is one request a minute', () => {
-    const one: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
-    expect(takeAll(initialBudgetState, 0, read, 5, one).slots).toHaveLength(1)
+    const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
+    expect(takeAll(initialBudgetState, 0, read, 5, single).slots).toHaveLength(1)
   })
 
-  test('a million a minute: the state stays small however many requests are out', () => {
+  test('a million a minute: the state stays small however many requests are under way', () => {
     const huge: BudgetPolicy = { ...policy, rate: { requests: 1_000_000, windowMs } }
     let state = initialBudgetState
     for (let now = 0; now < 100_000; now += 10) {
@@ -139,15 +139,15 @@ describe('limits of any size', () => {
 
 test('the state is plain data, so that any store can hold it', () => {
   const { state, slots } = takeAll(initialBudgetState, 0, read, 100)
-  const told = acquireSlot(policy, answer(state, 50, slots.slice(50)), 60, 'me', [write, read]).state
-  expect(JSON.parse(JSON.stringify(told))).toEqual(told)
+  const changed = acquireSlot(policy, answer(state, 50, slots.slice(50)), 60, 'me', [write, read]).state
+  expect(JSON.parse(JSON.stringify(changed))).toEqual(changed)
 })
 
-test.for([50, 114, 300, 570, 1200, 5000])('the forecast for %d requests comes true, to a fifth', (count) => {
-  for (const spent of [0, 200, 600]) {
-    const before = simulate(worldOf([{ at: 0, lane: 'backfill', write: false, count: spent }], 70_000))
+test.for([50, 114, 300, 570, 1200, 5000])('the estimate for %d requests is right to a fifth', (count) => {
+  for (const earlier of [0, 200, 600]) {
+    const before = simulate(worldOf([{ at: 0, priority: 'backfill', write: false, count: earlier }], 70_000))
     const predicted = estimateSendMs(policy, before.state, 70_000, count)
-    const demand = [{ at: 70_000, lane: 'backfill', write: false, count } as const]
+    const demand = [{ at: 70_000, priority: 'backfill', write: false, count } as const]
     const after = simulate({ ...worldOf(demand, 2_000_000), state: before.state })
     const took = after.sent.at(-1)!.at - 70_000
     expect(Math.abs(predicted - took)).toBeLessThanOrEqual(2000 + 0.2 * took)

@@ -1,4 +1,4 @@
-/** Services that limit a key in the ways that are common, each able to say whether it would have answered 429. */
+/** Services that limit a key in the common ways; each reports whether it would have answered 429. */
 export type LimitedServer = {
   readonly name: string
   /** A request is counted at `at` (milliseconds, never falling). False: over the limit. */
@@ -51,17 +51,17 @@ export function approximateSliding(phase: number, allowed = limit): LimitedServe
   }
 }
 
-/** One of each, at phases that share no rhythm with the client. */
+/** One of each, at phases that do not match the client's times. */
 export function everyServer(allowed = limit): readonly LimitedServer[] {
   const phases = [0, 7_300, 18_900, 29_999, 44_100, 59_000]
   const windows = phases.flatMap((phase) => [fixedWindow(phase, allowed), approximateSliding(phase, allowed)])
   return [...windows, slidingLog(allowed), tokenBucket(allowed)]
 }
 
-/** The servers that would have refused some of these moments, each with the first. */
-export function refusals(servers: readonly LimitedServer[], moments: readonly number[]): readonly string[] {
+/** The servers that would have refused a request at these times, each with the first refused time. */
+export function refusals(servers: readonly LimitedServer[], times: readonly number[]): readonly string[] {
   return servers.flatMap((server) => {
-    const first = moments.find((at) => !server.admit(at))
+    const first = times.find((at) => !server.admit(at))
     return first === undefined ? [] : [`${server.name} at ${first} ms`]
   })
 }
@@ -71,14 +71,14 @@ function counter(phase: number) {
   let before = 0
   let now = 0
   return (at: number) => {
-    const place = (at - phase) / windowMs
-    const current = Math.floor(place)
+    const position = (at - phase) / windowMs
+    const current = Math.floor(position)
     if (current !== window) {
       before = current === window + 1 ? now : 0
       now = 0
       window = current
     }
     now += 1
-    return { before, now, elapsed: place - current }
+    return { before, now, elapsed: position - current }
   }
 }

@@ -1,4 +1,4 @@
-/** A world in simulated time: processes that share one budget, a network that takes its time, a service that counts. */
+/** A simulation: processes that share one budget, a network with latency, and a service that counts requests. */
 import { acquireSlot, type PendingRequest } from '../../../src/core/rate-limit/acquire-slot.ts'
 import {
   type BudgetPolicy,
@@ -15,10 +15,15 @@ import type { LimitedServer } from './limited-servers.ts'
 export type Random = () => number
 
 /** Milliseconds between sending and answer. */
-export type Latency = (dice: Random) => number
+export type Latency = (random: Random) => number
 
-/** Requests that a process has from `at` on. */
-export type Burst = { readonly at: number; readonly lane: Priority; readonly write: boolean; readonly count: number }
+/** Requests that a process has waiting from `at` on. */
+export type Burst = {
+  readonly at: number
+  readonly priority: Priority
+  readonly write: boolean
+  readonly count: number
+}
 
 export type SimulatedWorld = {
   readonly policy: BudgetPolicy
@@ -30,20 +35,20 @@ export type SimulatedWorld = {
   /** True: the first server's 429 reach the client. False: the servers only watch. */
   readonly answers429?: boolean
   readonly retryAfterMs?: number
-  /** Moments of requests that another program makes with the same key. */
+  /** Times of requests that another program sends with the same key. */
   readonly foreign?: readonly number[]
-  /** Moments at which the record of all that was sent is lost; whoever looks next finds it so. */
+  /** Times at which the record is lost; the process that reads it next finds it missing. */
   readonly recordLosses?: readonly number[]
-  /** The share of our requests whose process dies before the answer is entered. The service counts them all the same. */
+  /** The share of our requests whose process dies before it records the answer. The service counts them anyway. */
   readonly unanswered?: number
-  /** True: the service counts a request just before it answers, and not at any moment until then. */
+  /** True: the service counts a request just before it answers, not at a random time until then. */
   readonly countsLate?: boolean
   readonly random: Random
 }
 
 export type SentRequest = {
   readonly at: number
-  readonly lane: Priority
+  readonly priority: Priority
   readonly write: boolean
   readonly process: number
 }
@@ -53,7 +58,7 @@ export type SimulationResult = {
   /** When the service counted each of our requests, in order. */
   readonly counted: readonly number[]
   readonly countedWrites: readonly number[]
-  /** What a server would have refused, ours and others'. */
+  /** Requests that a server would have refused, ours and others'. */
   readonly refused: readonly { readonly at: number; readonly server: string }[]
   /** Our requests that got a 429. */
   readonly throttled: number
@@ -62,7 +67,7 @@ export type SimulationResult = {
 
 export const deadlineMs = 30_000
 
-/** mulberry32: small, seeded, good enough to vary a world. */
+/** mulberry32: small, seeded, random enough for a simulation. */
 export function createRandom(seed: number): Random {
   let a = seed >>> 0
   return () => {
@@ -98,14 +103,14 @@ export function simulate(world: SimulatedWorld): SimulationResult {
     return world.answers429 !== true || admissions[0] === true
   }
 
-  const send = (at: number, ask: PendingRequest, slot: Slot, process: number) => {
-    sent.push({ at, lane: ask.priority, write: ask.write, process })
+  const send = (at: number, request: PendingRequest, slot: Slot, process: number) => {
+    sent.push({ at, priority: request.priority, write: request.write, process })
     const takes = latency(random)
     let admitted = true
     events.add(at + (world.countsLate === true ? 0.999 : random()) * takes, (now) => {
       admitted = count(now)
       if (admitted) counted.push(now)
-      if (admitted && ask.write) countedWrites.push(now)
+      if (admitted && request.write) countedWrites.push(now)
     })
     if (random() < (world.unanswered ?? 0)) return
     events.add(at + takes, (now) => {
@@ -117,29 +122,29 @@ export function simulate(world: SimulatedWorld): SimulationResult {
   }
 
   world.processes.forEach((bursts, process) => {
-    const waiting = new Map<string, { ask: PendingRequest; left: number }>()
+    const waiting = new Map<string, { request: PendingRequest; left: number }>()
     let timer = 0
     const serve = (now: number): void => {
       const kinds = [...waiting.entries()].filter(([, kind]) => kind.left > 0).sort(([a], [b]) => (a < b ? -1 : 1))
       if (kinds.length === 0) return
-      const asks = kinds.map(([, kind]) => kind.ask)
-      const { state: next, decision } = acquireSlot(policy, currentState(now), now, `process ${process}`, asks)
+      const pending = kinds.map(([, kind]) => kind.request)
+      const { state: next, decision } = acquireSlot(policy, currentState(now), now, `process ${process}`, pending)
       state = next
-      const mine = ++timer
+      const timerId = ++timer
       if ('waitMs' in decision) {
         // A timer fires late, never early.
-        events.add(now + decision.waitMs + random() * 2, (later) => mine === timer && serve(later))
+        events.add(now + decision.waitMs + random() * 2, (later) => timerId === timer && serve(later))
         return
       }
       const kind = kinds[decision.granted]![1]
       kind.left -= 1
-      send(now, kind.ask, decision.slot, process)
-      events.add(now + 0.2, (later) => mine === timer && serve(later))
+      send(now, kind.request, decision.slot, process)
+      events.add(now + 0.2, (later) => timerId === timer && serve(later))
     }
-    for (const { at, lane, write, count } of bursts) {
+    for (const { at, priority, write, count } of bursts) {
       events.add(at, (now) => {
-        const key = `${['write', 'fresh', 'backfill', 'verify'].indexOf(lane)} ${write ? 0 : 1}`
-        waiting.set(key, { ask: { priority: lane, write, deadlineMs }, left: (waiting.get(key)?.left ?? 0) + count })
+        const key = `${['write', 'fresh', 'backfill', 'verify'].indexOf(priority)} ${write ? 0 : 1}`
+        waiting.set(key, { request: { priority, write, deadlineMs }, left: (waiting.get(key)?.left ?? 0) + count })
         serve(now)
       })
     }
@@ -150,60 +155,59 @@ export function simulate(world: SimulatedWorld): SimulationResult {
       lost = true
     })
 
-  events.play(world.untilMs)
+  events.runUntil(world.untilMs)
   return { sent, counted, countedWrites, refused, throttled, state }
 }
 
-/** The most moments that any window of so many milliseconds holds. `moments` in order. */
-export function maxInWindow(moments: readonly number[], windowMs: number): number {
+/** The largest number of times in any window of `windowMs`. `times` in order. */
+export function maxInWindow(times: readonly number[], windowMs: number): number {
   let from = 0
   let best = 0
-  moments.forEach((at, index) => {
-    while (moments[from]! <= at - windowMs) from += 1
+  times.forEach((at, index) => {
+    while (times[from]! <= at - windowMs) from += 1
     best = Math.max(best, index - from + 1)
   })
   return best
 }
 
-export function countBetween(moments: readonly number[], from: number, to: number): number {
-  return moments.filter((at) => at >= from && at < to).length
+export function countBetween(times: readonly number[], from: number, to: number): number {
+  return times.filter((at) => at >= from && at < to).length
 }
 
-type AgendaEvent = { readonly at: number; readonly order: number; readonly what: (now: number) => void }
+type SimulatedEvent = { readonly at: number; readonly order: number; readonly run: (now: number) => void }
 
-/** Things to come, in the order of their times; those of one time in the order in which they were added. */
+/** Future events in the order of their times; events of the same time in the order in which they were added. */
 function createEventQueue() {
-  const heap: AgendaEvent[] = []
+  const heap: SimulatedEvent[] = []
   let order = 0
-  const before = (a: AgendaEvent, b: AgendaEvent) => a.at < b.at || (a.at === b.at && a.order < b.order)
-  const add = (at: number, what: (now: number) => void) => {
-    let place = heap.push({ at, order: order++, what }) - 1
-    while (place > 0) {
-      const parent = (place - 1) >> 1
-      if (!before(heap[place]!, heap[parent]!)) break
-      ;[heap[place], heap[parent]] = [heap[parent]!, heap[place]!]
-      place = parent
+  const before = (a: SimulatedEvent, b: SimulatedEvent) => a.at < b.at || (a.at === b.at && a.order < b.order)
+  const add = (at: number, run: (now: number) => void) => {
+    let index = heap.push({ at, order: order++, run }) - 1
+    while (index > 0) {
+      const parent = (index - 1) >> 1
+      if (!before(heap[index]!, heap[parent]!)) break
+      ;[heap[index], heap[parent]] = [heap[parent]!, heap[index]!]
+      index = parent
     }
   }
-  const next = (): AgendaEvent | undefined => {
+  const next = (): SimulatedEvent | undefined => {
     const top = heap[0]
     const last = heap.pop()
     if (last === undefined || last === top) return top
     heap[0] = last
-    for (let place = 0; ; ) {
-      const left = 2 * place + 1
+    for (let index = 0; ; ) {
+      const left = 2 * index + 1
       const right = left + 1
-      let least = place
+      let least = index
       if (left < heap.length && before(heap[left]!, heap[least]!)) least = left
       if (right < heap.length && before(heap[right]!, heap[least]!)) least = right
-      if (least === place) return top
-      ;[heap[place], heap[least]] = [heap[least]!, heap[place]!]
-      place = least
+      if (least === index) return top
+      ;[heap[index], heap[least]] = [heap[least]!, heap[index]!]
+      index = least
     }
   }
-  const play = (untilMs: number) => {
-    for (let happening = next(); happening !== undefined && happening.at <= untilMs; happening = next())
-      happening.what(happening.at)
+  const runUntil = (untilMs: number) => {
+    for (let event = next(); event !== undefined && event.at <= untilMs; event = next()) event.run(event.at)
   }
-  return { add, play }
+  return { add, runUntil }
 }

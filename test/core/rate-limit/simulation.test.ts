@@ -1,4 +1,4 @@
-/** What the budget promises against services that count in different ways, proven on the real decisions in simulated time. */
+/** The guarantees of the budget against services that count in different ways, tested in simulated time. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type BudgetPolicy, initialBudgetState, recordPriorUsage } from '../../../src/core/rate-limit/budget.ts'
@@ -13,20 +13,20 @@ const policy: BudgetPolicy = {
   reserve: 0,
 }
 const slots = 570
-const endless: Burst = { at: 0, lane: 'backfill', write: false, count: 1e9 }
+const endless: Burst = { at: 0, priority: 'backfill', write: false, count: 1e9 }
 const minutes = (count: number) => count * 60_000
 
 const latencies = {
   'always 50 ms': () => 50,
-  'between 0 and 2 s': (dice) => dice() * 2000,
-  'mostly quick, with a heavy tail up to 25 s': (dice) => Math.min(25_000, 150 / Math.max(1e-6, dice()) ** 0.9),
+  'between 0 and 2 s': (random) => random() * 2000,
+  'mostly quick, with a heavy tail up to 25 s': (random) => Math.min(25_000, 150 / Math.max(1e-6, random()) ** 0.9),
   'always 25 s': () => 25_000,
 } satisfies Record<string, Latency>
 
-const usual = { policy, servers: [], random: createRandom(1), latency: latencies['between 0 and 2 s'] }
+const defaults = { policy, servers: [], random: createRandom(1), latency: latencies['between 0 and 2 s'] }
 
 describe.for(Object.entries(latencies))('with answers that take %s', ([name, latency]) => {
-  test.for([1, 4])('%d processes that always want more get no 429, however the service counts', (processes) => {
+  test.for([1, 4])('%d processes that always have requests get no 429, however the service counts', (processes) => {
     const { refused, counted } = saturated(processes, latency)
     expect(refused).toEqual([])
     expect(maxInWindow(counted, windowMs)).toBeLessThanOrEqual(slots)
@@ -44,7 +44,7 @@ describe.for(Object.entries(latencies))('with answers that take %s', ([name, lat
 
 function saturated(processes: number, latency: Latency) {
   const demand = Array.from({ length: processes }, () => [endless])
-  return simulate({ ...usual, servers: everyServer(), processes: demand, latency, untilMs: minutes(20) })
+  return simulate({ ...defaults, servers: everyServer(), processes: demand, latency, untilMs: minutes(20) })
 }
 
 test('at saturation requests are spread evenly: never more than 20 in a second after the first burst', () => {
@@ -52,28 +52,28 @@ test('at saturation requests are spread evenly: never more than 20 in a second a
   expect(maxInWindow(sent.slice(114), 1000)).toBeLessThanOrEqual(20)
 })
 
-test('a pass of 100 requests after a quiet minute is never slowed below 40 a second, even after a long saturated run', () => {
+test('100 requests after a quiet minute are never slower than 40 a second, even after a long saturated run', () => {
   const later = minutes(10)
   const before = { ...endless, count: 3000 }
   const { sent } = simulate({
-    ...usual,
+    ...defaults,
     processes: [[before, { ...endless, at: later, count: 100 }]],
     untilMs: minutes(11),
   })
-  const pass = sent.filter(({ at }) => at >= later)
-  expect(pass).toHaveLength(100)
-  expect(pass.at(-1)!.at - later).toBeLessThanOrEqual(2500)
+  const burstRequests = sent.filter(({ at }) => at >= later)
+  expect(burstRequests).toHaveLength(100)
+  expect(burstRequests.at(-1)!.at - later).toBeLessThanOrEqual(2500)
 })
 
-const lane = fc.constantFrom<Priority>('write', 'fresh', 'backfill', 'verify')
+const priority = fc.constantFrom<Priority>('write', 'fresh', 'backfill', 'verify')
 const burst = fc.record({
   at: fc.integer({ min: 30_000, max: minutes(8) }),
-  lane,
+  priority,
   write: fc.boolean(),
   count: fc.integer({ min: 1, max: 1500 }),
 })
 
-test('whatever arrives, whenever, in however many processes, after whatever others spent: no 429 in any window', {
+test('any requests, in any number of processes, after any earlier requests: no 429 in any window', {
   timeout: 60_000,
 }, () => {
   fc.assert(
@@ -82,7 +82,7 @@ test('whatever arrives, whenever, in however many processes, after whatever othe
       fc.constantFrom(...Object.values(latencies)),
       fc.array(fc.integer({ min: 0, max: 29_000 }), { maxLength: slots }),
       fc.integer(),
-      (processes, latency, others, dice) => {
+      (processes, latency, others, seed) => {
         const earlier = others.sort((a, b) => a - b)
         const agoMs = 30_000 - (earlier.at(-1) ?? 0)
         const state = recordPriorUsage(policy, initialBudgetState, 30_000, {
@@ -91,7 +91,7 @@ test('whatever arrives, whenever, in however many processes, after whatever othe
           agoMs,
         })
         const world = { policy, state, processes, latency, foreign: earlier, untilMs: minutes(10) }
-        const history = simulate({ ...world, servers: everyServer(), random: createRandom(dice) })
+        const history = simulate({ ...world, servers: everyServer(), random: createRandom(seed) })
         expect(history.refused).toEqual([])
         expect(maxInWindow([...earlier, ...history.counted], windowMs)).toBeLessThanOrEqual(slots)
         expect(refusals(everyServer(120), history.countedWrites)).toEqual([])
@@ -101,50 +101,53 @@ test('whatever arrives, whenever, in however many processes, after whatever othe
   )
 })
 
-describe('lanes', () => {
-  test('a more urgent lane of any process is served before a less urgent one of any other', () => {
-    const urgent: Burst = { at: minutes(3), lane: 'fresh', write: false, count: 60 }
-    const { sent } = simulate({ ...usual, processes: [[endless], [urgent], [endless]], untilMs: minutes(6) })
-    const fresh = sent.filter((one) => one.lane === 'fresh')
-    const meanwhile = sent.filter(({ at, lane }) => lane !== 'fresh' && at > minutes(3) && at < fresh.at(-1)!.at)
+describe('priorities', () => {
+  test('a more urgent priority of any process goes before a less urgent one of any other', () => {
+    const urgent: Burst = { at: minutes(3), priority: 'fresh', write: false, count: 60 }
+    const { sent } = simulate({ ...defaults, processes: [[endless], [urgent], [endless]], untilMs: minutes(6) })
+    const fresh = sent.filter((request) => request.priority === 'fresh')
+    const meanwhile = sent.filter(
+      ({ at, priority }) => priority !== 'fresh' && at > minutes(3) && at < fresh.at(-1)!.at,
+    )
     expect(fresh).toHaveLength(60)
-    // One may slip in before the urgent process has asked for the first time and been told to wait.
+    // One may go first, before the urgent process has requested its first slot and waits.
     expect(meanwhile.length).toBeLessThanOrEqual(1)
   })
 
-  test('writes that have used up their own slots leave the rest to the reads', () => {
-    const writes: Burst = { at: 0, lane: 'write', write: true, count: 1e9 }
-    const { counted, countedWrites } = simulate({ ...usual, processes: [[writes], [endless]], untilMs: minutes(15) })
+  test('writes that have used up the write slots leave the other slots to the reads', () => {
+    const writes: Burst = { at: 0, priority: 'write', write: true, count: 1e9 }
+    const { counted, countedWrites } = simulate({ ...defaults, processes: [[writes], [endless]], untilMs: minutes(15) })
     expect(countBetween(countedWrites, minutes(5), minutes(15)) / 10).toBeGreaterThanOrEqual(0.92 * 120)
     expect(maxInWindow(countedWrites, windowMs)).toBeLessThanOrEqual(114)
     expect(countBetween(counted, minutes(5), minutes(15)) / 10).toBeGreaterThanOrEqual(0.92 * limit)
   })
 
-  test('processes of one lane share evenly', () => {
-    const { sent } = simulate({ ...usual, processes: [[endless], [endless], [endless]], untilMs: minutes(10) })
-    const shares = [0, 1, 2].map((process) => sent.filter((one) => one.process === process).length)
+  test('processes of the same priority share evenly', () => {
+    const { sent } = simulate({ ...defaults, processes: [[endless], [endless], [endless]], untilMs: minutes(10) })
+    const shares = [0, 1, 2].map((process) => sent.filter((request) => request.process === process).length)
     expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(40)
   })
 })
 
-test('processes that write take turns, and none waits much longer than the others', () => {
-  const writes: Burst = { at: 0, lane: 'write', write: true, count: 1e9 }
-  const looks: Burst = { at: 0, lane: 'write', write: false, count: 1e9 }
+test('processes that write alternate, and none waits much longer than the others', () => {
+  const writes: Burst = { at: 0, priority: 'write', write: true, count: 1e9 }
+  const checks: Burst = { at: 0, priority: 'write', write: false, count: 1e9 }
   const { sent, countedWrites } = simulate({
-    ...usual,
+    ...defaults,
     processes: [
-      [writes, looks],
-      [writes, looks],
-      [writes, looks],
+      [writes, checks],
+      [writes, checks],
+      [writes, checks],
     ],
     untilMs: minutes(10),
   })
-  const ofProcess = (process: number) => sent.filter((one) => one.process === process && one.write).map(({ at }) => at)
+  const ofProcess = (process: number) =>
+    sent.filter((request) => request.process === process && request.write).map(({ at }) => at)
   const pauses = [0, 1, 2].map((process) => {
     const times = ofProcess(process).filter((at) => at > minutes(2))
     return Math.max(...times.slice(1).map((at, n) => at - times[n]!))
   })
-  // Its turn is every third one of 114 a minute.
+  // Each gets every third of 114 write slots a minute.
   expect(Math.max(...pauses)).toBeLessThan(6000)
   expect(countBetween(countedWrites, minutes(5), minutes(10)) / 5).toBeGreaterThanOrEqual(0.92 * 120)
 })
@@ -153,10 +156,10 @@ describe('when another program uses the key as well', () => {
   const everyMs = (ms: number, until: number) => Array.from({ length: until / ms }, (_, index) => index * ms)
 
   test.for([fixedWindow(11_000), slidingLog()])(
-    'most of what it leaves is used, and 429s stay rare ($name)',
+    'most of the remaining limit is used, and 429s stay rare ($name)',
     (server) => {
       const foreign = everyMs(200, minutes(60))
-      const world = { ...usual, servers: [server], answers429: true, foreign, processes: [[endless]] }
+      const world = { ...defaults, servers: [server], answers429: true, foreign, processes: [[endless]] }
       const { counted, throttled } = simulate({ ...world, untilMs: minutes(60) })
       expect(countBetween(counted, minutes(10), minutes(60)) / 50).toBeGreaterThanOrEqual(0.5 * (limit - 300))
       expect(throttled / counted.length).toBeLessThanOrEqual(0.01)
@@ -165,16 +168,16 @@ describe('when another program uses the key as well', () => {
 
   test('once it has stopped, the slots grow back and all of them are used again', () => {
     const foreign = everyMs(200, minutes(15))
-    const world = { ...usual, servers: [slidingLog()], answers429: true, foreign, processes: [[endless]] }
+    const world = { ...defaults, servers: [slidingLog()], answers429: true, foreign, processes: [[endless]] }
     const { counted, state } = simulate({ ...world, untilMs: minutes(60) })
     expect(countBetween(counted, minutes(50), minutes(60)) / 10).toBeGreaterThanOrEqual(0.92 * limit)
     expect(budgetView(policy, state, minutes(60)).slots).toBe(slots)
   })
 
-  test('a reserve leaves it its share without a single 429', () => {
+  test('a reserve leaves the other program its share without a single 429', () => {
     const foreign = everyMs(400, minutes(20))
     const reserved = { ...policy, reserve: 0.3 }
-    const world = { ...usual, policy: reserved, servers: everyServer(), foreign, processes: [[endless]] }
+    const world = { ...defaults, policy: reserved, servers: everyServer(), foreign, processes: [[endless]] }
     expect(simulate({ ...world, untilMs: minutes(20) }).refused).toEqual([])
   })
 })
