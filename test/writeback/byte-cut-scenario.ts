@@ -1,4 +1,4 @@
-/** A write-back for each byte of its request and of its answer at which the connection can break. */
+/** Sends one write-back for each byte of the request and of the response at which the connection can break. */
 import { expect } from 'vitest'
 import { type Cut, startByteCutter } from './byte-cutter.ts'
 import { createOutboxFixture, performedWrites, type RequestLine } from './outbox-fixture.ts'
@@ -15,7 +15,7 @@ const serviceOperations = {
 
 /** `every`: 1 = at each byte. */
 export async function cutEverywhere(kind: OperationName, every: number): Promise<void> {
-  // An uncertain one holds its lane, so each has a lane of its own.
+  // An uncertain write-back blocks its lane, so each has its own lane.
   const fixture = await createOutboxFixture({
     mirrored: false,
     size: { conversations: 1300, visitors: 1300, calls: 0 },

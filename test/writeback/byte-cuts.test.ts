@@ -1,7 +1,7 @@
-/** A connection may break at any byte of a write and of its answer. At each one of them: test/soak/connection-cuts.soak.ts. */
+/** The connection breaks at bytes of a write and of its response. Every byte: test/soak/connection-cuts.soak.ts. */
 import { test } from 'vitest'
 import { cutEverywhere, operationNames } from './byte-cut-scenario.ts'
 
 for (const kind of operationNames) {
-  test(`${kind}: wherever its connection breaks, what is concluded is true`, () => cutEverywhere(kind, 53))
+  test(`${kind}: wherever the connection breaks, the recorded outcome is correct`, () => cutEverywhere(kind, 53))
 }

@@ -1,17 +1,17 @@
-/** A wire that breaks where it is told: passes everything on to a server, but for writes, which it cuts at a byte. */
+/** A TCP proxy that breaks the connection of a write at a given byte and forwards everything else. */
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** After so many bytes of the request, or of the answer, nothing more passes either way. */
+/** After this many bytes of the request or of the response, the connection is reset. */
 export type Cut = { readonly side: 'request' | 'answer'; readonly after: number }
 
 export type ByteCutter = {
   readonly port: number
-  /** One for each of the next targets, in the order in which they are first written to. Whatever is sent again passes. */
+  /** One cut for each new target, in the order of their first writes. A resend passes. */
   readonly cuts: Cut[]
-  /** Bytes of each write and of its answer that passed whole. */
+  /** Bytes forwarded of each write and of its response. */
   readonly passed: { request: number; answer: number }[]
   /** Writes wait here before they pass. */
   gate: Promise<void> | null
@@ -39,11 +39,11 @@ function forwardWithCuts(client: Socket, server: Socket, cutter: ByteCutter): vo
   const { cuts, passed, written } = cutter
   let cut: Cut | null | undefined
   const count = { request: 0, answer: 0 }
-  const break_ = () => {
+  const reset = () => {
     client.resetAndDestroy()
     server.resetAndDestroy()
   }
-  const pass = (side: Cut['side'], to: Socket) => async (bytes: Buffer) => {
+  const forward = (side: Cut['side'], to: Socket) => async (bytes: Buffer) => {
     if (cut === undefined) {
       const [, path] = /^(?:POST|PATCH) (\S+)/.exec(bytes.toString('latin1', 0, 200)) ?? []
       const isWrite = path !== undefined
@@ -51,21 +51,21 @@ function forwardWithCuts(client: Socket, server: Socket, cutter: ByteCutter): vo
       if (isWrite) written.add(path)
       if (isWrite && cutter.gate !== null) await cutter.gate
       if (isWrite) passed.push(count)
-      if (cut?.after === 0 && cut.side === 'request') return break_()
+      if (cut?.after === 0 && cut.side === 'request') return reset()
     }
     const left = cut?.side === side ? cut.after - count[side] : bytes.length
     count[side] += Math.min(left, bytes.length)
     to.write(bytes.subarray(0, Math.max(0, left)), () => {
-      if (cut?.side === side && count[side] >= cut.after) break_()
+      if (cut?.side === side && count[side] >= cut.after) reset()
     })
   }
-  client.on('data', pass('request', server))
-  server.on('data', pass('answer', client))
-  for (const [one, other] of [
+  client.on('data', forward('request', server))
+  server.on('data', forward('answer', client))
+  for (const [from, to] of [
     [client, server],
     [server, client],
   ] as const) {
-    one.on('error', () => other.destroy())
-    one.on('close', () => other.destroy())
+    from.on('error', () => to.destroy())
+    from.on('close', () => to.destroy())
   }
 }

@@ -1,4 +1,4 @@
-/** The kill switch: what it reaches, at any size, and what becomes of replies that are on their way. */
+/** Cancelling everything: large queues, and replies in flight. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { executeDecision } from '../../src/writeback/decide.ts'
 import { databases } from '../support/databases.ts'
@@ -6,7 +6,7 @@ import { createOutboxFor, ids, replyLine, startIndependentDouble } from './indep
 
 const project = '4275aaa4-dbe0-4a36-ae44-c66fe62af552'
 
-/** `rows` flags, each of a conversation of its own. Quickly: without the triggers, and with what they would have filled in. */
+/** `rows` handled flags, each for its own conversation. Inserted without triggers, which is faster. */
 async function createManyRows(database: 'sqlite' | 'postgres', rows: number, { of = project, status = 'queued' } = {}) {
   const place = await databases.find(({ name }) => name === database)!.make()
   onTestFinished(() => place.drop())
@@ -29,33 +29,33 @@ async function createManyRows(database: 'sqlite' | 'postgres', rows: number, { o
     await warehouse.query('alter table writebacks enable trigger user')
     await warehouse.query(`select setval('writebacks_seq', ${rows})`)
   }
-  return { place, warehouse, desk: warehouse.outboxAdmin(project), outbox: warehouse.outbox(project) }
+  return { place, warehouse, admin: warehouse.outboxAdmin(project), outbox: warehouse.outbox(project) }
 }
 
 const isCancelling = 'select 1 from writeback_cancellations where finished_at is null'
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  describe(`at any size — ${database}`, () => {
-    test('130,000 rows are cancelled at once: nothing of them is left to send', async () => {
-      const { desk, outbox } = await createManyRows(database, 130_000)
-      const report = await executeDecision(desk, 'cancelled', {}, 'ann')
+  describe(`large queues — ${database}`, () => {
+    test('130,000 rows are cancelled at once, and none can be claimed', async () => {
+      const { admin, outbox } = await createManyRows(database, 130_000)
+      const report = await executeDecision(admin, 'cancelled', {}, 'ann')
       expect(report).toMatchObject({ moved: 130_000, stayed: [] })
       expect(report.ids).toHaveLength(1000)
-      expect(await desk.countByStatus({})).toEqual({ cancelled: 130_000 })
-      expect(await desk.list({ statuses: ['cancelled'] }, 1)).toMatchObject([{ status: 'cancelled' }])
+      expect(await admin.countByStatus({})).toEqual({ cancelled: 130_000 })
+      expect(await admin.list({ statuses: ['cancelled'] }, 1)).toMatchObject([{ status: 'cancelled' }])
       expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
     })
 
-    test('drafts are approved and cancelled some thousands at a time, and each step is in the log', async () => {
-      const { warehouse, desk, outbox } = await createManyRows(database, 11_000, { status: 'draft' })
-      const approved = await executeDecision(desk, 'approved', { batch: 'big' }, 'ann')
+    test('drafts are approved and cancelled in windows of rows, and each change is in the event log', async () => {
+      const { warehouse, admin, outbox } = await createManyRows(database, 11_000, { status: 'draft' })
+      const approved = await executeDecision(admin, 'approved', { batch: 'big' }, 'ann')
       expect(approved).toMatchObject({ moved: 11_000, stayed: [] })
       expect(approved.ids).toHaveLength(1000)
-      expect(await executeDecision(desk, 'cancelled', { batch: 'big' }, 'ann')).toMatchObject({
+      expect(await executeDecision(admin, 'cancelled', { batch: 'big' }, 'ann')).toMatchObject({
         moved: 11_000,
         stayed: [],
       })
-      // Whoever works on the queue lets the rows follow, and finds nothing to do.
+      // Looking for work updates the covered rows and finds nothing to claim.
       while ((await warehouse.query(isCancelling)).length > 0)
         expect(await outbox.findClaimable(Date.now(), 1)).toEqual([])
       expect(await warehouse.query('select status, count(*) as rows from writebacks group by status')).toEqual([
@@ -69,41 +69,41 @@ for (const database of ['sqlite', 'postgres'] as const) {
       ])
     })
 
-    test('a cancellation holds for rows that have not followed it, and for no others', async () => {
-      const { warehouse, desk, outbox } = await createManyRows(database, 3)
+    test('a cancellation applies to covered rows that are not updated yet, and to no others', async () => {
+      const { warehouse, admin, outbox } = await createManyRows(database, 3)
       const [first] = await outbox.findClaimable(Date.now(), 1)
-      const one = await outbox.claim(first!.id, Date.now())
-      // As it is where there are too many rows to follow at once.
+      const claimed = await outbox.claim(first!.id, Date.now())
+      // The state while covered rows are not updated yet.
       await warehouse.query(`insert into writeback_cancellations
         (project_id, id, nameless, up_to, done_to, cancelled_at, cancelled_by)
         values ('${project}', 'x', 0, 3, 0, '2026-01-01T00:00:00Z', 'ann')`)
-      expect(await outbox.markSending(one!, {}, Date.now(), Date.now())).toBe(false)
+      expect(await outbox.markSending(claimed!, {}, Date.now(), Date.now())).toBe(false)
       await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
         values ('${project}', 'handled', '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f', '{"handled": true}')`)
-      expect(await desk.countByStatus({})).toEqual({ cancelled: 3, queued: 1 })
-      expect(await desk.list({ statuses: ['queued'] }, 9)).toHaveLength(1)
-      await executeDecision(desk, 'retried', { statuses: ['cancelled'] }, 'bea')
-      expect(await desk.countByStatus({})).toEqual({ queued: 4 })
+      expect(await admin.countByStatus({})).toEqual({ cancelled: 3, queued: 1 })
+      expect(await admin.list({ statuses: ['queued'] }, 9)).toHaveLength(1)
+      await executeDecision(admin, 'retried', { statuses: ['cancelled'] }, 'bea')
+      expect(await admin.countByStatus({})).toEqual({ queued: 4 })
       expect(await outbox.findClaimable(Date.now(), 9)).toHaveLength(4)
     })
 
-    test('of those about to leave when everything is cancelled each one either left before, or does not leave', async () => {
-      const { place, desk, outbox } = await createManyRows(database, 120)
+    test('when everything is cancelled, each concurrent send is either recorded before or rejected', async () => {
+      const { place, admin, outbox } = await createManyRows(database, 120)
       const claimed = []
       for (const { id } of await outbox.findClaimable(Date.now(), 120))
         claimed.push((await outbox.claim(id, Date.now()))!)
       const person = (await place.open()).outboxAdmin(project)
-      const leaving = claimed.map((one) => outbox.markSending(one, {}, Date.now(), Date.now()))
+      const leaving = claimed.map((writeback) => outbox.markSending(writeback, {}, Date.now(), Date.now()))
       await leaving[0]
       const { moved } = await executeDecision(person, 'cancelled', {}, 'ann')
       const left = (await Promise.all(leaving)).filter(Boolean).length
       expect(moved).toBe(120 - left)
-      expect(await desk.countByStatus({})).toEqual({ sending: left, ...(moved > 0 ? { cancelled: moved } : {}) })
+      expect(await admin.countByStatus({})).toEqual({ sending: left, ...(moved > 0 ? { cancelled: moved } : {}) })
     })
 
-    test('it takes drafts, one batch, and rows that name no project; what was queued since stays', async () => {
-      const { warehouse, desk } = await createManyRows(database, 2, { of: '' })
-      expect(await desk.decide('cancelled', { orWithoutProject: true }, 'ann')).toMatchObject({ count: 2 })
+    test('a cancellation covers drafts, one batch, and rows without a project; later rows stay', async () => {
+      const { warehouse, admin } = await createManyRows(database, 2, { of: '' })
+      expect(await admin.decide('cancelled', { orWithoutProject: true }, 'ann')).toMatchObject({ count: 2 })
       await warehouse.query(`update writebacks set project_id = '${project}'`)
       const more = (batch: string, status: string) =>
         warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, batch_id, status)
@@ -111,48 +111,44 @@ for (const database of ['sqlite', 'postgres'] as const) {
       await more('other', 'queued')
       await more('other', 'draft')
       await more('big', 'queued')
-      expect(await executeDecision(desk, 'cancelled', { batch: 'other' }, 'ann')).toMatchObject({ moved: 2 })
-      expect(await desk.countByStatus({})).toEqual({ cancelled: 4, queued: 1 })
+      expect(await executeDecision(admin, 'cancelled', { batch: 'other' }, 'ann')).toMatchObject({ moved: 2 })
+      expect(await admin.countByStatus({})).toEqual({ cancelled: 4, queued: 1 })
     })
   })
 }
 
-/** One reply that left, got no answer, and is looked for. */
+/** A reply that was sent without a response. */
 async function createInFlight(database: 'sqlite' | 'postgres', arrives: boolean) {
   const service = await startIndependentDouble({
-    write: (_path, _body, does) => {
-      if (arrives) does()
+    write: (_path, _body, perform) => {
+      if (arrives) perform()
       return { cut: true }
     },
   })
   const o = await createOutboxFor(service, database)
   const [id] = await o.queue(replyLine('Once.'))
   const outbox = o.warehouse.outbox(ids.project)
-  const one = await outbox.claim(id!, Date.now())
-  await outbox.markSending(one!, { before: { ids: ['1'] } }, Date.now(), Date.now())
+  const claimed = await outbox.claim(id!, Date.now())
+  await outbox.markSending(claimed!, { before: { ids: ['1'] } }, Date.now(), Date.now())
   if (arrives) service.say({ senderType: 'agent', content: 'Once.', name: 'Ann' })
-  await outbox.settleSent(one!, { event: 'no_answer', why: 'silence', evidence: { sender: 'ended' } })
+  await outbox.settleSent(claimed!, { event: 'no_answer', why: 'silence', evidence: { sender: 'ended' } })
   return { ...o, id: id!, service, outbox }
 }
 
 type InFlight = Awaited<ReturnType<typeof createInFlight>>
 
 const revocationCases: readonly (readonly [string, 'cancelled' | 'expired', (o: InFlight) => Promise<unknown>])[] = [
-  ['cancelled by its id', 'cancelled', (o) => executeDecision(o.desk, 'cancelled', { ids: [o.id] }, 'ann')],
-  ['cancelled with all others', 'cancelled', (o) => executeDecision(o.desk, 'cancelled', {}, 'ann')],
+  ['cancelled by its id', 'cancelled', (o) => executeDecision(o.admin, 'cancelled', { ids: [o.id] }, 'ann')],
+  ['cancelled with all others', 'cancelled', (o) => executeDecision(o.admin, 'cancelled', {}, 'ann')],
   ['cancelled by plain SQL', 'cancelled', (o) => o.warehouse.query(`update writebacks set status = 'cancelled'`)],
   ['expired by plain SQL', 'expired', (o) => o.warehouse.query(`update writebacks set status = 'expired'`)],
-  [
-    'put under read-only',
-    'cancelled',
-    (o) => expect(o.push({ readOnly: true })).rejects.toMatchObject({ exitCode: 2 }),
-  ],
-  ['late', 'expired', (o) => o.warehouse.query(`update writebacks set expires_at = '2026-01-01T00:00:00Z'`)],
+  ['made read-only', 'cancelled', (o) => expect(o.push({ readOnly: true })).rejects.toMatchObject({ exitCode: 2 })],
+  ['expired', 'expired', (o) => o.warehouse.query(`update writebacks set expires_at = '2026-01-01T00:00:00Z'`)],
 ]
 
 for (const database of ['sqlite', 'postgres'] as const) {
   for (const [how, becomes, stop] of revocationCases) {
-    test(`a reply that is ${how} while it is looked for never goes again (${database})`, async () => {
+    test(`a reply that is ${how} before verification is never sent again (${database})`, async () => {
       const o = await createInFlight(database, false)
       await stop(o)
       expect(await o.statuses()).toEqual(['sending'])
@@ -162,19 +158,19 @@ for (const database of ['sqlite', 'postgres'] as const) {
     })
   }
 
-  test(`one that was cancelled on its way, and is found, has succeeded (${database})`, async () => {
+  test(`a reply cancelled in flight that is found has succeeded (${database})`, async () => {
     const o = await createInFlight(database, true)
-    const { moved, stayed } = await executeDecision(o.desk, 'cancelled', {}, 'ann')
+    const { moved, stayed } = await executeDecision(o.admin, 'cancelled', {}, 'ann')
     expect({ moved, stayed }).toMatchObject({ moved: 0, stayed: [{ status: 'sending', count: 1 }] })
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded'])
-    const told = (await o.desk.listEvents(o.id)).map(({ to, detail }) => `${to} ${detail}`)
-    expect(told).toContain('sending cancelled by ann')
+    const entries = (await o.admin.listEvents(o.id)).map(({ to, detail }) => `${to} ${detail}`)
+    expect(entries).toContain('sending cancelled by ann')
   })
 
-  test(`what a sender says after the cancellation is believed, and queues nothing (${database})`, async () => {
+  test(`an outcome reported after the cancellation is stored and queues nothing (${database})`, async () => {
     const service = await startIndependentDouble()
-    for (const [happening, becomes] of [
+    for (const [event, becomes] of [
       ['accepted', 'succeeded'],
       ['not_sent', 'cancelled'],
       ['no_answer', 'sending'],
@@ -182,22 +178,22 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const o = await createOutboxFor(service, database)
       const [id] = await o.queue(replyLine('Once.'))
       const outbox = o.warehouse.outbox(ids.project)
-      const one = await outbox.claim(id!, Date.now())
-      await outbox.markSending(one!, {}, Date.now(), Date.now())
-      await executeDecision(o.desk, 'cancelled', {}, 'ann')
-      expect(await outbox.settleSent(one!, { event: happening, why: 'as it came' })).toBe(becomes)
+      const claimed = await outbox.claim(id!, Date.now())
+      await outbox.markSending(claimed!, {}, Date.now(), Date.now())
+      await executeDecision(o.admin, 'cancelled', {}, 'ann')
+      expect(await outbox.settleSent(claimed!, { event, why: 'as it came' })).toBe(becomes)
     }
   })
 
-  test(`nothing leaves that has expired since it was looked at (${database})`, async () => {
+  test(`a write-back that expired after its check is not sent (${database})`, async () => {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     const [id] = await o.queue(replyLine('Too late.'))
     const outbox = o.warehouse.outbox(ids.project)
-    const one = await outbox.claim(id!, Date.now())
+    const claimed = await outbox.claim(id!, Date.now())
     const now = Date.now() + 60_000
     await o.warehouse.query(`update writebacks set expires_at = '${new Date(now).toISOString().slice(0, 19)}Z'`)
-    expect(await outbox.markSending(one!, {}, now, now)).toBe(false)
-    expect(await outbox.markSending(one!, {}, now - 2000, now)).toBe(true)
+    expect(await outbox.markSending(claimed!, {}, now, now)).toBe(false)
+    expect(await outbox.markSending(claimed!, {}, now - 2000, now)).toBe(true)
   })
 }

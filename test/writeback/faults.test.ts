@@ -1,4 +1,4 @@
-/** Whatever happens between the request and its answer: what is concluded is true, and nothing arrives twice. */
+/** Faults between request and response: the recorded outcome is correct, and nothing arrives twice. */
 import { expect, test, vi } from 'vitest'
 import type { FaultKind } from '../../src/sandbox/server/faults.ts'
 import { createOutboxFixture, type OutboxFixture, performedWrites, type RequestLine } from './outbox-fixture.ts'
@@ -47,7 +47,7 @@ const quickFaults = {
 }
 
 for (const { operation, line } of cases) {
-  test(`${operation}: whatever fault it meets, it arrives, a reply never twice, and that is known`, async () => {
+  test(`${operation}: arrives under every fault, a reply exactly once, and succeeds`, async () => {
     const o = await createOutboxFixture(quickFaults)
     for (const kind of verifiable) o.sandbox.scriptFault({ kind, operation })
     await o.queue(...verifiable.map((_, n) => line(o, n)))
@@ -60,7 +60,7 @@ for (const { operation, line } of cases) {
   })
 }
 
-/** What becomes of a note, and how often the service did it. */
+/** The status of a note after a fault, and how often the service stored it. */
 const notes = {
   'reset-before': ['uncertain', 0],
   'reset-after': ['uncertain', 1],
@@ -74,19 +74,19 @@ const notes = {
   'says-failed-after': ['uncertain', 1],
 } as const satisfies Partial<Record<FaultKind, readonly [string, number]>>
 
-test('a note, which nothing shows, is left to a person unless it is known what became of it', async () => {
+test('a note, which cannot be read back, is uncertain unless its outcome is known', async () => {
   const o = await createOutboxFixture(quickFaults)
   for (const kind of Object.keys(notes) as FaultKind[]) o.sandbox.scriptFault({ kind, operation: 'addNote' })
   await o.queue(
     ...Object.keys(notes).map((_, n) => ({ operation: 'note', visitor_id: o.visitor(n), content: 'Once.' })),
   )
   await o.push()
-  const fates = Object.values(notes).map(([status]) => status)
-  expect((await o.statuses()).toSorted()).toEqual(fates.toSorted())
+  const outcomes = Object.values(notes).map(([status]) => status)
+  expect((await o.statuses()).toSorted()).toEqual(outcomes.toSorted())
   expect(performedWrites(o.sandbox)).toHaveLength(Object.values(notes).reduce((sum, [, times]) => sum + times, 0))
 })
 
-test('an uncertain one holds its lane, and no other', async () => {
+test('an uncertain write-back blocks its lane and no other', async () => {
   const o = await createOutboxFixture()
   o.sandbox.scriptFault({ kind: 'reset-after', operation: 'addNote' })
   const [first] = await o.queue(
@@ -101,7 +101,7 @@ test('an uncertain one holds its lane, and no other', async () => {
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded', 'succeeded'])
 })
 
-test('a reply that was twice not there is left to a person, where sending again is switched off', async () => {
+test('a reply that two verifications did not find is uncertain if resend_replies is off', async () => {
   const o = await createOutboxFixture({ project: { resendReplies: false } })
   o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage' })
   await o.queue({ operation: 'message', conversation_id: o.conversation(1), content: 'Once.', sender_name: 'Ann' })
@@ -109,7 +109,7 @@ test('a reply that was twice not there is left to a person, where sending again 
   expect(await o.statuses()).toEqual(['uncertain'])
 })
 
-test('equal replies to one conversation are each found again as themselves', async () => {
+test('identical replies in one conversation are each matched to their own message', async () => {
   const o = await createOutboxFixture()
   const thanks = { operation: 'message', conversation_id: o.conversation(1), content: 'Thanks!', sender_name: 'Ann' }
   for (const skip of [0, 1, 3])
@@ -121,7 +121,7 @@ test('equal replies to one conversation are each found again as themselves', asy
   expect(new Set((await o.all()).map(({ messageId }) => messageId)).size).toBe(4)
 })
 
-test('every step stands in the log, with the request ids to quote', async () => {
+test('every transition is in the event log, with request ids', async () => {
   const o = await createOutboxFixture()
   o.sandbox.scriptFault({ kind: 'error-500', operation: 'setHandled' })
   const [id] = await o.queue({ operation: 'handled', conversation_id: o.conversation(1), handled: true })
@@ -140,12 +140,12 @@ test('every step stands in the log, with the request ids to quote', async () => 
   expect(asked.has(log[2]!.requestId!) && asked.has(log[6]!.requestId!)).toBe(true)
 })
 
-test('a reply that shows in another guise is not sent again: a person looks', async () => {
-  const guises = [
+test('a reply that shows with another text or name is not resent but uncertain', async () => {
+  const variants = [
     ['Tom &amp; Jerry are on their way to you', 'Ann'],
     ['Tom & Jerry are on their way to you', 'Ann of Support'],
   ] as const
-  for (const [content, name] of guises) {
+  for (const [content, name] of variants) {
     const o = await createOutboxFixture({ mirrored: false })
     const [c] = o.conversations() as [string]
     o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage' })
@@ -167,7 +167,7 @@ test('a reply that shows in another guise is not sent again: a person looks', as
 })
 
 for (const who of ['a colleague', 'the visitor'] as const) {
-  test(`where ${who} has written since, a reply that is not there is left to a person`, async () => {
+  test(`a reply that is not found is uncertain if ${who} has written since`, async () => {
     const o = await createOutboxFixture({ mirrored: false })
     const [c] = o.conversations() as [string]
     o.sandbox.scriptFault({ kind: 'reset-before', operation: 'sendMessage' })

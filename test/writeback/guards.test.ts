@@ -1,10 +1,10 @@
-/** Before anything leaves, deskmirror looks: nobody's newer word is overridden. */
+/** The checks before a send: newer changes are never overwritten. */
 import { describe, expect, test } from 'vitest'
 import { syncOnce } from '../sync/sync-sandbox.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 describe('a conversation is marked handled', () => {
-  test('only if no visitor has written since the mirror showed it', async () => {
+  test('only if no visitor has written since the mirrored state', async () => {
     const o = await createOutboxFixture()
     o.sandbox.advance(2000)
     await o.queue(
@@ -21,7 +21,7 @@ describe('a conversation is marked handled', () => {
     expect(performedWrites(o.sandbox)).toHaveLength(1)
   })
 
-  test('not if a visitor wrote and an agent answered since: the visitor’s word was not seen', async () => {
+  test('not if a visitor wrote and an agent answered since, as the visitor’s message was not seen', async () => {
     const o = await createOutboxFixture()
     o.sandbox.advance(2000)
     await o.queue({ operation: 'handled', conversation_id: o.conversation(0), handled: true })
@@ -31,7 +31,7 @@ describe('a conversation is marked handled', () => {
     expect(await o.statuses()).toEqual(['conflict'])
   })
 
-  test('in spite of what the mirror has not seen, where a person says what they saw', async () => {
+  test('if a person names the last message, even if the mirror does not have it', async () => {
     const o = await createOutboxFixture()
     o.sandbox.advance(2000)
     const [first, second] = [0, 1].map((n) => o.sandbox.mutate.visitorWrites(o.conversation(n), 'Newest.'))
@@ -45,7 +45,7 @@ describe('a conversation is marked handled', () => {
     expect(await o.statuses()).toEqual(['succeeded', 'conflict', 'conflict'])
   })
 
-  test('by what was there when it was queued, where there is no mirror of it', async () => {
+  test('compared with the time of queueing if the conversation is not mirrored', async () => {
     const o = await createOutboxFixture({ mirrored: false })
     const at = new Date(Date.now() - 10_000).toISOString().replace(/\.\d+/, '')
     for (const n of [0, 1])
@@ -57,21 +57,21 @@ describe('a conversation is marked handled', () => {
   })
 
   for (const [how, clock] of [
-    ['within the second that was seen', { speed: 0 }],
-    ['dated before what was seen', { switches: { 'rows.offset': 120 } }],
+    ['in the same second as the last message seen', { speed: 0 }],
+    ['with a time before the last message seen', { switches: { 'rows.offset': 120 } }],
   ] as const) {
-    for (const seen of ['whoever looked at the mirror', 'a person who named it'] as const) {
-      test(`not if a visitor wrote ${how}, which ${seen} had not seen`, async () => {
+    for (const seen of ['the mirror', 'the expected message'] as const) {
+      test(`not if a visitor wrote ${how}, after the state of ${seen}`, async () => {
         const o = await createOutboxFixture({ ...clock, mirrored: false })
         const [c, d] = [o.conversation(0), o.conversation(1)]
         const [first, second] = [c, d].map((id) => o.sandbox.mutate.visitorWrites(id, 'Hello?'))
         await syncOnce(o.instance.url!, o.sandbox)
-        const expected = (id: number) => (seen === 'a person who named it' ? { expect: id } : {})
+        const expected = (id: number) => (seen === 'the expected message' ? { expect: id } : {})
         await o.queue(
           { operation: 'handled', conversation_id: c, handled: true, ...expected(first!.id) },
           { operation: 'handled', conversation_id: d, handled: true, ...expected(second!.id) },
         )
-        // The clock of the messages was two minutes ahead, and was set right.
+        // The clock of the messages was two minutes ahead and is now correct.
         o.sandbox.setSwitches({ 'rows.offset': 0 })
         o.sandbox.mutate.visitorWrites(c, 'Wait!')
         await o.push()
@@ -83,7 +83,7 @@ describe('a conversation is marked handled', () => {
     }
   }
 
-  test('after a reply of ours that was queued before it, in this order', async () => {
+  test('after our own reply that was queued before it', async () => {
     const o = await createOutboxFixture()
     await o.queue(
       { operation: 'message', conversation_id: o.conversation(0), content: 'Solved.', sender_name: 'Ann' },
@@ -95,7 +95,7 @@ describe('a conversation is marked handled', () => {
   })
 })
 
-test('a conversation is not closed where the reply that was queued with it did not go out', async () => {
+test('a conversation is not closed if the reply queued before it was not sent', async () => {
   const o = await createOutboxFixture({ switches: { 'fault.status': 422 } })
   o.sandbox.scriptFault({ kind: 'status', operation: 'sendMessage' })
   const [c, d] = [o.conversation(0), o.conversation(1)]
@@ -112,7 +112,7 @@ describe('a correction of a visitor', () => {
   const rowOf = (o: Awaited<ReturnType<typeof createOutboxFixture>>, id: string) =>
     [...o.sandbox.truth('visitors')].find((row) => row.id === id)!.row as { name: string | null; email: string | null }
 
-  test('keeps what it does not name, also if somebody changed that since', async () => {
+  test('leaves other fields unchanged, even if someone changed them since', async () => {
     const o = await createOutboxFixture()
     const id = o.visitor(0)
     await o.queue({ operation: 'visitor', visitor_id: id, name: 'Ada' })
@@ -121,7 +121,7 @@ describe('a correction of a visitor', () => {
     expect(rowOf(o, id)).toMatchObject({ name: 'Ada', email: 'newer@example.com' })
   })
 
-  test('yields to somebody else’s newer edit of the same field', async () => {
+  test('gives way to someone else’s newer edit of the same field', async () => {
     const o = await createOutboxFixture()
     const id = o.visitor(0)
     await o.queue({ operation: 'visitor', visitor_id: id, name: 'Ada' })
@@ -131,7 +131,7 @@ describe('a correction of a visitor', () => {
     expect(rowOf(o, id)).toMatchObject({ name: 'Augusta' })
   })
 
-  test('does not yield to our own, queued before it; null clears', async () => {
+  test('does not conflict with our own earlier edit; null clears a field', async () => {
     const o = await createOutboxFixture()
     const id = o.visitor(0)
     await o.queue(
@@ -145,20 +145,20 @@ describe('a correction of a visitor', () => {
   })
 })
 
-test('what a conflict stopped goes out once a person has looked again', async () => {
+test('a retried conflict is sent', async () => {
   const o = await createOutboxFixture()
   const id = o.visitor(0)
   const [first] = await o.queue({ operation: 'visitor', visitor_id: id, name: 'Ada' })
   o.sandbox.mutate.renameVisitor(id, 'Augusta', null)
   await o.push()
   expect(await o.statuses()).toEqual(['conflict'])
-  const desk = o.warehouse.outboxAdmin(o.sandbox.projectId)
-  await desk.decide('retried', { ids: [first!] }, 'a test')
+  const admin = o.warehouse.outboxAdmin(o.sandbox.projectId)
+  await admin.decide('retried', { ids: [first!] }, 'a test')
   await o.push()
   expect(await o.statuses()).toEqual(['succeeded'])
 })
 
-test('whom nobody knows fails, with the service’s own words', async () => {
+test('an unknown target fails with the service’s message', async () => {
   const o = await createOutboxFixture()
   await o.queue({ operation: 'note', visitor_id: '00000000-0000-4000-8000-000000000000', content: 'Who?' })
   await o.queue({ operation: 'handled', conversation_id: '00000000-0000-4000-8000-000000000000', handled: true })
@@ -169,7 +169,7 @@ test('whom nobody knows fails, with the service’s own words', async () => {
   ])
 })
 
-test('a note finds the name of its field by itself, whatever it is called, and remembers it', async () => {
+test('the field name of a note is discovered and remembered', async () => {
   for (const field of ['content', 'note', 'text', 'body'] as const) {
     for (const issues of ['path', 'string'] as const) {
       const o = await createOutboxFixture({
@@ -194,7 +194,7 @@ test('a note finds the name of its field by itself, whatever it is called, and r
   }
 })
 
-test('expiry, plain SQL and a key without the scope: each is respected', async () => {
+test('an expiry, rows inserted by SQL and a missing scope are respected', async () => {
   const o = await createOutboxFixture()
   const [c, v] = [o.conversation(0), o.visitor(0)]
   await o.queue({ operation: 'handled', conversation_id: c, handled: true, expires_at: '2020-01-01T00:00:00Z' })
@@ -214,12 +214,12 @@ test('expiry, plain SQL and a key without the scope: each is respected', async (
 })
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  test(`a ref is queued once; one that was refused may come again, corrected (${database})`, async () => {
+  test(`a ref is queued once; one that failed may be queued again, corrected (${database})`, async () => {
     const o = await createOutboxFixture({ database })
-    const nobody = '00000000-0000-4000-8000-000000000000'
+    const unknownId = '00000000-0000-4000-8000-000000000000'
     const line = { operation: 'note', content: 'Hello.', ref: 'crm-1' }
     const other = { operation: 'handled', conversation_id: o.conversation(0), handled: true, ref: 'crm-2' }
-    expect(await o.queue({ ...line, visitor_id: nobody }, other)).toHaveLength(2)
+    expect(await o.queue({ ...line, visitor_id: unknownId }, other)).toHaveLength(2)
     await o.push()
     expect(await o.statuses()).toEqual(['failed', 'succeeded'])
     expect(await o.queue({ ...line, visitor_id: o.visitor(0) }, other)).toHaveLength(1)
@@ -231,7 +231,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 }
 
-test('rows that name no project are told of, where a warehouse holds several', async () => {
+test('rows without a project are reported if the warehouse holds several projects', async () => {
   const o = await createOutboxFixture()
   await o.warehouse.query(`insert into sync_streams (project_id, stream) values ('another', 'visitors')`)
   await o.warehouse.query(

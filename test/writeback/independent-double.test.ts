@@ -1,4 +1,4 @@
-/** Services that differ from the sandbox in what the documentation leaves open: nothing arrives twice, nothing stands still. */
+/** Services that differ from the sandbox where the documentation leaves it open: nothing arrives twice or gets stuck. */
 import pg from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ApiError } from '../../src/core/api-failure.ts'
@@ -7,16 +7,16 @@ import { evaluateCircuits } from '../../src/writeback/send/circuit-breaker.ts'
 import { sendOne } from '../../src/writeback/send/send-one.ts'
 import { createOutboxFor, handledLine, ids, replyLine, startIndependentDouble } from './independent-double.ts'
 
-/** The first write is done, and its answer is lost. */
-const firstAnswerLost = (_path: string, _body: unknown, does: () => void, nth: number) => {
+/** The first write is carried out, and its response is lost. */
+const firstAnswerLost = (_path: string, _body: unknown, perform: () => void, nth: number) => {
   if (nth > 1) return null
-  does()
+  perform()
   return { cut: true } as const
 }
 
-describe('a reply whose answer was lost goes out once', () => {
+describe('a reply whose response was lost is sent once', () => {
   for (const senderType of ['agent', 'human', 'api', 'user', 'visitor']) {
-    test(`where the service calls its sender ${senderType}`, async () => {
+    test(`with the sender type ${senderType}`, async () => {
       const service = await startIndependentDouble({ replySenderType: senderType, write: firstAnswerLost })
       const o = await createOutboxFor(service)
       await o.queue(replyLine('Once.'))
@@ -26,7 +26,7 @@ describe('a reply whose answer was lost goes out once', () => {
     })
   }
 
-  test('where it is shown as something else than an utterance', async () => {
+  test('if it is not shown as an utterance', async () => {
     const service = await startIndependentDouble({ replyKind: 'api_message', write: firstAnswerLost })
     const o = await createOutboxFor(service)
     await o.queue(replyLine('Once.'))
@@ -34,7 +34,7 @@ describe('a reply whose answer was lost goes out once', () => {
     expect(service.done()).toHaveLength(1)
   })
 
-  test('where conversations go by another clock than messages', async () => {
+  test('if conversations and messages have different clocks', async () => {
     const service = await startIndependentDouble({ aheadMs: 3_600_000, write: firstAnswerLost })
     const o = await createOutboxFor(service)
     await o.queue(replyLine('Once.'))
@@ -43,12 +43,12 @@ describe('a reply whose answer was lost goes out once', () => {
     expect(await o.statuses()).toEqual(['succeeded'])
   })
 
-  test('where some texts are shown as they were sent, and others are not', async () => {
+  test('if only some texts are shown unchanged', async () => {
     const service = await startIndependentDouble({
       storedText: (content) => content.replaceAll('&', '&amp;'),
-      write: (_path, body, does) => {
+      write: (_path, body, perform) => {
         if (!String(body.content).includes('&')) return null
-        does()
+        perform()
         return { cut: true }
       },
     })
@@ -61,11 +61,11 @@ describe('a reply whose answer was lost goes out once', () => {
 })
 
 for (const [how, sent, quirks] of [
-  ['without its tags', 'Hello<br>World', { kept: () => 'HelloWorld', named: () => 'Support' }],
-  ['cut off within a word', '您的订单已发货', { kept: () => '您的订单…', named: () => 'Support' }],
-  ['in quite other words', 'Call 555-0199.', { kept: () => '[removed]' }],
+  ['without tags', 'Hello<br>World', { storedText: () => 'HelloWorld', shownName: () => 'Support' }],
+  ['shortened', '您的订单已发货', { storedText: () => '您的订单…', shownName: () => 'Support' }],
+  ['with another text', 'Call 555-0199.', { storedText: () => '[removed]' }],
 ] as const) {
-  test(`a reply whose answer was lost, and which is shown ${how}, does not go again by itself`, async () => {
+  test(`a reply whose response was lost and which is shown ${how} is not resent automatically`, async () => {
     const service = await startIndependentDouble({ ...quirks, write: firstAnswerLost })
     const o = await createOutboxFor(service)
     await o.queue(replyLine(sent))
@@ -75,7 +75,7 @@ for (const [how, sent, quirks] of [
   })
 }
 
-test('a reply that did not arrive is not taken for its equal before it, which shows late', async () => {
+test('a reply that did not arrive is not matched to an identical earlier reply that shows late', async () => {
   const service = await startIndependentDouble({
     lagMs: 700,
     write: (_path, _body, _does, nth) => (nth === 2 ? { cut: true } : null),
@@ -88,7 +88,7 @@ test('a reply that did not arrive is not taken for its equal before it, which sh
 })
 
 for (const senderType of ['human', 'api']) {
-  test(`our own reply is no news of a visitor, where the service calls its sender ${senderType}`, async () => {
+  test(`our own reply is not taken for a visitor's message, with the sender type ${senderType}`, async () => {
     const service = await startIndependentDouble({ replySenderType: senderType })
     const o = await createOutboxFor(service)
     await o.queue(replyLine('Solved.'), handledLine)
@@ -100,7 +100,7 @@ for (const senderType of ['human', 'api']) {
   })
 }
 
-test('one that a gateway does not let through fails, and the others go on', async () => {
+test('a write-back that a gateway blocks fails, and the others continue', async () => {
   const service = await startIndependentDouble({
     write: (_path, body) =>
       String(body.content).includes('<script>') ? { status: 403, text: '<html>Blocked</html>' } : null,
@@ -111,10 +111,10 @@ test('one that a gateway does not let through fails, and the others go on', asyn
   expect(await o.statuses()).toEqual(['failed', 'succeeded'])
 })
 
-test('a 303 after a reply does not say that it was not sent', async () => {
+test('a 303 after a reply does not mean that it was not sent', async () => {
   const service = await startIndependentDouble({
-    write: (_path, _body, does) => {
-      does()
+    write: (_path, _body, perform) => {
+      perform()
       return { status: 303, text: '' }
     },
   })
@@ -126,7 +126,7 @@ test('a 303 after a reply does not say that it was not sent', async () => {
 })
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  test(`a visitor with characters that a database cannot hold is corrected (${database})`, async () => {
+  test(`a visitor with characters that a database cannot store is corrected (${database})`, async () => {
     const service = await startIndependentDouble()
     service.visitor.email = 'a\u0000b\ud83d'
     const o = await createOutboxFor(service, database)
@@ -136,7 +136,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(service.visitor).toEqual({ name: 'Ada', email: 'a\u0000b\ud83d' })
   })
 
-  test(`a refusal that is cut within a character is written down (${database})`, async () => {
+  test(`a refusal truncated within a character is stored (${database})`, async () => {
     const message = '🙂'.repeat(400)
     const text = JSON.stringify({ error: { code: 'VALIDATION_ERROR', message, status: 400 } })
     const service = await startIndependentDouble({ write: () => ({ status: 400, text }) })
@@ -149,7 +149,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(await o.statuses()).toEqual(['failed', 'failed'])
   })
 
-  test(`an id that no database holds stops one write-back, not all (${database})`, async () => {
+  test(`an id that cannot be stored stops one write-back, not all (${database})`, async () => {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     await o.warehouse.query(`insert into writebacks (project_id, operation, visitor_id, payload, expect)
@@ -159,7 +159,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(await o.statuses()).toEqual(['failed', 'succeeded'])
   })
 
-  test(`rows of plain SQL that bring what is not theirs to bring stop nobody (${database})`, async () => {
+  test(`rows inserted by SQL with reserved columns do not block others (${database})`, async () => {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     await o.queue({ ...replyLine('One.'), ref: 'crm-1' })
@@ -178,7 +178,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(service.done()).toHaveLength(5)
   })
 
-  test(`a clock that was set back keeps nothing waiting for as long (${database})`, async () => {
+  test(`a clock that was set back does not delay write-backs as long (${database})`, async () => {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     await o.queue(replyLine('One.'))
@@ -189,38 +189,38 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(await o.statuses()).toEqual(['succeeded'])
   })
 
-  test(`one that was approved late does not leave beside one that is on its way (${database})`, async () => {
+  test(`a write-back approved late is not sent while another of its lane is in flight (${database})`, async () => {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     const [first, second] = await o.queue(replyLine('One.'), replyLine('Two.'))
-    await o.desk.decide('cancelled', { ids: [first!] }, 'test')
+    await o.admin.decide('cancelled', { ids: [first!] }, 'test')
     const outbox = o.warehouse.outbox(ids.project)
     const two = await outbox.claim(second!, Date.now())
-    await o.desk.decide('retried', { ids: [first!] }, 'test')
-    const one = await outbox.claim(first!, Date.now())
+    await o.admin.decide('retried', { ids: [first!] }, 'test')
+    const claimed = await outbox.claim(first!, Date.now())
     const left = [
-      one !== null && (await outbox.markSending(one, {}, Date.now(), Date.now())),
+      claimed !== null && (await outbox.markSending(claimed, {}, Date.now(), Date.now())),
       await outbox.markSending(two!, {}, Date.now(), Date.now()),
     ]
     expect(left.filter((it) => it)).toHaveLength(1)
   })
 
-  test(`one whose process has ended, and which nobody can look for, is for a person to decide (${database})`, async () => {
+  test(`a note whose sending process has ended is uncertain (${database})`, async () => {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     const [id] = await o.queue(replyLine('One.'))
     const outbox = o.warehouse.outbox(ids.project)
-    const one = await outbox.claim(id!, Date.now())
-    await outbox.markSending(one!, {}, Date.now(), Date.now() + 1e9)
-    expect(await o.desk.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 0, ids: [] })
-    await outbox.settleSent(one!, { event: 'no_answer', why: 'silence', dueAt: Date.now() + 1e9 })
-    expect(await o.desk.decide('arrived', {}, 'a person')).toEqual({ count: 0, ids: [] })
-    expect(await o.desk.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 1, ids: [id] })
+    const claimed = await outbox.claim(id!, Date.now())
+    await outbox.markSending(claimed!, {}, Date.now(), Date.now() + 1e9)
+    expect(await o.admin.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 0, ids: [] })
+    await outbox.settleSent(claimed!, { event: 'no_answer', why: 'silence', dueAt: Date.now() + 1e9 })
+    expect(await o.admin.decide('arrived', {}, 'a person')).toEqual({ count: 0, ids: [] })
+    expect(await o.admin.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 1, ids: [id] })
     expect(await o.statuses()).toEqual(['succeeded'])
   })
 }
 
-test('a time of expiry as SQL writes it is not passed over', async () => {
+test('an expiry in the format of SQL is respected', async () => {
   const service = await startIndependentDouble()
   const o = await createOutboxFor(service)
   await o.warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload, expires_at)
@@ -230,7 +230,7 @@ test('a time of expiry as SQL writes it is not passed over', async () => {
   expect(await o.statuses()).not.toContain('succeeded')
 })
 
-test('a correction that goes once more yields to an edit that came between', async () => {
+test('a correction that is resent gives way to an edit in between', async () => {
   const service = await startIndependentDouble({
     write: (_path, _body, _does, nth) => {
       if (nth > 1) return null
@@ -245,11 +245,11 @@ test('a correction that goes once more yields to an edit that came between', asy
   expect(service.visitor.name).toBe('Augusta')
 })
 
-test('a correction that is done late does not undo the one behind it', async () => {
+test('a correction that is carried out late does not overwrite the next one', async () => {
   const service = await startIndependentDouble({
-    write: (_path, _body, does, nth) => {
+    write: (_path, _body, perform, nth) => {
       if (nth > 1) return null
-      setTimeout(does, 400)
+      setTimeout(perform, 400)
       return { cut: true }
     },
   })
@@ -261,12 +261,12 @@ test('a correction that is done late does not undo the one behind it', async () 
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
 })
 
-test('our own correction is known as such, where the service trims it and writes it in small letters', async () => {
+test('our own correction is recognised if the service trims it and converts it to lower case', async () => {
   const service = await startIndependentDouble({
     storedField: (text) => text.trim().toLowerCase(),
-    write: (_path, _body, does, nth) => {
+    write: (_path, _body, perform, nth) => {
       if (nth !== 2) return null
-      does()
+      perform()
       return { cut: true }
     },
   })
@@ -278,7 +278,7 @@ test('our own correction is known as such, where the service trims it and writes
   expect(service.done()).toHaveLength(3)
 })
 
-test('an id in capitals is the same conversation', async () => {
+test('an id in upper case is the same conversation', async () => {
   const service = await startIndependentDouble({ write: firstAnswerLost })
   const o = await createOutboxFor(service)
   await o.queue({ ...replyLine('Once.'), conversation_id: ids.conversation.toUpperCase() }, replyLine('Then.'))
@@ -287,26 +287,26 @@ test('an id in capitals is the same conversation', async () => {
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
 })
 
-for (const [said, happening, becomes] of [
+for (const [status, event, becomes] of [
   ['queued', 'accepted', 'succeeded'],
   ['queued', 'no_answer', 'sending'],
   ['cancelled', 'accepted', 'succeeded'],
   ['cancelled', 'no_answer', 'sending'],
 ] as const) {
-  test(`that it is ${said}, said by SQL while it is on its way, does not hide that it was ${happening}`, async () => {
+  test(`the status ${status}, set by SQL in flight, does not prevent the outcome ${event}`, async () => {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service)
     const [id] = await o.queue(replyLine('Once.'))
     const outbox = o.warehouse.outbox(ids.project)
-    const one = await outbox.claim(id!, Date.now())
-    await outbox.markSending(one!, {}, Date.now(), Date.now())
-    await o.warehouse.query(`update writebacks set status = '${said}' where id = '${id}'`)
-    expect(await outbox.settleSent(one!, { event: happening, why: 'as it came' })).toBe(becomes)
+    const claimed = await outbox.claim(id!, Date.now())
+    await outbox.markSending(claimed!, {}, Date.now(), Date.now())
+    await o.warehouse.query(`update writebacks set status = '${status}' where id = '${id}'`)
+    expect(await outbox.settleSent(claimed!, { event, why: 'as it came' })).toBe(becomes)
   })
 }
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  test(`a correction goes out once a person has looked again, our own before it or not (${database})`, async () => {
+  test(`a retried correction is sent, also after our own earlier one (${database})`, async () => {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
@@ -316,12 +316,12 @@ for (const database of ['sqlite', 'postgres'] as const) {
     })
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded', 'conflict'])
-    await o.desk.decide('retried', { ids: [second!] }, 'test')
+    await o.admin.decide('retried', { ids: [second!] }, 'test')
     await o.push()
     expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
   })
 
-  test(`our own correction is known as such, whatever the clocks say (${database})`, async () => {
+  test(`our own correction is recognised, whatever the clocks say (${database})`, async () => {
     const service = await startIndependentDouble()
     const o = await createOutboxFor(service, database)
     const name = (text: string) => ({ operation: 'visitor', visitor_id: ids.visitor, name: text })
@@ -332,7 +332,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
   })
 
-  test(`a person may close a conversation although the reply before did not go out (${database})`, async () => {
+  test(`a person may close a conversation although the reply before was not sent (${database})`, async () => {
     const service = await startIndependentDouble({
       write: (path) => (path.endsWith('/messages') ? { status: 422, text: '{"error":{"code":"NO"}}' } : null),
     })
@@ -341,46 +341,46 @@ for (const database of ['sqlite', 'postgres'] as const) {
     await o.push()
     expect(await o.statuses()).toEqual(['failed', 'conflict'])
     await o.push()
-    await o.desk.decide('retried', { ids: [second!] }, 'test')
+    await o.admin.decide('retried', { ids: [second!] }, 'test')
     await o.push()
     expect(await o.statuses()).toEqual(['failed', 'succeeded'])
   })
 }
 
-test('what stood against replies an hour ago holds them back no more, a clock that was set back included', () => {
-  const fates = (at: string) =>
+test('the circuit breaker ignores outcomes of an hour ago or of a clock ahead', () => {
+  const outcomes = (at: string) =>
     Array.from(
       { length: 5 },
       () => ({ status: 'uncertain', batchId: null, at, why: 'silence', isOwnFault: false }) as const,
     )
   const now = Date.parse('2026-01-01T12:00:00Z')
-  expect(evaluateCircuits(fates('2026-01-01T11:59:00Z'), now).allReason).toMatch(/silence/)
-  expect(evaluateCircuits(fates('2026-01-01T11:00:00Z'), now).allReason).toBeNull()
-  expect(evaluateCircuits(fates('2027-01-01T12:00:00Z'), now).allReason).toBeNull()
+  expect(evaluateCircuits(outcomes('2026-01-01T11:59:00Z'), now).allReason).toMatch(/silence/)
+  expect(evaluateCircuits(outcomes('2026-01-01T11:00:00Z'), now).allReason).toBeNull()
+  expect(evaluateCircuits(outcomes('2027-01-01T12:00:00Z'), now).allReason).toBeNull()
 })
 
-test('a service that lets one look very slowly is sent to all the same', async () => {
+test('write-backs are sent even if reads are very slow', async () => {
   const service = await startIndependentDouble()
   const o = await createOutboxFor(service)
   const [id] = await o.queue(handledLine)
   let now = Date.now()
   const answer = (data: Json) => ({ data, status: 200, requestId: null, servedAt: null, cursorLimit: 0, askedAt: now })
-  let looks = 0
+  let reads = 0
   const outbox = o.warehouse.outbox(ids.project)
-  const delivered = await sendOne(
+  const result = await sendOne(
     {
       projectId: ids.project,
       get: async () => {
         now += 25_000
-        looks += 1
-        if (looks > 10) throw new Error('it looks for ever')
+        reads += 1
+        if (reads > 10) throw new Error('it reads for ever')
         return answer({ id: ids.conversation, lastMessageAt: '2020-01-01T00:00:00Z', handledAt: null })
       },
-      send: async (_call, leave) => {
-        if (await leave()) return answer(null)
+      send: async (_call, markSending) => {
+        if (await markSending()) return answer(null)
         throw new ApiError({
           kind: 'transient',
-          why: 'held back',
+          why: 'not sent',
           mayHaveBeenSent: false,
           status: null,
           requestId: null,
@@ -397,16 +397,16 @@ test('a service that lets one look very slowly is sent to all the same', async (
     },
     (await outbox.claim(id!, now))!,
   )
-  expect(delivered).toEqual({ kind: 'settled', status: 'succeeded' })
+  expect(result).toEqual({ kind: 'settled', status: 'succeeded' })
 })
 
-test('what the service answered is not forgotten where the database is away at that moment', async () => {
+test('the response is stored even if the database is unavailable at that time', async () => {
   const service = await startIndependentDouble({ writeMs: 100 })
   const o = await createOutboxFor(service, 'postgres')
   await o.queue({ operation: 'note', visitor_id: ids.visitor, content: 'Once.' })
   const pushed = o.push().catch(() => {})
   await vi.waitFor(() => expect(service.done()).toHaveLength(1), { timeout: 10_000, interval: 5 })
-  // It answers within this time, and whoever wants to write that down is cut off.
+  // The response comes within this time, while connections to the database are terminated.
   for (const until = Date.now() + 300; Date.now() < until; )
     await o.warehouse.query(`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`)
@@ -414,7 +414,7 @@ test('what the service answered is not forgotten where the database is away at t
   expect(await o.statuses()).toEqual(['succeeded'])
 })
 
-test('the kill switch works where somebody’s SQL holds the same rows the other way round', async () => {
+test('cancelling everything survives a deadlock with other SQL', async () => {
   const o = await createOutboxFor(await startIndependentDouble(), 'postgres')
   const [first, second] = await o.queue(replyLine('One.'), replyLine('Two.'))
   const url = new URL(o.url)
@@ -425,10 +425,10 @@ test('the kill switch works where somebody’s SQL holds the same rows the other
   onTestFinished(() => client.end())
   const touch = (id: string | undefined) =>
     client.query(`update ${schema}.writebacks set created_by = 'bi' where id = $1`, [id])
-  // Whoever looks first for what ties them up is ended.
+  // Postgres terminates the transaction that first checks for the deadlock.
   await client.query(`begin; set local deadlock_timeout = '1min'`)
   await touch(second)
-  const cancelled = o.desk.decide('cancelled', {}, 'a person')
+  const cancelled = o.admin.decide('cancelled', {}, 'a person')
   const { rows } = await client.query('select pg_backend_pid() as pid')
   const waiting = `select 1 from pg_stat_activity where ${rows[0].pid} = any(pg_blocking_pids(pid))`
   await vi.waitFor(async () => expect(await o.warehouse.query(waiting)).toHaveLength(1), { timeout: 5000 })

@@ -1,4 +1,4 @@
-/** Another double of the service, made from its documentation alone, that does what the sandbox does not: any server may. */
+/** A second double of the service, written only from its documentation, that behaves unlike the sandbox where it may. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
@@ -25,34 +25,34 @@ export type DoubleMessage = {
 type StoredMessage = DoubleMessage & { readonly id: number; readonly ms: number }
 
 export type Quirks = {
-  /** What the service calls the sender of a reply that came over the API. */
+  /** The sender type of replies from the API. */
   readonly replySenderType: string
   readonly visitorSenderType: string
-  /** How it keeps the text of a reply. */
+  /** How it stores the text of a reply. */
   readonly storedText: (content: string) => string
-  /** Under which name it shows it. */
+  /** The sender name that it shows. */
   readonly shownName: (senderName: string) => string
   readonly replyKind: string
-  /** It adds replies to the last message, which keeps its id. */
+  /** Appends replies to the last message, which keeps its id. */
   readonly appends: boolean
-  /** So far ahead it dates replies. */
+  /** How far in the future replies are dated. */
   readonly replyAheadMs: number
-  /** How it keeps a visitor's name or address. */
+  /** How it stores a visitor's name or email. */
   readonly storedField: (text: string) => string
-  /** So far is the clock of the conversations ahead of that of the messages. */
+  /** How far the clock of conversations is ahead of that of messages. */
   readonly aheadMs: number
-  /** Messages show only so long after they were written. */
+  /** Delay before new messages are listed. */
   readonly lagMs: number
-  /** Every list of messages is answered so late. */
+  /** Latency of message lists. */
   readonly listMs: number
-  /** Called once a list of messages was made, before it is answered. */
+  /** Called when a message list is built, before it is returned. */
   readonly onListed: (nth: number, say: IndependentDouble['say']) => void
-  /** Every write is answered so long after it was done. */
+  /** Latency of writes after they are carried out. */
   readonly writeMs: number
-  /** Answers a write; null = as usual. It is given what does the write. */
-  readonly write: (path: string, body: RequestLine, does: () => void, nth: number) => WriteReply | null
+  /** The response to a write; null for the default. `perform` carries out the write. */
+  readonly write: (path: string, body: RequestLine, perform: () => void, nth: number) => WriteReply | null
 }
-/** `cut`: the connection ends without an answer. */
+/** `cut`: the connection is closed without a response. */
 export type WriteReply = { readonly status?: number; readonly text?: string; readonly cut?: true }
 
 const defaultQuirks: Quirks = {
@@ -74,14 +74,14 @@ const defaultQuirks: Quirks = {
 
 export type IndependentDouble = {
   readonly baseUrl: string
-  /** The writes that it did. */
+  /** The writes that were carried out. */
   readonly done: () => readonly { readonly path: string; readonly body: RequestLine }[]
-  /** The writes that it was asked for, done or not. */
+  /** The number of write requests, carried out or not. */
   readonly writes: () => number
-  readonly say: (said: DoubleMessage) => void
+  readonly say: (message: DoubleMessage) => void
   readonly visitor: { name: string | null; email: string | null }
-  /** What others do once the next write was answered. */
-  readonly afterNext: (others: () => void) => void
+  /** Runs changes by others after the next write. */
+  readonly afterNext: (change: () => void) => void
 }
 
 export async function startIndependentDouble(quirks: Partial<Quirks> = {}): Promise<IndependentDouble> {
@@ -92,8 +92,9 @@ export async function startIndependentDouble(quirks: Partial<Quirks> = {}): Prom
   let handledAt: string | null = null
   let [nth, lists] = [0, 0]
   let afterwards = () => {}
-  const say = (said: DoubleMessage, ms = Date.now()) => void messages.push({ ...said, id: messages.length + 1, ms })
-  // Long ago, so that there is something before what is queued.
+  const say = (message: DoubleMessage, ms = Date.now()) =>
+    void messages.push({ ...message, id: messages.length + 1, ms })
+  // Some time ago, so that it precedes everything that is queued.
   say({ senderType: q.visitorSenderType, content: 'Hello?', name: 'Vi' }, Date.now() - 600_000)
 
   const reads = (path: string) => {
@@ -144,10 +145,10 @@ export async function startIndependentDouble(quirks: Partial<Quirks> = {}): Prom
       }
       return void setTimeout(() => answer(200, data), path.endsWith('/messages') ? q.listMs : 0)
     }
-    const does = write(path, JSON.parse(body))
+    const perform = write(path, JSON.parse(body))
     nth += 1
-    const reply = q.write(path, JSON.parse(body), does, nth)
-    if (reply === null) does()
+    const reply = q.write(path, JSON.parse(body), perform, nth)
+    if (reply === null) perform()
     afterwards()
     afterwards = () => {}
     if (reply?.cut) return void request.socket.destroy()
@@ -165,8 +166,8 @@ export async function startIndependentDouble(quirks: Partial<Quirks> = {}): Prom
     writes: () => nth,
     say,
     visitor,
-    afterNext: (others) => {
-      afterwards = others
+    afterNext: (change) => {
+      afterwards = change
     },
   }
 }
@@ -187,7 +188,7 @@ function toRfc3339(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+/, '')
 }
 
-/** A queue of write-backs to carry to it; no mirror has been made. */
+/** An outbox for the double, with an empty mirror. */
 export async function createOutboxFor(double: IndependentDouble, database: 'sqlite' | 'postgres' = 'sqlite') {
   const instance = await databases.find(({ name }) => name === database)!.make()
   onTestFinished(() => instance.drop())
@@ -198,7 +199,7 @@ export async function createOutboxFor(double: IndependentDouble, database: 'sqli
   return {
     url: instance.url!,
     warehouse,
-    desk: admin,
+    admin,
     queue: async (...lines: readonly RequestLine[]) => {
       const enqueueOptions = { status: 'queued', batchId: null, createdBy: 'test', expiresAt: null } as const
       const queued = await admin.enqueue(singleItem(lines.map(toRequest)), enqueueOptions)

@@ -1,4 +1,4 @@
-/** Thousands of write-backs under faults and kill -9, and the service's own ledger as the judge. */
+/** Sends many write-backs under faults and kill -9, and compares the outcomes with the service's ledger. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,7 +12,7 @@ export type KillScenario = {
   readonly processes: number
   readonly writebacks: number
   readonly kills: number
-  /** Milliseconds from one kill to the next: at least, and at most. */
+  /** Minimum and maximum time between kills. */
   readonly killIntervalMs: readonly [number, number]
 }
 
@@ -75,7 +75,7 @@ export async function runKillScenario({
   return fixture
 }
 
-/** Replies, notes, flags and corrections, each recognizable, several to each target. */
+/** Replies, notes, flags and corrections with unique contents, several for each target. */
 function createLines(fixture: OutboxFixture, count: number, randomInt: RandomInt): RequestLine[] {
   const [conversations, visitors] = [fixture.conversations(), fixture.visitors()]
   return Array.from({ length: count }, (_, n) => {
@@ -95,7 +95,7 @@ function createLines(fixture: OutboxFixture, count: number, randomInt: RandomInt
   })
 }
 
-/** What others do before ours arrives: some visitors write, some get another email than the mirror knows. */
+/** Changes by others that the mirror does not have: new visitor messages and other email addresses. */
 function changeTargets(fixture: OutboxFixture): void {
   fixture.sandbox.advance(2000)
   for (const id of fixture.conversations().slice(0, 4)) fixture.sandbox.mutate.visitorWrites(id, 'Still there?')
@@ -129,7 +129,7 @@ export async function checkOutcomes(fixture: OutboxFixture): Promise<Readonly<Re
   )
 }
 
-/** Replies of a conversation, and notes of a visitor, arrived in the order in which they were queued. */
+/** Replies of a conversation and notes of a visitor arrived in queue order. */
 function checkOrder(all: readonly OutboxEntry[], ledger: ReturnType<OutboxFixture['sandbox']['ledger']>): void {
   const position = new Map(all.map(({ payload, seq }) => [payload.content, seq]))
   const sends = ledger.filter(({ operation }) => operation === 'sendMessage' || operation === 'addNote')
@@ -139,7 +139,7 @@ function checkOrder(all: readonly OutboxEntry[], ledger: ReturnType<OutboxFixtur
   }
 }
 
-/** Where nothing is left open, a conversation and a visitor are as the last of their write-backs wanted. */
+/** If nothing is pending, each target has the state of its last successful write-back. */
 function checkFinalStates(fixture: OutboxFixture, all: readonly OutboxEntry[]): void {
   const lanes = Map.groupBy(all, (entry) => entry.conversationId ?? entry.visitorId ?? '')
   const conversations = new Map(
@@ -153,8 +153,8 @@ function checkFinalStates(fixture: OutboxFixture, all: readonly OutboxEntry[]): 
   )
   for (const [id, entries] of lanes) {
     if (entries.some(({ status }) => status === 'uncertain' || status === 'queued')) continue
-    const carried = entries.filter(({ status }) => status === 'succeeded')
-    const last = carried.findLast(({ operation }) => operation === 'handled' || operation === 'message')
+    const succeeded = entries.filter(({ status }) => status === 'succeeded')
+    const last = succeeded.findLast(({ operation }) => operation === 'handled' || operation === 'message')
     const handled = conversations.get(id)
     if (last !== undefined && handled !== undefined) {
       expect(handled.handledAt !== null, `handled of ${id}`).toBe(
@@ -162,7 +162,7 @@ function checkFinalStates(fixture: OutboxFixture, all: readonly OutboxEntry[]): 
       )
     }
     for (const field of ['name', 'email'] as const) {
-      const wanted = carried.findLast(
+      const wanted = succeeded.findLast(
         ({ operation, payload }) => operation === 'visitor' && payload[field] !== undefined,
       )
       if (wanted !== undefined) expect(visitors.get(id)?.[field], `${field} of ${id}`).toBe(wanted.payload[field])
@@ -175,13 +175,13 @@ function visitorName(fixture: OutboxFixture, id: string): string | null {
   return ([...fixture.sandbox.truth('visitors')].find((row) => row.id === id)!.row as { name: string | null }).name
 }
 
-type RandomInt = (sides: number) => number
+type RandomInt = (limit: number) => number
 
-/** Pseudo-random, so that a failure can be run again. */
+/** Pseudo-random, so that a failure can be reproduced. */
 function createRandomInt(seed: number): RandomInt {
   let x = seed
-  return (sides) => {
+  return (limit) => {
     x = (x * 1_103_515_245 + 12_345) % 2 ** 31
-    return Math.floor((x / 2 ** 31) * Math.max(1, sides))
+    return Math.floor((x / 2 ** 31) * Math.max(1, limit))
   }
 }

@@ -1,8 +1,8 @@
-/** Sudden ends of those who send. Longer, on both databases and with thousands of write-backs: test/soak/writebacks.soak.ts. */
+/** Kills sending processes. Longer and on both databases: test/soak/writebacks.soak.ts. */
 import { expect, test } from 'vitest'
 import { checkOutcomes, runKillScenario } from './kill-scenario.ts'
 
-test('nothing arrives twice and nothing is lost, whoever is killed in whatever moment', async () => {
+test('nothing arrives twice and nothing is lost when senders are killed at random times', async () => {
   const o = await runKillScenario({
     database: 'sqlite',
     processes: 3,

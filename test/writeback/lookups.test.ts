@@ -1,4 +1,4 @@
-/** What the database does by itself for each write-back: it reads by key, however much has been mirrored. */
+/** The triggers on write-backs use indexes, however large the mirror is. */
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/open.ts'
@@ -13,7 +13,7 @@ async function createDatabase(name: 'sqlite' | 'postgres') {
   return place
 }
 
-test('no trigger of a write-back reads through a whole table (sqlite)', async () => {
+test('no trigger scans a table (sqlite)', async () => {
   const warehouse = await (await createDatabase('sqlite')).open()
   const triggers = await warehouse.query(
     `select name, sql from sqlite_master where type = 'trigger' and tbl_name in ('writebacks','writeback_events')`,
@@ -36,7 +36,7 @@ test('no trigger of a write-back reads through a whole table (sqlite)', async ()
   }
 })
 
-test('no trigger of a write-back reads through a whole table (postgres)', async () => {
+test('no trigger scans a table (postgres)', async () => {
   const place = await createDatabase('postgres')
   await place.open()
   const url = new URL(place.url!)
@@ -47,7 +47,7 @@ test('no trigger of a write-back reads through a whole table (postgres)', async 
   onTestFinished(() => client.end())
   const plans: string[] = []
   client.on('notice', ({ message }) => void plans.push(message ?? ''))
-  // Where an index can be used at all, it is.
+  // Disables sequential scans, so that an index is used wherever one can be.
   await client.query(`load 'auto_explain'; set enable_seqscan = off; set plan_cache_mode = force_generic_plan; set auto_explain.log_level = 'notice';
     set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; set search_path = ${schema}`)
   const insert = (columns: string, values: string) =>
@@ -75,7 +75,7 @@ const note = (warehouse: Warehouse, of: string) =>
     values ('${of}', 'note', '${target}', '{"content": "x"}')`)
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  test(`what the mirror shows is noted with the row: of its project, or of the only one there is (${database})`, async () => {
+  test(`a row stores the mirror's view of the target, of its project or of the only one (${database})`, async () => {
     for (const of of [project, '']) {
       const warehouse = await (await createDatabase(database)).open()
       await mirrored(warehouse, project, 'Ada')
@@ -84,7 +84,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     }
   })
 
-  test(`where there are several projects, it is noted once the row has its project (${database})`, async () => {
+  test(`with several projects, the view is stored when the row gets its project (${database})`, async () => {
     const warehouse = await (await createDatabase(database)).open()
     await warehouse.query(`insert into visitors (project_id, id, raw, synced_at, asked_at)
       values ('11111111-1111-4111-8111-111111111111', 'v', '{}', '2026-01-01T00:00:00Z', 1)`)
@@ -96,7 +96,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 }
 
-test('what only deskmirror may say of a row is set aside where the row brings it (sqlite)', async () => {
+test('columns that only deskmirror may set are ignored on insert (sqlite)', async () => {
   const warehouse = await (await createDatabase('sqlite')).open()
   await warehouse.query(`insert into writebacks (operation, visitor_id, payload, attempts, epoch, owner, message_id, evidence)
     values ('note', '${target}', '{"content": "x"}', 7, 9223372036854775807, 'me', '4711', '{}')`)

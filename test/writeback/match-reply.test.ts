@@ -1,4 +1,4 @@
-/** What proves that a reply arrived, what proves that it did not, and what proves nothing: ids, and never times. */
+/** Matching a reply to a message by ids: when it is found, when it is absent, and when neither is certain. */
 import { expect, test } from 'vitest'
 import type { QueryParams } from '../../src/core/api-request.ts'
 import type { Writeback } from '../../src/core/outbox/repository.ts'
@@ -16,36 +16,36 @@ const ours = (id: string) => said(id, payload.content, payload.sender_name)
 const known = { before: new Set(['1', '2']), isChanged: false, otherIds: new Set<string>(), payload, isComplete: true }
 
 test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: null }, object]>([
-  ['exactly what was there', [said('1'), said('2')], {}, { kind: 'absent' }],
-  ['in any order', [said('2'), said('1')], {}, { kind: 'absent' }],
-  ['a new one that matches', [said('1'), said('2'), ours('3')], {}, { kind: 'found', messageId: '3' }],
-  ['one that matches beside another new one', [said('1'), said('2'), said('3'), ours('4')], {}, { messageId: '4' }],
-  ['with other blanks', [said('1'), said('2'), said('3', ' It is\r\non its way.', 'Ann ')], {}, { kind: 'found' }],
-  ['an old one that matches', [said('1'), ours('2')], {}, { kind: 'absent' }],
+  ['the same messages', [said('1'), said('2')], {}, { kind: 'absent' }],
+  ['the same messages in another order', [said('2'), said('1')], {}, { kind: 'absent' }],
+  ['a new message that matches', [said('1'), said('2'), ours('3')], {}, { kind: 'found', messageId: '3' }],
+  ['a match beside another new message', [said('1'), said('2'), said('3'), ours('4')], {}, { messageId: '4' }],
   [
-    'one that is another one’s proof',
+    'a match with other white space',
+    [said('1'), said('2'), said('3', ' It is\r\non its way.', 'Ann ')],
+    {},
+    { kind: 'found' },
+  ],
+  ['only an old message that matches', [said('1'), ours('2')], {}, { kind: 'absent' }],
+  [
+    'a message matched to another write-back',
     [said('1'), said('2'), ours('3')],
     { otherIds: new Set(['3']) },
     { kind: 'absent' },
   ],
   [
-    'the words under another name',
+    'the text under another name',
     [said('1'), said('2'), said('3', payload.content, 'Bo')],
     {},
     { kind: 'unverifiable' },
   ],
-  ['any other new one', [said('1'), said('2'), said('3')], {}, { kind: 'unverifiable', why: /message 3 is new/ }],
-  [
-    'other words in one of them',
-    [said('1'), said('2')],
-    { isChanged: true },
-    { kind: 'unverifiable', why: /has changed/ },
-  ],
-  ['one that does not show any more', [said('1')], {}, { kind: 'unverifiable', why: /message 2/ }],
-  ['not all of them', [said('1'), said('2')], { isComplete: false }, { kind: 'unverifiable' }],
-  ['a match among a part of them', [said('2'), ours('3')], { isComplete: false }, { kind: 'found' }],
-  ['a match, but not known what was there', [said('1'), ours('2')], { before: null }, { why: /message 2 is similar/ }],
-  ['nothing, where nothing was', [], { before: new Set<string>() }, { kind: 'absent' }],
+  ['another new message', [said('1'), said('2'), said('3')], {}, { kind: 'unverifiable', why: /message 3 is new/ }],
+  ['a changed text', [said('1'), said('2')], { isChanged: true }, { kind: 'unverifiable', why: /has changed/ }],
+  ['a message fewer', [said('1')], {}, { kind: 'unverifiable', why: /message 2/ }],
+  ['an incomplete list', [said('1'), said('2')], { isComplete: false }, { kind: 'unverifiable' }],
+  ['a match in an incomplete list', [said('2'), ours('3')], { isComplete: false }, { kind: 'found' }],
+  ['a match, with unknown messages before', [said('1'), ours('2')], { before: null }, { why: /message 2 is similar/ }],
+  ['nothing, as before', [], { before: new Set<string>() }, { kind: 'absent' }],
 ])('the conversation shows %s', ([, shown, more, looked]) => {
   const expected = Object.entries(looked).map(([key, value]) => [
     key,
@@ -54,17 +54,17 @@ test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: 
   expect(matchReply(shown, { ...known, ...more })).toMatchObject(Object.fromEntries(expected))
 })
 
-test('ids from a second on, as earlier versions noted them, are not all', () => {
-  const one = (before: object) => ({ evidence: { before } }) as Writeback
-  expect(messageIdsBefore(one({ ids: ['1'], since: '2026-01-01T00:00:00Z' }))).toBeNull()
-  expect(messageIdsBefore(one({}))).toBeNull()
-  expect(messageIdsBefore(one({ ids: [] }))).toEqual(new Set())
+test('ids with a start time, as earlier versions stored them, are incomplete', () => {
+  const withBefore = (before: object) => ({ evidence: { before } }) as Writeback
+  expect(messageIdsBefore(withBefore({ ids: ['1'], since: '2026-01-01T00:00:00Z' }))).toBeNull()
+  expect(messageIdsBefore(withBefore({}))).toBeNull()
+  expect(messageIdsBefore(withBefore({ ids: [] }))).toEqual(new Set())
 })
 
-test('a reply that shows just after the last look is known again, and not sent a third time', async () => {
+test('a reply that shows after the last verification is found and not sent a third time', async () => {
   const service = await startIndependentDouble({
     write: (_path, _body, _does, nth) => (nth <= 2 ? { cut: true } : null),
-    // The guard, two looks, and one more just before it goes again.
+    // The guard, two verifications, and one more before the resend.
     onListed: (nth, say) => nth === 4 && say({ senderType: 'agent', content: 'Once.', name: 'Ann' }),
   })
   const o = await createOutboxFor(service)
@@ -75,16 +75,16 @@ test('a reply that shows just after the last look is known again, and not sent a
 })
 
 test.for<[string, Partial<Quirks>, string]>([
-  ['as it was sent', {}, 'succeeded'],
+  ['unchanged', {}, 'succeeded'],
   ['two minutes early', { replyAheadMs: -120_000 }, 'succeeded'],
   ['in local time with a Z', { replyAheadMs: -5 * 3_600_000 }, 'succeeded'],
-  ['behind a message that is dated an hour ahead', { aheadMs: 3_600_000, replyAheadMs: -60_000 }, 'succeeded'],
-  ['as a part of the message before it', { appends: true }, 'uncertain'],
-  ['in other words', { storedText: () => 'Einmal.' }, 'uncertain'],
-  ['in other words and under another name', { storedText: () => 'Einmal.', shownName: () => 'Support' }, 'uncertain'],
-])('a reply is posted once, however often the answer is lost: it shows %s', async ([, quirks, becomes]) => {
-  const everyAnswerLost: Quirks['write'] = (_path, _body, does) => {
-    does()
+  ['after a message with a time an hour ahead', { aheadMs: 3_600_000, replyAheadMs: -60_000 }, 'succeeded'],
+  ['appended to the previous message', { appends: true }, 'uncertain'],
+  ['with another text', { storedText: () => 'Einmal.' }, 'uncertain'],
+  ['with another text and name', { storedText: () => 'Einmal.', shownName: () => 'Support' }, 'uncertain'],
+])('a reply is posted once even if every response is lost: shown %s', async ([, quirks, becomes]) => {
+  const everyAnswerLost: Quirks['write'] = (_path, _body, perform) => {
+    perform()
     return { cut: true }
   }
   const service = await startIndependentDouble({ ...quirks, write: everyAnswerLost })
@@ -96,7 +96,7 @@ test.for<[string, Partial<Quirks>, string]>([
 })
 
 for (const body of ['row', 'id'] as const) {
-  test(`a reply whose id was answered (${body}) is no news to the next one, however late and changed it shows`, async () => {
+  test(`a reply whose id was in the response (${body}) is not new to the next reply, even if it shows late and changed`, async () => {
     const o = await createOutboxFixture({
       switches: { 'writes.body': body, 'reply.text': 'redacted', 'reply.late': 250 },
     })
@@ -111,7 +111,7 @@ for (const body of ['row', 'id'] as const) {
 
 for (const paging of ['since', 'before', 'limit'] as const) {
   for (const fault of ['reset-after', 'reset-before'] as const) {
-    test(`of a long conversation every message counts (${paging}, ${fault})`, async () => {
+    test(`all pages of a long conversation are read (${paging}, ${fault})`, async () => {
       const o = await createOutboxFixture({
         size: { conversations: 1, visitors: 1, calls: 0, messagesPerConversation: [450, 450] },
         switches: {
@@ -124,7 +124,7 @@ for (const paging of ['since', 'before', 'limit'] as const) {
       o.sandbox.scriptFault({ kind: fault, operation: 'sendMessage' })
       await o.queue({ ...replyLine('Once.'), conversation_id: o.conversation(0) })
       await o.push({ verifyAfterMs: 50 })
-      // Where the service does not show all of them, nobody can tell.
+      // Uncertain if the service does not show all messages.
       expect((await o.statuses()).at(-1)).toBe(paging === 'limit' ? 'uncertain' : 'succeeded')
       expect(performedWrites(o.sandbox)).toHaveLength(paging === 'limit' && fault === 'reset-before' ? 0 : 1)
       const reads = o.sandbox.counts().byOperation.listMessages ?? 0
@@ -135,7 +135,7 @@ for (const paging of ['since', 'before', 'limit'] as const) {
 
 for (const paging of ['since', 'before'] as const) {
   for (const zone of [-5, 2]) {
-    test(`where pages of a long conversation cannot be joined, none is sent twice (${paging}, zone ${zone})`, async () => {
+    test(`a reply is not sent twice if pages of a long conversation cannot be joined (${paging}, zone ${zone})`, async () => {
       const o = await createOutboxFixture({
         mirrored: false,
         size: { conversations: 1, visitors: 1, calls: 0, messagesPerConversation: [450, 450] },
@@ -154,7 +154,7 @@ for (const paging of ['since', 'before'] as const) {
 }
 
 for (const ahead of [3, 199, 200]) {
-  test(`a list that message ${ahead}, dated ahead, lets jump is not taken for whole`, async () => {
+  test(`a list that skips rows after message ${ahead} with a time ahead is not taken as complete`, async () => {
     const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString().replace('.000', '')
     const rows = Array.from({ length: 450 }, (_, n) => ({
       id: n,
@@ -163,7 +163,7 @@ for (const ahead of [3, 199, 200]) {
     }))
     const deps = {
       projectId: ids.project,
-      // In the order of ids, from a time on.
+      // Ordered by id, starting at a time.
       get: async (_path: string, { since = '' }: QueryParams) => {
         const [items, left] = [rows.filter(({ createdAt }) => createdAt >= String(since)), 200]
         const data = { items: items.slice(0, left), hasMore: items.length > left }

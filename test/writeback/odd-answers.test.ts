@@ -1,16 +1,16 @@
-/** Answers that say neither yes nor no: one looks before one believes them, and before one sends again. */
+/** Ambiguous responses: verified before they are believed, and before a resend. */
 import { expect, test } from 'vitest'
 import { createOutboxFor, ids, replyLine, startIndependentDouble, type WriteReply } from './independent-double.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
-/** A service that answers the first sending of each text as told, having done it or not, and every other one as usual. */
+/** A service that gives an odd response to the first send of each text, whether it stored it or not. */
 async function createOddDouble(odd: (content: string) => WriteReply, isDone: (content: string) => boolean) {
   const seen = new Set<unknown>()
   const service = await startIndependentDouble({
-    write: (_path, body, does) => {
+    write: (_path, body, perform) => {
       if (seen.has(body.content)) return null
       seen.add(body.content)
-      if (isDone(String(body.content))) does()
+      if (isDone(String(body.content))) perform()
       return odd(String(body.content))
     },
   })
@@ -22,11 +22,11 @@ async function createOddDouble(odd: (content: string) => WriteReply, isDone: (co
   return { ...o, times }
 }
 
-/** Every one: test/api/write-answers.test.ts. */
+/** All statuses: test/api/write-answers.test.ts. */
 const statuses = [301, 302, 308, 409, 421, 423]
 
 for (const is of ['done', 'not done'] as const) {
-  test(`a redirect, a conflict and the like do not say whether a reply was sent: it is looked for (${is})`, async () => {
+  test(`a redirect, a conflict and the like do not show whether a reply was sent, so it is verified (${is})`, async () => {
     const o = await createOddDouble(
       (text) => ({ status: Number(text), text: '{"error":{"code":"ODD","message":"odd","status":409}}' }),
       () => is === 'done',
@@ -45,7 +45,7 @@ const denials = [
   '{"error":{"code":"X","status":400}}',
 ]
 
-test('a success that says of itself that it failed is not believed: what is there has succeeded', async () => {
+test('a success whose body reports a failure is verified: what is found has succeeded', async () => {
   const o = await createOddDouble(
     (text) => ({ status: 200, text }),
     () => true,
@@ -56,7 +56,7 @@ test('a success that says of itself that it failed is not believed: what is ther
   expect(Object.values(o.times())).toEqual(denials.map(() => 1))
 })
 
-test('what is not there, and was said to have failed, has failed, in the words of the service', async () => {
+test('what is not found and was reported as failed has failed, with the service’s message', async () => {
   const o = await createOddDouble(
     (text) => ({ status: 200, text }),
     () => false,
@@ -70,7 +70,7 @@ test('what is not there, and was said to have failed, has failed, in the words o
   expect(o.times()).toEqual({})
 })
 
-test('a passing failure under a success is no last word: not there, it goes again', async () => {
+test('a temporary failure in a success is not final: what is not found is sent again', async () => {
   const o = await createOddDouble(
     (text) => ({ status: 200, text }),
     () => false,
@@ -83,7 +83,7 @@ test('a passing failure under a success is no last word: not there, it goes agai
   expect(await o.statuses()).toEqual(['succeeded', 'succeeded'])
 })
 
-test('nothing that a success may well hold is taken for a failure', async () => {
+test('normal bodies of a success are not taken for failures', async () => {
   const o = await createOddDouble(
     (text) => ({ status: 200, text }),
     () => true,
@@ -101,7 +101,7 @@ test('nothing that a success may well hold is taken for a failure', async () => 
   )
 })
 
-test('a 202 is no success before it shows; not there, it is for a person, as it may be done still', async () => {
+test('a 202 succeeds only when found; otherwise it is uncertain, as it may still be carried out', async () => {
   const o = await createOddDouble(
     () => ({ status: 202, text: '{"data":null}' }),
     (text) => text === 'Done.',
@@ -118,12 +118,12 @@ test('a 202 is no success before it shows; not there, it is for a person, as it 
   expect(o.times()).toEqual({ 'Done.': 1 })
 })
 
-test('a flag and a correction are looked at before they count as done', async () => {
-  for (const told of [
+test('a flag and a correction are verified before they succeed', async () => {
+  for (const switches of [
     { 'writes.answer': '202' },
     { 'fault.kinds': 'says-failed-after', 'fault.rate': 1, 'fault.on': 'writes' },
   ] as const) {
-    const o = await createOutboxFixture({ switches: told, project: { verifyAfterMs: 100 } })
+    const o = await createOutboxFixture({ switches, project: { verifyAfterMs: 100 } })
     await o.queue(
       { operation: 'handled', conversation_id: o.conversation(0), handled: true },
       { operation: 'handled', conversation_id: o.conversation(0), handled: true },
@@ -136,7 +136,7 @@ test('a flag and a correction are looked at before they count as done', async ()
   }
 })
 
-test('a note after such an answer is left to a person: nothing shows notes', async () => {
+test('a note after such a response is uncertain, as notes cannot be read', async () => {
   const service = await startIndependentDouble({
     write: (_path, body) => ({ status: Number(body.content), text: '{"ok":false}' }),
   })
@@ -145,6 +145,6 @@ test('a note after such an answer is left to a person: nothing shows notes', asy
     const [id] = await o.queue({ operation: 'note', visitor_id: ids.visitor, content: String(status) })
     await o.push()
     expect(await o.statuses()).toContain('uncertain')
-    await o.desk.decide('lost', { ids: [id!] }, 'a person')
+    await o.admin.decide('lost', { ids: [id!] }, 'a person')
   }
 })

@@ -1,4 +1,4 @@
-/** A sandbox, a mirror of it, and a queue of write-backs to carry to it, with real parts. */
+/** A sandbox, a mirror of it, and an outbox, all real. */
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import { pushProject } from '../../src/app/push.ts'
@@ -21,12 +21,12 @@ export type OutboxFixture = {
   readonly visitor: (n: number) => string
   readonly conversations: () => readonly string[]
   readonly visitors: () => readonly string[]
-  /** Queues lines as an import would say them; gives back the ids. */
+  /** Queues lines in import form and returns the ids. */
   readonly queue: (...lines: readonly RequestLine[]) => Promise<readonly string[]>
   readonly push: (over?: Partial<ProjectConfig> & { readonly despiteFailures?: boolean }) => Promise<PushReport>
   readonly all: () => Promise<readonly OutboxEntry[]>
   readonly secret: typeof secret
-  /** Of all write-backs, in order. */
+  /** Statuses of all write-backs, in queue order. */
   readonly statuses: () => Promise<readonly string[]>
 }
 
@@ -34,7 +34,7 @@ export type RequestLine = Readonly<Record<string, unknown>>
 
 export type OutboxFixtureOptions = SandboxOptions & {
   readonly database?: 'sqlite' | 'postgres'
-  /** Whether the mirror has been filled before. */
+  /** Whether to sync the mirror first. */
   readonly mirrored?: boolean
   readonly project?: Partial<ProjectConfig>
 }
@@ -102,7 +102,7 @@ export async function* singleItem<T>(value: T): AsyncGenerator<T> {
   yield value
 }
 
-/** The writes that the service did, as `operation target content`. */
+/** The writes that the service carried out. */
 export function performedWrites(sandbox: Sandbox, operation?: string) {
   return sandbox.ledger().filter((entry) => operation === undefined || entry.operation === operation)
 }

@@ -1,10 +1,10 @@
-/** Who may act on a write-back, decided by the database alone. */
+/** Claims and sends are decided by the database alone. */
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  describe(`the queue in ${database}`, () => {
+  describe(`the outbox in ${database}`, () => {
     const reply = (conversation_id: string, content: string) => ({
       operation: 'message',
       conversation_id,
@@ -12,60 +12,60 @@ for (const database of ['sqlite', 'postgres'] as const) {
       sender_name: 'Ann',
     })
 
-    test('gives one write-back to one of many who want it, and lets it leave once', async () => {
+    test('gives a write-back to one of several claimants and allows one send', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Once.'))
-      const desks = await Promise.all(Array.from({ length: 4 }, () => o.instance.open()))
-      const outboxes = desks.map((warehouse) => warehouse.outbox(o.sandbox.projectId))
+      const warehouses = await Promise.all(Array.from({ length: 4 }, () => o.instance.open()))
+      const outboxes = warehouses.map((warehouse) => warehouse.outbox(o.sandbox.projectId))
       const claims = await Promise.all(outboxes.map((outbox) => outbox.claim(id!, Date.now())))
-      const [one, ...others] = claims.filter((claim) => claim !== null)
+      const [claimed, ...others] = claims.filter((claim) => claim !== null)
       expect(others).toEqual([])
-      const left = await Promise.all(outboxes.map((outbox) => outbox.markSending(one!, {}, Date.now(), Date.now())))
+      const left = await Promise.all(outboxes.map((outbox) => outbox.markSending(claimed!, {}, Date.now(), Date.now())))
       expect(left.filter(Boolean)).toHaveLength(1)
     })
 
-    test('lets nothing leave that was cancelled while it was looked at', async () => {
+    test('rejects the send of a write-back that was cancelled during its check', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Never.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
-      const one = await outbox.claim(id!, Date.now())
+      const claimed = await outbox.claim(id!, Date.now())
       expect(await o.warehouse.outboxAdmin(o.sandbox.projectId).decide('cancelled', {}, 'a test')).toMatchObject({
         ids: [id],
       })
-      expect(await outbox.markSending(one!, {}, Date.now(), Date.now())).toBe(false)
+      expect(await outbox.markSending(claimed!, {}, Date.now(), Date.now())).toBe(false)
       expect(await o.statuses()).toEqual(['cancelled'])
     })
 
-    test('keeps a lane in one pair of hands, also where one is put in front of another that is under way', async () => {
+    test('sends one write-back of a lane at a time, even if an earlier one is retried meanwhile', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
-      const desk = o.warehouse.outboxAdmin(o.sandbox.projectId)
+      const admin = o.warehouse.outboxAdmin(o.sandbox.projectId)
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const [first] = await o.queue(reply(o.conversation(0), 'First.'))
-      await desk.decide('cancelled', {}, 'a test')
+      await admin.decide('cancelled', {}, 'a test')
       const [second] = await o.queue(reply(o.conversation(0), 'Second.'))
-      const looking = await outbox.claim(second!, Date.now())
-      await desk.decide('retried', { ids: [first!] }, 'a test')
-      expect(await outbox.markSending(looking!, {}, Date.now(), Date.now())).toBe(false)
-      await outbox.release(looking!, null)
-      await desk.decide('cancelled', { ids: [first!] }, 'a test')
+      const verifying = await outbox.claim(second!, Date.now())
+      await admin.decide('retried', { ids: [first!] }, 'a test')
+      expect(await outbox.markSending(verifying!, {}, Date.now(), Date.now())).toBe(false)
+      await outbox.release(verifying!, null)
+      await admin.decide('cancelled', { ids: [first!] }, 'a test')
       const sending = await outbox.claim(second!, Date.now())
       expect(await outbox.markSending(sending!, {}, Date.now(), Date.now() + 60_000)).toBe(true)
-      await desk.decide('retried', { ids: [first!] }, 'a test')
+      await admin.decide('retried', { ids: [first!] }, 'a test')
       expect(await outbox.findClaimable(Date.now(), 10)).toEqual([])
       expect(await outbox.claim(first!, Date.now())).toBeNull()
       expect(await outbox.settleSent(sending!, { event: 'accepted', why: 'a test' })).toBe('succeeded')
       expect(await outbox.findClaimable(Date.now(), 10)).toMatchObject([{ id: first }])
     })
 
-    test('lets nothing leave as it was, where somebody has changed it by hand meanwhile', async () => {
+    test('rejects the send of a row that was changed by SQL meanwhile', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'First thought.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
-      const one = (await outbox.claim(id!, Date.now()))!
+      const claimed = (await outbox.claim(id!, Date.now()))!
       const [other] = [o.conversation(1)]
       await o.warehouse.query(`update writebacks set conversation_id = '${other}',
         payload = '{"content": "Second thought.", "sender_name": "Ann"}'`)
-      expect(await outbox.markSending(one, {}, Date.now(), Date.now())).toBe(false)
+      expect(await outbox.markSending(claimed, {}, Date.now(), Date.now())).toBe(false)
       await o.warehouse.query('update writebacks set owner = null')
       expect((await outbox.findClaimable(Date.now(), 1))[0]!.lane).toBe(`conversation/${other}`)
       await o.push()
@@ -74,44 +74,44 @@ for (const database of ['sqlite', 'postgres'] as const) {
       ])
     })
 
-    test('looks once more before it sends again: a reply may have been late', async () => {
+    test('verifies again before a resend, as a reply may have arrived late', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Late.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
-      const one = (await outbox.claim(id!, Date.now()))!
+      const claimed = (await outbox.claim(id!, Date.now()))!
       const messages = [...o.sandbox.truth('messages')].filter(({ parentId }) => parentId === o.conversation(0))
-      await outbox.markSending(one, { before: { ids: messages.map((row) => row.id!) } }, Date.now(), Date.now())
-      await outbox.settleSent(one, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
-      const looking = (await outbox.claim(id!, Date.now()))!
-      expect(await outbox.settle(looking, { event: 'absent', why: 'a test' })).toBe('queued')
+      await outbox.markSending(claimed, { before: { ids: messages.map((row) => row.id!) } }, Date.now(), Date.now())
+      await outbox.settleSent(claimed, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
+      const verifying = (await outbox.claim(id!, Date.now()))!
+      expect(await outbox.settle(verifying, { event: 'absent', why: 'a test' })).toBe('queued')
       o.sandbox.mutate.agentReplies(o.conversation(0), 'Late.', 'Ann')
       await o.push()
       expect(await o.statuses()).toEqual(['succeeded'])
       expect(performedWrites(o.sandbox)).toEqual([])
     })
 
-    test('leaves one to a person whose conversation is gone since it was sent, and goes on', async () => {
+    test('marks a reply uncertain if its conversation was deleted after the send, and continues', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [gone, there] = [o.conversation(0), o.conversation(1)]
       const [id] = await o.queue(reply(gone, 'Late.'), reply(there, 'On time.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
-      const one = (await outbox.claim(id!, Date.now()))!
-      await outbox.markSending(one, { before: { ids: [] } }, Date.now(), Date.now())
-      await outbox.settleSent(one, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
-      const looking = (await outbox.claim(id!, Date.now()))!
-      await outbox.settle(looking, { event: 'absent', why: 'a test' })
+      const claimed = (await outbox.claim(id!, Date.now()))!
+      await outbox.markSending(claimed, { before: { ids: [] } }, Date.now(), Date.now())
+      await outbox.settleSent(claimed, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
+      const verifying = (await outbox.claim(id!, Date.now()))!
+      await outbox.settle(verifying, { event: 'absent', why: 'a test' })
       o.sandbox.mutate.deleteConversation(gone)
       await o.push()
       expect(await o.statuses()).toEqual(['uncertain', 'succeeded'])
     })
 
-    test('leaves one to a person that was sent, and changed by hand into something that cannot be read', async () => {
+    test('marks a sent reply uncertain if SQL made its row invalid', async () => {
       const o = await createOutboxFixture({ database, mirrored: false })
       const [id] = await o.queue(reply(o.conversation(0), 'Clear.'))
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
-      const one = (await outbox.claim(id!, Date.now()))!
-      await outbox.markSending(one, { before: {} }, Date.now(), Date.now())
-      await outbox.settleSent(one, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
+      const claimed = (await outbox.claim(id!, Date.now()))!
+      await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
+      await outbox.settleSent(claimed, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
       await o.warehouse.query(`update writebacks set payload = '{"content": "x", "sender_name": "A\\nn"}'`)
       await o.push()
       expect(await o.statuses()).toEqual(['uncertain'])
@@ -119,7 +119,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
   })
 }
 
-test('a BI tool that may insert write-backs, and nothing else, queues into Postgres', async () => {
+test('a BI tool with only the insert privilege can queue write-backs in Postgres', async () => {
   const o = await createOutboxFixture({ database: 'postgres' })
   const url = new URL(o.instance.url!)
   const schema = url.searchParams.get('schema')!
@@ -134,7 +134,7 @@ test('a BI tool that may insert write-backs, and nothing else, queues into Postg
   })
   await client.query(`grant usage on schema ${schema} to ${tool}; grant insert on ${schema}.writebacks to ${tool}`)
   await client.query(`set role ${tool}`)
-  // With a search path of its own, too.
+  // Also with its own search path.
   await client.query(
     `insert into ${schema}.writebacks (operation, conversation_id, payload) values ('handled', $1, '{"handled": true}')`,
     [o.conversation(0)],
@@ -146,7 +146,7 @@ test('a BI tool that may insert write-backs, and nothing else, queues into Postg
 })
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  test(`what has arrived cannot be put back into the queue, by whatever statement (${database})`, async () => {
+  test(`what has arrived cannot be queued again by any statement (${database})`, async () => {
     const o = await createOutboxFixture({ database, mirrored: false })
     await o.queue({ operation: 'handled', conversation_id: o.conversation(0), handled: true })
     await o.push()
@@ -154,7 +154,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(await o.statuses()).toEqual(['succeeded'])
   })
 
-  test(`a row that is exported and comes again is itself: refused ones take the correction, others are known (${database})`, async () => {
+  test(`an exported row can be imported again: failed ones take the correction, others are known (${database})`, async () => {
     const o = await createOutboxFixture({ database, mirrored: false })
     const nobody = '00000000-0000-4000-8000-000000000000'
     await o.queue(

@@ -1,7 +1,4 @@
-/**
- * The power fails at each step of a sending: what the disk then holds, and what the service then has, is all that the
- * next process knows. It never sends what was sent.
- */
+/** Simulates a power failure at each step of a send. The next process knows only the disk and the service. */
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +21,7 @@ import { createOutboxFixture, type OutboxFixture, performedWrites, type RequestL
 
 class PowerCut extends Error {}
 
-/** Fails before or after the n-th thing that is told to the disk or to the wire; `null`: never. */
+/** Fails before or after the n-th durable write or request; null: never. */
 function failing(
   n: number | null,
   deps: WritebackDeps,
@@ -35,10 +32,10 @@ function failing(
     if (n !== null && steps >= n) throw new PowerCut()
   }
   const around =
-    <A extends readonly unknown[], R>(work: (...given: A) => Promise<R>) =>
-    async (...given: A) => {
+    <A extends readonly unknown[], R>(work: (...parameters: A) => Promise<R>) =>
+    async (...parameters: A) => {
       step()
-      const result = await work(...given)
+      const result = await work(...parameters)
       step()
       return result
     }
@@ -50,8 +47,8 @@ function failing(
     settleSent: around(outbox.settleSent),
     settle: around(outbox.settle),
   }
-  const send: WritebackDeps['send'] = async (call, leave) => {
-    const answer = await deps.send(call, leave)
+  const send: WritebackDeps['send'] = async (call, markSending) => {
+    const answer = await deps.send(call, markSending)
     step()
     return answer
   }
@@ -76,7 +73,7 @@ async function sendUntil(n: number | null, o: OutboxFixture, path: string): Prom
   return steps()
 }
 
-/** The files as they lie there while the process still has them open would be the same: every commit is on the disk. */
+/** Copies the database files. Every commit is on disk, so an open process makes no difference. */
 function copied(path: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-power-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -85,7 +82,7 @@ function copied(path: string): string {
   return copy
 }
 
-/** The machine was started anew since: whoever had claimed anything is dead. */
+/** Simulates a reboot: every process that held a claim is dead. */
 async function afterReboot(path: string): Promise<void> {
   const warehouse = await openWarehouse(`sqlite:${path}`)
   await warehouse.query(
@@ -100,7 +97,7 @@ const lines: Readonly<Record<string, (o: OutboxFixture) => RequestLine>> = {
 }
 
 for (const [operation, line] of Object.entries(lines)) {
-  test(`${operation}: the power fails at each step of its sending`, async () => {
+  test(`${operation}: survives a power failure at each step of its send`, async () => {
     for (let n = 1, steps = 99; n <= steps; n++) {
       const o = await createOutboxFixture({ mirrored: false, size: { conversations: 1, visitors: 1, calls: 0 } })
       await o.queue(line(o))
@@ -112,15 +109,15 @@ for (const [operation, line] of Object.entries(lines)) {
       await sendUntil(null, o, left)
       expect(performedWrites(o.sandbox).length, `after step ${n}`).toBeLessThanOrEqual(1)
       const recovered = await openWarehouse(`sqlite:${left}`)
-      const [one] = await recovered.query('select status from writebacks')
+      const [row] = await recovered.query('select status from writebacks')
       await recovered.close()
-      expect(operation === 'note' ? ['succeeded', 'uncertain'] : ['succeeded']).toContain(one!.status)
-      if (one!.status === 'succeeded') expect(performedWrites(o.sandbox), `after step ${n}`).toHaveLength(1)
+      expect(operation === 'note' ? ['succeeded', 'uncertain'] : ['succeeded']).toContain(row!.status)
+      if (row!.status === 'succeeded') expect(performedWrites(o.sandbox), `after step ${n}`).toHaveLength(1)
     }
   })
 }
 
-test('what must not be forgotten waits for the disk; pages of the mirror do not', async () => {
+test('durable transactions wait for the disk; mirror pages do not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-disk-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const sessions = openSqlitePool(join(folder, 'desk.db'), { mustExist: false, synchronous: 'normal' })

@@ -1,4 +1,4 @@
-/** One `push` as a process of its own, to be killed. Arguments: one JSON text; answers its report as a line. */
+/** Runs `push` in a separate process that tests can kill. Takes a JSON argument and prints the report as one line. */
 import { pino } from 'pino'
 import { pushProject } from '../../src/app/push.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'

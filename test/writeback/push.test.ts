@@ -1,9 +1,9 @@
-/** What is queued arrives: each operation, in the order of its lane, once. */
+/** Queued write-backs arrive once and in lane order. */
 import { expect, test } from 'vitest'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
-  test(`all four operations arrive, and the mirror shows it at once (${database})`, async () => {
+  test(`all four operations arrive and show in the mirror at once (${database})`, async () => {
     const { sandbox, queue, push, conversation, visitor, all, warehouse } = await createOutboxFixture({ database })
     const [c, v] = [conversation(0), visitor(0)]
     await queue(
@@ -31,17 +31,17 @@ for (const database of ['sqlite', 'postgres'] as const) {
     expect(conv!.handled_at).not.toBeNull()
     const [mirrored] = await warehouse.query(`select name from visitors where id = '${v}'`)
     expect(mirrored!.name).toBe('Ada Lovelace')
-    const said = await warehouse.query(
+    const replies = await warehouse.query(
       `select content from messages where conversation_id = '${c}' and content = 'We have found it.'`,
     )
-    expect(said).toHaveLength(1)
+    expect(replies).toHaveLength(1)
   })
 
-  test(`where nobody answers, all stays queued, and arrives later (${database})`, async () => {
+  test(`if the service does not answer, everything stays queued and arrives later (${database})`, async () => {
     const { queue, push, visitors, statuses, sandbox } = await createOutboxFixture({ database, mirrored: false })
     await queue(...visitors().map((id) => ({ operation: 'note', visitor_id: id, content: 'Called.' })))
-    const nobody = new URL('http://127.0.0.1:1/v1')
-    await expect(push({ baseUrl: nobody })).rejects.toThrow(/the service does not answer/)
+    const unreachable = new URL('http://127.0.0.1:1/v1')
+    await expect(push({ baseUrl: unreachable })).rejects.toThrow(/the service does not answer/)
     expect(new Set(await statuses())).toEqual(new Set(['queued']))
     expect(await push()).toMatchObject({ outcome: 'done', settled: { succeeded: 12 } })
     expect(performedWrites(sandbox)).toHaveLength(12)

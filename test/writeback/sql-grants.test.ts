@@ -1,4 +1,4 @@
-/** What a role that may only queue write-backs can do on Postgres, and what it cannot. */
+/** What a Postgres role with the privilege to queue write-backs can and cannot do. */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
@@ -23,7 +23,7 @@ type RoleSession = {
   readonly own: (text: string) => Promise<Record<string, unknown>[]>
 }
 
-/** A warehouse as an earlier version left it, brought up to date, and a role with the rights that the documentation names. */
+/** A warehouse migrated from an earlier version, and a role with the given grants. */
 async function connectRole(grants: (schema: string, role: string) => string): Promise<RoleSession> {
   const place = await databases.find(({ name }) => name === 'postgres')!.make()
   onTestFinished(() => place.drop())
@@ -74,10 +74,10 @@ const insertOne = ({ schema }: RoleSession, columns = '', values = '') =>
     values ('${project}', 'handled', '${conversation}', '{"handled": true}'${values})`
 
 for (const [name, grants] of [
-  ['the documented rights', documented],
-  ['the right to insert into the whole table', wholeTableGrant],
+  ['the documented privileges', documented],
+  ['the insert privilege on the whole table', wholeTableGrant],
 ] as const) {
-  test(`nothing of a role with ${name} runs as the owner`, async () => {
+  test(`no code of a role with ${name} runs as the owner`, async () => {
     const t = await connectRole(grants)
     await t.run(`create temp table ran_as (who text);
       grant all on ran_as to public;
@@ -104,7 +104,7 @@ for (const [name, grants] of [
     expect(await t.own(`select seq::int, seen from ${t.schema}.writebacks`)).toEqual([{ seq: 1, seen: null }])
   })
 
-  test(`a role with ${name} cannot use the functions of the triggers for tables of its own`, async () => {
+  test(`a role with ${name} cannot use the trigger functions for its own tables`, async () => {
     const t = await connectRole(grants)
     const functions = await t.own(
       `select proname from pg_proc where pronamespace = '${t.schema.replaceAll("'", "''")}'::regnamespace`,
@@ -117,7 +117,7 @@ for (const [name, grants] of [
     }
   })
 
-  test(`a role with ${name} reads, changes and removes nothing`, async () => {
+  test(`a role with ${name} cannot read, update or delete`, async () => {
     const t = await connectRole(grants)
     await t.run(insertOne(t))
     for (const statement of [
@@ -132,7 +132,7 @@ for (const [name, grants] of [
   })
 }
 
-test('who inserts a row cannot say what only deskmirror may say of it, nor be somebody else', async () => {
+test('an insert cannot set columns that only deskmirror may set, or impersonate another user', async () => {
   const t = await connectRole(wholeTableGrant)
   await t.run(
     insertOne(
@@ -162,7 +162,7 @@ test('who inserts a row cannot say what only deskmirror may say of it, nor be so
   await expect(t.run(insertOne(t, ', status', `, 'succeeded'`))).rejects.toThrow(/begins as queued or as draft/)
 })
 
-test('the log of write-backs cannot be emptied, by its owner either', async () => {
+test('the event log cannot be truncated, even by its owner', async () => {
   const t = await connectRole(documented)
   await t.run(insertOne(t))
   await expect(t.own(`truncate ${t.schema}.writeback_events`)).rejects.toThrow(/only ever added to/)

@@ -1,4 +1,4 @@
-/** The life of a write-back: every state meets everything that can happen. */
+/** The state machine of a write-back: every state with every event. */
 import { describe, expect, test } from 'vitest'
 import {
   fromStoredState,
@@ -10,7 +10,7 @@ import {
   writebackStates,
 } from '../../src/core/outbox/state.ts'
 
-/** `–`: it cannot happen. Forget a cell, or name a state that there is not, and this does not compile. */
+/** `–`: not possible. A missing cell or an unknown state does not compile. */
 const expectedTransitions = {
   draft: {
     approved: 'queued',
@@ -249,33 +249,33 @@ const expectedTransitions = {
 } as const satisfies Record<WritebackState, Record<OutboxEvent, WritebackState | '–'>>
 
 for (const status of writebackStates) {
-  test(`what can happen to one that is ${status}`, () => {
-    const row = Object.fromEntries(outboxEvents.map((happening) => [happening, nextState(status, happening) ?? '–']))
+  test(`transitions from ${status}`, () => {
+    const row = Object.fromEntries(outboxEvents.map((event) => [event, nextState(status, event) ?? '–']))
     expect(row).toEqual(expectedTransitions[status])
   })
 }
 
-describe('whatever happens, in whatever order,', () => {
-  test('one that succeeded stays so: nothing sends it again', () => {
-    for (const happening of outboxEvents) expect(nextState('succeeded', happening)).toBeNull()
+describe('for any sequence of events,', () => {
+  test('succeeded is final', () => {
+    for (const event of outboxEvents) expect(nextState('succeeded', event)).toBeNull()
   })
 
-  test('it leaves from the queue only', () => {
+  test('only queued write-backs are sent', () => {
     const from = writebackStates.filter((status) => nextState(status, 'sending_started') !== null)
     expect(from).toEqual(['queued'])
   })
 
-  test('one that may have arrived goes back to the queue only where it is known that it has not', () => {
-    const back = outboxEvents.filter((happening) => nextState('uncertain', happening) === 'queued')
+  test('an uncertain write-back is queued again only if it was certainly not sent', () => {
+    const back = outboxEvents.filter((event) => nextState('uncertain', event) === 'queued')
     expect(back).toEqual(['not_sent'])
   })
 
-  test('one that was cancelled, or expired, on its way is not sent again unless a person says so', () => {
+  test('a write-back cancelled or expired in flight is not sent again without a retry', () => {
     for (const start of ['cancelling', 'expiring', 'uncertain_cancelled', 'uncertain_expired'] as const) {
       const reached = new Set<WritebackState>([start])
       for (const state of reached)
-        for (const happening of outboxEvents.filter((it) => it !== 'retried')) {
-          const to = nextState(state, happening)
+        for (const event of outboxEvents.filter((name) => name !== 'retried')) {
+          const to = nextState(state, event)
           if (to !== null) reached.add(to)
         }
       expect(reached).not.toContain('queued')
@@ -283,7 +283,7 @@ describe('whatever happens, in whatever order,', () => {
     }
   })
 
-  test('every state is known again by what is stored of it', () => {
+  test('every state survives storing and loading', () => {
     for (const state of writebackStates)
       expect(fromStoredState(toStoredState(state).status, toStoredState(state).revokedAs)).toBe(state)
   })

@@ -1,4 +1,4 @@
-/** A sender that is only stopped, for longer than any lease, and then goes on: another has taken over, and nothing is sent twice. */
+/** A sender is suspended beyond its lease and resumes after another took over: nothing is sent twice. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -21,16 +21,16 @@ function startPushProcess(o: OutboxFixture, baseUrl = o.sandbox.baseUrl) {
   return child
 }
 
-/** As if the lease had run out: two minutes are too long to wait here. */
+/** Expires the leases at once instead of waiting two minutes. */
 const expireLeases = (o: OutboxFixture) =>
   o.warehouse.query('update writebacks set lease_until = 1 where owner is not null')
 
 for (const [what, stopsAt] of [
-  ['while it looked whether it may', 'listMessages'],
-  ['while it waited for the answer', 'sendMessage'],
+  ['during the check before the send', 'listMessages'],
+  ['while it waited for the response', 'sendMessage'],
 ] as const) {
   for (const database of ['sqlite', 'postgres'] as const) {
-    test(`stopped ${what} (${database})`, async () => {
+    test(`a sender suspended ${what} (${database})`, async () => {
       const o = await createOutboxFixture({ database, switches: { 'fault.slowMs': 1500 } })
       await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' })
       o.sandbox.resetLog()
@@ -49,14 +49,14 @@ for (const [what, stopsAt] of [
   }
 }
 
-test('one that may still send, and whose reply is not there, is left to a person; when it wakes up it says what it knows', async () => {
+test('a reply of a suspended sender that is not found is uncertain until the sender resumes and reports the outcome', async () => {
   const o = await createOutboxFixture()
   await o.queue({ operation: 'message', conversation_id: o.conversation(0), content: 'Once.', sender_name: 'Ann' })
-  const wire = await startByteCutter(o.sandbox.port)
+  const cutter = await startByteCutter(o.sandbox.port)
   const { promise, resolve: open } = Promise.withResolvers<void>()
-  wire.gate = promise
-  const child = startPushProcess(o, `http://127.0.0.1:${wire.port}`)
-  await vi.waitFor(() => expect(wire.written.size).toBe(1), { timeout: 20_000, interval: 2 })
+  cutter.gate = promise
+  const child = startPushProcess(o, `http://127.0.0.1:${cutter.port}`)
+  await vi.waitFor(() => expect(cutter.written.size).toBe(1), { timeout: 20_000, interval: 2 })
   child.kill('SIGSTOP')
   await expireLeases(o)
   await o.push({ verifyAfterMs: 100 })

@@ -1,4 +1,4 @@
-/** Hundreds of write-backs to a service whose clock is wrong, that shows replies changed, and whose answers get lost. */
+/** Sends write-backs to a service with a wrong clock that changes replies and loses responses. */
 import { expect } from 'vitest'
 import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
@@ -27,7 +27,7 @@ export const clocks = {
   },
 } as const satisfies SwitchSets
 
-/** `true`: it is still known for ours. */
+/** `true`: the reply can still be matched. */
 export const replyChanges = {
   none: [{}, true],
   trimmed: [{ 'reply.text': 'trimmed' }, true],
@@ -45,7 +45,7 @@ export const replyChanges = {
   late: [{ 'reply.late': 150 }, true],
 } as const satisfies Readonly<Record<string, readonly [Partial<Switches>, boolean]>>
 
-/** In turns; each answer is lost or odd, and the deed was done, or was not. */
+/** Used in turn: lost or odd responses, with the write carried out or not. */
 const faults =
   'reset-after,reset-before,error-500-after,html-502,html-502-after,truncated,not-json,status-after,status,says-failed-after'
 
@@ -74,18 +74,18 @@ export async function runClockScenario({
     project: { verifyAfterMs: 200, ...project },
     mirrored: false,
   })
-  // Somebody waits everywhere: what is answered was said this moment.
+  // Every conversation has a new visitor message.
   for (const id of fixture.conversations()) fixture.sandbox.mutate.visitorWrites(id, 'And?')
   await syncOnce(fixture.instance.url!, fixture.sandbox)
   fixture.sandbox.setSwitches({ 'fault.rate': 0.5, 'fault.on': 'writes', 'fault.kinds': faults })
   await fixture.queue(...createLines(fixture, writebacks, targets))
   await fixture.push({ despiteFailures: true })
-  // What is behind an uncertain one stays queued: a second push changes nothing.
+  // Write-backs behind an uncertain one stay queued, so a second push changes nothing.
   await fixture.push({ despiteFailures: true })
   return fixture
 }
 
-/** Most are replies, some to one conversation; each is recognizable. */
+/** Mostly replies, some to the same conversation, with unique contents. */
 function createLines(fixture: OutboxFixture, count: number, targets: number): RequestLine[] {
   const [conversations, visitors] = [fixture.conversations(), fixture.visitors()]
   return Array.from({ length: count }, (_, n) => {
@@ -97,7 +97,7 @@ function createLines(fixture: OutboxFixture, count: number, targets: number): Re
   })
 }
 
-/** By the service's ledger: nothing twice, and what is said of each is so. Gives back how many are in each status. */
+/** Checks outcomes against the service's ledger, and counts write-backs by operation and status. */
 export async function checkOutcomes(fixture: OutboxFixture): Promise<Readonly<Record<string, number>>> {
   const times = new Map<string, number>()
   for (const { operation, body } of fixture.sandbox.ledger()) {

@@ -1,4 +1,4 @@
-/** The first pass over an import: what is told to the person before anything is queued. */
+/** Validation of an import before anything is queued. */
 import { expect, test } from 'vitest'
 import { checkLines } from '../../../src/writeback/import/check-lines.ts'
 import { parseLines } from '../../../src/writeback/import/parse-lines.ts'
@@ -14,7 +14,7 @@ const check = (...lines: readonly object[]) =>
 const note = { operation: 'note', visitor_id: visitor, content: 'Paid twice' }
 const handled = { operation: 'handled', conversation_id: conversation, handled: true }
 
-test('good lines are counted', async () => {
+test('valid lines are counted', async () => {
   expect(await check(note, handled, note)).toEqual({
     validLines: 3,
     mistakes: [],
@@ -22,7 +22,7 @@ test('good lines are counted', async () => {
   })
 })
 
-test('a mistake is told with its line and everything that is wrong there', async () => {
+test('a mistake has its line number and all reasons', async () => {
   const { validLines, mistakes, mistakenLines } = await check(
     note,
     { operation: 'note', visitor_id: 7 },
@@ -36,14 +36,14 @@ test('a mistake is told with its line and everything that is wrong there', async
   ])
 })
 
-test('a hundred mistakes are told, and all are counted', async () => {
+test('a hundred mistakes are listed and all are counted', async () => {
   const { validLines, mistakes, mistakenLines } = await check(...Array.from({ length: 250 }, () => ({})), note)
   expect(mistakenLines).toBe(250)
   expect(mistakes.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, at) => at + 1))
   expect(validLines).toBe(1)
 })
 
-test('a ref that is there twice is a mistake that names the first line', async () => {
+test('a repeated ref is a mistake that names the first line', async () => {
   const ref = (ref: string) => ({ ...note, ref })
   const { validLines, mistakes, mistakenLines } = await check(
     ref('a'),
@@ -62,7 +62,7 @@ test('a ref that is there twice is a mistake that names the first line', async (
   expect(validLines).toBe(5)
 })
 
-test('an expiry that has passed is a mistake: what is queued with it would never be sent', async () => {
+test('an expiry that has passed is a mistake', async () => {
   const until = (expires_at: string) => ({ ...note, expires_at })
   const { mistakes, validLines } = await check(until('2026-06-01T12:00:01Z'), until('2026-06-01T14:00:00+02:00'), note)
   expect(mistakes).toEqual([
@@ -71,7 +71,7 @@ test('an expiry that has passed is a mistake: what is queued with it would never
   expect(validLines).toBe(2)
 })
 
-test('of any number of refs the first line is known, and none is taken for another', () => {
+test('the index finds the first line of each of many refs without collisions', () => {
   const refs = createRefIndex(2)
   const lines = Array.from({ length: 20_000 }, (_, at) => at + 1)
   expect(lines.filter((line) => refs.firstLine(`ref ${line}`, line) !== line)).toEqual([])

@@ -1,4 +1,4 @@
-/** An import as CSV, from whatever spreadsheet it comes; and what we write as CSV, for whatever spreadsheet reads it. */
+/** CSV imports from any spreadsheet, and CSV exports for any spreadsheet. */
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ const parseRequests = async (...lines: readonly string[]) =>
   (await parseCsv(...lines)).map(({ result: read }) => (read.ok ? read.request : read.why))
 
 describe('reading', () => {
-  test('each operation, its columns in any order, with an empty cell for what is left out', async () => {
+  test('each operation, with columns in any order and empty cells for absent fields', async () => {
     const header = 'ref,handled,operation,content,visitor_id,conversation_id,sender_name,name,email,expect,expires_at'
     const found = await parseRequests(
       header,
@@ -58,7 +58,7 @@ describe('reading', () => {
     [',', ',', '\n'],
     [';', 'a, b', '\r\n'],
     ['\t', 'a; b, c', '\r\n'],
-  ] as const)('cells apart by %j, as a spreadsheet writes them', async ([separator, content, end]) => {
+  ] as const)('cells separated by %j', async ([separator, content, end]) => {
     const rows = [
       ['Operation', ' VISITOR_ID ', '"content"'],
       ['note', visitor, `"${content}"`],
@@ -67,7 +67,7 @@ describe('reading', () => {
     expect(await parseAllLines(file)).toMatchObject([{ line: 2, result: { request: { payload: { content } } } }])
   })
 
-  test('a cell in quotes holds quotes, separators and line ends, and lines are numbered as an editor numbers them', async () => {
+  test('a quoted cell may contain quotes, separators and line ends, and lines are numbered as in an editor', async () => {
     const found = await parseAllLines(
       ['operation,visitor_id,content', `note,${visitor},"He said ""no"",\r\n\r\nand left"`, `note,${visitor},x`].join(
         '\r\n',
@@ -80,22 +80,22 @@ describe('reading', () => {
     ])
   })
 
-  test.for(['true', 'TRUE', 'Yes', '1', ' true '])('handled is true by %j', async (word) => {
+  test.for(['true', 'TRUE', 'Yes', '1', ' true '])('handled is true for %j', async (word) => {
     const found = await parseRequests('operation,conversation_id,handled', `handled,${conversation},${word}`)
     expect(found).toMatchObject([{ payload: { handled: true } }])
   })
 
-  test.for(['false', 'FALSE', 'no', '0'])('handled is false by %j', async (word) => {
+  test.for(['false', 'FALSE', 'no', '0'])('handled is false for %j', async (word) => {
     const found = await parseRequests('operation,conversation_id,handled', `handled,${conversation},${word}`)
     expect(found).toMatchObject([{ payload: { handled: false } }])
   })
 
-  test.for(['maybe', '2', 'null'])('handled is a mistake by %j', async (word) => {
+  test.for(['maybe', '2', 'null'])('handled is a mistake for %j', async (word) => {
     const found = await parseRequests('operation,conversation_id,handled', `handled,${conversation},${word}`)
     expect(found).toEqual([['handled: must be true or false']])
   })
 
-  test('null is nothing and no text, and an apostrophe makes it one', async () => {
+  test('null means no value, and an apostrophe makes it text', async () => {
     const header = 'operation,visitor_id,name,content'
     expect(await parseRequests(header, `visitor,${visitor},null,`)).toMatchObject([{ payload: { name: null } }])
     expect(await parseRequests(header, `visitor,${visitor},'null,`)).toMatchObject([{ payload: { name: 'null' } }])
@@ -103,14 +103,14 @@ describe('reading', () => {
     expect(await parseRequests(header, `note,${visitor},,null`)).toEqual([['content: must be text']])
   })
 
-  test('apostrophes of a person stay, and only one before a formula goes', async () => {
+  test('apostrophes stay, except one before a formula', async () => {
     const names = ["'t Hooft", "''", "d'Arc", "'=1+1", '=1+1', "' -1"]
     const found = await parseRequests('operation;visitor_id;name', ...names.map((name) => `visitor;${visitor};${name}`))
     const read = ["'t Hooft", "''", "d'Arc", '=1+1', '=1+1', ' -1']
     expect(found).toMatchObject(read.map((name) => ({ payload: { name } })))
   })
 
-  test('rows of empty cells and short rows are what spreadsheets leave behind', async () => {
+  test('rows of empty cells are skipped and short rows are accepted', async () => {
     const found = await parseCsv(
       'operation,visitor_id,content,ref,',
       ',,,,',
@@ -132,12 +132,12 @@ describe('mistakes', () => {
     ['visitor_id,content', '1: operation: column is missing; the first line must name the columns'],
     ['operation,"content', '1: has an unclosed quote'],
     ['x'.repeat(1024 * 1024 + 1), '1: is longer than 1 MiB'],
-  ])('a broken header is the only mistake of its file: %.40s', async ([first, mistake]) => {
+  ])('an invalid header is the only mistake of its file: %.40s', async ([first, mistake]) => {
     const found = (await parseCsv(first, `note,${visitor},x`, `note,${visitor},y`)).map(summarizeLine)
     expect(found).toEqual([expect.stringContaining(mistake)])
   })
 
-  test('a wrong row is a mistake, and the others are read', async () => {
+  test('an invalid row is a mistake, and the others are read', async () => {
     const found = await parseCsv(
       header,
       `note,${visitor},5" screen`,
@@ -159,7 +159,7 @@ describe('mistakes', () => {
     ])
   })
 
-  test('a quote that is never closed is told where it begins', async () => {
+  test('an unclosed quote is reported where it begins', async () => {
     const found = await parseCsv(
       header,
       `note,${visitor},a`,
@@ -170,13 +170,13 @@ describe('mistakes', () => {
     expect(found.map(summarizeLine)).toEqual(['2: note', '3: has an unclosed quote'])
   })
 
-  test('a record of many lines may not be longer than 1 MiB either, and the others are read', async () => {
+  test('a record of many lines may not exceed 1 MiB, and the others are read', async () => {
     const long = 'a line of text\n'.repeat(80_000)
     const found = await parseCsv(header, `note,${visitor},"${long}"`, `note,${visitor},"x\ny"`)
     expect(found.map(summarizeLine)).toEqual(['2: is longer than 1 MiB', '80003: note'])
   })
 
-  test('behind a line that was too long to be held, the next one begins a record', async () => {
+  test('after a line that is too long, the next line begins a record', async () => {
     const endless = `${'x'.repeat(1024 * 1024)}"`
     const found = await parseCsv(
       header,
@@ -194,7 +194,7 @@ describe('mistakes', () => {
     ])
   })
 
-  test('bytes that are no UTF-8 spoil their own record only', async () => {
+  test('invalid UTF-8 affects only its own record', async () => {
     const broken = Buffer.from(`${header}\nnote,${visitor},"a\nGrüße\nb"\nnote,${visitor},c\n`, 'latin1')
     expect((await parseAllLines(broken)).map(summarizeLine)).toEqual(['2: is not UTF-8', '5: note'])
   })
@@ -203,7 +203,7 @@ describe('mistakes', () => {
 describe('writing', () => {
   const outcome = { id: 'w-1', status: 'failed', error: '=refused: "content"', attempts: 2, sent_at: null }
 
-  test('every request is read again from its row, whatever became of it', async () => {
+  test('every request can be read back from its row, whatever its outcome', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyRequest, { minLength: 1, maxLength: 5 }), async (written) => {
         const file = csvHeader + written.map((request) => toCsvRow(outcome, request)).join('')
@@ -214,7 +214,7 @@ describe('writing', () => {
     )
   })
 
-  test('every text is read again from its cell', () => {
+  test('every text can be read back from its cell', () => {
     fc.assert(
       fc.property(trickyText, (text) => {
         expect(fromCsvCell(toCsvCell(text))).toBe(text)
@@ -224,7 +224,7 @@ describe('writing', () => {
     expect([toCsvCell(null), fromCsvCell('null'), toCsvCell('null')]).toEqual(['null', null, "'null"])
   })
 
-  test('no cell begins as a formula does, even behind spaces', () => {
+  test('no cell begins like a formula, even after spaces', () => {
     fc.assert(
       fc.property(trickyText, (text) => {
         expect(toCsvCell(text)).not.toMatch(/^[\t\r\n]|^\s*[=+\-@＝＋－＠]/)
@@ -233,11 +233,11 @@ describe('writing', () => {
     )
   })
 
-  test('any cells are read again, whatever they hold', async () => {
+  test('all cells can be read back, whatever they contain', async () => {
     const row = fc.array(trickyText, { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 5 }), async (rows) => {
-        // The mark that nobody wants to keep at the start of a file.
+        // A BOM at the start of a file is dropped.
         const file = `\uFEFF${rows.map(toCsvLine).join('')}`
         const records = createRecordParser(',')
         const read = (await Array.fromAsync(readTextLines(chunks(file)))).map(
@@ -250,7 +250,7 @@ describe('writing', () => {
     )
   })
 
-  test('another reader of CSV reads the same cells', () => {
+  test('another CSV parser reads the same cells', () => {
     fc.assert(
       fc.property(fc.array(anyRequest, { minLength: 1, maxLength: 5 }), (written) => {
         const file = csvHeader + written.map((request) => toCsvRow(outcome, request)).join('')
@@ -266,7 +266,7 @@ describe('writing', () => {
     )
   })
 
-  test('any lines at all end in records, whatever separates their cells', async () => {
+  test('arbitrary lines become records, whatever the separator', async () => {
     const noise = fc.array(fc.constantFrom('"', '""', ',', ';', '\t', 'a', '\r', '\n'), { maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(noise, fc.constantFrom(...csvSeparators), async (parts, separator) => {

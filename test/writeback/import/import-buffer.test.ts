@@ -1,4 +1,4 @@
-/** What can be read once is kept to be read twice, and what changes between two readings is not taken for the same. */
+/** The import buffer: streams can be read more than once, and changes between reads are detected. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -14,20 +14,20 @@ import { chunks } from './request-fixtures.ts'
 let folder: string
 const openBuffers: ImportBuffer[] = []
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'spool-'))
+  folder = await mkdtemp(join(tmpdir(), 'import-buffer-'))
 })
 afterEach(async () => {
-  for (const spool of openBuffers.splice(0)) await spool.close()
+  for (const buffer of openBuffers.splice(0)) await buffer.close()
   await rm(folder, { recursive: true })
 })
 
 const text = `${'a line of text\n'.repeat(20_000)}and one without an end`
 const sha256 = (bytes: string) => createHash('sha256').update(bytes).digest('hex')
 
-async function openBuffer(...[source, place = folder]: Parameters<typeof openImportBuffer>): Promise<ImportBuffer> {
-  const made = await openImportBuffer(source, place)
-  openBuffers.push(made)
-  return made
+async function openBuffer(...[source, directory = folder]: Parameters<typeof openImportBuffer>): Promise<ImportBuffer> {
+  const buffer = await openImportBuffer(source, directory)
+  openBuffers.push(buffer)
+  return buffer
 }
 
 async function all(bytes: AsyncIterable<Buffer>): Promise<string> {
@@ -40,18 +40,18 @@ async function fileOf(content: string): Promise<string> {
   return path
 }
 
-test('a stream is read as often as one likes', async () => {
-  const kept = await openBuffer(chunks(text.slice(0, 7), text.slice(7)))
-  expect(await all(kept.read())).toBe(text)
-  expect(await all(kept.read())).toBe(text)
-  expect(kept.digest).toBe(sha256(text))
-  expect(kept.lines).toBe(20_001)
+test('a stream can be read any number of times', async () => {
+  const buffer = await openBuffer(chunks(text.slice(0, 7), text.slice(7)))
+  expect(await all(buffer.read())).toBe(text)
+  expect(await all(buffer.read())).toBe(text)
+  expect(buffer.digest).toBe(sha256(text))
+  expect(buffer.lines).toBe(20_001)
 })
 
-test('a file is read where it is, with the same digest', async () => {
-  const kept = await openBuffer(await fileOf(text))
-  expect(await all(kept.read())).toBe(text)
-  expect(kept).toMatchObject({ digest: sha256(text), lines: 20_001 })
+test('a file is read in place, with the same digest', async () => {
+  const buffer = await openBuffer(await fileOf(text))
+  expect(await all(buffer.read())).toBe(text)
+  expect(buffer).toMatchObject({ digest: sha256(text), lines: 20_001 })
 })
 
 test.for<[string, number]>([
@@ -64,24 +64,24 @@ test.for<[string, number]>([
   expect((await openBuffer(chunks(content))).lines).toBe(lines)
 })
 
-test('a named pipe is read once and kept, like standard input', async () => {
+test('a named pipe is read once and copied, like standard input', async () => {
   const pipe = join(folder, 'pipe')
   execFileSync('mkfifo', [pipe])
-  const made = openBuffer(pipe)
+  const opening = openBuffer(pipe)
   const writer = createWriteStream(pipe)
   writer.end(text)
   await once(writer, 'close')
-  const kept = await made
-  expect(await all(kept.read())).toBe(text)
-  expect(await all(kept.read())).toBe(text)
+  const buffer = await opening
+  expect(await all(buffer.read())).toBe(text)
+  expect(await all(buffer.read())).toBe(text)
 })
 
-test('two readings at once do not disturb each other', async () => {
-  const kept = await openBuffer(chunks(text))
-  expect(await Promise.all([all(kept.read()), all(kept.read())])).toEqual([text, text])
+test('two concurrent reads are independent', async () => {
+  const buffer = await openBuffer(chunks(text))
+  expect(await Promise.all([all(buffer.read()), all(buffer.read())])).toEqual([text, text])
 })
 
-test('nothing lies in the folder while a stream is kept, nor when it broke off', async () => {
+test('no file is visible while a stream is buffered or after it failed', async () => {
   const seen: string[][] = []
   async function* breaking() {
     yield Buffer.from('{"operation":"note"')
@@ -94,44 +94,44 @@ test('nothing lies in the folder while a stream is kept, nor when it broke off',
 })
 
 test.for<[string, (path: string) => Promise<void>]>([
-  ['one byte is another one', (path) => writeFile(path, text.replace('and one', 'and own'))],
+  ['one byte differs', (path) => writeFile(path, text.replace('and one', 'and own'))],
   ['it grows', (path) => appendFile(path, '\n')],
   ['it is cut', (path) => writeFile(path, text.slice(0, -1))],
-])('a file that changes between two readings ends the second with an error: %s', async ([, change]) => {
+])('a file that changes between two reads fails the second: %s', async ([, change]) => {
   const path = await fileOf(text)
-  const kept = await openBuffer(path)
-  await all(kept.read())
+  const buffer = await openBuffer(path)
+  await all(buffer.read())
   await change(path)
-  await expect(all(kept.read())).rejects.toThrow(UserError)
+  await expect(all(buffer.read())).rejects.toThrow(UserError)
 })
 
-test('a file that changes while it is read ends the reading with an error', async () => {
+test('a file that changes during a read fails it', async () => {
   const path = await fileOf(text)
-  const kept = await openBuffer(path)
-  const reading = kept.read()
+  const buffer = await openBuffer(path)
+  const reading = buffer.read()
   await reading.next()
   await writeFile(path, text.replace('and one', 'and own'))
   await expect(all(reading)).rejects.toThrow('it changed while it was read')
 })
 
-test('another file in the place of the first is not read', async () => {
+test('a file that replaces the first is not read', async () => {
   const path = await fileOf(text)
-  const kept = await openBuffer(path)
+  const buffer = await openBuffer(path)
   await writeFile(join(folder, 'other'), 'other')
   await rename(join(folder, 'other'), path)
-  expect(await all(kept.read())).toBe(text)
+  expect(await all(buffer.read())).toBe(text)
 })
 
-test('a reading may be broken off', async () => {
-  const kept = await openBuffer(await fileOf(text))
-  for await (const chunk of kept.read()) {
+test('a read may be stopped early', async () => {
+  const buffer = await openBuffer(await fileOf(text))
+  for await (const chunk of buffer.read()) {
     expect(chunk.length).toBeGreaterThan(0)
     break
   }
-  expect(await all(kept.read())).toBe(text)
+  expect(await all(buffer.read())).toBe(text)
 })
 
-test('what cannot be read is told with what to do', async () => {
+test('an unreadable source is an error that says what to do', async () => {
   const nowhere = join(folder, 'nowhere')
   await expect(openBuffer(nowhere)).rejects.toMatchObject({ what: `cannot read ${nowhere}`, exitCode: 2 })
   await expect(openBuffer(folder)).rejects.toMatchObject({ what: `cannot read ${folder}`, why: 'it is a folder' })

@@ -1,4 +1,4 @@
-/** An import as JSON Lines, and what holds for both forms: every line is read, however the file is broken. */
+/** JSON Lines imports, and properties of both formats: every line is parsed, whatever mistakes the file has. */
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -14,7 +14,7 @@ const note = { operation: 'note', visitor_id: visitor, content: 'Paid twice' }
 const json = (...values: readonly object[]) => values.map((value) => JSON.stringify(value)).join('\n')
 
 describe('JSON Lines', () => {
-  test('one request a line, whether or not the last line ends', async () => {
+  test('one request per line, with or without a final line end', async () => {
     const request: WritebackRequest = {
       operation: 'message',
       target: conversation,
@@ -28,12 +28,12 @@ describe('JSON Lines', () => {
     expect((await parseAllLines(`${json(reply, note)}\n`)).map(summarizeLine)).toEqual(['1: message', '2: note'])
   })
 
-  test('blank lines are skipped, and lines are numbered as an editor numbers them', async () => {
+  test('blank lines are skipped, and lines are numbered as in an editor', async () => {
     const file = `\n  \r\n${JSON.stringify(reply)}\r\n\n\t\n${JSON.stringify(note)}\n\n`
     expect((await parseAllLines(file)).map(summarizeLine)).toEqual(['3: message', '6: note'])
   })
 
-  test('a BOM is no part of the first line, and one in the middle is a mistake', async () => {
+  test('a BOM at the start is dropped, and one in the middle is a mistake', async () => {
     expect((await parseAllLines(`\uFEFF${json(reply)}`)).map(summarizeLine)).toEqual(['1: message'])
     expect((await parseAllLines(`${json(reply)}\n\uFEFF${json(note)}`)).map(summarizeLine)).toEqual([
       '1: message',
@@ -41,7 +41,7 @@ describe('JSON Lines', () => {
     ])
   })
 
-  test('a broken line is a mistake, and the others are read', async () => {
+  test('an invalid line is a mistake, and the others are read', async () => {
     const file = `${json(reply)}\n{"operation":\nhello\n[1]\n7\n${json(note)}`
     expect((await parseAllLines(file)).map(summarizeLine)).toEqual([
       '1: message',
@@ -53,12 +53,12 @@ describe('JSON Lines', () => {
     ])
   })
 
-  test("ids beyond 2^53 are the service's own", async () => {
+  test('ids beyond 2^53 are read exactly', async () => {
     const file = `{"operation":"handled","conversation_id":"${conversation}","handled":true,"expect":9007199254740993}`
     expect(await parseAllLines(file)).toMatchObject([{ result: { request: { expect: '9007199254740993' } } }])
   })
 
-  test('a list in brackets is told to be no JSON Lines', async () => {
+  test('a JSON array is reported as invalid JSON Lines', async () => {
     expect((await parseAllLines(`[\n${json(reply)}\n]`)).map(summarizeLine)).toEqual([
       '1: is not JSON',
       '2: message',
@@ -66,7 +66,7 @@ describe('JSON Lines', () => {
     ])
   })
 
-  test('whoever writes a request as JSON reads the same request', async () => {
+  test('a request written as JSON is read back unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(anyRequest, async (request) => {
         const about = ['message', 'handled'].includes(request.operation) ? 'conversation_id' : 'visitor_id'
@@ -79,14 +79,14 @@ describe('JSON Lines', () => {
 })
 
 describe('any file', () => {
-  test('an empty one has no lines', async () => {
+  test('an empty file has no lines', async () => {
     for (const format of ['jsonl', 'csv', 'auto'] as const) {
       expect(await parseAllLines('', format)).toEqual([])
       expect(await parseAllLines('\uFEFF\n \r\n', format)).toEqual([])
     }
   })
 
-  test('the first character that is no white space tells the form, unless it is given', async () => {
+  test('the first non-blank character decides the format, unless it is given', async () => {
     expect((await parseAllLines(`\uFEFF\n  ${json(reply)}`)).map(summarizeLine)).toEqual(['2: message'])
     expect((await parseAllLines(`\n\noperation,visitor_id,content\nnote,${visitor},Hi`)).map(summarizeLine)).toEqual([
       '4: note',
@@ -95,7 +95,7 @@ describe('any file', () => {
     expect((await parseAllLines(json(reply), 'csv')).map(summarizeLine)).toEqual([expect.stringMatching(/^1: /)])
   })
 
-  test('bytes that are no UTF-8 are refused where they are, and never become replacement characters', async () => {
+  test('invalid UTF-8 is rejected in its line and never becomes replacement characters', async () => {
     const latin1 = Buffer.from(`${json({ ...note, content: 'Grüße' })}`, 'latin1')
     const file = Buffer.concat([Buffer.from(`${json(note)}\n`), latin1, Buffer.from(`\n${json(note)}`)])
     expect((await parseAllLines(file)).map(summarizeLine)).toEqual(['1: note', '2: is not UTF-8', '3: note'])
@@ -108,7 +108,7 @@ describe('any file', () => {
     expect((await parseAllLines(file)).map(summarizeLine)).toEqual(['1: note', '2: is longer than 1 MiB', '3: note'])
   })
 
-  test('it does not matter where a file is cut into chunks', async () => {
+  test('chunk boundaries do not matter', async () => {
     const files = [
       `\uFEFF${json(reply)}\r\n\nbroken\n${json({ ...note, content: 'Grüße 👋' })}\n`,
       `\uFEFFoperation;visitor_id;content\r\nnote;${visitor};"Grüße\r\n""👋"""\r\n\r\nnote;x"y;\r\nnote;${visitor};"b"`,
@@ -140,10 +140,10 @@ describe('memory', () => {
   test.for<[form: string, thousands: number, head: string, row: string]>([
     ['JSON Lines', 1_000, '', `${json(note)}\n`],
     ['CSV', 300, 'operation,visitor_id,content\n', `note,${visitor},"Paid\ntwice"\n`],
-    ['one line without an end', 300, '', long],
-    ['a quote that is never closed', 300, 'operation,content\n"', `${long}\n`],
-    ['a record without an end', 300, 'operation,content\n"', `${long}","\n`],
-  ])('a file of any length needs none: %s', async ([, thousands, head, row]) => {
+    ['one line without a line end', 300, '', long],
+    ['an unclosed quote', 300, 'operation,content\n"', `${long}\n`],
+    ['a record that never ends', 300, 'operation,content\n"', `${long}","\n`],
+  ])('a file of any length needs little: %s', async ([, thousands, head, row]) => {
     const thousand = Buffer.from(row.repeat(1_000))
     const before = alive()
     let most = 0
@@ -157,7 +157,7 @@ describe('memory', () => {
     let lines = 0
     for await (const { line } of parseLines(file())) lines += Math.sign(line)
     expect([1, 1_000 * thousands]).toContain(lines)
-    // The files are of 45 MB and more; a chunk that is still held may be of some.
+    // The files have 45 MB and more; a chunk that is still referenced may have a few.
     expect(most - before).toBeLessThan(30)
   })
 })

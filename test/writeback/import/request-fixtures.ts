@@ -1,4 +1,4 @@
-/** Wishes as a test needs them: any that a person could have, and the lines that say them. */
+/** Fixtures for imports: arbitrary valid requests, and helpers to parse files. */
 import fc from 'fast-check'
 import { maxLengths, type WritebackRequest } from '../../../src/core/outbox/writeback-request.ts'
 import type { ImportLine } from '../../../src/writeback/import/import-line.ts'
@@ -15,12 +15,12 @@ export async function parseAllLines(file: string | Uint8Array, format: ImportFor
   return Array.fromAsync(parseLines(chunks(file), format))
 }
 
-/** `line: operation` or `line: why; why`: enough to see what became of a file. */
-export function summarizeLine({ line, result: read }: ImportLine): string {
-  return `${line}: ${read.ok ? read.request.operation : read.why.join('; ')}`
+/** `line: operation`, or `line: why; why` for a mistake. */
+export function summarizeLine({ line, result }: ImportLine): string {
+  return `${line}: ${result.ok ? result.request.operation : result.why.join('; ')}`
 }
 
-/** Texts that are likely to be mistaken for something else. */
+/** Texts that are easily misread as syntax. */
 export const trickyText = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc

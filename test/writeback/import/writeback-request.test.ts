@@ -1,4 +1,4 @@
-/** What a person may request for, and what is said about a request that cannot be carried. */
+/** Parsing a write-back request, and the mistakes of invalid ones. */
 import { describe, expect, test } from 'vitest'
 import { parseJson } from '../../../src/core/json.ts'
 import { maxLengths, operations, parseRequest } from '../../../src/core/outbox/writeback-request.ts'
@@ -12,18 +12,18 @@ const lines = {
 }
 
 function mistakesOf(line: unknown): readonly string[] {
-  const read = parseRequest(line)
-  return read.ok ? [] : read.why
+  const result = parseRequest(line)
+  return result.ok ? [] : result.why
 }
 
 function parseValid(line: unknown) {
-  const read = parseRequest(line)
-  if (!read.ok) throw new Error(read.why.join())
-  return read.request
+  const result = parseRequest(line)
+  if (!result.ok) throw new Error(result.why.join())
+  return result.request
 }
 
 describe('a request', () => {
-  test.for(operations)('is about somebody, holds what is sent and nothing else: %s', (operation) => {
+  test.for(operations)('has a target and exactly the payload: %s', (operation) => {
     const { operation: _, ...fields } = lines[operation]
     const { conversation_id, visitor_id, ...payload } = { conversation_id: undefined, visitor_id: undefined, ...fields }
     expect(parseValid(lines[operation])).toEqual({
@@ -34,13 +34,13 @@ describe('a request', () => {
     })
   })
 
-  test('keeps what a correction leaves out apart from what it clears', () => {
+  test('distinguishes absent fields from cleared ones', () => {
     expect(parseValid(lines.visitor).payload).toEqual({ name: 'Zoë' })
     expect(parseValid({ ...lines.visitor, email: null }).payload).toEqual({ name: 'Zoë', email: null })
     expect(parseValid({ ...lines.visitor, name: null }).payload).toEqual({ name: null })
   })
 
-  test('keeps a text as it was written', () => {
+  test('keeps a text unchanged', () => {
     const content = '  Grüße 👋🏽\r\n\n\t"it\'s" \u202e  '
     expect(parseValid({ ...lines.message, content }).payload).toMatchObject({ content })
     expect(parseValid({ ...lines.note, content: 'x'.repeat(maxLengths.content) }).payload).toMatchObject({
@@ -48,7 +48,7 @@ describe('a request', () => {
     })
   })
 
-  test('may name the message that was seen last by its id, its time, or the message itself', () => {
+  test('may name the last message seen by its id, its time, or the message object', () => {
     const seen = (text: string) => parseValid({ ...lines.handled, expect: parseJson(text) }).expect
     expect(seen('7')).toBe('7')
     expect(seen('9007199254740993')).toBe('9007199254740993')
@@ -59,7 +59,7 @@ describe('a request', () => {
     expect(seen('null')).toBeNull()
   })
 
-  test('may end at a time', () => {
+  test('may have an expiry', () => {
     const until = (expires_at: unknown) => parseValid({ ...lines.note, expires_at }).expiresAt
     expect(until('2028-02-29T23:00:00-02:00')).toBe('2028-03-01T01:00:00Z')
     expect(until(null)).toBeNull()
@@ -71,21 +71,21 @@ const mistakes: readonly (readonly [about: string, line: unknown, why: readonly 
   ['no object', [lines.note], ['must be a JSON object']],
   ['no object', 'note', ['must be a JSON object']],
   ['no operation', {}, ['operation: must be one of message, handled, visitor, note']],
-  ['a word of JavaScript', { operation: 'toString' }, ['operation: must be one of message, handled, visitor, note']],
+  ['a property of Object', { operation: 'toString' }, ['operation: must be one of message, handled, visitor, note']],
   [
-    'nothing else',
+    'no fields',
     { operation: 'message' },
     ['conversation_id: is missing', 'content: is missing', 'sender_name: is missing'],
   ],
   ['nothing to do', { operation: 'handled', conversation_id: conversation }, ['handled: is missing']],
   ['nothing to correct', { operation: 'visitor', visitor_id: visitor }, ['name, email: at least one must be given']],
   ['a number for an id', { ...lines.note, visitor_id: 7 }, ['visitor_id: must be an id']],
-  ['a broken id', { ...lines.note, visitor_id: `${visitor}/..` }, ['visitor_id: is not a UUID']],
-  ['a word for a truth', { ...lines.handled, handled: 'true' }, ['handled: must be true or false']],
+  ['an invalid id', { ...lines.note, visitor_id: `${visitor}/..` }, ['visitor_id: is not a UUID']],
+  ['a text for a boolean', { ...lines.handled, handled: 'true' }, ['handled: must be true or false']],
   ['null for a text', { ...lines.note, content: null }, ['content: must be text']],
   ['white space', { ...lines.note, content: ' \n\u00a0' }, ['content: is empty']],
   ['an empty name', { ...lines.visitor, name: '' }, ['name: is empty']],
-  ['too much', { ...lines.note, content: 'x'.repeat(20_001) }, ['content: is longer than 20000 characters']],
+  ['a long text', { ...lines.note, content: 'x'.repeat(20_001) }, ['content: is longer than 20000 characters']],
   ['a long name', { ...lines.visitor, name: 'x'.repeat(301) }, ['name: is longer than 300 characters']],
   ['a NUL', { ...lines.note, content: 'a\0' }, ['content: contains control characters or unpaired surrogates']],
   ['an escape', { ...lines.note, content: '\x1b[2J' }, ['content: contains control characters or unpaired surrogates']],
@@ -109,7 +109,7 @@ const mistakes: readonly (readonly [about: string, line: unknown, why: readonly 
     ['text: is not a field of this operation', 'to: is not a field of this operation'],
   ],
   [
-    'a field of JavaScript',
+    'the field __proto__',
     parseJson(`{"__proto__":{},"operation":"note","visitor_id":"${visitor}","content":"x"}`),
     ['__proto__: is not a field of this operation'],
   ],
@@ -131,12 +131,12 @@ const mistakes: readonly (readonly [about: string, line: unknown, why: readonly 
   ),
 ]
 
-describe('a mistake is told with the field that it is about', () => {
+describe('a mistake names its field', () => {
   test.for(mistakes)('%s', ([, line, expected]) => {
     expect(mistakesOf(line)).toEqual(expected)
   })
 
-  test('all of a line are told, each once', () => {
+  test('all mistakes of a line are reported once', () => {
     expect(mistakesOf({ ...lines.message, conversation_id: 'x', content: '', expect: {}, extra: 1 })).toEqual([
       'conversation_id: is not a UUID',
       'content: is empty',
