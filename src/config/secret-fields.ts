@@ -37,7 +37,12 @@ export function deferSecretErrors(read: ReadSecret): ReadSecret {
     const secrets = read(reference, several)
     if (!('why' in secrets)) return secrets
     const reveal = () => {
-      throw new UserError({ what: 'a secret is needed', why: `it ${secrets.why}`, next: 'set it there', exitCode: 2 })
+      throw new UserError({
+        what: 'a secret is needed',
+        why: `its setting ${secrets.why}`,
+        next: 'set it there',
+        exitCode: 2,
+      })
     }
     return [{ ...secret(''), reveal }]
   }

@@ -1,4 +1,4 @@
-/** What a reviewer need not look for: types, style, and files that are made from others. */
+/** Checks by tools: types, style, and generated files. */
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
@@ -11,14 +11,14 @@ function run(command: string, ...args: string[]): { readonly status: number | nu
 
 const clean = { status: 0, output: '' }
 
-test('the types hold', () => {
+test('the types are correct', () => {
   expect(run('node_modules/.bin/tsc')).toEqual(clean)
 }, 60_000)
 
-test('every file is formatted, and the linter has nothing to say', () => {
+test('every file is formatted, and the linter finds nothing', () => {
   expect(run('node_modules/.bin/biome', 'ci', '--colors=off', '--error-on-warnings')).toEqual(clean)
 }, 60_000)
 
-test("the wire types are those of the service's document", () => {
+test("the wire types match the service's API description", () => {
   expect(run(process.execPath, 'schema/generate.ts', '--check')).toEqual(clean)
 }, 60_000)

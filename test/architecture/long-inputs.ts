@@ -1,4 +1,4 @@
-/** Every parser over long runs of one letter, in a process that can be killed: what takes quadratic time takes minutes here. */
+/** Runs every parser over long runs of one character, in a process that can be killed: quadratic time takes minutes here. */
 import { classifyExchange } from '../../src/api/classify.ts'
 import { createRedactor } from '../../src/api/redact.ts'
 import { createRowSplitter } from '../../src/api/row-splitter.ts'
@@ -23,26 +23,26 @@ import { matchesPayload } from '../../src/writeback/verify/match-reply.ts'
 const call = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const
 const context = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: createRedactor('svc_live_secret') }
 
-function answered(status: number, body: unknown, headers: Record<string, string> = {}): unknown {
-  const scanned = { rest: Buffer.from(JSON.stringify(body)), batches: null }
-  return classifyExchange({ kind: 'answered', head: { status, headers }, body: scanned }, context)
+function classifyAnswer(status: number, body: unknown, headers: Record<string, string> = {}): unknown {
+  const splitBody = { rest: Buffer.from(JSON.stringify(body)), batches: null }
+  return classifyExchange({ kind: 'answered', head: { status, headers }, body: splitBody }, context)
 }
 
 const row = (text: string) => ({ id: 'c1', [text]: text, createdAt: text, nested: { [text]: [text] } })
-const said = (content: string) => ({ id: '1', at: 0, content, senderName: content, side: 'team' as const })
+const snapshotMessage = (content: string) => ({ id: '1', at: 0, content, senderName: content, side: 'team' as const })
 
-/** Each with a text that a service, a file, a person or a webhook may have written. */
+/** Each parser with text that a service, a file, a person or a webhook may have written. */
 const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   'the message of a 403': (text) =>
-    answered(403, { error: { code: 'api_key_scope_missing', message: text, status: 403 }, requestId: text }),
+    classifyAnswer(403, { error: { code: 'api_key_scope_missing', message: text, status: 403 }, requestId: text }),
   'the issues of a 400': (text) =>
-    answered(400, { error: { code: text, message: text, context: { issues: [text, { path: [text, text] }] } } }),
-  'the headers of an answer': (text) => answered(429, text, { 'retry-after': text, date: text, location: text }),
-  'a redirect': (text) => answered(302, {}, { location: text }),
-  'the bytes of an answer': (text) => {
-    const scanner = createRowSplitter()
-    scanner.write(Buffer.from(`{"data":{"items":[${text}`))
-    return scanner.end()
+    classifyAnswer(400, { error: { code: text, message: text, context: { issues: [text, { path: [text, text] }] } } }),
+  'the headers of an answer': (text) => classifyAnswer(429, text, { 'retry-after': text, date: text, location: text }),
+  'a redirect': (text) => classifyAnswer(302, {}, { location: text }),
+  'the bytes of a response': (text) => {
+    const splitter = createRowSplitter()
+    splitter.write(Buffer.from(`{"data":{"items":[${text}`))
+    return splitter.end()
   },
   'the names of fields': (text) => conversations.parseRows([row(text)], text),
   'an entry of activity': (text) => visitorActivity.parseRows([row(text)], 'v1'),
@@ -56,11 +56,11 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
     return [decodeJson('postgres', stored), decodeText(encodeText('postgres', text)), encodeText('sqlite', text)]
   },
   'a line of CSV': (text) => {
-    const reader = createCsvParser()
+    const parser = createCsvParser()
     return [
-      reader.parseLine({ line: 1, text, mistake: null }),
-      reader.parseLine({ line: 2, text, mistake: null }),
-      reader.end(),
+      parser.parseLine({ line: 1, text, mistake: null }),
+      parser.parseLine({ line: 2, text, mistake: null }),
+      parser.end(),
     ]
   },
   'a line of JSON Lines': (text) => jsonLinesParser.parseLine({ line: 1, text, mistake: null }),
@@ -77,8 +77,8 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   'a base URL': (text) => [parseBaseUrl(text), parseBaseUrl(`https://service.example/${text}`)],
   'the address of a server': (text) => [parseServerUrl(text, ['redis']), parseServerUrl(`redis://${text}`, ['redis'])],
   'a duration, a rate, a schedule': (text) => [parseDuration(text), parseRate(text), parseSchedule(text)],
-  'a setting that is wrong': (text) => [redactValue(text), mayBeSecret(text)],
-  'a reply as it is shown': (text) => matchesPayload(said(text), { content: `${text}.`, sender_name: text }),
+  'an invalid setting': (text) => [redactValue(text), mayBeSecret(text)],
+  'a shown reply': (text) => matchesPayload(snapshotMessage(text), { content: `${text}.`, sender_name: text }),
   'a line for a terminal': toPrintable,
 }
 
@@ -91,4 +91,4 @@ for (const [name, parse] of Object.entries(parsers)) {
     for (const text of [letter.repeat(length), `x${letter.repeat(length)}x!`]) parse(text)
   }
 }
-process.stdout.write('all read\n')
+process.stdout.write('all parsed\n')

@@ -1,19 +1,21 @@
-/** No expression of the sources takes more than linear time, whatever a service, a file or a person writes. */
+/** No regular expression of the sources takes more than linear time, whatever the input. */
 import { globSync, readFileSync } from 'node:fs'
 import { analyse } from 'scslre'
 import { describe, expect, test } from 'vitest'
 import { type Expression, expressionsIn } from './regular-expressions.ts'
 
-const slow = ({ source, flags }: Expression) => analyse({ source, flags }).reports.length > 0
+const isSlow = ({ source, flags }: Expression) => analyse({ source, flags }).reports.length > 0
 
-test('the sources hold no expression that backtracks more than once over a text', () => {
+test('the sources contain no expression with superlinear backtracking', () => {
   const files = globSync(['src/**/*.ts', 'jobs/**/*.ts', 'schema/**/*.ts'])
-  const all = files.flatMap((file) => expressionsIn(readFileSync(file, 'utf8')).map((one) => ({ file, ...one })))
+  const all = files.flatMap((file) =>
+    expressionsIn(readFileSync(file, 'utf8')).map((expression) => ({ file, ...expression })),
+  )
   expect(all.length).toBeGreaterThan(100)
-  expect(all.filter(slow).map(({ file, line, source }) => `${file}:${line}: /${source}/`)).toEqual([])
+  expect(all.filter(isSlow).map(({ file, line, source }) => `${file}:${line}: /${source}/`)).toEqual([])
 })
 
-test('none is made of a text, where it could not be checked', () => {
+test('none is built from a string, which could not be checked', () => {
   const files = globSync(['src/**/*.ts', 'jobs/**/*.ts', 'schema/**/*.ts'])
   expect(files.filter((file) => /\bRegExp\(/.test(readFileSync(file, 'utf8')))).toEqual([])
 })
@@ -25,10 +27,10 @@ describe('the check itself', () => {
     'if (/[a-z][\\w-]*:(?:read|write)\\b/i.test(x)) y',
     'const bare = path.replace(/\\/+$/, "")',
   ])('finds a slow one: %s', (text) => {
-    expect(expressionsIn(text).map(slow)).toEqual([true])
+    expect(expressionsIn(text).map(isSlow)).toEqual([true])
   })
 
-  test('finds expressions wherever they stand, and nothing else', () => {
+  test('finds expressions in any position, and nothing else', () => {
     const text = [
       'const half = a / b / c // not /this/',
       "const path = '/nor/this'; /* nor /this/ */ x = /one[/]\\/x/g.test(y)",

@@ -1,19 +1,19 @@
-/** Every regular expression of a source text, found without its types being known: for a checker. */
+/** Finds every regular expression literal of a source text. */
 
 export type Expression = { readonly source: string; readonly flags: string; readonly line: number }
 
-/** What stands before a slash that begins an expression, and not a division. */
+/** The code before a slash that starts an expression, as opposed to a division. */
 const before = /(?:^|[(,=:[!&|?{};+<>]|\breturn)\s*$/
 
-/** Expression literals, in order. Comments, texts and templates are passed over; what is within `${}` is read. */
+/** Expression literals, in order. Skips comments, strings and templates, but reads the code within `${}`. */
 export function expressionsIn(text: string): Expression[] {
   const found: Expression[] = []
   let line = ''
   for (let at = 0; at < text.length; ) {
-    const rest = text.slice(at, at + 2)
+    const pair = text.slice(at, at + 2)
     const letter = text[at] ?? ''
-    if (rest === '//') at = endOf(text, at, '\n')
-    else if (rest === '/*') at = endOf(text, at + 2, '*/') + 2
+    if (pair === '//') at = endOf(text, at, '\n')
+    else if (pair === '/*') at = endOf(text, at + 2, '*/') + 2
     else if (letter === "'" || letter === '"') [line, at] = [`${line}''`, closing(text, at + 1, letter)]
     else if (letter === '`') {
       const { end, inner } = template(text, at + 1)
@@ -43,7 +43,7 @@ function closing(text: string, from: number, quote: string): number {
   return at + 1
 }
 
-/** A template's end, and the code within it: templates may hold templates. */
+/** A template's end, and the code within it: templates may be nested. */
 function template(text: string, from: number): { end: number; inner: string[] } {
   const inner: string[] = []
   let at = from

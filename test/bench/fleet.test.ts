@@ -1,4 +1,4 @@
-/** The simulation of many projects loses no job, counts as one would by hand, and is never slower with more workers. */
+/** The fleet simulation loses no job, matches results calculated by hand, and is never slower with more workers. */
 import { describe, expect, test } from 'vitest'
 import type { Costs, PerStream } from '../../bench/fleet/costs.ts'
 import { createKeyLimit } from '../../bench/fleet/key-limit.ts'
@@ -9,10 +9,11 @@ import { type Simulation, simulate } from '../../bench/fleet/simulate.ts'
 import { streamNames } from '../../src/core/row.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
 
-const ofEach = (value: number) => Object.fromEntries(streamNames.map((stream) => [stream, value])) as PerStream<number>
+const forEachStream = (value: number) =>
+  Object.fromEntries(streamNames.map((stream) => [stream, value])) as PerStream<number>
 const costs: Costs = {
   tickCpuMs: 2,
-  passCpuMs: ofEach(3),
+  passCpuMs: forEachStream(3),
   busyCpuMs: 1,
   requestCpuMs: 5,
   passMs: 4,
@@ -41,13 +42,13 @@ const usual: Omit<Simulation, 'projects' | 'workers'> = {
 const run = (projects: number, workers: number, more: Partial<Simulation> = {}) =>
   simulate({ ...usual, random: seededRandom(7), projects: createProjects(projects, 3), workers, ...more })
 
-describe('every job that was enqueued runs once, and nothing is left', () => {
+describe('every enqueued job runs once, and none remains', () => {
   test.each([
     ['quiet', {}],
     ['the first mirror', { load: createLoad(small, idle, true), forMs: hour / 6 }],
     [
-      'with too little of everything',
-      { concurrency: 1, costs: { ...costs, passCpuMs: ofEach(2000) }, forMs: hour / 6 },
+      'with too few resources',
+      { concurrency: 1, costs: { ...costs, passCpuMs: forEachStream(2000) }, forMs: hour / 6 },
     ],
   ])('%s', (_, more) => {
     const { enqueued, duplicates, ended, requests } = run(30, 2, more)
@@ -57,28 +58,30 @@ describe('every job that was enqueued runs once, and nothing is left', () => {
   })
 })
 
-test('a first mirror asks once for each page and each child, beside what every pass asks for', () => {
+test('a first mirror requests each page and each child once, in addition to the requests of every sync', () => {
   const firings = { ...defaultSchedules, reconcile: { kind: 'off' }, analytics: { kind: 'off' } } as const
   const quick = { schedules: firings, forMs: hour }
   const projects = createProjects(5, 3, quick.schedules)
-  const { requests } = run(5, 2, { projects, load: createLoad(small, ofEach(0), true) })
+  const { requests } = run(5, 2, { projects, load: createLoad(small, forEachStream(0), true) })
   const pages = 4 + 2 + 1
   const children = (4 + 2 + 1) * 200
   expect(requests).toBe(5 * (pages + children))
 })
 
-describe('a single round', () => {
+describe('a single sync', () => {
   const off = { kind: 'off' } as const
   const schedules = { ...defaultSchedules, reconcile: off, analytics: off, availability: off }
-  const one = (...streams: ('conversations' | 'calls')[]) =>
+  const createProject = (...streams: ('conversations' | 'calls')[]) =>
     createProjects(1, 3, schedules).map((project) => ({ ...project, streams }))
   const tick = costs.queueMs + costs.tickCpuMs
   const requestMs = costs.budgetMs + costs.requestMs + costs.requestCpuMs
-  const pass = costs.queueMs + costs.passCpuMs.conversations + costs.passMs + 2 * requestMs
+  const sync = costs.queueMs + costs.passCpuMs.conversations + costs.passMs + 2 * requestMs
 
-  test('takes as long as its steps one after the other', () => {
-    const { lag, age, wait, enqueued, cpuMs, queueMs, requests } = run(1, 1, { projects: one('conversations') })
-    expect([lag.quantile(0), lag.max()]).toEqual([tick + pass, tick + pass])
+  test('takes as long as its steps in sequence', () => {
+    const { lag, age, wait, enqueued, cpuMs, queueMs, requests } = run(1, 1, {
+      projects: createProject('conversations'),
+    })
+    expect([lag.quantile(0), lag.max()]).toEqual([tick + sync, tick + sync])
     expect(age.max()).toBe(300_000)
     expect(wait.passes.max()).toBe(costs.queueMs)
     expect([enqueued, requests]).toEqual([24, 24])
@@ -86,14 +89,18 @@ describe('a single round', () => {
     expect(queueMs).toBe(24 * costs.queueMs + 24 * costs.budgetMs)
   })
 
-  test('waits for a place where there is but one', () => {
-    const { lag } = run(1, 1, { projects: one('conversations', 'calls'), concurrency: 1 })
-    expect([lag.quantile(0), lag.max()]).toEqual([tick + pass, tick + 2 * pass])
+  test('waits for a slot if there is only one', () => {
+    const { lag } = run(1, 1, { projects: createProject('conversations', 'calls'), concurrency: 1 })
+    expect([lag.quantile(0), lag.max()]).toEqual([tick + sync, tick + 2 * sync])
   })
 })
 
-test.each([1, 2, 3])('twice the workers are never slower, where one is too few (seed %i)', (seed) => {
-  const slow = { costs: { ...costs, passCpuMs: ofEach(1200) }, forMs: hour / 3, projects: createProjects(40, seed) }
+test.each([1, 2, 3])('twice the workers are never slower if one is too few (seed %i)', (seed) => {
+  const slow = {
+    costs: { ...costs, passCpuMs: forEachStream(1200) },
+    forMs: hour / 3,
+    projects: createProjects(40, seed),
+  }
   const outcomes = [1, 2, 4].map((workers) => run(0, workers, { ...slow, random: seededRandom(seed) }))
   const [one = [], two = [], four = []] = outcomes.map(({ lag, age }) => [
     lag.quantile(0.5),
@@ -104,12 +111,12 @@ test.each([1, 2, 3])('twice the workers are never slower, where one is too few (
   expect(two.map((ms, n) => (four[n] ?? 0) <= ms)).toEqual([true, true, true])
 })
 
-test('a key lets no window hold more than its slots, whatever is asked', () => {
+test('a key allows no more than its slots in any window, whatever the demand', () => {
   const key = createKeyLimit({ requests: 600, windowMs: 60_000 })
-  const dice = seededRandom(1)
+  const random = seededRandom(1)
   const sent: { at: number; count: number }[] = []
-  for (let now = 0; now < 600_000; now += dice() * 3000) {
-    const count = 1 + Math.floor(dice() * 32)
+  for (let now = 0; now < 600_000; now += random() * 3000) {
+    const count = 1 + Math.floor(random() * 32)
     sent.push({ at: key.take(now, count), count })
   }
   for (const { at } of sent) {

@@ -1,4 +1,4 @@
-/** What the commands answer, and with which exit code. */
+/** The output of the commands, and their exit codes. */
 import { describe, expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { worstExitCode } from '../../src/cli/exit-code.ts'
@@ -37,8 +37,8 @@ function syncReport(project: string, outcome: SyncOutcome = 'complete'): SyncRep
   }
 }
 
-describe('the verdict over several projects', () => {
-  test('where a person is needed weighs most, then what failed, then gaps', () => {
+describe('the exit code over several projects', () => {
+  test('what a person must change weighs most, then failures, then gaps', () => {
     expect([
       worstExitCode([0, 3, 1, 2]),
       worstExitCode([0, 3, 1]),
@@ -48,7 +48,7 @@ describe('the verdict over several projects', () => {
     ]).toEqual([2, 1, 3, 0, 0])
   })
 
-  test("one project's trouble is its own: the others go on", async () => {
+  test('an error of one project does not stop the others', async () => {
     const { exit, out, err } = await runCommand(syncCommand, ['--json'], {
       syncProject: async (_, { name }) => {
         if (name === 'shop') throw createUserError(2)
@@ -73,7 +73,7 @@ describe('sync', () => {
     expect(await runCommand(syncCommand, ['--project', 'shop'], { syncProject })).toMatchObject({ exit })
   })
 
-  test('answers one line a stream, one for all, and one for each gap and skipped stream', async () => {
+  test('prints one line per stream, one for all, and one for each gap and skipped stream', async () => {
     const syncProject = async () => syncReport('shop', 'gaps')
     const { out } = await runCommand(syncCommand, ['--project', 'shop'], { syncProject })
     expect(out.split('\n')).toEqual([
@@ -86,46 +86,50 @@ describe('sync', () => {
     ])
   })
 
-  test('a reason that many streams share is told once', async () => {
+  test('a reason that many streams share is printed once', async () => {
     const down = syncReport('shop', 'failed')
     const why = (path: string) => `GET ${path}: 404 NOT_FOUND (request r-${path})`
-    const streams = down.streams.map((it) => ({ ...it, skipped: null, failed: why(`/public/${it.stream}`) }))
+    const streams = down.streams.map((stream) => ({
+      ...stream,
+      skipped: null,
+      failed: why(`/public/${stream.stream}`),
+    }))
     const { out } = await runCommand(syncCommand, ['--project', 'shop'], {
       syncProject: async () => ({ ...down, streams }),
     })
     expect(out).toMatch(/^failed: conversations, calls: 404 NOT_FOUND \(request r-\/public\/conversations\)$/m)
   })
 
-  test('hands on what was asked for', async () => {
-    const asked: unknown[] = []
+  test('passes its options on', async () => {
+    const received: unknown[] = []
     await runCommand(syncCommand, ['--mode', 'full', '--streams', 'calls,messages', '--wait', '--project', 'school'], {
       syncProject: async (_, project, { mode, streams, wait }) => {
-        asked.push([project.name, mode, streams, wait])
+        received.push([project.name, mode, streams, wait])
         return syncReport(project.name)
       },
     })
-    expect(asked).toEqual([['school', 'full', ['messages', 'calls'], true]])
+    expect(received).toEqual([['school', 'full', ['messages', 'calls'], true]])
   })
 
-  test('after Ctrl-C no further project is begun', async () => {
+  test('after Ctrl-C no further project is started', async () => {
     const controller = new AbortController()
-    const begun: string[] = []
+    const started: string[] = []
     const { exit } = await runCommand(
       syncCommand,
       [],
       {
         syncProject: async (_, { name }) => {
-          begun.push(name)
+          started.push(name)
           controller.abort()
           return syncReport(name, 'interrupted')
         },
       },
       { signal: controller.signal },
     )
-    expect([begun, exit]).toEqual([['shop'], 1])
+    expect([started, exit]).toEqual([['shop'], 1])
   })
 
-  test('a call that the service refused is told without a stack trace', async () => {
+  test('a request that the service refused is reported without a stack trace', async () => {
     const failure = {
       kind: 'denied',
       status: 401,
@@ -144,7 +148,7 @@ describe('sync', () => {
     expect(err).not.toMatch(/ at /)
   })
 
-  test('a mistake in deskmirror asks to be reported, in one line', async () => {
+  test('a bug asks for a report, in one line', async () => {
     const { exit, err } = await runCommand(syncCommand, ['--project', 'shop'], {
       syncProject: async () => {
         throw new TypeError('x is not a function')
@@ -152,7 +156,7 @@ describe('sync', () => {
     })
     expect([exit, err]).toEqual([
       1,
-      'deskmirror: this is a mistake in deskmirror: TypeError: x is not a function\n' +
+      'deskmirror: this is a bug in deskmirror: TypeError: x is not a function\n' +
         '  → please report this, with what DESKMIRROR_LOG_LEVEL=debug prints\n',
     ])
   })
@@ -168,17 +172,17 @@ describe('check', () => {
   })
   test.each([
     ['all is well', [item('ok')], 0],
-    ['streams will be left out', [item('ok'), item('warning', { name: 'calls:read' })], 3],
+    ['streams are skipped', [item('ok'), item('warning', { name: 'calls:read' })], 3],
     ['something is worth knowing', [item('ok'), item('warning', { name: 'clock' })], 0],
     ['a person must change something', [item('warning'), item('error')], 2],
     ['trying again may help', [item('error', { retryable: true })], 1],
   ])('%s', async (_, items, exit) => {
-    const said = await runCommand(checkCommand, ['--project', 'shop', '--json'], { checkProject: async () => items })
-    expect(said.exit).toBe(exit)
-    expect(JSON.parse(said.out)).toEqual({ projects: [{ project: 'shop', items }] })
+    const result = await runCommand(checkCommand, ['--project', 'shop', '--json'], { checkProject: async () => items })
+    expect(result.exit).toBe(exit)
+    expect(JSON.parse(result.out)).toEqual({ projects: [{ project: 'shop', items }] })
   })
 
-  test('shows the hint under the line that it belongs to', async () => {
+  test('shows the hint below its line', async () => {
     const items = [item('error', { hint: 'make a new key' })]
     const { out } = await runCommand(checkCommand, ['--project', 'shop'], { checkProject: async () => items })
     expect(out).toBe('✗ key   was asked\n        → make a new key\n')
@@ -193,12 +197,12 @@ describe('verify', () => {
     requests: 8,
     truncated: false,
   }
-  test('a difference is a gap: it is shown, and ends with 3', async () => {
+  test('a difference counts as a gap: it is printed, and the exit code is 3', async () => {
     const { exit, out } = await runCommand(verifyCommand, ['--project', 'shop'], { verifyProject: async () => report })
     expect(exit).toBe(3)
     expect(out).toContain('calls   c1   different   status, cost')
   })
-  test('none ends with 0', async () => {
+  test('without differences the exit code is 0', async () => {
     const equal = { ...report, streams: [], differences: [] }
     expect(await runCommand(verifyCommand, [], { verifyProject: async () => equal })).toMatchObject({ exit: 0 })
   })
@@ -246,7 +250,7 @@ describe('status', () => {
     workers: [],
     paused: null,
   }
-  test('shows freshness, rows, gaps, open work and the budget, and ends with 0', async () => {
+  test('shows freshness, rows, gaps, open work and the budget, and exits with 0', async () => {
     const { exit, out } = await runCommand(
       statusCommand,
       ['--project', 'shop'],
@@ -257,12 +261,12 @@ describe('status', () => {
     for (const line of [
       'last run      reconcile, gaps, 2 min ago, 4,210 requests',
       'running       host (process 12), since 1 min ago',
-      'budget        120 of 600 in the last 1 min; what is due takes about 2.0 s',
+      'budget        120 of 600 in the last 1 min; what is pending takes about 2.0 s',
       'write-backs   3 queued',
       '              1 row has no project and is not sent until project_id is set in writebacks and writeback_events',
       '              2 lanes wait until you resolve an uncertain write-back: deskmirror writeback list --status uncertain --project shop',
-      "clock         the service's is 3 h 20 min behind this machine's: no row is missed, some are read again",
-      'dated ahead of the clocks, and read again until their time has come: 12 of messages',
+      "clock         the service's is 3 h 20 min behind this machine's: no row is missed, but some are read again",
+      'dated in the future, and read again until that time has come: 12 of messages',
       'messages   93,540         2    14   2026-06-01T11:57:31Z   2 min ago',
       'gap: messages: the list ends at 50',
       '1 behaviour of the service learned (--verbose shows the evidence)',
@@ -270,14 +274,14 @@ describe('status', () => {
       expect(out).toContain(line)
     }
   })
-  test('shows who works, a project that rests, and that the record of the budget was lost last night', async () => {
-    const troubled: StatusReport = {
+  test('shows the workers, a paused project, and that the record of the budget was lost last night', async () => {
+    const degraded: StatusReport = {
       ...report,
-      workers: ['desk-1', 'desk-2'].map((holder) => ({
+      workers: ['host-1', 'host-2'].map((holder) => ({
         holder,
         queue: 'redis',
         since: '2026-06-01T11:00:00Z',
-        heardAt: holder === 'desk-1' ? '2026-06-01T11:59:40Z' : '2026-06-01T11:50:00Z',
+        heardAt: holder === 'host-1' ? '2026-06-01T11:59:40Z' : '2026-06-01T11:50:00Z',
       })),
       paused: { until: '2026-06-01T12:10:00Z', why: '401 api_key_invalid' },
       budget: { ...report.budget, lost: { at: '2026-06-01T09:00:00Z', why: 'its record is gone' } },
@@ -285,23 +289,23 @@ describe('status', () => {
     const { out } = await runCommand(
       statusCommand,
       ['--project', 'shop'],
-      { readStatus: async () => troubled },
+      { readStatus: async () => degraded },
       { now },
     )
     for (const line of [
-      'workers       desk-1, queue redis, since 1 h ago\n',
-      '              desk-2, queue redis, since 1 h ago; it has not written to the warehouse for 10 min: its log says why\n',
-      'paused        the service denies the key; tried again in 10 min, or at once with another key: 401 api_key_invalid',
+      'workers       host-1, queue redis, since 1 h ago\n',
+      '              host-2, queue redis, since 1 h ago; it has not written to the warehouse for 10 min: its log says why\n',
+      'paused        the service denies the key; next try in 10 min, or at once with a new key: 401 api_key_invalid',
       '              nothing was sent for a while, 3 h ago: its record is gone',
     ]) {
       expect(out).toContain(line)
     }
     const later = { now: now + 25 * 3_600_000 }
-    expect((await runCommand(statusCommand, [], { readStatus: async () => troubled }, later)).out).not.toContain(
+    expect((await runCommand(statusCommand, [], { readStatus: async () => degraded }, later)).out).not.toContain(
       'record',
     )
   })
-  test('shows what fails in the workers, since when and why', async () => {
+  test('shows what fails in the workers, with its start and its reason', async () => {
     const since = '2026-06-01T11:48:00Z'
     const [messages] = report.streams
     const failing: StatusReport = {
@@ -317,29 +321,29 @@ describe('status', () => {
     expect(out).toContain('failed: messages: its disk is full\n')
     expect(out).toContain('failing for 12 min: write-backs visitor/1 (40 times): x is not a function\n')
   })
-  test('says in a line that writing is switched off, and so does check', async () => {
+  test('reports that writing is switched off, as does check', async () => {
     const readOnly = { DESKMIRROR_READ_ONLY: '1' }
-    const work = { statusOf: async () => report, checkProject: async () => [] }
-    const status = await runCommand(statusCommand, [], work, { now, variables: readOnly })
+    const useCases = { readStatus: async () => report, checkProject: async () => [] }
+    const status = await runCommand(statusCommand, [], useCases, { now, variables: readOnly })
     expect(status.out).toContain('nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)\n')
-    const json = await runCommand(statusCommand, ['--json'], work, { now, variables: readOnly })
+    const json = await runCommand(statusCommand, ['--json'], useCases, { now, variables: readOnly })
     expect(JSON.parse(json.out).projects[0].readOnly).toBe(true)
-    const check = await runCommand(checkCommand, ['--project', 'shop'], work, { variables: readOnly })
+    const check = await runCommand(checkCommand, ['--project', 'shop'], useCases, { variables: readOnly })
     expect(check).toMatchObject({ exit: 0, out: expect.stringMatching(/^✓ writing {3}switched off/) })
   })
-  test('a stream that somebody stopped has not failed', async () => {
-    const streams = report.streams.map((it) => ({ ...it, failed: 'stopped on request' }))
+  test('a stream that was interrupted has not failed', async () => {
+    const streams = report.streams.map((stream) => ({ ...stream, failed: 'stopped on request' }))
     const { out } = await runCommand(statusCommand, [], { readStatus: async () => ({ ...report, streams }) }, { now })
     expect(out).toMatch(/^messages .* stopped$/m)
     expect(out).not.toContain('failed')
   })
-  test('--verbose shows why, without what could move a terminal', async () => {
-    const said = await runCommand(
+  test('--verbose shows the evidence, without control characters', async () => {
+    const result = await runCommand(
       statusCommand,
       ['--project', 'shop', '--verbose'],
       { readStatus: async () => report },
       { now },
     )
-    expect(said.out).toContain('calls.order   oldest   a page of  [31m200 (2026-06-01T11:58:00Z)')
+    expect(result.out).toContain('calls.order   oldest   a page of  [31m200 (2026-06-01T11:58:00Z)')
   })
 })

@@ -1,4 +1,4 @@
-/** The real commands against a service double: what a person sees when all is well, and when something is not. */
+/** The real commands against a service double, in normal use and with errors. */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
 const size = { conversations: 30, visitors: 10, calls: 8, messagesPerConversation: 5, activityPerVisitor: 3, days: 3 }
-const nowhere = mkdtempSync(join(tmpdir(), 'deskmirror-commands-'))
+const parent = mkdtempSync(join(tmpdir(), 'deskmirror-commands-'))
 let service: Sandbox
 beforeAll(async () => {
   service = await startSandbox({ size, prefix: '/v1' })
@@ -19,15 +19,15 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await service.stop()
-  rmSync(nowhere, { recursive: true })
+  rmSync(parent, { recursive: true })
 })
 
-/** Not `emptyFolder`: tests that run side by side share what is cleared away at the end. */
+/** Not `emptyFolder`: concurrent tests share what is removed at the end. */
 function folderIn(parent: string): string {
   return mkdtempSync(join(parent, 'run-'))
 }
 
-function connected(more: Readonly<Record<string, string>> = {}): Record<string, string> {
+function environmentOf(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   return {
     DESKMIRROR_BASE_URL: service.baseUrl,
     DESKMIRROR_PROJECT_ID: service.projectId,
@@ -36,8 +36,8 @@ function connected(more: Readonly<Record<string, string>> = {}): Record<string, 
   }
 }
 
-test.concurrent('check, migrate, sync, sync again, status, verify: a first day', async () => {
-  const [cwd, env] = [folderIn(nowhere), connected()]
+test.concurrent('check, migrate, sync, sync again, status, verify: a first day of use', async () => {
+  const [cwd, env] = [folderIn(parent), environmentOf()]
   const run = (...args: string[]) => runDeskmirror(args, { cwd, env })
 
   const check = await run('check')
@@ -70,64 +70,69 @@ test.concurrent('check, migrate, sync, sync again, status, verify: a first day',
     expect(out + err).not.toContain(service.key)
 }, 60_000)
 
-describe.concurrent('what is wrong is one clear message, with 2 where a person is needed and 1 where waiting may help', () => {
+describe.concurrent('an error is one clear message, with 2 for a person and 1 if trying again may help', () => {
   test.each([
     ['a wrong key', { DESKMIRROR_API_KEY: 'svc_live_unknown_key' }, 2, /key/],
     ['a key of another project', { DESKMIRROR_PROJECT_ID: '00000000-0000-4000-8000-000000000000' }, 2, /project/],
     ['a folder instead of a file', { DESKMIRROR_DATABASE_URL: 'sqlite:/' }, 2, /it is a folder/],
-    ['a folder that is not there', { DESKMIRROR_DATABASE_URL: 'sqlite:no/such/folder/desk.db' }, 2, /no\/such\/folder/],
+    [
+      'a folder that is not there',
+      { DESKMIRROR_DATABASE_URL: 'sqlite:no/such/folder/mirror.db' },
+      2,
+      /no\/such\/folder/,
+    ],
     [
       'a Postgres that is down',
-      { DESKMIRROR_DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/desk' },
+      { DESKMIRROR_DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/mirror' },
       1,
       /127\.0\.0\.1/,
     ],
   ])(
     '%s',
     async (_, wrong, exit, says) => {
-      const said = await runDeskmirror(['sync', '--quiet'], { cwd: nowhere, env: connected(wrong) })
-      expect(said).toMatchObject({ exit, err: expect.stringMatching(says) })
-      expect(said.err).not.toMatch(/^ {4}at |hunter2|svc_live_unknown_key/m)
-      expect(said.err.trimEnd().split('\n').length).toBeLessThanOrEqual(3)
+      const result = await runDeskmirror(['sync', '--quiet'], { cwd: parent, env: environmentOf(wrong) })
+      expect(result).toMatchObject({ exit, err: expect.stringMatching(says) })
+      expect(result.err).not.toMatch(/^ {4}at |hunter2|svc_live_unknown_key/m)
+      expect(result.err.trimEnd().split('\n').length).toBeLessThanOrEqual(3)
     },
     120_000,
   )
 
-  test('a database that is no database', async () => {
-    writeFileSync(join(nowhere, 'letter.db'), 'this is a letter to my aunt, and no database at all'.repeat(50))
-    const said = await runDeskmirror(['sync', '--quiet'], {
-      cwd: nowhere,
-      env: connected({ DESKMIRROR_DATABASE_URL: 'sqlite:letter.db' }),
+  test('a file that is not a database', async () => {
+    writeFileSync(join(parent, 'letter.db'), 'this is a letter to my aunt, and no database at all'.repeat(50))
+    const result = await runDeskmirror(['sync', '--quiet'], {
+      cwd: parent,
+      env: environmentOf({ DESKMIRROR_DATABASE_URL: 'sqlite:letter.db' }),
     })
-    expect(said).toMatchObject({ exit: 2, out: '' })
-    expect(said.err).not.toMatch(/^ {4}at /m)
+    expect(result).toMatchObject({ exit: 2, out: '' })
+    expect(result.err).not.toMatch(/^ {4}at /m)
   })
 })
 
-test.concurrent('nobody at the address: one message soon, and trying again may help: 1', async () => {
-  const cwd = folderIn(nowhere)
+test.concurrent('no server at the address: one message soon, and 1 because trying again may help', async () => {
+  const cwd = folderIn(parent)
   const args = ['sync', '--quiet', '--streams', 'availability']
   const { exit, out, err } = await runDeskmirror(args, {
     cwd,
-    env: connected({ DESKMIRROR_BASE_URL: 'http://127.0.0.1:1' }),
+    env: environmentOf({ DESKMIRROR_BASE_URL: 'http://127.0.0.1:1' }),
   })
   expect([exit, out]).toEqual([1, ''])
   expect(err).toMatch(/the service does not answer at http:\/\/127\.0\.0\.1:1\/? .*ECONNREFUSED/s)
   expect(err).not.toMatch(/\n\s+at /)
 }, 60_000)
 
-test.concurrent('another service at the address: one message, and a person must change something: 2', async () => {
-  const cwd = folderIn(nowhere)
+test.concurrent('another service at the address: one message, and 2 because a person must change something', async () => {
+  const cwd = folderIn(parent)
   const { exit, err } = await runDeskmirror(['sync', '--quiet'], {
     cwd,
-    env: connected({ DESKMIRROR_BASE_URL: `${connected().DESKMIRROR_BASE_URL}/not-here` }),
+    env: environmentOf({ DESKMIRROR_BASE_URL: `${environmentOf().DESKMIRROR_BASE_URL}/not-here` }),
   })
   expect(exit).toBe(2)
   expect(err).toMatch(/nobody serves this API at .*check DESKMIRROR_BASE_URL/s)
 }, 30_000)
 
-test.concurrent('a scope that the key lacks is named, its streams are left out, the others go on: 3', async () => {
-  const [cwd, env] = [folderIn(nowhere), connected({ DESKMIRROR_API_KEY: 'svc_live_no_calls' })]
+test.concurrent('a missing scope is named, its streams are skipped, the others are synced: 3', async () => {
+  const [cwd, env] = [folderIn(parent), environmentOf({ DESKMIRROR_API_KEY: 'svc_live_no_calls' })]
   const { exit, out } = await runDeskmirror(['sync', '--quiet'], { cwd, env })
   expect(exit).toBe(3)
   expect(out).toMatch(/^skipped: calls, call_recordings: the key lacks the scope calls:read$/m)
@@ -135,8 +140,8 @@ test.concurrent('a scope that the key lacks is named, its streams are left out, 
   expect((await runDeskmirror(['check'], { cwd, env })).exit).toBe(3)
 }, 30_000)
 
-test('two passes at once: the second says who holds the project, and ends with 1', async () => {
-  const [cwd, env] = [folderIn(nowhere), connected()]
+test('two syncs at the same time: the second one names the holder of the project, and ends with 1', async () => {
+  const [cwd, env] = [folderIn(parent), environmentOf()]
   const release = slowDown()
   const first = spawn(process.execPath, [launcher, 'sync', '--quiet'], {
     cwd,
@@ -144,7 +149,7 @@ test('two passes at once: the second says who holds the project, and ends with 1
     stdio: 'ignore',
   })
   const ended = new Promise((resolve) => first.on('close', resolve))
-  await requestsOf(service, 1)
+  await waitForRequests(service, 1)
   const second = await runDeskmirror(['sync', '--quiet'], { cwd, env })
   release()
   expect(second.exit).toBe(1)
@@ -152,8 +157,8 @@ test('two passes at once: the second says who holds the project, and ends with 1
   expect(await ended).toBe(0)
 }, 60_000)
 
-test('SIGINT stops after the page in hand and ends with 1; the next sync goes on', async () => {
-  const [cwd, env] = [folderIn(nowhere), connected()]
+test('SIGINT stops after the current page and ends with 1; the next sync continues', async () => {
+  const [cwd, env] = [folderIn(parent), environmentOf()]
   const release = slowDown()
   const child = spawn(process.execPath, [launcher, 'sync', '--json'], { cwd, env: cleanEnvironment(env) })
   let [out, err] = ['', '']
@@ -164,22 +169,22 @@ test('SIGINT stops after the page in hand and ends with 1; the next sync goes on
     err += text
   })
   const ended = new Promise((resolve) => child.on('close', resolve))
-  await requestsOf(service, 8)
+  await waitForRequests(service, 8)
   child.kill('SIGINT')
   expect(await ended).toBe(1)
   release()
-  expect(err).toContain('stopping after the page in hand')
+  expect(err).toContain('stopping after the current page')
   expect(JSON.parse(out).projects[0].outcome).toBe('interrupted')
   expect(await runDeskmirror(['sync', '--quiet'], { cwd, env })).toMatchObject({ exit: 0 })
 }, 60_000)
 
-/** Makes every answer take its time, and the log begin anew. */
+/** Delays every response, and clears the log. */
 function slowDown(): () => void {
   service.resetLog()
   service.setSwitches({ 'latency.after': 300 })
   return () => service.setSwitches({ 'latency.after': 0 })
 }
 
-async function requestsOf({ log }: Sandbox, atLeast: number): Promise<void> {
+async function waitForRequests({ log }: Sandbox, atLeast: number): Promise<void> {
   await expect.poll(() => log().length, { timeout: 20_000, interval: 20 }).toBeGreaterThanOrEqual(atLeast)
 }

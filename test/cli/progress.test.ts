@@ -1,4 +1,4 @@
-/** Progress: what each stream has done, how fast, and how long it still takes. */
+/** Progress: what each stream has done, how fast, and how long the rest takes. */
 import { describe, expect, test } from 'vitest'
 import { classifyInterrupt } from '../../src/cli/interrupt.ts'
 import { openDisplay } from '../../src/cli/render/display.ts'
@@ -23,21 +23,21 @@ const budget: BudgetView = {
 }
 const running: SyncProgress = { stream: 'messages', state: 'running', rows: 0, changed: 0, requests: 0, left: 1140 }
 
-describe('the time that is left', () => {
-  test('what is left of the burst goes at once, the rest at the pace of the budget', () => {
+describe('the remaining time', () => {
+  test('requests within the burst go at once, the others at the pace of the budget', () => {
     expect(timeLeft(1140, budget)).toBe(120_000)
     expect(timeLeft(114 + 570, { ...budget, inUse: 0 })).toBe(60_000)
     expect(timeLeft(10, { ...budget, inUse: 0 })).toBe(1000)
   })
-  test('a pause that the service asked for comes on top', () => {
+  test('a pause that the service asked for is added', () => {
     expect(timeLeft(570, { ...budget, pausedForMs: 30_000 })).toBe(90_000)
   })
-  test('and so does the time for which nothing is sent, as the record of the last requests was lost', () => {
+  test('and so is the time without requests after the record was lost', () => {
     const closed = { ...budget, closedForMs: 90_000 }
     expect(timeLeft(570, closed)).toBe(150_000)
     const progress = afterProgress({ ...emptyProgress, budget: closed }, running, 0)
     expect(progressSummary(progress, 100)).toContain(
-      'nothing is sent for 1 min 30 s: the record of the last requests was lost',
+      'nothing is sent for 1 min 30 s: the record of recent requests was lost',
     )
   })
   test('a stream of unknown length makes it a lower bound', () => {
@@ -48,9 +48,9 @@ describe('the time that is left', () => {
   })
 })
 
-test("a stream's line has its rows, changes, requests, rate and what is left", () => {
-  const begun = afterProgress(emptyProgress, running, 1000)
-  const later = afterProgress(begun, { ...running, rows: 12_000, changed: 40, requests: 60, left: 1 }, 4000)
+test("a stream's line has its rows, changes, requests, rate and remaining requests", () => {
+  const started = afterProgress(emptyProgress, running, 1000)
+  const later = afterProgress(started, { ...running, rows: 12_000, changed: 40, requests: 60, left: 1 }, 4000)
   const cells = streamProgressRow(later.streams.get('messages')!, 5000)
   expect(cells).toEqual(['messages', '12,000 rows', '40 changed', '60 requests', '3,000 rows/s', '1 request left'])
 })
@@ -80,7 +80,7 @@ describe('without a terminal', () => {
     expect(text()).not.toContain('\u001b')
   })
 
-  test('--quiet shows none of it, and still says what a person must hear', () => {
+  test('--quiet hides progress, but not notices', () => {
     const { out, text } = collector(true)
     const display = openDisplay(out, true, () => 0)
     display.onProgress({ ...running, state: 'done' })
@@ -89,7 +89,7 @@ describe('without a terminal', () => {
   })
 })
 
-test('on a terminal what stays is written above what is redrawn', async () => {
+test('on a terminal permanent lines are written above the redrawn ones', async () => {
   const { out, text } = collector(true)
   const display = openDisplay(out, false, () => 0)
   display.onProgress(running)
@@ -101,7 +101,7 @@ test('on a terminal what stays is written above what is redrawn', async () => {
   expect(text().match(/1,140 requests left/g)).toHaveLength(1)
 })
 
-test('Ctrl-C: the first stops softly, a second at once; an echo of the first is none', () => {
+test('Ctrl-C: the first one stops in order, a second one at once; an echo of the first is ignored', () => {
   expect([classifyInterrupt(null, 0), classifyInterrupt(1000, 1020), classifyInterrupt(1000, 3000)]).toEqual([
     'first',
     'echo',
@@ -109,7 +109,7 @@ test('Ctrl-C: the first stops softly, a second at once; an echo of the first is 
   ])
 })
 
-test('numbers and durations are for people', () => {
+test('numbers and durations are formatted for people', () => {
   expect([
     formatCount(12_340),
     formatDuration(340),
@@ -120,6 +120,6 @@ test('numbers and durations are for people', () => {
   ]).toEqual(['12,340', '340 ms', '2.1 s', '2 min 6 s', '3 h 20 min', '2 d 4 h'])
 })
 
-test('foreign text cannot move the cursor or turn the line around', () => {
+test('control characters in untrusted text are removed', () => {
   expect(toPrintable('a\u001b[2Jb\r\nc\u202ed 👩‍🚀')).toBe('a [2Jb c d 👩‍🚀')
 })

@@ -1,4 +1,4 @@
-/** `deskmirror push`: what is queued goes out, and the answer says what became of it. */
+/** `deskmirror push`: sends what is queued, and prints the outcomes. */
 import { describe, expect, test } from 'vitest'
 import { pushCommand, renderProgress } from '../../src/cli/push.ts'
 import type { PushReport } from '../../src/core/report.ts'
@@ -15,12 +15,12 @@ const done: PushReport = {
   notices: [],
   heldLanes: 0,
 }
-const pushed = (report: Partial<PushReport>) =>
+const runPush = (report: Partial<PushReport>) =>
   runCommand(pushCommand, ['--project', 'shop'], { pushProject: async () => ({ ...done, ...report }) })
 
-describe('what a push answers', () => {
-  test('one line where all is well', async () => {
-    expect(await pushed({})).toEqual({
+describe('the output of a push', () => {
+  test('one line if everything succeeded', async () => {
+    expect(await runPush({})).toEqual({
       exit: 0,
       out: 'shop   1,204 settled: 1,204 succeeded   2,500 requests   10 min 32 s   done\n',
       err: '',
@@ -28,7 +28,7 @@ describe('what a push answers', () => {
   })
 
   test('what did not arrive, what is left and why, and what to do about each', async () => {
-    const { exit, out } = await pushed({
+    const { exit, out } = await runPush({
       settled: { succeeded: 9, conflict: 2, failed: 1 },
       queue: { succeeded: 9, conflict: 2, failed: 1, queued: 4, draft: 3, uncertain: 2 },
       outcome: 'held',
@@ -49,18 +49,18 @@ describe('what a push answers', () => {
 
   test.each<[string, Partial<PushReport>, number]>([
     ['nothing to do', { settled: {} }, 0],
-    ['one that is refused', { settled: { failed: 1 } }, 3],
-    ['one that the world overtook', { settled: { conflict: 1 } }, 3],
-    ['one that is uncertain', { settled: { uncertain: 1 } }, 3],
-    ['one that came too late', { settled: { expired: 1 } }, 3],
-    ['the breaker, or a scope that the key lacks', { outcome: 'held' }, 3],
-    ['a lane that an older one holds', { heldLanes: 1 }, 3],
+    ['a refused one', { settled: { failed: 1 } }, 3],
+    ['a conflict', { settled: { conflict: 1 } }, 3],
+    ['an uncertain one', { settled: { uncertain: 1 } }, 3],
+    ['an expired one', { settled: { expired: 1 } }, 3],
+    ['the circuit breaker, or a missing scope', { outcome: 'held' }, 3],
+    ['a blocked lane', { heldLanes: 1 }, 3],
     ['Ctrl-C', { outcome: 'interrupted', settled: { failed: 1 } }, 1],
   ])('%s', async (_, report, exit) => {
-    expect((await pushed(report)).exit).toBe(exit)
+    expect((await runPush(report)).exit).toBe(exit)
   })
 
-  test("a denied key is that project's trouble, and the others go on", async () => {
+  test('a denied key of one project does not stop the others', async () => {
     const { exit, out } = await runCommand(pushCommand, ['--json', '--despite-failures'], {
       pushProject: async (_, { name }, { despiteFailures }) => {
         expect(despiteFailures).toBe(true)
@@ -75,7 +75,7 @@ describe('what a push answers', () => {
   })
 })
 
-test('the progress tells what is left, and how long it takes at 114 of 120 writes a minute', () => {
+test('the progress shows what is left, and how long it takes at 114 of 120 writes a minute', () => {
   const rate = { requests: 600, windowMs: 60_000 }
   const policy = { rate, writeRate: { requests: 120, windowMs: 60_000 }, reserve: 0 }
   const progress = { settled: 57, left: 1140, working: 6 }
@@ -88,19 +88,21 @@ test('the progress tells what is left, and how long it takes at 114 of 120 write
   )
 })
 
-function queue({ warehouse }: CliScenario, ...conversations: readonly string[]) {
+function enqueue({ warehouse }: CliScenario, ...conversations: readonly string[]) {
   const values = conversations.map((id) => `('handled', '${id}', '{"handled":true}')`)
   return warehouse.query(`insert into writebacks (operation, conversation_id, payload) values ${values.join(', ')}`)
 }
 
 describe.concurrent('against a service', () => {
-  test('what came by plain SQL is sent, once; a second push has nothing to do', async ({ onTestFinished }) => {
-    const d = await startCliScenario(onTestFinished)
-    await queue(d, d.conversation(0), d.conversation(1))
-    const first = await d.ask('push')
+  test('write-backs inserted by plain SQL are sent once; a second push has nothing to do', async ({
+    onTestFinished,
+  }) => {
+    const scenario = await startCliScenario(onTestFinished)
+    await enqueue(scenario, scenario.conversation(0), scenario.conversation(1))
+    const first = await scenario.ask('push')
     expect(first).toMatchObject({ exit: 0, document: { projects: [{ outcome: 'done', settled: { succeeded: 2 } }] } })
-    expect(d.service.ledger()).toHaveLength(2)
-    const second = await d.run(['push', '--quiet'])
+    expect(scenario.service.ledger()).toHaveLength(2)
+    const second = await scenario.run(['push', '--quiet'])
     expect(second).toMatchObject({
       exit: 0,
       err: '',
@@ -108,27 +110,25 @@ describe.concurrent('against a service', () => {
     })
   })
 
-  test('where writing is switched off, it ends with 2 before anything is claimed', async ({ onTestFinished }) => {
-    const d = await startCliScenario(onTestFinished)
-    await queue(d, d.conversation(0))
-    const { exit, out, err } = await d.run(['push', '--quiet'], { env: { DESKMIRROR_READ_ONLY: '1' } })
+  test('with writing switched off it ends with 2 before anything is claimed', async ({ onTestFinished }) => {
+    const scenario = await startCliScenario(onTestFinished)
+    await enqueue(scenario, scenario.conversation(0))
+    const { exit, out, err } = await scenario.run(['push', '--quiet'], { env: { DESKMIRROR_READ_ONLY: '1' } })
     expect([exit, out, err]).toEqual([2, '', expect.stringMatching(/switched off \(DESKMIRROR_READ_ONLY\)\n {2}→ /)])
-    expect(await d.warehouse.query('select status, epoch, project_id from writebacks')).toEqual([
+    expect(await scenario.warehouse.query('select status, epoch, project_id from writebacks')).toEqual([
       { status: 'queued', epoch: 0, project_id: '' },
     ])
   })
 
-  test('a denied key ends with 2, a missing scope with 3, and what was queued stays queued', async ({
-    onTestFinished,
-  }) => {
-    const d = await startCliScenario(onTestFinished)
-    d.service.addKey({ key: 'svc_live_reader', scopes: ['conversations:read', 'visitors:read'] })
-    await queue(d, d.conversation(0))
-    const denied = await d.run(['push', '--quiet'], { env: { DESKMIRROR_API_KEY: 'svc_live_unknown' } })
+  test('a denied key ends with 2, a missing scope with 3, and write-backs stay queued', async ({ onTestFinished }) => {
+    const scenario = await startCliScenario(onTestFinished)
+    scenario.service.addKey({ key: 'svc_live_reader', scopes: ['conversations:read', 'visitors:read'] })
+    await enqueue(scenario, scenario.conversation(0))
+    const denied = await scenario.run(['push', '--quiet'], { env: { DESKMIRROR_API_KEY: 'svc_live_unknown' } })
     expect(denied).toMatchObject({ exit: 2, out: '', err: expect.stringContaining('denies the key') })
-    const held = await d.run(['push', '--quiet'], { env: { DESKMIRROR_API_KEY: 'svc_live_reader' } })
+    const held = await scenario.run(['push', '--quiet'], { env: { DESKMIRROR_API_KEY: 'svc_live_reader' } })
     expect(held).toMatchObject({ exit: 3, out: expect.stringMatching(/^left: 1 queued\nnote: .*conversations:write/m) })
-    expect(await d.warehouse.query('select status from writebacks')).toEqual([{ status: 'queued' }])
-    expect((await d.run(['push', '--quiet'])).exit).toBe(0)
+    expect(await scenario.warehouse.query('select status from writebacks')).toEqual([{ status: 'queued' }])
+    expect((await scenario.run(['push', '--quiet'])).exit).toBe(0)
   })
 })

@@ -1,4 +1,4 @@
-/** A command run in this process: what it works with is a literal, what it says is collected. */
+/** Runs a command in this process with literal use cases, and collects its output. */
 import type { Command } from 'commander'
 import type { CommandContext } from '../../src/cli/command-context.ts'
 import type { Display } from '../../src/cli/render/display.ts'
@@ -10,27 +10,27 @@ import { createLog } from '../../src/log.ts'
 
 export type CommandOutput = { readonly exit: number; readonly out: string; readonly err: string }
 
-const unasked = async (): Promise<never> => {
-  throw new Error('this test does not expect to be asked')
+const rejectUnexpectedCall = async (): Promise<never> => {
+  throw new Error('this test does not expect this call')
 }
-const nothing: UseCases = {
-  syncProject: unasked,
-  pushProject: unasked,
-  checkProject: unasked,
-  verifyProject: unasked,
-  mintWidgetToken: unasked,
-  readStatus: unasked,
-  migrateWarehouse: unasked,
+const emptyUseCases: UseCases = {
+  syncProject: rejectUnexpectedCall,
+  pushProject: rejectUnexpectedCall,
+  checkProject: rejectUnexpectedCall,
+  verifyProject: rejectUnexpectedCall,
+  mintWidgetToken: rejectUnexpectedCall,
+  readStatus: rejectUnexpectedCall,
+  migrateWarehouse: rejectUnexpectedCall,
 }
 
-const emptyDesk: WritebackUseCases = {
-  addWriteback: unasked,
-  listWritebacks: unasked,
-  forEachWriteback: unasked,
-  showWriteback: unasked,
-  decideWritebacks: unasked,
-  importWritebacks: unasked,
-  previewImport: unasked,
+const emptyWritebackUseCases: WritebackUseCases = {
+  addWriteback: rejectUnexpectedCall,
+  listWritebacks: rejectUnexpectedCall,
+  forEachWriteback: rejectUnexpectedCall,
+  showWriteback: rejectUnexpectedCall,
+  decideWritebacks: rejectUnexpectedCall,
+  importWritebacks: rejectUnexpectedCall,
+  previewImport: rejectUnexpectedCall,
 }
 
 /** Two projects, `shop` and `school`. */
@@ -44,17 +44,17 @@ export function twoProjects(variables: Readonly<Record<string, string>> = {}): C
   const config = loadConfig('service', '/nowhere', env)
   return {
     ...config,
-    projects: config.projects.flatMap((it) => [
-      { ...it, name: 'shop' },
-      { ...it, name: 'school' },
+    projects: config.projects.flatMap((project) => [
+      { ...project, name: 'shop' },
+      { ...project, name: 'school' },
     ]),
   }
 }
 
 export async function runCommand(
-  command: (shell: CommandContext) => Command,
+  command: (context: CommandContext) => Command,
   args: readonly string[],
-  work: Partial<UseCases & WritebackUseCases>,
+  useCases: Partial<UseCases & WritebackUseCases>,
   options: {
     readonly signal?: AbortSignal
     readonly now?: number
@@ -62,9 +62,9 @@ export async function runCommand(
     readonly variables?: Readonly<Record<string, string>>
   } = {},
 ): Promise<CommandOutput> {
-  const said = { exit: -1, out: '', err: '' }
+  const output = { exit: -1, out: '', err: '' }
   const err = (text: string) => {
-    said.err += text
+    output.err += text
   }
   const display: Display = {
     kind: 'quiet',
@@ -75,31 +75,31 @@ export async function runCommand(
     notify: err,
     clear: () => {},
   }
-  const shell: CommandContext = {
+  const context: CommandContext = {
     writeOut: (text) => {
-      said.out += text
+      output.out += text
     },
     writeErr: err,
     setExitCode: (code) => {
-      said.exit = code
+      output.exit = code
     },
     openDisplay: () => display,
     loadConfig: () => twoProjects(options.variables),
     openLog: () => createLog({ level: 'silent', pretty: false, secrets: [], write: err }),
     wantsStackTraces: () => false,
     openInterruptSignal: () => options.signal ?? new AbortController().signal,
-    loadUseCases: async () => ({ ...nothing, ...work }),
-    loadWritebackUseCases: async () => ({ ...emptyDesk, ...work }),
+    loadUseCases: async () => ({ ...emptyUseCases, ...useCases }),
+    loadWritebackUseCases: async () => ({ ...emptyWritebackUseCases, ...useCases }),
     openStdin: () => ReadableStream.from(options.input === undefined ? [] : [options.input]),
     currentUser: () => 'ada',
     listenForSignals: () => {
       throw new Error('this test starts no worker')
     },
-    loadWorker: unasked,
+    loadWorker: rejectUnexpectedCall,
     now: () => options.now ?? 0,
   }
-  await command(shell).exitOverride().parseAsync(args, { from: 'user' })
-  return said
+  await command(context).exitOverride().parseAsync(args, { from: 'user' })
+  return output
 }
 
 export function createUserError(exitCode: 1 | 2): UserError {

@@ -1,4 +1,4 @@
-/** Runs the real command, as a person would. */
+/** Runs the real command in its own process. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,14 +9,14 @@ export const launcher = new URL('../../bin/deskmirror.js', import.meta.url).path
 
 export type ProcessResult = { readonly exit: number | null; readonly out: string; readonly err: string }
 
-/** An empty folder that is gone after the test. */
+/** An empty folder that is removed after the test. */
 export function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-cli-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Nothing of the tester's own environment reaches the command. */
+/** Keeps the tester's own environment away from the command. */
 export function cleanEnvironment(variables: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { PATH: process.env.PATH ?? '', NO_COLOR: '1', ...variables }
 }

@@ -1,4 +1,4 @@
-/** A service double, a mirror of it in a folder, and the commands in that folder, as a person would run them. */
+/** A service double, a mirror of it in a folder, and commands that run in that folder. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ export type CliScenario = {
   readonly service: Sandbox
   readonly folder: string
   readonly run: RunCli
-  /** The answer of a command with `--json`, and its exit code. */
+  /** Runs a command with `--json`: its document, and its exit code. */
   readonly ask: (...args: readonly string[]) => Promise<{ readonly exit: number | null; readonly document: Document }>
   readonly warehouse: Warehouse
   readonly conversation: (n: number) => string
@@ -25,10 +25,10 @@ export type CliScenario = {
   readonly file: (name: string, text: string) => string
 }
 
-/** As anybody's script would take it. */
+/** Untyped, as for a script. */
 type Document = ReturnType<typeof JSON.parse>
 
-/** `atEnd`: the test's own, as tests run side by side. */
+/** `atEnd`: the `onTestFinished` of the test, because tests run concurrently. */
 export async function startCliScenario(
   atEnd: (work: () => void | Promise<void>) => void,
   options: SandboxOptions = {},
@@ -37,7 +37,7 @@ export async function startCliScenario(
   const switches = { 'rate.kind': 'off', ...options.switches } as const
   const service = await startSandbox({ size, prefix: '/v1', ...options, switches })
   atEnd(() => service.stop())
-  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-desk-'))
+  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-scenario-'))
   atEnd(() => rmSync(folder, { recursive: true }))
   const url = `sqlite:${join(folder, 'deskmirror.db')}`
   await syncOnce(url, service, { streams: ['conversations', 'messages', 'visitors'] })

@@ -1,4 +1,4 @@
-/** What the system refuses is a sentence with what to do, and no mistake of deskmirror. */
+/** A refusal by the system is reported with what to do, and not as a bug. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const env = {
   DESKMIRROR_API_KEY: 'svc_live_0123456789',
 }
 
-test('a working folder that somebody removed', async () => {
+test('a working folder that was removed', async () => {
   const cwd = join(emptyFolder(), 'gone')
   mkdirSync(cwd)
   const removed = `rmdir ../gone && exec "$0" "$1" status`
@@ -23,14 +23,14 @@ test('a working folder that somebody removed', async () => {
   )
 })
 
-test('standard output that has no room for the answer: 1, and it is said', () => {
+test('standard output on a full disk: 1, with a message', () => {
   const full = openSync('/dev/full', 'w')
   const args = [launcher, 'sandbox', '--help']
   const run = () => execFileSync(process.execPath, args, { env: cleanEnvironment(), stdio: ['ignore', full, 'pipe'] })
   expect(run).toThrow(/deskmirror: cannot write the answer to standard output: the disk is full/)
 })
 
-test('an import that is not there', async () => {
+test('an import file that does not exist', async () => {
   const { exit, err } = await runDeskmirror(['writeback', 'import', 'replies.csv'], { cwd: emptyFolder(), env })
   expect([exit, err]).toEqual([
     2,
@@ -38,14 +38,12 @@ test('an import that is not there', async () => {
   ])
 })
 
-test('an error that nobody caught: no stack, and no secret of its words', () => {
-  const words = 'lost postgres://me:hunter2@db/desk'
-  const thrown = `data:text/javascript,process.once('beforeExit', () => { throw new Error('${words}') })`
+test('an uncaught error: no stack, and no secret of its message', () => {
+  const message = 'lost postgres://me:hunter2@db/mirror'
+  const thrown = `data:text/javascript,process.once('beforeExit', () => { throw new Error('${message}') })`
   const args = ['--import', thrown, launcher, '--version']
   const run = () => execFileSync(process.execPath, args, { env: cleanEnvironment(), stdio: 'pipe' })
-  expect(run).toThrow(
-    /deskmirror: this is a mistake in deskmirror: Error: lost postgres:\/\/…@db\/desk\n {2}→ [^\n]*\n$/,
-  )
+  expect(run).toThrow(/deskmirror: this is a bug in deskmirror: Error: lost postgres:\/\/…@db\/mirror\n {2}→ [^\n]*\n$/)
 })
 
 test.each([
@@ -53,9 +51,9 @@ test.each([
   ['EROFS', 2, 'the file system is read-only'],
   ['EACCES', 2, 'permission denied'],
   ['EIO', 1, 'the disk reported an error'],
-])('%s, wherever it comes up', (code, exitCode, why) => {
+])('%s, wherever it occurs', (code, exitCode, why) => {
   const error = Object.assign(new Error(`${code}: …, write`), { code, syscall: 'write', path: '/mnt/data/x' })
-  const trouble = explainError(error)
-  expect(trouble).toMatchObject({ exitCode, why, what: 'cannot use /mnt/data/x' })
-  expect(renderError(trouble, true).join('\n')).not.toMatch(/mistake|Error/)
+  const explanation = explainError(error)
+  expect(explanation).toMatchObject({ exitCode, why, what: 'cannot use /mnt/data/x' })
+  expect(renderError(explanation, true).join('\n')).not.toMatch(/bug|Error/)
 })

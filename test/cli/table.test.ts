@@ -1,4 +1,4 @@
-/** Columns of an answer, however long it is. */
+/** Columns of long tables. */
 import { expect, test } from 'vitest'
 import { alignColumns, renderTable } from '../../src/cli/render/table.ts'
 

@@ -1,4 +1,4 @@
-/** `deskmirror token` against a service double: the token on standard output, and nowhere else. */
+/** `deskmirror token` against a service double: prints the token on standard output, and nowhere else. */
 
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,53 +16,53 @@ const folders: string[] = []
 const services: Sandbox[] = []
 let service: Sandbox
 beforeAll(async () => {
-  service = await serving({})
+  service = await startService({})
 })
 afterAll(async () => {
-  for (const one of services) await one.stop()
+  for (const started of services) await started.stop()
   for (const folder of folders) rmSync(folder, { recursive: true })
 })
 
-async function serving(switches: Parameters<Sandbox['setSwitches']>[0]): Promise<Sandbox> {
+async function startService(switches: Parameters<Sandbox['setSwitches']>[0]): Promise<Sandbox> {
   const started = await startSandbox({ size, prefix: '/v1', switches })
   services.push(started)
   return started
 }
 
-function folder(): string {
+function createFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'deskmirror-token-'))
   folders.push(path)
   return path
 }
 
-function token(args: readonly string[], env: Record<string, string> = {}, at = service): Promise<ProcessResult> {
+function runToken(args: readonly string[], env: Record<string, string> = {}, at = service): Promise<ProcessResult> {
   const connected = {
     DESKMIRROR_BASE_URL: at.baseUrl,
     DESKMIRROR_WIDGET_URL: at.widgetUrl,
     DESKMIRROR_PROJECT_ID: at.projectId,
     DESKMIRROR_API_KEY: at.key,
   }
-  return runDeskmirror(['token', ...args], { cwd: folder(), env: { ...connected, ...env } })
+  return runDeskmirror(['token', ...args], { cwd: createFolder(), env: { ...connected, ...env } })
 }
 
 describe.concurrent('a token', () => {
-  test('is a line of its own on standard output; nothing else is said, and nothing is written', async () => {
-    const cwd = folder()
+  test('is a line by itself on standard output; nothing else is printed or written', async () => {
+    const cwd = createFolder()
     const env = { DESKMIRROR_BASE_URL: service.baseUrl, DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: service.key }
     const ended = await runDeskmirror(['token', '--email', 'ada@example.com'], { cwd, env })
     expect(ended).toEqual({ exit: 0, out: expect.stringMatching(/^wgt_\w+\n$/), err: '' })
     expect(readdirSync(cwd)).toEqual([])
   })
 
-  test('is looked for at the root of the host, too, where the base URL has a path', async () => {
+  test('is also requested at the root of the host, if the base URL has a path', async () => {
     const deep = { DESKMIRROR_BASE_URL: `${service.origin}/gateway/v3`, DESKMIRROR_WIDGET_URL: '' }
-    expect(await token([], deep)).toMatchObject({ exit: 0, out: expect.stringMatching(/^wgt_/), err: '' })
+    expect(await runToken([], deep)).toMatchObject({ exit: 0, out: expect.stringMatching(/^wgt_/), err: '' })
   })
 
-  test('with --json comes with its project, when it expires, and the answer as it came', async () => {
+  test('with --json comes with its project, its expiry, and the unchanged answer', async () => {
     const visitor = ['--email', 'ada@example.com', '--name', 'Ada', '--company', 'Engines']
     const session = ['--metadata', 'plan=pro', '--metadata', 'note=a=b', '--metadata', 'empty=', '--ttl', '90']
-    const { exit, out, err } = await token(['--json', '--project', 'default', ...visitor, ...session])
+    const { exit, out, err } = await runToken(['--json', '--project', 'default', ...visitor, ...session])
     const document = JSON.parse(out)
     expect([exit, err, document]).toEqual([
       0,
@@ -76,12 +76,12 @@ describe.concurrent('a token', () => {
     ])
   })
 
-  test('is minted where writing is switched off, as nothing of the project changes', async () => {
-    expect(await token([], { DESKMIRROR_READ_ONLY: '1' })).toMatchObject({ exit: 0, err: '' })
+  test('is minted even with writing switched off, because nothing in the project changes', async () => {
+    expect(await runToken([], { DESKMIRROR_READ_ONLY: '1' })).toMatchObject({ exit: 0, err: '' })
   })
 
-  test('takes a slot of the writes, out of the budget that the warehouse keeps for the key', async () => {
-    const cwd = folder()
+  test('uses a write slot of the budget that the warehouse holds for the key', async () => {
+    const cwd = createFolder()
     const env = {
       DESKMIRROR_BASE_URL: service.baseUrl,
       DESKMIRROR_WIDGET_URL: service.widgetUrl,
@@ -97,9 +97,9 @@ describe.concurrent('a token', () => {
   })
 })
 
-describe.concurrent('neither the token nor the key is said, written or logged', () => {
-  test('at the level that tells the most', async () => {
-    const cwd = folder()
+describe.concurrent('neither the token nor the key is printed, written or logged', () => {
+  test('at the most detailed log level', async () => {
+    const cwd = createFolder()
     const env = {
       DESKMIRROR_BASE_URL: service.baseUrl,
       DESKMIRROR_WIDGET_URL: service.widgetUrl,
@@ -115,11 +115,11 @@ describe.concurrent('neither the token nor the key is said, written or logged', 
       expect([err, ...written].join('\n')).not.toContain(secret)
   })
 
-  test('where an answer comes without one: its fields are named, and a person told', async () => {
-    const { exit, out, err } = await token(
+  test('when an answer has no token: the message names its fields', async () => {
+    const { exit, out, err } = await runToken(
       [],
       { DESKMIRROR_LOG_LEVEL: 'debug' },
-      await serving({ 'token.answer': 'none' }),
+      await startService({ 'token.answer': 'none' }),
     )
     expect([exit, out]).toEqual([1, ''])
     expect(err).toMatch(/no token was recognized in the answer: the service answered 200 with the fields id, queued/)
@@ -130,12 +130,12 @@ describe.concurrent('neither the token nor the key is said, written or logged', 
 test.concurrent.each(['access_token', 'text', 'bare', 'unnamed'] as const)(
   'is found in an answer of the shape %s',
   async (shape) => {
-    const { exit, out } = await token([], {}, await serving({ 'token.answer': shape }))
+    const { exit, out } = await runToken([], {}, await startService({ 'token.answer': shape }))
     expect([exit, out]).toEqual([0, expect.stringMatching(/^wgt_\w+\n$/)])
   },
 )
 
-describe.concurrent('where none is to be had, one message says why and what to do', () => {
+describe.concurrent('if there is none, one message explains why and what to do', () => {
   test.each<[string, Record<string, string>, number, RegExp]>([
     [
       'a wrong key',
@@ -150,7 +150,7 @@ describe.concurrent('where none is to be had, one message says why and what to d
       /from \S+\/elsewhere\/v1\/widget\/token \(.*404.*\n {2}→ DESKMIRROR_WIDGET_URL/,
     ],
     [
-      'nobody there',
+      'no server',
       { DESKMIRROR_WIDGET_URL: 'http://127.0.0.1:9' },
       1,
       /no widget token came from http:\/\/127\.0\.0\.1:9.*\n {2}→ try again/,
@@ -163,58 +163,60 @@ describe.concurrent('where none is to be had, one message says why and what to d
     ],
   ])('%s', async (_, env, code, says) => {
     const variables = Object.fromEntries(
-      Object.entries(env).map(([name, it]) => [name, it.replace('BASE', service.origin)]),
+      Object.entries(env).map(([name, value]) => [name, value.replace('BASE', service.origin)]),
     )
-    const { exit, out, err } = await token([], variables)
+    const { exit, out, err } = await runToken([], variables)
     expect([exit, out]).toEqual([code, ''])
     expect(err).toMatch(says)
     expect(err).not.toMatch(/svc_live|^ {4}at /m)
   })
 
-  test('nothing at any address that is likely without DESKMIRROR_WIDGET_URL: all of them are told', async () => {
-    const asked: unknown[] = []
+  test('no likely address has it without DESKMIRROR_WIDGET_URL: all of them are named', async () => {
+    const requested: unknown[] = []
     const server = createServer(({ url }, response) => {
-      asked.push(url)
+      requested.push(url)
       response.writeHead(404).end()
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const { exit, err } = await token([], { DESKMIRROR_BASE_URL: `${origin}/v3`, DESKMIRROR_WIDGET_URL: '' })
+    const { exit, err } = await runToken([], { DESKMIRROR_BASE_URL: `${origin}/v3`, DESKMIRROR_WIDGET_URL: '' })
     server.close()
-    expect(asked).toEqual(['/v1/widget/token', '/v3/v1/widget/token'])
-    const told = `from ${origin}/v1/widget/token, nor from ${origin}/v3/v1/widget/token (project default)`
-    expect([exit, err]).toEqual([2, expect.stringContaining(told)])
+    expect(requested).toEqual(['/v1/widget/token', '/v3/v1/widget/token'])
+    const named = `from ${origin}/v1/widget/token, nor from ${origin}/v3/v1/widget/token (project default)`
+    expect([exit, err]).toEqual([2, expect.stringContaining(named)])
   })
 
-  test('a key that is over its rate', async () => {
-    const busy = await serving({})
+  test('a key that exceeds its rate', async () => {
+    const busy = await startService({})
     busy.scriptFault({ kind: 'foreign-429' })
-    const { exit, err } = await token([], {}, busy)
+    const { exit, err } = await runToken([], {}, busy)
     expect([exit, err]).toEqual([1, expect.stringMatching(/mints no widget token now.*\n {2}→ try again in 1 s/)])
   })
 
-  test('an answer that leads elsewhere, and one that got lost: asked for once', async () => {
+  test('a redirect, and a lost answer: only one request', async () => {
     for (const [kind, code, says] of [
       ['redirect', 2, /redirects to/],
       ['reset-after', 1, /expires by itself/],
     ] as const) {
-      const odd = await serving({})
-      odd.scriptFault({ kind })
-      const { exit, err } = await token([], {}, odd)
+      const faulty = await startService({})
+      faulty.scriptFault({ kind })
+      const { exit, err } = await runToken([], {}, faulty)
       expect([exit, err]).toEqual([code, expect.stringMatching(says)])
-      expect(odd.log()).toHaveLength(1)
+      expect(faulty.log()).toHaveLength(1)
     }
   })
 
   test('with --json it is one document', async () => {
-    const { exit, out } = await token(['--json'], { DESKMIRROR_API_KEY: 'svc_live_unknown' })
+    const { exit, out } = await runToken(['--json'], { DESKMIRROR_API_KEY: 'svc_live_unknown' })
     expect([exit, JSON.parse(out)]).toEqual([2, { error: expect.objectContaining({ exitCode: 2 }) }])
   })
 
-  test('several projects, and none named', async () => {
-    const cwd = folder()
-    const [one, two] = ['shop', 'school'].map((name) => `  ${name}: { project_id: ${name}, api_key: { env: KEY } }`)
-    writeFileSync(join(cwd, 'deskmirror.yaml'), `base_url: ${service.widgetUrl}\nprojects:\n${one}\n${two}\n`)
+  test('several projects without --project', async () => {
+    const cwd = createFolder()
+    const [first, second] = ['shop', 'school'].map(
+      (name) => `  ${name}: { project_id: ${name}, api_key: { env: KEY } }`,
+    )
+    writeFileSync(join(cwd, 'deskmirror.yaml'), `base_url: ${service.widgetUrl}\nprojects:\n${first}\n${second}\n`)
     const env = { KEY: service.key }
     const { exit, err } = await runDeskmirror(['token'], { cwd, env })
     expect([exit, err]).toEqual([
@@ -227,8 +229,8 @@ describe.concurrent('where none is to be had, one message says why and what to d
   test.each([
     [['--metadata', 'plan'], /Write key=value/],
     [['--ttl', '0'], /Write a number of seconds, from 1/],
-  ])('a mistake in the call: %j', async (args, says) => {
-    const { exit, out, err } = await token(args)
+  ])('invalid options: %j', async (args, says) => {
+    const { exit, out, err } = await runToken(args)
     expect([exit, out]).toEqual([2, ''])
     expect(err).toMatch(says)
   })

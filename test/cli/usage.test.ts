@@ -1,4 +1,4 @@
-/** The command line before it works: help, mistakes in the call, mistakes in the configuration. */
+/** The command line before it works: help, usage errors, configuration problems. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
-const nowhere = mkdtempSync(join(tmpdir(), 'deskmirror-usage-'))
+const emptyFolder = mkdtempSync(join(tmpdir(), 'deskmirror-usage-'))
 const withDotenv = mkdtempSync(join(tmpdir(), 'deskmirror-usage-'))
 afterAll(() => {
-  for (const folder of [nowhere, withDotenv]) rmSync(folder, { recursive: true })
+  for (const folder of [emptyFolder, withDotenv]) rmSync(folder, { recursive: true })
 })
 
 const commands = [
@@ -28,25 +28,25 @@ const commands = [
 
 describe.concurrent('help', () => {
   test('names every command and the exit codes, on standard output', async () => {
-    const { exit, out, err } = await runDeskmirror(['--help'], { cwd: nowhere })
+    const { exit, out, err } = await runDeskmirror(['--help'], { cwd: emptyFolder })
     expect([exit, err]).toEqual([0, ''])
     for (const command of commands) expect(out).toMatch(new RegExp(`^  ${command} `, 'm'))
     expect(out).toContain('Exit code: 0 done')
   })
 
   test.each(commands)('%s --help has examples', async (command) => {
-    const { exit, out } = await runDeskmirror([command, '--help'], { cwd: nowhere })
+    const { exit, out } = await runDeskmirror([command, '--help'], { cwd: emptyFolder })
     expect(exit).toBe(0)
     expect(out).toMatch(/\$ (npx )?deskmirror/)
   })
 
   test('the version is that of the package', async () => {
-    const { exit, out } = await runDeskmirror(['--version'], { cwd: nowhere })
+    const { exit, out } = await runDeskmirror(['--version'], { cwd: emptyFolder })
     expect([exit, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)])
   })
 })
 
-describe.concurrent('a mistake in the call ends with 2 and says what is possible', () => {
+describe.concurrent('a usage error ends with 2 and lists the options', () => {
   test.each([
     [['synk'], /unknown command 'synk'/],
     [['sync', '--mod', 'full'], /Did you mean --mode/],
@@ -56,46 +56,46 @@ describe.concurrent('a mistake in the call ends with 2 and says what is possible
     [['status', 'now'], /too many arguments/],
     [[], /Usage: deskmirror/],
   ])('%j', async (args, says) => {
-    const { exit, out, err } = await runDeskmirror(args, { cwd: nowhere })
+    const { exit, out, err } = await runDeskmirror(args, { cwd: emptyFolder })
     expect([exit, out]).toEqual([2, ''])
     expect(err).toMatch(says)
     expect(err).not.toMatch(/^ {4}at /m)
   })
 })
 
-describe.concurrent('a mistake in the configuration ends with 2, one clear message and no stack trace', () => {
+describe.concurrent('a configuration problem ends with 2, one clear message and no stack trace', () => {
   test.each(['sync', 'verify', 'status'])('%s names everything that is missing', async (command) => {
-    const { exit, out, err } = await runDeskmirror([command], { cwd: nowhere })
+    const { exit, out, err } = await runDeskmirror([command], { cwd: emptyFolder })
     expect([exit, out]).toEqual([2, ''])
-    expect(err).toMatch(/^deskmirror: the configuration has \d mistakes\n {2}DESKMIRROR_BASE_URL is missing/)
+    expect(err).toMatch(/^deskmirror: the configuration has \d problems\n {2}DESKMIRROR_BASE_URL is missing/)
     expect(err).toContain('deskmirror check')
     expect(err).not.toMatch(/^ {4}at /m)
   })
 
-  test('check explains on standard output where everything comes from', async () => {
-    const { exit, out, err } = await runDeskmirror(['check'], { cwd: nowhere })
+  test('check explains on standard output how to get everything', async () => {
+    const { exit, out, err } = await runDeskmirror(['check'], { cwd: emptyFolder })
     expect([exit, err]).toEqual([2, ''])
     for (const word of ['DESKMIRROR_API_KEY', 'Settings > API keys', 'svc_live_', 'conversations:read', 'demo']) {
       expect(out).toContain(word)
     }
   })
 
-  test('--json is one document even then', async () => {
-    const sync = await runDeskmirror(['sync', '--json'], { cwd: nowhere })
-    expect(JSON.parse(sync.out)).toMatchObject({ error: { what: 'the configuration has 3 mistakes', exitCode: 2 } })
-    const check = await runDeskmirror(['check', '--json'], { cwd: nowhere })
+  test('--json prints one document for a configuration problem', async () => {
+    const sync = await runDeskmirror(['sync', '--json'], { cwd: emptyFolder })
+    expect(JSON.parse(sync.out)).toMatchObject({ error: { what: 'the configuration has 3 problems', exitCode: 2 } })
+    const check = await runDeskmirror(['check', '--json'], { cwd: emptyFolder })
     expect(JSON.parse(check.out).projects[0].items[0]).toMatchObject({ name: 'DESKMIRROR_BASE_URL', state: 'error' })
     expect([sync.exit, check.exit]).toEqual([2, 2])
   })
 
-  test('--json is one document even where the call itself is mistaken', async () => {
-    const { exit, out } = await runDeskmirror(['sync', '--json', '--streams', 'foo'], { cwd: nowhere })
+  test('--json prints one document for a usage error', async () => {
+    const { exit, out } = await runDeskmirror(['sync', '--json', '--streams', 'foo'], { cwd: emptyFolder })
     expect(exit).toBe(2)
-    expect(JSON.parse(out)).toMatchObject({ error: { what: 'the call has a mistake', exitCode: 2 } })
+    expect(JSON.parse(out)).toMatchObject({ error: { what: 'the command line is invalid', exitCode: 2 } })
   })
 
-  test('a project that nobody configured is refused with the names of those that are', async () => {
-    const cwd = nowhere
+  test('an unknown project is refused, with the names of the configured ones', async () => {
+    const cwd = emptyFolder
     const env = { DESKMIRROR_BASE_URL: 'http://localhost:9', DESKMIRROR_PROJECT_ID: 'p', DESKMIRROR_API_KEY: 'k123' }
     const { exit, err } = await runDeskmirror(['sync', '--project', 'shop'], { cwd, env })
     expect(exit).toBe(2)
@@ -105,14 +105,14 @@ describe.concurrent('a mistake in the configuration ends with 2, one clear messa
   test('.env in the working folder is read', async () => {
     writeFileSync(join(withDotenv, '.env'), 'DESKMIRROR_PROJECT_ID=p\nDESKMIRROR_API_KEY=k123\n')
     const { err } = await runDeskmirror(['sync'], { cwd: withDotenv })
-    expect(err).toMatch(/has a mistake: DESKMIRROR_BASE_URL is missing/)
+    expect(err).toMatch(/has a problem: DESKMIRROR_BASE_URL is missing/)
   })
 })
 
-describe.concurrent('standard output that nobody reads any more', () => {
-  test('ends the command quietly, with the exit code that it has anyway', async () => {
+describe.concurrent('standard output without a reader', () => {
+  test('ends the command silently, with its usual exit code', async () => {
     const child = spawn(process.execPath, [launcher, 'check'], {
-      cwd: nowhere,
+      cwd: emptyFolder,
       env: cleanEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe'],
     })

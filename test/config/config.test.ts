@@ -1,4 +1,4 @@
-/** The configuration: where it comes from, what wins, and how every mistake in it is named. */
+/** The configuration: its sources, their precedence, and how every problem in it is reported. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ function load(environment: Record<string, string> = needed) {
   return loadConfig('service', folder, environment)
 }
 
-function mistakes(
+function problemsOf(
   environment: Record<string, string> = {},
   needs: Parameters<typeof loadConfig>[0] = 'service',
 ): string[] {
@@ -47,8 +47,8 @@ function mistakes(
 
 describe('one project is described by variables', () => {
   test('an address, a project and a key are enough; everything else has a default', () => {
-    const { projects, warnings, ...rest } = load()
-    expect(rest).toEqual({
+    const { projects, warnings, ...globals } = load()
+    expect(globals).toEqual({
       databaseUrl: 'sqlite:deskmirror.db',
       queueUrl: 'embedded',
       http: { host: '127.0.0.1', port: 8484 },
@@ -85,11 +85,11 @@ describe('one project is described by variables', () => {
     ])
   })
 
-  test('every variable is understood', () => {
+  test('every variable is parsed', () => {
     const config = load({
       ...needed,
       DESKMIRROR_WIDGET_URL: 'https://widget.example.com/',
-      DESKMIRROR_DATABASE_URL: 'postgres://me:pw@db.internal/desk',
+      DESKMIRROR_DATABASE_URL: 'postgres://me:pw@db.internal/mirror',
       DESKMIRROR_QUEUE_URL: 'redis://127.0.0.1:6379',
       DESKMIRROR_RATE: '1000/1m',
       DESKMIRROR_WRITE_RATE: '10/s',
@@ -112,7 +112,7 @@ describe('one project is described by variables', () => {
     })
     const project = config.projects[0]!
     expect(config).toMatchObject({
-      databaseUrl: 'postgres://me:pw@db.internal/desk',
+      databaseUrl: 'postgres://me:pw@db.internal/mirror',
       queueUrl: 'redis://127.0.0.1:6379',
       http: { host: '::1', port: 0 },
       concurrency: 250,
@@ -139,10 +139,10 @@ describe('one project is described by variables', () => {
       availability: { kind: 'cron', pattern: '*/10 * * * * *' },
     })
     expect(project.widgetUrl?.href).toBe('https://widget.example.com/')
-    expect(project.webhookSecrets.map((it) => it.reveal())).toEqual(['whsec'])
+    expect(project.webhookSecrets.map((hook) => hook.reveal())).toEqual(['whsec'])
   })
 
-  test('.env is read, and the real environment wins over it', () => {
+  test('.env is read, and the environment wins over it', () => {
     write(
       '.env',
       `DESKMIRROR_API_KEY="${key}"\nDESKMIRROR_PROJECT_ID=from-file # comment\nDESKMIRROR_TIME_ZONE=Asia/Tokyo\n`,
@@ -152,30 +152,30 @@ describe('one project is described by variables', () => {
     expect(projects[0]!.apiKey.reveal()).toBe(key)
   })
 
-  test('the key can be kept in a file; the line break at its end is not part of it', () => {
-    const { DESKMIRROR_API_KEY: _, ...rest } = needed
+  test('the key can be in a file, whose final line break is not part of it', () => {
+    const { DESKMIRROR_API_KEY: _, ...others } = needed
     const path = write('key.txt', `${key}\n`)
-    expect(load({ ...rest, DESKMIRROR_API_KEY_FILE: path }).projects[0]!.apiKey.reveal()).toBe(key)
-    expect(mistakes({ ...needed, DESKMIRROR_API_KEY_FILE: path })).toEqual([
-      'DESKMIRROR_API_KEY and DESKMIRROR_API_KEY_FILE are both set: keep one of them',
+    expect(load({ ...others, DESKMIRROR_API_KEY_FILE: path }).projects[0]!.apiKey.reveal()).toBe(key)
+    expect(problemsOf({ ...needed, DESKMIRROR_API_KEY_FILE: path })).toEqual([
+      'DESKMIRROR_API_KEY and DESKMIRROR_API_KEY_FILE are both set: keep only one',
     ])
-    expect(mistakes({ ...rest, DESKMIRROR_API_KEY_FILE: join(folder, 'nowhere') })).toEqual([
-      `DESKMIRROR_API_KEY_FILE is to come from ${join(folder, 'nowhere')}, which does not exist`,
+    expect(problemsOf({ ...others, DESKMIRROR_API_KEY_FILE: join(folder, 'nowhere') })).toEqual([
+      `DESKMIRROR_API_KEY_FILE points to ${join(folder, 'nowhere')}, which does not exist`,
     ])
   })
 
-  test('a variable that is set to nothing is not set', () => {
-    expect(mistakes({ ...needed, DESKMIRROR_API_KEY: '' })[0]).toMatch(/^DESKMIRROR_API_KEY is missing/)
+  test('an empty variable counts as not set', () => {
+    expect(problemsOf({ ...needed, DESKMIRROR_API_KEY: '' })[0]).toMatch(/^DESKMIRROR_API_KEY is missing/)
     expect(load({ ...needed, DESKMIRROR_RATE: '' }).projects[0]!.rate.requests).toBe(600)
   })
 })
 
-describe('every mistake is named', () => {
+describe('every problem is reported', () => {
   test('all at once', () => {
-    expect(mistakes()).toEqual([
+    expect(problemsOf()).toEqual([
       'DESKMIRROR_BASE_URL is missing: the address of the service, like https://api.example.com/v1',
       "DESKMIRROR_PROJECT_ID is missing: the project's id, a UUID (in YAML: in quotes)",
-      "DESKMIRROR_API_KEY is missing: the project's API key, made in the app under Settings > API keys",
+      "DESKMIRROR_API_KEY is missing: the project's API key, created in the app under Settings > API keys",
     ])
   })
 
@@ -202,32 +202,34 @@ describe('every mistake is named', () => {
     ['DESKMIRROR_BASE_URL', 'api.example.com', /is not an absolute URL/],
     ['DESKMIRROR_BASE_URL', 'https://h/?a=1', /carries a query/],
   ])('%s=%s', (name, value, says) => {
-    const found = mistakes({ ...needed, [name]: value })
+    const found = problemsOf({ ...needed, [name]: value })
     expect(found).toHaveLength(1)
     expect(found[0]).toMatch(says)
     expect(found[0]).toMatch(new RegExp(`^${name} `))
   })
 
-  test('without the secret that may be in the value', () => {
-    expect(mistakes({ ...needed, DESKMIRROR_PROJECT_ID: `${key}/x` }).join()).not.toContain(key)
-    expect(mistakes({ ...needed, DESKMIRROR_DATABASE_URL: 'mysql://me:hunter2@h/db' }).join()).not.toContain('hunter2')
-    expect(mistakes({ ...needed, DESKMIRROR_API_KEY: `${key} twice` })).toEqual([
-      'DESKMIRROR_API_KEY comes from the variable DESKMIRROR_API_KEY, which holds a space, a line break or a letter that no key has',
+  test('without a secret that the value may contain', () => {
+    expect(problemsOf({ ...needed, DESKMIRROR_PROJECT_ID: `${key}/x` }).join()).not.toContain(key)
+    expect(problemsOf({ ...needed, DESKMIRROR_DATABASE_URL: 'mysql://me:hunter2@h/db' }).join()).not.toContain(
+      'hunter2',
+    )
+    expect(problemsOf({ ...needed, DESKMIRROR_API_KEY: `${key} twice` })).toEqual([
+      'DESKMIRROR_API_KEY points to the variable DESKMIRROR_API_KEY, which contains a space, a line break or a character that no key has',
     ])
   })
 
-  test('and a variable that nothing reads is doubted', () => {
+  test('and a variable that nothing reads causes a warning', () => {
     expect(load({ ...needed, DESKMIRROR_BASEURL: 'x' }).warnings).toEqual([
-      'the variable DESKMIRROR_BASEURL is set, but deskmirror knows no such variable',
+      'the variable DESKMIRROR_BASEURL is set, but deskmirror does not know it',
     ])
   })
 })
 
-describe('http is for this machine only', () => {
+describe('http is allowed for this machine only', () => {
   test.each(['http://localhost:8080', 'http://127.0.0.1:1', 'http://127.9.9.9', 'http://[::1]:80/v1'])(
-    '%s is fine',
+    '%s is accepted',
     (url) => {
-      expect(mistakes({ ...needed, DESKMIRROR_BASE_URL: url })).toEqual([])
+      expect(problemsOf({ ...needed, DESKMIRROR_BASE_URL: url })).toEqual([])
     },
   )
   test.each([
@@ -236,7 +238,7 @@ describe('http is for this machine only', () => {
     'http://10.0.0.1',
     'http://0.0.0.0',
     'ftp://localhost',
-  ])('%s is not', (url) => expect(mistakes({ ...needed, DESKMIRROR_BASE_URL: url })).toHaveLength(1))
+  ])('%s is not', (url) => expect(problemsOf({ ...needed, DESKMIRROR_BASE_URL: url })).toHaveLength(1))
 })
 
 const yaml = `
@@ -258,12 +260,20 @@ projects:
 `
 
 describe('many projects are described by deskmirror.yaml', () => {
-  test('a project says what it needs, and takes the rest from the top of the file', () => {
+  test('a project has its own settings, and inherits the others from the top of the file', () => {
     write('deskmirror.yaml', yaml)
     write('school.key', 'school-key\n')
     const { projects, databaseUrl } = load({ SHOP_KEY: key })
     expect(databaseUrl).toBe('sqlite:many.db')
-    expect(projects.map((it) => [it.name, it.baseUrl.host, it.rate.requests, it.schema, it.apiKey.reveal()])).toEqual([
+    expect(
+      projects.map(({ name, baseUrl, rate, schema, apiKey }) => [
+        name,
+        baseUrl.host,
+        rate.requests,
+        schema,
+        apiKey.reveal(),
+      ]),
+    ).toEqual([
       ['shop', 'api.example.com', 300, 'discover', key],
       ['school', 'eu.example.com', 60, 'freeze', 'school-key'],
     ])
@@ -278,19 +288,19 @@ describe('many projects are described by deskmirror.yaml', () => {
       DESKMIRROR_RATE: '1/1s',
       DESKMIRROR_DATABASE_URL: 'sqlite:x.db',
     })
-    expect([databaseUrl, ...projects.map((it) => it.rate.requests)]).toEqual(['sqlite:x.db', 1, 60])
+    expect([databaseUrl, ...projects.map(({ rate }) => rate.requests)]).toEqual(['sqlite:x.db', 1, 60])
   })
 
-  test('DESKMIRROR_CONFIG names another file, and it has to be there', () => {
+  test('DESKMIRROR_CONFIG names another file, which has to exist', () => {
     const path = write('elsewhere.yml', yaml)
     write('school.key', 'k')
     expect(load({ SHOP_KEY: key, DESKMIRROR_CONFIG: path }).projects).toHaveLength(2)
-    expect(mistakes({ DESKMIRROR_CONFIG: 'nowhere.yml' })[0]).toMatch(
+    expect(problemsOf({ DESKMIRROR_CONFIG: 'nowhere.yml' })[0]).toMatch(
       /^DESKMIRROR_CONFIG cannot be read: there is no such file/,
     )
   })
 
-  test('every mistake is named with its line', () => {
+  test('every problem is reported with its line', () => {
     write(
       'deskmirror.yaml',
       `rate: 5
@@ -306,33 +316,35 @@ projects:
   bare:
 `,
     )
-    expect(mistakes()).toEqual([
-      'deskmirror.yaml:2 color is no setting that deskmirror knows',
+    expect(problemsOf()).toEqual([
+      'deskmirror.yaml:2 color is an unknown setting',
       expect.stringMatching(/^deskmirror\.yaml:5 projects\.shop\.base_url would send/),
       expect.stringMatching(/^deskmirror\.yaml:6 projects\.shop\.project_id is "12": .*in quotes/),
-      expect.stringMatching(/^deskmirror\.yaml:7 projects\.shop\.api_key holds the secret itself: .*\{ env: NAME \}/),
+      expect.stringMatching(
+        /^deskmirror\.yaml:7 projects\.shop\.api_key contains the secret itself: .*\{ env: NAME \}/,
+      ),
       'deskmirror.yaml:1 rate is "5": write requests per window, like 600/60s',
       expect.stringMatching(/^deskmirror\.yaml:8 projects\.shop\.streams is "cals": write some of conversations, /),
-      'deskmirror.yaml:9 projects.shop.start is no setting that deskmirror knows',
-      expect.stringMatching(/^deskmirror\.yaml:10 projects\.the shop is no name for a project/),
+      'deskmirror.yaml:9 projects.shop.start is an unknown setting',
+      expect.stringMatching(/^deskmirror\.yaml:10 projects\.the shop is not a valid project name/),
       expect.stringMatching(/^deskmirror\.yaml:1\d projects\.bare must be a map of settings/),
     ])
   })
 
-  test('a password in an address is a secret too', () => {
-    write('deskmirror.yaml', yaml.replace('sqlite:many.db', 'postgres://me:hunter2@db/desk'))
+  test('a password in an address is a secret as well', () => {
+    write('deskmirror.yaml', yaml.replace('sqlite:many.db', 'postgres://me:hunter2@db/mirror'))
     write('school.key', 'k')
-    expect(mistakes({ SHOP_KEY: key })).toEqual([
-      'deskmirror.yaml:2 database_url carries a password: keep it in a variable or a file, and write { env: NAME } or { file: PATH } here',
+    expect(problemsOf({ SHOP_KEY: key })).toEqual([
+      'deskmirror.yaml:2 database_url contains a password: keep it in a variable or a file, and write { env: NAME } or { file: PATH } here',
     ])
-    write('deskmirror.yaml', yaml.replace('sqlite:many.db', '{ env: DESK_DB }'))
-    expect(load({ SHOP_KEY: key, DESK_DB: 'postgres://me:hunter2@db/desk' }).databaseUrl).toContain('hunter2')
+    write('deskmirror.yaml', yaml.replace('sqlite:many.db', '{ env: MIRROR_DB }'))
+    expect(load({ SHOP_KEY: key, MIRROR_DB: 'postgres://me:hunter2@db/mirror' }).databaseUrl).toContain('hunter2')
   })
 
   test('projects are described in one place', () => {
     write('deskmirror.yaml', yaml)
     write('school.key', 'k')
-    expect(mistakes({ ...needed, SHOP_KEY: key })[0]).toMatch(/projects and DESKMIRROR_PROJECT_ID are both set/)
+    expect(problemsOf({ ...needed, SHOP_KEY: key })[0]).toMatch(/projects and DESKMIRROR_PROJECT_ID are both set/)
   })
 
   test.each([
@@ -343,12 +355,12 @@ projects:
     ['projects: [a]', /projects must be a map/],
   ])('malformed: %j', (text, says) => {
     write('deskmirror.yaml', text)
-    expect(mistakes()[0]).toMatch(says)
+    expect(problemsOf()[0]).toMatch(says)
   })
 
   test('malformed YAML is reported without its text', () => {
     write('deskmirror.yaml', `projects:\n  shop:\n    api_key: "${key}\n`)
-    expect(mistakes()[0]).toMatch(/^deskmirror\.yaml:\d is not valid YAML/)
+    expect(problemsOf()[0]).toMatch(/^deskmirror\.yaml:\d is not valid YAML/)
   })
 })
 
@@ -363,45 +375,47 @@ describe('writing is switched off for the whole program', () => {
     write('deskmirror.yaml', `read_only: ${!readOnly}\n${yaml}`)
     write('school.key', 'k')
     const config = load({ SHOP_KEY: key, DESKMIRROR_READ_ONLY: word })
-    expect([config, ...config.projects].map((it) => it.readOnly)).toEqual([readOnly, readOnly, readOnly])
+    expect([config, ...config.projects].map(({ readOnly: isReadOnly }) => isReadOnly)).toEqual([
+      readOnly,
+      readOnly,
+      readOnly,
+    ])
   })
 
-  test('no project can allow itself what the program may not', () => {
+  test('a project cannot allow what the program may not do', () => {
     write('deskmirror.yaml', `read_only: true\n${yaml.replace('    reserve: 0.25', '    read_only: false')}`)
     write('school.key', 'k')
-    expect(mistakes({ SHOP_KEY: key })).toEqual([
-      'deskmirror.yaml:11 projects.shop.read_only is no setting that deskmirror knows',
-    ])
+    expect(problemsOf({ SHOP_KEY: key })).toEqual(['deskmirror.yaml:11 projects.shop.read_only is an unknown setting'])
   })
 })
 
-test('what a batch may do without approval is said for each project', () => {
+test('approval and resending are set per project', () => {
   write(
     'deskmirror.yaml',
     `approve_over: 0\nresend_replies: false\n${yaml.replace('reserve: 0.25', 'approve_over: off')}`,
   )
   write('school.key', 'k')
   const { projects } = load({ SHOP_KEY: key })
-  expect(projects.map((it) => [it.approveOver, it.resendReplies])).toEqual([
+  expect(projects.map(({ approveOver, resendReplies }) => [approveOver, resendReplies])).toEqual([
     [null, false],
     [0, false],
   ])
 })
 
-describe('webhook secrets are several while one takes the place of another', () => {
+describe('there are several webhook secrets while one replaces another', () => {
   const secretsOf = (environment: Record<string, string>) =>
-    load({ SHOP_KEY: key, ...environment }).projects[0]!.webhookSecrets.map((it) => it.reveal())
+    load({ SHOP_KEY: key, ...environment }).projects[0]!.webhookSecrets.map((hook) => hook.reveal())
 
   test.each([
     ['old,new', ['old,new', 'old', 'new']],
     ['old new', ['old', 'new']],
     [' old,\tnew\n', ['old', 'new']],
     ['one', ['one']],
-  ])('the variable %j may hold them between commas or white space, or one with a comma', (text, secrets) => {
+  ])('the variable %j holds them between commas or white space, or one with a comma', (text, secrets) => {
     expect(secretsOf({ ...needed, DESKMIRROR_WEBHOOK_SECRET: text })).toEqual(secrets)
   })
 
-  test('the file lists references; a file holds one secret, as it is', () => {
+  test('the YAML file lists references; a referenced file holds one secret, unchanged', () => {
     write('school.key', 'k')
     write('old.secret', 'a,b\n')
     const line = 'webhook_secret: [{ file: old.secret }, { env: HOOKS }]'
@@ -409,43 +423,43 @@ describe('webhook secrets are several while one takes the place of another', () 
     expect(secretsOf({ HOOKS: 'new newer' })).toEqual(['a,b', 'new', 'newer'])
     expect(load({ SHOP_KEY: key, HOOKS: 'new' }).projects[1]!.webhookSecrets).toEqual([])
     write('old.secret', 'two\nlines\n')
-    expect(mistakes({ SHOP_KEY: key, HOOKS: 'new' })).toEqual([
+    expect(problemsOf({ SHOP_KEY: key, HOOKS: 'new' })).toEqual([
       expect.stringMatching(
-        /^deskmirror\.yaml:10 projects\.shop\.webhook_secret comes from \S+old\.secret, which holds a/,
+        /^deskmirror\.yaml:10 projects\.shop\.webhook_secret points to \S+old\.secret, which contains a/,
       ),
     ])
   })
 
-  test('none of them is printed or written down', () => {
-    const { projects, ...rest } = load({ ...needed, DESKMIRROR_WEBHOOK_SECRET: 'hush-1,hush-2' })
+  test('none of them is printed or stored', () => {
+    const { projects, ...globals } = load({ ...needed, DESKMIRROR_WEBHOOK_SECRET: 'hush-1,hush-2' })
     expect(inspect(projects, { depth: 9, showHidden: true }) + JSON.stringify(projects)).not.toContain('hush')
-    expect(collectSecrets({ projects, ...rest })).toEqual([key, 'hush-1,hush-2', 'hush-1', 'hush-2'])
-    expect(mistakes({ ...needed, DESKMIRROR_WEBHOOK_SECRET: ' , ' }).join()).toContain('is empty')
+    expect(collectSecrets({ projects, ...globals })).toEqual([key, 'hush-1,hush-2', 'hush-1', 'hush-2'])
+    expect(problemsOf({ ...needed, DESKMIRROR_WEBHOOK_SECRET: ' , ' }).join()).toContain('is empty')
     write('school.key', 'k')
     write('deskmirror.yaml', yaml.replace('reserve: 0.25', 'webhook_secret: [{ env: HOOKS }, hush-3]'))
-    expect(mistakes({ SHOP_KEY: key, HOOKS: 'x' })).toEqual([
-      expect.stringMatching(/^deskmirror\.yaml:10 projects\.shop\.webhook_secret holds the secret itself/),
+    expect(problemsOf({ SHOP_KEY: key, HOOKS: 'x' })).toEqual([
+      expect.stringMatching(/^deskmirror\.yaml:10 projects\.shop\.webhook_secret contains the secret itself/),
     ])
   })
 })
 
-describe('a command asks for what it needs', () => {
-  test('who reads the mirror only needs no key', () => {
-    const { DESKMIRROR_API_KEY: _, ...rest } = needed
-    const [project] = loadConfig('mirror', folder, rest).projects
+describe('a command requires only what it needs', () => {
+  test('commands that only read the mirror need no key', () => {
+    const { DESKMIRROR_API_KEY: _, ...others } = needed
+    const [project] = loadConfig('mirror', folder, others).projects
     expect(project?.projectId).toBe(needed.DESKMIRROR_PROJECT_ID)
     expect(() => project?.apiKey.reveal()).toThrow(
-      /a secret is needed: it is to come from the variable DESKMIRROR_API_KEY/,
+      /a secret is needed: its setting points to the variable DESKMIRROR_API_KEY/,
     )
   })
 
-  test('who only prepares the database needs no project', () => {
+  test('commands that only prepare the database need no project', () => {
     expect(loadConfig('database', folder, {})).toMatchObject({ projects: [], databaseUrl: 'sqlite:deskmirror.db' })
-    expect(mistakes({ DESKMIRROR_DATABASE_URL: 'nonsense' }, 'database')).toHaveLength(1)
+    expect(problemsOf({ DESKMIRROR_DATABASE_URL: 'nonsense' }, 'database')).toHaveLength(1)
   })
 })
 
-test('a key is printed by nothing that prints the configuration', () => {
+test('printing the configuration does not reveal the key', () => {
   const config = load()
   const printed = [
     inspect(config, { depth: 9, showHidden: true }),

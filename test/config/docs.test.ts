@@ -1,4 +1,4 @@
-/** The page about the configuration is held to what the program takes. */
+/** The configuration page matches the program. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,14 +8,14 @@ import { loadConfig } from '../../src/config/load.ts'
 const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
 const example = /```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
 
-test('its example works as it stands', () => {
+test('its example is a valid configuration', () => {
   const folder = mkdtempSync(join(tmpdir(), 'deskmirror-docs-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   mkdirSync(join(folder, 'secrets'))
   for (const name of ['school-key', 'http-token']) writeFileSync(join(folder, 'secrets', name), `${name}\n`)
   writeFileSync(join(folder, 'deskmirror.yaml'), example.replaceAll('/run/secrets/', 'secrets/'))
   const variables = {
-    WAREHOUSE_URL: 'postgres://me:pw@db/desk',
+    WAREHOUSE_URL: 'postgres://me:pw@db/mirror',
     QUEUE_URL: 'redis://queue',
     SHOP_API_KEY: 'one',
     ARCHIVE_API_KEY: 'two',
@@ -29,14 +29,14 @@ test('its example works as it stands', () => {
   ])
 })
 
-test('it knows no variable that the program does not know', () => {
+test('it names no variable that the program does not know', () => {
   const named = new Set(page.match(/DESKMIRROR_[A-Z_]+/g))
   const set = Object.fromEntries([...named].map((name) => [name, 'x']))
   const { warnings } = loadConfig('database', tmpdir(), { ...set, ...harmless })
   expect([named.size > 15, warnings]).toEqual([true, []])
 })
 
-/** What a command that needs no project reads all the same. */
+/** Values for the variables that every command reads. */
 const harmless = {
   DESKMIRROR_CONFIG: '',
   DESKMIRROR_DATABASE_URL: 'sqlite:x.db',

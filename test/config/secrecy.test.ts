@@ -1,4 +1,4 @@
-/** What somebody may have taken for the right place of a secret: nothing that is printed repeats it. */
+/** Secrets in the wrong place: nothing that is printed repeats them. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,14 +24,14 @@ const needed = {
   DESKMIRROR_API_KEY: 'svc_live_0123456789abcdef',
 }
 
-/** Everything that a command could print about a configuration: its error, or what it says when the server does not answer. */
+/** Everything that a command could print about a configuration: its problems, or the error of an unreachable server. */
 function printedOf(environment: Record<string, string>): string {
   try {
     const config = loadConfig('service', folder, environment)
     const lines: string[] = [inspect(config.warnings)]
-    const place = parseDatabaseUrl(config.databaseUrl)
+    const location = parseDatabaseUrl(config.databaseUrl)
     const error = explainOpenError(
-      place,
+      location,
       Object.assign(new Error(`no ${config.databaseUrl}`), { code: 'ECONNREFUSED' }),
     )
     const log = createLog({
@@ -41,13 +41,13 @@ function printedOf(environment: Record<string, string>): string {
       write: (line) => lines.push(line),
     })
     log.error({ event: 'test', why: `no route to ${config.databaseUrl} nor ${config.queueUrl}` })
-    return [...lines, locationLabel(place), ...renderError(explainError(error), true)].join('\n')
+    return [...lines, locationLabel(location), ...renderError(explainError(error), true)].join('\n')
   } catch (error) {
     return `${renderError(explainError(error), true).join('\n')}${inspect(error, { depth: 5 })}`
   }
 }
 
-/** Long enough to be told from the words around it, and with everything in it that means something in a URL. */
+/** Recognisable in the output, and containing every character that has a meaning in a URL. */
 const password = fc
   .tuple(
     fc.string({ unit: fc.constantFrom(...'/@#?%: \\[]&=+0123456789aß\t'), maxLength: 8 }),
@@ -56,27 +56,27 @@ const password = fc
   )
   .map((parts) => parts.join(''))
 
-/** Pieces of it as long as a person would recognize. */
-function isToldIn(printed: string): boolean {
+/** Whether a recognisable part of the password was printed. */
+function isPrinted(printed: string): boolean {
   return /hunter2X|Tr0ub4dor/i.test(printed)
 }
 
 describe('no part of a password in an address is ever printed', () => {
   const written = fc.constantFrom<(secret: string) => string>(
-    (it) => `postgres://user:${it}@db.internal:5432/desk`,
-    (it) => `postgresql://user:${it}@db.internal/desk?sslmode=require`,
-    (it) => `postgres://:${it}@/desk`,
-    // Without a host, a password with a / or an @ in it reads like one with a host behind it.
-    (it) => `postgres://user:${it.replace(/[/@]/g, '')}`,
-    (it) => `postgres:user:${it}@host/desk`,
-    (it) => `postgres://db.internal/desk?user=me&password=${it}`,
-    (it) => `redis://:${it}@cache:6379/0`,
-    (it) => `rediss://default:${it}@cache`,
-    (it) => `sqlite://user:${it}@host/desk`,
-    (it) => `mysql://user:${it}@host/desk`,
-    (it) => `https://user:${it}@api.example.com/v1`,
-    (it) => `http://${it}@api.example.com/v1`,
-    (it) => `user:${it}@host`,
+    (text) => `postgres://user:${text}@db.internal:5432/mirror`,
+    (text) => `postgresql://user:${text}@db.internal/mirror?sslmode=require`,
+    (text) => `postgres://:${text}@/mirror`,
+    // Without a host, a password with a / or an @ in it looks like one with a host behind it.
+    (text) => `postgres://user:${text.replace(/[/@]/g, '')}`,
+    (text) => `postgres:user:${text}@host/mirror`,
+    (text) => `postgres://db.internal/mirror?user=me&password=${text}`,
+    (text) => `redis://:${text}@cache:6379/0`,
+    (text) => `rediss://default:${text}@cache`,
+    (text) => `sqlite://user:${text}@host/mirror`,
+    (text) => `mysql://user:${text}@host/mirror`,
+    (text) => `https://user:${text}@api.example.com/v1`,
+    (text) => `http://${text}@api.example.com/v1`,
+    (text) => `user:${text}@host`,
   )
 
   test('whatever the password is made of, whichever variable the address is in', () => {
@@ -84,29 +84,29 @@ describe('no part of a password in an address is ever printed', () => {
     const places = fc.constantFrom(...variables, 'API_KEY_FILE', 'TIME_ZONE', 'START_DATE', 'LOG_LEVEL')
     fc.assert(
       fc.property(written, password, places, (write, secret, place) => {
-        const { DESKMIRROR_API_KEY, ...rest } = needed
+        const { DESKMIRROR_API_KEY, ...others } = needed
         const key = place === 'API_KEY_FILE' ? {} : { DESKMIRROR_API_KEY }
-        const printed = printedOf({ ...rest, ...key, [`DESKMIRROR_${place}`]: write(secret) })
-        expect(isToldIn(printed), printed).toBe(false)
+        const printed = printedOf({ ...others, ...key, [`DESKMIRROR_${place}`]: write(secret) })
+        expect(isPrinted(printed), printed).toBe(false)
       }),
       { numRuns: 1000 },
     )
   })
 
-  test('one that a URL cannot hold as it is is refused with the way to write it', () => {
-    const printed = printedOf({ ...needed, DESKMIRROR_DATABASE_URL: 'postgres://user:12/ab@db.internal/desk' })
+  test('one that a URL cannot hold is refused, with the way to write it', () => {
+    const printed = printedOf({ ...needed, DESKMIRROR_DATABASE_URL: 'postgres://user:12/ab@db.internal/mirror' })
     expect(printed).toMatch(/DESKMIRROR_DATABASE_URL is not a URL that can be read: in a password write \/ as %2F/)
-    expect(parseDatabaseUrl('postgres://user:12%2Fab@db.internal/desk')).toMatchObject({ kind: 'postgres' })
+    expect(parseDatabaseUrl('postgres://user:12%2Fab@db.internal/mirror')).toMatchObject({ kind: 'postgres' })
   })
 
-  test('in the file, an address with a password is refused however the password is made', () => {
+  test('in the file, an address with any password is refused', () => {
     fc.assert(
       fc.property(password, (secret) => {
         const url = JSON.stringify(`postgres://user:${secret}@db/desk`)
         writeFileSync(join(folder, 'deskmirror.yaml'), `database_url: ${url}\n`)
         const printed = printedOf(needed)
-        expect(isToldIn(printed), printed).toBe(false)
-        expect(printed).toMatch(/deskmirror\.yaml:1 database_url carries a password/)
+        expect(isPrinted(printed), printed).toBe(false)
+        expect(printed).toMatch(/deskmirror\.yaml:1 database_url contains a password/)
       }),
       { numRuns: 200 },
     )
@@ -118,22 +118,22 @@ describe('a key in the wrong place is refused and not repeated', () => {
   const places = ['API_KEY_FILE', 'CONFIG', 'PROJECT_ID', 'RATE', 'TIME_ZONE', 'HTTP', 'DATABASE_URL', 'QUEUE_URL']
 
   test.each([...places, 'BASE_URL', 'WIDGET_URL', 'SCHEDULE_INCREMENTAL', 'LOG_LEVEL'])('in DESKMIRROR_%s', (place) => {
-    const { DESKMIRROR_API_KEY, ...rest } = needed
+    const { DESKMIRROR_API_KEY, ...others } = needed
     const key = place === 'API_KEY_FILE' ? {} : { DESKMIRROR_API_KEY }
     for (const secret of secrets) {
-      // Only the service's own keys can be told from the id of a project, which may be anything.
+      // A project id may be any text, so only the service's own keys are recognised.
       if (place === 'PROJECT_ID' && !secret.startsWith('svc_')) continue
       for (const text of [secret, `./${secret}`, `https://${secret}`, `https://api.example.com/${secret}`]) {
-        const printed = printedOf({ ...rest, ...key, [`DESKMIRROR_${place}`]: text })
+        const printed = printedOf({ ...others, ...key, [`DESKMIRROR_${place}`]: text })
         expect(printed.toLowerCase(), `${place}=${text}`).not.toContain(secret.toLowerCase())
       }
     }
   })
 
-  test('DESKMIRROR_API_KEY_FILE with the key itself says so', () => {
-    const { DESKMIRROR_API_KEY: _, ...rest } = needed
-    const printed = printedOf({ ...rest, DESKMIRROR_API_KEY_FILE: 'svc_live_0a1b2c3d4e5f' })
-    expect(printed).toContain('DESKMIRROR_API_KEY_FILE holds an API key itself, where')
+  test('DESKMIRROR_API_KEY_FILE with the key itself explains the problem', () => {
+    const { DESKMIRROR_API_KEY: _, ...others } = needed
+    const printed = printedOf({ ...others, DESKMIRROR_API_KEY_FILE: 'svc_live_0a1b2c3d4e5f' })
+    expect(printed).toContain('DESKMIRROR_API_KEY_FILE contains an API key instead of')
   })
 
   test.each([
@@ -182,33 +182,33 @@ describe('a key in the wrong place is refused and not repeated', () => {
           join(folder, 'deskmirror.yaml'),
           `${top}${indent === '' ? lines.replace(/^ {4}/gm, '') : lines}\n`,
         )
-        const { DESKMIRROR_PROJECT_ID, ...rest } = needed
-        const printed = printedOf(indent === '' ? { ...rest, DESKMIRROR_PROJECT_ID } : rest)
+        const { DESKMIRROR_PROJECT_ID, ...others } = needed
+        const printed = printedOf(indent === '' ? { ...others, DESKMIRROR_PROJECT_ID } : others)
         expect(printed).not.toContain(secret)
-        expect(printed).not.toMatch(/mistake in deskmirror(?!\.yaml)/)
+        expect(printed).not.toMatch(/bug in deskmirror(?!\.yaml)/)
       }
     }
   })
 })
 
-describe('a file that makes the reader give up is a sentence', () => {
-  const laughs = ['a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]']
+describe('a file that the YAML library gives up on causes one message', () => {
+  const aliases = ['a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]']
   for (let n = 1; n < 12; n++)
-    laughs.push(
+    aliases.push(
       `a${n}: &a${n} [${Array(10)
         .fill(`*a${n - 1}`)
         .join(', ')}]`,
     )
 
   test.each([
-    ['aliases of aliases', laughs.join('\n')],
+    ['aliases of aliases', aliases.join('\n')],
     ['nesting', '['.repeat(20_000)],
     ['an alias of itself', 'a: &a [*a]\nb: *a'],
     ['a merge of itself', 'a: &a { <<: *a }'],
   ])('%s', (_, text) => {
     writeFileSync(join(folder, 'deskmirror.yaml'), text)
     const printed = printedOf(needed)
-    expect(printed).toMatch(/the configuration has (a mistake|\d+ mistakes)/)
+    expect(printed).toMatch(/the configuration has (a problem|\d+ problems)/)
     expect(printed.length).toBeLessThan(20_000)
   })
 })

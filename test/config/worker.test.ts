@@ -1,4 +1,4 @@
-/** What the worker is told: its schedules, who may reach its HTTP, how much it does at once. */
+/** The worker's configuration: schedules, access to its HTTP server, concurrency. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 const key = 'svc_live_0123456789abcdef'
-const token = 'a-token-that-nobody-may-see'
+const token = 'a-token-that-must-stay-secret'
 const single = {
   DESKMIRROR_BASE_URL: 'https://api.example.com/v1',
   DESKMIRROR_PROJECT_ID: '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f',
@@ -32,7 +32,7 @@ function load(environment: Record<string, string> = { KEY: key }, needs: Paramet
   return loadConfig(needs, folder, environment)
 }
 
-function mistakes(environment?: Record<string, string>): string[] {
+function problemsOf(environment?: Record<string, string>): string[] {
   try {
     load(environment)
   } catch (error) {
@@ -42,14 +42,14 @@ function mistakes(environment?: Record<string, string>): string[] {
   return []
 }
 
-/** A file with one project for each line of settings. */
+/** A file with one project per line of settings. */
 function projects(top: string, ...lines: readonly string[]): string {
   const described = lines.map((line, nr) => `  p${nr}: { project_id: id-${nr}, api_key: { env: KEY }, ${line} }`)
   return `base_url: https://api.example.com\n${top}\nprojects:\n${described.join('\n')}\n`
 }
 
-describe('a project is read by schedule', () => {
-  const written = (schedule: string) => load({ ...single, DESKMIRROR_SCHEDULE_INCREMENTAL: schedule }).projects[0]!
+describe('schedules are parsed', () => {
+  const projectWith = (schedule: string) => load({ ...single, DESKMIRROR_SCHEDULE_INCREMENTAL: schedule }).projects[0]!
 
   test.each([
     ['1s', { kind: 'every', ms: 1000 }],
@@ -61,7 +61,7 @@ describe('a project is read by schedule', () => {
     ['0 6 L * *', { kind: 'cron', pattern: '0 6 L * *' }],
     ['nightly', { kind: 'nightly' }],
     ['off', { kind: 'off' }],
-  ])('%s', (text, schedule) => expect(written(text).schedules.incremental).toEqual(schedule))
+  ])('%s', (text, schedule) => expect(projectWith(text).schedules.incremental).toEqual(schedule))
 
   test.each([
     '500ms',
@@ -77,13 +77,13 @@ describe('a project is read by schedule', () => {
     'H 3 * * *',
     '0 3 * * 8',
     '0 3 * * * ; x',
-  ])('%j is no schedule', (text) => {
-    expect(mistakes({ ...single, DESKMIRROR_SCHEDULE_INCREMENTAL: text })).toEqual([
+  ])('%j is not a schedule', (text) => {
+    expect(problemsOf({ ...single, DESKMIRROR_SCHEDULE_INCREMENTAL: text })).toEqual([
       `DESKMIRROR_SCHEDULE_INCREMENTAL is "${text}": write a duration of at least 1s like 5m, a cron pattern like "0 3 * * *", nightly, or off`,
     ])
   })
 
-  test('a project changes one round and inherits the others', () => {
+  test('a project changes one schedule and inherits the others', () => {
     yaml(projects('schedules: { incremental: 1m, analytics: off }', 'schedules: { incremental: 10s }', 'reserve: 0.1'))
     expect(load().projects.map(({ schedules }) => schedules)).toEqual([
       {
@@ -110,71 +110,71 @@ describe('a project is read by schedule', () => {
     ])
   })
 
-  test('a round of a stream that is not mirrored is no mistake', () => {
+  test('a schedule of a stream that is not mirrored is no problem', () => {
     yaml(projects('', 'streams: [calls], schedules: { analytics: 1h, availability: off }'))
-    expect(mistakes()).toEqual([])
+    expect(problemsOf()).toEqual([])
   })
 
-  test('what is no schedule is named with its line', () => {
+  test('an invalid schedule is reported with its line', () => {
     yaml(projects('schedules: { weekly: 1h, reconcile: soon }', 'schedules: [1h]', 'schedules: { analytics: 12 }'))
-    expect(mistakes()).toEqual([
+    expect(problemsOf()).toEqual([
       'deskmirror.yaml:4 projects.p0.schedules is a list: write a map, like { incremental: 5m, reconcile: nightly }',
       expect.stringMatching(/^deskmirror\.yaml:2 schedules\.reconcile is "soon": write a duration/),
-      'deskmirror.yaml:2 schedules.weekly is no setting that deskmirror knows',
+      'deskmirror.yaml:2 schedules.weekly is an unknown setting',
       expect.stringMatching(/^deskmirror\.yaml:5 projects\.p1\.schedules\.analytics is "12": write a duration/),
     ])
   })
 })
 
-describe('two projects are two projects', () => {
-  test('the same project twice is a mistake, at whatever address', () => {
+describe('projects are distinct', () => {
+  test('the same project id twice is a problem, whatever the address', () => {
     yaml(`
 base_url: https://api.example.com
 projects:
   shop: { project_id: 7D1F4F6E, api_key: { env: KEY } }
   again: { project_id: 7d1f4f6e, api_key: { env: KEY }, base_url: https://api.example.com/v1 }
 `)
-    expect(mistakes()).toEqual([
-      'deskmirror.yaml:5 projects.again.project_id is the project of shop as well: a warehouse mirrors each project once',
+    expect(problemsOf()).toEqual([
+      'deskmirror.yaml:5 projects.again.project_id is also the project of shop: a warehouse mirrors each project once',
     ])
   })
 
-  test('so are names that differ only in their capitals', () => {
+  test('and so are names that differ only in upper and lower case', () => {
     yaml(`
 base_url: https://api.example.com
 projects:
   shop: { project_id: one, api_key: { env: KEY } }
   Shop: { project_id: two, api_key: { env: KEY } }
 `)
-    expect(mistakes()).toEqual(['deskmirror.yaml:5 projects.Shop differs from shop only in its capitals'])
+    expect(problemsOf()).toEqual(['deskmirror.yaml:5 projects.Shop differs from shop only in upper and lower case'])
   })
 })
 
-describe('HTTP is for this machine, or for whoever knows the token', () => {
-  const exposed = (environment: Record<string, string>) => resolveHttpExposure(load({ ...single, ...environment }))
+describe('HTTP is for this machine, or for clients with the token', () => {
+  const exposureOf = (environment: Record<string, string>) => resolveHttpExposure(load({ ...single, ...environment }))
 
   test.each(['127.0.0.1:8484', '127.8.8.8:1', '[::1]:0', 'localhost:8484'])('%s needs no token', (address) => {
-    expect(exposed({ DESKMIRROR_HTTP: address })).toMatchObject({ token: null })
+    expect(exposureOf({ DESKMIRROR_HTTP: address })).toMatchObject({ token: null })
   })
 
-  test.each(['0.0.0.0:8484', '[::]:8484', '10.0.0.1:80', 'desk.internal:80', '127.0.0.1.nip.io:80'])(
-    '%s needs one, and only the worker cares',
+  test.each(['0.0.0.0:8484', '[::]:8484', '10.0.0.1:80', 'mirror.internal:80', '127.0.0.1.nip.io:80'])(
+    '%s needs one, which only the worker checks',
     (address) => {
       const config = load({ ...single, DESKMIRROR_HTTP: address })
-      expect(() => resolveHttpExposure(config)).toThrow(/lets other machines in, and there is no token/)
+      expect(() => resolveHttpExposure(config)).toThrow(/is open to other machines without a token/)
       expect(() => resolveHttpExposure(config)).toThrow(expect.objectContaining({ exitCode: 2 }))
-      const { token: found } = exposed({ DESKMIRROR_HTTP: address, DESKMIRROR_HTTP_TOKEN: token })!
+      const { token: found } = exposureOf({ DESKMIRROR_HTTP: address, DESKMIRROR_HTTP_TOKEN: token })!
       expect(found?.reveal()).toBe(token)
     },
   )
 
-  test('off is off', () => {
-    expect(exposed({ DESKMIRROR_HTTP: 'off' })).toBeNull()
+  test('off turns it off', () => {
+    expect(exposureOf({ DESKMIRROR_HTTP: 'off' })).toBeNull()
     yaml('http: off\n')
-    expect(exposed({})).toBeNull()
+    expect(exposureOf({})).toBeNull()
   })
 
-  test('the token is a reference, in a file read by the worker only', () => {
+  test('the token is a reference to a file that only the worker reads', () => {
     yaml('http_token: { file: token }\n')
     const config = load(single)
     expect(() => resolveHttpExposure(config)).toThrow(UserError)
@@ -182,11 +182,13 @@ describe('HTTP is for this machine, or for whoever knows the token', () => {
     writeFileSync(join(folder, 'token'), `${token}\n`)
     expect(resolveHttpExposure(load(single))?.token?.reveal()).toBe(token)
     yaml(`http_token: ${token}\n`)
-    expect(mistakes(single)).toEqual([expect.stringMatching(/^deskmirror\.yaml:1 http_token holds the secret itself/)])
-    expect(mistakes(single).join()).not.toContain(token)
+    expect(problemsOf(single)).toEqual([
+      expect.stringMatching(/^deskmirror\.yaml:1 http_token contains the secret itself/),
+    ])
+    expect(problemsOf(single).join()).not.toContain(token)
   })
 
-  test('the token is printed by nothing that prints the configuration, and known to the log', () => {
+  test('printing the configuration does not reveal the token, and the log redacts it', () => {
     const config = load({ ...single, DESKMIRROR_HTTP_TOKEN: token })
     expect(inspect(config, { depth: 9, showHidden: true }) + JSON.stringify(config)).not.toContain(token)
     expect(collectSecrets(config)).toEqual([token, key])
@@ -196,7 +198,7 @@ describe('HTTP is for this machine, or for whoever knows the token', () => {
 test.each([
   ['1', 1],
   ['1000', 1000],
-])('a worker does %s things at once', (text, concurrency) => {
+])('a worker runs %s sync jobs concurrently', (text, concurrency) => {
   expect(load({ ...single, DESKMIRROR_CONCURRENCY: text })).toMatchObject({ concurrency })
   yaml(`concurrency: ${text}\n`)
   expect(load(single)).toMatchObject({ concurrency })
@@ -204,7 +206,7 @@ test.each([
 
 test.each(['0', '1001', '1.5', '-1', 'all'])('but not %s', (text) => {
   yaml(`concurrency: ${text}\n`)
-  expect(mistakes(single)).toEqual([
+  expect(problemsOf(single)).toEqual([
     `deskmirror.yaml:1 concurrency is "${text}": write a whole number between 1 and 1000`,
   ])
 })

@@ -1,4 +1,4 @@
-/** What deploys deskmirror, held against the program that it deploys. No container engine is needed. */
+/** The deployment files match the program that they deploy. No container engine is needed. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test.each(['Dockerfile', 'docker-compose.yml', 'deploy/deskmirror.service', 'deploy/deskmirror.env.example'])(
-  '%s names variables that deskmirror knows, and no others',
+  '%s uses only variables that deskmirror knows',
   (file) => {
     const names = read(file).match(/DESKMIRROR_[A-Z_]+/g) ?? []
     const variables = Object.fromEntries(names.map((name) => [name, 'set']))
@@ -49,34 +49,34 @@ test.each(['Dockerfile', 'docker-compose.yml', 'deploy/deskmirror.service', 'dep
   },
 )
 
-test('the example of variables is a whole configuration, but for the key', () => {
+test('the example of variables is a complete configuration, except for the key', () => {
   writeFileSync(join(folder, 'api-key'), 'svc_live_example\n')
   const variables = { ...parseEnv(read('deploy/deskmirror.env.example')), DESKMIRROR_API_KEY_FILE: 'api-key' }
   expect(loadConfig('service', folder, variables).warnings).toEqual([])
 })
 
-test('what the systemd unit writes is for its user alone: it holds what customers wrote', () => {
+test('files of the systemd unit are private to its user: they hold data of customers', () => {
   expect(read('deploy/deskmirror.service')).toMatch(/^StateDirectoryMode=0700$[\s\S]*^UMask=0077$/m)
 })
 
 describe('the container', () => {
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) => paths.split(' '))
 
-  test('is made from files that exist and that the builder is sent', () => {
-    const sent = read('.dockerignore').split('\n')
+  test('is built from files that exist and that the builder receives', () => {
+    const included = read('.dockerignore').split('\n')
     expect(copied).toContain('package-lock.json')
-    expect(copied.filter((path) => !existsSync(join(root, path)) || !sent.includes(`!${path}`))).toEqual([])
-    expect(sent.find((line) => !line.startsWith('#'))).toBe('*')
+    expect(copied.filter((path) => !existsSync(join(root, path)) || !included.includes(`!${path}`))).toEqual([])
+    expect(included.find((line) => !line.startsWith('#'))).toBe('*')
   })
 
-  test('holds what package.json says that the program is made of', () => {
+  test('contains the program of package.json', () => {
     const { version, bin } = JSON.parse(read('package.json'))
     expect(dockerfile).toContain(`ARG VERSION=${version}`)
     expect(dockerfile).toContain(`ENTRYPOINT ["node", "/app/${bin.deskmirror}"]`)
     expect(compose.services['worker']?.image).toBe(`deskmirror:${version}`)
   })
 
-  test('runs on the major version of Node.js that the tests run on', () => {
+  test('uses the major version of Node.js that the tests use', () => {
     const major = /^ARG NODE=node:(\d+)\./m.exec(dockerfile)?.[1]
     expect(process.versions.node.split('.')[0]).toBe(major)
   })
@@ -93,16 +93,18 @@ describe('the fleet', () => {
     expect(images.filter((image) => !/:v?\d+\.\d+\.\d+|:\d+\.\d+-/.test(image))).toEqual([])
   })
 
-  test('pulls no image by a tag alone, which could be moved to another one; docs/operations.md names the exception', () => {
+  test('pulls no image by a movable tag alone; docs/operations.md names the exception', () => {
     const pulled = images.filter((image) => !image.startsWith('deskmirror:'))
     const floating = pulled.filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image))
     expect(floating).toEqual(['metabase/metabase:v0.64.2.2'])
     expect(read('docs/operations.md')).toContain(floating[0])
   })
 
-  test('mounts what exists, or what make-secrets.sh makes', () => {
-    const mounted = services.flatMap(([, { volumes = [] }]) => volumes.map((it) => it.split(':')[0] ?? ''))
-    const paths = [...mounted, ...Object.values(compose.secrets).map(({ file }) => file)].filter((it) => /^\./.test(it))
+  test('mounts only files that exist or that make-secrets.sh creates', () => {
+    const mounted = services.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(':')[0] ?? ''))
+    const paths = [...mounted, ...Object.values(compose.secrets).map(({ file }) => file)].filter((path) =>
+      /^\./.test(path),
+    )
     expect(paths).toContain('./deploy/alerts.yml')
     expect(paths.filter((path) => !existsSync(join(folder, path.replace('./deploy/', ''))))).toEqual([])
   })
@@ -117,17 +119,17 @@ describe('the fleet', () => {
     ])
   })
 
-  test('gives workers no rights, and nothing to write on', () => {
+  test('gives workers no privileges, and a read-only file system', () => {
     for (const name of ['worker', 'board'])
       expect(compose.services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'] })
   })
 
-  test('has a Redis that throws nothing away', () => {
+  test('has a Redis that evicts nothing', () => {
     const { command = [] } = compose.services['redis'] ?? {}
     expect(command.join(' ')).toMatch(/--appendonly yes .*--maxmemory-policy noeviction/)
   })
 
-  test('is watched by the alert rules, under the name that they expect', () => {
+  test('is monitored by the alert rules, under the name that they expect', () => {
     const { rule_files: rules, scrape_configs: jobs } = yaml('deploy/prometheus.yml')
     expect(rules).toEqual(['alerts.yml'])
     expect(jobs[0].job_name).toBe('deskmirror')
@@ -135,7 +137,7 @@ describe('the fleet', () => {
     expect(compose.services['prometheus']?.volumes).toContain('./deploy/alerts.yml:/etc/prometheus/alerts.yml:ro')
   })
 
-  test('works with its example of a configuration and the secrets that are made for it', () => {
+  test('works with its example configuration and the generated secrets', () => {
     const example = read('deploy/config/deskmirror.yaml.example').replaceAll('/run/secrets', secret('worker'))
     writeFileSync(secret('worker/shop-key'), 'svc_live_example\n')
     writeFileSync(join(folder, 'deskmirror.yaml'), example)
@@ -147,7 +149,7 @@ describe('the fleet', () => {
     expect(new URL(config.databaseUrl).hostname in compose.services).toBe(true)
   })
 
-  test('keeps the secrets that it has, where nobody else on the machine gets in', () => {
+  test('keeps existing secrets, in a folder that other users cannot enter', () => {
     const before = readFileSync(secret('warehouse-password'), 'utf8')
     make()
     expect(readFileSync(secret('warehouse-password'), 'utf8')).toBe(before)

@@ -1,4 +1,4 @@
-/** The roles that a new Postgres of docker-compose.yml gets, on a real one. */
+/** The roles of a new Postgres of docker-compose.yml, on a real one. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ const script = new URL('../../deploy/postgres/roles.sql', import.meta.url).pathn
 const folder = mkdtempSync(join(tmpdir(), 'deskmirror-roles-'))
 let server: PrivatePostgres
 
-/** The server of the tests has a superuser of the owner's name. */
+/** The test server has a superuser with the owner's name. */
 const owner = 'warehouse_owner'
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the reader sees every table that deskmirror makes', async () => {
+test('the reader sees every table that deskmirror creates', async () => {
   const tables = await as('reader', 'deskmirror', (client) =>
     client.query(
       "select has_table_privilege(c.oid, 'select') as may from pg_class c where relkind in ('r', 'v') and relnamespace = 'public'::regnamespace",
@@ -46,18 +46,18 @@ test('the reader sees every table that deskmirror makes', async () => {
   expect(tables.rows.filter(({ may }) => !may)).toEqual([])
 })
 
-test('the reader changes nothing, even where it asks for a transaction that writes', async () => {
+test('the reader changes nothing, even in a transaction that allows writes', async () => {
   const writes = ['delete from conversations', 'create table mine (a int)', 'create temp table mine (a int)']
   for (const write of writes)
     await expect(
-      as('reader', 'deskmirror', (it) => it.query(`begin read write; ${write}`)),
+      as('reader', 'deskmirror', (client) => client.query(`begin read write; ${write}`)),
       write,
     ).rejects.toThrow(/permission denied/)
 })
 
-test("nobody gets into Metabase's own database but Metabase", async () => {
-  await expect(as('reader', 'metabase', (it) => it.query('select 1'))).rejects.toThrow(/permission denied/)
-  await as('metabase', 'metabase', (it) => it.query('create table own (a int)'))
+test("only Metabase can use Metabase's own database", async () => {
+  await expect(as('reader', 'metabase', (client) => client.query('select 1'))).rejects.toThrow(/permission denied/)
+  await as('metabase', 'metabase', (client) => client.query('create table own (a int)'))
 })
 
 function url(user: string, name: string, database: string): string {

@@ -1,4 +1,4 @@
-/** The package as a stranger gets it: packed, installed into an empty folder, and run by the oldest Node.js and by ours. */
+/** The package as users get it: packed, installed into an empty folder, and run by the oldest and the current Node.js. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,27 +12,29 @@ const folder = mkdtempSync(join(tmpdir(), 'deskmirror-package-'))
 const installed = join(folder, 'node_modules', 'deskmirror')
 const launcher = join(installed, 'bin', 'deskmirror.js')
 
-/** The oldest Node.js that the package promises to run on: `engines` in package.json. */
+/** The oldest Node.js that the package supports: `engines` in package.json. */
 const oldest = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
-const nodes = { '22.19.0': join(folder, 'node_modules', oldest, 'bin', 'node'), ours: process.execPath }
+const nodes = { '22.19.0': join(folder, 'node_modules', oldest, 'bin', 'node'), current: process.execPath }
 
-/** What npm tells its scripts about this project would mislead an npm that works in another folder. */
-const kept = /^npm_config_(registry|cache|userconfig|globalconfig)$/
+/** npm's variables about this project would mislead an npm that works in another folder. */
+const keptVariables = /^npm_config_(registry|cache|userconfig|globalconfig)$/
 const env = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^(npm_|DESKMIRROR_|INIT_CWD)/.test(name) || kept.test(name)),
+  Object.entries(process.env).filter(
+    ([name]) => !/^(npm_|DESKMIRROR_|INIT_CWD)/.test(name) || keptVariables.test(name),
+  ),
 )
 
 beforeAll(async () => {
   await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root, env })
   const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
   writeFileSync(join(folder, 'package.json'), '{ "private": true }')
-  const quietly = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
-  await run('npm', ['install', ...quietly, `./${tarball}`, `${oldest}@22.19.0`], { cwd: folder, env })
+  const quietOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
+  await run('npm', ['install', ...quietOptions, `./${tarball}`, `${oldest}@22.19.0`], { cwd: folder, env })
 }, 180_000)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('what is there for developing stays at home', () => {
+test('files for development are not in the package', () => {
   expect(readdirSync(installed).sort()).toEqual(
     ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'deploy', 'dist', 'docs', 'package.json'].sort(),
   )
@@ -43,7 +45,7 @@ test('what is there for developing stays at home', () => {
 })
 
 test.each(Object.entries(nodes))(
-  'it works with SQLite on Node.js %s, without a word on standard error',
+  'it works with SQLite on Node.js %s, with nothing on standard error',
   async (_, node) => {
     const cwd = mkdtempSync(join(folder, 'run-'))
     const { stdout, stderr } = await run(node, [launcher, 'migrate'], { cwd, env })
@@ -57,6 +59,6 @@ test.each(Object.entries(nodes))(
 test('the demo runs on the oldest Node.js', async () => {
   const { stdout } = await run(nodes['22.19.0'], [launcher, 'demo', '--quiet', '--json'], { cwd: folder, env })
   const { passes, tables } = JSON.parse(stdout)
-  expect(passes.map((pass: { outcome: string }) => pass.outcome)).toEqual(['complete', 'complete'])
-  expect(tables.find((it: { table: string }) => it.table === 'messages').rows).toBeGreaterThan(100)
+  expect(passes.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['complete', 'complete'])
+  expect(tables.find(({ table }: { table: string }) => table === 'messages').rows).toBeGreaterThan(100)
 }, 120_000)

@@ -1,4 +1,4 @@
-/** What the worker measures: scraped over real HTTP, read as Prometheus reads it. */
+/** The worker's metrics, scraped over real HTTP and parsed as Prometheus parses them. */
 import { describe, expect, test } from 'vitest'
 import type { ProjectHealth } from '../../src/core/health.ts'
 import { createMetrics, type MetricsOptions } from '../../src/http/metrics.ts'
@@ -26,14 +26,14 @@ const school: ProjectHealth = {
   isPaused: true,
 }
 
-async function measuring(over: Partial<MetricsOptions> = {}) {
+async function startMetrics(over: Partial<MetricsOptions> = {}) {
   const { log, lines } = captureLog()
   const metrics = createMetrics({ readHealth: async () => [shop, school], log, ...over })
   const { ask } = await startTestServer({ metrics })
   return { metrics, lines, scrape: async () => samples((await ask('/metrics')).text), ask }
 }
 
-/** By the name with its labels. Throws for a line that is neither a comment nor a sample. */
+/** The values by name with labels. Throws for a line that is neither a comment nor a sample. */
 function samples(text: string): Readonly<Record<string, number>> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('# '))
   return Object.fromEntries(
@@ -45,9 +45,9 @@ function samples(text: string): Readonly<Record<string, number>> {
   )
 }
 
-describe('what happens is counted', () => {
-  test('requests by lane and outcome, and each 429 of its own', async () => {
-    const { metrics, scrape } = await measuring()
+describe('events are counted', () => {
+  test('requests by priority and outcome, and each 429 separately', async () => {
+    const { metrics, scrape } = await startMetrics()
     metrics.countRequest({ project: 'shop', priority: 'fresh', outcome: 'ok' })
     metrics.countRequest({ project: 'shop', priority: 'fresh', outcome: 'ok' })
     metrics.countRequest({ project: 'shop', priority: 'write', outcome: 'throttled' })
@@ -58,13 +58,13 @@ describe('what happens is counted', () => {
     })
   })
 
-  test('429s are 0 before the first one, so that an alert sees it come', async () => {
-    const { scrape } = await measuring()
+  test('429s are 0 before the first one, so that an alert notices it', async () => {
+    const { scrape } = await startMetrics()
     expect(await scrape()).toMatchObject({ 'deskmirror_throttled_total{project="school"}': 0 })
   })
 
-  test('rows, passes and jobs', async () => {
-    const { metrics, scrape } = await measuring()
+  test('rows, sync runs and jobs', async () => {
+    const { metrics, scrape } = await startMetrics()
     metrics.countRows({ project: 'shop', stream: 'calls', rows: 200, changed: 12 })
     metrics.countRows({ project: 'shop', stream: 'calls', rows: 20, changed: 0 })
     metrics.observeSyncRun({ stream: 'calls', mode: 'incremental', outcome: 'complete', tookMs: 1500 })
@@ -72,15 +72,15 @@ describe('what happens is counted', () => {
     expect(await scrape()).toMatchObject({
       'deskmirror_rows_read_total{project="shop",stream="calls"}': 220,
       'deskmirror_rows_changed_total{project="shop",stream="calls"}': 12,
-      'deskmirror_pass_duration_seconds_sum{stream="calls",mode="incremental",outcome="complete"}': 1.5,
-      'deskmirror_pass_duration_seconds_bucket{le="0.5",stream="calls",mode="incremental",outcome="complete"}': 0,
-      'deskmirror_pass_duration_seconds_bucket{le="2",stream="calls",mode="incremental",outcome="complete"}': 1,
+      'deskmirror_sync_duration_seconds_sum{stream="calls",mode="incremental",outcome="complete"}': 1.5,
+      'deskmirror_sync_duration_seconds_bucket{le="0.5",stream="calls",mode="incremental",outcome="complete"}': 0,
+      'deskmirror_sync_duration_seconds_bucket{le="2",stream="calls",mode="incremental",outcome="complete"}': 1,
       'deskmirror_jobs_total{queue="streams",verdict="done"}': 1,
     })
   })
 
-  test('and the process itself is measured', async () => {
-    const { scrape, ask } = await measuring()
+  test('the process itself is measured', async () => {
+    const { scrape, ask } = await startMetrics()
     const found = await scrape()
     expect(found.process_resident_memory_bytes).toBeGreaterThan(1e6)
     expect(found).toHaveProperty('nodejs_eventloop_lag_p99_seconds')
@@ -88,14 +88,14 @@ describe('what happens is counted', () => {
   })
 })
 
-describe('how the mirror stands is read when somebody asks', () => {
+describe('the health of the mirror is read on each scrape', () => {
   test('by project and stream', async () => {
-    const { scrape } = await measuring()
+    const { scrape } = await startMetrics()
     const found = await scrape()
     expect(found).toMatchObject({
-      deskmirror_vitals_up: 1,
+      deskmirror_health_up: 1,
       'deskmirror_lag_seconds{project="shop",stream="conversations"}': 90.5,
-      'deskmirror_due_children{project="shop",stream="messages"}': 321,
+      'deskmirror_pending_children{project="shop",stream="messages"}': 321,
       'deskmirror_stream_failed{project="shop",stream="messages"}': 1,
       'deskmirror_stream_skipped{project="shop",stream="calls"}': 1,
       'deskmirror_open_gaps{project="shop"}': 3,
@@ -103,7 +103,7 @@ describe('how the mirror stands is read when somebody asks', () => {
       'deskmirror_budget_limit{project="shop"}': 600,
       'deskmirror_budget_slots{project="shop"}': 456,
       'deskmirror_budget_slots_in_use{project="shop"}': 12,
-      'deskmirror_budget_resting_seconds{project="shop"}': 2.5,
+      'deskmirror_budget_paused_seconds{project="shop"}': 2.5,
       'deskmirror_budget_closed_seconds{project="shop"}': 40,
       'deskmirror_project_paused{project="shop"}': 0,
       'deskmirror_project_paused{project="school"}': 1,
@@ -111,19 +111,19 @@ describe('how the mirror stands is read when somebody asks', () => {
   })
 
   test('a stream that was never read has no lag, and a project without a budget no slots', async () => {
-    const { scrape } = await measuring()
+    const { scrape } = await startMetrics()
     const found = await scrape()
     expect(found).not.toHaveProperty('deskmirror_lag_seconds{project="shop",stream="calls"}')
     expect(found).not.toHaveProperty('deskmirror_budget_slots{project="school"}')
   })
 
-  test('once for all who ask within ten seconds', async () => {
+  test('once for all scrapes within ten seconds', async () => {
     let [clock, read] = [0, 0]
-    const vitals = async () => {
+    const readHealth = async () => {
       read += 1
       return [shop]
     }
-    const { scrape } = await measuring({ readHealth: vitals, now: () => clock })
+    const { scrape } = await startMetrics({ readHealth, now: () => clock })
     await Promise.all(Array.from({ length: 8 }, scrape))
     clock = 9999
     await scrape()
@@ -136,9 +136,9 @@ describe('how the mirror stands is read when somebody asks', () => {
     expect(read).toBe(3)
   })
 
-  test('what is gone is shown no longer', async () => {
+  test('what no longer exists is no longer shown', async () => {
     let [clock, all] = [0, [shop, school] as readonly ProjectHealth[]]
-    const { scrape } = await measuring({ readHealth: async () => all, now: () => clock })
+    const { scrape } = await startMetrics({ readHealth: async () => all, now: () => clock })
     expect(await scrape()).toHaveProperty('deskmirror_open_gaps{project="school"}')
     ;[clock, all] = [20_000, [{ ...shop, writebacks: {} }]]
     const found = await scrape()
@@ -146,26 +146,26 @@ describe('how the mirror stands is read when somebody asks', () => {
     expect(found).not.toHaveProperty('deskmirror_writebacks{project="shop",state="queued"}')
   })
 
-  test('a warehouse that does not answer leaves the rest as it is, and says so', async () => {
+  test('a warehouse that does not answer leaves the other metrics, and is reported', async () => {
     let [clock, broken] = [0, false]
-    const vitals = () => (broken ? Promise.reject(new Error('the warehouse is away')) : Promise.resolve([shop]))
-    const { scrape, metrics, lines } = await measuring({ readHealth: vitals, now: () => clock })
+    const readHealth = () => (broken ? Promise.reject(new Error('the warehouse is down')) : Promise.resolve([shop]))
+    const { scrape, metrics, lines } = await startMetrics({ readHealth, now: () => clock })
     metrics.countRequest({ project: 'shop', priority: 'fresh', outcome: 'ok' })
     await scrape()
     ;[clock, broken] = [20_000, true]
     const found = await scrape()
     expect(found).toMatchObject({
-      deskmirror_vitals_up: 0,
+      deskmirror_health_up: 0,
       'deskmirror_requests_total{project="shop",lane="fresh",outcome="ok"}': 1,
     })
     expect(found).not.toHaveProperty('deskmirror_lag_seconds{project="shop",stream="conversations"}')
-    expect(lines.join()).toMatch(/"event":"vitals\.failed","why":"the warehouse is away"/)
+    expect(lines.join()).toMatch(/"event":"health\.read_failed","why":"the warehouse is down"/)
     broken = false
-    expect(await scrape()).toMatchObject({ deskmirror_vitals_up: 1, 'deskmirror_open_gaps{project="shop"}': 3 })
+    expect(await scrape()).toMatchObject({ deskmirror_health_up: 1, 'deskmirror_open_gaps{project="shop"}': 3 })
   })
 })
 
-test('a name with a quote in it is text like any other', async () => {
-  const { scrape } = await measuring({ readHealth: async () => [{ ...shop, project: 'a "b"\\' }] })
+test('a quote in a name is escaped', async () => {
+  const { scrape } = await startMetrics({ readHealth: async () => [{ ...shop, project: 'a "b"\\' }] })
   expect(await scrape()).toMatchObject({ 'deskmirror_open_gaps{project="a \\"b\\"\\\\"}': 3 })
 })

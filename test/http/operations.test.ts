@@ -1,4 +1,4 @@
-/** The page for operators and the alert rules are held to what is measured. */
+/** The operations page and the alert rules match the metrics. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -12,25 +12,25 @@ const { groups } = parse(read('deploy/alerts.yml')) as {
 }
 const rules = groups.flatMap((group) => group.rules)
 
-async function measured(): Promise<readonly string[]> {
+async function metricNames(): Promise<readonly string[]> {
   const { text } = createMetrics({ readHealth: async () => [], log: captureLog().log })
   return [...(await text()).matchAll(/^# TYPE (deskmirror_\w+) /gm)].map(([, name = '']) => name)
 }
 
-test('every metric is explained, and none that is not there', async () => {
+test('the page explains every metric, and no other', async () => {
   const explained = new Set([...page.matchAll(/`(deskmirror_\w+)`/g)].map(([, name = '']) => name))
-  expect([...explained].sort()).toEqual([...(await measured())].sort())
+  expect([...explained].sort()).toEqual([...(await metricNames())].sort())
 })
 
-test('every alert asks for what is measured', async () => {
-  const names = new Set(await measured())
+test('every alert uses existing metrics', async () => {
+  const names = new Set(await metricNames())
   for (const { alert, expr } of rules) {
     const asked = expr.match(/deskmirror_\w+/g) ?? []
     expect([alert, asked.filter((name) => !names.has(name))]).toEqual([alert, []])
   }
 })
 
-test('every alert is explained, and none that is not there', () => {
+test('the page explains every alert, and no other', () => {
   const explained = [...page.matchAll(/`(Deskmirror\w+)`/g)].map(([, name]) => name)
   expect(explained).toEqual(rules.map(({ alert }) => alert))
   expect(rules.filter(({ annotations, labels }) => !annotations.summary || !('severity' in labels))).toEqual([])

@@ -1,4 +1,4 @@
-/** The worker's HTTP server: what it says to whom. Real requests over loopback. */
+/** The responses of the worker's HTTP server. Real requests over loopback. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
@@ -25,7 +25,7 @@ const hooks: HttpRoutes = {
   },
 }
 
-describe('/healthz says whether the worker does its rounds', () => {
+describe('/healthz says whether the worker is alive', () => {
   test.each([
     [true, 200],
     [false, 503],
@@ -35,22 +35,24 @@ describe('/healthz says whether the worker does its rounds', () => {
   })
 })
 
-describe('/readyz says whether all is there that the worker needs', () => {
+describe('/readyz says whether everything that the worker needs is available', () => {
   const serveReady = (ready: () => Promise<readonly ReadinessResult[]>) => {
-    const heard = captureLog()
-    return startTestServer({ health: { isAlive: () => true, checkReadiness: ready }, log: heard.log }).then((http) => ({
-      ...http,
-      ...heard,
-    }))
+    const captured = captureLog()
+    return startTestServer({ health: { isAlive: () => true, checkReadiness: ready }, log: captured.log }).then(
+      (http) => ({
+        ...http,
+        ...captured,
+      }),
+    )
   }
   const warehouse = { name: 'warehouse', ok: true, why: null }
 
-  test('all of it: 200', async () => {
+  test('everything: 200', async () => {
     const { ask } = await serveReady(async () => [warehouse])
     expect(await ask('/readyz')).toMatchObject({ status: 200, text: '{"ready":true,"missing":[]}' })
   })
 
-  test('not all: 503 with the names; why is for the log', async () => {
+  test('not everything: 503 with the names; the reason is only logged', async () => {
     const why = 'connect ECONNREFUSED redis://me:hunter2@10.1.2.3'
     const { ask, lines } = await serveReady(async () => [warehouse, { name: 'queue', ok: false, why }])
     const { status, text } = await ask('/readyz')
@@ -58,34 +60,34 @@ describe('/readyz says whether all is there that the worker needs', () => {
     expect(lines.join()).toContain('ECONNREFUSED')
   })
 
-  test('who cannot tell is not ready, and shows no stack', async () => {
+  test('a check that fails means not ready, and shows no stack', async () => {
     const { ask } = await serveReady(() => Promise.reject(new Error('a bug at line 7')))
     expect(await ask('/readyz')).toMatchObject({ status: 503, text: '{"ready":false,"missing":["readiness"]}' })
   })
 
-  test('many who ask at once are one question to the warehouse', async () => {
-    let asked = 0
+  test('concurrent requests cause one check', async () => {
+    let checks = 0
     const { ask } = await serveReady(async () => {
-      asked += 1
+      checks += 1
       return [warehouse]
     })
     await Promise.all(Array.from({ length: 10 }, () => ask('/readyz')))
-    expect(asked).toBe(1)
+    expect(checks).toBe(1)
   })
 })
 
 describe('with a token', () => {
-  const guarded = () => startTestServer({ ...tokenOptions, plugins: [board, hooks] })
+  const startGuarded = () => startTestServer({ ...tokenOptions, plugins: [board, hooks] })
 
-  test.each(['/metrics', '/queues/'])('%s asks for it', async (path) => {
-    const { ask } = await guarded()
+  test.each(['/metrics', '/queues/'])('%s requires it', async (path) => {
+    const { ask } = await startGuarded()
     const { status, headers, text } = await ask(path)
     expect(status).toBe(401)
     expect(headers['www-authenticate']).toMatch(/Bearer realm="deskmirror".*Basic realm="deskmirror"/)
     expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('DESKMIRROR_HTTP_TOKEN') })
     expect(await ask(path, { headers: bearer(token) })).toMatchObject({ status: 200 })
     expect(await ask(path, { headers: basic(`:${token}`) })).toMatchObject({ status: 200 })
-    expect(await ask(path, { headers: basic(`anybody:${token}`) })).toMatchObject({ status: 200 })
+    expect(await ask(path, { headers: basic(`anyone:${token}`) })).toMatchObject({ status: 200 })
   })
 
   test.each([
@@ -98,18 +100,18 @@ describe('with a token', () => {
     { authorization: token },
     { authorization: `Digest ${token}` },
     { authorization: 'Basic' },
-  ])('%o is not it', async (headers) => {
-    const { ask } = await guarded()
+  ])('%o is refused', async (headers) => {
+    const { ask } = await startGuarded()
     expect((await ask('/metrics', { headers })).status).toBe(401)
     expect((await ask('/queues/', { headers })).status).toBe(401)
   })
 
-  test('health and readiness stay open', async () => {
-    const { ask } = await guarded()
+  test('health and readiness need none', async () => {
+    const { ask } = await startGuarded()
     expect([(await ask('/healthz')).status, (await ask('/readyz')).status]).toEqual([200, 200])
   })
 
-  test('a wrong one is logged without it', async () => {
+  test('a wrong one is logged without its value', async () => {
     const { log, lines } = captureLog()
     const { ask } = await startTestServer({ ...tokenOptions, log })
     await ask('/metrics?token=in-the-query', { headers: bearer('wrong-token') })
@@ -122,13 +124,13 @@ describe('with a token', () => {
     { 'sec-fetch-site': 'same-site' },
     { origin: 'https://evil.example' },
   ])("a page of another site cannot use a browser's password: %o", async (headers) => {
-    const { ask } = await guarded()
+    const { ask } = await startGuarded()
     const sent = { method: 'PUT', headers: { ...basic(`me:${token}`), ...headers } }
     expect(await ask('/queues/pause', sent)).toMatchObject({ status: 403 })
   })
 
-  test('the board itself can', async () => {
-    const { ask, address } = await guarded()
+  test('the board itself can use it', async () => {
+    const { ask, address } = await startGuarded()
     const from = (headers: Record<string, string>) =>
       ask('/queues/pause', { method: 'PUT', headers: { ...basic(`me:${token}`), ...headers } })
     expect(await from({ 'sec-fetch-site': 'same-origin' })).toMatchObject({ status: 200 })
@@ -146,13 +148,16 @@ describe('without a token', () => {
     expect(JSON.parse(text).error).toMatch(/DESKMIRROR_HTTP_TOKEN \(http_token in deskmirror\.yaml\) turns it on/)
   })
 
-  test.each(['127.0.0.1:8484', 'localhost', '[::1]:80', '127.0.0.1'])('who calls it %s is answered', async (host) => {
-    const { ask } = await startTestServer()
-    expect((await ask('/healthz', { headers: { host } })).status).toBe(200)
-  })
+  test.each(['127.0.0.1:8484', 'localhost', '[::1]:80', '127.0.0.1'])(
+    'requests for the host %s are answered',
+    async (host) => {
+      const { ask } = await startTestServer()
+      expect((await ask('/healthz', { headers: { host } })).status).toBe(200)
+    },
+  )
 
   test.each(['evil.example', 'localhost.evil.example:8484', '10.0.0.1', '127.0.0.1.nip.io', 'a b'])(
-    'who calls it %s is a page that was led here',
+    'requests for the host %s may come from a DNS rebinding page',
     async (host) => {
       const { ask } = await startTestServer({ plugins: [board] })
       for (const path of ['/healthz', '/readyz', '/metrics', '/queues/']) {
@@ -161,22 +166,22 @@ describe('without a token', () => {
     },
   )
 
-  test('a token makes names matter no more', async () => {
+  test('with a token any host name is accepted', async () => {
     const { ask } = await startTestServer(tokenOptions)
-    const headers = { ...bearer(token), host: 'desk.internal' }
+    const headers = { ...bearer(token), host: 'mirror.internal' }
     expect((await ask('/metrics', { headers })).status).toBe(200)
   })
 })
 
-describe('routes that check by themselves who asks', () => {
-  test.each([{}, tokenOptions])('need no token and mind no name', async (over) => {
+describe('routes that authenticate requests themselves', () => {
+  test.each([{}, tokenOptions])('need no token, and accept any host name', async (over) => {
     const { ask } = await startTestServer({ ...over, plugins: [board, hooks] })
-    const headers = { host: 'desk.example.com', 'content-type': 'application/json' }
+    const headers = { host: 'mirror.example.com', 'content-type': 'application/json' }
     const sent = { method: 'POST', headers, body: '{"a":1}' }
     expect(await ask('/webhooks/shop', sent)).toMatchObject({ status: 200, text: '{"got":{"a":1}}' })
   })
 
-  test('are sent 64 KiB at most', async () => {
+  test('accept 64 KiB at most', async () => {
     const { ask } = await startTestServer({ plugins: [hooks] })
     const sent = (bytes: number) => ({
       method: 'POST',
@@ -188,12 +193,12 @@ describe('routes that check by themselves who asks', () => {
     expect([status, Object.keys(JSON.parse(text))]).toEqual([413, ['error']])
   })
 
-  test('that fail show nothing of why', async () => {
+  test('do not show the reason of a failure', async () => {
     const { log, lines } = captureLog()
     const fail = () => Promise.reject(new Error('the warehouse is at 10.1.2.3'))
     const broken: HttpRoutes = { prefix: '/x', auth: 'own', plugin: async (app) => void app.get('/', fail) }
     const { ask } = await startTestServer({ plugins: [broken], log })
-    expect(await ask('/x/')).toMatchObject({ status: 500, text: '{"error":"this went wrong; the log says why"}' })
+    expect(await ask('/x/')).toMatchObject({ status: 500, text: '{"error":"internal error; see the log"}' })
     expect(lines.at(-1)).toContain('the warehouse is at 10.1.2.3')
   })
 })
@@ -209,7 +214,7 @@ test('an unknown path is 404, as JSON, with nothing about the server', async () 
   expect((await ask('/%')).status).toBe(400)
 })
 
-test('a port that is taken is named, with the setting that says another', async () => {
+test('a port in use is named, with the setting that changes it', async () => {
   const { address } = await startTestServer()
   const port = Number(new URL(address).port)
   const error = await startTestServer({ port }).catch((reason: unknown) => reason)
@@ -221,14 +226,14 @@ test('a port that is taken is named, with the setting that says another', async 
   })
 })
 
-test('an address that is not of this machine is named as well', async () => {
+test('an address that this machine does not have is named as well', async () => {
   await expect(startTestServer({ host: '192.0.2.1' })).rejects.toMatchObject({
     exitCode: 2,
-    why: 'this machine has no such address',
+    why: 'this machine does not have this address',
   })
 })
 
-test('it takes so many connections and no more, and others again when some have ended', async () => {
+test('it accepts a fixed number of connections, and new ones when some have ended', async () => {
   const { address, ask } = await startTestServer()
   const port = Number(new URL(address).port)
   const open = async () => {
@@ -245,7 +250,7 @@ test('it takes so many connections and no more, and others again when some have 
   for (const socket of sockets) socket.destroy()
 })
 
-test('it closes although somebody keeps a connection open', async () => {
+test('it closes although a client keeps a connection open', async () => {
   const { address, close } = await startTestServer()
   const socket = connect(Number(new URL(address).port), '127.0.0.1')
   const answered = new Promise((resolve) => socket.once('data', resolve))
@@ -256,15 +261,15 @@ test('it closes although somebody keeps a connection open', async () => {
   await ended
 })
 
-test('it closes although an answer never comes', async () => {
-  const asked = Promise.withResolvers<void>()
+test('it closes although a response never comes', async () => {
+  const requested = Promise.withResolvers<void>()
   const text = () => {
-    asked.resolve()
+    requested.resolve()
     return new Promise<string>(() => {})
   }
   const { ask, close } = await startTestServer({ metrics: { contentType: 'text/plain', text } })
   const cut = expect(ask('/metrics')).rejects.toThrow()
-  await asked.promise
+  await requested.promise
   await close()
   await cut
 })

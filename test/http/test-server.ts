@@ -1,4 +1,4 @@
-/** A running HTTP server of the worker on loopback, and what somebody gets who asks it. */
+/** A running HTTP server of the worker on loopback, and a client for it. */
 import { request } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { secret } from '../../src/core/secret.ts'
@@ -8,7 +8,7 @@ import { createLog, type Logger } from '../../src/log.ts'
 export const token = 'a:token-with-a-colon'
 export const tokenOptions = { token: secret(token) }
 
-/** What the server logged, one event a line. */
+/** A log that keeps its lines. */
 export function captureLog(): { readonly log: Logger; readonly lines: string[] } {
   const lines: string[] = []
   const write = (line: string) => void lines.push(line)
@@ -38,10 +38,10 @@ export async function startTestServer(over: Partial<HttpServerOptions> = {}) {
     ...over,
   })
   onTestFinished(http.close)
-  return { ...http, ask: (path: string, asking?: TestRequest) => ask(http.address + path, asking) }
+  return { ...http, ask: (path: string, options?: TestRequest) => ask(http.address + path, options) }
 }
 
-/** Not `fetch`, which would not let us say another `Host`. */
+/** Not `fetch`, which does not allow a custom `Host`. */
 function ask(url: string, { method = 'GET', headers = {}, body }: TestRequest = {}): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers, agent: false }, (answer) => {

@@ -1,4 +1,4 @@
-/** The receiver of webhooks: whose deliveries it takes. Real requests over loopback. */
+/** The webhook receiver. Real requests over loopback. */
 import { createHmac } from 'node:crypto'
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
@@ -10,19 +10,22 @@ const [key, next] = ['whsec_one', 'whsec_two']
 const body = Buffer.from('{"type":"conversation.updated","conversationId":"5f1c1d52-6a51-4c1e-9a43-0d5f0b1c2d3e"}')
 const sign = (over: Buffer | string, by = key) => createHmac('sha256', by).update(over).digest('hex')
 
-/** A receiver for one project that has a secret, and one that has none. */
-async function receiving(secrets: readonly Secret[] = [secret(key)], over: Parameters<typeof startTestServer>[0] = {}) {
-  const heard = captureLog()
+/** Starts a receiver for one project with a secret, and one without. */
+async function startReceiver(
+  secrets: readonly Secret[] = [secret(key)],
+  over: Parameters<typeof startTestServer>[0] = {},
+) {
+  const captured = captureLog()
   const stored: { project: string; body: Buffer }[] = []
   const counted: string[] = []
   const projects = [
     { name: 'shop', id: '11111111-1111-4111-8111-111111111111', secrets },
     { name: 'quiet', id: '22222222-2222-4222-8222-222222222222', secrets: [] },
   ]
-  const room = { left: 1000 }
+  const capacity = { left: 1000 }
   const receive = async (project: string, delivered: Buffer): Promise<DeliveryReceipt> => {
-    if (stored.length >= room.left) return 'full'
-    const isKnown = stored.some((it) => it.body.equals(delivered))
+    if (stored.length >= capacity.left) return 'full'
+    const isKnown = stored.some((delivery) => delivery.body.equals(delivered))
     if (!isKnown) stored.push({ project, body: delivered })
     return isKnown ? 'repeated' : 'accepted'
   }
@@ -30,17 +33,17 @@ async function receiving(secrets: readonly Secret[] = [secret(key)], over: Param
     findProject: (named) => projects.find(({ name, id }) => name === named || id === named),
     storeDelivery: receive,
     onDelivery: (project, outcome) => void counted.push(`${project} ${outcome}`),
-    log: heard.log,
+    log: captured.log,
   })
   const { address } = await startTestServer({ plugins: [receiver], ...over })
   const post = (path: string, bytes: Buffer | null, headers: Record<string, string> = {}) =>
     deliver(address + path, bytes, headers)
   const signed = (bytes: Buffer, headers: Record<string, string> = {}) =>
     post('/webhooks/shop', bytes, { 'x-service-signature': sign(bytes), ...headers })
-  return { post, signed, stored, counted, room, lines: heard.lines }
+  return { post, signed, stored, counted, capacity, lines: captured.lines }
 }
 
-/** Sends the bytes as they are, and no header that is not said. */
+/** Sends the bytes as they are, and only the given headers. */
 function deliver(url: string, bytes: Buffer | null, headers: Record<string, string>) {
   return new Promise<{ status: number; text: string }>((resolve, reject) => {
     const sent = request(url, { method: 'POST', headers, agent: false }, (answer) => {
@@ -58,16 +61,16 @@ function deliver(url: string, bytes: Buffer | null, headers: Record<string, stri
 const accepted = { status: 202, text: '{"accepted":true}' }
 
 describe('a delivery with the right signature is stored', () => {
-  test('unless too many wait already: then its sender is told to come again, and no line is lost in a flood of them', async () => {
-    const { signed, stored, counted, room, lines } = await receiving()
-    room.left = 0
+  test('unless too many are pending: then the sender gets a 503, and refusals are not logged one by one', async () => {
+    const { signed, stored, counted, capacity, lines } = await startReceiver()
+    capacity.left = 0
     expect(await signed(Buffer.from('{}'))).toMatchObject({ status: 503, text: expect.stringContaining('too many') })
     expect([stored, counted]).toEqual([[], ['shop full']])
     expect(lines.join()).not.toContain('webhook.')
   })
 
   test('by the name of the project, or by its id', async () => {
-    const { post, stored, counted } = await receiving()
+    const { post, stored, counted } = await startReceiver()
     const headers = { 'x-service-signature': sign(body) }
     expect(await post('/webhooks/shop', body, headers)).toEqual(accepted)
     const other = Buffer.from('{}')
@@ -87,18 +90,18 @@ describe('a delivery with the right signature is stored', () => {
     ['after sha256=', (hex: string) => `sha256=${hex}`],
     ['after SHA256=, in capitals', (hex: string) => `SHA256=${hex.toUpperCase()}`],
   ])('written %s', async (_, write) => {
-    const { signed } = await receiving()
+    const { signed } = await startReceiver()
     expect(await signed(body, { 'x-service-signature': write(sign(body)) })).toEqual(accepted)
   })
 
   test.each([
-    ['bytes that are no UTF-8', Buffer.from([0xff, 0x00, 0xfe, 0x7b, 0xc3])],
-    ['white space and an order of fields that no parser gives back', Buffer.from(' {"b":1,\t"a":1.0}\r\n')],
-    ['text that is no JSON', Buffer.from('a=1&b=2')],
-    ['half of some JSON', Buffer.from('{"a":')],
+    ['bytes that are not UTF-8', Buffer.from([0xff, 0x00, 0xfe, 0x7b, 0xc3])],
+    ['white space and a field order that parsers do not preserve', Buffer.from(' {"b":1,\t"a":1.0}\r\n')],
+    ['text that is not JSON', Buffer.from('a=1&b=2')],
+    ['truncated JSON', Buffer.from('{"a":')],
     ['nothing', Buffer.alloc(0)],
-  ])('over %s, as they are', async (_, bytes) => {
-    const { signed, stored } = await receiving()
+  ])('over %s, unchanged', async (_, bytes) => {
+    const { signed, stored } = await startReceiver()
     expect(await signed(bytes, { 'content-type': 'application/json' })).toEqual(accepted)
     expect(stored).toEqual([{ project: 'shop', body: bytes }])
   })
@@ -113,44 +116,44 @@ describe('a delivery with the right signature is stored', () => {
     '/',
     '',
     null,
-  ])('whatever the sender calls it: %j', async (type) => {
-    const { signed, stored } = await receiving()
+  ])('whatever its content type: %j', async (type) => {
+    const { signed, stored } = await startReceiver()
     expect(await signed(body, type === null ? {} : { 'content-type': type })).toEqual(accepted)
     expect(stored).toEqual([{ project: 'shop', body }])
   })
 
-  test('with any of several secrets, while one takes the place of another', async () => {
-    const { post } = await receiving([secret(next), secret(key)])
+  test('with any of several secrets, while one replaces another', async () => {
+    const { post } = await startReceiver([secret(next), secret(key)])
     for (const [n, by] of [key, next].entries()) {
       const own = Buffer.from(`{"n":${n}}`)
       expect(await post('/webhooks/shop', own, { 'x-service-signature': sign(own, by) })).toEqual(accepted)
     }
   })
 
-  test('once: the same one again is answered alike', async () => {
-    const { signed, stored, counted } = await receiving()
+  test('once: a repeated one gets the same answer', async () => {
+    const { signed, stored, counted } = await startReceiver()
     expect([await signed(body), await signed(body)]).toEqual([accepted, accepted])
     expect([stored.length, counted]).toEqual([1, ['shop accepted', 'shop repeated']])
   })
 
   test('of 64 KiB at most', async () => {
-    const { signed, stored } = await receiving()
+    const { signed, stored } = await startReceiver()
     expect(await signed(Buffer.alloc(65_536, 'x'))).toEqual(accepted)
     expect((await signed(Buffer.alloc(65_537, 'x'))).status).toBe(413)
     expect(stored).toHaveLength(1)
   })
 
-  test('under any name of the machine, with and without a token of the server', async () => {
+  test('under any host name, with and without a token of the server', async () => {
     for (const over of [{}, tokenOptions]) {
-      const { signed } = await receiving([secret(key)], over)
+      const { signed } = await startReceiver([secret(key)], over)
       expect(await signed(body, { host: 'hooks.example.com' })).toEqual(accepted)
     }
   })
 })
 
-describe('any other delivery is 401, and the answer does not tell why', () => {
+describe('any other delivery gets a 401 without the reason', () => {
   const right = sign(body)
-  const wrongs: Record<string, { path?: string; headers: Record<string, string>; secrets?: readonly Secret[] }> = {
+  const rejections: Record<string, { path?: string; headers: Record<string, string>; secrets?: readonly Secret[] }> = {
     'no signature': { headers: {} },
     'an empty one': { headers: { 'x-service-signature': '' } },
     'another secret': { headers: { 'x-service-signature': sign(body, 'another') } },
@@ -162,7 +165,7 @@ describe('any other delivery is 401, and the answer does not tell why', () => {
     'zeros only': { headers: { 'x-service-signature': '0'.repeat(64) } },
     'two of them': { headers: { 'x-service-signature': `${right}, ${right}` } },
     'another header': { headers: { 'x-signature': right } },
-    'a project that nobody knows': { path: '/webhooks/nobody', headers: { 'x-service-signature': right } },
+    'an unknown project': { path: '/webhooks/nobody', headers: { 'x-service-signature': right } },
     'a project without a secret': { path: '/webhooks/quiet', headers: { 'x-service-signature': right } },
     'a project without a secret, signed with nothing': {
       path: '/webhooks/quiet',
@@ -172,9 +175,9 @@ describe('any other delivery is 401, and the answer does not tell why', () => {
     'the name of a built-in': { path: '/webhooks/__proto__', headers: { 'x-service-signature': right } },
   }
 
-  test.each(Object.keys(wrongs))('%s', async (name) => {
-    const { path = '/webhooks/shop', headers, secrets } = wrongs[name]!
-    const { post, stored } = await receiving(secrets)
+  test.each(Object.keys(rejections))('%s', async (name) => {
+    const { path = '/webhooks/shop', headers, secrets } = rejections[name]!
+    const { post, stored } = await startReceiver(secrets)
     expect(await post(path, body, { 'content-type': 'application/json', ...headers })).toEqual({
       status: 401,
       text: '{"error":"this is not signed with a secret of this project"}',
@@ -182,8 +185,8 @@ describe('any other delivery is 401, and the answer does not tell why', () => {
     expect(stored).toEqual([])
   })
 
-  test('and the log says for whom it was, without the body, the signature or the secret', async () => {
-    const { post, lines, counted } = await receiving()
+  test('and the log names the project, without the body, the signature or the secret', async () => {
+    const { post, lines, counted } = await startReceiver()
     await post('/webhooks/shop', body, { 'x-service-signature': sign(body, 'another') })
     await post('/webhooks/nobody', body)
     expect(lines.at(-2)).toMatch(/"event":"webhook\.rejected","project":"shop","signed":true/)
@@ -193,7 +196,7 @@ describe('any other delivery is 401, and the answer does not tell why', () => {
   })
 })
 
-test('a warehouse that does not take it is the sender’s to try again', async () => {
+test('a warehouse error leaves the retry to the sender', async () => {
   const { log } = captureLog()
   const project = () => ({ name: 'shop', secrets: [secret(key)] })
   const receive = () => Promise.reject(new Error('the disk is full'))
@@ -202,5 +205,5 @@ test('a warehouse that does not take it is the sender’s to try again', async (
     log,
   })
   const answer = await deliver(`${address}/webhooks/shop`, body, { 'x-service-signature': sign(body) })
-  expect(answer).toEqual({ status: 500, text: '{"error":"this went wrong; the log says why"}' })
+  expect(answer).toEqual({ status: 500, text: '{"error":"internal error; see the log"}' })
 })

@@ -1,4 +1,4 @@
-/** What the jobs rely on, whatever keeps them: one specification for Redis, Postgres and the embedded store. */
+/** What jobs rely on, on every store: one specification for Redis, Postgres and the embedded store. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { DateTime } from 'luxon'
@@ -10,46 +10,46 @@ import { type QueueFixture, queueFixtures } from './queue-fixtures.ts'
 
 type Data = { readonly name: string }
 const done: JobResult = { do: 'done' }
-/** For what sends no event. */
-const patience = { interval: 10, timeout: 20_000 }
+/** For waiting on what sends no event. */
+const polling = { interval: 10, timeout: 20_000 }
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** What a killed process leaves is found within a second. */
-const impatient: JobWorkerOptions = { lockDuration: 300, stalledInterval: 150 }
+/** Jobs of a killed process are found within a second. */
+const shortLocks: JobWorkerOptions = { lockDuration: 300, stalledInterval: 150 }
 
-/** Resolves with all names once so many jobs have begun. */
-function counting(
+/** A handler that counts jobs; `all` resolves with their names once `expected` of them have started. */
+function countJobs(
   expected: number,
-  verdict: (name: string, time: number) => JobResult | Promise<JobResult> = () => done,
+  resultOf: (name: string, time: number) => JobResult | Promise<JobResult> = () => done,
 ) {
   const names: string[] = []
   const all = Promise.withResolvers<string[]>()
   const work: JobHandler<Data> = async ({ data }) => {
     names.push(data.name)
     if (names.length === expected) all.resolve(names)
-    return verdict(data.name, names.filter((name) => name === data.name).length)
+    return resultOf(data.name, names.filter((name) => name === data.name).length)
   }
   return { work, names, all: all.promise }
 }
 
-/** All that is still to come, as `job data`. */
+/** All pending jobs, as `job data`. */
 async function pending(queue: JobQueue<Data>): Promise<string[]> {
   const jobs = await queue.getJobs(['delayed', 'waiting'])
   return jobs.map(({ name, data }) => `${name} ${data.name}`)
 }
 
-for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
-  describe(`jobs kept in: ${kind}`, () => {
-    let place: QueueFixture
+for (const { kind, make, makeCrashable } of queueFixtures) {
+  describe(`jobs in the store: ${kind}`, () => {
+    let fixture: QueueFixture
     let backend: Backend
     beforeAll(async () => {
-      place = await make()
-      backend = await place.open()
+      fixture = await make()
+      backend = await fixture.open()
     })
     afterAll(async () => {
       await backend.close()
-      await place.drop()
+      await fixture.drop()
     })
     const fresh = () => {
       const name = randomUUID()
@@ -59,50 +59,48 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       for (const name of names) await queue.add('job', { name })
     }
 
-    test('a schedule keeps to the place in its period, and is not moved by being set again', async () => {
+    test('a schedule keeps its offset within the period when it is set again', async () => {
       const { queue } = fresh()
-      const rhythm = { every: hourMs, offset: 25 * minuteMs }
+      const recurrence = { every: hourMs, offset: 25 * minuteMs }
       const set = () =>
-        backend.ensureSchedules(queue, [{ id: 'desk', recurrence: rhythm, job: 'sync', data: { name: 'desk' } }])
+        backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'sync', data: { name: 'shop' } }])
       await set()
-      const first = await queue.getJobScheduler('desk')
+      const first = await queue.getJobScheduler('shop')
       expect(first!.next! % hourMs).toBe(25 * minuteMs)
       expect(first!.next!).toBeGreaterThan(Date.now())
       await Promise.all([set(), set(), set()])
-      expect((await queue.getJobScheduler('desk'))!.next).toBe(first!.next)
-      expect(await pending(queue)).toEqual(['sync desk'])
+      expect((await queue.getJobScheduler('shop'))!.next).toBe(first!.next)
+      expect(await pending(queue)).toEqual(['sync shop'])
     })
 
-    test('processes that set new schedules at the same time leave one run of each', async () => {
+    test('processes that set new schedules concurrently leave one run of each', async () => {
       const { queue } = fresh()
-      const desks = Array.from({ length: 20 }, (_, n) => `desk ${n}`)
-      const schedules = desks.map((name) => ({
+      const names = Array.from({ length: 20 }, (_, n) => `shop ${n}`)
+      const schedules = names.map((name) => ({
         id: name,
         recurrence: { every: hourMs, offset: 1 },
         job: 'sync',
         data: { name },
       }))
       await Promise.all([1, 2, 3, 4, 5].map(() => backend.ensureSchedules(queue, schedules)))
-      expect((await pending(queue)).toSorted()).toEqual(desks.map((name) => `sync ${name}`).toSorted())
+      expect((await pending(queue)).toSorted()).toEqual(names.map((name) => `sync ${name}`).toSorted())
       for (const { next } of await queue.getJobSchedulers()) expect(next! - Date.now()).toBeLessThanOrEqual(hourMs)
     })
 
-    test('a schedule by the clock follows its time zone', async () => {
+    test('a cron schedule follows its time zone', async () => {
       const { queue } = fresh()
-      const rhythm = { pattern: '30 3 * * *', tz: 'Asia/Kathmandu' }
-      await backend.ensureSchedules(queue, [
-        { id: 'desk', recurrence: rhythm, job: 'reconcile', data: { name: 'desk' } },
-      ])
-      const { next } = (await queue.getJobScheduler('desk'))!
+      const recurrence = { pattern: '30 3 * * *', tz: 'Asia/Kathmandu' }
+      await backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'reconcile', data: { name: 'shop' } }])
+      const { next } = (await queue.getJobScheduler('shop'))!
       expect(DateTime.fromMillis(next!, { zone: 'Asia/Kathmandu' }).toFormat('HH:mm:ss')).toBe('03:30:00')
       expect(next! - Date.now()).toBeLessThanOrEqual(24 * hourMs)
     })
 
-    test('a schedule that is changed takes effect and leaves one run behind, one that is removed none', async () => {
+    test('a changed schedule takes effect with one pending run, and a removed one has none', async () => {
       const { queue } = fresh()
       const set = (recurrence: Recurrence, name: string) =>
-        backend.ensureSchedules(queue, [{ id: 'desk', recurrence: recurrence, job: 'sync', data: { name } }])
-      const next = async () => (await queue.getJobScheduler('desk'))!.next!
+        backend.ensureSchedules(queue, [{ id: 'shop', recurrence, job: 'sync', data: { name } }])
+      const next = async () => (await queue.getJobScheduler('shop'))!.next!
       await set({ pattern: '0 0 3 1 1 *', tz: 'UTC' }, 'yearly')
       await set({ every: 24 * hourMs, offset: 7 }, 'daily')
       expect(await pending(queue)).toEqual(['sync daily'])
@@ -113,59 +111,59 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       expect((await next()) - Date.now()).toBeLessThanOrEqual(hourMs)
       await set({ every: hourMs, offset: 9 }, 'another')
       expect(await pending(queue)).toEqual(['sync another'])
-      expect(await queue.removeJobScheduler('desk')).toBe(true)
+      expect(await queue.removeJobScheduler('shop')).toBe(true)
       expect(await pending(queue)).toEqual([])
     })
 
-    test('a schedule that has stopped is started again', async () => {
+    test('a schedule that has stopped is restarted', async () => {
       const { queue } = fresh()
-      const schedule = { id: 'desk', recurrence: { every: minuteMs, offset: 1 }, job: 'sync', data: { name: 'desk' } }
+      const schedule = { id: 'shop', recurrence: { every: minuteMs, offset: 1 }, job: 'sync', data: { name: 'shop' } }
       await ensureSchedule(queue, schedule, Date.now())
-      // Whatever lost its run, BullMQ itself would not let one go.
+      // BullMQ itself does not remove a schedule's run.
       await queue.clean(0, 0, 'delayed')
       await ensureSchedule(queue, schedule, Date.now() + 3 * hourMs)
-      expect(await pending(queue)).toEqual(['sync desk'])
+      expect(await pending(queue)).toEqual(['sync shop'])
     })
 
-    test('a schedule goes on whatever becomes of its runs', async () => {
+    test('a schedule continues whatever the results of its runs', async () => {
       const { name, queue } = fresh()
-      const ends: readonly JobResult[] = [
+      const results: readonly JobResult[] = [
         { do: 'give up', why: 'denied' },
-        { do: 'retry', why: 'unwell' },
+        { do: 'retry', why: 'failed' },
         { do: 'again', afterMs: 0 },
         { do: 'rest', forMs: 5 },
       ]
-      const { work, all } = counting(8, (_, time) => ends[time - 1] ?? done)
-      await queue.upsertJobScheduler('desk', { every: 60 }, { name: 'sync', data: { name: 'sync' } })
+      const { work, all } = countJobs(8, (_, time) => results[time - 1] ?? done)
+      await queue.upsertJobScheduler('shop', { every: 60 }, { name: 'sync', data: { name: 'sync' } })
       const worker = backend.worker(name, work)
       await all
-      await queue.removeJobScheduler('desk')
+      await queue.removeJobScheduler('shop')
       await worker.close()
     })
 
-    test('while a run of a schedule goes on, no more than one other waits', async () => {
+    test('while a run of a schedule is active, at most one other waits', async () => {
       const { name, queue } = fresh()
-      const held = Promise.withResolvers<JobResult>()
-      const { work, all } = counting(1, () => held.promise)
-      await queue.upsertJobScheduler('desk', { every: 30 }, { name: 'sync', data: { name: 'sync' } })
+      const blocked = Promise.withResolvers<JobResult>()
+      const { work, all } = countJobs(1, () => blocked.promise)
+      await queue.upsertJobScheduler('shop', { every: 30 }, { name: 'sync', data: { name: 'sync' } })
       const worker = backend.worker(name, work)
       await all
       const threePeriodsAgo = () => Date.now() - 90
       await vi.waitUntil(async () => {
         const [next] = await queue.getDelayed()
         return next !== undefined && next.timestamp + next.delay < threePeriodsAgo()
-      }, patience)
+      }, polling)
       const { active, waiting, delayed } = await queue.getJobCounts()
       expect({ active, others: waiting! + delayed! }).toEqual({ active: 1, others: 1 })
-      await queue.removeJobScheduler('desk')
-      held.resolve(done)
+      await queue.removeJobScheduler('shop')
+      blocked.resolve(done)
       await worker.close()
     })
 
-    test('one id holds one job: while it waits, runs, and is put off', async () => {
+    test('an id belongs to one job: while it waits, runs, and is delayed', async () => {
       const { name, queue } = fresh()
-      const again = () => queue.add('job', { name: 'second' }, { deduplication: { id: 'desk' } })
-      const first = await queue.add('job', { name: 'first' }, { deduplication: { id: 'desk' } })
+      const again = () => queue.add('job', { name: 'second' }, { deduplication: { id: 'shop' } })
+      const first = await queue.add('job', { name: 'first' }, { deduplication: { id: 'shop' } })
       expect((await again()).id).toBe(first.id)
       const seen: (string | undefined)[] = []
       const ended = Promise.withResolvers<void>()
@@ -176,7 +174,7 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
         ended.resolve()
         return done
       })
-      await vi.waitUntil(async () => seen.length === 2 && (await queue.getDelayedCount()) === 1, patience)
+      await vi.waitUntil(async () => seen.length === 2 && (await queue.getDelayedCount()) === 1, polling)
       expect((await again()).id).toBe(first.id)
       await first.promote()
       await ended.promise
@@ -185,14 +183,14 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       expect((await again()).id).not.toBe(first.id)
     })
 
-    test('an id is held while its job is tried again, and free once that has failed', async () => {
+    test('an id is taken while its job is retried, and free once that has failed', async () => {
       const { name, queue } = fresh()
-      const options = { deduplication: { id: 'desk' }, attempts: 2, backoff: 50 }
+      const options = { deduplication: { id: 'shop' }, attempts: 2, backoff: 50 }
       const first = await queue.add('job', { name: 'first' }, options)
       const seen: (string | undefined)[] = []
       const worker = backend.worker<Data>(name, async () => {
         seen.push((await queue.add('job', { name: 'second' }, options)).id)
-        return { do: 'retry', why: 'unwell' }
+        return { do: 'retry', why: 'failed' }
       })
       await new Promise<void>((resolve) => worker.on('failed', (job) => job?.attemptsMade === 2 && resolve()))
       await worker.close()
@@ -200,10 +198,10 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       expect((await queue.add('job', { name: 'third' }, options)).id).not.toBe(first.id)
     })
 
-    test('jobs run in the order in which they came, and one that goes on goes on behind the others', async () => {
+    test('jobs run in the order of arrival, and one that continues does so behind the others', async () => {
       const { name, queue } = fresh()
       await add(queue, 'long', 'b', 'c', 'd')
-      const { work, all } = counting(7, (job, time) =>
+      const { work, all } = countJobs(7, (job, time) =>
         job === 'long' && time < 4 ? { do: 'again', afterMs: time === 1 ? 0 : 0.5 } : done,
       )
       const worker = backend.worker(name, work)
@@ -212,27 +210,27 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       await worker.close()
     })
 
-    test('only a failed try is an attempt', async () => {
+    test('only a failed run counts as an attempt', async () => {
       const { name, queue } = fresh()
-      const verdicts: readonly JobResult[] = [
+      const results: readonly JobResult[] = [
         { do: 'again', afterMs: 0 },
         { do: 'rest', forMs: 1 },
-        { do: 'retry', why: 'unwell' },
+        { do: 'retry', why: 'failed' },
         { do: 'again', afterMs: 1.5 },
-        { do: 'retry', why: 'still unwell' },
+        { do: 'retry', why: 'failed again' },
       ]
       let time = 0
-      const worker = backend.worker(name, async () => verdicts[time++] ?? done)
+      const worker = backend.worker(name, async () => results[time++] ?? done)
       const failed = new Promise<string | undefined>((resolve) =>
         worker.on('failed', (job) => job?.attemptsMade === 2 && resolve(job.failedReason)),
       )
       await queue.add('job', { name: 'a' }, { attempts: 2 })
-      expect(await failed).toBe('still unwell')
+      expect(await failed).toBe('failed again')
       expect(time).toBe(5)
       await worker.close()
     })
 
-    test('who gives up is not asked again', async () => {
+    test('a job that gives up is not retried', async () => {
       const { name, queue } = fresh()
       const worker = backend.worker(name, async () => ({ do: 'give up', why: 'denied' }))
       const failed = once(worker, 'failed')
@@ -243,9 +241,9 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       await worker.close()
     })
 
-    test('when one job asks for rest, nothing of its queue runs, in no worker, until that is over', async () => {
+    test('when a job pauses its queue, nothing of the queue runs in any worker until the pause is over', async () => {
       const { name, queue } = fresh()
-      await add(queue, 'tired', 'b', 'c', 'd')
+      await add(queue, 'pausing', 'b', 'c', 'd')
       const began: { name: string; at: number }[] = []
       const all = Promise.withResolvers<void>()
       const work: JobHandler<Data> = async ({ data }) => {
@@ -255,7 +253,7 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       }
       const first = backend.worker(name, work)
       await once(first, 'active')
-      await vi.waitUntil(async () => (await queue.getWaitingCount()) === 4, { ...patience, interval: 1 })
+      await vi.waitUntil(async () => (await queue.getWaitingCount()) === 4, { ...polling, interval: 1 })
       const second = backend.worker(name, work)
       await all.promise
       for (const { at } of began.slice(1)) expect(at - began[0]!.at).toBeGreaterThanOrEqual(290)
@@ -266,13 +264,13 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       const { name, queue } = fresh()
       const names = Array.from({ length: 20 }, (_, n) => `job ${n}`)
       await add(queue, ...names)
-      // Nobody may end a first job before the other has one.
+      // No worker may end its first job before the other one has one.
       const both = Promise.withResolvers<void>()
       const began = [false, false]
-      const { work, all, names: ran } = counting(20)
-      const workers = [0, 1].map((one) =>
+      const { work, all, names: ran } = countJobs(20)
+      const workers = [0, 1].map((index) =>
         backend.worker<Data>(name, async (job, signal) => {
-          began[one] = true
+          began[index] = true
           if (began[0] && began[1]) both.resolve()
           await both.promise
           return work(job, signal)
@@ -283,12 +281,12 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       expect(ran.toSorted()).toEqual(names.toSorted())
     })
 
-    test('closing ends what is active, begins nothing more, and the next to open finds the rest', async () => {
+    test('closing finishes active jobs and starts no others; the next process finds the rest', async () => {
       const own = await make()
       const before = await own.open()
       const queue = before.queue<Data>('q')
       for (const name of ['a', 'b', 'c']) await queue.add('job', { name })
-      await queue.upsertJobScheduler('desk', { every: hourMs, offset: 7 }, { name: 'sync' })
+      await queue.upsertJobScheduler('shop', { every: hourMs, offset: 7 }, { name: 'sync' })
       const begun = Promise.withResolvers<void>()
       const release = Promise.withResolvers<void>()
       const ended: string[] = []
@@ -305,7 +303,7 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       expect(ended).toEqual(['a'])
 
       const after = await own.open()
-      const { work, all } = counting(2)
+      const { work, all } = countJobs(2)
       after.worker('q', work)
       expect(await all).toEqual(['b', 'c'])
       expect(await after.queue<Data>('q').getJobSchedulersCount()).toBe(1)
@@ -313,13 +311,13 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       await own.drop()
     })
 
-    test('what a killed process had begun is begun again, once, and its id is held until then', async () => {
+    test('a job of a killed process runs again, once, and its id is taken until then', async () => {
       const own = await make()
-      const options = { deduplication: { id: 'desk' } }
+      const options = { deduplication: { id: 'shop' } }
       const before = await own.open()
       const first = await before.queue<Data>('q').add('job', { name: 'begun' }, options)
       await before.queue<Data>('q').add('job', { name: 'waiting' })
-      // The embedded store has room for one process.
+      // The embedded store allows one process.
       await before.close()
       const child = await own.startUnendingJob('q')
       child.kill('SIGKILL')
@@ -328,8 +326,8 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       const after = await own.open()
       const queue = after.queue<Data>('q')
       expect((await queue.add('job', { name: 'other' }, options)).id).toBe(first.id)
-      const { work, all } = counting(2)
-      const worker = after.worker('q', work, impatient)
+      const { work, all } = countJobs(2)
+      const worker = after.worker('q', work, shortLocks)
       expect((await all).toSorted()).toEqual(['begun', 'waiting'])
       await worker.close()
       expect((await queue.add('job', { name: 'other' }, options)).id).not.toBe(first.id)
@@ -337,14 +335,14 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       await own.drop()
     })
 
-    // The embedded store has no server: its process is the one that dies, above.
-    if (makeFrail === null) return
-    test('a server that dies and comes back has lost nothing, and workers go on', async () => {
-      const own = await makeFrail()
+    // The embedded store has no server; the test above kills its process.
+    if (makeCrashable === null) return
+    test('a server that crashes and recovers has lost nothing, and workers continue', async () => {
+      const own = await makeCrashable()
       const opened = await own.open()
       const queue = opened.queue<Data>('q')
-      await queue.upsertJobScheduler('desk', { every: hourMs, offset: 7 }, { name: 'sync' })
-      const { work, all: both } = counting(2)
+      await queue.upsertJobScheduler('shop', { every: hourMs, offset: 7 }, { name: 'sync' })
+      const { work, all: both } = countJobs(2)
       const waiting = opened.worker('q', work)
       const drained = once(waiting, 'drained')
       await queue.add('job', { name: 'before' })
@@ -352,11 +350,11 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
       const other = opened.queue<Data>('other')
       for (const name of ['a', 'b', 'c']) await other.add('job', { name })
 
-      // A worker that begins just then, too.
-      const rest = counting(4)
+      // Also a worker that starts during the outage.
+      const remaining = countJobs(4)
       const { promise: idle, resolve: onIdle } = Promise.withResolvers<void>()
       await own.crash(async () => {
-        opened.worker('other', rest.work).once('drained', onIdle)
+        opened.worker('other', remaining.work).once('drained', onIdle)
         await opened.ping().catch(() => {})
       })
       await vi.waitUntil(
@@ -365,12 +363,12 @@ for (const { kind, make, makeCrashable: makeFrail } of queueFixtures) {
             () => true,
             () => false,
           ),
-        patience,
+        polling,
       )
       await idle
       await other.add('job', { name: 'd' })
-      expect((await rest.all).toSorted()).toEqual(['a', 'b', 'c', 'd'])
-      // The worker that was waiting all along, too.
+      expect((await remaining.all).toSorted()).toEqual(['a', 'b', 'c', 'd'])
+      // Also the worker that was waiting before the outage.
       await queue.add('job', { name: 'after' })
       expect(await both).toEqual(['before', 'after'])
       expect(await queue.getJobSchedulersCount()).toBe(1)

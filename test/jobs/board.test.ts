@@ -1,9 +1,9 @@
-/** The page of the queues, as a browser gets it. */
+/** The queue board, as a browser gets it. */
 import { expect, test } from 'vitest'
 import { bullBoardRoutes } from '../../jobs/bull-board.ts'
 import { startTestServer, token, tokenOptions } from '../http/test-server.ts'
 
-test('the page of the queues comes from this server alone, and lets the browser ask no other host', async () => {
+test('the queue board comes from this server alone, and allows the browser no other host', async () => {
   const { ask } = await startTestServer({ ...tokenOptions, plugins: [bullBoardRoutes([])] })
   const { status, headers, text } = await ask('/queues/', { headers: { authorization: `Bearer ${token}` } })
   expect(status).toBe(200)

@@ -1,4 +1,4 @@
-/** What a person sees when the place of the jobs is not as it should be, and how little of it reaches the log. */
+/** Errors and warnings about the queue's store, and how few of them are logged. */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,23 +18,23 @@ import { createQueueFolder, queueFixtures, silentLog } from './queue-fixtures.ts
 
 type Event = { readonly event: string; readonly why?: string }
 
-function heard() {
+function captureEvents() {
   const events: Event[] = []
   const write = (line: string) => void events.push(JSON.parse(line))
   return { events, log: createLog({ level: 'info', pretty: false, secrets: [], write }) }
 }
 
-const settings = (folder: string) => ({
+const threadOptions = (folder: string) => ({
   dataFolder: join(folder, 'data'),
   schema: 'deskmirror_queue',
   maintainMs: 1e9,
   silenceMs: 1e9,
 })
 
-async function refusal(url: string, patienceMs = 0): Promise<UserError> {
-  const error = await openBackend(url, { folder: '', log: silentLog, connectTimeoutMs: patienceMs }).then(
+async function refusal(url: string, connectTimeoutMs = 0): Promise<UserError> {
+  const error = await openBackend(url, { folder: '', log: silentLog, connectTimeoutMs }).then(
     () => null,
-    (it: unknown) => it,
+    (reason: unknown) => reason,
   )
   expect(error).toBeInstanceOf(UserError)
   expect(JSON.stringify(error)).not.toContain('a%20secret')
@@ -42,62 +42,62 @@ async function refusal(url: string, patienceMs = 0): Promise<UserError> {
 }
 
 describe('the embedded store', () => {
-  const inFolder = async () => {
+  const createFolder = async () => {
     const folder = await createQueueFolder()
     onTestFinished(() => rmSync(folder, { recursive: true }))
     return folder
   }
 
-  test('belongs to one process, names it to others, and is free when that is killed', async () => {
-    const place = await queueFixtures.find(({ kind }) => kind === 'embedded')!.make()
-    const first = await place.open()
+  test('belongs to one process, names it to others, and is free when that process is killed', async () => {
+    const fixture = await queueFixtures.find(({ kind }) => kind === 'embedded')!.make()
+    const first = await fixture.open()
     await first.queue('q').add('job', {})
     await first.close()
-    const holder = await place.startUnendingJob('q')
-    await expect(place.open()).rejects.toThrow(new RegExp(`process ${holder.pid} on .* uses it`))
-    await expect(place.open()).rejects.toBeInstanceOf(UserError)
+    const holder = await fixture.startUnendingJob('q')
+    await expect(fixture.open()).rejects.toThrow(new RegExp(`process ${holder.pid} on .* uses it`))
+    await expect(fixture.open()).rejects.toBeInstanceOf(UserError)
     holder.kill('SIGKILL')
     await once(holder, 'exit')
-    await (await place.open()).close()
-    await place.drop()
+    await (await fixture.open()).close()
+    await fixture.drop()
   })
 
-  test('is put aside when it is broken, with a warning, and starts anew', async () => {
-    const folder = await inFolder()
-    const { log, events } = heard()
+  test('is moved aside when it is broken, with a warning, and starts empty', async () => {
+    const folder = await createFolder()
+    const { log, events } = captureEvents()
     const before = await openBackend('embedded', { folder, log })
     await before.close()
     writeFileSync(join(folder, 'data', 'global', 'pg_control'), '')
     const after = await openBackend('embedded', { folder, log })
     const aside = readdirSync(folder).find((name) => name.startsWith('broken-'))!
     expect(after.warnings).toEqual([expect.stringContaining(aside)])
-    expect(events).toEqual([expect.objectContaining({ event: 'queue.warned' })])
+    expect(events).toEqual([expect.objectContaining({ event: 'queue.warning' })])
     expect(existsSync(join(folder, aside, 'PG_VERSION'))).toBe(true)
     await after.queue('q').add('job', {})
     await after.close()
   })
 
-  test('says so when its thread dies, fails what was asked of it, and lets the process go on to its end', async () => {
-    const folder = await inFolder()
-    const { log, events } = heard()
-    const died = Promise.withResolvers<Error>()
-    const backend = await openBackend('embedded', { folder, log, onFatal: died.resolve })
+  test('reports the death of its thread, rejects its requests, and does not keep the process alive', async () => {
+    const folder = await createFolder()
+    const { log, events } = captureEvents()
+    const fatal = Promise.withResolvers<Error>()
+    const backend = await openBackend('embedded', { folder, log, onFatal: fatal.resolve })
     const queue = backend.queue('q')
     const worker = backend.worker('q', async () => ({ do: 'done' }))
     await once(worker, 'drained')
-    // The disk goes away: Postgres cannot write its log any more.
+    // Postgres can no longer write its log.
     rmSync(join(folder, 'data', 'pg_wal'), { recursive: true })
     const megabytes = () => queue.add('job', { text: randomBytes(2e6).toString('base64') })
     await expect(Promise.all(Array.from({ length: 12 }, megabytes))).rejects.toThrow()
-    expect((await died.promise).message).toMatch(/\S/)
-    expect(events).toContainEqual(expect.objectContaining({ event: 'queue.died' }))
+    expect((await fatal.promise).message).toMatch(/\S/)
+    expect(events).toContainEqual(expect.objectContaining({ event: 'queue.closed' }))
     await expect(queue.add('job', {})).rejects.toThrow()
     await backend.close()
   })
 
   test('is a Postgres with a session that answers in order', async () => {
-    const setting = settings(await inFolder())
-    const session = await startThreadSession(setting, () => {})
+    const options = threadOptions(await createFolder())
+    const session = await startThreadSession(options, () => {})
     const answers = await Promise.all([
       session.query('select $1::int8 as big', ['9007199254740993']),
       session.query('select current_schema() as schema', []),
@@ -109,16 +109,16 @@ describe('the embedded store', () => {
     await session.close()
   })
 
-  test('tidies up by itself what jobs leave behind', async () => {
-    const died: Error[] = []
-    const setting = { ...settings(await inFolder()), maintainMs: 50 }
-    const session = await startThreadSession(setting, (error) => died.push(error))
+  test('vacuums what jobs leave behind', async () => {
+    const closed: Error[] = []
+    const options = { ...threadOptions(await createFolder()), maintainMs: 50 }
+    const session = await startThreadSession(options, (error) => closed.push(error))
     await session.query('create table left_behind as select n from generate_series(1, 5000) as n', [])
     await session.query('delete from left_behind', [])
     const size = async () => (await session.query("select pg_relation_size('left_behind') as size", [])).rows[0]
     await vi.waitUntil(async () => Reflect.get(Object(await size()), 'size') === '0', { interval: 20, timeout: 20_000 })
     await session.close()
-    expect(died).toEqual([])
+    expect(closed).toEqual([])
   })
 })
 
@@ -134,16 +134,13 @@ describe('a server', () => {
     return changed.href
   }
 
-  test.each(['redis', 'postgres'])(
-    'that is not there is waited for, then named without its password: %s',
-    async (kind) => {
-      const port = await freePort()
-      const error = await refusal(`${kind}://desk:a%20secret@127.0.0.1:${port}/0`, 300)
-      expect(error).toMatchObject({ exitCode: 1, what: `cannot use the queue ${kind}://127.0.0.1:${port}/0` })
-    },
-  )
+  test.each(['redis', 'postgres'])('that is down is waited for, then named without its password: %s', async (kind) => {
+    const port = await freePort()
+    const error = await refusal(`${kind}://user:a%20secret@127.0.0.1:${port}/0`, 300)
+    expect(error).toMatchObject({ exitCode: 1, what: `cannot use the queue ${kind}://127.0.0.1:${port}/0` })
+  })
 
-  test('that is late is not too late', async () => {
+  test('that starts late is not too late', async () => {
     const port = await freePort()
     const opening = openBackend(`redis://127.0.0.1:${port}`, { folder: '', log: silentLog, connectTimeoutMs: 20_000 })
     const { hostname, port: real } = new URL(redis.url)
@@ -160,41 +157,41 @@ describe('a server', () => {
     expect(calls).toBeGreaterThanOrEqual(4)
   })
 
-  test('that refuses us is a case for a person, at once', async () => {
+  test('that refuses the connection needs a person, at once', async () => {
     const admin = new Redis(redis.url)
-    await admin.acl('SETUSER', 'desk', 'on', '>right', '~*', '+@all')
+    await admin.acl('SETUSER', 'user', 'on', '>right', '~*', '+@all')
     admin.disconnect()
-    const wrong = at(redis.url, (url) => Object.assign(url, { username: 'desk', password: 'a secret' }))
+    const wrong = at(redis.url, (url) => Object.assign(url, { username: 'user', password: 'a secret' }))
     expect(await refusal(wrong, 20_000)).toMatchObject({ exitCode: 2, why: expect.stringMatching(/WRONGPASS/) })
-    const stranger = at(inject('postgresUrl'), (url) => Object.assign(url, { password: 'a secret' }))
-    expect(await refusal(stranger, 20_000)).toMatchObject({ exitCode: 2, why: expect.stringMatching(/password/) })
+    const wrongPassword = at(inject('postgresUrl'), (url) => Object.assign(url, { password: 'a secret' }))
+    expect(await refusal(wrongPassword, 20_000)).toMatchObject({ exitCode: 2, why: expect.stringMatching(/password/) })
     const nowhere = at(inject('postgresUrl'), (url) => Object.assign(url, { pathname: '/nowhere' }))
     expect(await refusal(nowhere, 20_000)).toMatchObject({ next: expect.stringMatching(/create the database/) })
   })
 
-  test('Redis that has no such database, or whose user may not do enough, is a case for a person, with what to do', async () => {
+  test('Redis without the database, or with missing permissions, needs a person and says what to do', async () => {
     const elsewhere = at(redis.url, (url) => Object.assign(url, { pathname: '/4711' }))
     expect(await refusal(elsewhere, 20_000)).toMatchObject({ exitCode: 2, why: 'this Redis has no database 4711' })
     const admin = new Redis(redis.url)
     const rules: readonly (readonly [string, readonly string[], RegExp])[] = [
       ['keyless', ['~other:*', '+@all'], /lacks a right: .*(key|NOPERM)/],
-      ['reader', ['~deskmirror:*', '+@read', '+@connection', '+eval', '+info'], /lacks a right: HSET/],
-      ['unscripted', ['~deskmirror:*', '+@all', '-@scripting'], /lacks a right: EVAL/],
-      ['impatient', ['~deskmirror:*', '+@all', '-bzpopmin'], /lacks a right: BZPOPMIN/],
+      ['reader', ['~deskmirror:*', '+@read', '+@connection', '+eval', '+info'], /lacks a permission: HSET/],
+      ['unscripted', ['~deskmirror:*', '+@all', '-@scripting'], /lacks a permission: EVAL/],
+      ['impatient', ['~deskmirror:*', '+@all', '-bzpopmin'], /lacks a permission: BZPOPMIN/],
     ]
     for (const [user, rule, why] of rules) {
       await admin.acl('SETUSER', user, 'on', '>a secret', ...rule)
-      const url = at(redis.url, (it) => Object.assign(it, { username: user, password: 'a secret' }))
+      const url = at(redis.url, (target) => Object.assign(target, { username: user, password: 'a secret' }))
       expect(await refusal(url, 20_000)).toMatchObject({
         exitCode: 2,
         why: expect.stringMatching(why),
         next: `allow it: ACL SETUSER ${user} ~deskmirror:* +@all -@dangerous +info`,
       })
     }
-    // What it advises is enough.
+    // The advised permissions are enough.
     await admin.acl('SETUSER', 'advised', 'on', '>a secret', '~deskmirror:*', '+@all', '-@dangerous', '+info')
     admin.disconnect()
-    const advised = at(redis.url, (it) => Object.assign(it, { username: 'advised', password: 'a secret' }))
+    const advised = at(redis.url, (target) => Object.assign(target, { username: 'advised', password: 'a secret' }))
     const backend = await openBackend(advised, { folder: '', log: silentLog })
     const ran = Promise.withResolvers<void>()
     backend.worker('q', async () => {
@@ -207,7 +204,7 @@ describe('a server', () => {
   })
 
   test('Postgres lets one process after the other set schedules', async () => {
-    const url = at(inject('postgresUrl'), (it) => it.searchParams.set('schema', 'jobs_alone'))
+    const url = at(inject('postgresUrl'), (target) => target.searchParams.set('schema', 'jobs_alone'))
     const options = {
       folder: '',
       prefix: '',
@@ -216,52 +213,52 @@ describe('a server', () => {
       requestTimeoutMs: 20_000,
       onFatal: () => {},
     }
-    const [one, other] = [await openPostgres(url, options), await openPostgres(url, options)]
+    const [first, second] = [await openPostgres(url, options), await openPostgres(url, options)]
     const [entered, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const order: string[] = []
-    const first = one.runExclusively(async () => {
+    const firstRun = first.runExclusively(async () => {
       entered.resolve()
       await release.promise
-      order.push('one')
+      order.push('first')
     })
     await entered.promise
-    const second = other.runExclusively(async () => void order.push('other'))
+    const secondRun = second.runExclusively(async () => void order.push('second'))
     const admin = new pg.Client({ connectionString: inject('postgresUrl') })
     await admin.connect()
     const waiting = "select from pg_locks where locktype = 'advisory' and not granted"
     await vi.waitUntil(async () => order.length > 0 || (await admin.query(waiting)).rowCount === 1, { interval: 5 })
     release.resolve()
-    await Promise.all([first, second])
-    expect(order).toEqual(['one', 'other'])
-    await Promise.all([one.close(), other.close()])
+    await Promise.all([firstRun, secondRun])
+    expect(order).toEqual(['first', 'second'])
+    await Promise.all([first.close(), second.close()])
     await admin.query('drop schema jobs_alone cascade')
     await admin.end()
   })
 
-  test('Redis that may throw jobs away is used, with one sentence about it', async () => {
+  test('Redis that may evict jobs is used, with a warning', async () => {
     const admin = new Redis(redis.url)
     await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
-    const { log, events } = heard()
+    const { log, events } = captureEvents()
     const backend = await openBackend(redis.url, { folder: '', log })
     expect(backend.warnings).toEqual([expect.stringMatching(/allkeys-lru.*noeviction/)])
-    expect(events).toEqual([expect.objectContaining({ event: 'queue.warned', why: backend.warnings[0] })])
+    expect(events).toEqual([expect.objectContaining({ event: 'queue.warning', why: backend.warnings[0] })])
     await admin.config('SET', 'maxmemory-policy', 'noeviction')
     admin.disconnect()
     await backend.close()
   })
 
-  test('that goes away is one line in the log; who adds a job is told in time, and closing does not wait for it', async () => {
-    const gone = await startPrivateRedis({ durable: false })
-    const { log, events } = heard()
-    const backend = await openBackend(gone.url, { folder: '', log, requestTimeoutMs: 300 })
+  test('that goes down is one line in the log; adding a job fails in time, and closing does not wait for it', async () => {
+    const stopped = await startPrivateRedis({ durable: false })
+    const { log, events } = captureEvents()
+    const backend = await openBackend(stopped.url, { folder: '', log, requestTimeoutMs: 300 })
     const queues = ['a', 'b', 'c'].map((name) => backend.queue(name))
     const workers = ['a', 'b', 'c'].map((name) => backend.worker(name, async () => ({ do: 'done' })))
     await Promise.all(workers.map((worker) => once(worker, 'drained')))
-    await gone.stop()
+    await stopped.stop()
     const added = await Promise.allSettled(queues.map((queue) => queue.add('job', {})))
     expect(added.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
     await vi.waitUntil(() => events.length > 0, { interval: 10, timeout: 20_000 })
     await backend.close()
-    expect(events).toEqual([expect.objectContaining({ event: 'queue.lost', backend: 'redis' })])
+    expect(events).toEqual([expect.objectContaining({ event: 'queue.disconnected', backend: 'redis' })])
   })
 })

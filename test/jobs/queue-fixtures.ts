@@ -1,4 +1,4 @@
-/** The places where jobs can be kept, each as the tests need it: opened several times, taken away, and given back. */
+/** The stores of the queue as fixtures: opened several times, crashed, and recovered. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -16,30 +16,30 @@ import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts
 
 export type QueueFixture = {
   readonly open: (options?: Partial<BackendOptions>) => Promise<Backend>
-  /** A process of its own that runs jobs of the queue and never ends the first: resolves once it has begun. */
+  /** Starts a process that runs a job of the queue for ever; resolves once that has started. */
   readonly startUnendingJob: (queue: string) => Promise<ChildProcess>
   readonly drop: () => Promise<void>
 }
 
-/** Resolves when it serves again. `meanwhile`: while it is down, or just coming back. */
+/** Resolves when it serves again. `meanwhile`: runs while it is down or recovering. */
 type Crash = (meanwhile: () => Promise<void>) => Promise<void>
 
 export type QueueFixtureKind = {
   readonly kind: BackendKind
   readonly make: () => Promise<QueueFixture>
-  /** A server that dies and recovers under those that use it. Null: there is none. */
+  /** A server that crashes and recovers. Null: there is none. */
   readonly makeCrashable: (() => Promise<QueueFixture & { readonly crash: Crash }>) | null
 }
 
 export const silentLog = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
 export const queueFixtures: readonly QueueFixtureKind[] = [
-  { kind: 'redis', make: inRedis, makeCrashable: inFrailRedis },
-  { kind: 'postgres', make: inPostgres, makeCrashable: inFrailPostgres },
-  { kind: 'embedded', make: inFolder, makeCrashable: null },
+  { kind: 'redis', make: createRedisFixture, makeCrashable: createCrashableRedis },
+  { kind: 'postgres', make: createPostgresFixture, makeCrashable: createCrashablePostgres },
+  { kind: 'embedded', make: createEmbeddedFixture, makeCrashable: null },
 ]
 
-function place(url: string, prefix: string, folder: string, drop: () => Promise<void>): QueueFixture {
+function createFixture(url: string, prefix: string, folder: string, drop: () => Promise<void>): QueueFixture {
   return {
     open: (options = {}) => openBackend(url, { folder, prefix, log: silentLog, ...options }),
     startUnendingJob: async (queue) => {
@@ -60,32 +60,32 @@ function place(url: string, prefix: string, folder: string, drop: () => Promise<
 let redis: Promise<PrivateRedis> | undefined
 afterAll(async () => (await redis)?.stop())
 
-async function inRedis(): Promise<QueueFixture> {
-  return place(await startTestRedis(), `test-${randomUUID()}`, '', async () => {})
+async function createRedisFixture(): Promise<QueueFixture> {
+  return createFixture(await startTestRedis(), `test-${randomUUID()}`, '', async () => {})
 }
 
-/** One server a test file. */
+/** One server per test file. */
 export async function startTestRedis(): Promise<string> {
   redis ??= startPrivateRedis({ durable: true })
   return (await redis).url
 }
 
-async function inFrailRedis() {
+async function createCrashableRedis() {
   const server = await startPrivateRedis({ durable: true })
   const crash: Crash = async (meanwhile) => {
     const crashed = server.crash()
     await meanwhile()
     await crashed
   }
-  return { ...place(server.url, 'frail', '', server.stop), crash }
+  return { ...createFixture(server.url, 'crashable', '', server.stop), crash }
 }
 
-async function inPostgres(): Promise<QueueFixture> {
+async function createPostgresFixture(): Promise<QueueFixture> {
   const { url, drop } = createJobSchema()
-  return place(url, 'unused', '', drop)
+  return createFixture(url, 'unused', '', drop)
 }
 
-/** A schema for the jobs of one test, which makes it by using it. */
+/** A schema for the jobs of one test; using it creates it. */
 export function createJobSchema() {
   const url = new URL(inject('postgresUrl'))
   const schema = `jobs_${randomUUID().replaceAll('-', '')}`
@@ -93,17 +93,17 @@ export function createJobSchema() {
   return { url: url.href, drop: () => administer(inject('postgresUrl'), `drop schema if exists ${schema} cascade`) }
 }
 
-async function inFrailPostgres() {
+async function createCrashablePostgres() {
   const server = await startPrivatePostgres()
-  return { ...place(server.url, 'frail', '', server.stop), crash: server.crash }
+  return { ...createFixture(server.url, 'crashable', '', server.stop), crash: server.crash }
 }
 
-async function inFolder(): Promise<QueueFixture> {
+async function createEmbeddedFixture(): Promise<QueueFixture> {
   const folder = await createQueueFolder()
-  return place('embedded', 'unused', folder, async () => rmSync(folder, { recursive: true }))
+  return createFixture('embedded', 'unused', folder, async () => rmSync(folder, { recursive: true }))
 }
 
-/** A folder where the embedded store was used before, with nothing in it. */
+/** A folder with an initialised, empty embedded store. */
 export async function createQueueFolder(folder = emptyFolder()): Promise<string> {
   const used = await makeOnce('queue', async (path) =>
     (await openBackend('embedded', { folder: path, log: silentLog })).close(),

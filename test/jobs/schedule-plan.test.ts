@@ -1,4 +1,4 @@
-/** What is asked for when: the decisions of the worker, without a queue. */
+/** The worker's scheduling decisions, without a queue. */
 import { describe, expect, test } from 'vitest'
 import { parseSchedulerJob, parseSyncJob, syncJobId } from '../../jobs/queues.ts'
 import { settingsNeedingRestart } from '../../jobs/restart-required.ts'
@@ -11,8 +11,8 @@ import { defaultSchedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'
 import { configOf } from '../sync/sync-sandbox.ts'
 
-const desk: ProjectConfig = {
-  name: 'desk',
+const shop: ProjectConfig = {
+  name: 'shop',
   projectId: '11111111-1111-4111-8111-111111111111',
   baseUrl: new URL('https://service.example'),
   widgetUrl: new URL('https://service.example'),
@@ -33,11 +33,11 @@ const desk: ProjectConfig = {
   readOnly: false,
 }
 
-describe('a round begins', () => {
-  const streams = (round: Parameters<typeof syncJobsOfSchedule>[0], project: ProjectConfig = desk) =>
-    syncJobsOfSchedule(round, project).map(({ queue, job: pass }) => `${queue}: ${pass.stream}, ${pass.mode}`)
+describe('a schedule firing starts', () => {
+  const streams = (schedule: Parameters<typeof syncJobsOfSchedule>[0], project: ProjectConfig = shop) =>
+    syncJobsOfSchedule(schedule, project).map(({ queue, job }) => `${queue}: ${job.stream}, ${job.mode}`)
 
-  test('incremental: with the lists; what hangs on their rows is announced by them', () => {
+  test('incremental: the lists, which enqueue their children', () => {
     expect(streams('incremental')).toEqual([
       'passes: conversations, incremental',
       'passes: visitors, incremental',
@@ -45,62 +45,62 @@ describe('a round begins', () => {
     ])
   })
 
-  test('reconcile: with everything that can be compared, behind whatever is new', () => {
-    expect(streams('reconcile').every((it) => /^backfill: \w+, reconcile$/.test(it))).toBe(true)
+  test('reconcile: everything that can be compared, in the backfill queue', () => {
+    expect(streams('reconcile').every((planned) => /^backfill: \w+, reconcile$/.test(planned))).toBe(true)
     expect(streams('reconcile')).toHaveLength(streamNames.length - 1)
   })
 
-  test('analytics and availability: with themselves', () => {
+  test('analytics and availability: their own streams', () => {
     expect(streams('analytics')).toEqual(['passes: analytics, incremental'])
     expect(streams('availability')).toEqual(['passes: availability, incremental'])
   })
 
-  test('without streams that the project does not mirror', () => {
-    const few = { ...desk, streams: ['messages', 'visitors'] as const }
+  test('only streams that the project mirrors', () => {
+    const few = { ...shop, streams: ['messages', 'visitors'] as const }
     expect(streams('incremental', few)).toEqual(['passes: visitors, incremental'])
     expect(streams('analytics', few)).toEqual([])
   })
 })
 
 describe('schedules', () => {
-  const many = Array.from({ length: 6000 }, (_, n) => ({ ...desk, name: `desk-${n}`, projectId: `project-${n}` }))
-  const of = (project: Partial<ProjectConfig>) => schedulesForProjects([{ ...desk, ...project }]).map(({ id }) => id)
+  const many = Array.from({ length: 6000 }, (_, n) => ({ ...shop, name: `shop-${n}`, projectId: `project-${n}` }))
+  const of = (project: Partial<ProjectConfig>) => schedulesForProjects([{ ...shop, ...project }]).map(({ id }) => id)
 
-  test('are four of each project, and one for the house', () => {
-    expect(schedulesForProjects([desk]).map(({ id }) => id)).toEqual([
-      'incremental/desk',
-      'reconcile/desk',
-      'analytics/desk',
-      'availability/desk',
+  test('are four per project, and one for housekeeping', () => {
+    expect(schedulesForProjects([shop]).map(({ id }) => id)).toEqual([
+      'incremental/shop',
+      'reconcile/shop',
+      'analytics/shop',
+      'availability/shop',
       'housekeeping',
     ])
   })
 
-  test('are left out where they are off, and where the project mirrors nothing that they would begin with', () => {
-    expect(of({ schedules: { ...defaultSchedules, reconcile: { kind: 'off' } } })).not.toContain('reconcile/desk')
+  test('are left out if they are off, or if the project mirrors none of their streams', () => {
+    expect(of({ schedules: { ...defaultSchedules, reconcile: { kind: 'off' } } })).not.toContain('reconcile/shop')
     expect(of({ streams: ['conversations', 'messages'] })).toEqual([
-      'incremental/desk',
-      'reconcile/desk',
+      'incremental/shop',
+      'reconcile/shop',
       'housekeeping',
     ])
   })
 
-  test('of many projects are spread evenly over their period, and stay where they are', () => {
-    const offsets = schedulesForProjects(many).flatMap(({ id, recurrence: rhythm }) =>
-      id.startsWith('incremental/') && 'every' in rhythm ? [rhythm.offset] : [],
+  test('of many projects are spread evenly over their period, and are stable', () => {
+    const offsets = schedulesForProjects(many).flatMap(({ id, recurrence }) =>
+      id.startsWith('incremental/') && 'every' in recurrence ? [recurrence.offset] : [],
     )
     const minutes = Array.from({ length: 5 }, (_, n) => offsets.filter((at) => Math.floor(at / 60_000) === n).length)
     for (const minute of minutes) expect(Math.abs(minute - 1200)).toBeLessThan(150)
-    expect(schedulesForProjects(many.toReversed()).find(({ id }) => id === 'incremental/desk-7')).toEqual(
-      schedulesForProjects(many).find(({ id }) => id === 'incremental/desk-7'),
+    expect(schedulesForProjects(many.toReversed()).find(({ id }) => id === 'incremental/shop-7')).toEqual(
+      schedulesForProjects(many).find(({ id }) => id === 'incremental/shop-7'),
     )
   })
 
-  test('of the night begin between 1 and 5, and analytics after 5, by the clock of the project', () => {
-    const nightly = (round: string) =>
-      schedulesForProjects(many).flatMap(({ id, recurrence: rhythm }) =>
-        id.startsWith(`${round}/`) && 'pattern' in rhythm
-          ? [{ ...rhythm, hour: Number(rhythm.pattern.split(' ')[1]) }]
+  test('at night start between 1 and 5, and analytics after 5, in the time zone of the project', () => {
+    const nightly = (schedule: string) =>
+      schedulesForProjects(many).flatMap(({ id, recurrence }) =>
+        id.startsWith(`${schedule}/`) && 'pattern' in recurrence
+          ? [{ ...recurrence, hour: Number(recurrence.pattern.split(' ')[1]) }]
           : [],
       )
     expect(new Set(nightly('reconcile').map(({ hour }) => hour))).toEqual(new Set([1, 2, 3, 4]))
@@ -108,10 +108,10 @@ describe('schedules', () => {
     expect(new Set(nightly('reconcile').map(({ tz }) => tz))).toEqual(new Set(['Asia/Tokyo']))
   })
 
-  test('by cron are read in the time zone of the project', () => {
+  test('with cron patterns use the time zone of the project', () => {
     const schedules = { ...defaultSchedules, reconcile: { kind: 'cron', pattern: '30 2 * * 1' } } as const
     expect(
-      schedulesForProjects([{ ...desk, schedules }]).find(({ id }) => id === 'reconcile/desk')?.recurrence,
+      schedulesForProjects([{ ...shop, schedules }]).find(({ id }) => id === 'reconcile/shop')?.recurrence,
     ).toEqual({
       pattern: '30 2 * * 1',
       tz: 'Asia/Tokyo',
@@ -119,22 +119,22 @@ describe('schedules', () => {
   })
 })
 
-describe('the sweep finds', () => {
+describe('overdue jobs are', () => {
   const now = Date.UTC(2026, 5, 1)
   const minute = 60_000
   const all = (agoMs: number): CompletionTimes =>
-    new Map([[desk.projectId, new Map(streamNames.map((it) => [it, now - agoMs]))]])
+    new Map([[shop.projectId, new Map(streamNames.map((stream) => [stream, now - agoMs]))]])
   const found = (
-    ends: CompletionTimes,
-    due: Parameters<typeof overdueSyncJobs>[2] = new Map(),
-    project: ProjectConfig = desk,
-  ) => overdueSyncJobs([project], ends, due, now).map(({ queue, job: pass }) => `${queue}: ${pass.stream}`)
+    completions: CompletionTimes,
+    pending: Parameters<typeof overdueSyncJobs>[2] = new Map(),
+    project: ProjectConfig = shop,
+  ) => overdueSyncJobs([project], completions, pending, now).map(({ queue, job }) => `${queue}: ${job.stream}`)
 
-  test('nothing, where every stream has just come to its end', () => {
+  test('none, if every stream has just completed', () => {
     expect(found(all(minute))).toEqual([])
   })
 
-  test('streams that have missed two rounds', () => {
+  test('streams that have missed two schedule firings', () => {
     expect(found(all(3 * minute))).toEqual(['passes: availability'])
     expect(found(all(11 * minute))).toEqual([
       'passes: conversations',
@@ -144,81 +144,86 @@ describe('the sweep finds', () => {
     ])
   })
 
-  test('a project that was never read, but for the rollups: how far back they go is not known before the lists are read', () => {
+  test('those of a new project, except rollups: their first day is unknown before the lists are read', () => {
     const waiting = ['passes: conversations', 'passes: visitors', 'passes: calls', 'passes: availability']
     expect(found(new Map())).toEqual(waiting)
-    const ends = (lists: readonly StreamName[]) =>
-      new Map([[desk.projectId, new Map(lists.map((list) => [list, now] as const))]])
-    expect(found(ends(['conversations', 'visitors']))).toEqual(['passes: calls', 'passes: availability'])
-    expect(found(ends(['conversations', 'visitors', 'calls']))).toEqual(['passes: analytics', 'passes: availability'])
-    expect(found(new Map(), new Map(), { ...desk, startDate: 0 })).toHaveLength(5)
-    expect(found(new Map(), new Map(), { ...desk, streams: ['analytics'] })).toEqual(['passes: analytics'])
+    const completed = (lists: readonly StreamName[]) =>
+      new Map([[shop.projectId, new Map(lists.map((list) => [list, now] as const))]])
+    expect(found(completed(['conversations', 'visitors']))).toEqual(['passes: calls', 'passes: availability'])
+    expect(found(completed(['conversations', 'visitors', 'calls']))).toEqual([
+      'passes: analytics',
+      'passes: availability',
+    ])
+    expect(found(new Map(), new Map(), { ...shop, startDate: 0 })).toHaveLength(5)
+    expect(found(new Map(), new Map(), { ...shop, streams: ['analytics'] })).toEqual(['passes: analytics'])
   })
 
-  test('children that nobody announced, behind what is new', () => {
-    expect(found(all(minute), new Map([[desk.projectId, ['messages']]]))).toEqual(['backfill: messages'])
+  test('pending children without a job, in the backfill queue', () => {
+    expect(found(all(minute), new Map([[shop.projectId, ['messages']]]))).toEqual(['backfill: messages'])
   })
 
-  test('nothing that is off or not mirrored', () => {
+  test('none that are off or not mirrored', () => {
     const off = { kind: 'off' } as const
     const none = { incremental: off, reconcile: off, analytics: off, availability: off }
-    const due = new Map([[desk.projectId, ['messages', 'visitor_activity'] as const]])
-    expect(found(new Map(), due, { ...desk, schedules: none })).toEqual([])
-    expect(found(all(minute), due, { ...desk, streams: ['conversations', 'messages'] })).toEqual(['backfill: messages'])
+    const pending = new Map([[shop.projectId, ['messages', 'visitor_activity'] as const]])
+    expect(found(new Map(), pending, { ...shop, schedules: none })).toEqual([])
+    expect(found(all(minute), pending, { ...shop, streams: ['conversations', 'messages'] })).toEqual([
+      'backfill: messages',
+    ])
   })
 })
 
 describe('a job', () => {
-  const pass = { project: 'desk', stream: 'messages', mode: 'incremental' } as const
+  const job = { project: 'shop', stream: 'messages', mode: 'incremental' } as const
 
   test('carries names and nothing else', () => {
-    expect(parseSyncJob(pass)).toEqual(pass)
-    expect(parseSchedulerJob({ round: 'analytics', project: 'desk' })).toEqual({ round: 'analytics', project: 'desk' })
+    expect(parseSyncJob(job)).toEqual(job)
+    expect(parseSchedulerJob({ round: 'analytics', project: 'shop' })).toEqual({ round: 'analytics', project: 'shop' })
     expect(parseSchedulerJob({ round: 'housekeeping' })).toEqual({ round: 'housekeeping' })
   })
 
   test.for([
-    { ...pass, apiKey: 'svc_live_x' },
-    { ...pass, stream: 'letters' },
-    { ...pass, mode: 'full' },
-    { ...pass, project: '' },
-    { ...pass, project: 7 },
+    { ...job, apiKey: 'svc_live_x' },
+    { ...job, stream: 'letters' },
+    { ...job, mode: 'full' },
+    { ...job, project: '' },
+    { ...job, project: 7 },
     null,
     'messages',
-  ])('that is not like that is nobody’s: %j', (data) => {
+  ])('with other data is rejected: %j', (data) => {
     expect(parseSyncJob(data)).toBeNull()
   })
 
   test('is the same as another one of its project, stream and mode', () => {
-    expect(syncJobId(pass)).toBe(syncJobId({ ...pass }))
+    expect(syncJobId(job)).toBe(syncJobId({ ...job }))
     const others = [
-      { ...pass, mode: 'reconcile' as const },
-      { ...pass, stream: 'calls' as const },
-      { ...pass, project: 'other' },
+      { ...job, mode: 'reconcile' as const },
+      { ...job, stream: 'calls' as const },
+      { ...job, project: 'other' },
     ]
-    expect(new Set([pass, ...others].map(syncJobId)).size).toBe(4)
+    expect(new Set([job, ...others].map(syncJobId)).size).toBe(4)
   })
 
-  test('of a round of the night is tried for an hour; one of the day comes again by itself', () => {
+  test('of a nightly schedule is retried for an hour; a frequent one fires again by itself', () => {
     const minute = 60_000
-    const verdict = (round: 'incremental' | 'availability' | 'reconcile' | 'analytics', ms: number) =>
-      afterFailedFiring({ round, project: 'desk' }, 'away', ms).do
-    expect([verdict('incremental', minute), verdict('availability', minute)]).toEqual(['give up', 'give up'])
-    expect([verdict('reconcile', minute), verdict('analytics', minute)]).toEqual(['again', 'again'])
-    expect(verdict('reconcile', 61 * minute)).toBe('give up')
+    const resultAfter = (schedule: 'incremental' | 'availability' | 'reconcile' | 'analytics', ms: number) =>
+      afterFailedFiring({ round: schedule, project: 'shop' }, 'unavailable', ms).do
+    expect([resultAfter('incremental', minute), resultAfter('availability', minute)]).toEqual(['give up', 'give up'])
+    expect([resultAfter('reconcile', minute), resultAfter('analytics', minute)]).toEqual(['again', 'again'])
+    expect(resultAfter('reconcile', 61 * minute)).toBe('give up')
   })
 })
 
 describe('a changed configuration needs a restart', () => {
-  const config: Config = configOf('sqlite:desk.db', desk)
+  const config: Config = configOf('sqlite:shop.db', shop)
 
-  test('for what the process holds open', () => {
+  test('for what the process keeps open', () => {
     const next = { ...config, databaseUrl: 'sqlite:other.db', concurrency: 2, httpToken: secret('another') }
     expect(settingsNeedingRestart(config, next)).toEqual(['database_url', 'http_token', 'concurrency'])
   })
 
   test('not for projects, keys and schedules', () => {
-    const other = { ...desk, apiKey: secret('svc_live_new'), streams: ['calls'] as const }
-    expect(settingsNeedingRestart(config, { ...config, projects: [other, { ...desk, name: 'second' }] })).toEqual([])
+    const other = { ...shop, apiKey: secret('svc_live_new'), streams: ['calls'] as const }
+    expect(settingsNeedingRestart(config, { ...config, projects: [other, { ...shop, name: 'second' }] })).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** A process that takes a job, says so, and never ends it: to be killed. */
+/** A process that takes a job, reports it, and never ends it, until it is killed. */
 import { openBackend } from '../../jobs/backends/backend.ts'
 import { createLog } from '../../src/log.ts'
 
@@ -8,7 +8,7 @@ const backend = await openBackend(url, { folder, prefix, log })
 backend.worker(
   queue,
   () => {
-    process.stdout.write('begun\n')
+    process.stdout.write('started\n')
     return new Promise(() => {})
   },
   { lockDuration: 300, stalledInterval: 150 },

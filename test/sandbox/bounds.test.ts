@@ -1,29 +1,29 @@
-/** What a moment includes, for a clock that is finer than the times shown. */
+/** What a bound includes, for a clock that is finer than the times shown. */
 import { expect, test } from 'vitest'
 import { lowerBound, upperBound } from '../../src/sandbox/api/bounds.ts'
 
 const rows = [9_400, 10_000, 10_600, 11_000]
 const at = 10_000
-const from = (inclusive: boolean, hidden: boolean, moment = at) =>
-  rows.filter((row) => row >= lowerBound(moment, { inclusive, hidden }))
-const before = (inclusive: boolean, hidden: boolean, moment = at) =>
-  rows.filter((row) => row < upperBound(moment, { inclusive, hidden }))
+const from = (inclusive: boolean, hidden: boolean, time = at) =>
+  rows.filter((row) => row >= lowerBound(time, { inclusive, hidden }))
+const before = (inclusive: boolean, hidden: boolean, time = at) =>
+  rows.filter((row) => row < upperBound(time, { inclusive, hidden }))
 
-test('rows cut to their second: the moment means the whole second', () => {
+test('rows truncated to their second: the bound means the whole second', () => {
   expect(from(true, false)).toEqual([10_000, 10_600, 11_000])
   expect(from(false, false)).toEqual([11_000])
   expect(before(true, false)).toEqual([9_400, 10_000, 10_600])
   expect(before(false, false)).toEqual([9_400])
 })
 
-test('rows with their hidden fraction: the moment means its first millisecond', () => {
+test('rows with their hidden fraction: the bound means its first millisecond', () => {
   expect(from(true, true)).toEqual([10_000, 10_600, 11_000])
   expect(from(false, true)).toEqual([10_600, 11_000])
   expect(before(true, true)).toEqual([9_400, 10_000])
   expect(before(false, true)).toEqual([9_400])
 })
 
-test('a moment that has a fraction itself lies between whole seconds', () => {
+test('a bound with a fraction lies between whole seconds', () => {
   expect(from(true, false, 10_500)).toEqual([11_000])
   expect(before(true, false, 10_500)).toEqual([9_400, 10_000, 10_600])
   expect(before(false, false, 10_500)).toEqual([9_400, 10_000, 10_600])

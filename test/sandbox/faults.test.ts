@@ -1,25 +1,25 @@
-/** What can go wrong on the way, and what the sandbox remembers of it. */
+/** Faults between client and service, and what the sandbox records of them. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { type FaultKind, faultKinds } from '../../src/sandbox/server/faults.ts'
 import { firstRowPaths, sendRequest } from './requests.ts'
 
 let sandbox: Sandbox
-let at: Awaited<ReturnType<typeof firstRowPaths>>
+let paths: Awaited<ReturnType<typeof firstRowPaths>>
 beforeEach(async () => {
   sandbox = await startSandbox({
     size: { conversations: 20 },
     switches: { 'rate.kind': 'off', 'fault.slowMs': 40, 'fault.hugeMb': 3 },
   })
-  at = await firstRowPaths(sandbox)
+  paths = await firstRowPaths(sandbox)
 })
 afterEach(() => sandbox.stop())
 
 const reply = () =>
-  sendRequest(sandbox, `${at.conversation}/messages`, { method: 'POST', body: { content: 'Hi', senderName: 'Ann' } })
+  sendRequest(sandbox, `${paths.conversation}/messages`, { method: 'POST', body: { content: 'Hi', senderName: 'Ann' } })
 
-/** What a client sees of each: a status and a kind of body, or no readable answer at all. */
-const seen: Record<FaultKind, number | 'nothing'> = {
+/** What a client sees of each fault: a status, or no readable response. */
+const visibleResult: Record<FaultKind, number | 'nothing'> = {
   'reset-before': 'nothing',
   'reset-after': 'nothing',
   'error-500': 500,
@@ -40,13 +40,13 @@ const seen: Record<FaultKind, number | 'nothing'> = {
   'says-failed-after': 200,
 }
 
-test.for(Object.entries(seen) as [FaultKind, number | 'nothing'][])(
-  '%s: the client sees %s; the ledger knows whether the write was done; the log says why',
+test.for(Object.entries(visibleResult) as [FaultKind, number | 'nothing'][])(
+  '%s: the client sees %s; the ledger knows whether the write was performed; the log names the fault',
   async ([kind, status]) => {
     sandbox.scriptFault({ kind, operation: 'sendMessage' })
-    const answer = await reply().catch(() => null)
-    if (kind === 'huge') expect(answer!.text.length).toBeGreaterThan(3 << 20)
-    else expect(answer?.status ?? 'nothing').toBe(status)
+    const response = await reply().catch(() => null)
+    if (kind === 'huge') expect(response!.text.length).toBeGreaterThan(3 << 20)
+    else expect(response?.status ?? 'nothing').toBe(status)
     expect(sandbox.ledger()).toHaveLength(faultKinds[kind].done ? 1 : 0)
     const [entry] = sandbox.log()
     expect(entry).toMatchObject({ operation: 'sendMessage', fault: kind, write: true })
@@ -55,68 +55,68 @@ test.for(Object.entries(seen) as [FaultKind, number | 'nothing'][])(
   },
 )
 
-test('a fault can wait for its operation, let some pass, and come more than once', async () => {
+test('a fault can wait for its operation, skip some requests, and occur more than once', async () => {
   sandbox.scriptFault({ kind: 'busy-503', operation: 'getConversation', skip: 1, times: 2 })
   const statuses: number[] = []
   for (let n = 0; n < 4; n += 1) {
-    statuses.push((await sendRequest(sandbox, at.conversation)).status)
+    statuses.push((await sendRequest(sandbox, paths.conversation)).status)
     await reply()
   }
   expect(statuses).toEqual([200, 503, 503, 200])
 })
 
-test('chance is seeded: the same requests meet the same faults, in about the share asked for', async () => {
+test('random faults are seeded: the same requests get the same faults, at about the requested rate', async () => {
   const run = async () => {
-    const twin = await startSandbox({
+    const seeded = await startSandbox({
       switches: { 'rate.kind': 'off', 'fault.rate': 0.25, 'fault.kinds': 'error-500,busy-503' },
     })
-    const path = `/public/projects/${twin.projectId}/availability`
+    const path = `/public/projects/${seeded.projectId}/availability`
     const statuses: number[] = []
-    for (let n = 0; n < 200; n += 1) statuses.push((await sendRequest(twin, path)).status)
-    await twin.stop()
+    for (let n = 0; n < 200; n += 1) statuses.push((await sendRequest(seeded, path)).status)
+    await seeded.stop()
     return statuses
   }
-  const [one, two] = [await run(), await run()]
-  expect(one).toEqual(two)
-  const faulty = one.filter((status) => status >= 500).length
+  const [first, second] = [await run(), await run()]
+  expect(first).toEqual(second)
+  const faulty = first.filter((status) => status >= 500).length
   expect(faulty).toBeGreaterThan(25)
   expect(faulty).toBeLessThan(75)
-  expect(new Set(one)).toEqual(new Set([200, 500, 503]))
+  expect(new Set(first)).toEqual(new Set([200, 500, 503]))
 })
 
-test('faults can be kept to reads or to writes', async () => {
+test('faults can be limited to reads or to writes', async () => {
   sandbox.setSwitches({ 'fault.rate': 1, 'fault.kinds': 'error-500', 'fault.on': 'reads' })
   expect((await reply()).status).toBe(200)
-  expect((await sendRequest(sandbox, at.conversation)).status).toBe(500)
+  expect((await sendRequest(sandbox, paths.conversation)).status).toBe(500)
   sandbox.setSwitches({ 'fault.on': 'writes' })
   expect((await reply()).status).toBe(500)
-  expect((await sendRequest(sandbox, at.conversation)).status).toBe(200)
+  expect((await sendRequest(sandbox, paths.conversation)).status).toBe(200)
 })
 
-test('neither the log nor the ledger ever shows a key, and answers are as late as the latency says', async () => {
+test('neither the log nor the ledger contains a key, and responses have the configured latency', async () => {
   sandbox.setSwitches({ 'latency.before': 30, 'latency.after': 30 })
   const before = performance.timeOrigin + performance.now()
   await reply()
-  await sendRequest(sandbox, at.conversation, { key: null, headers: { 'x-api-key': sandbox.key } })
+  await sendRequest(sandbox, paths.conversation, { key: null, headers: { 'x-api-key': sandbox.key } })
   const [entry] = sandbox.log()
   expect(entry!.arrivedAt - before).toBeGreaterThanOrEqual(28)
   expect(entry!.answeredAt! - entry!.arrivedAt).toBeGreaterThanOrEqual(28)
   expect(JSON.stringify([sandbox.log(), sandbox.ledger()])).not.toContain(sandbox.key)
 })
 
-test('every shape of an error that the documentation leaves open can be had', async () => {
-  const bad = async () => (await sendRequest(sandbox, `${at.base}/conversations?limit=0`)).body
+test('every form of error that the documentation leaves open is available', async () => {
+  const invalidRequest = async () => (await sendRequest(sandbox, `${paths.base}/conversations?limit=0`)).body
   sandbox.setSwitches({ 'errors.issues': 'field', 'errors.context': 'envelope', 'errors.retryable': 'absent' })
-  const { error, context } = await bad()
+  const { error, context } = await invalidRequest()
   expect([error.context, error.retryable, context.issues[0].field]).toEqual([undefined, undefined, 'limit'])
   sandbox.setSwitches({ 'errors.issues': 'string', 'errors.context': 'error', 'errors.retryable': 'always' })
-  expect((await bad()).error).toMatchObject({
+  expect((await invalidRequest()).error).toMatchObject({
     retryable: true,
     context: { issues: [expect.stringContaining('limit')] },
   })
 })
 
-test('an accepted write answers 200 or 201 with the row, or 204 with nothing', async () => {
+test('an accepted write returns 200 or 201 with the row, or 204 without a body', async () => {
   expect((await reply()).body.data.content).toBe('Hi')
   sandbox.setSwitches({ 'writes.answer': '201' })
   expect((await reply()).status).toBe(201)
@@ -128,7 +128,7 @@ test('an accepted write answers 200 or 201 with the row, or 204 with nothing', a
   )
 })
 
-test('a switch that does not exist, or a value that it cannot have, is refused and changes nothing', () => {
+test('an unknown switch or value is refused and changes nothing', () => {
   const before = sandbox.switches()
   expect(() => sandbox.setSwitches({ 'rate.kind': 'often' } as never)).toThrow(
     /rate.kind cannot be often; it can be sliding \| fixed/,

@@ -1,4 +1,4 @@
-/** The guide to the sandbox names every fault, every stream and every control that there is. */
+/** The guide to the sandbox names every fault, stream and control. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { faultKinds } from '../../src/sandbox/server/faults.ts'

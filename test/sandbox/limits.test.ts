@@ -1,4 +1,4 @@
-/** The rate limit, drawn in each way that a service may draw it. */
+/** The rate limit, with each algorithm that a service may use. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { limiters } from '../../src/sandbox/server/rate-limit.ts'
@@ -8,8 +8,8 @@ import { firstRowPaths, sendRequest } from './requests.ts'
 let sandbox: Sandbox | undefined
 afterEach(() => sandbox?.stop())
 
-/** How many of the requests at these moments are let through. */
-function allowed(kind: keyof typeof limiters, times: readonly number[]): number {
+/** How many of the requests at these times are allowed. */
+function countAllowed(kind: keyof typeof limiters, times: readonly number[]): number {
   const limiter = limiters[kind](10, 60_000)
   return times.filter((at) => {
     const free = limiter.waitMs(at) === 0
@@ -22,47 +22,53 @@ const burst = (at: number, n = 30) => Array.from({ length: n }, () => at)
 const start = 60_000 * 1000
 
 describe('ten requests in 60 seconds', () => {
-  test.for(['fixed', 'sliding', 'bucket', 'estimated'] as const)('%s: a burst of thirty lets ten through', (kind) => {
-    expect(allowed(kind, burst(start))).toBe(10)
+  test.for(['fixed', 'sliding', 'bucket', 'estimated'] as const)(
+    '%s: ten requests of a burst of thirty are allowed',
+    (kind) => {
+      expect(countAllowed(kind, burst(start))).toBe(10)
+    },
+  )
+
+  test('fixed: twenty are allowed around the edge of a window', () => {
+    expect(countAllowed('fixed', [...burst(start + 59_000), ...burst(start + 61_000)])).toBe(20)
   })
 
-  test('fixed: twenty get through around the edge of a window', () => {
-    expect(allowed('fixed', [...burst(start + 59_000), ...burst(start + 61_000)])).toBe(20)
-  })
-
-  test('sliding: no 60 seconds hold more than ten, wherever they start', () => {
-    expect(allowed('sliding', [...burst(start + 59_000), ...burst(start + 118_999)])).toBe(10)
-    expect(allowed('sliding', [...burst(start + 59_000), ...burst(start + 119_000)])).toBe(20)
+  test('sliding: no 60 seconds hold more than ten', () => {
+    expect(countAllowed('sliding', [...burst(start + 59_000), ...burst(start + 118_999)])).toBe(10)
+    expect(countAllowed('sliding', [...burst(start + 59_000), ...burst(start + 119_000)])).toBe(20)
   })
 
   test('bucket: one more every six seconds after a burst', () => {
-    expect(allowed('bucket', [...burst(start), ...burst(start + 5_999)])).toBe(10)
-    expect(allowed('bucket', [...burst(start), ...burst(start + 12_001)])).toBe(12)
+    expect(countAllowed('bucket', [...burst(start), ...burst(start + 5_999)])).toBe(10)
+    expect(countAllowed('bucket', [...burst(start), ...burst(start + 12_001)])).toBe(12)
   })
 
-  test('estimated: the window before counts for the share of it that is still in sight', () => {
-    expect(allowed('estimated', [...burst(start + 59_000), ...burst(start + 60_000)])).toBe(10)
-    expect(allowed('estimated', [...burst(start + 59_000), ...burst(start + 90_000)])).toBe(15)
+  test('estimated: the previous window counts for the share of it that is still covered', () => {
+    expect(countAllowed('estimated', [...burst(start + 59_000), ...burst(start + 60_000)])).toBe(10)
+    expect(countAllowed('estimated', [...burst(start + 59_000), ...burst(start + 90_000)])).toBe(15)
   })
 
-  test.for(['fixed', 'sliding', 'bucket', 'estimated'] as const)('%s: who waits as told is let through', (kind) => {
-    const limiter = limiters[kind](10, 60_000)
-    let now = start + 30_000
-    for (let n = 0; n < 100; n += 1) {
-      now += limiter.waitMs(now)
-      expect(limiter.waitMs(now)).toBe(0)
-      limiter.count(now)
-    }
-  })
+  test.for(['fixed', 'sliding', 'bucket', 'estimated'] as const)(
+    '%s: a client that waits as requested is allowed',
+    (kind) => {
+      const limiter = limiters[kind](10, 60_000)
+      let now = start + 30_000
+      for (let n = 0; n < 100; n += 1) {
+        now += limiter.waitMs(now)
+        expect(limiter.waitMs(now)).toBe(0)
+        limiter.count(now)
+      }
+    },
+  )
 })
 
-test('a key may make 600 requests in 60 seconds, 120 of them writes; another key has its own allowance', async () => {
+test('a key may make 600 requests in 60 seconds, 120 of them writes; another key has its own limit', async () => {
   sandbox = await startSandbox({ size: { conversations: 3 } })
   const { conversation } = await firstRowPaths(sandbox)
   sandbox.addKey({ key: 'svc_live_other' })
-  const many = async (n: number, asking: Parameters<typeof sendRequest>[2], path: string) => {
+  const many = async (n: number, options: Parameters<typeof sendRequest>[2], path: string) => {
     const statuses = await Promise.all(
-      Array.from({ length: n }, async () => (await sendRequest(sandbox!, path, asking)).status),
+      Array.from({ length: n }, async () => (await sendRequest(sandbox!, path, options)).status),
     )
     return statuses.filter((status) => status !== 429).length
   }
@@ -92,7 +98,7 @@ test('over the limit: 429 rate_limited, with Retry-After in seconds, as a date, 
   })
 })
 
-test('somebody else’s use leaves less, and requests without a good key cost nothing', async () => {
+test('use by another client leaves less, and requests without a valid key cost nothing', async () => {
   sandbox = await startSandbox({ switches: { 'rate.limit': 10, 'rate.foreign': 8 } })
   const { conversation } = await firstRowPaths(sandbox)
   const statuses: number[] = []
@@ -101,7 +107,7 @@ test('somebody else’s use leaves less, and requests without a good key cost no
   expect(statuses).toEqual([200, 200, 429])
 })
 
-test('the counts find the densest 60 seconds wherever they start, for the busiest key', () => {
+test('the counts find the densest 60 seconds of the busiest key', () => {
   const entry = (arrivedAt: number, keyId: string, write = false) =>
     ({ arrivedAt, keyId, write, operation: 'x', status: 200, fault: null }) as RequestLogEntry
   const entries = [0, 30, 50, 59, 61, 100, 200].flatMap((s) => [

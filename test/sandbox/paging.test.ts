@@ -1,4 +1,4 @@
-/** Paging, in each of the ways that the documentation leaves open. */
+/** Paging, with each behaviour that the documentation leaves open. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { firstRowPaths, sendRequest } from './requests.ts'
@@ -9,7 +9,7 @@ afterEach(() => sandbox.stop())
 type Row = Record<string, string>
 const size = { conversations: 70, visitors: 40, calls: 50, messagesPerConversation: 30, activityPerVisitor: 30 }
 
-async function start(switches: SandboxOptions['switches'], more: Partial<typeof size> = {}) {
+async function startWith(switches: SandboxOptions['switches'], more: Partial<typeof size> = {}) {
   sandbox = await startSandbox({
     seed: 3,
     speed: 0,
@@ -25,8 +25,8 @@ async function page(path: string): Promise<{ items: Row[]; hasMore: boolean }> {
   return body.data
 }
 
-/** Pages by the last timestamp seen until nothing new comes. */
-async function walk(path: string, parameter: string, field: string, limit = 20): Promise<Row[]> {
+/** Pages by the last timestamp until nothing new appears. */
+async function readAll(path: string, parameter: string, field: string, limit = 20): Promise<Row[]> {
   const seen = new Map<string, Row>()
   for (let query = `?limit=${limit}`; ; ) {
     const { items, hasMore } = await page(path + query)
@@ -37,21 +37,21 @@ async function walk(path: string, parameter: string, field: string, limit = 20):
   }
 }
 
-const ascending = (rows: Row[], field: string) => rows.map((row) => row[field]!)
+const valuesOf = (rows: Row[], field: string) => rows.map((row) => row[field]!)
 const sorted = (values: string[]) => [...values].sort()
 
 describe('lists', () => {
   for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
     for (const bound of ['inclusive', 'exclusive'] as const) {
-      test(`conversations by ${field}, ${bound}: in order, and all are reached`, async () => {
-        const { base } = await start({
+      test(`conversations by ${field}, ${bound}: in order and complete`, async () => {
+        const { base } = await startWith({
           'conversations.since': field,
           'conversations.bound': bound,
           'conversations.updatedAt': true,
         })
-        const rows = await walk(`${base}/conversations`, 'since', field)
+        const rows = await readAll(`${base}/conversations`, 'since', field)
         expect(rows).toHaveLength(70)
-        expect(ascending(rows, field)).toEqual(sorted(ascending(rows, field)))
+        expect(valuesOf(rows, field)).toEqual(sorted(valuesOf(rows, field)))
         const [middle] = rows.slice(30)
         const { items } = await page(`${base}/conversations?since=${middle![field]}&limit=1`)
         expect(items[0]!.id === middle!.id).toBe(bound === 'inclusive')
@@ -60,43 +60,43 @@ describe('lists', () => {
   }
 
   for (const field of ['createdAt', 'lastSeenAt', 'updatedAt'] as const) {
-    test(`visitors by ${field}: in order, and all are reached`, async () => {
-      const { base } = await start({ 'visitors.since': field })
-      const rows = await walk(`${base}/visitors`, 'since', field)
+    test(`visitors by ${field}: in order and complete`, async () => {
+      const { base } = await startWith({ 'visitors.since': field })
+      const rows = await readAll(`${base}/visitors`, 'since', field)
       expect(rows).toHaveLength(40)
-      expect(ascending(rows, field)).toEqual(sorted(ascending(rows, field)))
+      expect(valuesOf(rows, field)).toEqual(sorted(valuesOf(rows, field)))
     })
   }
 
   for (const by of ['startedAt', 'endedAt'] as const) {
-    test(`calls by ${by}: oldest first go on by from, newest first go on by to`, async () => {
-      const { base } = await start({ 'calls.by': by })
-      const forwards = await walk(`${base}/calls`, 'from', by)
-      expect(ascending(forwards, by)).toEqual(sorted(ascending(forwards, by)))
+    test(`calls by ${by}: oldest first continue by from, newest first continue by to`, async () => {
+      const { base } = await startWith({ 'calls.by': by })
+      const forwards = await readAll(`${base}/calls`, 'from', by)
+      expect(valuesOf(forwards, by)).toEqual(sorted(valuesOf(forwards, by)))
       sandbox.setSwitches({ 'calls.order': 'newest', 'calls.to': 'inclusive' })
-      const backwards = await walk(`${base}/calls`, 'to', by)
+      const backwards = await readAll(`${base}/calls`, 'to', by)
       expect(backwards.map(({ id }) => id)).toEqual(forwards.map(({ id }) => id).reverse())
       expect(forwards).toHaveLength(50)
     })
   }
 
-  test('calls can demand both from and to', async () => {
-    const { base } = await start({ 'calls.range': 'required' })
+  test('calls can require both from and to', async () => {
+    const { base } = await startWith({ 'calls.range': 'required' })
     const { body } = await sendRequest(sandbox, `${base}/calls?from=2026-05-01T00:00:00Z`)
     expect(body.error.context.issues[0].path).toEqual(['to'])
   })
 
   for (const bound of ['inclusive', 'exclusive'] as const) {
-    test(`activity goes backwards by before, ${bound}, and repeats exact copies`, async () => {
-      const { base } = await start({ 'activity.before': bound })
+    test(`activity is paged backwards by before, ${bound}, and contains exact copies`, async () => {
+      const { base } = await startWith({ 'activity.before': bound })
       let copies = 0
       for (const { id } of sandbox.truth('visitors')) {
         const all = (await page(`${base}/visitors/${id}/activity?limit=200`)).items
-        expect(ascending(all, 'occurredAt')).toEqual(sorted(ascending(all, 'occurredAt')).reverse())
+        expect(valuesOf(all, 'occurredAt')).toEqual(sorted(valuesOf(all, 'occurredAt')).reverse())
         copies += all.length - new Set(all.map((entry) => JSON.stringify(entry))).size
         const edge = all[10]!.occurredAt!
-        const rest = (await page(`${base}/visitors/${id}/activity?limit=200&before=${edge}`)).items
-        expect(rest).toEqual(
+        const earlier = (await page(`${base}/visitors/${id}/activity?limit=200&before=${edge}`)).items
+        expect(earlier).toEqual(
           all.filter(({ occurredAt }) => occurredAt! < edge || (bound === 'inclusive' && occurredAt === edge)),
         )
       }
@@ -105,7 +105,7 @@ describe('lists', () => {
   }
 
   test('hasMore is exact, or true for every full page', async () => {
-    const { base } = await start({})
+    const { base } = await startWith({})
     expect((await page(`${base}/conversations?limit=70`)).hasMore).toBe(false)
     expect((await page(`${base}/conversations?limit=69`)).hasMore).toBe(true)
     sandbox.setSwitches({ hasMore: 'full' })
@@ -113,8 +113,8 @@ describe('lists', () => {
     expect((await page(`${base}/conversations?limit=71`)).hasMore).toBe(false)
   })
 
-  test('a limit over 200 is refused, cut, or honoured; an unknown parameter is ignored or refused by name', async () => {
-    const { base } = await start({}, { conversations: 250 })
+  test('a limit over 200 is refused, clamped, or honoured; an unknown parameter is ignored, or refused by name', async () => {
+    const { base } = await startWith({}, { conversations: 250 })
     const list = (query: string) => sendRequest(sandbox, `${base}/conversations?${query}`)
     expect((await list('limit=250')).status).toBe(400)
     sandbox.setSwitches({ 'limit.over': 'clamped' })
@@ -124,31 +124,33 @@ describe('lists', () => {
     expect((await list('order=asc')).status).toBe(200)
     sandbox.setSwitches({ 'query.unknown': 'rejected' })
     expect(
-      (await list('order=asc&limit=3&page=2')).body.error.context.issues.map((i: { path: string[] }) => i.path[0]),
+      (await list('order=asc&limit=3&page=2')).body.error.context.issues.map(
+        (issue: { path: string[] }) => issue.path[0],
+      ),
     ).toEqual(['order', 'page'])
   })
 
-  test('a storm puts many rows into one second, and more of them than a page holds cannot be passed', async () => {
-    const { base } = await start({ 'storm.conversations': 40, 'storm.visitors': 10, 'storm.calls': 10 })
+  test('a storm puts many rows into one second, and a reader cannot get past more of them than a page holds', async () => {
+    const { base } = await startWith({ 'storm.conversations': 40, 'storm.visitors': 10, 'storm.calls': 10 })
     const most = (rows: Row[], field: string) =>
       Math.max(...Object.values(Object.groupBy(rows, (row) => row[field]!)).map((group) => group!.length))
     const all = (await page(`${base}/conversations?limit=200`)).items
     for (const field of ['createdAt', 'lastMessageAt']) expect(most(all, field)).toBeGreaterThanOrEqual(40)
     expect(most((await page(`${base}/visitors?limit=200`)).items, 'lastSeenAt')).toBeGreaterThanOrEqual(10)
     expect(most((await page(`${base}/calls?limit=200`)).items, 'startedAt')).toBeGreaterThanOrEqual(10)
-    expect((await walk(`${base}/conversations`, 'since', 'lastMessageAt', 20)).length).toBeLessThan(70)
-    expect(await walk(`${base}/conversations`, 'since', 'lastMessageAt', 60)).toHaveLength(70)
+    expect((await readAll(`${base}/conversations`, 'since', 'lastMessageAt', 20)).length).toBeLessThan(70)
+    expect(await readAll(`${base}/conversations`, 'since', 'lastMessageAt', 60)).toHaveLength(70)
   })
 
-  test('hidden fractions make an exclusive since show the moment again', async () => {
-    const { base } = await start({ 'conversations.bound': 'exclusive', 'time.hidden': true })
+  test('with hidden fractions an exclusive since returns the same second again', async () => {
+    const { base } = await startWith({ 'conversations.bound': 'exclusive', 'time.hidden': true })
     const rows = (await page(`${base}/conversations?limit=200`)).items
     const again = await page(`${base}/conversations?limit=1&since=${rows[20]!.lastMessageAt}`)
     expect(again.items[0]!.id).toBe(rows[20]!.id)
   })
 
-  test('rows move while one pages', async () => {
-    const { base } = await start({ 'move.every': 2 })
+  test('rows change during paging', async () => {
+    const { base } = await startWith({ 'move.every': 2 })
     const before = JSON.stringify([
       ...sandbox.truth('conversations'),
       ...sandbox.truth('visitors'),
@@ -160,8 +162,8 @@ describe('lists', () => {
     ).not.toBe(before)
   })
 
-  test('which kinds of change move them can be chosen', async () => {
-    const { base } = await start({ 'move.every': 1, 'move.kinds': 'deleteCall,addVisitor' })
+  test('the kinds of these changes can be chosen', async () => {
+    const { base } = await startWith({ 'move.every': 1, 'move.kinds': 'deleteCall,addVisitor' })
     const count = (stream: 'calls' | 'visitors' | 'conversations') => [...sandbox.truth(stream)].length
     for (let n = 0; n < 8; n += 1) await page(`${base}/visitors`)
     expect(count('calls') - 50 - (count('visitors') - 40)).toBe(-8)
@@ -169,8 +171,8 @@ describe('lists', () => {
     expect(() => sandbox.setSwitches({ 'move.kinds': 'explode' })).toThrow('there is no change explode')
   })
 
-  test('a list can show the old copy of a changed row for a while, the row itself never', async () => {
-    const { base, visitor, visitorId } = await start({ 'stale.ms': 5000 })
+  test('a list can show the old version of a changed row for a while, a read by id cannot', async () => {
+    const { base, visitor, visitorId } = await startWith({ 'stale.ms': 5000 })
     const listed = async () => (await page(`${base}/visitors?limit=200`)).items.find(({ id }) => id === visitorId)!.name
     sandbox.mutate.renameVisitor(visitorId, 'Changed', null)
     expect(await listed()).not.toBe('Changed')
@@ -182,45 +184,45 @@ describe('lists', () => {
 
 describe('messages', () => {
   const ids = (rows: Row[]) => rows.map(({ id }) => Number(id))
-  const rising = (rows: Row[]) => expect(ids(rows)).toEqual([...ids(rows)].sort((a, b) => a - b))
+  const expectRising = (rows: Row[]) => expect(ids(rows)).toEqual([...ids(rows)].sort((a, b) => a - b))
 
-  test('all at once: no parameter counts', async () => {
-    const { conversation } = await start({ 'messages.paging': 'all' }, { messagesPerConversation: 300 })
+  test('all at once: parameters are ignored', async () => {
+    const { conversation } = await startWith({ 'messages.paging': 'all' }, { messagesPerConversation: 300 })
     const { items, hasMore } = await page(`${conversation}/messages?limit=10`)
     expect([items.length, hasMore]).toEqual([300, false])
-    rising(items)
+    expectRising(items)
   })
 
-  test('limit only: the rest is out of reach', async () => {
-    const { conversation } = await start({ 'messages.paging': 'limit' })
-    expect(await walk(`${conversation}/messages`, 'since', 'createdAt')).toHaveLength(20)
+  test('limit only: further messages cannot be read', async () => {
+    const { conversation } = await startWith({ 'messages.paging': 'limit' })
+    expect(await readAll(`${conversation}/messages`, 'since', 'createdAt')).toHaveLength(20)
     expect((await page(`${conversation}/messages?limit=30`)).hasMore).toBe(false)
   })
 
-  test('since walks forwards, before walks backwards, and both reach everything', async () => {
-    const { conversation } = await start({ 'messages.paging': 'since' })
-    const forwards = await walk(`${conversation}/messages`, 'since', 'createdAt', 7)
-    rising(forwards)
+  test('since pages forwards, before pages backwards, and both are complete', async () => {
+    const { conversation } = await startWith({ 'messages.paging': 'since' })
+    const forwards = await readAll(`${conversation}/messages`, 'since', 'createdAt', 7)
+    expectRising(forwards)
     sandbox.setSwitches({ 'messages.paging': 'before', 'messages.order': 'newest' })
-    const backwards = await walk(`${conversation}/messages`, 'before', 'createdAt', 7)
+    const backwards = await readAll(`${conversation}/messages`, 'before', 'createdAt', 7)
     expect(ids(backwards)).toEqual(ids(forwards).reverse())
     expect(forwards).toHaveLength(30)
   })
 
   test('the newest page can be shown oldest first, as in a chat', async () => {
-    const { conversation } = await start({ 'messages.paging': 'before', 'messages.order': 'newest-ascending' })
+    const { conversation } = await startWith({ 'messages.paging': 'before', 'messages.order': 'newest-ascending' })
     const { items } = await page(`${conversation}/messages?limit=10`)
-    rising(items)
+    expectRising(items)
     expect(ids(items).at(-1)).toBe(30)
   })
 
-  test('the list can ignore limit and have a page size of its own', async () => {
-    const { conversation } = await start({ 'messages.limit': 'ignored', 'messages.page': 12 })
+  test('the list can ignore limit and have its own page size', async () => {
+    const { conversation } = await startWith({ 'messages.limit': 'ignored', 'messages.page': 12 })
     expect((await page(`${conversation}/messages?limit=3`)).items).toHaveLength(12)
   })
 
-  test('parameters that the list does not have are refused by name where the service minds', async () => {
-    const { conversation } = await start({ 'messages.paging': 'limit', 'query.unknown': 'rejected' })
+  test('unknown parameters of the list are refused by name, if the service rejects them', async () => {
+    const { conversation } = await startWith({ 'messages.paging': 'limit', 'query.unknown': 'rejected' })
     expect((await sendRequest(sandbox, `${conversation}/messages?limit=3`)).status).toBe(200)
     expect(
       (await sendRequest(sandbox, `${conversation}/messages?before=2026-05-01T00:00:00Z`)).body.error.context.issues[0]
@@ -230,8 +232,8 @@ describe('messages', () => {
     expect((await sendRequest(sandbox, `${conversation}/messages?limit=3`)).status).toBe(400)
   })
 
-  test('a storm ends a conversation in one second, and ids can lie beyond 2^53', async () => {
-    const { conversation } = await start({ 'storm.messages': 15, 'ids.big': true })
+  test('a storm ends a conversation in one second, and ids can exceed 2^53', async () => {
+    const { conversation } = await startWith({ 'storm.messages': 15, 'ids.big': true })
     const { text } = await sendRequest(sandbox, `${conversation}/messages?limit=200`)
     const rows: Row[] = JSON.parse(text).data.items
     expect(new Set(rows.slice(-15).map(({ createdAt }) => createdAt)).size).toBe(1)

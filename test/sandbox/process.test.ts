@@ -1,4 +1,4 @@
-/** The sandbox as a process of its own: started by the command, driven over HTTP, stopped by a signal or by request. */
+/** The sandbox in its own process: started by the command, controlled over HTTP, stopped by a signal or by request. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -27,15 +27,15 @@ async function start(...flags: string[]): Promise<Record<string, string>> {
 }
 
 const control = async (origin: string, path: string, body?: unknown) => {
-  const answer = await fetch(
+  const response = await fetch(
     `${origin}/_sandbox/${path}`,
     body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) },
   )
-  const text = await answer.text()
-  return { status: answer.status, text, json: path.startsWith('truth') ? null : JSON.parse(text) }
+  const text = await response.text()
+  return { status: response.status, text, json: path.startsWith('truth') ? null : JSON.parse(text) }
 }
 
-test('it says what a sync needs, obeys over HTTP, and ends on request', async () => {
+test('it prints what a sync needs, is controlled over HTTP, and ends on request', async () => {
   const flags = [
     '--conversations',
     '12',
@@ -94,7 +94,7 @@ test('it says what a sync needs, obeys over HTTP, and ends on request', async ()
   expect((await once(child, 'exit'))[0]).toBe(0)
 })
 
-test('without a limit it names a rate that a mirror never reaches', async () => {
+test('without a limit it prints a rate that a mirror never reaches', async () => {
   expect(await start('--rate', 'off')).toMatchObject({
     DESKMIRROR_RATE: '1000000000/60s',
     DESKMIRROR_WRITE_RATE: '1000000000/60s',

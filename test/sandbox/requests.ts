@@ -1,4 +1,4 @@
-/** Asks a sandbox over HTTP, and holds every answer against the service's description. */
+/** Sends requests to a sandbox, and checks every response against the API description. */
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
@@ -33,7 +33,7 @@ export const describedOperations = new Map(
   ),
 )
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service sent; the schema says what it must be.
+// biome-ignore lint/suspicious/noExplicitAny: a response is whatever the service sent; the schema says what it must be.
 export type SandboxResponse = { status: number; headers: Headers; body: any; text: string }
 
 export type SandboxRequest = { method?: string; body?: unknown; headers?: Record<string, string>; key?: string | null }
@@ -41,30 +41,30 @@ export type SandboxRequest = { method?: string; body?: unknown; headers?: Record
 export async function sendRequest(
   sandbox: Sandbox,
   path: string,
-  asking: SandboxRequest = {},
+  options: SandboxRequest = {},
 ): Promise<SandboxResponse> {
-  const { method = 'GET', body, headers = {}, key = sandbox.key } = asking
-  const answer = await fetch(sandbox.baseUrl + path, {
+  const { method = 'GET', body, headers = {}, key = sandbox.key } = options
+  const response = await fetch(sandbox.baseUrl + path, {
     method,
     redirect: 'manual',
     headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
-  const text = await answer.text()
-  const json = answer.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : null
-  return { status: answer.status, headers: answer.headers, body: json, text }
+  const text = await response.text()
+  const json = response.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : null
+  return { status: response.status, headers: response.headers, body: json, text }
 }
 
-/** The same, for an answer that must be as the operation's description says. */
+/** The same, for a response that must match the description of the operation. */
 export async function sendConforming(
   sandbox: Sandbox,
   operationId: string,
   path: string,
-  asking: SandboxRequest = {},
+  options: SandboxRequest = {},
 ): Promise<SandboxResponse> {
-  const answer = await sendRequest(sandbox, path, asking)
-  if (answer.status !== 204) expect(schemaMismatches(operationId, answer)).toEqual([])
-  return answer
+  const response = await sendRequest(sandbox, path, options)
+  if (response.status !== 204) expect(schemaMismatches(operationId, response)).toEqual([])
+  return response
 }
 
 export function schemaMismatches(operationId: string, { status, body }: SandboxResponse): readonly string[] {
@@ -75,7 +75,7 @@ export function schemaMismatches(operationId: string, { status, body }: SandboxR
   return validate(body) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`)
 }
 
-/** The ids of one row of each kind, and the paths of the project. */
+/** The ids of one row of each kind, and their paths. */
 export async function firstRowPaths(sandbox: Sandbox) {
   const first = (stream: Parameters<Sandbox['truth']>[0]) => sandbox.truth(stream).next().value!.id!
   const base = `/public/projects/${sandbox.projectId}`

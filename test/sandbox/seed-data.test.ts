@@ -1,4 +1,4 @@
-/** The data of the sandbox: the same for the same seed, of any size, and alive. */
+/** The data of the sandbox: the same for the same seed, of any size, and changeable. */
 import { afterEach, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { truthStreams } from '../../src/sandbox/truth.ts'
@@ -15,21 +15,21 @@ async function start(options: SandboxOptions = {}): Promise<Sandbox> {
   return sandbox
 }
 
-const everything = (sandbox: Sandbox) => truthStreams.map((stream) => JSON.stringify([...sandbox.truth(stream)]))
+const allRows = (sandbox: Sandbox) => truthStreams.map((stream) => JSON.stringify([...sandbox.truth(stream)]))
 
-test('the same seed makes the same world and the same changes; another seed another', async () => {
-  const [one, twin, other] = [await start({ seed: 8 }), await start({ seed: 8 }), await start({ seed: 9 })]
-  expect(everything(one)).toEqual(everything(twin))
-  expect(one.projectId).toBe(twin.projectId)
-  expect(one.projectId).not.toBe(other.projectId)
-  const calm = everything(one)
-  expect(one.applyRandomMutations(200, 4)).toEqual(twin.applyRandomMutations(200, 4))
-  expect(everything(one)).toEqual(everything(twin))
-  expect(everything(one)).not.toEqual(calm)
+test('the same seed creates the same data and the same changes; another seed creates others', async () => {
+  const [first, same, other] = [await start({ seed: 8 }), await start({ seed: 8 }), await start({ seed: 9 })]
+  expect(allRows(first)).toEqual(allRows(same))
+  expect(first.projectId).toBe(same.projectId)
+  expect(first.projectId).not.toBe(other.projectId)
+  const before = allRows(first)
+  expect(first.applyRandomMutations(200, 4)).toEqual(same.applyRandomMutations(200, 4))
+  expect(allRows(first)).toEqual(allRows(same))
+  expect(allRows(first)).not.toEqual(before)
 })
 
 for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
-  test(`the truth is what the API answers, after many changes too, ordered by ${field}`, async () => {
+  test(`the truth equals the API's responses, also after many changes, ordered by ${field}`, async () => {
     const visitorField = field === 'lastMessageAt' ? 'lastSeenAt' : field
     const sandbox = await start({
       size: { conversations: 40, visitors: 25, calls: 25 },
@@ -43,7 +43,7 @@ for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
         .filter(({ parentId }) => parentId === parent)
         .map(({ row }) => row as Record<string, string>)
     const orders = { conversations: field, visitors: visitorField, calls: 'startedAt' } as const
-    for (let round = 0; round < 4; round += 1) {
+    for (let step = 0; step < 4; step += 1) {
       for (const stream of ['conversations', 'visitors', 'calls'] as const) {
         const rows = await list(`${base}/${stream}`)
         expect(byId(rows)).toEqual(byId(truth(stream)))
@@ -51,7 +51,7 @@ for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
         expect(times).toEqual(times.toSorted())
       }
       sandbox.advance(90_000)
-      sandbox.applyRandomMutations(50, round)
+      sandbox.applyRandomMutations(50, step)
     }
     for (const { id } of sandbox.truth('conversations')) {
       expect(await list(`/public/conversations/${id}/messages`)).toEqual(truth('messages', id))
@@ -67,7 +67,7 @@ for (const field of ['createdAt', 'lastMessageAt', 'updatedAt'] as const) {
   })
 }
 
-test('an id that differs in one place is no row’s, and ids are read in either case', async () => {
+test('an id that differs in one place is unknown, and ids are case-insensitive', async () => {
   const sandbox = await start()
   const { conversationId } = await firstRowPaths(sandbox)
   const almost = conversationId.slice(0, -1) + (conversationId.endsWith('0') ? '1' : '0')
@@ -75,7 +75,7 @@ test('an id that differs in one place is no row’s, and ids are read in either 
   expect((await sendRequest(sandbox, `/public/conversations/${conversationId.toUpperCase()}`)).status).toBe(200)
 })
 
-test('a million messages cost little memory, and any of them is found at once', async () => {
+test('a million messages need little memory, and any of them is found at once', async () => {
   const before = process.memoryUsage().heapUsed
   const sandbox = await start({ size: { conversations: 10_000, messagesPerConversation: 100, visitors: 20_000 } })
   const { base } = await firstRowPaths(sandbox)
@@ -93,7 +93,7 @@ test('message ids are unique in the whole project', async () => {
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('texts hold what breaks programs, and visitors lack what programs expect', async () => {
+test('texts contain what breaks programs, and visitors lack what programs expect', async () => {
   const sandbox = await start({ size: { conversations: 1000, messagesPerConversation: 20 } })
   const texts = [...sandbox.truth('messages')].map(({ row }) => String((row as Record<string, unknown>).content))
   expect(texts.some((text) => text.includes('\u0000'))).toBe(true)
@@ -107,7 +107,7 @@ test('texts hold what breaks programs, and visitors lack what programs expect', 
   expect(plain.every((text) => !text.includes('\u0000') && text.length < 1000)).toBe(true)
 })
 
-test('the service has a clock of its own, and the past ends just before it starts', async () => {
+test('the service has its own clock, and the seed data ends just before its start', async () => {
   const sandbox = await start({ now: '2030-02-03T04:05:06Z' })
   const { base, conversationId } = await firstRowPaths(sandbox)
   const { headers } = await sendRequest(sandbox, `${base}/availability`)
@@ -140,7 +140,7 @@ test('whether a visitor’s message reopens a handled conversation is a switch',
   }
 })
 
-test('what is deleted is gone with its children; what is edited is edited', async () => {
+test('deletion removes a row with its children; an edit changes the text', async () => {
   const sandbox = await start()
   const { conversationId, visitorId, callId } = await firstRowPaths(sandbox)
   sandbox.mutate.editMessage(conversationId, 0, 'Corrected')
@@ -150,8 +150,8 @@ test('what is deleted is gone with its children; what is edited is edited', asyn
   sandbox.mutate.deleteCall(callId)
   for (const stream of truthStreams) {
     const rows = [...sandbox.truth(stream)]
-    for (const gone of [conversationId, visitorId, callId]) {
-      expect(rows.some(({ id, parentId }) => id === gone || parentId === gone)).toBe(false)
+    for (const deleted of [conversationId, visitorId, callId]) {
+      expect(rows.some(({ id, parentId }) => id === deleted || parentId === deleted)).toBe(false)
     }
   }
   expect(() => sandbox.mutate.visitorWrites(conversationId)).toThrow(RangeError)

@@ -1,11 +1,11 @@
-/** Minutes of what `npm test` has seconds for: the whole budget is used while nobody is harmed, and never passed at all. */
+/** Long versions of the tests of the budget: it is used fully, and never exceeded. */
 import { describe, expect, test } from 'vitest'
 import type { BudgetPolicy } from '../../src/core/rate-limit/budget.ts'
 import { startCountingService, startProcessGroup } from '../api/rate-limit/process-group.ts'
 import { injectFaults, storeKinds } from '../api/rate-limit/scenario.ts'
 import { countBetween, createRandom, maxInWindow } from '../core/rate-limit/simulated-world.ts'
 
-// The rate of a usual key in short windows: what each grant takes weighs six times as much as in a minute.
+// The rate of a usual key, in shorter windows: the time of each grant weighs six times as much as in a minute.
 const windowMs = 10_000
 const limit = 100
 const policy: BudgetPolicy = { rate: { requests: limit, windowMs }, writeRate: { requests: 20, windowMs }, reserve: 0 }
@@ -38,19 +38,19 @@ for (const count of [2, 4]) {
 describe.concurrent('four processes', () => {
   const short: BudgetPolicy = { ...policy, rate: { requests: 60, windowMs: 2000 } }
   test.for(storeKinds)(
-    `never pass it in ten rounds of trouble: $name (seed ${seed})`,
+    `never exceed it in ten rounds of faults: $name (seed ${seed})`,
     async ({ make }, { onTestFinished }) => {
-      const dice = createRandom(seed)
-      const { url, faults: harms } = await make(onTestFinished)
-      const counter = await startCountingService(dice, onTestFinished)
+      const random = createRandom(seed)
+      const { url, faults } = await make(onTestFinished)
+      const counter = await startCountingService(random, onTestFinished)
       const fleet = startProcessGroup(
         { store: url, service: counter.url, policy: short, timeoutMs: 1000 },
         4,
         onTestFinished,
       )
       await counter.next(60)
-      for (let round = 0; round < 10; round += 1) {
-        await injectFaults(fleet, harms, dice)
+      for (let step = 0; step < 10; step += 1) {
+        await injectFaults(fleet, faults, random)
         await counter.next(60)
       }
       expect(maxInWindow(counter.arrivals, 2000)).toBeLessThanOrEqual(57)

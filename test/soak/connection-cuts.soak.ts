@@ -1,4 +1,4 @@
-/** The connection of each operation breaks at every byte of its request, and at every byte of its answer. */
+/** The connection of each operation breaks at every byte of its request, and at every byte of its response. */
 import { test } from 'vitest'
 import { cutEverywhere, operationNames } from '../writeback/byte-cut-scenario.ts'
 

@@ -1,4 +1,4 @@
-/** What `npm test` tries a part of: more random worlds, and every combination of the service's ways on both databases. */
+/** Longer versions of tests: more random services, and every combination of the service's behaviours on both databases. */
 
 import { databases } from '../support/databases.ts'
 import { testEveryCombination } from '../sync/every-combination.ts'

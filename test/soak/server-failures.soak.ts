@@ -1,6 +1,6 @@
 /**
- * Whatever befalls the workers and their servers under load: in the end the mirror equals the service, and the service
- * never saw more requests than it allows, in any window, nor had to refuse one.
+ * After any failures of the workers and their servers under load the mirror equals the service, which never received
+ * more requests than it allows in any window, and never refused one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, type TestContext, test } from 'vitest'
@@ -28,46 +28,46 @@ const size = {
 } as const
 const visible: readonly MutationKind[] = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall']
 
-type Finished = TestContext['onTestFinished']
-type Harm = { readonly name: string; readonly times: number; readonly strike: () => unknown }
-type Scene = {
+type OnTestFinished = TestContext['onTestFinished']
+type Failure = { readonly name: string; readonly times: number; readonly inject: () => unknown }
+type Deployment = {
   readonly databaseUrl: string
   readonly queueUrl: string
   readonly workers: number
-  readonly harms: readonly Harm[]
+  readonly failures: readonly Failure[]
 }
 
-const scenes = [
-  { name: 'a laptop: SQLite and the embedded queue', make: laptop },
-  { name: 'a fleet: Redis and Postgres', make: fleet },
-  { name: 'a fleet: Postgres alone', make: postgresAlone },
+const deployments = [
+  { name: 'single process: SQLite and the embedded queue', make: singleProcess },
+  { name: 'several workers: Redis and Postgres', make: redisAndPostgres },
+  { name: 'several workers: Postgres alone', make: postgresAlone },
 ]
 
-async function laptop(): Promise<Scene> {
-  return { databaseUrl: `sqlite:${emptyFolder()}/desk.db`, queueUrl: 'embedded', workers: 1, harms: [] }
+async function singleProcess(): Promise<Deployment> {
+  return { databaseUrl: `sqlite:${emptyFolder()}/mirror.db`, queueUrl: 'embedded', workers: 1, failures: [] }
 }
 
-async function fleet(finished: Finished): Promise<Scene> {
+async function redisAndPostgres(onTestFinished: OnTestFinished): Promise<Deployment> {
   const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPrivatePostgres()]
-  finished(redis.stop)
-  finished(postgres.stop)
-  const harms = [
-    { name: 'Redis restarts', times: 5, strike: redis.crash },
-    { name: 'Redis forgets', times: 5, strike: redis.flush },
-    { name: 'Postgres stops at once', times: 5, strike: postgres.crash },
+  onTestFinished(redis.stop)
+  onTestFinished(postgres.stop)
+  const failures = [
+    { name: 'Redis restarts', times: 5, inject: redis.crash },
+    { name: 'Redis is flushed', times: 5, inject: redis.flush },
+    { name: 'Postgres crashes', times: 5, inject: postgres.crash },
   ]
-  return { databaseUrl: postgres.url, queueUrl: redis.url, workers: 3, harms }
+  return { databaseUrl: postgres.url, queueUrl: redis.url, workers: 3, failures }
 }
 
-async function postgresAlone(finished: Finished): Promise<Scene> {
+async function postgresAlone(onTestFinished: OnTestFinished): Promise<Deployment> {
   const postgres = await startPrivatePostgres()
-  finished(postgres.stop)
-  const harms = [{ name: 'Postgres stops at once', times: 5, strike: postgres.crash }]
-  return { databaseUrl: postgres.url, queueUrl: postgres.url, workers: 3, harms }
+  onTestFinished(postgres.stop)
+  const failures = [{ name: 'Postgres crashes', times: 5, inject: postgres.crash }]
+  return { databaseUrl: postgres.url, queueUrl: postgres.url, workers: 3, failures }
 }
 
-test.for(scenes)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }, { onTestFinished }) => {
-  const dice = createRandom(seed)
+test.for(deployments)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }, { onTestFinished }) => {
+  const random = createRandom(seed)
   const sandbox = await startSandbox({
     seed,
     size,
@@ -80,34 +80,34 @@ test.for(scenes)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }
     },
   })
   onTestFinished(sandbox.stop)
-  const scene = await make(onTestFinished)
+  const deployment = await make(onTestFinished)
   const start = () =>
-    startWorkerProcess(scene, sandbox, {
+    startWorkerProcess(deployment, sandbox, {
       DESKMIRROR_RATE: `${limit}/${windowMs / 1000}s`,
       DESKMIRROR_WRITE_RATE: `60/${windowMs / 1000}s`,
     })
-  const workers = Array.from({ length: scene.workers }, start)
-  await requests(sandbox, 50)
+  const workers = Array.from({ length: deployment.workers }, start)
+  await waitForRequests(sandbox, 50)
 
-  const kill: Harm = {
+  const kill: Failure = {
     name: 'a worker is killed',
     times: 30,
-    strike: () => {
-      const which = Math.floor(dice() * workers.length)
-      workers[which]!.child.kill('SIGKILL')
-      workers[which] = start()
+    inject: () => {
+      const index = Math.floor(random() * workers.length)
+      workers[index]!.child.kill('SIGKILL')
+      workers[index] = start()
     },
   }
-  for (const harm of shuffled([kill, ...scene.harms], dice)) {
-    await requests(sandbox, Math.floor(dice() * 60))
+  for (const failure of shuffle([kill, ...deployment.failures], random)) {
+    await waitForRequests(sandbox, Math.floor(random() * 60))
     sandbox.advance(1000)
-    sandbox.applyRandomMutations(10, Math.floor(dice() * 1e6), visible)
-    process.stderr.write(`${sandbox.log().length} requests: ${harm.name}\n`)
-    await harm.strike()
-    revive(workers, start)
+    sandbox.applyRandomMutations(10, Math.floor(random() * 1e6), visible)
+    process.stderr.write(`${sandbox.log().length} requests: ${failure.name}\n`)
+    await failure.inject()
+    restartEnded(workers, start)
   }
 
-  await equal(workers, start, scene.databaseUrl, sandbox)
+  await waitUntilEqual(workers, start, deployment.databaseUrl, sandbox)
   const arrivals = sandbox.log().map(({ arrivedAt }) => arrivedAt)
   expect(maxInWindow(arrivals, windowMs)).toBeLessThanOrEqual(limit)
   expect(sandbox.counts().byStatus['429'] ?? 0).toBe(0)
@@ -115,25 +115,25 @@ test.for(scenes)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }
   for (const worker of workers) expect(await worker.ended).toBe(0)
 })
 
-/** Resolves after so many more requests. A budget that closes holds them back for half a minute. */
-async function requests(sandbox: Sandbox, more: number): Promise<void> {
+/** Resolves after `more` further requests. A closed budget delays them for half a minute. */
+async function waitForRequests(sandbox: Sandbox, more: number): Promise<void> {
   const until = sandbox.log().length + more
   while (sandbox.log().length < until) await sleep(20)
 }
 
-/** One that could not go on ends, and its supervisor starts another one. */
-function revive(workers: WorkerProcess[], start: () => WorkerProcess): void {
-  for (const [at, worker] of workers.entries()) if (worker.child.exitCode !== null) workers[at] = start()
+/** A worker that cannot continue ends, and a supervisor would start another one. */
+function restartEnded(workers: WorkerProcess[], start: () => WorkerProcess): void {
+  for (const [index, worker] of workers.entries()) if (worker.child.exitCode !== null) workers[index] = start()
 }
 
-async function equal(
+async function waitUntilEqual(
   workers: WorkerProcess[],
   start: () => WorkerProcess,
   url: string,
   sandbox: Sandbox,
 ): Promise<void> {
   for (;;) {
-    revive(workers, start)
+    restartEnded(workers, start)
     const warehouse = await openWarehouse(url, { access: 'read' })
     const differences = await findDifferences(warehouse, sandbox).finally(warehouse.close)
     if (differences.length === 0) return
@@ -142,9 +142,9 @@ async function equal(
   }
 }
 
-function shuffled(harms: readonly Harm[], dice: () => number): Harm[] {
-  return harms
-    .flatMap((harm) => Array.from({ length: harm.times }, () => ({ harm, at: dice() })))
+function shuffle(failures: readonly Failure[], random: () => number): Failure[] {
+  return failures
+    .flatMap((failure) => Array.from({ length: failure.times }, () => ({ failure, at: random() })))
     .toSorted((a, b) => a.at - b.at)
-    .map(({ harm }) => harm)
+    .map(({ failure }) => failure)
 }

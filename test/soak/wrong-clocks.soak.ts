@@ -1,6 +1,6 @@
 /**
- * Four hundred write-backs with lost answers under each wrong clock and each way of changing a reply; and fewer of them under
- * a plan in which every two of the service's ways meet, on both databases. `SOAK_FIGURES` names a file for the counts.
+ * Four hundred write-backs with lost responses under each wrong clock and each way of changing a reply; and fewer of them in
+ * combinations that cover every pair of the service's behaviours, on both databases. `SOAK_FIGURES` names a file for the counts.
  */
 import { appendFileSync } from 'node:fs'
 import { make } from 'covertable'
@@ -15,18 +15,18 @@ import {
 
 const namesOf = <T extends object>(table: T) => Object.keys(table) as (keyof T)[]
 
-/** What shows as it was sent is found, and is no person's business. */
-async function prove(world: ClockScenario): Promise<void> {
-  const o = await runClockScenario(world)
-  const counts = await checkOutcomes(o)
-  const figures = { ...world, ...counts, requests: o.sandbox.counts().total }
+/** A reply that is shown as it was sent is found, so no person has to decide about it. */
+async function checkScenario(scenario: ClockScenario): Promise<void> {
+  const run = await runClockScenario(scenario)
+  const counts = await checkOutcomes(run)
+  const figures = { ...scenario, ...counts, requests: run.sandbox.counts().total }
   if (process.env.SOAK_FIGURES !== undefined) appendFileSync(process.env.SOAK_FIGURES, `${JSON.stringify(figures)}\n`)
-  if (world.switches !== undefined) return
-  if (replyChanges[world.change][1]) expect(counts).not.toHaveProperty('message uncertain')
+  if (scenario.switches !== undefined) return
+  if (replyChanges[scenario.change][1]) expect(counts).not.toHaveProperty('message uncertain')
   expect(counts['message succeeded']).toBeGreaterThan(50)
 }
 
-const ways = {
+const behaviours = {
   database: ['sqlite', 'postgres'],
   clock: namesOf(clocks),
   change: namesOf(replyChanges),
@@ -42,16 +42,16 @@ const ways = {
   'ids.big': [false, true],
 } satisfies Readonly<Record<string, readonly unknown[]>>
 
-for (const { database, clock, change, ...switches } of make(ways) as (Pick<ClockScenario, 'clock' | 'change'> & {
+for (const { database, clock, change, ...switches } of make(behaviours) as (Pick<ClockScenario, 'clock' | 'change'> & {
   readonly database: 'sqlite' | 'postgres'
 })[]) {
   test(JSON.stringify({ database, clock, change, ...switches }), () =>
-    prove({ database, clock, change, switches, writebacks: 40 }),
+    checkScenario({ database, clock, change, switches, writebacks: 40 }),
   )
 }
 
 for (const clock of namesOf(clocks)) {
   for (const change of namesOf(replyChanges)) {
-    test(`${clock}, ${change}`, () => prove({ clock, change, writebacks: 400 }))
+    test(`${clock}, ${change}`, () => checkScenario({ clock, change, writebacks: 400 }))
   }
 }

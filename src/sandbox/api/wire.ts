@@ -172,7 +172,7 @@ const callForms: Record<Switches['calls.fields'], CallForm> = {
     timing: {
       createdAt: toTimestamp(row.startedAt),
       endedAt: toTimestamp(row.endedAt),
-      talkSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
+      spokenSeconds: Math.floor((row.endedAt - row.startedAt) / 1000),
     },
     participants: [{ role: 'visitor', id: row.visitorId }],
     outcome: { code: row.outcome, retried: random(purposes.extra, row.index) % 2 === 0 },
