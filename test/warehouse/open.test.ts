@@ -188,7 +188,7 @@ test('times are read as UTC, whatever the server and the URL say', () => {
   expect(parsePostgresTime('infinity')).toBe('9999-12-31T23:59:59Z')
   expect(parsePostgresTime('10000-01-01 00:00:00+00')).toBe('9999-12-31T23:59:59Z')
   expect(parsePostgresTime('0044-03-15 00:00:00+00 BC')).toBe('0001-01-01T00:00:00Z')
-  expect(splitPostgresUrl('postgres://h/d?schema=My%20desk&options=-c%20timezone%3DAsia/Tokyo')).toEqual({
+  expect(splitPostgresUrl('postgres://h/d?schema=My%20main&options=-c%20timezone%3DAsia/Tokyo')).toEqual({
     connectionString: 'postgres://h/d',
     options: '-c timezone=Asia/Tokyo -c timezone=UTC -c datestyle=ISO -c search_path="My\\ main"',
     schema: 'My main',

@@ -36,8 +36,6 @@ export type MirrorReader = {
     limit: number,
     parent?: string | null,
   ) => Promise<readonly { readonly key: RowKey; readonly raw: string }[]>
-  /** Existing rows with these ids, as JSON text. */
-  readonly rawOf: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
 }
 
 export type MirrorOptions = {
@@ -72,6 +70,7 @@ export function createMirror(
   const commit = createPageCommitter(context)
   const statistics = createStatisticsUpdater(db, kind)
   return {
+    ...createReads(context),
     commit: async (page) => {
       const committed = await commit(page)
       if (committed.changed > 0) await statistics.rowsStored(committed.changed)
@@ -79,30 +78,16 @@ export function createMirror(
     },
     recordChildFailure: (stream, parentId, why, againAt) =>
       context.runSerially(() => recordChildFailure(context, stream, parentId, why, againAt)),
-    readCursor: (name) => readCursor(context, name),
-    behaviours: () => readBehaviours(context),
-    readPendingChildren: (stream, now, limit) => readPendingChildren(context, stream, now, limit),
-    countPendingChildren: (stream, now) => countPendingChildren(context, stream, now),
     requestFullReads: (stream, which, now) => context.runSerially(() => requestFullReads(context, stream, which, now)),
     markFutureDatedPending: (cursorLimit, limit, now) =>
       context.runSerially(() => markFutureDatedPending(context, cursorLimit, limit, now)),
-    countFutureRows: (stream, cursorLimit, limit) => countFutureRows(context, stream, cursorLimit, limit),
     markChildrenPending: (stream, ids, now) =>
       context.runSerially(() => inTransaction(context, (trx) => markKnownPending(context, trx, stream, ids, now))),
-    listUnseenRows: (stream, key, scope, after, limit) => listUnseenRows(context, stream, key, scope, after, limit),
-    countUnseenRows: (stream, key, scope) => countUnseenRows(context, stream, key, scope),
     forgetSeenRows: (key) => forgetSeenRows(context, key),
-    listRowsToRecheck: (limit) => listSeenRows(context, recheckSet, limit),
     clearRecheck: (ids) =>
       context.runSerially(() => inTransaction(context, (trx) => removeSeenRows(context, trx, recheckSet, ids))),
     markDeleted: (stream, id, at) => context.runSerially(() => markDeleted(context, stream, id, at)),
-    nthNewestCallTime: (newest, until) => nthNewestCallTime(context, newest, until),
-    earliestTime: () => earliestTime(context),
-    latestMessageTime: () => latestMessageTime(context),
-    rollups: () => readRollups(context),
-    readStreamStandings: (streams) => readStreamStandings(context, streams),
     resolveGaps: (stream, since) => context.runSerially(() => resolveGaps(context, stream, since)),
-    listOpenGaps: (stream) => listOpenGaps(context, stream),
     startRun: async (mode, now) => {
       context.fields.invalidate()
       runId = await startRun(context, mode, now, options.holder)
@@ -114,7 +99,27 @@ export function createMirror(
       await finishRun(context, id, outcome, reports, now)
       await statistics.runEnded()
     },
+  }
+}
+
+/** The part of the mirror that only reads. */
+function createReads(context: ProjectContext) {
+  return {
+    readCursor: (name) => readCursor(context, name),
+    behaviours: () => readBehaviours(context),
+    readPendingChildren: (stream, now, limit) => readPendingChildren(context, stream, now, limit),
+    countPendingChildren: (stream, now) => countPendingChildren(context, stream, now),
+    countFutureRows: (stream, cursorLimit, limit) => countFutureRows(context, stream, cursorLimit, limit),
+    listUnseenRows: (stream, key, scope, after, limit) => listUnseenRows(context, stream, key, scope, after, limit),
+    countUnseenRows: (stream, key, scope) => countUnseenRows(context, stream, key, scope),
+    listRowsToRecheck: (limit) => listSeenRows(context, recheckSet, limit),
+    nthNewestCallTime: (newest, until) => nthNewestCallTime(context, newest, until),
+    earliestTime: () => earliestTime(context),
+    latestMessageTime: () => latestMessageTime(context),
+    rollups: () => readRollups(context),
+    readStreamStandings: (streams) => readStreamStandings(context, streams),
+    listOpenGaps: (stream) => listOpenGaps(context, stream),
     readRows: (stream, after, limit, parent) => readRows(context, stream, after, limit, parent),
     rawOf: (stream, ids) => readRawById(context, stream, ids),
-  }
+  } satisfies Partial<Mirror & MirrorReader>
 }
