@@ -1,12 +1,12 @@
-# deskmirror as a container: what runs, and nothing else. How to run it: docs/operations.md.
-# Debian and not Alpine: it is what the tests run on; musl gives threads small stacks, and the embedded queue is a
-# Postgres in a thread.
-# The digest is what is pulled; the tag says what it was when it was pinned. How to renew it: docs/operations.md.
+# deskmirror as a container, with only what it needs to run. How to run it: docs/operations.md.
+# Debian and not Alpine: the tests run on it, and musl gives threads small stacks, while the embedded queue is a Postgres
+# in a thread.
+# The digest decides what is pulled; the tag documents it. How to renew it: docs/operations.md.
 ARG NODE=node:24.19.0-bookworm-slim@sha256:3638d9a6fe4030bd716be989438248074489337ba3275657f93595428be4fc03
 
 FROM ${NODE} AS build
 WORKDIR /build
-# No package that is needed here or below has to run a script of its own to be installed.
+# No package that is needed here or below has an install script that it depends on.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
@@ -18,7 +18,7 @@ RUN npm run build
 FROM ${NODE} AS packages
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-# `optional`: a compiler that a package would like to have, and a faster decoder of something that is rarely decoded.
+# The optional packages are a compiler and a faster decoder for rare data; neither is needed.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/src
 
@@ -34,15 +34,15 @@ COPY --from=packages /build/node_modules node_modules
 COPY --from=build /build/dist dist
 COPY package.json LICENSE ./
 COPY bin bin
-# The files belong to root, so the program cannot change itself. Only /data is its own.
+# The files belong to root, so the program cannot change itself. It owns only /data.
 RUN install -d -o node -g node -m 0750 /data
 USER node
 WORKDIR /data
 VOLUME /data
-# Process 1 is the program itself: it hears the signals, and has no children that somebody would have to bury.
+# Process 1 is the program itself: it receives the signals, and has no child processes to reap.
 ENTRYPOINT ["node", "/app/bin/deskmirror.js"]
 CMD ["start"]
 STOPSIGNAL SIGTERM
-# Asks within the container, where the worker listens unless `http` says another port or off.
+# Checks the worker's default address; needs a change if `http` sets another port or off.
 HEALTHCHECK --interval=30s --timeout=6s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8484/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]

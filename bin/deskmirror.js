@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The launcher: finds a Node.js that can run deskmirror. Written so that any Node.js, however old, can read it.
+// The launcher: finds a Node.js that can run deskmirror. Its syntax is one that any old Node.js can parse.
 'use strict'
 
 var fs = require('fs')
@@ -13,14 +13,14 @@ var bundled = path.join(root, 'node_modules', 'node', 'bin', process.platform ==
 var isCheckout = fs.existsSync(source)
 var program = isCheckout ? source : compiled
 
-if (!require('./files.js')()) {
-  // It has said why.
+if (!require('./file-limit.js')()) {
+  // It has printed the reason.
 } else if (isNewEnough() && (!isCheckout || canStripTypes())) {
-  require('./parent.js')()
-  require('./heap.js')()
-  require('./import.js')(program)
+  require('./exit-with-launcher.js')()
+  require('./heap-flags.js')()
+  require('./load-module.js')(program)
 } else if (fs.existsSync(bundled) && fs.realpathSync(bundled) !== fs.realpathSync(process.execPath)) {
-  require('./handover.js')(bundled, [__filename].concat(process.argv.slice(2)))
+  require('./run-bundled-node.js')(bundled, [__filename].concat(process.argv.slice(2)))
 } else {
   process.stderr.write(
     'deskmirror needs Node.js ' +

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes the passwords that docker-compose.yml needs, in deploy/secrets. What is there already stays.
+# Creates the passwords that docker-compose.yml needs, in deploy/secrets. Existing ones are kept.
 set -eu
 cd "$(dirname "$0")"
 
-# Nobody else on this machine gets into the folder; within it every user of every container can read its own files.
+# Other users of this machine cannot enter the folder; inside it, the users of the containers can read their files.
 umask 022
 mkdir -p secrets/worker
 chmod 700 secrets
@@ -17,7 +17,7 @@ new warehouse-password
 new reader-password
 new metabase-password
 new worker/http-token
-# Hexadecimal digits stand in an address as they are.
+# Hexadecimal digits need no escaping in an address.
 [ -e secrets/worker/warehouse-url ] ||
   printf 'postgres://deskmirror:%s@postgres:5432/deskmirror' "$(cat secrets/warehouse-password)" > secrets/worker/warehouse-url
 

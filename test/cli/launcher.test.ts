@@ -49,7 +49,7 @@ test('a process that may open too few files: one line explains what to do', asyn
 async function runBundled(script: string): Promise<{ readonly child: ChildProcess; readonly end: Promise<End> }> {
   const folder = emptyFolder()
   writeFileSync(join(folder, 'child.cjs'), script)
-  const call = `require(${JSON.stringify(join(launcher, '..', 'handover.js'))})(process.execPath, [${JSON.stringify(join(folder, 'child.cjs'))}, 'word'])`
+  const call = `require(${JSON.stringify(join(launcher, '..', 'run-bundled-node.js'))})(process.execPath, [${JSON.stringify(join(folder, 'child.cjs'))}, 'word'])`
   const child = spawn(process.execPath, ['--eval', call], { env: cleanEnvironment() })
   const end = waitForEnd(child)
   await new Promise((resolve) => child.stdout.once('data', resolve))
@@ -70,7 +70,7 @@ describe('a newer Node.js runs the program', () => {
   })
 
   test('it ends when the launcher is killed', async () => {
-    const call = `require(${JSON.stringify(join(launcher, '..', 'handover.js'))})(process.execPath, [${JSON.stringify(launcher)}, 'sandbox'])`
+    const call = `require(${JSON.stringify(join(launcher, '..', 'run-bundled-node.js'))})(process.execPath, [${JSON.stringify(launcher)}, 'sandbox'])`
     const child = spawn(process.execPath, ['--eval', call], { env: cleanEnvironment() })
     // The output ends when both processes have ended.
     const end = waitForEnd(child)

@@ -49,5 +49,5 @@ test('the mode of existing files is kept; check reports it, and how to change it
   const { exit, out } = await runDeskmirror(['check'], { cwd: folder, env })
   expect(exit).toBe(0)
   expect(out).toMatch(/! files +other users of this machine may read deskmirror\.db \(mode 644\)/)
-  expect(out).toContain('→ unless that is wanted: chmod go= deskmirror.db')
+  expect(out).toContain('→ unless this is intended: chmod go= deskmirror.db')
 })

@@ -174,7 +174,7 @@ describe('a server', () => {
     expect(await refusal(elsewhere, 20_000)).toMatchObject({ exitCode: 2, why: 'this Redis has no database 4711' })
     const admin = new Redis(redis.url)
     const rules: readonly (readonly [string, readonly string[], RegExp])[] = [
-      ['keyless', ['~other:*', '+@all'], /lacks a right: .*(key|NOPERM)/],
+      ['keyless', ['~other:*', '+@all'], /lacks a permission: .*(key|NOPERM)/],
       ['reader', ['~deskmirror:*', '+@read', '+@connection', '+eval', '+info'], /lacks a permission: HSET/],
       ['unscripted', ['~deskmirror:*', '+@all', '-@scripting'], /lacks a permission: EVAL/],
       ['impatient', ['~deskmirror:*', '+@all', '-bzpopmin'], /lacks a permission: BZPOPMIN/],

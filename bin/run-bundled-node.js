@@ -1,16 +1,16 @@
-// Runs deskmirror on the Node.js that the project brings along, and stays in between without being noticed.
+// Runs deskmirror on the Node.js that the project bundles, and forwards signals and the exit code.
 'use strict'
 
 var os = require('os')
 var spawn = require('child_process').spawn
 
-module.exports = function handover(node, args) {
-  // The fourth stream is a channel that carries nothing: its end tells the child that this process is gone (parent.js).
+module.exports = function runBundledNode(node, args) {
+  // The fourth stream is an empty channel: when it closes, the child knows that this process ended (exit-with-launcher.js).
   var env = Object.assign({}, process.env, { DESKMIRROR_LAUNCHER: '1' })
   var child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: env })
   var onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
   process.on('SIGINT', () => {
-    // A terminal sends Ctrl-C to both of us; passed on, it would count as the second one.
+    // A terminal sends Ctrl-C to both processes; forwarded, it would count as a second one.
     if (!onTerminal) child.kill('SIGINT')
   })
   ;['SIGTERM', 'SIGHUP'].forEach((signal) => {
@@ -23,7 +23,7 @@ module.exports = function handover(node, args) {
     process.exitCode = 2
   })
   child.on('exit', (code, signal) => {
-    // A child that a signal ended is reported the way a shell does it.
+    // The exit code for a child that a signal ended is the one that shells use.
     process.exitCode = signal ? 128 + os.constants.signals[signal] : code
   })
 }

@@ -1,12 +1,12 @@
-// Says in a sentence that this process may open too few files. Node.js itself would end without a word, or in the middle.
+// Explains that this process may open too few files. Node.js itself would end without a message, or in the middle of work.
 'use strict'
 
 var fs = require('fs')
 
-// What a sync has open at once, and something over.
+// What a sync has open at once, and some reserve.
 var needed = 48
 
-// Whether so many more files can be opened just now.
+// Whether that many more files can be opened now.
 module.exports = function canOpenFiles() {
   var opened = []
   try {
