@@ -1,18 +1,20 @@
-import { expect, test } from 'vitest'
-import { openRequestBudgets } from '../../src/app/request-budgets.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
+import { createSharedStore } from '../../src/api/rate-limit/shared-store.ts'
+import { logWhenBudgetOpens, openRequestBudgets } from '../../src/app/request-budgets.ts'
 import { createLog } from '../../src/log.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { projectConfigOf } from '../sync/sync-sandbox.ts'
 import { databases } from '../support/databases.ts'
+import { projectConfigOf } from '../sync/sync-sandbox.ts'
 
 const silent = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 const minute = (requests: number) => ({ requests, windowMs: 60_000 })
 
 for (const db of databases) {
-  test(`a rate that is changed while a process runs holds from then on, and what was spent stays spent — ${db.name}`, async () => {
-    const place = await db.make()
+  test(`a rate that changes while a process runs applies from then on, and taken slots stay taken — ${db.name}`, async () => {
+    const location = await db.make()
     const sandbox = await startSandbox({ size: { conversations: 0, visitors: 1, calls: 0 } })
-    const budgets = await openRequestBudgets('embedded', await place.open(), silent)
+    const budgets = await openRequestBudgets('embedded', await location.open(), silent)
     try {
       const project = projectConfigOf(sandbox, { rate: minute(600) })
       const before = budgets.forProject(project)
@@ -25,7 +27,33 @@ for (const db of databases) {
     } finally {
       budgets.close()
       await sandbox.stop()
-      await place.drop()
+      await location.drop()
     }
   })
 }
+
+test('a closed budget logs when it is open again', async () => {
+  const location = await databases[0]!.make()
+  onTestFinished(location.drop)
+  const warehouse = await location.open()
+  const lines: { readonly event: string }[] = []
+  const log = createLog({ level: 'info', pretty: false, secrets: [], write: (line) => lines.push(JSON.parse(line)) })
+  const rate = { requests: 100, windowMs: 200 }
+  const opened: Promise<void>[] = []
+  const store = createSharedStore({
+    policy: { rate, writeRate: rate, reserve: 0 },
+    record: warehouse.budgetRecord('key'),
+    keyUse: warehouse.keyUse('key'),
+    deadlineMs: 100,
+    onClosed: () => void opened.push(logWhenBudgetOpens('shop', budget, log, () => false)),
+  })
+  const budget = createRequestBudget(store)
+  const acquire = () => budget.acquire({ priority: 'fresh', write: false, deadlineMs: 50 })
+  await acquire()
+  await warehouse.query('delete from sync_budgets')
+  // Waits until it is open.
+  await acquire()
+  expect(opened).toHaveLength(1)
+  await opened[0]
+  expect(lines).toMatchObject([{ event: 'budget.reopened', project: 'shop', for_ms: expect.any(Number) }])
+})

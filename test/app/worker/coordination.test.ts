@@ -1,4 +1,4 @@
-/** How a worker behaves among its projects, its schedules and its fellows, on each kind of queue. */
+/** How a worker coordinates its projects, its schedules and other workers, on each kind of queue. */
 import { rmSync } from 'node:fs'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../../jobs/backends/backend.ts'
@@ -7,28 +7,28 @@ import { secret } from '../../../src/core/secret.ts'
 import { createLog } from '../../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
-import { createQueueFolder as unusedQueue } from '../../jobs/queue-fixtures.ts'
-import { projectConfigOf, syncOnce, findDifferences } from '../../sync/sync-sandbox.ts'
+import { createQueueFolder as createEmptyQueue } from '../../jobs/queue-fixtures.ts'
+import { findDifferences, projectConfigOf, syncOnce } from '../../sync/sync-sandbox.ts'
 import { type WorkerStores, workerStores } from './fixtures.ts'
+import { frequentSchedules, startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 import type { LogReader } from './log-reader.ts'
-import { workerConfig, frequentSchedules, startWorkerInProcess } from './in-process-worker.ts'
 
 const silent = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
 const few = { conversations: 8, visitors: 5, calls: 3, messagesPerConversation: [1, 3], days: 3 } as const
 
 for (const { kind, make } of workerStores) {
-  describe(`a worker whose jobs are kept in: ${kind}`, () => {
-    let office: WorkerStores
+  describe(`a worker whose queue is in: ${kind}`, () => {
+    let stores: WorkerStores
     let warehouse: Warehouse
     beforeEach(async ({ onTestFinished: finished }) => {
-      office = await make()
-      // After the worker has stopped, which is registered later.
-      finished(office.drop)
-      warehouse = await office.open()
+      stores = await make()
+      // Runs after the worker has stopped, as that is registered later.
+      finished(stores.drop)
+      warehouse = await stores.open()
     })
 
-    const sandboxOf = async (options: Parameters<typeof startSandbox>[0]) => {
+    const startTestSandbox = async (options: Parameters<typeof startSandbox>[0]) => {
       const sandbox = await startSandbox({
         seed: 3,
         size: few,
@@ -38,52 +38,57 @@ for (const { kind, make } of workerStores) {
       onTestFinished(sandbox.stop)
       return sandbox
     }
-    const equal = async (worker: LogReader, sandbox: Sandbox, projectId?: string) => {
+    const waitUntilEqual = async (worker: LogReader, sandbox: Sandbox, projectId?: string) => {
       while ((await findDifferences(warehouse, sandbox, projectId)).length > 0) await worker.waitForNext()
     }
 
-    test('brings news while years of history are still to be read', async () => {
+    test('syncs new rows while years of backfill are pending', async () => {
       const size = { conversations: 250, visitors: 0, calls: 0, messagesPerConversation: [2, 2], days: 300 } as const
-      const sandbox = await sandboxOf({ size, switches: { 'latency.after': 100 } })
+      const sandbox = await startTestSandbox({ size, switches: { 'latency.after': 100 } })
       const project = projectConfigOf(sandbox, {
         ...frequentSchedules,
         streams: ['conversations', 'messages'],
         rate: { requests: 2000, windowMs: 60_000 },
       })
-      const worker = await startWorkerInProcess(workerConfig(office, [project], { concurrency: 1 }), { sliceMs: 400 })
-      await worker.waitFor(({ event, stream }) => event === 'pass.more' && stream === 'messages')
-      const { id } = sandbox.mutate.addConversation(undefined, 'Is anybody there?')
+      const worker = await startWorkerInProcess(workerConfig(stores, [project], { concurrency: 1 }), { sliceMs: 400 })
+      await worker.waitFor(({ event, stream }) => event === 'sync.more' && stream === 'messages')
+      const { id } = sandbox.mutate.addConversation(undefined, 'Hello?')
       const arrived = () => warehouse.query(`select 1 from messages where conversation_id = '${id}'`)
       while ((await arrived()).length === 0) await worker.waitForNext()
       const [left] = await warehouse.query(`select count(*) as n from sync_children where due_at is not null`)
       expect(Number(left!.n)).toBeGreaterThan(0)
       sandbox.setSwitches({ 'latency.after': 0 })
-      await equal(worker, sandbox)
+      await waitUntilEqual(worker, sandbox)
     })
 
-    test('lets a project whose key is denied rest, alone, until the key is another', async () => {
-      const sandbox = await sandboxOf({ projects: [{ seed: 9, size: few }] })
+    test('pauses only the project whose key is denied, until the key changes', async () => {
+      const sandbox = await startTestSandbox({ projects: [{ seed: 9, size: few }] })
       const [one, two] = sandbox.projectIds as [string, string]
       const good = projectConfigOf(sandbox, { ...frequentSchedules, name: 'good' })
-      const denied = projectConfigOf(sandbox, { ...frequentSchedules, name: 'denied', projectId: two, apiKey: secret('svc_live_wrong') })
-      const worker = await startWorkerInProcess(workerConfig(office, [good, denied]))
+      const denied = projectConfigOf(sandbox, {
+        ...frequentSchedules,
+        name: 'denied',
+        projectId: two,
+        apiKey: secret('svc_live_wrong'),
+      })
+      const worker = await startWorkerInProcess(workerConfig(stores, [good, denied]))
       await worker.waitFor(({ event, project }) => event === 'project.paused' && project === 'denied')
-      await equal(worker, sandbox, one)
+      await waitUntilEqual(worker, sandbox, one)
       sandbox.advance(2000)
       sandbox.mutateIn(one).addConversation()
-      await equal(worker, sandbox, one)
+      await waitUntilEqual(worker, sandbox, one)
       const { paused } = await warehouse.status(two, Date.now(), denied.rate)
       expect(paused).toMatchObject({ why: expect.stringMatching(/key/) })
       expect(sandbox.counts().byStatus['401']).toBeLessThan(10)
 
       sandbox.addKey({ key: 'svc_live_right' }, two)
-      worker.reload(workerConfig(office, [good, { ...denied, apiKey: secret('svc_live_right') }]))
-      await equal(worker, sandbox, two)
+      worker.reload(workerConfig(stores, [good, { ...denied, apiKey: secret('svc_live_right') }]))
+      await waitUntilEqual(worker, sandbox, two)
       expect((await warehouse.status(two, Date.now(), denied.rate)).paused).toBeNull()
     })
 
-    test('takes projects in and lets them go when it reads its configuration again', async () => {
-      const sandbox = await sandboxOf({ projects: [{ seed: 9, size: few }] })
+    test('adds and drops projects when it reloads its configuration', async () => {
+      const sandbox = await startTestSandbox({ projects: [{ seed: 9, size: few }] })
       const [one, two] = sandbox.projectIds as [string, string]
       const first = projectConfigOf(sandbox, { ...frequentSchedules, name: 'first' })
       const second = projectConfigOf(sandbox, {
@@ -92,79 +97,82 @@ for (const { kind, make } of workerStores) {
         projectId: two,
         apiKey: secret(`${sandbox.key}_2`),
       })
-      const worker = await startWorkerInProcess(workerConfig(office, [first]))
-      await equal(worker, sandbox, one)
-      expect(worker.reload(workerConfig(office, [second], { concurrency: 9 }))).toEqual(['concurrency'])
-      await equal(worker, sandbox, two)
-      const asked = () => sandbox.log().filter(({ path }) => path.includes(one)).length
-      const before = asked()
+      const worker = await startWorkerInProcess(workerConfig(stores, [first]))
+      await waitUntilEqual(worker, sandbox, one)
+      expect(worker.reload(workerConfig(stores, [second], { concurrency: 9 }))).toEqual(['concurrency'])
+      await waitUntilEqual(worker, sandbox, two)
+      const requestCount = () => sandbox.log().filter(({ path }) => path.includes(one)).length
+      const before = requestCount()
       sandbox.mutateIn(two).addConversation()
-      await equal(worker, sandbox, two)
-      expect(asked()).toBe(before)
+      await waitUntilEqual(worker, sandbox, two)
+      expect(requestCount()).toBe(before)
     })
 
-    test('lets a one-shot sync that waits have each stream in turn, on the same budget', async () => {
-      const sandbox = await sandboxOf({ size: { ...few, conversations: 60 }, switches: { 'latency.after': 30 } })
+    test('gives each stream to a waiting one-shot sync, on the same budget', async () => {
+      const sandbox = await startTestSandbox({ size: { ...few, conversations: 60 }, switches: { 'latency.after': 30 } })
       const project = { ...frequentSchedules, rate: { requests: 200, windowMs: 1000 } }
-      const worker = await startWorkerInProcess(workerConfig(office, [projectConfigOf(sandbox, project)]), { sliceMs: 100 })
-      await worker.waitFor(({ event, stream }) => event === 'pass.more' && stream === 'messages')
-      const report = await syncOnce(office.databaseUrl, sandbox, { wait: true, project, queueUrl: office.queueUrl })
+      const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, project)]), {
+        sliceMs: 100,
+      })
+      await worker.waitFor(({ event, stream }) => event === 'sync.more' && stream === 'messages')
+      const report = await syncOnce(stores.databaseUrl, sandbox, { wait: true, project, queueUrl: stores.queueUrl })
       expect(report.outcome).toBe('complete')
       expect(await findDifferences(warehouse, sandbox)).toEqual([])
       expect(report.requests).toBeLessThan(sandbox.log().length)
 
       const elsewhere = kind === 'redis' ? 'embedded' : 'redis://127.0.0.1:1'
-      await expect(syncOnce(office.databaseUrl, sandbox, { project, queueUrl: elsewhere })).rejects.toMatchObject({
-        what: 'cannot share the request budget with the worker that runs',
+      await expect(syncOnce(stores.databaseUrl, sandbox, { project, queueUrl: elsewhere })).rejects.toMatchObject({
+        what: 'cannot share the request budget with the running worker',
         exitCode: 2,
       })
     })
 
-    test('goes on when its queue has lost everything', async () => {
-      const sandbox = await sandboxOf({})
-      const config = workerConfig(office, [projectConfigOf(sandbox, frequentSchedules)])
+    test('continues when its queue has lost everything', async () => {
+      const sandbox = await startTestSandbox({})
+      const config = workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)])
       const worker = await startWorkerInProcess(config)
-      await equal(worker, sandbox)
+      await waitUntilEqual(worker, sandbox)
       if (kind === 'embedded') {
         await worker.stop()
-        rmSync(embeddedQueueFolder(office.databaseUrl), { recursive: true })
-        await unusedQueue(embeddedQueueFolder(office.databaseUrl))
+        rmSync(embeddedQueueFolder(stores.databaseUrl), { recursive: true })
+        await createEmptyQueue(embeddedQueueFolder(stores.databaseUrl))
         sandbox.mutate.addConversation()
-        return equal(await startWorkerInProcess(config), sandbox)
+        return waitUntilEqual(await startWorkerInProcess(config), sandbox)
       }
-      const backend = await openBackend(office.queueUrl, { folder: '', log: silent })
+      const backend = await openBackend(stores.queueUrl, { folder: '', log: silent })
       for (const name of ['clock', 'passes', 'backfill']) await backend.queue(name).obliterate({ force: true })
       await backend.close()
       sandbox.mutate.addConversation()
-      await equal(worker, sandbox)
+      await waitUntilEqual(worker, sandbox)
     })
   })
 }
 
-for (const { kind, make } of workerStores.filter((it) => it.kind !== 'embedded')) {
+for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedded')) {
   describe(`workers that share a queue in: ${kind}`, () => {
-    let office: WorkerStores
+    let stores: WorkerStores
     let warehouse: Warehouse
     beforeEach(async ({ onTestFinished: finished }) => {
-      office = await make()
-      // After the worker has stopped, which is registered later.
-      finished(office.drop)
-      warehouse = await office.open()
+      stores = await make()
+      // Runs after the worker has stopped, as that is registered later.
+      finished(stores.drop)
+      warehouse = await stores.open()
     })
 
-    test('do each thing once, and one takes over what another leaves', async () => {
+    test('do each job once, and one takes over what another leaves', async () => {
       const size = { conversations: 120, visitors: 30, calls: 20, messagesPerConversation: [1, 3], days: 5 } as const
       const sandbox = await startSandbox({ seed: 4, size, switches: { 'rate.kind': 'off', 'latency.after': 3 } })
       onTestFinished(sandbox.stop)
-      // Without a look-back nothing is read once more because it was young.
-      const config = workerConfig(office, [projectConfigOf(sandbox, { ...frequentSchedules, lookBackMs: 0 })])
+      // Without a look-back, young rows are not read again.
+      const config = workerConfig(stores, [projectConfigOf(sandbox, { ...frequentSchedules, lookBackMs: 0 })])
       const workers = [
         await startWorkerInProcess(config, { sliceMs: 100 }),
         await startWorkerInProcess(config, { sliceMs: 100 }),
       ] as const
-      while ((await findDifferences(warehouse, sandbox)).length > 0) await Promise.race(workers.map((it) => it.waitForNext()))
+      while ((await findDifferences(warehouse, sandbox)).length > 0)
+        await Promise.race(workers.map((worker) => worker.waitForNext()))
       const read = sandbox.log().flatMap(({ path }) => path.match(/conversations\/([^/]+)\/messages/)?.[1] ?? [])
-      // The newest one is read once more, by right: nothing shows that its last second was over.
+      // The newest one may be read again: nothing shows that its last second was complete.
       expect(read.length - new Set(read).size).toBeLessThanOrEqual(1)
       expect((await warehouse.status(sandbox.projectId, Date.now(), config.projects[0]!.rate)).workers).toHaveLength(2)
 
@@ -173,15 +181,15 @@ for (const { kind, make } of workerStores.filter((it) => it.kind !== 'embedded')
       while ((await findDifferences(warehouse, sandbox)).length > 0) await workers[1].waitForNext()
     })
 
-    test('drop a job that no version of ours has written, and go on', async () => {
+    test('drop a job that no version has written, and continue', async () => {
       const sandbox = await startSandbox({
         seed: 4,
         switches: { 'rate.kind': 'off' },
         size: { conversations: 3, visitors: 2, calls: 1 },
       })
       onTestFinished(sandbox.stop)
-      const worker = await startWorkerInProcess(workerConfig(office, [projectConfigOf(sandbox, frequentSchedules)]))
-      const backend = await openBackend(office.queueUrl, { folder: '', log: silent })
+      const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)]))
+      const backend = await openBackend(stores.queueUrl, { folder: '', log: silent })
       const passes = backend.queue<unknown>('passes')
       await passes.add('x', { project: 'desk', stream: 'messages', mode: 'everything' })
       await passes.add('x', { project: 'nobody', stream: 'messages', mode: 'incremental' })

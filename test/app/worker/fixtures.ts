@@ -1,4 +1,4 @@
-/** Where a worker may keep its mirror and its jobs: the three that users have. */
+/** The three combinations of warehouse and queue that users run a worker with. */
 
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { createJobSchema, createQueueFolder, startTestRedis } from '../../jobs/queue-fixtures.ts'
@@ -11,7 +11,10 @@ export type WorkerStores = {
   readonly drop: () => Promise<void>
 }
 
-export type WorkerStoresKind = { readonly kind: 'embedded' | 'redis' | 'postgres'; readonly make: () => Promise<WorkerStores> }
+export type WorkerStoresKind = {
+  readonly kind: 'embedded' | 'redis' | 'postgres'
+  readonly make: () => Promise<WorkerStores>
+}
 
 export const workerStores: readonly WorkerStoresKind[] = [
   { kind: 'embedded', make: embeddedStores },
@@ -21,28 +24,33 @@ export const workerStores: readonly WorkerStoresKind[] = [
 
 const [sqlite, , postgres] = databases as [(typeof databases)[number], unknown, (typeof databases)[number]]
 
-/** SQLite, and the jobs in a folder beside it. */
+/** SQLite, and the jobs in a folder next to it. */
 async function embeddedStores(): Promise<WorkerStores> {
-  const place = await sqlite.make()
-  await createQueueFolder(`${place.url!.slice('sqlite:'.length)}-queue`)
-  return { databaseUrl: place.url!, queueUrl: 'embedded', open: place.open, drop: place.drop }
+  const location = await sqlite.make()
+  await createQueueFolder(`${location.url!.slice('sqlite:'.length)}-queue`)
+  return { databaseUrl: location.url!, queueUrl: 'embedded', open: location.open, drop: location.drop }
 }
 
-/** Each test has a database of the Redis to itself; there are sixteen. */
+/** Each test has its own database of the Redis; there are sixteen. */
 let usedRedisDatabases = 0
 
 async function redisStores(): Promise<WorkerStores> {
-  const place = await postgres.make()
+  const location = await postgres.make()
   usedRedisDatabases += 1
-  return { databaseUrl: place.url!, queueUrl: `${await startTestRedis()}/${usedRedisDatabases}`, open: place.open, drop: place.drop }
+  return {
+    databaseUrl: location.url!,
+    queueUrl: `${await startTestRedis()}/${usedRedisDatabases}`,
+    open: location.open,
+    drop: location.drop,
+  }
 }
 
 async function postgresStores(): Promise<WorkerStores> {
-  const place = await postgres.make()
+  const location = await postgres.make()
   const jobs = createJobSchema()
   const drop = async () => {
-    await place.drop()
+    await location.drop()
     await jobs.drop()
   }
-  return { databaseUrl: place.url!, queueUrl: jobs.url, open: place.open, drop }
+  return { databaseUrl: location.url!, queueUrl: jobs.url, open: location.open, drop }
 }

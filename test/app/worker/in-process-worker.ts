@@ -1,4 +1,4 @@
-/** A worker within the test's own process, over a sandbox. It does not outlive its test. */
+/** Runs a worker in the test's own process, over a sandbox, and stops it at the end of the test. */
 import { onTestFailed, onTestFinished } from 'vitest'
 import { startWorker, type WorkerOptions } from '../../../jobs/worker.ts'
 import type { Config, ProjectConfig } from '../../../src/config/load.ts'
@@ -7,7 +7,7 @@ import { configOf } from '../../sync/sync-sandbox.ts'
 import type { WorkerStores } from './fixtures.ts'
 import { createLogReader } from './log-reader.ts'
 
-/** A round each second, and only when asked for by the test: nothing at night. */
+/** An incremental sync each second, and nothing else. */
 export const frequentSchedules: Pick<ProjectConfig, 'schedules'> = {
   schedules: {
     incremental: { kind: 'every', ms: 1000 },
@@ -17,17 +17,27 @@ export const frequentSchedules: Pick<ProjectConfig, 'schedules'> = {
   },
 }
 
-export function workerConfig(office: WorkerStores, projects: readonly ProjectConfig[], over: Partial<Config> = {}): Config {
-  return { ...configOf(office.databaseUrl, projects[0]!), projects, queueUrl: office.queueUrl, concurrency: 4, ...over }
+export function workerConfig(
+  stores: WorkerStores,
+  projects: readonly ProjectConfig[],
+  overrides: Partial<Config> = {},
+): Config {
+  return {
+    ...configOf(stores.databaseUrl, projects[0]!),
+    projects,
+    queueUrl: stores.queueUrl,
+    concurrency: 4,
+    ...overrides,
+  }
 }
 
 export async function startWorkerInProcess(config: Config, options: Partial<WorkerOptions> = {}) {
   const ended = Promise.withResolvers<never>()
   ended.promise.catch(() => {})
-  const spoken = createLogReader(ended.promise)
-  onTestFailed(() => void process.stderr.write(spoken.tail()))
-  const log = createLog({ level: 'debug', pretty: false, secrets: [], write: spoken.write })
+  const reader = createLogReader(ended.promise)
+  onTestFailed(() => void process.stderr.write(reader.tail()))
+  const log = createLog({ level: 'debug', pretty: false, secrets: [], write: reader.write })
   const worker = await startWorker(config, { log, onFatal: ended.reject, maintenanceEveryMs: 300, ...options })
   onTestFinished(worker.stop)
-  return { ...spoken, ...worker }
+  return { ...reader, ...worker }
 }

@@ -1,4 +1,4 @@
-/** What a worker says, line by line, and how to wait for it. */
+/** Reads the log of a worker line by line, and waits for lines. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly event?: string; readonly time: string }
 
 export type LogReader = {
@@ -6,22 +6,22 @@ export type LogReader = {
   readonly log: readonly LogLine[]
   readonly write: (text: string) => void
   /**
-   * A line since this was asked last, now or to come: what is said while tables are compared is not missed. Lines about a
-   * single request do not count: whoever compares whole tables after each has nothing else to do.
+   * Resolves on the next line since the last call, so that no line is missed while tables are compared. Lines about a
+   * single request do not count: a test that compares tables after each of them would do nothing else.
    */
   readonly waitForNext: () => Promise<void>
-  /** The first line that is like this: of the past, or else of the future. */
-  readonly waitFor: (like: (line: LogLine) => boolean) => Promise<LogLine>
-  /** The last lines, to be shown where a test fails. */
+  /** The first matching line, already written or to come. */
+  readonly waitFor: (isMatch: (line: LogLine) => boolean) => Promise<LogLine>
+  /** The last lines, to be shown when a test fails. */
   readonly tail: () => string
 }
 
-/** `ended`: rejects when nothing more will be said. */
+/** `ended`: rejects when no more lines will come. */
 export function createLogReader(ended: Promise<never>): LogReader {
   const log: LogLine[] = []
   const listeners = new Set<() => void>()
   let hasUnread = false
-  const line = () => {
+  const nextLine = () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     listeners.add(resolve)
     return Promise.race([promise, ended]).finally(() => listeners.delete(resolve))
@@ -29,27 +29,27 @@ export function createLogReader(ended: Promise<never>): LogReader {
   return {
     log,
     waitForNext: async () => {
-      if (!hasUnread) await line()
+      if (!hasUnread) await nextLine()
       hasUnread = false
     },
     write: (text) => {
       const parsedLine: LogLine = text.startsWith('{')
         ? JSON.parse(text)
-        : { event: 'said', text, time: new Date().toISOString() }
+        : { event: 'text', text, time: new Date().toISOString() }
       log.push(parsedLine)
       if (parsedLine.event === 'call.ended') return
       hasUnread = true
       for (const listener of listeners) listener()
     },
-    waitFor: async (like) => {
+    waitFor: async (isMatch) => {
       for (let at = 0; ; at += 1) {
-        while (at >= log.length) await line()
+        while (at >= log.length) await nextLine()
         const parsedLine = log[at]!
-        if (like(parsedLine)) return parsedLine
+        if (isMatch(parsedLine)) return parsedLine
       }
     },
     tail: () =>
-      `The worker's last words:\n${log
+      `The last lines of the worker's log:\n${log
         .slice(-40)
         .map((line) => JSON.stringify(line))
         .join('\n')}\n`,

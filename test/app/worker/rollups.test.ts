@@ -1,4 +1,4 @@
-/** The rollups in a worker, where each list, and they, are jobs of their own. */
+/** The rollups in a worker, where they and each list are read by separate jobs. */
 import { expect, onTestFinished, test } from 'vitest'
 import { defaultSchedules } from '../../../src/core/schedule.ts'
 import { secret } from '../../../src/core/secret.ts'
@@ -6,25 +6,25 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { projectConfigOf } from '../../sync/sync-sandbox.ts'
 import { workerStores } from './fixtures.ts'
+import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 import type { LogReader } from './log-reader.ts'
-import { workerConfig, startWorkerInProcess } from './in-process-worker.ts'
 
 const day = 86_400_000
-const world = { conversations: 30, visitors: 10, calls: 2, messagesPerConversation: [1, 2], days: 5 } as const
-const size = { ...world, activityPerVisitor: [0, 0] } as const
-const often = { ...defaultSchedules, incremental: { kind: 'every', ms: 1000 } } as const
+const listSize = { conversations: 30, visitors: 10, calls: 2, messagesPerConversation: [1, 2], days: 5 } as const
+const size = { ...listSize, activityPerVisitor: [0, 0] } as const
+const frequent = { ...defaultSchedules, incremental: { kind: 'every', ms: 1000 } } as const
 
-/** Resolves when there is a rollup for each day since `first`, of this zone. */
-async function complete(worker: LogReader, warehouse: Warehouse, sandbox: Sandbox, first: number, zone = 'UTC') {
+/** Resolves when there is a rollup of this time zone for each day since `first`. */
+async function waitForRollups(worker: LogReader, warehouse: Warehouse, sandbox: Sandbox, first: number, zone = 'UTC') {
   const date = (at: number) => new Date(at).toLocaleDateString('sv-SE', { timeZone: zone })
-  const wanted = new Set<string>()
-  for (let at = first; at < sandbox.now(); at += day / 4) wanted.add(date(at))
-  wanted.add(date(sandbox.now()))
+  const expected = new Set<string>()
+  for (let at = first; at < sandbox.now(); at += day / 4) expected.add(date(at))
+  expected.add(date(sandbox.now()))
   const stored = async () =>
     (await warehouse.query(`select day from analytics_rollups where time_zone = '${zone}' order by day`)).map((row) =>
       String(row.day),
     )
-  while ((await stored()).join() !== [...wanted].join()) await worker.waitForNext()
+  while ((await stored()).join() !== [...expected].join()) await worker.waitForNext()
 }
 
 const earliestCall = (sandbox: Sandbox) =>
@@ -38,8 +38,8 @@ const earliest = (sandbox: Sandbox) =>
 
 const redis = workerStores.find(({ kind }) => kind === 'redis')!
 
-test('rollups begin when the lists have been read, and follow a granted scope, an earlier start and another time zone', async () => {
-  const office = await redis.make()
+test('rollups begin when the lists have been read, and adapt to a granted scope, an earlier start and another time zone', async () => {
+  const stores = await redis.make()
   const sandbox = await startSandbox({
     seed: 5,
     size,
@@ -48,28 +48,28 @@ test('rollups begin when the lists have been read, and follow a granted scope, a
   })
   onTestFinished(async () => {
     await sandbox.stop()
-    await office.drop()
+    await stores.drop()
   })
-  const warehouse = await office.open()
+  const warehouse = await stores.open()
   const key = 'svc_live_granted'
   sandbox.addKey({ key, scopes: ['calls:read', 'visitors:read', 'analytics:read', 'availability:read'] })
-  const project = projectConfigOf(sandbox, { schedules: often, apiKey: secret(key) })
-  const worker = await startWorkerInProcess(workerConfig(office, [project]), { sliceMs: 400 })
-  await complete(worker, warehouse, sandbox, earliestCall(sandbox))
+  const project = projectConfigOf(sandbox, { schedules: frequent, apiKey: secret(key) })
+  const worker = await startWorkerInProcess(workerConfig(stores, [project]), { sliceMs: 400 })
+  await waitForRollups(worker, warehouse, sandbox, earliestCall(sandbox))
   expect(earliest(sandbox)).toBeLessThan(earliestCall(sandbox) - day)
 
-  // The list that the key could not read before has older rows.
+  // The list that the key could not read before contains older rows.
   sandbox.addKey({ key })
-  await complete(worker, warehouse, sandbox, earliest(sandbox))
+  await waitForRollups(worker, warehouse, sandbox, earliest(sandbox))
   const asked = sandbox.log().filter(({ path }) => path.endsWith('/analytics')).length
   expect(asked).toBeLessThan(4 * size.days)
 
   const startDate = Math.floor(earliest(sandbox) / 1000) - 2 * 86_400
-  worker.reload(workerConfig(office, [{ ...project, startDate }]))
-  await complete(worker, warehouse, sandbox, startDate * 1000)
+  worker.reload(workerConfig(stores, [{ ...project, startDate }]))
+  await waitForRollups(worker, warehouse, sandbox, startDate * 1000)
 
-  worker.reload(workerConfig(office, [{ ...project, startDate, timeZone: 'Asia/Kolkata' }]))
-  await complete(worker, warehouse, sandbox, startDate * 1000, 'Asia/Kolkata')
+  worker.reload(workerConfig(stores, [{ ...project, startDate, timeZone: 'Asia/Kolkata' }]))
+  await waitForRollups(worker, warehouse, sandbox, startDate * 1000, 'Asia/Kolkata')
   expect(await warehouse.query(`select 1 from analytics_metrics where time_zone <> 'Asia/Kolkata'`)).toEqual([])
   const gaps = () => warehouse.query('select 1 from sync_gaps where resolved_at is null')
   while ((await gaps()).length > 0) await worker.waitForNext()

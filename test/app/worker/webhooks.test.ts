@@ -1,4 +1,4 @@
-/** What a webhook does for the mirror: it makes it fresh, and nothing else. On each kind of queue. */
+/** A webhook only makes the worker read rows again. On each kind of queue. */
 import { createHmac } from 'node:crypto'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { pendingWebhookJobs } from '../../../jobs/webhook-receiver.ts'
@@ -8,15 +8,15 @@ import { secret } from '../../../src/core/secret.ts'
 import { createLog } from '../../../src/log.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
-import { projectConfigOf, syncOnce, findDifferences } from '../../sync/sync-sandbox.ts'
+import { findDifferences, projectConfigOf, syncOnce } from '../../sync/sync-sandbox.ts'
 import { type WorkerStores, workerStores } from './fixtures.ts'
-import { workerConfig, startWorkerInProcess } from './in-process-worker.ts'
+import { startWorkerInProcess, workerConfig } from './in-processDue-worker.ts'
 
 const size = { conversations: 8, visitors: 5, calls: 4, messagesPerConversation: [1, 3], days: 3 } as const
 const key = 'whsec_test'
 
-/** Nothing that a test would live to see. */
-const seldom: Partial<ProjectConfig> = {
+/** So rare that none fires during a test. */
+const rareSchedules: Partial<ProjectConfig> = {
   webhookSecrets: [secret(key)],
   schedules: {
     incremental: { kind: 'every', ms: 3_600_000 },
@@ -26,7 +26,7 @@ const seldom: Partial<ProjectConfig> = {
   },
 }
 
-const serviceDouble = async (options: Parameters<typeof startSandbox>[0] = {}) => {
+const startTestSandbox = async (options: Parameters<typeof startSandbox>[0] = {}) => {
   const sandbox = await startSandbox({ seed: 3, size, ...options, switches: { 'rate.kind': 'off' } })
   onTestFinished(sandbox.stop)
   return sandbox
@@ -42,31 +42,33 @@ const idOf = async (warehouse: Warehouse, table: string, n = 0) =>
   String((await warehouse.query(`select id from ${table} order by id limit 1 offset ${n}`))[0]!.id)
 
 for (const { kind, make } of workerStores) {
-  describe(`a worker whose jobs are kept in: ${kind}`, () => {
-    let office: WorkerStores
+  describe(`a worker whose queue is in: ${kind}`, () => {
+    let stores: WorkerStores
     let warehouse: Warehouse
     beforeEach(async ({ onTestFinished: finished }) => {
-      office = await make()
-      finished(office.drop)
-      warehouse = await office.open()
+      stores = await make()
+      finished(stores.drop)
+      warehouse = await stores.open()
     })
 
-    const working = async (caretakeEveryMs = 300) => {
-      const sandbox = await serviceDouble()
-      const config = workerConfig(office, [projectConfigOf(sandbox, seldom)], { http: { host: '127.0.0.1', port: 0 } })
-      const worker = await startWorkerInProcess(config, { maintenanceEveryMs: caretakeEveryMs })
-      const equal = async () => {
+    const startFreshWorker = async (maintenanceEveryMs = 300) => {
+      const sandbox = await startTestSandbox()
+      const config = workerConfig(stores, [projectConfigOf(sandbox, rareSchedules)], {
+        http: { host: '127.0.0.1', port: 0 },
+      })
+      const worker = await startWorkerInProcess(config, { maintenanceEveryMs })
+      const waitUntilEqual = async () => {
         while ((await findDifferences(warehouse, sandbox)).length > 0) await worker.waitForNext()
       }
-      await equal()
+      await waitUntilEqual()
       sandbox.advance(2000)
       sandbox.resetLog()
-      return { sandbox, worker, equal, address: worker.address! }
+      return { sandbox, worker, waitUntilEqual, address: worker.address! }
     }
 
-    test('shows what a delivery is about long before its schedule, and heeds no forged one', async () => {
-      // No sweep: whatever happens here, a job was announced for it.
-      const { sandbox, worker, equal, address } = await working(3_600_000)
+    test('mirrors the rows of a delivery long before the schedule, and rejects forged deliveries', async () => {
+      // Without maintenance, each change here comes from an enqueued job.
+      const { sandbox, worker, waitUntilEqual, address } = await startFreshWorker(3_600_000)
       const [one, two] = [await idOf(warehouse, 'conversations'), await idOf(warehouse, 'conversations', 1)]
 
       sandbox.mutate.agentReplies(one, 'forged')
@@ -80,145 +82,149 @@ for (const { kind, make } of workerStores) {
       expect(await differ()).toEqual(new Set([one]))
       const asked = sandbox.log().map(({ path }) => path)
       expect(asked.filter((path) => path.includes(one))).toEqual([])
-      // The conversation, its messages, and what its visitor did.
+      // The conversation, its messages, and its visitor's activity.
       expect(asked.length).toBeLessThanOrEqual(4)
 
       expect(await deliver(address, lie)).toBe(202)
       expect(await deliver(address, { type: 'message.created', data: { conversation_id: one } })).toBe(202)
-      await equal()
+      await waitUntilEqual()
 
       const visitor = await idOf(warehouse, 'visitors')
       sandbox.mutate.renameVisitor(visitor, 'Ada', 'ada@example.com')
       sandbox.mutate.addActivity(visitor)
       await deliver(address, { data: { id: visitor } })
-      await equal()
+      await waitUntilEqual()
 
       const [call, silent] = [await idOf(warehouse, 'calls'), await idOf(warehouse, 'calls', 1)]
       sandbox.mutate.deleteCall(call)
       sandbox.mutate.recordingAppears(silent)
       await deliver(address, { event: 'call.changed', payload: [{ id: call }, { id: silent }] })
-      await equal()
+      await waitUntilEqual()
 
       sandbox.mutate.addCall()
       sandbox.mutate.addConversation()
-      await deliver(address, '\u0000 something happened')
-      await equal()
+      await deliver(address, '\u0000 not JSON')
+      await waitUntilEqual()
       const stored = () => warehouse.query('select found, due_at from webhook_deliveries order by received_at, found')
       while ((await stored()).some((row) => row.due_at !== null)) await worker.waitForNext()
       expect((await stored()).map((row) => row.found).sort()).toEqual([
         'calls: 1 gone, 1 read',
         'conversations: 1 read',
         'conversations: 1 read',
-        'lists, as it is no JSON',
+        'lists, as it is not JSON',
         'visitors: 1 read',
       ])
     })
 
-    test('finds a delivery that no job was announced for', async () => {
-      const { sandbox, equal } = await working()
+    test('finds a delivery for which no job was enqueued', async () => {
+      const { sandbox, waitUntilEqual } = await startFreshWorker()
       const id = await idOf(warehouse, 'conversations')
       sandbox.mutate.visitorWrites(id)
       const body = JSON.stringify({ id })
       await warehouse.deliveries.store(sandbox.projectId, { id: 'lost', body, bytes: body.length }, Date.now())
-      await equal()
+      await waitUntilEqual()
     })
 
     if (kind === 'redis') {
       test('leaves it for later while the key is denied', async () => {
-        const { sandbox, worker, equal, address } = await working()
+        const { sandbox, worker, waitUntilEqual, address } = await startFreshWorker()
         const id = await idOf(warehouse, 'conversations')
         sandbox.revokeKey(sandbox.key)
         sandbox.mutate.visitorWrites(id)
         await deliver(address, { conversationId: id })
         await worker.waitFor(({ event }) => event === 'project.paused')
         sandbox.addKey({ key: 'svc_live_new' })
-        const config = workerConfig(office, [projectConfigOf(sandbox, { ...seldom, apiKey: secret('svc_live_new') })])
-        // What was claimed in vain is due again half a minute later; this test has no time.
+        const config = workerConfig(stores, [
+          projectConfigOf(sandbox, { ...rareSchedules, apiKey: secret('svc_live_new') }),
+        ])
+        // A failed delivery is due again half a minute later; this test makes it due at once.
         const hurry = () => warehouse.query('update webhook_deliveries set due_at = 1 where due_at is not null')
-        await worker.waitFor(({ event }) => event === 'hints.paused')
+        await worker.waitFor(({ event }) => event === 'webhooks.paused')
         await hurry()
         worker.reload(config)
-        await equal()
+        await waitUntilEqual()
       })
     }
   })
 }
 
-describe('looking after deliveries', () => {
+describe('processing deliveries', () => {
   const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
-  const workplaceOver = async (over: Partial<ProjectConfig> = {}) => {
-    const sandbox = await serviceDouble({
-      keys: [{ key: 'svc_live_all' }, { key: 'svc_live_talk', scopes: ['conversations:read'] }],
+  const openContext = async (over: Partial<ProjectConfig> = {}) => {
+    const sandbox = await startTestSandbox({
+      keys: [{ key: 'svc_live_all' }, { key: 'svc_live_chat', scopes: ['conversations:read'] }],
     })
-    const office = await workerStores[0]!.make()
-    onTestFinished(office.drop)
-    const warehouse = await office.open()
-    await syncOnce(office.databaseUrl, sandbox)
+    const stores = await workerStores[0]!.make()
+    onTestFinished(stores.drop)
+    const warehouse = await stores.open()
+    await syncOnce(stores.databaseUrl, sandbox)
     sandbox.advance(2000)
-    const project = projectConfigOf(sandbox, { ...seldom, ...over })
+    const project = projectConfigOf(sandbox, { ...rareSchedules, ...over })
     const options = { log, onOutcome: () => {}, onSettled: () => {}, onLoaded: () => {} }
-    const workplace = await openWorkerContext(workerConfig(office, [project]), options)
-    onTestFinished(workplace.close)
-    const store = (payload: unknown) => workplace.storeDelivery(sandbox.projectId, Buffer.from(JSON.stringify(payload)))
-    const announced: boolean[] = []
-    const take = (signal = new AbortController().signal) =>
-      workplace.processDeliveries(project, { signal, enqueueFollowUps: async ({ lists }) => void announced.push(lists) })
+    const context = await openWorkerContext(workerConfig(stores, [project]), options)
+    onTestFinished(context.close)
+    const store = (payload: unknown) => context.storeDelivery(sandbox.projectId, Buffer.from(JSON.stringify(payload)))
+    const followUps: boolean[] = []
+    const processDue = (signal = new AbortController().signal) =>
+      context.processDeliveries(project, { signal, enqueueFollowUps: async ({ lists }) => void followUps.push(lists) })
     const found = async () => (await warehouse.query('select found from webhook_deliveries')).map((row) => row.found)
-    return { sandbox, warehouse, workplace, store, take, announced, found }
+    return { sandbox, warehouse, context, store, processDue, followUps, found }
   }
 
   test('reads each row once, however many deliveries are about it', async () => {
-    const { sandbox, warehouse, store, take, announced } = await workplaceOver()
+    const { sandbox, warehouse, store, processDue, followUps } = await openContext()
     const id = await idOf(warehouse, 'conversations')
     for (const n of [1, 2, 3]) await store({ n, conversationId: id })
     sandbox.resetLog()
-    expect(await take()).toEqual({ kind: 'done', deliveries: 3, lists: false })
+    expect(await processDue()).toEqual({ kind: 'done', deliveries: 3, lists: false })
     expect(sandbox.log()).toHaveLength(1)
-    expect([announced, await take()]).toEqual([[false], { kind: 'done', deliveries: 0, lists: false }])
+    expect([followUps, await processDue()]).toEqual([[false], { kind: 'done', deliveries: 0, lists: false }])
   })
 
-  test('a key without the scope reads what it may, and the project goes on', async () => {
-    const { warehouse, store, take, found } = await workplaceOver({ apiKey: secret('svc_live_talk') })
+  test('a key without the scope reads what it may, and the project is not paused', async () => {
+    const { warehouse, store, processDue, found } = await openContext({ apiKey: secret('svc_live_chat') })
     const ids = { conversationId: await idOf(warehouse, 'conversations'), visitorId: await idOf(warehouse, 'visitors') }
     await store(ids)
-    expect(await take()).toMatchObject({ kind: 'done', deliveries: 1 })
+    expect(await processDue()).toMatchObject({ kind: 'done', deliveries: 1 })
     expect(await found()).toEqual(['conversations: 1 read; visitors: 1 refused'])
     await store({ again: 1, ...ids })
-    expect(await take()).toMatchObject({ kind: 'done', deliveries: 1 })
+    expect(await processDue()).toMatchObject({ kind: 'done', deliveries: 1 })
   })
 
-  test('ids that the service does not have leave no trace in the mirror', async () => {
-    const { warehouse, store, take, found } = await workplaceOver()
+  test('ids that the service does not have change nothing in the mirror', async () => {
+    const { warehouse, store, processDue, found } = await openContext()
     const before = await warehouse.query('select id, deleted_at from conversations order by id')
     await store({ conversationId: '00000000-0000-4000-8000-000000000001', callId: 'x' })
-    await take()
+    await processDue()
     expect(await found()).toEqual(['conversations: 1 gone; calls: 1 gone'])
     expect(await warehouse.query('select id, deleted_at from conversations order by id')).toEqual(before)
   })
 
-  test('ids that nobody knows, or of streams that are not mirrored, ask for the lists', async () => {
-    const { warehouse, store, take, announced, found } = await workplaceOver({ streams: ['conversations', 'messages'] })
+  test('unknown ids, and ids of streams that are not mirrored, cause a sync of the lists', async () => {
+    const { warehouse, store, processDue, followUps, found } = await openContext({
+      streams: ['conversations', 'messages'],
+    })
     await store({ id: '00000000-0000-4000-8000-000000000001', visitorId: await idOf(warehouse, 'visitors') })
-    expect(await take()).toEqual({ kind: 'done', deliveries: 1, lists: true })
-    expect([announced, await found()]).toEqual([[true], ['lists, as none of its ids is known']])
+    expect(await processDue()).toEqual({ kind: 'done', deliveries: 1, lists: true })
+    expect([followUps, await found()]).toEqual([[true], ['lists, as none of its ids is known']])
   })
 
-  test('a service that is away, or a worker that stops, leaves them due', async () => {
-    const { sandbox, warehouse, workplace, store, take, announced } = await workplaceOver()
+  test('deliveries stay due when the service is away or the worker stops', async () => {
+    const { sandbox, warehouse, context, store, processDue, followUps } = await openContext()
     await store({ conversationId: await idOf(warehouse, 'conversations') })
-    expect(await take(AbortSignal.abort())).toEqual({ kind: 'interrupted' })
-    expect(await workplace.dueDeliveries()).toHaveLength(1)
+    expect(await processDue(AbortSignal.abort())).toEqual({ kind: 'interrupted' })
+    expect(await context.dueDeliveries()).toHaveLength(1)
     await sandbox.stop()
-    expect(await take()).toMatchObject({ kind: 'failed' })
+    expect(await processDue()).toMatchObject({ kind: 'failed' })
     const [left] = await warehouse.query('select due_at, taken_at, attempts from webhook_deliveries')
     expect(left).toMatchObject({ taken_at: null, attempts: 2 })
     expect(Number(left!.due_at)).toBeGreaterThan(Date.now() + 30_000)
-    expect(announced).toEqual([])
+    expect(followUps).toEqual([])
   })
 })
 
-test('deliveries of a project that is configured no more wait for it', () => {
+test('deliveries of a project that is no longer configured wait', () => {
   const due = [
     { project: 'id 1', id: 'a' },
     { project: 'id 2', id: 'b' },

@@ -1,4 +1,4 @@
-/** `deskmirror start` as a process of its own. It does not outlive its test. */
+/** Runs `deskmirror start` as a separate process, and stops it at the end of the test. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -6,7 +6,7 @@ import { onTestFailed, onTestFinished } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { cleanEnvironment, launcher } from '../../cli/run-process.ts'
 import type { WorkerStores } from './fixtures.ts'
-import { type LogReader, createLogReader } from './log-reader.ts'
+import { createLogReader, type LogReader } from './log-reader.ts'
 
 export type WorkerProcess = LogReader & {
   readonly child: ChildProcess
@@ -35,12 +35,12 @@ export function startWorkerProcess(
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = once(child, 'exit').then(([code]) => code as number | null)
-  const gone = ended.then((code) => {
-    throw new Error(`the worker ended with ${code}. ${spoken.tail()}`)
+  const failure = ended.then((code) => {
+    throw new Error(`the worker ended with ${code}. ${reader.tail()}`)
   })
-  gone.catch(() => {})
-  const spoken = createLogReader(gone)
-  onTestFailed(() => void process.stderr.write(spoken.tail()))
-  createInterface({ input: child.stderr! }).on('line', spoken.write)
-  return { ...spoken, child, ended }
+  failure.catch(() => {})
+  const reader = createLogReader(failure)
+  onTestFailed(() => void process.stderr.write(reader.tail()))
+  createInterface({ input: child.stderr! }).on('line', reader.write)
+  return { ...reader, child, ended }
 }

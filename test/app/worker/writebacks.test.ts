@@ -1,4 +1,4 @@
-/** A worker carries write-backs as they come, on each kind of queue, beside its fellows and a `push`. */
+/** A worker sends write-backs as they arrive, on each kind of queue, beside other workers and a `push`. */
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { pushProject } from '../../../src/app/push.ts'
 import { createLog } from '../../../src/log.ts'
@@ -6,21 +6,21 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { projectConfigOf } from '../../sync/sync-sandbox.ts'
 import { type WorkerStores, workerStores } from './fixtures.ts'
-import { workerConfig, startWorkerInProcess } from './in-process-worker.ts'
+import { startWorkerInProcess, workerConfig } from './in-process-worker.ts'
 
 const off = { kind: 'off' } as const
-const quiet = { schedules: { incremental: off, reconcile: off, analytics: off, availability: off } }
+const noSchedules = { schedules: { incremental: off, reconcile: off, analytics: off, availability: off } }
 const log = createLog({ level: 'silent', pretty: false, secrets: [], write: () => {} })
 
 for (const { kind, make } of workerStores) {
-  describe(`a worker whose jobs are kept in: ${kind}`, () => {
-    let office: WorkerStores
+  describe(`a worker whose queue is in: ${kind}`, () => {
+    let stores: WorkerStores
     let warehouse: Warehouse
     let sandbox: Sandbox
     beforeEach(async ({ onTestFinished: finished }) => {
-      office = await make()
-      finished(office.drop)
-      warehouse = await office.open()
+      stores = await make()
+      finished(stores.drop)
+      warehouse = await stores.open()
       sandbox = await startSandbox({
         size: { conversations: 30, visitors: 5, calls: 0 },
         switches: { 'rate.kind': 'off' },
@@ -31,35 +31,35 @@ for (const { kind, make } of workerStores) {
     const reply = (id: string, text: string) =>
       warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
         values ('${sandbox.projectId}', 'message', '${id}', '{"content":"${text}","sender_name":"Ann"}')`)
-    const isQuiet = async () => {
+    const expectAllSent = async () => {
       const rows = await warehouse.query(`select id from writebacks where status <> 'succeeded'`)
       expect(rows).toEqual([])
     }
 
-    test('sends what is inserted by plain SQL while it runs, in order, and says what became of it', async () => {
-      const project = projectConfigOf(sandbox, quiet)
-      const worker = await startWorkerInProcess(workerConfig(office, [project]))
+    test('sends rows inserted by plain SQL while it runs, in order, and logs their outcome', async () => {
+      const project = projectConfigOf(sandbox, noSchedules)
+      const worker = await startWorkerInProcess(workerConfig(stores, [project]))
       const [id] = conversations() as [string]
       await warehouse.query(`insert into writebacks (operation, conversation_id, payload)
         values ('message', '${id}', '{"content":"Solved.","sender_name":"Ann"}'), ('handled', '${id}', '{"handled":true}')`)
       await worker.waitFor(({ event, operation }) => event === 'writeback.settled' && operation === 'handled')
-      await isQuiet()
+      await expectAllSent()
       expect(sandbox.ledger().map(({ operation }) => operation)).toEqual(['sendMessage', 'setHandled'])
       const [row] = await warehouse.query(`select handled_at from conversations where id = '${id}'`)
       expect(row!.handled_at).not.toBeNull()
     })
 
-    test('shares the lanes with another one and with a push, and each write-back goes out once', async () => {
-      const project = projectConfigOf(sandbox, { ...quiet, verifyAfterMs: 300 })
-      const config = workerConfig(office, [project])
+    test('shares the lanes with another worker and with a push, and each write-back is sent once', async () => {
+      const project = projectConfigOf(sandbox, { ...noSchedules, verifyAfterMs: 300 })
+      const config = workerConfig(stores, [project])
       const workers = [await startWorkerInProcess(config)]
-      // Only one process may have the files of an embedded queue.
+      // Only one process may open the files of an embedded queue.
       if (kind !== 'embedded') workers.push(await startWorkerInProcess(config))
       sandbox.setSwitches({ 'latency.after': 5, 'fault.rate': 0.1, 'fault.kinds': 'reset-before,reset-after' })
       for (const id of conversations()) for (const n of [1, 2, 3]) await reply(id, `${id} ${n}`)
       const options = { onProgress: () => {}, onBudget: () => {}, log, despiteFailures: true }
       await pushProject(config, project, { ...options, signal: new AbortController().signal })
-      await vi.waitFor(isQuiet, { timeout: 40_000, interval: 200 })
+      await vi.waitFor(expectAllSent, { timeout: 40_000, interval: 200 })
       const sent = sandbox.ledger().map(({ body }) => (body as { content: string }).content)
       expect(sent.toSorted()).toEqual(
         conversations()
@@ -72,9 +72,9 @@ for (const { kind, make } of workerStores) {
   })
 }
 
-test('writes nothing where it must not, tells of rows that name no project, and goes on reading', async () => {
-  const office = await workerStores[0]!.make()
-  onTestFinished(office.drop)
+test('sends nothing where it must not, warns about rows without a project, and keeps reading', async () => {
+  const stores = await workerStores[0]!.make()
+  onTestFinished(stores.drop)
   const sandbox = await startSandbox({
     size: { conversations: 3, visitors: 2, calls: 0 },
     switches: { 'rate.kind': 'off' },
@@ -82,19 +82,19 @@ test('writes nothing where it must not, tells of rows that name no project, and 
   onTestFinished(sandbox.stop)
   const project = projectConfigOf(sandbox, {
     readOnly: true,
-    schedules: { ...quiet.schedules, incremental: { kind: 'every', ms: 1000 } },
+    schedules: { ...noSchedules.schedules, incremental: { kind: 'every', ms: 1000 } },
   })
-  const warehouse = await office.open()
+  const warehouse = await stores.open()
   const [first] = [...sandbox.truth('conversations')]
   const id = first!.id
   await warehouse.query(`insert into writebacks (project_id, operation, conversation_id, payload)
     values ('${sandbox.projectId}', 'handled', '${id}', '{"handled":true}'), ('', 'handled', '${id}', '{"handled":true}')`)
-  const other = { ...project, ...quiet, name: 'other', projectId: '00000000-0000-4000-8000-000000000000' }
-  const worker = await startWorkerInProcess(workerConfig(office, [project, other]))
+  const other = { ...project, ...noSchedules, name: 'other', projectId: '00000000-0000-4000-8000-000000000000' }
+  const worker = await startWorkerInProcess(workerConfig(stores, [project, other]))
   for (const stream of ['conversations', 'visitors', 'conversations'])
     await worker.waitFor((line) => line.event === 'sync.ended' && line.stream === stream)
-  const told = worker.log.filter(({ event }) => event === 'writebacks.nameless')
-  expect(told).toMatchObject([{ level: 'warn', why: expect.stringContaining('1 row has no project') }])
+  const warnings = worker.log.filter(({ event }) => event === 'writebacks.without_project')
+  expect(warnings).toMatchObject([{ level: 'warn', why: expect.stringContaining('1 row has no project') }])
   expect(await warehouse.query('select distinct status from writebacks')).toEqual([{ status: 'queued' }])
   expect(sandbox.ledger()).toEqual([])
 })
