@@ -2,10 +2,9 @@
 
 import { ApiError } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, QueryParams } from '../core/api-request.ts'
-import { findFutureDated } from '../core/pagination/page-evidence.ts'
 import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'
 import { fillMissingTimes } from '../core/pagination/missing-times.ts'
-import type { ScanPage } from '../core/pagination/page-evidence.ts'
+import { findFutureDated, type ScanPage } from '../core/pagination/page-evidence.ts'
 import { observations, type PagingProfile } from '../core/pagination/paging-profile.ts'
 import type { TimeRange } from '../core/pagination/pending-ranges.ts'
 import {

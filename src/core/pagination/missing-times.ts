@@ -1,11 +1,11 @@
-/** Rows whose time cannot be read stand where their neighbours stand: one of them must not hide the order of a whole page. */
+/** Fills in missing times from the neighbours, so that one unreadable row does not hide the order of a whole page. */
 import type { Seconds } from '../time.ts'
 import type { RowTimes } from './sort-order.ts'
 
-/** A time that so many rows in ten show belongs to all of them. */
+/** A time that this share of the rows shows belongs to all of them. */
 const minShare = 0.9
 
-/** `isOdd`: whether the row has something else than a time, and not nothing, in that field. */
+/** `isUnreadable`: the row has a value in that field that is not a time. */
 export function fillMissingTimes(
   times: readonly RowTimes[],
   isUnreadable: (row: number, field: string) => boolean,
@@ -16,8 +16,10 @@ export function fillMissingTimes(
   const common = [...shown].filter(([, rows]) => rows < times.length && rows >= times.length * minShare)
   const filled = times.map((row) => new Map(row))
   for (const [field] of common) {
-    const odd = times.flatMap((row, i) => (!row.has(field) && (row.size === 0 || isUnreadable(i, field)) ? [i] : []))
-    for (const i of odd) filled[i]?.set(field, nearestTime(times, i, field))
+    const unreadable = times.flatMap((row, i) =>
+      !row.has(field) && (row.size === 0 || isUnreadable(i, field)) ? [i] : [],
+    )
+    for (const i of unreadable) filled[i]?.set(field, nearestTime(times, i, field))
   }
   return filled
 }

@@ -1,13 +1,12 @@
-/** From which end of a list a page was taken: seen when its question is asked again, for a single row. */
+/** Infers from which end of a list a page was taken, by repeating its request for a single row. */
 
-import { maxOf, minOf } from './min-max.ts'
 import type { ScanPage } from './page-evidence.ts'
 import type { ScanDirection } from './paging-profile.ts'
-import type { RowTimes, SortDirection, SortOrder } from './sort-order.ts'
+import { maxOf, minOf, type RowTimes, type SortDirection, type SortOrder } from './sort-order.ts'
 
 /**
- * `up`: from the old end, so that what follows is newer. `later`: rows that were seen after the page; taken from the new
- * end, it would show them now. Null: the answer does not tell.
+ * `up`: from the old end, so newer rows follow. `later`: rows that were seen after the page; a repeated page from the new
+ * end would show them. Null: unknown.
  */
 export function inferPageEnd(
   page: ScanPage,
@@ -18,19 +17,19 @@ export function inferPageEnd(
   const shown = new Set(again.ids)
   if (later.some((id) => shown.has(id))) return 'down'
   const index = page.ids.findIndex((id) => shown.has(id))
-  // A service that does not hear `limit` shows the page again.
+  // A service that ignores `limit` shows the whole page again.
   if (again.ids.length > 1) return index !== -1 && later.length > 0 ? 'up' : null
   const fields = order?.fields ?? []
   const isUnmoved = fields.every((field) => page.times[index]?.get(field) === again.times[0]?.get(field))
-  // One row that has just come, or moved, to the new end: nobody would show it as the oldest.
+  // A row that has just been added or moved is at the new end, so it cannot be shown as the oldest.
   if (!isUnmoved) return again.times.some(isNewestOf(page, fields)) ? 'down' : null
   const sortDirection = pageDirection(page, fields)
-  // Rows vanish while we ask: near an end is enough.
+  // Rows may vanish between the requests, so a position near an end is enough.
   const isNearStart = index < page.ids.length / 2
   return sortDirection === null || index === -1 ? null : isNearStart === (sortDirection === 'ascending') ? 'up' : 'down'
 }
 
-/** Whether a row is as new as the newest of a page, by some time by which the page's rows differ. */
+/** A row is as new as the newest of a page by some time in which the page's rows differ. */
 function isNewestOf({ times }: ScanPage, fields: readonly string[]): (row: RowTimes) => boolean {
   const spans = fields.map((field) => [field, times.map((row) => row.get(field) ?? 0)] as const)
   const ends = spans.map(([field, all]) => [field, minOf(all) ?? 0, maxOf(all) ?? 0] as const)
@@ -38,8 +37,8 @@ function isNewestOf({ times }: ScanPage, fields: readonly string[]): (row: RowTi
 }
 
 /**
- * How a page itself runs, if no two candidates for the order contradict each other: a belief from other pages may be wrong.
- * By its steps, as a few rows may be out of order by much.
+ * The sort direction of this page alone, because the direction of other pages may be wrong; null if the candidates
+ * contradict each other. Counts single steps, because a few rows may be far out of order.
  */
 function pageDirection({ times }: ScanPage, fields: readonly string[]): SortDirection | null {
   const directions = fields.map((field) => {

@@ -1,23 +1,21 @@
-/** What one page proves about the service, beyond the order of its rows: which rows are new, what bounds include. */
-
+/** What a page proves about the service besides the order of its rows: which rows are new, what bounds include. */
+import { clockTolerance } from '../cursor-limit.ts'
 import type { Seconds } from '../time.ts'
 import { defaultPageSize } from './list-endpoint.ts'
-import { minOf } from './min-max.ts'
 import type { PagingProfile, ScanDirection } from './paging-profile.ts'
-import type { OrderObservation, RowTimes, SortOrder, TimeBounds } from './sort-order.ts'
+import { minOf, type OrderObservation, type RowTimes, type SortOrder, type TimeBounds } from './sort-order.ts'
 
 export type ScanPage = {
   readonly ids: readonly string[]
   readonly times: readonly RowTimes[]
   readonly hasMore: boolean
-  /** The smaller of the two clocks when it was asked for; no row of it carries a cursor beyond. */
+  /** The earlier of the two clocks when the page was requested. No row of it moves a cursor beyond. */
   readonly cursorLimit: Seconds
 }
 
 /**
- * Rows that the last two pages did not have, whether some are older than all that the first page showed, and whether rows
- * are repeated. An older row was there before the walk began; of a newer one nobody can say when it was written, as no
- * clock but that of the rows is known to agree with them.
+ * `newIds`: rows that the last two pages did not have. `hasOlder`: some of them are older than the whole first page, so they
+ * existed before the scan; a newer row may have been added since. `hasRepeated`: the page repeats a row.
  */
 export type NewRows = { readonly newIds: readonly string[]; readonly hasOlder: boolean; readonly hasRepeated: boolean }
 
@@ -29,76 +27,96 @@ export function findNewRows(
   order: SortOrder | null,
 ): NewRows {
   const isKnown = (id: string) => recent.some((ids) => ids.has(id))
-  const isFresh = (_: unknown, i: number) => !isKnown(page.ids[i] ?? '')
-  const older = first !== null && order !== null && page.times.filter(isFresh).some(isOlderThan(first, order))
-  return { newIds: page.ids.filter(isFresh), hasOlder: older, hasRepeated: page.ids.some(isKnown) }
+  const isNew = (_: unknown, i: number) => !isKnown(page.ids[i] ?? '')
+  const hasOlder = first !== null && order !== null && page.times.filter(isNew).some(isOlderThan(first, order))
+  return { newIds: page.ids.filter(isNew), hasOlder, hasRepeated: page.ids.some(isKnown) }
 }
 
-/** Under every candidate for the order. */
+/** By every candidate for the sort field. */
 function isOlderThan({ times }: ScanPage, { fields }: SortOrder): (row: RowTimes) => boolean {
   const edges = fields.map((field) => [field, minOf(times.map((row) => row.get(field) ?? 0)) ?? 0] as const)
   return (row) => edges.every(([field, at]) => (row.get(field) ?? at) < at)
 }
 
-/** Whether the service says that more follows a page so small that it cannot have been cut off. */
+/** `hasMore` is set on a page so small that the page size cannot have limited it. */
 export function isShortPage({ ids, hasMore }: ScanPage): boolean {
   return hasMore && ids.length < defaultPageSize
 }
 
-/** The same times, the other way round: pages may run so with one bound and otherwise without. */
+/** The same sort fields in the other direction: pages may run one side with a bound and the other side without. */
 function isOrderReversed(before: SortOrder | null, now: SortOrder | null): boolean {
   if (before?.direction == null || now?.direction == null || before.direction === now.direction) return false
   return now.fields.every((field) => before.fields.includes(field))
 }
 
+/** What is known before a page. */
 type PageContext = {
+  /** The direction of the scan; null before it is known. */
   readonly direction: ScanDirection | null
+  /** The page proves that direction. */
   readonly isProven: boolean
+  /** Requested without overlap. */
   readonly hasExactBound: boolean
   readonly isLastPageShort: boolean
 }
 
-/**
- * What is known after a page. `side`: the way the walk goes, null before it is known; `proven`: this page proves it;
- * `tight`: asked without overlap; `short`: the page before was.
- */
+/** The profile after a page that was requested with these bounds. */
 export function updateProfile(
   profile: PagingProfile,
-  { direction: side, isProven: proven, hasExactBound: tight, isLastPageShort: short }: PageContext,
+  { direction, isProven, hasExactBound, isLastPageShort }: PageContext,
   observation: OrderObservation,
   timeBounds: TimeBounds,
   page: ScanPage,
   newRows: NewRows,
 ): PagingProfile {
   const { order } = observation
-  const isInclusive = (way: ScanDirection) => {
-    const at = way === 'up' ? timeBounds.lower : timeBounds.upper
+  const isInclusive = (side: ScanDirection) => {
+    const at = side === 'up' ? timeBounds.lower : timeBounds.upper
     const [field, ...others] = order?.fields ?? []
-    // A bound that compares with fractions may show some of its second and not all: that it once cut rows off stays true.
-    if (at === undefined || field === undefined || profile.inclusiveBounds[way] === false)
-      return profile.inclusiveBounds[way]
+    // Bounds may compare with hidden fractions and show a part of their second, so `false` is final.
+    if (at === undefined || field === undefined || profile.inclusiveBounds[side] === false)
+      return profile.inclusiveBounds[side]
     if (others.length === 0 && page.times.some((row) => row.get(field) === at)) return true
-    // Without overlap we asked for a second that is known to hold rows: what does not come is excluded.
-    const asking = tight && side === way && profile.inclusiveBounds[way] === null
-    return asking
+    // The request without overlap begins with a second that has rows, so a bound that shows none of them is exclusive.
+    const isTested = hasExactBound && direction === side && profile.inclusiveBounds[side] === null
+    return isTested
       ? newRows.hasRepeated || page.times.some((row) => row.get(field) === at)
-      : profile.inclusiveBounds[way]
+      : profile.inclusiveBounds[side]
   }
-  const shown = proven ? side : null
+  const provenDirection = isProven ? direction : null
   const { limit } = profile.support
   const observedLimit = page.ids.length > defaultPageSize ? 'honoured' : page.hasMore ? 'ignored' : 'unknown'
-  const bounds = shown !== null && profile.support[shown] === 'unknown' ? { [shown]: 'honoured' as const } : {}
-  const more = page.hasMore ? profile.isHasMoreExact : true
+  const bounds =
+    provenDirection !== null && profile.support[provenDirection] === 'unknown'
+      ? { [provenDirection]: 'honoured' as const }
+      : {}
+  const afterNewRows = page.hasMore ? profile.isHasMoreExact : true
   return {
     ...profile,
     order,
     hasMixedOrder: profile.hasMixedOrder || isOrderReversed(profile.order, observation.order),
     inclusiveBounds: { up: isInclusive('up'), down: isInclusive('down') },
-    direction: observation.isChanged ? null : (shown ?? profile.direction),
-    // Who always says that there is more never says that there is not.
+    direction: observation.isChanged ? null : (provenDirection ?? profile.direction),
+    // Only a later page without `hasMore` proves that the service does not always set it.
     isHasMoreExact:
-      !short || profile.isHasMoreExact ? profile.isHasMoreExact : newRows.newIds.length > 0 ? more : false,
+      !isLastPageShort || profile.isHasMoreExact
+        ? profile.isHasMoreExact
+        : newRows.newIds.length > 0
+          ? afterNewRows
+          : false,
     support: { ...profile.support, ...bounds, limit: limit === 'unknown' ? observedLimit : limit },
     largestPage: page.hasMore ? Math.max(profile.largestPage, page.ids.length) : profile.largestPage,
   }
+}
+
+/**
+ * Ids of the rows that are dated in the future by every time that may be the sort field; by all of their times if the
+ * order of the list is not known yet.
+ */
+export function findFutureDated(order: SortOrder | null, { ids, times, cursorLimit }: ScanPage): readonly string[] {
+  return ids.filter((_, i) => {
+    const row = times[i] ?? new Map<string, number>()
+    const shown = order === null ? [...row.values()] : order.fields.flatMap((field) => row.get(field) ?? [])
+    return shown.length > 0 && shown.every((at) => at > cursorLimit + clockTolerance)
+  })
 }

@@ -1,56 +1,52 @@
-/** Whether a page joins the one before it: asked with a second of overlap, it has to show some row of it again. */
+/** Whether a page joins the previous one: because requests overlap by a second, it must repeat one of its rows. */
 import { edgeSecond } from './page-edge.ts'
 import type { ScanPage } from './page-evidence.ts'
 import { gapReasons, type RangeStep, type ScanState } from './scan-state.ts'
 import type { SortOrder } from './sort-order.ts'
 
-/** Whether the pages before have left some of the range behind, so that the next one has to join them. */
-export function hasAdvanced({ currentRange: now, rangeScan: leg }: ScanState): boolean {
-  if (now === null || leg === null) return false
-  return leg.direction === 'up' ? now.lo > leg.range.lo : now.hi !== leg.range.hi
+/** Earlier pages have covered a part of the range, so the next page has to join them. */
+export function hasAdvanced({ currentRange, rangeScan }: ScanState): boolean {
+  if (currentRange === null || rangeScan === null) return false
+  return rangeScan.direction === 'up' ? currentRange.lo > rangeScan.range.lo : currentRange.hi !== rangeScan.range.hi
 }
 
-/** Whether a page, asked with a second of overlap, shows nothing of the page before: it may begin anywhere. */
+/** The page repeats no row of the previous one despite the overlap, so rows between them may be missing. */
 export function isUnjoined(scan: ScanState, page: ScanPage, order: SortOrder | null): boolean {
   if (scan.hasExactBound || order === null || !hasAdvanced(scan)) return false
-  return ![...rowPlaces(page)].some((place) => scan.last.has(place))
+  return ![...rowPlaces(page)].some((place) => scan.lastPageRows.has(place))
 }
 
-/** A row that has moved stands elsewhere, and joins nothing. */
+/** Rows with their times: a row whose times have changed does not join two pages. */
 export function rowPlaces({ ids, times }: ScanPage): ReadonlySet<string> {
   return new Set(ids.map((id, i) => `${id} ${[...(times[i] ?? [])].join()}`))
 }
 
-/** The row at the edge has moved, or the edge was taken from a time that orders nothing: once more, with half a page of overlap. */
+/** Repeats the request with half a page of overlap: the row at the edge has moved, or the edge is not the sort time. */
 export function fallBack(
-  { rangeScan: leg, last, currentRange: now, fallbackRange: back }: ScanState,
+  { rangeScan, lastPageRows, currentRange, fallbackRange }: ScanState,
   nextScan: ScanState,
 ): RangeStep {
-  const turned = leg === null || now === null ? null : edgeSecond(leg.direction, now)
+  const lastFallbackAt =
+    rangeScan === null || currentRange === null ? null : edgeSecond(rangeScan.direction, currentRange)
   return {
-    state: { ...nextScan, currentRange: back, rangeScan: leg, last, lastFallbackAt: turned },
+    state: { ...nextScan, currentRange: fallbackRange, rangeScan, lastPageRows, lastFallbackAt },
     timestampCollisions: [],
     missingRanges: [],
   }
 }
 
-export function canFallBack({
-  rangeScan: leg,
-  currentRange: now,
-  fallbackRange: back,
-  lastFallbackAt: turned,
-}: ScanState): boolean {
-  if (leg === null || now === null || back === null) return false
-  const second = edgeSecond(leg.direction, now)
-  return turned === null || (leg.direction === 'up' ? second > turned : second < turned)
+export function canFallBack({ rangeScan, currentRange, fallbackRange, lastFallbackAt }: ScanState): boolean {
+  if (rangeScan === null || currentRange === null || fallbackRange === null) return false
+  const second = edgeSecond(rangeScan.direction, currentRange)
+  return lastFallbackAt === null || (rangeScan.direction === 'up' ? second > lastFallbackAt : second < lastFallbackAt)
 }
 
 export function reportUnjoined(
-  { currentRange: now, fallbackRange: back }: ScanState,
+  { currentRange, fallbackRange }: ScanState,
   isUnjoinedPage: boolean,
   step: RangeStep,
 ): RangeStep {
-  const range = back ?? now
+  const range = fallbackRange ?? currentRange
   return isUnjoinedPage && range !== null
     ? { ...step, missingRanges: [{ range, reason: gapReasons.unjoined }, ...step.missingRanges] }
     : step

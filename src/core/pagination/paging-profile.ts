@@ -1,6 +1,6 @@
 /**
- * What has been learned about one list, and how it is written down in `service_behaviours`. Every part may be unknown:
- * the walk is correct without it, and cheaper with it.
+ * The observed paging behaviour of one list, and its stored form in `service_behaviours`. Any part may be unknown: a scan
+ * is correct without it, and needs fewer requests with it.
  */
 
 import type { ServiceBehaviour } from '../row.ts'
@@ -8,33 +8,33 @@ import type { ListEndpoint } from './list-endpoint.ts'
 import { defaultPageSize } from './list-endpoint.ts'
 import type { SortDirection, SortOrder } from './sort-order.ts'
 
-/** Which end of the time line a list without bounds shows first, and so which way its pages lead. */
+/** `up`: the pages begin with the oldest rows; `down`: with the newest. */
 export type ScanDirection = 'up' | 'down'
 
-/** Whether a parameter does something. `try` = not known yet. */
+/** How the service treats a parameter. */
 export type Support = 'honoured' | 'ignored' | 'refused' | 'unknown'
 
 export type PagingProfile = {
   readonly order: SortOrder | null
-  /** Its pages have been seen to run both ways; then each walk finds out anew. */
+  /** Pages have run in both directions, so each scan determines the direction anew. */
   readonly hasMixedOrder: boolean
   /** Proven by a second page that brought new rows. */
   readonly direction: ScanDirection | null
-  /** Whether a bound includes its own second; null = not known. */
+  /** Whether a bound includes its own second; null = unknown. */
   readonly inclusiveBounds: { readonly up: boolean | null; readonly down: boolean | null }
   readonly support: { readonly up: Support; readonly down: Support; readonly limit: Support }
   /**
-   * Whether `hasMore` can be believed on a page smaller than any that is cut off: true once more has followed such a
-   * page, false where nothing did, null = not known. What is false is tried again by every reconcile.
+   * Whether `hasMore` is reliable on a short page: true once more rows followed such a page, false if none did, null =
+   * unknown. Every reconcile resets false.
    */
   readonly isHasMoreExact: boolean | null
-  /** The service wants both bounds in every question. */
+  /** The service requires both bounds in every request. */
   readonly requiresBothBounds: boolean
-  /** The largest page seen: where `limit` is not heard, this is what a full page looks like. */
+  /** The largest page seen: the size of a full page if the service ignores `limit`. */
   readonly largestPage: number
 }
 
-/** What can be known of a list before its first page. */
+/** The profile before the first page. */
 export function emptyProfile(list: ListEndpoint): PagingProfile {
   const bound = (name: string | null): Support =>
     name === null ? 'refused' : list.isDocumented ? 'honoured' : 'unknown'
@@ -58,7 +58,7 @@ const mixedOrderText = 'both ways'
 
 const directionTexts = { up: 'oldest first', down: 'newest first' } as const
 
-/** The learned facts as rows for `service_behaviours`: only those that differ from what `before` said. */
+/** The facts that differ from `before`, as rows for `service_behaviours`. */
 export function observations(
   list: ListEndpoint,
   before: PagingProfile,
@@ -72,39 +72,34 @@ export function observations(
 }
 
 function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
-  const {
-    order,
-    hasMixedOrder: bothWays,
-    direction: side,
-    inclusiveBounds: includes,
-    support: trust,
-    isHasMoreExact: exact,
-    requiresBothBounds: closed,
-    largestPage: largest,
-  } = profile
+  const { order, hasMixedOrder, direction, inclusiveBounds, support, isHasMoreExact, requiresBothBounds, largestPage } =
+    profile
   const all: [string | null, string | null][] = [
     [
       'order',
-      order && `${bothWays ? mixedOrderText : (order.direction ?? 'unknown way')} by ${order.fields.join(' or ')}`,
+      order && `${hasMixedOrder ? mixedOrderText : (order.direction ?? 'unknown way')} by ${order.fields.join(' or ')}`,
     ],
-    ['pages', side && directionTexts[side]],
-    [list.lowerParam && `${list.lowerParam}_includes`, includes.up === null ? null : String(includes.up)],
-    [list.upperParam && `${list.upperParam}_includes`, includes.down === null ? null : String(includes.down)],
-    ['has_more', exact === null ? null : exact ? 'exact' : 'not exact'],
-    ['bounds', closed ? 'both required' : null],
-    ['page_size', largest === defaultPageSize ? null : String(largest)],
+    ['pages', direction && directionTexts[direction]],
+    [list.lowerParam && `${list.lowerParam}_includes`, inclusiveBounds.up === null ? null : String(inclusiveBounds.up)],
+    [
+      list.upperParam && `${list.upperParam}_includes`,
+      inclusiveBounds.down === null ? null : String(inclusiveBounds.down),
+    ],
+    ['has_more', isHasMoreExact === null ? null : isHasMoreExact ? 'exact' : 'not exact'],
+    ['bounds', requiresBothBounds ? 'both required' : null],
+    ['page_size', largestPage === defaultPageSize ? null : String(largestPage)],
   ]
   const trusts: [string | null, string | null][] = [
-    [list.lowerParam, trust.up],
-    [list.upperParam, trust.down],
-    ['limit', trust.limit],
+    [list.lowerParam, support.up],
+    [list.upperParam, support.down],
+    ['limit', support.limit],
   ].map(([name, value]) => [name ?? null, value === 'unknown' ? null : (value ?? null)])
   return [...all, ...(list.isDocumented ? trusts.filter(([, value]) => value !== 'honoured') : trusts)].flatMap(
     ([name, value]) => (name === null || value === null ? [] : [[name, value] satisfies [string, string]]),
   )
 }
 
-/** What earlier passes wrote down. A value that cannot be read is simply not known. */
+/** The stored profile of earlier runs. An unreadable value counts as unknown. */
 export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string, string>): PagingProfile {
   const empty = emptyProfile(list)
   const stored = (name: string | null) => (name === null ? undefined : behaviours.get(`${list.name}.${name}`))
@@ -147,19 +142,19 @@ function readSupport(text: string | undefined): Support | undefined {
 }
 
 /**
- * Whether a fact says something else than it did before, and not only more: a service that changed, or that we
- * misunderstood.
+ * A stored fact was replaced by a contradicting one, not only refined: the service changed, or the earlier observation was
+ * wrong.
  */
 export function isBehaviourChange(before: string, now: string): boolean {
   const [was, is] = [readOrder(before), readOrder(now)]
   if (was === null || is === null) return before !== now && !/^\d+$/.test(before)
-  const turned =
+  const isDirectionChanged =
     was.direction !== null &&
     (now.startsWith(mixedOrderText) || (is.direction !== null && was.direction !== is.direction))
-  return turned || is.fields.some((field) => !was.fields.includes(field))
+  return isDirectionChanged || is.fields.some((field) => !was.fields.includes(field))
 }
 
-/** What is known, but for what does not work: that is tried again. */
+/** The profile without what did not work, so that it is tried again. */
 export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): PagingProfile {
   return {
     ...profile,
@@ -170,7 +165,7 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
   }
 }
 
-/** What two readers of one list know together; where both know, the later one (`mine`) is believed. */
+/** Merges the profiles of two concurrent scans of one list; `later` wins if both know a value. */
 export function mergeProfiles(shared: PagingProfile, later: PagingProfile): PagingProfile {
   const supportOf = (side: 'up' | 'down' | 'limit') =>
     later.support[side] === 'unknown' ? shared.support[side] : later.support[side]

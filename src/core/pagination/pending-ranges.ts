@@ -1,21 +1,21 @@
 /**
- * A position is what of a list's time line is still to be covered: one range after a finished pass (from the last
- * second seen, to come), more when a pass was cut short on its way down.
+ * The cursor of a list: the time ranges still to be read. One open range after a complete run (from the last second
+ * seen), more after an interrupted one.
  */
 import { parseTime, rfc3339, type Seconds } from '../time.ts'
 
 /** Seconds from `lo` to `hi`, both included; null = no end. */
 export type TimeRange = { readonly lo: Seconds; readonly hi: Seconds | null }
 
-/** All there is. */
+/** Without limits. */
 export const allTime: TimeRange = { lo: 0, hi: null }
 
-/** ISO 8601 intervals, an open end left out: `2026-05-01T00:00:00Z/2026-05-02T00:00:00Z 2026-06-01T00:00:00Z/`. */
+/** As ISO 8601 intervals, with an open end left out: `2026-05-01T00:00:00Z/2026-05-02T00:00:00Z 2026-06-01T00:00:00Z/`. */
 export function writePendingRanges(ranges: readonly TimeRange[]): string {
   return ranges.map(({ lo, hi }) => `${rfc3339(lo)}/${hi === null ? '' : rfc3339(hi)}`).join(' ')
 }
 
-/** The ranges of a stored position; `start` where there is none, or none that can be read. */
+/** The ranges of a stored cursor; `start` if there is none, or it is unreadable. */
 export function readPendingRanges(text: string | null, start: TimeRange): readonly TimeRange[] {
   const ranges = (text ?? '').split(' ').map(readTimeRange)
   return ranges.some((range) => range === undefined) ? [start] : ranges.filter((range) => range !== undefined)
@@ -26,4 +26,33 @@ function readTimeRange(text: string): TimeRange | undefined {
   const lo = parseTime(from)
   const hi = to === '' ? null : parseTime(to)
   return lo === undefined || hi === undefined ? undefined : { lo, hi }
+}
+
+export type LookBackOptions = {
+  /** The look-back. */
+  readonly by: Seconds
+  /** This machine's clock. */
+  readonly now: Seconds
+  /** The earliest begin. */
+  readonly start: Seconds
+}
+
+/** Extends the open range backwards, because rows may appear late. Ranges with an end are read for the first time. */
+export function applyLookBack(ranges: readonly TimeRange[], options: LookBackOptions): readonly TimeRange[] {
+  return ranges.map((range) =>
+    range.hi === null ? { ...range, lo: Math.min(range.lo, lookBackStart(range.lo, options)) } : range,
+  )
+}
+
+/** The cursor is ahead of any plausible clock, so rows since then may be dated before it. */
+export function isImplausibleCursor(cursor: Seconds, { by, now }: LookBackOptions): boolean {
+  return cursor > now + Math.max(by, maxClockSetback)
+}
+
+/** Seconds by which a clock may have been set back. */
+const maxClockSetback = 600
+
+function lookBackStart(cursor: Seconds, options: LookBackOptions): Seconds {
+  if (isImplausibleCursor(cursor, options)) return options.start
+  return Math.max(options.start, Math.min(cursor, options.now) - options.by)
 }

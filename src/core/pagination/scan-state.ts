@@ -1,5 +1,4 @@
-/** What a walk over a list has come to: what is left, which way it goes, and what the pages have shown. */
-
+/** The state of a scan over a list: the remaining ranges, the direction, and what the pages have shown. */
 import type { Seconds } from '../time.ts'
 import type { ListEndpoint } from './list-endpoint.ts'
 import type { ScanPage } from './page-evidence.ts'
@@ -10,80 +9,82 @@ import type { TimeBounds } from './sort-order.ts'
 export type ScanState = {
   readonly list: ListEndpoint
   readonly profile: PagingProfile
-  /** The range being covered; null = nothing is left to ask. */
+  /** The range being read; null = the scan is finished. */
   readonly currentRange: TimeRange | null
   readonly remainingRanges: readonly TimeRange[]
-  /** What the next pass begins with, once the open end of the time line has been seen. */
+  /** Where the next run begins, once the open end has been read. */
   readonly nextRunRange: TimeRange | null
-  /** The clocks when a page first showed rows dated ahead of them: what comes since may lie before those. */
+  /** The cursor limit when a page first showed future-dated rows: rows added since may be dated before those. */
   readonly frozenCursorLimit: Seconds | null
-  /** The way that the pages of this range lead, and what to try if it turns out to lead nowhere. */
+  /** The direction of the pages in this range, and what to try if it does not work. */
   readonly rangeScan: RangeScan | null
-  /** Ask without the overlap: it would fill the page. */
+  /** The next request has no overlap, because the overlap would fill the page. */
   readonly hasExactBound: boolean
-  /** Rows of a second that fills a page: the page asked without overlap shows some of them, or the bound cuts them off. */
+  /** Rows of a second that fills a page. If a request without overlap shows none of them, the bound excludes them. */
   readonly overlapIds: readonly string[]
-  /** The ids of the last two pages: what makes a row a fresh one. */
+  /** The ids of the last two pages; other rows are new. */
   readonly recentPageIds: readonly ReadonlySet<string>[]
-  /** A crowded second was passed and nothing new has come since. */
+  /** A timestamp collision was skipped and no new row has followed. */
   readonly isStalled: boolean
-  /** The last page was small, and said all the same to have more behind it. */
+  /** The last page was short and had `hasMore` set. */
   readonly isLastPageShort: boolean
-  /** What is to be joined: the last row of a page that followed no time that it showed, and the range it was asked for. */
-  readonly unorderedPage: { readonly last: string; readonly range: TimeRange } | null
+  /** The last row of a page that was ordered by none of its times, and its range: the next page has to show that row. */
+  readonly unorderedPage: { readonly lastRowId: string; readonly range: TimeRange } | null
   /**
-   * Whether the service is known to say of any last page that there is more: then an empty one that has more is no claim.
-   * Null: of a list that is empty from its beginning nobody can say just now.
+   * The service sets `hasMore` on every last page, so an empty page with `hasMore` means nothing. Null: not known yet,
+   * then a list that is empty from its beginning is decided later.
    */
   readonly alwaysSaysMore: boolean | null
-  /** Pages did not join; said once. */
+  /** That pages did not join was already reported. */
   readonly hasReportedUnordered: boolean
-  /** The last page's rows where they stood: the next one joins it that shows one of them there again. */
-  readonly last: ReadonlySet<string>
-  /** What to go back to if the next page joins nothing: from the middle of the last page; null = that has been tried. */
+  /** The rows of the last page with their times. The next page joins it if it repeats one of them. */
+  readonly lastPageRows: ReadonlySet<string>
+  /** The range to fall back to if the next page does not join: from the middle of the last page; null = already tried. */
   readonly fallbackRange: TimeRange | null
-  /** Where it was gone back from: not twice from there, nor from anywhere before, so that every walk ends. */
+  /** The edge of the last fallback. Later fallbacks must be beyond it, so that every scan ends. */
   readonly lastFallbackAt: Seconds | null
 }
 
-/** A page, and the question that it answers. */
+/** A page and the bounds of its request. */
 export type PageQuery = { readonly page: ScanPage; readonly bounds: TimeBounds }
 
-/** One direction through a range, and what its first page said. */
+/** The scan of one range in one direction. */
 export type RangeScan = {
   readonly direction: ScanDirection
-  /** Where the other side would go on from the first page; null = it cannot be asked, or was tried. */
+  /** The rest of the range in the other direction; null = not possible, or already tried. */
   readonly oppositeRange: TimeRange | null
+  /** A page proved the direction. */
   readonly isProven: boolean
-  /** The first page said that there was more. */
+  /** The first page had `hasMore` set. */
   readonly hasClaimedMore: boolean
-  /** It was so small that saying so may be no more than a habit. */
+  /** The first page was short, so its `hasMore` may be meaningless. */
   readonly isFirstPageShort: boolean
-  /** The first page of the range, and the range that it was asked for. */
+  /** The first page of the range, and the range that was requested. */
   readonly firstPage: PageQuery
   readonly range: TimeRange
-  /** The page that this side goes on from: the first one, or its own first where it has to begin with the whole range. */
+  /** The page from which this direction continues: the first page, or its own first one if it begins with the whole range. */
   readonly originPage: PageQuery
-  /** The end that `origin` was taken from, once that has been asked for; null = not told. */
+  /** The end from which `originPage` was taken, by the start check; null = unknown. */
   readonly originEnd: ScanDirection | null
   readonly isStartChecked: boolean
-  /** What is missing if nothing more comes on any side; null = then nothing is. */
+  /** What is missing if neither direction shows further rows; null = nothing. */
   readonly unverifiedRange: TimeRange | null
 }
 
 export type ScanStep = {
   readonly state: ScanState
-  /** Seconds that hold more rows than a page: the walk goes on behind them, and parts of the list may still show them. */
+  /** Seconds with more rows than a page. The scan skips them; partitions of the list may show them. */
   readonly timestampCollisions: readonly Seconds[]
-  /** What this walk could not see. */
+  /** What this scan could not read. */
   readonly missingRanges: readonly { readonly range: TimeRange; readonly reason: string }[]
-  /** The page contradicts what was believed about the list's order. */
+  /** The page contradicts the assumed order of the list. */
   readonly isOrderChanged: boolean
 }
 
-/** A step, as far as the ranges are concerned. */
+/** The part of a step that the ranges decide. */
 export type RangeStep = Omit<ScanStep, 'isOrderChanged'>
 
+/** Stored in `sync_gaps`: a changed text would make an open gap a second one. */
 export const gapReasons = {
   timestampCollision: 'more rows share this second than one page holds',
   unreachable: 'the service says that there is more, and no parameter leads there',

@@ -1,14 +1,15 @@
 /**
- * The walk over a list: which page to ask for next, and what a page proves. Pure: a page in, the next state out.
+ * A scan reads a list by time ranges: it decides which page to request next, and what a page proves. Pure: a page in, the
+ * next state out.
  *
- * A walk covers ranges of the time line, second by second. It knows nothing for certain about the service: which time
- * orders the list, which end comes first, whether bounds include their own second, whether `hasMore` is exact. It asks
- * with one second of overlap, which is right either way, and lets the pages tell the rest.
+ * The scan assumes nothing about the service: which time orders the list, which end comes first, whether bounds include
+ * their own second, whether `hasMore` is exact. Requests overlap by one second, which is correct in every case, and the
+ * pages show the rest.
  *
- *   ask ──▶ page not full ───────────────────────────▶ range covered
- *    ▲      page full, its edge moved on ──▶ ask from the edge
- *    │      edge did not move ──▶ ask without overlap ──▶ still not: a crowded second; name it, go on behind it
- *    └────────────────────────────────────────────────┘
+ *   request ──▶ page not full ──────────────────────────▶ range finished
+ *    ▲          page full, its edge advanced ──▶ request from the edge
+ *    │          edge did not advance ──▶ request without overlap ──▶ still not: a timestamp collision; skip that second
+ *    └───────────────────────────────────────────────────┘
  */
 
 import type { Seconds } from '../time.ts'
@@ -28,19 +29,19 @@ import {
 } from './scan-state.ts'
 import { completeUpTo, inferOrder, type RowTimes, type SortOrder, type TimeBounds } from './sort-order.ts'
 
-/** A walk over some ranges, the open end first: news before history. */
+/** Begins a scan. The range without an end comes first, so that new rows are read before old ones. */
 export function startScan(
   list: ListEndpoint,
   profile: PagingProfile | null,
   ranges: readonly TimeRange[],
   alwaysSaysMore: boolean | null = null,
 ): ScanState {
-  const [now = null, ...rest] = [...ranges].sort((a, b) => Number(b.hi === null) - Number(a.hi === null))
+  const [first = null, ...others] = [...ranges].sort((a, b) => Number(b.hi === null) - Number(a.hi === null))
   return {
     list,
     profile: withoutMixedOrder(profile ?? emptyProfile(list)),
-    currentRange: now,
-    remainingRanges: rest,
+    currentRange: first,
+    remainingRanges: others,
     nextRunRange: null,
     frozenCursorLimit: null,
     rangeScan: null,
@@ -52,41 +53,48 @@ export function startScan(
     unorderedPage: null,
     alwaysSaysMore,
     hasReportedUnordered: false,
-    last: new Set(),
+    lastPageRows: new Set(),
     fallbackRange: null,
     lastFallbackAt: null,
   }
 }
 
-/** Where pages run both ways, no belief about the way is brought along. */
+/** If the pages of a list run in both directions, an earlier direction says nothing. */
 function withoutMixedOrder(profile: PagingProfile): PagingProfile {
   return profile.hasMixedOrder && profile.order !== null
     ? { ...profile, order: { ...profile.order, direction: null } }
     : profile
 }
 
-/** Stands for the open end of the time line, where a service wants both bounds: 2100-01-01T00:00:00Z. */
+/** The upper bound of an open range if the service requires both bounds: 2100-01-01T00:00:00Z. */
 const farFuture: Seconds = 4_102_444_800
 
-/** The bounds to ask the next page with. One second more than needed on each side, as bounds may exclude themselves. */
+/** The bounds of the next request: one second wider than the range, because bounds may be exclusive. */
 export function nextRequest(scan: ScanState): TimeBounds {
-  const { currentRange: now, profile: known, hasExactBound: tight, rangeScan: leg, list } = scan
-  if (now === null) return {}
+  const { currentRange, profile, hasExactBound, rangeScan, list } = scan
+  if (currentRange === null) return {}
   const isSent = (side: ScanDirection) =>
-    known.support[side] === 'honoured' || (known.support[side] === 'unknown' && leg?.direction === side)
+    profile.support[side] === 'honoured' || (profile.support[side] === 'unknown' && rangeScan?.direction === side)
   const isExact = (side: ScanDirection) =>
-    tight && known.inclusiveBounds[side] !== false && (leg === null || leg.direction === side)
-  const isFirstRequest = leg === null && !(known.direction === 'up' && known.support.up === 'honoured')
-  const hasLowerBound = list.isDocumented || now.lo > 0 || !isFirstRequest
+    hasExactBound && profile.inclusiveBounds[side] !== false && (rangeScan === null || rangeScan.direction === side)
+  const isFirstRequest = rangeScan === null && !(profile.direction === 'up' && profile.support.up === 'honoured')
+  const hasLowerBound = list.isDocumented || currentRange.lo > 0 || !isFirstRequest
   const end =
-    now.hi === null ? (known.requiresBothBounds ? farFuture : undefined) : isExact('down') ? now.hi : now.hi + 1
+    currentRange.hi === null
+      ? profile.requiresBothBounds
+        ? farFuture
+        : undefined
+      : isExact('down')
+        ? currentRange.hi
+        : currentRange.hi + 1
   return {
-    lower: isSent('up') && hasLowerBound ? Math.max(0, isExact('up') ? now.lo : now.lo - 1) : undefined,
+    lower:
+      isSent('up') && hasLowerBound ? Math.max(0, isExact('up') ? currentRange.lo : currentRange.lo - 1) : undefined,
     upper: isSent('down') ? end : undefined,
   }
 }
 
-/** What is still to be covered, by this pass or the next: the position to store with the page's rows. */
+/** The ranges still to be read by this run or the next: the cursor to store with the page's rows. */
 export function pendingRanges(scan: ScanState): readonly TimeRange[] {
   return [
     ...(scan.currentRange === null ? [] : [scan.currentRange]),
@@ -95,19 +103,19 @@ export function pendingRanges(scan: ScanState): readonly TimeRange[] {
   ]
 }
 
-/** The state after a page that was asked with `asked`. */
+/** The state after a page that was requested with these bounds. */
 export function applyPage(before: ScanState, bounds: TimeBounds, page: ScanPage): ScanStep {
-  const { currentRange: now, unorderedPage: loose } = before
+  const { currentRange, unorderedPage } = before
   const observation = inferOrder(before.profile.order, page.times, bounds)
   const newRows = findNewRows(before.recentPageIds, before.rangeScan?.firstPage.page ?? null, page, observation.order)
   const isUnjoinedPage = isUnjoined(before, page, observation.order)
   const rangeScan = before.rangeScan && withOrigin(before, before.rangeScan, { page, bounds })
-  const whole =
+  const isLowerBoundProven =
     !isFullPage(before.profile, page) && before.rangeScan !== null && provesLowerBound(before.rangeScan, bounds, page)
-  const proven = !isUnjoinedPage && rangeScan !== null && (provesDirection(rangeScan, newRows) || whole)
+  const isProven = !isUnjoinedPage && rangeScan !== null && (provesDirection(rangeScan, newRows) || isLowerBoundProven)
   const context = {
     direction: before.rangeScan?.direction ?? null,
-    isProven: proven,
+    isProven,
     hasExactBound: before.hasExactBound,
     isLastPageShort: before.isLastPageShort,
   }
@@ -119,13 +127,15 @@ export function applyPage(before: ScanState, bounds: TimeBounds, page: ScanPage)
     frozenCursorLimit: frozenCursorLimitOf(before, profile, page),
     overlapIds: [],
     recentPageIds: [new Set(page.ids), ...before.recentPageIds.slice(0, 1)],
-    last: rowPlaces(page),
+    lastPageRows: rowPlaces(page),
     fallbackRange: null,
     isStalled: before.isStalled && newRows.newIds.length === 0,
     unorderedPage:
-      isPageFull && observation.isUnordered && now !== null ? { last: page.ids.at(-1) ?? '', range: now } : null,
+      isPageFull && observation.isUnordered && currentRange !== null
+        ? { lastRowId: page.ids.at(-1) ?? '', range: currentRange }
+        : null,
     isLastPageShort: isShortPage(page),
-    rangeScan: rangeScan && updateRangeScan(rangeScan, profile, proven),
+    rangeScan: rangeScan && updateRangeScan(rangeScan, profile, isProven),
   }
   const isTryingBound = scan.rangeScan !== null && before.profile.support[scan.rangeScan.direction] === 'unknown'
   if (isTryingBound && observation.isUnordered) return { ...disableBound(before, 'ignored'), isOrderChanged: false }
@@ -135,8 +145,8 @@ export function applyPage(before: ScanState, bounds: TimeBounds, page: ScanPage)
     : continueScan(scan, bounds, page, isPageFull)
   const nextStep = reportEmptyPage(before, page, reportUnjoined(before, isUnjoinedPage, rangeStep))
   const lost =
-    loose !== null && !page.ids.includes(loose.last)
-      ? loose
+    unorderedPage !== null && !page.ids.includes(unorderedPage.lastRowId)
+      ? unorderedPage
       : nextStep.state.rangeScan === null
         ? scan.unorderedPage
         : null
@@ -149,53 +159,53 @@ export function applyPage(before: ScanState, bounds: TimeBounds, page: ScanPage)
   }
 }
 
-/** The state after a 400: to the page size or the bound being tried, where undocumented, or to a bound left out. */
+/** The state after a 400: the service refused an undocumented parameter, or requires both bounds. */
 export function applyRefusal(scan: ScanState, parameter: RefusedParameter): ScanStep {
   if (parameter === 'bound') return { ...disableBound(scan, 'refused'), isOrderChanged: false }
-  const open: PagingProfile = { ...scan.profile, requiresBothBounds: true }
-  const known: PagingProfile =
+  const profile: PagingProfile =
     parameter === 'open end'
-      ? open
+      ? { ...scan.profile, requiresBothBounds: true }
       : { ...scan.profile, support: { ...scan.profile.support, limit: 'refused' as const } }
-  return { state: { ...scan, profile: known }, timestampCollisions: [], missingRanges: [], isOrderChanged: false }
+  return { state: { ...scan, profile }, timestampCollisions: [], missingRanges: [], isOrderChanged: false }
 }
 
 export type RefusedParameter = 'limit' | 'bound' | 'open end'
 
-/** More rows than a page can have, and no word of others: the service does not page at all. */
-function isFullPage({ isHasMoreExact: exact }: PagingProfile, page: ScanPage): boolean {
-  const more = page.hasMore && (exact !== false || !isShortPage(page))
-  return page.ids.length > 0 && (more || page.ids.length === maxPageSize)
+/** A page with more rows than the maximum and without `hasMore` is not full: the service does not page at all. */
+function isFullPage({ isHasMoreExact }: PagingProfile, page: ScanPage): boolean {
+  const hasMore = page.hasMore && (isHasMoreExact !== false || !isShortPage(page))
+  return page.ids.length > 0 && (hasMore || page.ids.length === maxPageSize)
 }
 
-/** Older rows were there before the walk began; newer ones may have been written since, if not the oldest came first. */
-function provesDirection({ direction: side, originEnd: end }: RangeScan, newRows: NewRows): boolean {
-  return newRows.hasOlder || (side === 'up' && end === 'up' && newRows.newIds.length > 0)
+/** Older rows existed before the scan; newer ones may have been added since, unless the pages begin with the oldest. */
+function provesDirection({ direction, originEnd }: RangeScan, newRows: NewRows): boolean {
+  return newRows.hasOlder || (direction === 'up' && originEnd === 'up' && newRows.newIds.length > 0)
 }
 
-/** Whether a page of the whole range shows that its lower bound holds rows back: by those that the first page showed without. */
+/** The lower bound works: it removed rows that the first page showed without a bound. */
 function provesLowerBound(
-  { direction: side, firstPage: begun, range }: RangeScan,
+  { direction, firstPage, range }: RangeScan,
   { lower }: TimeBounds,
   { times }: ScanPage,
 ): boolean {
-  if (side !== 'up' || lower === undefined || lower > range.lo || begun.bounds.lower !== undefined) return false
+  if (direction !== 'up' || lower === undefined || lower > range.lo || firstPage.bounds.lower !== undefined)
+    return false
   const isBefore = (row: RowTimes) => row.size > 0 && [...row.values()].every((at) => at < lower)
-  return begun.page.times.some(isBefore) && !times.some(isBefore)
+  return firstPage.page.times.some(isBefore) && !times.some(isBefore)
 }
 
-/** What is known of the page that a side goes on from is nothing about one with which it begins anew. */
+/** A direction that begins with the whole range has its own first page as its origin, which is not checked yet. */
 function withOrigin(before: ScanState, rangeScan: RangeScan, origin: PageQuery): RangeScan {
   return hasAdvanced(before) ? rangeScan : { ...rangeScan, originPage: origin, originEnd: null, isStartChecked: false }
 }
 
-function updateRangeScan(rangeScan: RangeScan, profile: PagingProfile, proven: boolean): RangeScan {
+function updateRangeScan(rangeScan: RangeScan, profile: PagingProfile, isProven: boolean): RangeScan {
   return {
     ...rangeScan,
     hasClaimedMore: rangeScan.hasClaimedMore && (profile.isHasMoreExact !== false || !rangeScan.isFirstPageShort),
     isProven:
       rangeScan.isProven ||
-      proven ||
+      isProven ||
       (rangeScan.originEnd === rangeScan.direction && profile.support[rangeScan.direction] === 'honoured'),
     unverifiedRange:
       rangeScan.unverifiedRange ??
@@ -203,15 +213,22 @@ function updateRangeScan(rangeScan: RangeScan, profile: PagingProfile, proven: b
   }
 }
 
-/** An empty page with more behind it leads nowhere: nobody can say what comes after it. */
+/** An empty page with `hasMore` set is a gap: no parameter leads to the rows after it. */
 function reportEmptyPage(
-  { currentRange: now, profile: known, alwaysSaysMore: habit, rangeScan: leg }: ScanState,
+  { currentRange, profile, alwaysSaysMore, rangeScan }: ScanState,
   { ids, hasMore }: ScanPage,
   next: RangeStep,
 ): RangeStep {
-  if (ids.length > 0 || !hasMore || habit === true || known.isHasMoreExact === false || now === null) return next
-  if (habit === null && leg === null && now.lo === 0) return next
-  return { ...next, missingRanges: [...next.missingRanges, { range: now, reason: gapReasons.emptyWithMore }] }
+  if (
+    ids.length > 0 ||
+    !hasMore ||
+    alwaysSaysMore === true ||
+    profile.isHasMoreExact === false ||
+    currentRange === null
+  )
+    return next
+  if (alwaysSaysMore === null && rangeScan === null && currentRange.lo === 0) return next
+  return { ...next, missingRanges: [...next.missingRanges, { range: currentRange, reason: gapReasons.emptyWithMore }] }
 }
 
 function continueScan(scan: ScanState, bounds: TimeBounds, page: ScanPage, isPageFull: boolean): RangeStep {
@@ -219,26 +236,27 @@ function continueScan(scan: ScanState, bounds: TimeBounds, page: ScanPage, isPag
 }
 
 /**
- * Asking without overlap has just shown that a bound excludes its second, or cuts through it where it compares with
- * fractions that no row shows: the page does not join the one before. It lies behind the second, which is crowded.
+ * A request without overlap showed that the bound excludes its second, or splits it by fractions that no row shows. The
+ * page does not join the previous one, because it begins after a timestamp collision.
  */
-function cutsOffOverlap({ overlapIds: joints }: ScanState, { ids }: ScanPage): boolean {
+function cutsOffOverlap({ overlapIds }: ScanState, { ids }: ScanPage): boolean {
   const shown = new Set(ids)
-  return joints.length > 0 && !joints.some((id) => shown.has(id))
+  return overlapIds.length > 0 && !overlapIds.some((id) => shown.has(id))
 }
 
-/** The rows of a page that lie in this second. */
+/** The rows of a page within this second. */
 function overlapIdsOf({ profile: { order } }: ScanState, second: Seconds, { ids, times }: ScanPage): string[] {
   return ids.filter((_, i) => order?.fields.some((field) => times[i]?.get(field) === second))
 }
 
 function skipCollision(scan: ScanState, bounds: TimeBounds, page: ScanPage, isPageFull: boolean): RangeStep {
-  const { currentRange: now, rangeScan: leg, profile: known } = scan
-  if (now === null || leg === null) return finishRange(scan, page)
-  const second = edgeSecond(leg.direction, now)
-  const profile: PagingProfile = { ...known, inclusiveBounds: { ...known.inclusiveBounds, [leg.direction]: false } }
+  const { currentRange, rangeScan } = scan
+  if (currentRange === null || rangeScan === null) return finishRange(scan, page)
+  const second = edgeSecond(rangeScan.direction, currentRange)
+  const inclusiveBounds = { ...scan.profile.inclusiveBounds, [rangeScan.direction]: false }
+  const profile: PagingProfile = { ...scan.profile, inclusiveBounds }
   const next = continueScan(
-    { ...scan, profile, currentRange: rangeBeyondEdge(leg.direction, now), hasExactBound: false },
+    { ...scan, profile, currentRange: rangeBeyondEdge(rangeScan.direction, currentRange), hasExactBound: false },
     bounds,
     page,
     isPageFull,
@@ -246,7 +264,7 @@ function skipCollision(scan: ScanState, bounds: TimeBounds, page: ScanPage, isPa
   return { ...next, timestampCollisions: [second, ...next.timestampCollisions] }
 }
 
-/** After a full page: on from its edge, or through a second that is too crowded. */
+/** After a full page: continues from its edge, or handles a timestamp collision. */
 function advanceRange(scan: ScanState, bounds: TimeBounds, page: ScanPage): RangeStep {
   const range = scan.currentRange as TimeRange
   const order = scan.profile.order ?? conservativeOrder(page.times)
@@ -254,23 +272,23 @@ function advanceRange(scan: ScanState, bounds: TimeBounds, page: ScanPage): Rang
   if (scan.rangeScan === null) return startRange(scan, bounds, page, order)
   const edge = remainingAfterPage(scan.rangeScan.direction, range, order, page.times)
   if (edge === null) return handleStuckEdge(scan, bounds, page)
-  // At the end of a list all times stand still.
-  const known: PagingProfile =
+  // At the end of a list no time advances, which says nothing about the order.
+  const profile: PagingProfile =
     scan.profile.order === null || isShortPage(page) ? scan.profile : { ...scan.profile, order: edge.order }
   const fallbackRange = fallbackRangeOf(scan.rangeScan.direction, edge.range, order, page.times)
-  return continueWith({ ...scan, profile: known, fallbackRange, hasExactBound: false }, edge.range, page)
+  return continueWith({ ...scan, profile, fallbackRange, hasExactBound: false }, edge.range, page)
 }
 
-/** The first full page of a range: it shows which way the pages lead. */
+/** The first full page of a range shows the direction of the pages. */
 function startRange(scan: ScanState, bounds: TimeBounds, page: ScanPage, order: SortOrder): RangeStep {
   const currentRange = scan.currentRange as TimeRange
   const up = remainingAfterPage('up', currentRange, order, page.times)?.range ?? currentRange
   const down = remainingAfterPage('down', currentRange, order, page.times)?.range ?? currentRange
-  // Newest rows first without a bound: with one, the service may well begin at the old end, so all of it is still to come.
-  const isWholeLeft = order.direction === 'descending' && bounds.lower === undefined
-  const rangeScan = firstRangeScan(scan, { page, bounds }, { up: isWholeLeft ? currentRange : up, down })
+  // Newest rows first without a bound; with a lower bound the service may begin at the old end, so all rows remain.
+  const isWholeRangeLeft = order.direction === 'descending' && bounds.lower === undefined
+  const rangeScan = firstRangeScan(scan, { page, bounds }, { up: isWholeRangeLeft ? currentRange : up, down })
   if (!isUsable(scan, rangeScan.direction)) return finishRange({ ...scan, rangeScan }, page)
-  const range = rangeScan.direction === 'up' ? (isWholeLeft ? currentRange : up) : down
+  const range = rangeScan.direction === 'up' ? (isWholeRangeLeft ? currentRange : up) : down
   return continueWith(
     { ...scan, rangeScan, fallbackRange: fallbackRangeOf(rangeScan.direction, range, order, page.times) },
     range,
@@ -283,18 +301,18 @@ function firstRangeScan(
   firstPage: PageQuery,
   edges: Readonly<Record<ScanDirection, TimeRange>>,
 ): RangeScan {
-  const { direction: side, support: trust, order } = scan.profile
-  const upwards =
+  const { direction, support, order } = scan.profile
+  const isUpSuggested =
     order?.direction == null ? isUsable(scan, 'up') || !isUsable(scan, 'down') : order.direction === 'ascending'
-  const suggested: ScanDirection = upwards ? 'up' : 'down'
+  const suggested: ScanDirection = isUpSuggested ? 'up' : 'down'
   const opposite: ScanDirection = suggested === 'up' ? 'down' : 'up'
-  const pick = side ?? (isUsable(scan, suggested) ? suggested : opposite)
-  const spare: ScanDirection = pick === 'up' ? 'down' : 'up'
-  const isUndocumented = !scan.list.isDocumented && (trust.up !== 'honoured' || trust.down !== 'honoured')
+  const chosen = direction ?? (isUsable(scan, suggested) ? suggested : opposite)
+  const alternative: ScanDirection = chosen === 'up' ? 'down' : 'up'
+  const isUndocumented = !scan.list.isDocumented && (support.up !== 'honoured' || support.down !== 'honoured')
   return {
-    direction: pick,
-    oppositeRange: side === null && isUsable(scan, spare) ? edges[spare] : null,
-    isProven: side !== null && isUsable(scan, side),
+    direction: chosen,
+    oppositeRange: direction === null && isUsable(scan, alternative) ? edges[alternative] : null,
+    isProven: direction !== null && isUsable(scan, direction),
     hasClaimedMore: firstPage.page.hasMore,
     isFirstPageShort: isShortPage(firstPage.page),
     firstPage,
@@ -302,7 +320,7 @@ function firstRangeScan(
     originPage: firstPage,
     originEnd: null,
     isStartChecked: false,
-    unverifiedRange: isUndocumented || pick !== suggested || !isUsable(scan, pick) ? scan.currentRange : null,
+    unverifiedRange: isUndocumented || chosen !== suggested || !isUsable(scan, chosen) ? scan.currentRange : null,
   }
 }
 
@@ -310,7 +328,7 @@ function isUsable(scan: ScanState, direction: ScanDirection): boolean {
   return scan.profile.support[direction] === 'honoured' || scan.profile.support[direction] === 'unknown'
 }
 
-/** On with what remains of the range; the open end is put aside for the next pass when the walk turns down. */
+/** Continues with the rest of the range. When the scan reads downwards, the open end is left for the next run. */
 function continueWith(scan: ScanState, range: TimeRange, page: ScanPage | null): RangeStep {
   const wasOpenEnd = scan.currentRange?.hi === null && range.hi !== null
   const nextRunRange =
@@ -320,77 +338,81 @@ function continueWith(scan: ScanState, range: TimeRange, page: ScanPage | null):
   return { state: next, timestampCollisions: [], missingRanges: [] }
 }
 
-/** The edge does not move: nothing more, an overlap that fills the page, or a second with more rows than a page. */
+/** The edge did not advance: the range is finished, the overlap fills the page, or a second has more rows than a page. */
 function handleStuckEdge(scan: ScanState, bounds: TimeBounds, page: ScanPage): RangeStep {
-  const { currentRange: now, rangeScan: leg, profile: known, isStalled: barren } = scan
-  if (now === null || leg === null || !page.hasMore || page.ids.length < known.largestPage)
+  const { currentRange, rangeScan, profile, isStalled } = scan
+  if (currentRange === null || rangeScan === null || !page.hasMore || page.ids.length < profile.largestPage)
     return finishRange(scan, page)
-  const second = edgeSecond(leg.direction, now)
-  const isExact = (leg.direction === 'up' ? bounds.lower : bounds.upper) === second
-  if (!isExact && known.inclusiveBounds[leg.direction] !== false) {
+  const second = edgeSecond(rangeScan.direction, currentRange)
+  const isExact = (rangeScan.direction === 'up' ? bounds.lower : bounds.upper) === second
+  if (!isExact && profile.inclusiveBounds[rangeScan.direction] !== false) {
     return {
       state: { ...scan, hasExactBound: true, overlapIds: overlapIdsOf(scan, second, page) },
       timestampCollisions: [],
       missingRanges: [],
     }
   }
-  if (barren) return giveUpRange(scan, page, now)
+  if (isStalled) return giveUpRange(scan, page, currentRange)
   return {
-    ...continueWith({ ...scan, hasExactBound: true, isStalled: true }, rangeBeyondEdge(leg.direction, now), page),
+    ...continueWith(
+      { ...scan, hasExactBound: true, isStalled: true },
+      rangeBeyondEdge(rangeScan.direction, currentRange),
+      page,
+    ),
     timestampCollisions: [second],
   }
 }
 
-/** The side being tried leads nowhere: the other one, or the end. */
+/** The bound that was tried does not work: continues in the other direction, or finishes the range. */
 function disableBound(scan: ScanState, why: 'refused' | 'ignored'): RangeStep {
-  const { rangeScan: leg, profile: known } = scan
-  if (leg === null) return finishRange(scan, null)
-  const trust = { ...known.support, [leg.direction]: why }
-  const includes = { ...known.inclusiveBounds, [leg.direction]: null }
+  const { rangeScan, profile } = scan
+  if (rangeScan === null) return finishRange(scan, null)
+  const support = { ...profile.support, [rangeScan.direction]: why }
+  const inclusiveBounds = { ...profile.inclusiveBounds, [rangeScan.direction]: null }
   const unproven: RangeScan = {
-    ...leg,
+    ...rangeScan,
     isProven: false,
     hasClaimedMore: true,
-    unverifiedRange: leg.unverifiedRange ?? scan.currentRange,
+    unverifiedRange: rangeScan.unverifiedRange ?? scan.currentRange,
   }
-  return finishRange(
-    { ...scan, profile: { ...known, support: trust, inclusiveBounds: includes }, rangeScan: unproven },
-    null,
-  )
+  return finishRange({ ...scan, profile: { ...profile, support, inclusiveBounds }, rangeScan: unproven }, null)
 }
 
-/** The rest of the range cannot be had; nor what was in doubt before. */
+/** The rest of the range is unreachable, and so is an earlier unverified range. */
 function giveUpRange(scan: ScanState, page: ScanPage, range: TimeRange): RangeStep {
-  const { rangeScan: leg } = scan
-  const lost = leg?.hasClaimedMore && !leg.isProven && leg.unverifiedRange !== null ? leg.unverifiedRange : range
+  const { rangeScan } = scan
+  const lost =
+    rangeScan?.hasClaimedMore && !rangeScan.isProven && rangeScan.unverifiedRange !== null
+      ? rangeScan.unverifiedRange
+      : range
   const next = finishRange({ ...scan, rangeScan: null }, page)
   return { ...next, missingRanges: [{ range: lost, reason: gapReasons.unreachable }, ...next.missingRanges] }
 }
 
-/** Nothing more comes on this side of the range: the other side, if the service claimed more; else the next range. */
+/** This direction is finished: continues in the opposite one if `hasMore` is unproven, else with the next range. */
 function finishRange(scan: ScanState, page: ScanPage | null): RangeStep {
-  const { rangeScan: leg, remainingRanges: rest, currentRange: now } = scan
-  const isUnproven = leg?.hasClaimedMore === true && !leg.isProven
-  if (isUnproven && leg.oppositeRange !== null) {
-    const direction: ScanDirection = leg.direction === 'up' ? 'down' : 'up'
-    const recent = [new Set(leg.firstPage.page.ids)]
-    const last = rowPlaces(leg.firstPage.page)
+  const { rangeScan, remainingRanges, currentRange } = scan
+  const isUnproven = rangeScan?.hasClaimedMore === true && !rangeScan.isProven
+  if (isUnproven && rangeScan.oppositeRange !== null) {
+    const direction: ScanDirection = rangeScan.direction === 'up' ? 'down' : 'up'
+    const recentPageIds = [new Set(rangeScan.firstPage.page.ids)]
+    const lastPageRows = rowPlaces(rangeScan.firstPage.page)
     return continueWith(
       {
         ...scan,
-        recentPageIds: recent,
-        last,
+        recentPageIds,
+        lastPageRows,
         lastFallbackAt: null,
         hasExactBound: false,
         isStalled: false,
-        rangeScan: { ...leg, direction, oppositeRange: null },
+        rangeScan: { ...rangeScan, direction, oppositeRange: null },
       },
-      leg.oppositeRange,
+      rangeScan.oppositeRange,
       page,
     )
   }
-  const nextRunRange = now?.hi === null ? nextRunRangeOf(scan, now, page) : scan.nextRunRange
-  const [first = null, ...others] = rest
+  const nextRunRange = currentRange?.hi === null ? nextRunRangeOf(scan, currentRange, page) : scan.nextRunRange
+  const [first = null, ...others] = remainingRanges
   const next: ScanState = {
     ...scan,
     currentRange: first,
@@ -403,31 +425,31 @@ function finishRange(scan: ScanState, page: ScanPage | null): RangeStep {
     isStalled: false,
     isLastPageShort: false,
   }
-  const doubt = isUnproven ? leg.unverifiedRange : null
+  const unverified = isUnproven ? rangeScan.unverifiedRange : null
   return {
     state: next,
     timestampCollisions: [],
-    missingRanges: doubt === null ? [] : [{ range: doubt, reason: gapReasons.unreachable }],
+    missingRanges: unverified === null ? [] : [{ range: unverified, reason: gapReasons.unreachable }],
   }
 }
 
-/** Where the next pass begins: with the newest second seen, if the clocks have come so far. */
+/** The next run begins with the newest second seen, but not beyond the cursor limit. */
 function nextRunRangeOf(
-  { profile: known, frozenCursorLimit: cap }: ScanState,
+  { profile, frozenCursorLimit }: ScanState,
   { lo }: TimeRange,
   page: ScanPage | null,
 ): TimeRange {
-  const seen = page === null ? lo : Math.max(lo, newestTime(known, page))
-  return { lo: Math.min(seen, page?.cursorLimit ?? seen, cap ?? seen), hi: null }
+  const seen = page === null ? lo : Math.max(lo, newestTime(profile, page))
+  return { lo: Math.min(seen, page?.cursorLimit ?? seen, frozenCursorLimit ?? seen), hi: null }
 }
 
 function frozenCursorLimitOf(
-  { frozenCursorLimit: cap, currentRange: now }: ScanState,
-  known: PagingProfile,
+  { frozenCursorLimit, currentRange }: ScanState,
+  profile: PagingProfile,
   page: ScanPage,
 ): Seconds | null {
-  if (cap !== null || now === null || now.hi !== null) return cap
-  return newestTime(known, page) > page.cursorLimit ? page.cursorLimit : null
+  if (frozenCursorLimit !== null || currentRange === null || currentRange.hi !== null) return frozenCursorLimit
+  return newestTime(profile, page) > page.cursorLimit ? page.cursorLimit : null
 }
 
 function newestTime({ order }: PagingProfile, page: ScanPage): Seconds {

@@ -1,10 +1,8 @@
 /**
- * Which time field a list is ordered by, learned from its pages. The documentation does not say; a wrong guess loses
- * rows. So every field that the pages seen so far do not contradict stays a candidate, and a cursor is computed to be
- * safe under all of them.
+ * Infers from its pages which time field orders a list. The documentation does not say, and a wrong guess loses rows. So
+ * every field that no page contradicts stays a candidate, and cursors are safe under all of them.
  */
 import type { Seconds } from '../time.ts'
-import { maxOf, minOf } from './min-max.ts'
 
 /** The times of one item, by dotted path. */
 export type RowTimes = ReadonlyMap<string, Seconds>
@@ -12,57 +10,53 @@ export type RowTimes = ReadonlyMap<string, Seconds>
 export type SortDirection = 'ascending' | 'descending'
 
 export type SortOrder = {
-  /** Fields that may be the one; never empty. */
+  /** Candidates for the sort field; never empty. */
   readonly fields: readonly string[]
-  /** Null: no two different times have been seen yet. */
+  /** Null: no two different times seen yet. */
   readonly direction: SortDirection | null
 }
 
-/** The bounds that a page was asked with, in seconds; undefined = not asked. */
+/** The time bounds of a request; undefined = not sent. */
 export type TimeBounds = { readonly lower?: Seconds | undefined; readonly upper?: Seconds | undefined }
 
 export type OrderObservation = {
   readonly order: SortOrder | null
-  /** The page contradicts what was believed, clearly enough to believe the page. */
+  /** The page clearly contradicts the assumed order. */
   readonly isChanged: boolean
-  /** No field of the page agrees with any order at all. */
+  /** No field of the page is ordered. */
   readonly isUnordered: boolean
 }
 
-/** Fewer rows than this can be in order by chance, or out of it by a stale copy: they change no belief. */
+/** Fewer rows may be in order by chance, or out of order by a stale copy, so they do not change the assumed order. */
 const minTellingRows = 10
 
-/** What the order is believed to be after one more page. A few rows in fifty may be stale copies. */
-export function inferOrder(
-  believed: SortOrder | null,
-  rows: readonly RowTimes[],
-  bounds: TimeBounds,
-): OrderObservation {
-  if (rows.length === 0) return { order: believed, isChanged: false, isUnordered: false }
+/** The assumed order after another page. One row in fifty may be a stale copy. */
+export function inferOrder(assumed: SortOrder | null, rows: readonly RowTimes[], bounds: TimeBounds): OrderObservation {
+  if (rows.length === 0) return { order: assumed, isChanged: false, isUnordered: false }
   const seen = [...(rows[0]?.keys() ?? [])].flatMap((field) => toFieldTrend(field, rows, bounds) ?? [])
   const direction = commonDirection(seen)
   const agreeing = seen.filter((field) => direction === null || field[direction]).map((field) => field.name)
-  const kept = believed?.fields.filter((field) => agreeing.includes(field)) ?? agreeing
-  const isReversed = believed?.direction != null && direction !== null && direction !== believed.direction
+  const kept = assumed?.fields.filter((field) => agreeing.includes(field)) ?? agreeing
+  const isReversed = assumed?.direction != null && direction !== null && direction !== assumed.direction
   if (kept.length > 0 && !isReversed) {
     return {
-      order: { fields: kept, direction: believed?.direction ?? direction },
+      order: { fields: kept, direction: assumed?.direction ?? direction },
       isChanged: false,
       isUnordered: false,
     }
   }
   if (agreeing.length > 0 && direction !== null && rows.length >= minTellingRows) {
-    return { order: { fields: agreeing, direction }, isChanged: believed !== null, isUnordered: false }
+    return { order: { fields: agreeing, direction }, isChanged: assumed !== null, isUnordered: false }
   }
-  // Nothing explains so many rows, least of all what was believed: a cursor from that could pass rows by.
+  // No field orders so many rows, so a cursor by the assumed order could skip some.
   return rows.length < minTellingRows
-    ? { order: believed, isChanged: false, isUnordered: false }
+    ? { order: assumed, isChanged: false, isUnordered: false }
     : { order: null, isChanged: false, isUnordered: true }
 }
 
 type FieldTrend = { readonly name: string; readonly ascending: boolean; readonly descending: boolean }
 
-/** How one field runs through a page; undefined if it is not in every row, or breaks the bounds that were asked for. */
+/** The trend of one field in a page; undefined if it is not in every row, or outside the requested bounds. */
 function toFieldTrend(name: string, rows: readonly RowTimes[], bounds: TimeBounds): FieldTrend | undefined {
   const stale = Math.floor(rows.length / 50)
   let [falls, rises, outside] = [0, 0, 0]
@@ -79,24 +73,24 @@ function toFieldTrend(name: string, rows: readonly RowTimes[], bounds: TimeBound
   return { name, ascending: falls <= stale, descending: rises <= stale }
 }
 
-/** The way that some field runs and none contradicts. */
+/** The direction of some field that no other one contradicts. */
 function commonDirection(fields: readonly FieldTrend[]): SortDirection | null {
   const isAscending = fields.some((field) => field.ascending && !field.descending)
   const isDescending = fields.some((field) => field.descending && !field.ascending)
   return isAscending === isDescending ? null : isAscending ? 'ascending' : 'descending'
 }
 
-/** The moment up to which a page that went up is surely complete, its own second excluded: safe under every candidate. */
+/** The time up to which an upward page is certainly complete, its own second excluded: safe under every candidate. */
 export function completeUpTo(order: SortOrder, rows: readonly RowTimes[]): Seconds | undefined {
   return minOf(fieldEdges(order, rows, maxOf))
 }
 
-/** The moment down to which a page that went down is surely complete, its own second excluded. */
+/** The time down to which a downward page is certainly complete, its own second excluded. */
 export function completeDownTo(order: SortOrder, rows: readonly RowTimes[]): Seconds | undefined {
   return maxOf(fieldEdges(order, rows, minOf))
 }
 
-/** Without the candidates that stand still while another one moves on past `from`: those are not the order. */
+/** Drops the candidates that did not move although another one did: they do not order the list. */
 export function dropUnmovedFields(
   order: SortOrder,
   rows: readonly RowTimes[],
@@ -115,4 +109,17 @@ function fieldEdges({ fields }: SortOrder, rows: readonly RowTimes[], pick: Extr
 
 function fieldExtreme(field: string, rows: readonly RowTimes[], pick: ExtremeOf): Seconds | undefined {
   return pick(rows.map((row) => row.get(field)).filter((at) => at !== undefined))
+}
+
+/** Not `Math.min(...values)`: spreading a hundred thousand values overflows the stack. */
+export function minOf(values: Iterable<number>): number | undefined {
+  let found: number | undefined
+  for (const value of values) if (found === undefined || value < found) found = value
+  return found
+}
+
+export function maxOf(values: Iterable<number>): number | undefined {
+  let found: number | undefined
+  for (const value of values) if (found === undefined || value > found) found = value
+  return found
 }

@@ -1,6 +1,6 @@
 /**
- * What the pages leave open about where a walk began, and the question that settles it: the one that the first page
- * answered, for a single row. No clock is asked: that of the answers need not agree with that of the rows.
+ * The start check: repeats the first page's request for a single row if the pages do not show from which end the scan
+ * began. It relies on no clock, because the clock of the answers may differ from that of the rows.
  */
 import { inferPageEnd } from './page-end.ts'
 import { findNewRows, type ScanPage } from './page-evidence.ts'
@@ -8,35 +8,42 @@ import { hasAdvanced } from './page-join.ts'
 import type { ScanState } from './scan-state.ts'
 import { inferOrder, type TimeBounds } from './sort-order.ts'
 
-/** What to ask once more before `page` is taken for what it seems; null: it is clear enough. */
+/** The bounds of the start check that `page` requires; null: none. */
 export function startCheckFor(scan: ScanState, bounds: TimeBounds, page: ScanPage): TimeBounds | null {
-  const { rangeScan: leg, profile: known } = scan
-  if (leg === null || !hasAdvanced(scan) || leg.isProven || leg.isStartChecked || !leg.hasClaimedMore) return null
-  const { order } = inferOrder(known.order, page.times, bounds)
-  const newRows = findNewRows(scan.recentPageIds, leg.firstPage.page, page, order)
-  // Where nothing new came, the end tells something of a bound that surely works, and nothing of a habit.
-  const nothingNew =
-    newRows.newIds.length === 0 && (leg.isFirstPageShort || known.support[leg.direction] !== 'honoured')
-  return nothingNew || newRows.hasOlder ? null : leg.originPage.bounds
+  const { rangeScan, profile } = scan
+  if (
+    rangeScan === null ||
+    !hasAdvanced(scan) ||
+    rangeScan.isProven ||
+    rangeScan.isStartChecked ||
+    !rangeScan.hasClaimedMore
+  )
+    return null
+  const { order } = inferOrder(profile.order, page.times, bounds)
+  const newRows = findNewRows(scan.recentPageIds, rangeScan.firstPage.page, page, order)
+  // Without new rows, the start only matters if the bound certainly works and the first page was not short.
+  const hasNothingNew =
+    newRows.newIds.length === 0 && (rangeScan.isFirstPageShort || profile.support[rangeScan.direction] !== 'honoured')
+  return hasNothingNew || newRows.hasOlder ? null : rangeScan.originPage.bounds
 }
 
-/** The walk before `page`, with the answer to the doubt about it; null = there was none. */
+/** The state before `page` with the result of the start check. `again`: its answer; null = it failed. */
 export function applyStartCheck(
   scan: ScanState,
   bounds: TimeBounds,
   page: ScanPage,
   again: ScanPage | null,
 ): ScanState {
-  const { rangeScan: leg, profile: known, recentPageIds: recent } = scan
-  if (leg === null) return scan
-  const order = inferOrder(known.order, page.times, bounds).order ?? known.order
-  const later = findNewRows(recent, null, page, order).newIds
+  const { rangeScan, profile, recentPageIds } = scan
+  if (rangeScan === null) return scan
+  const order = inferOrder(profile.order, page.times, bounds).order ?? profile.order
+  const later = findNewRows(recentPageIds, null, page, order).newIds
   return {
     ...scan,
     rangeScan: {
-      ...leg,
+      ...rangeScan,
       isStartChecked: true,
-      originEnd: again && inferPageEnd(leg.originPage.page, order, again, later),
+      originEnd: again && inferPageEnd(rangeScan.originPage.page, order, again, later),
     },
   }
 }

@@ -3,8 +3,7 @@ import { expect, test } from 'vitest'
 import { readList } from '../../../src/api/list-reader.ts'
 import type { ApiGet } from '../../../src/core/api-request.ts'
 import { toCursorLimit } from '../../../src/core/cursor-limit.ts'
-import { applyLookBack } from '../../../src/core/pagination/look-back.ts'
-import { allTime, type TimeRange } from '../../../src/core/pagination/pending-ranges.ts'
+import { allTime, applyLookBack, type TimeRange } from '../../../src/core/pagination/pending-ranges.ts'
 import { type Item, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
 
 const since = listEndpoint({ lower: 'since' })
