@@ -37,8 +37,8 @@ async function recordFailure(
 /** Longest failing first. `project`: only its own failures and those that concern all projects. */
 export async function listFailures(db: Db, project?: string): Promise<JobFailure[]> {
   const all = db.selectFrom('sync_failures').selectAll()
-  const own = project === undefined ? all : all.where('project_id', 'in', [project, ''])
-  const rows = await own.orderBy('since').orderBy('project_id').orderBy('job').orderBy('subject').execute()
+  const selected = project === undefined ? all : all.where('project_id', 'in', [project, ''])
+  const rows = await selected.orderBy('since').orderBy('project_id').orderBy('job').orderBy('subject').execute()
   return rows.flatMap((row) => {
     const job = parseJobKind(row.job)
     // A newer version recorded it.

@@ -17,17 +17,17 @@ export type RequestSource = {
 
 /** `requests`: how many the source has sent so far. Also deletes rows that are too old to count. */
 export async function recordRequests(db: Db, source: RequestSource, requests: number, now: EpochMs): Promise<void> {
-  const own = { project_id: source.project, id: source.id }
+  const key = { project_id: source.project, id: source.id }
   const row = await db
     .selectFrom('sync_requests')
     .select('request_log')
-    .where((eb) => eb.and(own))
+    .where((eb) => eb.and(key))
     .executeTakeFirst()
-  const before: RequestSample[] = row === undefined ? [[source.since, 0]] : parseSamples(row.request_log)
-  const state = { beat_at: now, request_log: stringifyJson(addSample(before, [now, requests])) }
+  const previous: RequestSample[] = row === undefined ? [[source.since, 0]] : parseSamples(row.request_log)
+  const state = { beat_at: now, request_log: stringifyJson(addSample(previous, [now, requests])) }
   await db
     .insertInto('sync_requests')
-    .values({ ...own, purpose: source.purpose, ...state })
+    .values({ ...key, purpose: source.purpose, ...state })
     .onConflict((conflict) => conflict.columns(['project_id', 'id']).doUpdateSet(state))
     .execute()
   await db

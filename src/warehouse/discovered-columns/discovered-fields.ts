@@ -42,19 +42,19 @@ export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFie
   const known = new Map<StreamName, KnownFields>()
   return {
     ensureColumns: async (stream, rows, at) => {
-      const now = known.get(stream) ?? (await readDiscoveredFields(options.db, options.project, stream))
-      known.set(stream, now)
-      const neededTypes = findNeededTypes(now, rows, options.schema)
-      if (neededTypes.size === 0) return now
+      const current = known.get(stream) ?? (await readDiscoveredFields(options.db, options.project, stream))
+      known.set(stream, current)
+      const neededTypes = findNeededTypes(current, rows, options.schema)
+      if (neededTypes.size === 0) return current
       const applyChanges = (withOptions: DiscoveryOptions) =>
         options.db.transaction().execute((trx) => addOrWidenColumns(trx, withOptions, stream, neededTypes, at))
-      const after = await applyChanges(options)
+      const updated = await applyChanges(options)
         .catch((error: unknown) =>
           isTableFull(error) ? applyChanges({ ...options, schema: 'freeze' }) : Promise.reject(error),
         )
-        .catch((error: unknown) => (isLockTimeout(error) ? now : Promise.reject(error)))
-      known.set(stream, after)
-      return after
+        .catch((error: unknown) => (isLockTimeout(error) ? current : Promise.reject(error)))
+      known.set(stream, updated)
+      return updated
     },
     invalidate: () => known.clear(),
   }
@@ -71,8 +71,8 @@ function findNeededTypes(
     for (const [path, extra] of row.extraFields) {
       if (path.length > maxPathLength) continue
       const earlierType = neededTypes.get(path)
-      const hasRoom = earlierType !== undefined || neededTypes.size < maxFields
-      const type = hasRoom ? neededType(known, path, extra, schema) : null
+      const isWithinLimit = earlierType !== undefined || neededTypes.size < maxFields
+      const type = isWithinLimit ? neededType(known, path, extra, schema) : null
       if (type !== null) neededTypes.set(path, earlierType === undefined ? type : widerType(earlierType, type))
     }
   }

@@ -25,21 +25,20 @@ export type LockResult =
   /** `holder`: `process 4711 on host-1`. `since`: RFC 3339. */
   | { readonly held: false; readonly stream: string; readonly holder: string; readonly since: string }
 
-/** Locks all of the streams, or none, and closes unfinished runs of dead processes. `own`: replaced only by tests. */
+/** Locks all of the streams, or none, and closes unfinished runs of dead processes. */
 export async function acquireStreamLocks(
   db: Db,
   kind: DatabaseKind,
   project: string,
   streams: readonly string[],
   now: number,
-  own: ProcessIdentity = currentProcess(),
 ): Promise<LockResult> {
   const token = randomUUID()
   // Before the row exists, as others in this process would take the lock for one that was not released.
   ownTokens.add(token)
   let isAcquired = false
   try {
-    const lock = await acquireAs(token, db, kind, project, streams, now, own)
+    const lock = await acquireAs(token, db, kind, project, streams, now)
     isAcquired = lock.held
     return lock
   } finally {
@@ -54,8 +53,8 @@ function acquireAs(
   project: string,
   streams: readonly string[],
   now: number,
-  own: ProcessIdentity,
 ): Promise<LockResult> {
+  const own = currentProcess()
   return db.transaction().execute(async (trx): Promise<LockResult> => {
     if (kind === 'postgres')
       await sql`select pg_advisory_xact_lock(hashtext(${`deskmirror.lock ${project}`}))`.execute(trx)

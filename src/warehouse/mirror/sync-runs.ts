@@ -44,8 +44,8 @@ export async function recordRunHeartbeat(
   requests: number,
   now: number,
 ): Promise<void> {
-  const own = db.selectFrom('sync_runs').where('project_id', '=', project).where('id', '=', run)
-  const row = await own.select('request_log').executeTakeFirst()
+  const thisRun = db.selectFrom('sync_runs').where('project_id', '=', project).where('id', '=', run)
+  const row = await thisRun.select('request_log').executeTakeFirst()
   await db
     .updateTable('sync_runs')
     .set({
@@ -59,7 +59,7 @@ export async function recordRunHeartbeat(
 }
 
 export async function finishRun(
-  own: ProjectDb,
+  projectDb: ProjectDb,
   run: string,
   outcome: SyncOutcome,
   reports: readonly StreamReport[],
@@ -67,8 +67,8 @@ export async function finishRun(
 ): Promise<void> {
   const sum = (of: (report: StreamReport) => number) => reports.reduce((total, report) => total + of(report), 0)
   const at = toTimestamp(now)
-  for (const report of reports) await recordStreamResult(own, report, at)
-  await own.db
+  for (const report of reports) await recordStreamResult(projectDb, report, at)
+  await projectDb.db
     .updateTable('sync_runs')
     .set({
       finished_at: at,
@@ -77,7 +77,7 @@ export async function finishRun(
       rows_changed: sum((report) => report.changed),
       streams: JSON.stringify(reports),
     })
-    .where('project_id', '=', own.project)
+    .where('project_id', '=', projectDb.project)
     .where('id', '=', run)
     .execute()
 }
