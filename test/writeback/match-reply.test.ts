@@ -9,45 +9,60 @@ import { createOutboxFor, ids, type Quirks, replyLine, startIndependentDouble } 
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 const payload = { content: 'It is on its way.', sender_name: 'Ann' }
-const said = (id: string, content = 'Hello?', senderName = 'Vi'): SnapshotMessage => {
+const message = (id: string, content = 'Hello?', senderName = 'Vi'): SnapshotMessage => {
   return { id, at: 0, content, senderName, side: 'unknown' }
 }
-const ours = (id: string) => said(id, payload.content, payload.sender_name)
+const matching = (id: string) => message(id, payload.content, payload.sender_name)
 const known = { before: new Set(['1', '2']), isChanged: false, otherIds: new Set<string>(), payload, isComplete: true }
 
 test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: null }, object]>([
-  ['the same messages', [said('1'), said('2')], {}, { kind: 'absent' }],
-  ['the same messages in another order', [said('2'), said('1')], {}, { kind: 'absent' }],
-  ['a new message that matches', [said('1'), said('2'), ours('3')], {}, { kind: 'found', messageId: '3' }],
-  ['a match beside another new message', [said('1'), said('2'), said('3'), ours('4')], {}, { messageId: '4' }],
+  ['the same messages', [message('1'), message('2')], {}, { kind: 'absent' }],
+  ['the same messages in another order', [message('2'), message('1')], {}, { kind: 'absent' }],
+  ['a new message that matches', [message('1'), message('2'), matching('3')], {}, { kind: 'found', messageId: '3' }],
+  [
+    'a match beside another new message',
+    [message('1'), message('2'), message('3'), matching('4')],
+    {},
+    { messageId: '4' },
+  ],
   [
     'a match with other white space',
-    [said('1'), said('2'), said('3', ' It is\r\non its way.', 'Ann ')],
+    [message('1'), message('2'), message('3', ' It is\r\non its way.', 'Ann ')],
     {},
     { kind: 'found' },
   ],
-  ['only an old message that matches', [said('1'), ours('2')], {}, { kind: 'absent' }],
+  ['only an old message that matches', [message('1'), matching('2')], {}, { kind: 'absent' }],
   [
     'a message matched to another write-back',
-    [said('1'), said('2'), ours('3')],
+    [message('1'), message('2'), matching('3')],
     { otherIds: new Set(['3']) },
     { kind: 'absent' },
   ],
   [
     'the text under another name',
-    [said('1'), said('2'), said('3', payload.content, 'Bo')],
+    [message('1'), message('2'), message('3', payload.content, 'Bo')],
     {},
     { kind: 'unverifiable' },
   ],
-  ['another new message', [said('1'), said('2'), said('3')], {}, { kind: 'unverifiable', why: /message 3 is new/ }],
-  ['a changed text', [said('1'), said('2')], { isChanged: true }, { kind: 'unverifiable', why: /has changed/ }],
-  ['a message fewer', [said('1')], {}, { kind: 'unverifiable', why: /message 2/ }],
-  ['an incomplete list', [said('1'), said('2')], { isComplete: false }, { kind: 'unverifiable' }],
-  ['a match in an incomplete list', [said('2'), ours('3')], { isComplete: false }, { kind: 'found' }],
-  ['a match, with unknown messages before', [said('1'), ours('2')], { before: null }, { why: /message 2 is similar/ }],
+  [
+    'another new message',
+    [message('1'), message('2'), message('3')],
+    {},
+    { kind: 'unverifiable', why: /message 3 is new/ },
+  ],
+  ['a changed text', [message('1'), message('2')], { isChanged: true }, { kind: 'unverifiable', why: /has changed/ }],
+  ['a message fewer', [message('1')], {}, { kind: 'unverifiable', why: /message 2/ }],
+  ['an incomplete list', [message('1'), message('2')], { isComplete: false }, { kind: 'unverifiable' }],
+  ['a match in an incomplete list', [message('2'), matching('3')], { isComplete: false }, { kind: 'found' }],
+  [
+    'a match, with unknown messages before',
+    [message('1'), matching('2')],
+    { before: null },
+    { why: /message 2 is similar/ },
+  ],
   ['nothing, as before', [], { before: new Set<string>() }, { kind: 'absent' }],
-])('the conversation shows %s', ([, shown, more, looked]) => {
-  const expected = Object.entries(looked).map(([key, value]) => [
+])('the conversation shows %s', ([, shown, more, verification]) => {
+  const expected = Object.entries(verification).map(([key, value]) => [
     key,
     value instanceof RegExp ? expect.stringMatching(value) : value,
   ])

@@ -20,8 +20,10 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const claims = await Promise.all(outboxes.map((outbox) => outbox.claim(id!, Date.now())))
       const [claimed, ...others] = claims.filter((claim) => claim !== null)
       expect(others).toEqual([])
-      const left = await Promise.all(outboxes.map((outbox) => outbox.markSending(claimed!, {}, Date.now(), Date.now())))
-      expect(left.filter(Boolean)).toHaveLength(1)
+      const recorded = await Promise.all(
+        outboxes.map((outbox) => outbox.markSending(claimed!, {}, Date.now(), Date.now())),
+      )
+      expect(recorded.filter(Boolean)).toHaveLength(1)
     })
 
     test('rejects the send of a write-back that was cancelled during its check', async () => {
@@ -156,9 +158,9 @@ for (const database of ['sqlite', 'postgres'] as const) {
 
   test(`an exported row can be imported again: failed ones take the correction, others are known (${database})`, async () => {
     const o = await createOutboxFixture({ database, mirrored: false })
-    const nobody = '00000000-0000-4000-8000-000000000000'
+    const unknownId = '00000000-0000-4000-8000-000000000000'
     await o.queue(
-      { operation: 'note', visitor_id: nobody, content: 'x' },
+      { operation: 'note', visitor_id: unknownId, content: 'x' },
       { operation: 'note', visitor_id: o.visitor(0), content: 'y' },
     )
     await o.push()

@@ -4,7 +4,7 @@ import { type ClockScenario, checkOutcomes, replyChanges, runClockScenario } fro
 
 const scenarios: readonly (readonly [ClockScenario['clock'], ClockScenario['change']])[] = [
   ['an hour behind', 'two minutes early'],
-  ['ten minutes ahead', 'translated, and by the team'],
+  ['ten minutes ahead', 'translated, under the name of the team'],
   ['in local time with a Z', 'late'],
   ['an hour ahead for one message in ten', 'none'],
 ]

@@ -6,7 +6,7 @@ import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
 import { isBlocked, toClaimFilter } from '../../writeback/send/circuit-breaker.ts'
-import { workLane } from '../../writeback/send/lane.ts'
+import { sendLane } from '../../writeback/send/lane.ts'
 import { operationsWithoutScope } from '../../writeback/send/missing-scopes.ts'
 import { withRequestCounting } from '../request-counting.ts'
 import { withService } from '../service.ts'
@@ -130,7 +130,7 @@ async function runLaneSlice(
         }
         const deps = writebackDeps(warehouse, project, service, log)
         const failure = await withRequestCounting(warehouse, project, 'writebacks', service, () =>
-          workLane(deps, head, hooks),
+          sendLane(deps, head, hooks),
         )
         if (signal.aborted) return { kind: 'interrupted' }
         if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }

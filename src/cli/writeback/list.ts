@@ -65,9 +65,9 @@ export const statusOption = () =>
 function parseChoices<T extends string>(choices: readonly T[]) {
   return (text: string): readonly T[] => {
     const names = text.split(',').map((name) => name.trim())
-    const unknown = names.filter((name) => !choices.some((one) => one === name))
+    const unknown = names.filter((name) => !choices.some((choice) => choice === name))
     if (unknown.length > 0) throw new InvalidArgumentError(`${unknown.join(', ')}: choose from ${choices.join(', ')}.`)
-    return choices.filter((one) => names.includes(one))
+    return choices.filter((choice) => names.includes(choice))
   }
 }
 

@@ -159,7 +159,8 @@ async function listEvents(context: OutboxContext, id: string): Promise<EventLogE
 
 async function countByStatus(context: OutboxContext, filter: OutboxFilter): Promise<StatusCounts> {
   // Pending cancellations affect only these statuses.
-  const isOpen = filter.statuses?.some((one) => one === 'draft' || one === 'queued' || one === 'cancelled') ?? true
+  const isOpen =
+    filter.statuses?.some((wanted) => wanted === 'draft' || wanted === 'queued' || wanted === 'cancelled') ?? true
   const status = isOpen ? await effectiveStatus(context) : sql`status`
   const { rows } = await sql<{ status: WritebackStatus; count: number }>`
     select ${status} as status, count(*) as count from writebacks

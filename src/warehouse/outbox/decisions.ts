@@ -139,14 +139,14 @@ function isDecidable(decision: OutboxDecision, { ids }: OutboxFilter): RawBuilde
   return ids === undefined ? sql`status <> 'sending'` : sql`(status <> 'sending' or owner is null)`
 }
 
-function isInStates(some: readonly WritebackState[]): RawBuilder<unknown> {
-  const one = (state: WritebackState) => {
+function isInStates(states: readonly WritebackState[]): RawBuilder<unknown> {
+  const isInState = (state: WritebackState) => {
     const { status, revokedAs } = toStoredState(state)
     if (revokedAs !== null) return sql`(status || '' = ${status} and revoked_as = ${revokedAs})`
     const isPlain = status === 'sending' || status === 'uncertain' ? sql`revoked_as is null` : sql`true`
     return sql`(status || '' = ${status} and ${isPlain})`
   }
-  return some.length === 0 ? sql`false` : sql`(${sql.join(some.map(one), sql` or `)})`
+  return states.length === 0 ? sql`false` : sql`(${sql.join(states.map(isInState), sql` or `)})`
 }
 
 /** An SQL condition for the filter. `status`: the SQL expression to compare the status with. */

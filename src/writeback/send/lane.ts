@@ -15,7 +15,7 @@ export type LaneCallbacks = {
  * Returns the service failure that stopped the lane; null if nothing more can be done now. Throws ApiError if the key is
  * denied.
  */
-export async function workLane(
+export async function sendLane(
   deps: WritebackDeps,
   first: ClaimableWriteback,
   callbacks: LaneCallbacks,

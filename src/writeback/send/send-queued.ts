@@ -14,7 +14,7 @@ import {
   outcomesConsidered,
   toClaimFilter,
 } from './circuit-breaker.ts'
-import { workLane } from './lane.ts'
+import { sendLane } from './lane.ts'
 import { operationsWithoutScope } from './missing-scopes.ts'
 
 export type SendQueuedOptions = {
@@ -53,7 +53,7 @@ export async function sendQueued(deps: WritebackDeps, options: SendQueuedOptions
     run.canContinue() && !signal.aborted && !isBlocked(circuits, run.unscopedOperations(), next)
 
   const startLane = (head: ClaimableWriteback) =>
-    workLane(deps, head, { canContinue, onSettled: run.onSettled })
+    sendLane(deps, head, { canContinue, onSettled: run.onSettled })
       .then(run.onServiceFailure, (error: unknown) => run.onError(head.operation, error))
       .finally(() => {
         running.delete(head.lane)
