@@ -1,4 +1,4 @@
-/** What clocks may do to a cursor, and pages of any size. */
+/** Cursors and clocks, and pages of any size. */
 import { expect, test } from 'vitest'
 import { readList } from '../../../src/api/list-reader.ts'
 import type { ApiGet } from '../../../src/core/api-request.ts'
@@ -14,47 +14,56 @@ const start = 1_700_000_000
 const rows = (n: number, at: (i: number) => number): Item[] =>
   Array.from({ length: n }, (_, i) => ({ id: `i${i}`, at: start + at(i), other: start + at(i), part: true }))
 
-/** Where a walk over all there is leaves its cursor, while the clocks say so. */
+/** The cursor after a scan of the whole list. `clock`: the cursor limit of the n-th answer. */
 async function cursorAfter(
-  of: typeof since,
+  list: typeof since,
   items: readonly Item[],
   from: 'oldest' | 'newest',
   clock: (n: number) => number,
 ) {
-  const { get, requests } = serveList(items, { ...plainBehaviour, from }, of)
+  const { get, requests } = serveList(items, { ...plainBehaviour, from }, list)
   const dated: ApiGet = async (...asked) => ({ ...(await get(...asked)), cursorLimit: clock(requests()) })
-  let position: readonly TimeRange[] = []
-  const ahead = new Set<string>()
-  for await (const read of readList(dated, { list: of, profile: null, ranges: [allTime], priority: 'fresh' })) {
-    position = read.pendingRanges
-    for (const id of read.futureDatedIds) ahead.add(id)
+  let pendingRanges: readonly TimeRange[] = []
+  const futureDated = new Set<string>()
+  for await (const batch of readList(dated, { list, profile: null, ranges: [allTime], priority: 'fresh' })) {
+    pendingRanges = batch.pendingRanges
+    for (const id of batch.futureDatedIds) futureDated.add(id)
   }
-  return { cursor: position.find(({ hi }) => hi === null)!.lo - start, ahead: ahead.size, requests: requests() }
+  const cursor = pendingRanges.find(({ hi }) => hi === null)!.lo - start
+  return { cursor, futureDated: futureDated.size, requests: requests() }
 }
 
-for (const [of, from] of [
+for (const [list, from] of [
   [since, 'oldest'],
   [both, 'oldest'],
   [both, 'newest'],
 ] as const) {
-  test(`a row dated a year ahead carries no cursor beyond the clock, ${of.lowerParam} from the ${from} end`, async () => {
+  test(`a row dated a year ahead moves no cursor beyond the clock, ${list.lowerParam} from the ${from} end`, async () => {
     const items = [
       ...rows(450, (i) => i * 10),
       { id: 'ahead', at: start + 31_536_000, other: start + 31_536_000, part: true },
     ]
     const now = start + 4500
-    expect(await cursorAfter(of, items, from, () => now)).toMatchObject({ cursor: 4500, ahead: 1 })
-    expect(await cursorAfter(of, items.slice(0, 450), from, () => now)).toMatchObject({ cursor: 4490, ahead: 0 })
+    expect(await cursorAfter(list, items, from, () => now)).toMatchObject({ cursor: 4500, futureDated: 1 })
+    expect(await cursorAfter(list, items.slice(0, 450), from, () => now)).toMatchObject({
+      cursor: 4490,
+      futureDated: 0,
+    })
   })
 }
 
-test('thousands of rows dated ahead end, and the cursor stays where the clock was when the first of them came', async () => {
+test('a scan of thousands of future-dated rows ends, and the cursor stays at the clock of the first of them', async () => {
   const items = [...rows(100, (i) => i), ...rows(3000, (i) => 100_000 + i).map((row) => ({ ...row, id: `a${row.id}` }))]
-  const { cursor, ahead, requests } = await cursorAfter(since, items, 'oldest', (request) => start + 200 + request * 60)
-  expect([cursor, ahead, requests < 25]).toEqual([260, 3000, true])
+  const { cursor, futureDated, requests } = await cursorAfter(
+    since,
+    items,
+    'oldest',
+    (request) => start + 200 + request * 60,
+  )
+  expect([cursor, futureDated, requests < 25]).toEqual([260, 3000, true])
 })
 
-test('a clock that is far behind reads all again, and says of all that it is ahead', async () => {
+test('with a clock far behind, all rows are read again and count as future-dated', async () => {
   expect(
     await cursorAfter(
       since,
@@ -62,28 +71,28 @@ test('a clock that is far behind reads all again, and says of all that it is ahe
       'oldest',
       () => 0,
     ),
-  ).toEqual({ cursor: -start, ahead: 50, requests: 1 })
+  ).toEqual({ cursor: -start, futureDated: 50, requests: 1 })
 })
 
-test('the smaller of the two clocks counts, at the moment of asking', () => {
-  const heard = { servedAt: 1000, askedAt: 900_000, answeredAt: 900_100 }
-  expect(toCursorLimit(heard)).toBe(900)
-  expect(toCursorLimit({ ...heard, askedAt: 2_000_000, answeredAt: 2_003_500 })).toBe(997)
-  expect(toCursorLimit({ ...heard, servedAt: null })).toBe(900)
+test('the earlier of the two clocks at the time of the request counts', () => {
+  const times = { servedAt: 1000, askedAt: 900_000, answeredAt: 900_100 }
+  expect(toCursorLimit(times)).toBe(900)
+  expect(toCursorLimit({ ...times, askedAt: 2_000_000, answeredAt: 2_003_500 })).toBe(997)
+  expect(toCursorLimit({ ...times, servedAt: null })).toBe(900)
 })
 
-test('a pass begins so much before its cursor, but not before the start, and anew where no clock can have led it', () => {
-  const terms = { by: 600, now: 100_000, start: 0 }
-  const begin = (lo: number, more: Partial<typeof terms> = {}) =>
-    applyLookBack([{ lo, hi: null }], { ...terms, ...more })[0]!.lo
+test('a run begins one look-back before its cursor, but not before the start, and anew after an implausible cursor', () => {
+  const options = { by: 600, now: 100_000, start: 0 }
+  const begin = (lo: number, more: Partial<typeof options> = {}) =>
+    applyLookBack([{ lo, hi: null }], { ...options, ...more })[0]!.lo
   expect(begin(90_000)).toBe(89_400)
   expect(begin(90_000, { start: 89_900 })).toBe(89_900)
   expect(begin(100_300)).toBe(99_400)
   expect(begin(500_000)).toBe(0)
-  expect(applyLookBack([{ lo: 5, hi: 9 }], terms)).toEqual([{ lo: 5, hi: 9 }])
+  expect(applyLookBack([{ lo: 5, hi: 9 }], options)).toEqual([{ lo: 5, hi: 9 }])
 })
 
-test('a conversation of 130,000 messages that comes at once is read', async () => {
+test('a conversation of 130,000 messages in one answer is read', async () => {
   const { get } = serveList(
     rows(130_000, (i) => i),
     { ...plainBehaviour, everything: true, limit: 'ignored' },

@@ -14,12 +14,12 @@ const at = (...seconds: (number | null)[]) =>
       ),
   )
 
-test('a row whose time cannot be read stands where its neighbours stand', () => {
+test('an unreadable time is filled in from the neighbours', () => {
   const page = at(...Array.from({ length: 20 }, (_, i) => (i === 7 ? null : i)))
   expect(fillMissingTimes(page, (row) => row === 7).map((row) => row.get('at'))[7]).toBe(6)
 })
 
-test('a row without any time stands there with all of them', () => {
+test('a row without any time gets all times of its neighbours', () => {
   const page = [...at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), new Map<string, number>()]
   expect(fillMissingTimes(page, () => false).at(-1)).toEqual(
     new Map([
@@ -29,7 +29,7 @@ test('a row without any time stands there with all of them', () => {
   )
 })
 
-test('a time that is simply not there orders nothing', () => {
+test('a time that is absent, not unreadable, is not filled in', () => {
   const page = at(...Array.from({ length: 20 }, (_, i) => (i === 7 ? null : i)))
   expect(fillMissingTimes(page, () => false).map((row) => row.has('at'))).toContain(false)
 })

@@ -1,4 +1,4 @@
-/** Which end of a list its pages come from is seen from the rows alone: no clock is believed, and what is new proves nothing. */
+/** The rows alone show from which end of a list its pages come, whatever the clocks and whatever is added meanwhile. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readList } from '../../../src/api/list-reader.ts'
@@ -18,18 +18,18 @@ type ListKind = keyof typeof lists
 
 const bound = fc.constantFrom('inclusive' as const, 'exclusive' as const)
 const end = fc.constantFrom('oldest' as const, 'newest' as const)
-const worldArbitrary = fc.record({
+const scenarios = fc.record({
   kind: fc.constantFrom(...(Object.keys(lists) as ListKind[])),
   n: fc.constantFrom(30, 120, 199, 200, 201, 380, 650, 1000),
   apart: fc.constantFrom(1, 37, 4000),
-  /** What is written, and how many old rows move to the new end, after each of the first requests. */
+  /** After each of the first requests: rows added, and old rows that move to the new end. */
   written: fc.constantFrom(0, 1, 5, 60),
   moved: fc.constantFrom(0, 1),
-  /** Seconds that a request takes. */
+  /** Seconds per request. */
   takes: fc.constantFrom(0, 1, 40),
-  /** How far the clock of the answers is ahead of that of the rows; null = they carry none. */
+  /** Seconds by which the clock of the answers is ahead of that of the rows; null = no `Date`. */
   ahead: fc.constantFrom(0, 300, -300, 10_000_000, null),
-  manners: fc.record({
+  behaviour: fc.record({
     lower: bound,
     upper: bound,
     from: end,
@@ -40,19 +40,19 @@ const worldArbitrary = fc.record({
     limit: fc.constantFrom('honoured' as const, 'ignored' as const),
   }),
 })
-type World = typeof worldArbitrary extends fc.Arbitrary<infer W> ? W : never
+type Scenario = typeof scenarios extends fc.Arbitrary<infer S> ? S : never
 
-function behaviourOf({ kind, manners: { ignores, limit, ...manners } }: World): ListBehaviour {
-  const all = { ...plainBehaviour, ...manners }
+function behaviourOf({ kind, behaviour: { ignores, limit, ...behaviour } }: Scenario): ListBehaviour {
+  const all = { ...plainBehaviour, ...behaviour }
   if (kind === 'before') return { ...all, from: 'newest', unbounded: 'newest' }
   if (kind !== 'unknown') return all
   return { ...all, limit, ...(ignores === 'nothing' ? {} : { [ignores]: 'ignored' }) }
 }
 
-/** A list that lives on while it is read: `get` asks for it, `quiet` ends the changes. */
-function createLivingList(of: ListEndpoint, { n, apart, written, moved, takes, ahead, ...others }: World) {
+/** A list that changes while it is read, until `stopChanges` is called. */
+function createChangingList(list: ListEndpoint, { n, apart, written, moved, takes, ahead, ...others }: Scenario) {
   let clock = 1_700_000_000 + n * apart + 5
-  let quiet = false
+  let isQuiet = false
   const item = (at: number): Item => ({
     id: `i${String(items.length).padStart(6, '0')}`,
     at,
@@ -65,10 +65,10 @@ function createLivingList(of: ListEndpoint, { n, apart, written, moved, takes, a
   const { get } = serveList(
     items,
     behaviourOf({ n, apart, written, moved, takes, ahead, ...others }),
-    of,
+    list,
     (request) => {
       clock += takes
-      if (quiet || request > 25) return
+      if (isQuiet || request > 25) return
       for (let i = 0; i < written; i++) items.push(item(clock))
       const at = (request * 7919) % items.length
       if (moved > 0) items[at] = { ...items[at]!, at: clock }
@@ -78,46 +78,46 @@ function createLivingList(of: ListEndpoint, { n, apart, written, moved, takes, a
     ...(await get(...asked)),
     servedAt: ahead === null ? null : clock + ahead,
   })
-  const rest = () => {
-    quiet = true
+  const stopChanges = () => {
+    isQuiet = true
   }
-  return { items, get: dated, rest }
+  return { items, get: dated, stopChanges }
 }
 
-test('no row is lost without a word: whichever end comes first, whatever is written meanwhile, whatever any clock says', async () => {
+test('no row is lost without a reported gap, whichever end comes first, whatever is added meanwhile, whatever the clocks show', async () => {
   await fc.assert(
-    fc.asyncProperty(worldArbitrary, async (chosen) => {
-      const of = lists[chosen.kind]
-      const { items, get, rest } = createLivingList(of, chosen)
-      let known: PagingProfile | null = null
+    fc.asyncProperty(scenarios, async (scenario) => {
+      const list = lists[scenario.kind]
+      const { items, get, stopChanges } = createChangingList(list, scenario)
+      let profile: PagingProfile | null = null
       let ranges: readonly TimeRange[] = [allTime]
-      const pass = async () => {
+      const scan = async () => {
         const [ids, missed] = [new Set<string>(), [] as unknown[]]
-        for await (const read of readList(get, { list: of, profile: known, ranges, priority: 'fresh' })) {
-          for (const row of read.items) ids.add(of.identify(row))
-          missed.push(...read.missedRanges)
-          known = read.profile
-          ranges = read.pendingRanges
+        for await (const batch of readList(get, { list, profile, ranges, priority: 'fresh' })) {
+          for (const row of batch.items) ids.add(list.identify(row))
+          missed.push(...batch.missedRanges)
+          profile = batch.profile
+          ranges = batch.pendingRanges
         }
         return { ids, missed }
       }
-      const first = await pass()
-      rest()
-      const second = await pass()
+      const first = await scan()
+      stopChanges()
+      const second = await scan()
       const silent = items.filter(({ id }) => !first.ids.has(id) && !second.ids.has(id))
       if (first.missed.length + second.missed.length === 0) expect(silent).toEqual([])
-      // What was learned in the turmoil must not mislead whoever reads all of it again.
-      if (known !== null) known = resetUnsupported(of, known)
+      // The profile from the changing list must not mislead a later scan of the whole list.
+      if (profile !== null) profile = resetUnsupported(list, profile)
       ranges = [allTime]
-      const whole = await pass()
+      const whole = await scan()
       if (whole.missed.length === 0) expect(items.filter(({ id }) => !whole.ids.has(id))).toEqual([])
     }),
     { numRuns: 300 },
   )
 })
 
-test('messages that come newest first unless a bound is given, and then oldest first, are read whole', async () => {
-  const of = lists.unknown
+test('messages that are newest first without a bound and oldest first with one are read completely', async () => {
+  const list = lists.unknown
   for (const n of [60, 450]) {
     const items = Array.from({ length: n }, (_, i) => ({
       id: `i${i}`,
@@ -125,11 +125,15 @@ test('messages that come newest first unless a bound is given, and then oldest f
       other: 1_700_000_000 + i * 37 - ((i * 7919) % 5000),
       part: true,
     }))
-    const { get } = serveList(items, { ...plainBehaviour, unbounded: 'newest', upper: 'ignored', limit: 'ignored' }, of)
+    const { get } = serveList(
+      items,
+      { ...plainBehaviour, unbounded: 'newest', upper: 'ignored', limit: 'ignored' },
+      list,
+    )
     const [ids, missed] = [new Set<string>(), [] as unknown[]]
-    for await (const read of readList(get, { list: of, profile: null, ranges: [allTime], priority: 'fresh' })) {
-      for (const row of read.items) ids.add(of.identify(row))
-      missed.push(...read.missedRanges)
+    for await (const batch of readList(get, { list, profile: null, ranges: [allTime], priority: 'fresh' })) {
+      for (const row of batch.items) ids.add(list.identify(row))
+      missed.push(...batch.missedRanges)
     }
     expect([ids.size, missed]).toEqual([n, []])
   }
