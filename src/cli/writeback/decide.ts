@@ -93,7 +93,8 @@ export function resolveCommand(context: CommandContext): Command {
     .addOption(new Option('--lost', 'it did not arrive: it becomes failed').conflicts('arrived'))
     .addHelpText(
       'after',
-      `${idHelp}Check in the app whether the reply or the note is there. A lost one is not sent again automatically; use
+      `${idHelp}Check in the app whether the reply or the note is there. A lost one is not sent again automatically; to
+send it again, use \`deskmirror writeback retry ID\`.
 
 Examples:
   $ deskmirror writeback list --status uncertain
@@ -152,11 +153,11 @@ function toSelection(decision: OutboxDecision, ids: readonly string[], { batch, 
 }
 
 const selectionHints: Readonly<Record<OutboxDecision, string>> = {
-  approved: 'name ids, or --batch, or --all',
-  cancelled: 'name ids, or --batch, or --all',
-  retried: 'name ids, or --batch, or --status failed',
-  arrived: 'name ids',
-  lost: 'name ids',
+  approved: 'give ids, or --batch, or --all',
+  cancelled: 'give ids, or --batch, or --all',
+  retried: 'give ids, or --batch, or --status failed',
+  arrived: 'give ids',
+  lost: 'give ids',
 }
 
 function unclearSelectionError(next: string, why = 'it is unclear which write-backs to select'): UserError {
