@@ -1,4 +1,4 @@
-/** Writes the list of tables in `docs/warehouse.md` from `tables.ts`. With `--check` it only checks that the list is current. */
+/** Writes the list of tables in `docs/warehouse.md` from `tables.ts`. `--check` only checks that it is current. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type ColumnType, sqlTypes } from './column-types.ts'
 import { type ColumnSpec, type TableSpec, tables } from './tables.ts'

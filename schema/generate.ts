@@ -1,4 +1,7 @@
-/** Generates `wire.ts`, the types of requests and answers, from `openapi.yaml`. With `--check` it only checks that it is current. */
+/**
+ * Generates `wire.ts`, the types of requests and answers, from `openapi.yaml`. With `--check` it only checks that it is
+ * current.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
 import { parse } from 'yaml'
@@ -7,7 +10,7 @@ const source = new URL('./openapi.yaml', import.meta.url)
 const target = new URL('./wire.ts', import.meta.url)
 const banner = '/** The service’s wire types, made from openapi.yaml by generate.ts. Do not edit. */'
 
-/** The generator knows JSON Schema but not OpenAPI, so the schemas become definitions of one schema that refers to them all. */
+/** The generator knows JSON Schema but not OpenAPI, so all schemas become definitions of one root schema. */
 async function generateWireTypes(): Promise<string> {
   const text = readFileSync(source, 'utf8').replaceAll('#/components/schemas/', '#/definitions/')
   const { components } = parse(text) as { components: { schemas: Record<string, JSONSchema> } }

@@ -114,7 +114,7 @@ function declare(column: string, kind: DatabaseKind): string {
   return `${name} ${sqlTypes[kind][type.replace('!', '') as ColumnType]}${type.endsWith('!') ? ' not null' : ''}`
 }
 
-/** People insert write-backs by plain SQL: columns that they leave out have defaults, and checks reject invalid rows. */
+/** People insert write-backs by plain SQL: missing columns have defaults, and checks reject invalid rows. */
 function writebackTables(kind: DatabaseKind): string[] {
   const { key, text, integer, time, json } = sqlTypes[kind]
   const sqlite = kind === 'sqlite'

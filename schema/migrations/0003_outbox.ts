@@ -1,6 +1,6 @@
 /**
- * Write-backs can be sent: they get an order, lanes, claims, and an event log that the database itself writes. People insert
- * them by plain SQL, so triggers fill in what they leave out, and constraints reject invalid rows.
+ * Write-backs can be sent: they get an order, lanes, claims, and an event log that the database itself writes. People
+ * insert them by plain SQL, so triggers fill in what they leave out, and constraints reject invalid rows.
  */
 import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../column-types.ts'

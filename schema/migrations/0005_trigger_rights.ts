@@ -1,7 +1,7 @@
 /**
- * The triggers of the write-backs. On Postgres they name every object with its schema, so that a user who may insert a row
- * cannot substitute tables of their own. On both databases they look up by key what the mirror shows, and reset the columns
- * that only deskmirror may set.
+ * The triggers of the write-backs. On Postgres they name every object with its schema, so that a user who may insert a
+ * row cannot substitute tables of their own. On both databases they look up by key what the mirror shows, and reset the
+ * columns that only deskmirror may set.
  */
 import { type Kysely, sql } from 'kysely'
 import type { DatabaseKind } from '../column-types.ts'
@@ -90,7 +90,8 @@ function inPostgres(schema: string): string[] {
       `create or replace function ${schema}.${name}() returns trigger language plpgsql
         security ${definer ? 'definer' : 'invoker'} set search_path = pg_catalog, pg_temp
         as '${`${declare === '' ? '' : `declare ${declare} `}begin ${body} end`.replaceAll("'", "''")}'`,
-      // A user who may execute a function could make it a trigger of their own table, and so write to the log as its owner.
+      // A user who may execute a function could make it a trigger of their own table, and so write to the log as its
+      // owner.
       `revoke all on function ${schema}.${name}() from public`,
     ]),
     `create trigger writebacks_named before update of project_id on ${schema}.writebacks for each row
@@ -119,8 +120,9 @@ function begin(schema: string, named: (relation: string) => string): string {
 }
 
 /**
- * Reads the row of that key, or the next one, which is then discarded: only the primary key has this order. With a condition
- * of equality, a planner without statistics may take any index that starts with the project, and read all of it.
+ * Reads the row of that key, or the next one, which is then discarded: only the primary key has this order. With a
+ * condition of equality, a planner without statistics may take any index that starts with the project, and read all of
+ * it.
  */
 function seenInPostgres(schema: string): string {
   const shown = (object: string, table: string, target: string) => `(select ${object} from

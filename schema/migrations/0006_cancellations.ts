@@ -1,6 +1,7 @@
 /**
- * Cancellations of any size, also of write-backs that are being sent. A bulk cancellation is one row that takes effect at once;
- * the write-backs that it covers are updated later. One that may have been sent keeps its status and is never sent again.
+ * Cancellations of any size, also of write-backs that are being sent. A bulk cancellation is one row that takes effect
+ * at once; the write-backs that it covers are updated later. One that may have been sent keeps its status and is never
+ * sent again.
  */
 import { type Kysely, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../column-types.ts'
@@ -31,8 +32,8 @@ function inSqlite(): string[] {
   const nextSeq = 'select coalesce(max(seq), 0) + 1 as place from writeback_events'
   const id = "printf('%024x', place) || lower(hex(randomblob(4)))"
   return [
-    // Each event gets its place when it is inserted, without a second statement, and an id that ascends with it: random ids
-    // would be spread over the whole index.
+    // Each event gets its place when it is inserted, without a second statement, and an id that ascends with it: random
+    // ids would be spread over the whole index.
     'drop trigger events_begun',
     `create trigger events_begun after insert on writeback_events when new.seq = 0 begin
       update writeback_events set seq = (${nextSeq}) where project_id = new.project_id and id = new.id; end`,

@@ -1,4 +1,4 @@
-/** Every migration, in order: append-only, up only. Landed entries are never edited; a correction gets the next number. */
+/** Every migration, in order: append-only, up only. Landed ones are never edited; a fix gets the next number. */
 import type { Kysely } from 'kysely'
 import type { DatabaseKind } from '../column-types.ts'
 import { firstTables } from './0001_first_tables.ts'

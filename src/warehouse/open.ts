@@ -40,7 +40,7 @@ export type Warehouse = {
   /** The project's queue of write-backs: for the sender, and for people. */
   readonly outbox: (project: string) => OutboxRepository
   readonly outboxAdmin: (project: string) => OutboxAdmin
-  /** Locks streams of the project for this process, and closes runs of processes that died. `now`: milliseconds since 1970. */
+  /** Locks streams of the project for this process, and closes runs of dead processes. `now`: in milliseconds. */
   readonly lockStreams: (project: string, streams: readonly string[], now: number) => Promise<LockResult>
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
   /** The request budget of that name, shared by all processes that have this warehouse open. */

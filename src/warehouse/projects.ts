@@ -1,4 +1,4 @@
-/** What concerns a project as a whole: whether it is paused, when its request budget was lost, whether it has write-backs to send. */
+/** The state of whole projects: pauses, lost request budgets, write-backs to send. */
 import { sql } from 'kysely'
 import { type EpochMs, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'

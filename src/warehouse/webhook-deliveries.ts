@@ -119,7 +119,8 @@ async function trimDone(db: Db, kind: DatabaseKind): Promise<number> {
 }
 
 async function claim(db: Db, project: string, now: EpochMs, limit: number): Promise<WebhookDelivery[]> {
-  // The condition stands outside the subquery too: Postgres checks it again for a row that another process has just claimed.
+  // The condition stands outside the subquery too: Postgres checks it again for a row that another process has just
+  // claimed.
   const rows = await db
     .updateTable('webhook_deliveries')
     .set((eb) => ({ due_at: now + leaseMs, attempts: eb('attempts', '+', 1) }))

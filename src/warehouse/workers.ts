@@ -8,7 +8,7 @@ export type WorkerRepository = ReturnType<typeof createWorkers>
 
 export function createWorkers(db: Db) {
   return {
-    /** `id`: of this worker. `queue`: redis, postgres or embedded. Also deletes rows of workers that stopped long ago. */
+    /** `id`: of this worker. `queue`: redis, postgres or embedded. Also deletes stale rows. */
     recordHeartbeat: async (id: string, queue: string, now: EpochMs): Promise<void> => {
       await db
         .insertInto('sync_workers')

@@ -1,6 +1,6 @@
 /**
- * Orders the test files: the longest first, so that none of them runs alone at the end. Vitest knows durations only where it
- * has run before.
+ * Orders the test files: the longest first, so that none of them runs alone at the end. Vitest knows durations only
+ * where it has run before.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 

@@ -1,6 +1,6 @@
 /**
- * A proxy in front of Postgres that simulates a pooler, which gives each transaction another connection of the server, or a
- * network that breaks before the answer to a commit arrives.
+ * A proxy in front of Postgres that simulates a pooler, which gives each transaction another connection of the server,
+ * or a network that breaks before the answer to a commit arrives.
  */
 import { connect, createServer, type Socket } from 'node:net'
 

@@ -1,4 +1,4 @@
-/** Private servers for the tests: each has a free port and its own folder, and ends with this process, however that ends. */
+/** Private servers for the tests: each has a free port and its own folder, and ends with this process. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -56,8 +56,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * The server runs under a shell that waits until this process closes its end of a pipe. Then it stops the server and removes
- * the folder, so nothing is left behind even if this process is killed.
+ * The server runs under a shell that waits until this process closes its end of a pipe. Then it stops the server and
+ * removes the folder, so nothing is left behind even if this process is killed.
  */
 const guardScript = `trap '' INT TERM
 folder=$1 signal=$2; shift 2

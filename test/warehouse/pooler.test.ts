@@ -1,4 +1,4 @@
-/** A pooler (PgBouncer) that gives each transaction another connection: deskmirror works with it, or says what to change. */
+/** A pooler (PgBouncer) that gives each transaction another connection: it works, or a message says what to change. */
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'

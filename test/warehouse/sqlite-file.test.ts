@@ -1,4 +1,4 @@
-/** What can happen to a SQLite file before and during its use: a clear message, and never a sync into a file that is lost. */
+/** What can happen to a SQLite file before and during its use: a clear message, never a sync into a lost file. */
 import { chmodSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'

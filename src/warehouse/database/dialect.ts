@@ -20,8 +20,8 @@ export function typedParameter<T>(kind: DatabaseKind, type: ColumnType, value: T
 }
 
 /**
- * Milliseconds by the database's clock when it is evaluated, not when the statement started, which may have waited. SQLite
- * has no server with a clock; see `machine_ms` in `sqlite.ts`.
+ * Milliseconds by the database's clock when it is evaluated, not when the statement started, which may have waited.
+ * SQLite has no server with a clock; see `machine_ms` in `sqlite.ts`.
  */
 export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
   return kind === 'sqlite'
@@ -30,8 +30,8 @@ export function databaseNowMs(kind: DatabaseKind): RawBuilder<number> {
 }
 
 /**
- * Rows per statement, largest first; the remaining rows use the next smaller size. SQLite is not faster beyond 50 rows. In
- * Postgres each statement is a round trip, so all remaining rows go in one (size 0 = all that remain).
+ * Rows per statement, largest first; the remaining rows use the next smaller size. SQLite is not faster beyond 50 rows.
+ * In Postgres each statement is a round trip, so all remaining rows go in one (size 0 = all that remain).
  */
 export const rowsPerStatement: Readonly<Record<DatabaseKind, readonly number[]>> = {
   sqlite: [50, 10, 1],

@@ -5,8 +5,8 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Db } from './connection-pool.ts'
 
 /**
- * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a write-back is about to
- * be sent must not be lost. `work` may run several times: it is repeated after a deadlock.
+ * Pages of the mirror are committed without waiting for the disk, as they can be read again. That a write-back is about
+ * to be sent must not be lost. `work` may run several times: it is repeated after a deadlock.
  */
 export function inDurableTransaction<T>(db: Db, kind: DatabaseKind, work: (trx: Db) => Promise<T>): Promise<T> {
   return retryOnDeadlock(() => inDurableTransactionOnce(db, kind, work))
@@ -17,7 +17,7 @@ export function inDurableTransactionOnce<T>(db: Db, kind: DatabaseKind, work: (t
   return kind === 'sqlite' ? sqliteDurably(db, work) : postgresDurably(db, work)
 }
 
-/** Repeats work that Postgres ended because of a deadlock with other SQL on the same rows (40P01, deadlock_detected). */
+/** Repeats work that Postgres ended because of a deadlock with other SQL (40P01, deadlock_detected). */
 export function retryOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
   const shouldRetry = ({ error }: { readonly error: Error }) => 'code' in error && error.code === '40P01'
   return pRetry(work, { retries: 10, minTimeout: 20, maxTimeout: 1000, shouldRetry })

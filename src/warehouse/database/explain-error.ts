@@ -1,4 +1,6 @@
-/** Error messages for people when the database cannot be opened, or fails later. They never quote the driver's message. */
+/**
+ * Error messages for people when the database fails. They never quote the driver's message, which may contain secrets.
+ */
 import { UserError } from '../../core/user-error.ts'
 import { type DatabaseLocation, locationLabel } from './location.ts'
 import { postgresExplanations, postgresExternalErrors, postgresTransientErrors } from './postgres-errors.ts'
@@ -16,9 +18,9 @@ export type ErrorExplanation = {
 export type ExplanationTable = readonly (readonly [RegExp, ErrorExplanation])[]
 
 /**
- * The warehouse cannot be used at present. `unavailable`: it does not answer, or another process has locked it; any later
- * answer shows that it is back. `unusable`: it answers but cannot do what was asked (a full disk, a missing table); only the
- * same operation's success shows that it works again.
+ * The warehouse cannot be used at present. `unavailable`: it does not answer, or another process has locked it; any
+ * later answer shows that it is back. `unusable`: it answers but cannot do what was asked (a full disk, a missing
+ * table); only the same operation's success shows that it works again.
  */
 export class WarehouseError extends UserError {
   readonly kind: 'unavailable' | 'unusable'

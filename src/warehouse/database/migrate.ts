@@ -26,7 +26,7 @@ export type MigrationSummary = {
   readonly applied: readonly string[]
 }
 
-/** Throws UserError if a newer version has written to the database. Of two processes at once, the second finds nothing to do. */
+/** Throws UserError if a newer version has written to the database. Two processes may run it at once. */
 export async function migrate(db: Db, kind: DatabaseKind, list = migrations): Promise<MigrationSummary> {
   return db.transaction().execute(async (trx) => {
     if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext('deskmirror.migrate'))`.execute(trx)
@@ -95,7 +95,7 @@ async function applyMigration(trx: Db, kind: DatabaseKind, name: string, migrati
   await sql`insert into sync_schema (name) values (${name})`.execute(trx)
 }
 
-/** The notes of the data dictionary as comments, which BI tools show. In one statement: hundreds would take far longer. */
+/** The notes of the data dictionary as comments, which BI tools show. One statement, as hundreds take far longer. */
 async function writeComments(db: Db, kind: DatabaseKind): Promise<void> {
   // SQLite has no comments.
   if (kind === 'sqlite') return

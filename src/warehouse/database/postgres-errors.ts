@@ -161,6 +161,6 @@ export const postgresExplanations: ExplanationTable = [
 export const postgresExternalErrors =
   /^(57|08|53|58|XX|F0|28|3D000|3F000|42501|42P01|42P05|26000|25006|25P0[34]|22P05|22021|55P03|40)|^E[A-Z_]{3,}$|^Connection |not queryable|SELF_SIGNED|UNABLE_TO|CERT_|SASL/
 
-/** Errors that pass by themselves: a restart, a failover, connections that an administrator ends, too many connections. */
+/** Errors that pass by themselves: a restart, a failover, too many connections. */
 export const postgresTransientErrors =
   /^(57P0|08|53300|25P0[34]|26000|42P05|55P03|40)|^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_|ENOENT|EADDRNOTAVAIL)|^Connection |not queryable/

@@ -15,8 +15,8 @@ export function areOptionsRejected(error: unknown): boolean {
 }
 
 /**
- * Whether there is a pooler in between, which may give each transaction another connection of the server. A server tells its
- * client the id of its own process; a pooler has many servers and tells an id of its own.
+ * Whether there is a pooler in between, which may give each transaction another connection of the server. A server
+ * tells its client the id of its own process; a pooler has many servers and tells an id of its own.
  */
 export async function inspectServer(pool: pg.Pool, schema: string | null, isWriter: boolean): Promise<boolean> {
   const client = await pool.connect()

@@ -1,4 +1,4 @@
-/** Postgres through a connection pool: repeated statements are prepared, and values are converted to the warehouse's types. */
+/** Postgres through a connection pool: repeated statements are prepared, values are converted. */
 import { createHash } from 'node:crypto'
 import { Socket } from 'node:net'
 import pg from 'pg'
@@ -64,8 +64,8 @@ function createPgPool(url: string, settingsMode: 'with settings' | 'without sett
     ...(settingsMode === 'with settings' ? { options } : {}),
     types: { getTypeParser: (oid: number) => valueParsers[oid] ?? ((text: string) => parseDefault(oid, text)) },
   })
-  // A broken connection is replaced, and its user gets the error from the query. Without these listeners it would also end
-  // the process.
+  // A broken connection is replaced, and its user gets the error from the query. Without these listeners it would also
+  // end the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   const close = async () => {

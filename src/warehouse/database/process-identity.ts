@@ -1,4 +1,4 @@
-/** Identifies processes, and tells whether one is alive. A process id alone does not suffice: later processes reuse it. */
+/** Identifies processes, and tells whether one is alive. A process id is not enough, as it is reused. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'

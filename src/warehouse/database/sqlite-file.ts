@@ -13,8 +13,8 @@ export function createPrivateFile(path: string): void {
 }
 
 /**
- * While a file is open it can be removed or replaced: further writes go to the old file, which no other process sees, and
- * are lost without an error. The check throws an error with a `code` if that has happened.
+ * While a file is open it can be removed or replaced: further writes go to the old file, which no other process sees,
+ * and are lost without an error. The check throws an error with a `code` if that has happened.
  */
 export function createFileCheck(path: string): () => void {
   const first = isInMemory(path) ? undefined : statSync(path, { throwIfNoEntry: false })
@@ -38,8 +38,8 @@ export type ExposedFile = {
 }
 
 /**
- * Which of these have customers' data that other users of the machine may read: the SQLite file, its journal files, and the
- * folder of the embedded queue. That may be intended, so nothing is changed.
+ * Which of these have customers' data that other users of the machine may read: the SQLite file, its journal files, and
+ * the folder of the embedded queue. That may be intended, so nothing is changed.
  */
 export function findExposedFiles(databaseUrl: string): readonly ExposedFile[] {
   const location = parseDatabaseUrl(databaseUrl)

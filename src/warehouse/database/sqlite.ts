@@ -28,8 +28,8 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
     database.pragma(`busy_timeout = ${busyTimeoutMs}`)
     // Rows of each index that `analyze` samples: tens of milliseconds for a table of any size.
     database.pragma('analysis_limit = 1000')
-    // A clock that all processes of the machine share and nobody can set. It restarts at each boot, so it shows an earlier
-    // time than the one recorded before, or at least that much time has passed.
+    // A clock that all processes of the machine share and nobody can set. It restarts at each boot, so it shows an
+    // earlier time than the one recorded before, or at least that much time has passed.
     database.function('machine_ms', { deterministic: false }, () => Number(process.hrtime.bigint()) / 1e6)
   } catch (error) {
     database.close()
@@ -44,8 +44,8 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
   const run = (text: string, parameters: readonly unknown[]) =>
     retryWhileBusy(database, () => attempt(text, parameters))
   const acquire = serializeAccess(run)
-  // No other statement runs in the middle of a transaction, so the one connection suffices; a second one would compete with
-  // it for the file.
+  // No other statement runs in the middle of a transaction, so the one connection suffices; a second one would compete
+  // with it for the file.
   const openSeparate = (): ConnectionPool => ({ kind: 'sqlite', acquire, openSeparate, close: async () => {} })
   const close = async () => {
     if (!options.mustExist) optimizeOnClose(database)
@@ -77,8 +77,8 @@ function serializeAccess(run: DbConnection['run']): ConnectionPool['acquire'] {
 }
 
 /**
- * Waits for another writer. It may be in this process, where only asynchronous waiting lets it finish. Within a transaction
- * there is nothing to wait for, as it has the write lock since its start.
+ * Waits for another writer. It may be in this process, where only asynchronous waiting lets it finish. Within a
+ * transaction there is nothing to wait for, as it has the write lock since its start.
  */
 async function retryWhileBusy(database: Database.Database, attempt: () => StatementResult): Promise<StatementResult> {
   const deadline = performance.now() + maxLockWaitMs

@@ -1,6 +1,6 @@
 /**
- * Statistics for the query planners. Without them a query over 250,000 messages can take minutes instead of half a second.
- * Postgres updates them by itself, but not right after a first sync.
+ * Statistics for the query planners. Without them a query over 250,000 messages can take minutes instead of half a
+ * second. Postgres updates them by itself, but not right after a first sync.
  */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'

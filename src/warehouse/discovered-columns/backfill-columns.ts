@@ -26,7 +26,7 @@ export async function backfillColumns(context: ProjectContext): Promise<void> {
   }
 }
 
-/** One batch of rows, for all columns of a table that are filled up to the same key; false when nothing is left to do. */
+/** One batch of rows, for all columns that are filled up to the same key; false when nothing is left. */
 async function backfillBatch(context: ProjectContext, trx: Db): Promise<boolean> {
   const { rows } = await sql<Pick<UnfilledColumn, 'stream' | 'fill_after'>>`
     select stream, fill_after from discovered_fields

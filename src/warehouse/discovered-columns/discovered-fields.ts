@@ -137,14 +137,14 @@ async function addOrWidenColumns(
 }
 
 /**
- * A long query has the table locked. Waiting for it would also block all later readers, so the rows are stored without the
- * new columns. A later page adds them, and then they are filled from `raw`. Code: Postgres, lock_not_available.
+ * A long query has the table locked. Waiting for it would also block all later readers, so the rows are stored without
+ * the new columns. A later page adds them, and then they are filled from `raw`. Code: Postgres, lock_not_available.
  */
 function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '55P03'
 }
 
-/** Postgres also counts dropped columns. Codes: too_many_columns and its class; SQLite has no code of its own for it. */
+/** Postgres also counts dropped columns. Codes: too_many_columns and its class; SQLite has none. */
 function isTableFull(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   return (

@@ -29,8 +29,8 @@ export async function readRollups(context: ProjectContext): Promise<StoredRollup
 }
 
 /**
- * Removes what conflicts with a day that is about to be stored, in the same transaction: windows of another time zone, and
- * windows that overlap it (the rules of a zone may change). Windows that are also days of this zone stay (winter in
+ * Removes what conflicts with a day that is about to be stored, in the same transaction: windows of another time zone,
+ * and windows that overlap it (the rules of a zone may change). Windows that are also days of this zone stay (winter in
  * London, another name of the same zone).
  */
 export async function clearForRollup(

@@ -49,8 +49,8 @@ export async function readStoredConversations(
 export const recheckSet = 'conversations:check'
 
 /**
- * Conversations that a list shows with a different last message than the mirror has, and that were not stored. The copy may
- * be stale, or a message may be dated before the one it follows; reading the conversation by id decides.
+ * Conversations that a list shows with a different last message than the mirror has, and that were not stored. The copy
+ * may be stale, or a message may be dated before the one it follows; reading the conversation by id decides.
  */
 export function findDisputedIds(
   plan: InsertPlan,

@@ -56,7 +56,7 @@ export async function closeGap(context: ProjectContext, trx: Db, stream: StreamN
   )
 }
 
-/** Closes the gaps that a complete read of the list, begun at `since`, did not find again. Gaps of parents close with their children. */
+/** Closes gaps that a complete read since `since` did not find again, except those of parents. */
 export async function resolveGaps(context: ProjectContext, stream: StreamName, since: number): Promise<number> {
   const { numUpdatedRows } = await context.db
     .updateTable('sync_gaps')

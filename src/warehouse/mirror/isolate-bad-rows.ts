@@ -7,7 +7,7 @@ import type { InsertPlan } from './insert-plan.ts'
 
 export type IsolationResult = { readonly changed: number; readonly refused: readonly RefusedRow[] }
 
-/** Stores all rows except those that the database rejects: splits a rejected batch in half until single rows are left. */
+/** Stores all rows except those that the database rejects: halves a rejected batch until single rows are left. */
 export async function isolateBadRows(
   trx: Db,
   plan: InsertPlan,

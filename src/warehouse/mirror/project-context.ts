@@ -32,8 +32,9 @@ export function createSerialQueue(): ProjectContext['runSerially'] {
 }
 
 /**
- * A transaction that writes rows of a project; processes run theirs one after the other. Two streams touch the same rows
- * in different orders (a conversation and its pending children), which could deadlock. SQLite has one writer anyway.
+ * A transaction that writes rows of a project; processes run theirs one after the other. Two streams touch the same
+ * rows in different orders (a conversation and its pending children), which could deadlock. SQLite has one writer
+ * anyway.
  */
 export function inTransaction<T>(
   context: Pick<ProjectContext, 'db' | 'kind' | 'project'>,

@@ -1,6 +1,6 @@
 /**
- * One sync of a stream at a time. The lock of a dead process is taken over: at once on the same machine, elsewhere when its
- * heartbeats have stopped for a while.
+ * One sync of a stream at a time. The lock of a dead process is taken over: at once on the same machine, elsewhere when
+ * its heartbeats have stopped for a while.
  */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
@@ -79,8 +79,8 @@ function acquireAs(
 }
 
 /**
- * The locks of this process. A row of this process that is not among them could not be deleted on release (a full disk, for
- * example): it counts as free, as the process is alive and would otherwise hold it for ever.
+ * The locks of this process. A row of this process that is not among them could not be deleted on release (a full disk,
+ * for example): it counts as free, as the process is alive and would otherwise hold it for ever.
  */
 const ownTokens = new Set<string>()
 

@@ -1,6 +1,6 @@
 /**
- * The hot path: upserts the rows of a page, with statements that are compiled once per table and size. An unchanged row is
- * not written again, and an older copy never replaces a newer one.
+ * The hot path: upserts the rows of a page, with statements that are compiled once per table and size. An unchanged row
+ * is not written again, and an older copy never replaces a newer one.
  */
 import { CompiledQuery, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
