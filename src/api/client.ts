@@ -12,7 +12,7 @@ import { UserError } from '../core/user-error.ts'
 import { type ApiOutcome, classifyExchange } from './classify.ts'
 import { type Connections, openConnections } from './connections.ts'
 import { type HttpRequest, sendHttpRequest } from './exchange.ts'
-import type { Grant, RequestBudget } from './rate-limit/request-budget.ts'
+import type { Grant, RequestBudget, SlotRequest } from './rate-limit/request-budget.ts'
 import { createRedactor } from './redact.ts'
 import { createRetryBudget, defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts'
 
@@ -93,8 +93,13 @@ export function createClient(options: ClientOptions): Client {
 
   async function send(call: ApiRequest, confirmSend?: () => Promise<boolean>): Promise<ApiResponse> {
     if (options.readOnly === true && call.method !== 'GET') throw readOnlyError(call)
-    const slot = await acquireSlot(call, confirmSend === undefined ? 0 : confirmSendMs)
-    if (confirmSend !== undefined && !(await isSendConfirmed(slot, confirmSend))) {
+    const deadlineMs = timeoutMs + grantTtlMs + (confirmSend === undefined ? 0 : confirmSendMs)
+    const slot = await acquireSlot(
+      budget,
+      { priority: call.priority, write: call.method !== 'GET', deadlineMs, signal },
+      redact,
+    )
+    if (confirmSend !== undefined && !(await isSendConfirmed(budget, slot, confirmSend))) {
       const why = `${call.method} ${call.path} was not sent: sending it was not confirmed`
       throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: false, status: null, requestId: null })
     }
@@ -131,46 +136,6 @@ export function createClient(options: ClientOptions): Client {
     throw new ApiError(outcome.failure)
   }
 
-  /** Releases the slot where sending is not confirmed. */
-  async function isSendConfirmed(slot: Grant, confirmSend: () => Promise<boolean>): Promise<boolean> {
-    const isConfirmed = await confirmSend().catch((error: unknown) => {
-      budget.releaseUnsent(slot)
-      throw error
-    })
-    if (!isConfirmed) budget.releaseUnsent(slot)
-    return isConfirmed
-  }
-
-  /** Where the budget's store cannot be reached, nothing is sent. An error that only a person can fix is thrown unchanged. */
-  async function acquireSlot(call: ApiRequest, confirmMs: Ms): Promise<Grant> {
-    try {
-      const deadlineMs = timeoutMs + grantTtlMs + confirmMs
-      return await budget.acquire({ priority: call.priority, write: call.method !== 'GET', deadlineMs, signal })
-    } catch (error) {
-      if (error instanceof ApiError || (error instanceof UserError && error.exitCode === 2)) throw error
-      const why = redact(
-        `the request budget cannot be reached: ${error instanceof Error ? error.message : 'unknown error'}`,
-      )
-      throw new ApiError({
-        kind: 'transient',
-        why,
-        mayHaveBeenSent: false,
-        status: null,
-        isBudgetFailure: true,
-        requestId: null,
-      })
-    }
-  }
-
-  const onRetry = (failure: ApiFailure, waitMs: Ms) => {
-    const throttled = failure.kind === 'throttled'
-    log?.[throttled ? 'warn' : 'debug']({
-      event: throttled ? 'call.throttled' : 'call.retried',
-      why: describeFailure(failure),
-      wait_ms: Math.round(throttled ? failure.waitMs : waitMs),
-    })
-  }
-
   return {
     get: (path, query, priority) =>
       withRetries(() => send({ method: 'GET', path, query, priority }), {
@@ -179,7 +144,7 @@ export function createClient(options: ClientOptions): Client {
         random,
         signal,
         hasServiceAnswered: () => hasServiceAnswered,
-        onRetry,
+        onRetry: (failure, waitMs) => logRetry(log, failure, waitMs),
       }),
     send,
     requests: () => sentRequests,
@@ -188,6 +153,47 @@ export function createClient(options: ClientOptions): Client {
       if (options.connections === undefined) await connections.close()
     },
   }
+}
+
+/** Where the budget's store cannot be reached, nothing is sent. An error that only a person can fix is thrown unchanged. */
+async function acquireSlot(
+  budget: RequestBudget,
+  request: SlotRequest,
+  redact: (text: string) => string,
+): Promise<Grant> {
+  try {
+    return await budget.acquire(request)
+  } catch (error) {
+    if (error instanceof ApiError || (error instanceof UserError && error.exitCode === 2)) throw error
+    const reason = error instanceof Error ? error.message : 'unknown error'
+    const why = redact(`the request budget cannot be reached: ${reason}`)
+    const failure = { kind: 'transient', why, mayHaveBeenSent: false, status: null, requestId: null } as const
+    throw new ApiError({ ...failure, isBudgetFailure: true })
+  }
+}
+
+/** Releases the slot where sending is not confirmed. */
+async function isSendConfirmed(
+  budget: RequestBudget,
+  slot: Grant,
+  confirmSend: () => Promise<boolean>,
+): Promise<boolean> {
+  let isConfirmed = false
+  try {
+    isConfirmed = await confirmSend()
+  } finally {
+    if (!isConfirmed) budget.releaseUnsent(slot)
+  }
+  return isConfirmed
+}
+
+function logRetry(log: ClientLog | undefined, failure: ApiFailure, waitMs: Ms): void {
+  const isThrottled = failure.kind === 'throttled'
+  log?.[isThrottled ? 'warn' : 'debug']({
+    event: isThrottled ? 'call.throttled' : 'call.retried',
+    why: describeFailure(failure),
+    wait_ms: Math.round(isThrottled ? failure.waitMs : waitMs),
+  })
 }
 
 function readOnlyError({ method, path }: ApiRequest): UserError {

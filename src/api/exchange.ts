@@ -49,90 +49,118 @@ export type ExchangeOptions = {
 
 const minStallBytes = 4096
 
+/** The progress of one exchange. `controller` is set as soon as the request is being sent. */
+type ExchangeState = {
+  controller: Dispatcher.DispatchController | null
+  head: ResponseHead | null
+  body: BodyReader | null
+  receivedBytes: number
+  isDone: boolean
+  stallTimer: NodeJS.Timeout | undefined
+}
+
 export function sendHttpRequest(
   pool: Dispatcher,
   request: HttpRequest,
   options: ExchangeOptions,
 ): Promise<ExchangeResult> {
   return new Promise((resolve) => {
-    let controller: Dispatcher.DispatchController | null = null
-    let head: ResponseHead | null = null
-    let done = false
-    let body: BodyReader | null = null
-    let size = 0
-
+    const initial = { controller: null, head: null, body: null, receivedBytes: 0, isDone: false, stallTimer: undefined }
+    const state: ExchangeState = initial
     const finish = (result: ExchangeResult) => {
-      if (done) return
-      done = true
+      if (state.isDone) return
+      state.isDone = true
       clearTimeout(deadline)
-      clearInterval(stall)
+      clearInterval(state.stallTimer)
       options.signal.removeEventListener('abort', onAbort)
       resolve(result)
     }
     const finishAndAbort = (result: ExchangeResult) => {
       finish(result)
-      controller?.abort(new Error('given up'))
+      state.controller?.abort(new Error('given up'))
     }
-    const brokenResult = (why: string, isRetryable = true): ExchangeResult => {
-      return { kind: 'broken', why, mayHaveBeenSent: controller !== null, head, isRetryable }
-    }
-    const onAbort = () => finishAndAbort({ kind: 'aborted', mayHaveBeenSent: controller !== null })
-    const deadline = setTimeout(
-      () => finishAndAbort(brokenResult(`no complete answer within ${options.timeoutMs} ms`)),
-      options.timeoutMs,
-    )
-    let sizeBefore = 0
-    const checkStall = () => {
-      if (size - sizeBefore < minStallBytes)
-        finishAndAbort(brokenResult(`the answer came too slowly: ${size - sizeBefore} bytes in ${options.stallMs} ms`))
-      sizeBefore = size
-    }
-    let stall: NodeJS.Timeout | undefined
+    const onAbort = () => finishAndAbort({ kind: 'aborted', mayHaveBeenSent: state.controller !== null })
+    const onDeadline = () => finishAndAbort(brokenResult(state, `no complete answer within ${options.timeoutMs} ms`))
+    const deadline = setTimeout(onDeadline, options.timeoutMs)
     options.signal.addEventListener('abort', onAbort, { once: true })
     if (options.signal.aborted) return onAbort()
-
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(started) {
-        // Aborted while it still waited for a connection: nothing is sent.
-        if (done) return started.abort(new Error('given up'))
-        if (!options.canStillSend()) {
-          finish(brokenResult('this process was suspended for so long that its slot expired'))
-          return started.abort(new Error('given up'))
-        }
-        controller = started
-        // A write that is being sent is not aborted: it would be unknown whether the service did it.
-        if (request.method !== 'GET') options.signal.removeEventListener('abort', onAbort)
-        options.onRequestStart()
-      },
-      onResponseStart(_controller, status, headers) {
-        if (status < 200 || done) return
-        head = { status, headers }
-        body = createBodyReader(String(headers['content-encoding'] ?? ''), options.maxBodyBytes)
-        stall = setInterval(checkStall, options.stallMs)
-        options.onResponseHead()
-      },
-      onResponseData(_controller, chunk) {
-        size += chunk.length
-        const unreadable = done ? null : (body?.write(chunk) ?? null)
-        if (unreadable !== null) finishAndAbort(brokenResult(unreadable.why, unreadable.isRetryable))
-      },
-      async onResponseEnd() {
-        clearInterval(stall)
-        const read = await body?.end()
-        if (head === null || read === undefined) finish(brokenResult('no answer'))
-        else
-          finish(read.ok ? { kind: 'answered', head, body: read.splitBody } : brokenResult(read.why, read.isRetryable))
-      },
-      onResponseError(_controller, error) {
-        finish(brokenResult(describeNetworkError(error)))
-      },
+    // A write that is being sent is not aborted: it would be unknown whether the service did it.
+    const onSending = () => {
+      if (request.method !== 'GET') options.signal.removeEventListener('abort', onAbort)
     }
     try {
+      const handler = createHandler(state, options, { onSending, finish, finishAndAbort })
       pool.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler)
     } catch (error) {
-      finish(brokenResult(describeNetworkError(error)))
+      finish(brokenResult(state, describeNetworkError(error)))
     }
   })
+}
+
+type ExchangeEvents = {
+  readonly onSending: () => void
+  readonly finish: (result: ExchangeResult) => void
+  readonly finishAndAbort: (result: ExchangeResult) => void
+}
+
+function createHandler(
+  state: ExchangeState,
+  options: ExchangeOptions,
+  { onSending, finish, finishAndAbort }: ExchangeEvents,
+): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart(controller) {
+      // Aborted while it still waited for a connection: nothing is sent.
+      if (state.isDone) return controller.abort(new Error('given up'))
+      if (!options.canStillSend()) {
+        finish(brokenResult(state, 'this process was suspended for so long that its slot expired'))
+        return controller.abort(new Error('given up'))
+      }
+      state.controller = controller
+      onSending()
+      options.onRequestStart()
+    },
+    onResponseStart(_controller, status, headers) {
+      if (status < 200 || state.isDone) return
+      state.head = { status, headers }
+      state.body = createBodyReader(String(headers['content-encoding'] ?? ''), options.maxBodyBytes)
+      state.stallTimer = startStallCheck(state, options.stallMs, finishAndAbort)
+      options.onResponseHead()
+    },
+    onResponseData(_controller, chunk) {
+      state.receivedBytes += chunk.length
+      const unreadable = state.isDone ? null : (state.body?.write(chunk) ?? null)
+      if (unreadable !== null) finishAndAbort(brokenResult(state, unreadable.why, unreadable.isRetryable))
+    },
+    async onResponseEnd() {
+      clearInterval(state.stallTimer)
+      const read = await state.body?.end()
+      if (state.head === null || read === undefined) finish(brokenResult(state, 'no answer'))
+      else if (read.ok) finish({ kind: 'answered', head: state.head, body: read.splitBody })
+      else finish(brokenResult(state, read.why, read.isRetryable))
+    },
+    onResponseError(_controller, error) {
+      finish(brokenResult(state, describeNetworkError(error)))
+    },
+  }
+}
+
+function startStallCheck(
+  state: ExchangeState,
+  stallMs: Ms,
+  onStalled: (result: ExchangeResult) => void,
+): NodeJS.Timeout {
+  let bytesBefore = 0
+  return setInterval(() => {
+    const bytes = state.receivedBytes - bytesBefore
+    if (bytes < minStallBytes)
+      onStalled(brokenResult(state, `the answer came too slowly: ${bytes} bytes in ${stallMs} ms`))
+    bytesBefore = state.receivedBytes
+  }, stallMs)
+}
+
+function brokenResult({ controller, head }: ExchangeState, why: string, isRetryable = true): ExchangeResult {
+  return { kind: 'broken', why, mayHaveBeenSent: controller !== null, head, isRetryable }
 }
 
 /** The text only: undici's errors carry sockets and headers. */

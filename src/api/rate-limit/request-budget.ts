@@ -83,33 +83,17 @@ export function createRequestBudget(
     next.grant({ ...decision.slot, remainingMs: () => next.request.deadlineMs - ageMs() })
   }
 
-  function acquire({ priority, write, deadlineMs, signal }: SlotRequest): Promise<Grant> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(new ApiError({ kind: 'aborted' }))
-      const request: PendingRequest = { priority, write, deadlineMs }
-      const queue = queues.get(queueName(request)) ?? new Set()
-      const onAbort = () => {
-        queue.delete(queued)
-        wakeUp()
-        reject(new ApiError({ kind: 'aborted' }))
-      }
-      const queued: QueuedRequest = {
-        request,
-        grant: (grant) => {
-          signal?.removeEventListener('abort', onAbort)
-          resolve(grant)
-        },
-        fail: (error) => {
-          signal?.removeEventListener('abort', onAbort)
-          reject(error)
-        },
-      }
-      signal?.addEventListener('abort', onAbort, { once: true })
-      queues.set(queueName(request), queue.add(queued))
-      // Only the first of a queue changes the set of pending requests.
-      if (queue.size === 1) wakeUp()
-      void serveQueues()
-    })
+  async function acquire({ priority, write, deadlineMs, signal }: SlotRequest): Promise<Grant> {
+    if (signal?.aborted) throw new ApiError({ kind: 'aborted' })
+    const request: PendingRequest = { priority, write, deadlineMs }
+    const queue = queues.get(queueName(request)) ?? new Set()
+    queues.set(queueName(request), queue)
+    // Only the first of a queue changes the set of pending requests.
+    const hadNone = queue.size === 0
+    const granted = enqueueRequest(queue, request, signal, () => wakeUp())
+    if (hadNone) wakeUp()
+    void serveQueues()
+    return granted
   }
 
   return {
@@ -119,6 +103,35 @@ export function createRequestBudget(
     recordThrottle: (slot, waitMs) => store.recordThrottle(slot, waitMs),
     view: () => store.view(),
   }
+}
+
+/** Rejects when the signal is aborted, and removes the request from its queue. */
+function enqueueRequest(
+  queue: Set<QueuedRequest>,
+  request: PendingRequest,
+  signal: AbortSignal | undefined,
+  onRemoved: () => void,
+): Promise<Grant> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      queue.delete(queued)
+      onRemoved()
+      reject(new ApiError({ kind: 'aborted' }))
+    }
+    const queued: QueuedRequest = {
+      request,
+      grant: (grant) => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve(grant)
+      },
+      fail: (error) => {
+        signal?.removeEventListener('abort', onAbort)
+        reject(error)
+      },
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
+    queue.add(queued)
+  })
 }
 
 function queueName(request: PendingRequest): string {

@@ -1,5 +1,5 @@
 /** Decides which write-backs of a project stay queued for now: after many failures, or while the key lacks a scope. */
-import type { ProjectConfig } from '../../config/load.ts'
+import type { ProjectConfig } from '../../config/config.ts'
 import { commandHintFor } from '../../core/command-hint.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'

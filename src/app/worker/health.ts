@@ -1,5 +1,5 @@
 /** The health of the worker's projects, for metrics. */
-import type { ProjectConfig } from '../../config/load.ts'
+import type { ProjectConfig } from '../../config/config.ts'
 import type { ProjectHealth } from '../../core/health.ts'
 import type { ChildStreamName } from '../../core/mirror.ts'
 import type { WorkerResources } from './resources.ts'

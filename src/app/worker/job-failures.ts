@@ -51,29 +51,8 @@ export function createJobFailures({
   onFailure,
   now = Date.now,
 }: JobFailuresDeps): JobFailures {
-  const failing = new Map<string, FailingEntry>()
-  /** Stored failures of jobs that have succeeded: they may still be read, or could not be removed yet. */
-  const recovered = new Map<string, { readonly failure: JobFailure; readonly isRemoved: boolean }>()
+  const { failing, storeEntry, removeEntry, refresh } = createFailureTable({ failureLog, projects, now })
   const outage = createOutageTracker(log, now)
-
-  const storeEntry = async (key: string): Promise<void> => {
-    const entry = failing.get(key)
-    if (entry === undefined) return
-    const stored = await failureLog.record(entry.failure).then(
-      () => true,
-      () => false,
-    )
-    const latest = failing.get(key)
-    if (latest !== undefined) failing.set(key, { ...latest, isStored: stored })
-  }
-  const removeEntry = async (key: string, failure: JobFailure): Promise<void> => {
-    failing.delete(key)
-    recovered.set(key, { failure, isRemoved: false })
-    await failureLog.clear(failure).then(
-      () => recovered.set(key, { failure, isRemoved: true }),
-      () => {},
-    )
-  }
   const updateOutage = () => outage.update([...failing.values()].some(({ cause }) => cause === 'unusable'))
 
   return {
@@ -109,19 +88,7 @@ export function createJobFailures({
       updateOutage()
     },
     refresh: async () => {
-      const stored = new Set([...failing].filter(([, entry]) => entry.isStored).map(([key]) => key))
-      for (const [key, { isRemoved }] of recovered) if (isRemoved) recovered.delete(key)
-      const rows = new Map((await failureLog.list()).map((failure) => [failureKey(failure), failure]))
-      outage.answered()
-      for (const key of stored) if (!rows.has(key)) failing.delete(key)
-      for (const [key, failure] of rows) {
-        const subject = toJobSubject(failure, projects())
-        if (!failing.has(key) && !recovered.has(key))
-          failing.set(key, { subject, failure, cause: 'other', isStored: true })
-      }
-      for (const [key, { failure }] of failing) if (isExpired(failure, now())) await removeEntry(key, failure)
-      for (const [key, { failure, isRemoved }] of recovered) if (!isRemoved) await removeEntry(key, failure)
-      for (const [key, entry] of failing) if (!entry.isStored) await storeEntry(key)
+      await refresh(outage.answered)
       updateOutage()
     },
     list: () =>
@@ -132,6 +99,52 @@ export function createJobFailures({
       })),
     warehouseProblem: outage.why,
   }
+}
+
+/** The failing jobs in memory, and their rows in the warehouse. */
+function createFailureTable({
+  failureLog,
+  projects,
+  now,
+}: Required<Pick<JobFailuresDeps, 'failureLog' | 'projects' | 'now'>>) {
+  const failing = new Map<string, FailingEntry>()
+  /** Stored failures of jobs that have succeeded: they may still be read, or could not be removed yet. */
+  const recovered = new Map<string, { readonly failure: JobFailure; readonly isRemoved: boolean }>()
+
+  const storeEntry = async (key: string): Promise<void> => {
+    const entry = failing.get(key)
+    if (entry === undefined) return
+    const isStored = await failureLog.record(entry.failure).then(
+      () => true,
+      () => false,
+    )
+    const latest = failing.get(key)
+    if (latest !== undefined) failing.set(key, { ...latest, isStored })
+  }
+  const removeEntry = async (key: string, failure: JobFailure): Promise<void> => {
+    failing.delete(key)
+    recovered.set(key, { failure, isRemoved: false })
+    await failureLog.clear(failure).then(
+      () => recovered.set(key, { failure, isRemoved: true }),
+      () => {},
+    )
+  }
+  const refresh = async (onAnswered: () => void): Promise<void> => {
+    const stored = new Set([...failing].filter(([, entry]) => entry.isStored).map(([key]) => key))
+    for (const [key, { isRemoved }] of recovered) if (isRemoved) recovered.delete(key)
+    const rows = new Map((await failureLog.list()).map((failure) => [failureKey(failure), failure]))
+    onAnswered()
+    for (const key of stored) if (!rows.has(key)) failing.delete(key)
+    for (const [key, failure] of rows) {
+      const subject = toJobSubject(failure, projects())
+      if (!failing.has(key) && !recovered.has(key))
+        failing.set(key, { subject, failure, cause: 'other', isStored: true })
+    }
+    for (const [key, { failure }] of failing) if (isExpired(failure, now())) await removeEntry(key, failure)
+    for (const [key, { failure, isRemoved }] of recovered) if (!isRemoved) await removeEntry(key, failure)
+    for (const [key, entry] of failing) if (!entry.isStored) await storeEntry(key)
+  }
+  return { failing, storeEntry, removeEntry, refresh }
 }
 
 /** Whether jobs can use the warehouse: one log line when an outage begins, and one when it ends. */

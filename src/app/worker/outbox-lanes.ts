@@ -1,5 +1,5 @@
 /** Sends write-backs in a worker: finds the lanes that are ready, and works on one of them for a time slice. */
-import type { ProjectConfig } from '../../config/load.ts'
+import type { ProjectConfig } from '../../config/config.ts'
 import { ApiError, describeFailure } from '../../core/api-failure.ts'
 import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'

@@ -1,5 +1,5 @@
 /** Pauses a project whose key the service denies, until some time has passed or the key changes. */
-import type { ProjectConfig } from '../../config/load.ts'
+import type { ProjectConfig } from '../../config/config.ts'
 import { type ApiFailure, describeFailure } from '../../core/api-failure.ts'
 import type { Ms } from '../../core/time.ts'
 import { keyFingerprint } from '../request-budgets.ts'

@@ -1,6 +1,6 @@
 /** The resources that the parts of a worker share, and the callbacks that they report to. */
 import type { Connections } from '../../api/connections.ts'
-import type { ProjectConfig } from '../../config/load.ts'
+import type { ProjectConfig } from '../../config/config.ts'
 import type { ApiFailure } from '../../core/api-failure.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Priority } from '../../core/rate-limit/priority.ts'

@@ -1,5 +1,5 @@
 /** Whether rollups must be read before their next schedule firing. Reads the warehouse only. */
-import type { ProjectConfig } from '../../config/load.ts'
+import type { ProjectConfig } from '../../config/config.ts'
 import { findRollupHistory } from '../../sync/rollup-history.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
 

@@ -1,5 +1,5 @@
 /** One time slice of a sync run: one stream of a project, read under its lock. */
-import type { ProjectConfig } from '../../config/load.ts'
+import type { ProjectConfig } from '../../config/config.ts'
 import { parentStreams, type SyncOutcome } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
 import type { Ms } from '../../core/time.ts'

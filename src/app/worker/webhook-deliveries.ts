@@ -1,6 +1,6 @@
 /** Webhook deliveries: stored as they arrive, and processed in batches by jobs. */
 import { createHash } from 'node:crypto'
-import type { ProjectConfig } from '../../config/load.ts'
+import type { ProjectConfig } from '../../config/config.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../../core/api-failure.ts'
 import type { Ms } from '../../core/time.ts'
 import { createRunStats } from '../../sync/run-stats.ts'
@@ -13,7 +13,7 @@ import { currentPause, type PausedResult, pauseProject } from './project-pause.t
 import { serviceOptions, type WorkerResources } from './resources.ts'
 
 /** `repeated`: the same bytes were stored before. `full`: too many are waiting, so it was not stored. */
-export type StoreDeliveryResult = { readonly id: string; readonly became: 'stored' | 'repeated' | 'full' }
+export type StoreDeliveryResult = { readonly id: string; readonly result: 'stored' | 'repeated' | 'full' }
 
 export async function storeDelivery(
   { deliveries }: Warehouse,
@@ -22,8 +22,8 @@ export async function storeDelivery(
 ): Promise<StoreDeliveryResult> {
   const id = createHash('sha256').update(body).digest('hex')
   const delivery = { id, body: new TextDecoder().decode(body), bytes: body.length }
-  if (await deliveries.isFull(project)) return { id, became: 'full' }
-  return { id, became: (await deliveries.store(project, delivery, Date.now())) ? 'stored' : 'repeated' }
+  if (await deliveries.isFull(project)) return { id, result: 'full' }
+  return { id, result: (await deliveries.store(project, delivery, Date.now())) ? 'stored' : 'repeated' }
 }
 
 export type DeliveriesResult =

@@ -1,7 +1,7 @@
 /** What a worker needs longer than one job: the open warehouse, the budgets, its registration among the workers. */
 import { randomUUID } from 'node:crypto'
 import { openConnections } from '../../api/connections.ts'
-import type { Config, ProjectConfig } from '../../config/load.ts'
+import type { Config, ProjectConfig } from '../../config/config.ts'
 import type { ProjectHealth } from '../../core/health.ts'
 import { type ChildStreamName, parentStreams } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'

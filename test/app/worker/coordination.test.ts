@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openBackend } from '../../../jobs/backends/backend.ts'
-import { embeddedQueueFolder } from '../../../jobs/backends/embedded/queue-folder.ts'
+import { embeddedQueueFolder } from '../../../jobs/backends/embedded/data-folder.ts'
 import { secret } from '../../../src/core/secret.ts'
 import { createLog } from '../../../src/log.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'

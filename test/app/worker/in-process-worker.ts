@@ -1,7 +1,7 @@
 /** Runs a worker in the test's own process, over a sandbox, and stops it at the end of the test. */
 import { onTestFailed, onTestFinished } from 'vitest'
 import { startWorker, type WorkerOptions } from '../../../jobs/worker.ts'
-import type { Config, ProjectConfig } from '../../../src/config/load.ts'
+import type { Config, ProjectConfig } from '../../../src/config/config.ts'
 import { createLog } from '../../../src/log.ts'
 import { configOf } from '../../sync/sync-sandbox.ts'
 import type { WorkerStores } from './fixtures.ts'
