@@ -50,11 +50,11 @@ export function recordCancellation(
   const now = typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))
   return inDurableTransaction(context.db, context.kind, async (trx) => {
     await acquireCancellationLock(context, trx, 'exclusive')
-    const isElsewhere = (await hasOpenCancellation({ db: trx, project: context.project }))
+    const isAlreadyCancelled = (await hasOpenCancellation({ db: trx, project: context.project }))
       ? isCoveredByCancel
       : sql`false`
     const covered = sql`project_id in (${sql.join(orWithoutProject ? [context.project, ''] : [context.project])}) and ${isUnsent}
-      and not ${isElsewhere} and ${batch === null ? sql`true` : sql`batch_id = ${batch}`}`
+      and not ${isAlreadyCancelled} and ${batch === null ? sql`true` : sql`batch_id = ${batch}`}`
     const first = await sql<{ id: string }>`select id from writebacks where ${covered} limit 1000`.execute(trx)
     const all = await sql<{ count: number }>`select count(*) as count from writebacks where ${covered}`.execute(trx)
     const last = await sql<{ seq: number }>`select coalesce(max(seq), 0) as seq from writebacks`.execute(trx)

@@ -56,7 +56,7 @@ export function backOffMs(tries: number, jitter: number): Ms {
 }
 
 /**
- * Verifications without a find before it is sent again. Applies to idempotent operations too, as a late first send would
- * overwrite later changes.
+ * How many verifications must not find it before it is sent again. Applies to idempotent operations too, as a first send
+ * that arrives late would overwrite later changes.
  */
 export const verificationsNeeded = 2
