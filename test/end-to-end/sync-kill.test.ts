@@ -28,18 +28,18 @@ function startSync(databaseUrl: string, sandbox: Sandbox): ChildProcess {
   })
 }
 
-/** Kills the sync when the service has seen so many requests of it, or lets it end. */
+/** Kills the sync after this many requests, unless it ends before. */
 async function killAfter(requests: number, databaseUrl: string, sandbox: Sandbox): Promise<'killed' | 'ended'> {
   const child = startSync(databaseUrl, sandbox)
   const until = sandbox.log().length + requests
   const ended = once(child, 'exit').then(() => 'ended' as const)
-  const watch = setInterval(() => sandbox.log().length >= until && child.kill('SIGKILL'), 1)
+  const timer = setInterval(() => sandbox.log().length >= until && child.kill('SIGKILL'), 1)
   await ended
-  clearInterval(watch)
+  clearInterval(timer)
   return child.signalCode === 'SIGKILL' ? 'killed' : 'ended'
 }
 
-/** Pseudo-random, so that a failure can be run again. */
+/** Pseudo-random, so that a failure can be reproduced. */
 function* killPoints(n: number, most: number): Generator<number> {
   for (let i = 0, x = 12_345; i < n; i++) {
     x = (x * 1_103_515_245 + 12_345) % 2 ** 31
@@ -51,13 +51,13 @@ for (const { db, kills } of [
   { db: databases[0]!, kills: 12 },
   { db: databases[2]!, kills: 6 },
 ]) {
-  test(`${kills} kills at random moments lose nothing and leave nothing twice — ${db.name}`, async () => {
-    const place = await db.make()
+  test(`${kills} kills at random times lose and duplicate nothing — ${db.name}`, async () => {
+    const database = await db.make()
     const sandbox = await startSandbox({ seed: 11, size, switches: { 'rate.kind': 'off', 'latency.after': 3 } })
     try {
       let killed = 0
       for (const requests of killPoints(kills, 60)) {
-        if ((await killAfter(requests, place.url!, sandbox)) === 'killed') killed++
+        if ((await killAfter(requests, database.url!, sandbox)) === 'killed') killed++
         else
           sandbox.applyRandomMutations(30, requests, [
             'visitorWrites',
@@ -68,8 +68,8 @@ for (const { db, kills } of [
           ])
       }
       expect(killed).toBeGreaterThanOrEqual(kills / 2)
-      await syncOnce(place.url!, sandbox)
-      const warehouse = await place.open()
+      await syncOnce(database.url!, sandbox)
+      const warehouse = await database.open()
       expect(await findDifferences(warehouse, sandbox)).toEqual([])
       if (db.name === 'sqlite')
         expect(await warehouse.query('pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])
@@ -77,7 +77,7 @@ for (const { db, kills } of [
       expect(Number(runs[0]!.n)).toBe(0)
     } finally {
       await sandbox.stop()
-      await place.drop()
+      await database.drop()
     }
   }, 240_000)
 }

@@ -1,4 +1,4 @@
-/** Everything that the service's documentation leaves open, and a plan in which every two values meet. */
+/** Every behaviour that the service's documentation leaves open, in combinations that contain every pair of values. */
 import { make } from 'covertable'
 import type { Switches } from '../../src/sandbox/switches.ts'
 
@@ -51,7 +51,7 @@ export const undocumentedBehaviours = {
 
 export const behaviourCombinations = make(undocumentedBehaviours) as Partial<Switches>[]
 
-/** More than a page of each list, and of some conversations. */
+/** More than one page of each list, and of the messages of some conversations. */
 export const multiPageSize = {
   conversations: 210,
   visitors: 205,

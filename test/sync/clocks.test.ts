@@ -1,10 +1,11 @@
-/** Clocks that do not agree, rows dated ahead, rows that appear late: an incremental pass misses none of it. */
+/** Clocks that differ, future-dated rows and late rows: incremental syncs miss none of them. */
 import { expect, test } from 'vitest'
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { databases } from '../support/databases.ts'
-import { findDifferences, type SyncOverrides, syncOnce } from './sync-sandbox.ts'
+import { findDifferences } from './sync-sandbox.ts'
+import { type SandboxContext, withSandbox } from './with-sandbox.ts'
 
 const [sqlite, , postgres] = databases
 const [hour, day, year] = [3600, 86_400, 31_536_000]
@@ -18,38 +19,15 @@ const size = {
   days: 3,
 } as const
 
-type World = { sandbox: Sandbox; warehouse: Warehouse; sync: (over?: SyncOverrides) => ReturnType<typeof syncOnce> }
+const optionsOf = (switches: Partial<Switches>) => ({ seed: 5, speed: 0, size, switches })
 
-async function withSandbox(
-  switches: Partial<Switches>,
-  work: (world: World) => Promise<void>,
-  db = sqlite!,
-  over: object = {},
-) {
-  const place = await db.make()
-  const sandbox = await startSandbox({
-    seed: 5,
-    speed: 0,
-    size,
-    switches: { 'rate.kind': 'off', ...switches },
-    ...over,
-  })
-  try {
-    await work({ sandbox, warehouse: await place.open(), sync: (mirrored) => syncOnce(place.url!, sandbox, mirrored) })
-  } finally {
-    await sandbox.stop()
-    await place.drop()
-  }
-}
-
-/** What differs, in short. */
 async function describeDifferences(warehouse: Warehouse, sandbox: Sandbox) {
   return (await findDifferences(warehouse, sandbox)).map(
     ({ stream, key, how }) => `${stream} ${how} ${key.slice(0, 50)}`,
   )
 }
 
-/** What everybody does all day: nothing of it needs a reconcile. */
+/** Ordinary changes, none of which needs a reconcile. */
 const everydayMutations = [
   'visitorWrites',
   'agentReplies',
@@ -60,7 +38,7 @@ const everydayMutations = [
 ] as const
 
 const clocks: Record<string, Partial<Switches>> = {
-  'agrees with everybody': {},
+  'agrees with all other clocks': {},
   'dates rows an hour back': { 'rows.offset': -hour },
   'dates rows two minutes back': { 'rows.offset': -120 },
   'dates rows ten minutes ahead': { 'rows.offset': 600 },
@@ -81,14 +59,14 @@ const clocks: Record<string, Partial<Switches>> = {
     'misdated.last': 'greatest',
   },
   'dates some rows five minutes back': { 'misdated.share': 0.3, 'misdated.seconds': -300 },
-  'says a date of 1970': { 'date.offset': -56 * year },
-  'says a date of 2100': { 'date.offset': 74 * year },
-  'says no date': { 'date.header': 'absent' },
+  'sends a `Date` of 1970': { 'date.offset': -56 * year },
+  'sends a `Date` of 2100': { 'date.offset': 74 * year },
+  'sends no `Date`': { 'date.header': 'absent' },
 }
 
 for (const [name, switches] of Object.entries(clocks)) {
-  test(`two incremental passes have all that came between them, from a service that ${name}`, async () => {
-    await withSandbox(switches, async ({ sandbox, warehouse, sync }) => {
+  test(`two incremental syncs find all changes between them, if the service ${name}`, async () => {
+    await withSandbox(optionsOf(switches), async ({ sandbox, warehouse, sync }) => {
       const gaps = name.includes('local time') ? ['conversations'] : []
       const streams = (await sync()).gaps.map(({ stream }) => stream)
       expect(streams.filter((stream) => !gaps.includes(stream))).toEqual([])
@@ -113,9 +91,9 @@ const lateRowSwitches: Record<string, Partial<Switches>> = {
 
 for (const db of [sqlite!, postgres!]) {
   for (const [name, switches] of Object.entries(lateRowSwitches)) {
-    test(`the second incremental pass has what the first could not see yet: ${name} — ${db.name}`, async () => {
+    test(`the second incremental sync finds what the first could not see yet: ${name} — ${db.name}`, async () => {
       await withSandbox(
-        { 'late.share': 0.5, 'late.seconds': 60, ...switches },
+        optionsOf({ 'late.share': 0.5, 'late.seconds': 60, ...switches }),
         async ({ sandbox, warehouse, sync }) => {
           sandbox.setSwitches({ 'late.share': 0 })
           await sync()
@@ -127,7 +105,7 @@ for (const db of [sqlite!, postgres!]) {
           }
           await sync()
           sandbox.advance(300_000)
-          // Somebody new, who is seen at once.
+          // New rows that are not late.
           sandbox.setSwitches({ 'late.share': 0 })
           sandbox.applyRandomMutations(3, 99, ['addConversation', 'addVisitor', 'addCall'])
           await warehouse.query('update sync_children set due_at = 0 where due_at is not null')
@@ -140,25 +118,28 @@ for (const db of [sqlite!, postgres!]) {
   }
 }
 
-test('rows dated ahead, and clocks that disagree, are said by sync and by status; nothing else is new', async () => {
-  await withSandbox({ 'misdated.share': 0.1, 'misdated.seconds': year }, async ({ sandbox, warehouse, sync }) => {
-    const { notices } = await sync()
-    for (const stream of ['conversations', 'visitors', 'calls', 'messages']) {
-      expect(notices).toContainEqual(
-        expect.stringMatching(new RegExp(`^\\d+ rows of ${stream} are dated ahead of the clocks`)),
-      )
-    }
-    expect(notices).toContainEqual(expect.stringContaining('The clocks do not agree'))
-    const status = await warehouse.status(sandbox.projectId, Date.now(), { requests: 600, windowMs: 60_000 })
-    expect(status.clockOffset).toBeLessThan(-year / 12)
-    const ahead = new Map(status.streams.map((it) => [it.stream, it.ahead]))
-    for (const stream of ['conversations', 'visitors', 'calls', 'messages'] as const)
-      expect(ahead.get(stream)).toBeGreaterThan(0)
-  })
+test('sync and status report future-dated rows and clock differences', async () => {
+  await withSandbox(
+    optionsOf({ 'misdated.share': 0.1, 'misdated.seconds': year }),
+    async ({ sandbox, warehouse, sync }) => {
+      const { notices } = await sync()
+      for (const stream of ['conversations', 'visitors', 'calls', 'messages']) {
+        expect(notices).toContainEqual(
+          expect.stringMatching(new RegExp(`^\\d+ rows of ${stream} are dated in the future`)),
+        )
+      }
+      expect(notices).toContainEqual(expect.stringContaining('The clocks differ'))
+      const status = await warehouse.status(sandbox.projectId, Date.now(), { requests: 600, windowMs: 60_000 })
+      expect(status.clockOffset).toBeLessThan(-year / 12)
+      const futureDated = new Map(status.streams.map((it) => [it.stream, it.ahead]))
+      for (const stream of ['conversations', 'visitors', 'calls', 'messages'] as const)
+        expect(futureDated.get(stream)).toBeGreaterThan(0)
+    },
+  )
 })
 
-test('a cursor that an older version left a year ahead is not believed', async () => {
-  await withSandbox({}, async ({ sandbox, warehouse, sync }) => {
+test('a stored cursor that is years ahead is not trusted', async () => {
+  await withSandbox(optionsOf({}), async ({ sandbox, warehouse, sync }) => {
     await sync()
     await warehouse.query(
       "update sync_cursors set position = '2037-01-01T00:00:00Z/' where stream in ('conversations', 'visitors', 'calls')",
@@ -167,15 +148,15 @@ test('a cursor that an older version left a year ahead is not believed', async (
     sandbox.applyRandomMutations(40, 1, everydayMutations)
     sandbox.advance(3_600_000)
     const { notices } = await sync()
-    expect(notices.filter((notice) => notice.includes('all of it is read again')).length).toBe(3)
+    expect(notices.filter((notice) => notice.includes('the whole stream is read again')).length).toBe(3)
     expect(await describeDifferences(warehouse, sandbox)).toEqual([])
   })
 })
 
 for (const [db, back] of [[sqlite!, 300] as const, [postgres!, 300] as const, [sqlite!, hour] as const]) {
-  test(`a reply dated ${back} seconds back moves the last message of its conversation back, and is mirrored by the next pass — ${db.name}`, async () => {
+  test(`a reply dated ${back} seconds back moves the last message time back, and the next run mirrors it — ${db.name}`, async () => {
     await withSandbox(
-      { 'reply.seconds': -back },
+      optionsOf({ 'reply.seconds': -back }),
       async ({ sandbox, warehouse, sync }) => {
         const ids = [...sandbox.truth('conversations')].slice(0, 10).map(({ id }) => id!)
         for (const id of ids) sandbox.mutate.visitorWrites(id)
@@ -196,8 +177,8 @@ for (const [db, back] of [[sqlite!, 300] as const, [postgres!, 300] as const, [s
   })
 }
 
-test('a list that shows an old copy again changes no row, and costs one request for each such copy', async () => {
-  await withSandbox({}, async ({ sandbox, warehouse, sync }) => {
+test('a list that shows a stale copy changes no row, and costs one request per copy', async () => {
+  await withSandbox(optionsOf({}), async ({ sandbox, warehouse, sync }) => {
     await sync()
     sandbox.advance(600_000)
     const ids = [...sandbox.truth('conversations')].slice(0, 5).map(({ id }) => id!)
@@ -214,43 +195,43 @@ test('a list that shows an old copy again changes no row, and costs one request 
   })
 })
 
-/** As if so long had passed for the service and for this machine. */
-async function advanceAndSync({ sandbox, warehouse }: World, seconds: number) {
+/** Lets time pass for the service and for this machine. */
+async function advanceTime({ sandbox, warehouse }: SandboxContext, seconds: number) {
   sandbox.advance(seconds * 1000)
   await warehouse.query(`update sync_children set due_at = due_at - ${seconds * 1000} where due_at is not null`)
 }
 
-test('activity that comes after the visitor it made young again is looked for long before the look-back ends', async () => {
-  await withSandbox({ 'late.of': 'activity', 'late.seconds': 60 }, async (world) => {
-    const { sandbox, warehouse, sync } = world
+test('activity that appears after the new time of its visitor is found long before the look-back ends', async () => {
+  await withSandbox(optionsOf({ 'late.of': 'activity', 'late.seconds': 60 }), async (context) => {
+    const { sandbox, warehouse, sync } = context
     await sync()
     const ids = [...sandbox.truth('visitors')].slice(0, 5).map(({ id }) => id!)
     sandbox.setSwitches({ 'late.share': 1 })
     for (const id of ids) sandbox.mutate.addActivity(id)
-    await advanceAndSync(world, 20)
+    await advanceTime(context, 20)
     await sync()
     expect((await describeDifferences(warehouse, sandbox)).length).toBe(5)
-    await advanceAndSync(world, 60)
+    await advanceTime(context, 60)
     await sync()
     expect(await describeDifferences(warehouse, sandbox)).toEqual([])
   })
 })
 
-test('a message that comes behind the last one is found when the look-back is over', async () => {
-  await withSandbox({}, async (world) => {
-    const { sandbox, warehouse, sync } = world
+test('a message that is dated before the last one is found at the end of the look-back', async () => {
+  await withSandbox(optionsOf({}), async (context) => {
+    const { sandbox, warehouse, sync } = context
     await sync()
     const ids = [...sandbox.truth('conversations')].slice(0, 5).map(({ id }) => id!)
     for (const id of ids) sandbox.mutate.replyArrives(id, 'It is on its way.', 'Support')
     sandbox.setSwitches({ 'reply.late': 300_000 })
-    await advanceAndSync(world, 20)
+    await advanceTime(context, 20)
     for (const id of ids) sandbox.mutate.agentReplies(id)
-    await advanceAndSync(world, 20)
+    await advanceTime(context, 20)
     await sync()
-    await advanceAndSync(world, 30)
+    await advanceTime(context, 30)
     await sync()
     expect((await describeDifferences(warehouse, sandbox)).length).toBe(5)
-    await advanceAndSync(world, 600)
+    await advanceTime(context, 600)
     await sync()
     expect(await describeDifferences(warehouse, sandbox)).toEqual([])
   })

@@ -1,39 +1,38 @@
-/** The contract: run on each database, in a file of its own, so that they run side by side. `chosen`: which, by number from 0. */
+/** The tests of all combinations, for one database per file so that the files run concurrently. `isChosen`: by number from 0. */
 import { describe, expect, test } from 'vitest'
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { behaviourCombinations, multiPageSize } from './behaviour-combinations.ts'
-import { syncOnce, unexplainedDifferences } from './sync-sandbox.ts'
+import { unexplainedDifferences } from './sync-sandbox.ts'
+import { withSandbox } from './with-sandbox.ts'
 
 const lists = ['conversations', 'visitors', 'calls'] as const
 
-export function testEveryCombination(db: TestDatabase, chosen: (n: number) => boolean = () => true): void {
-  describe(`whatever the service turns out to do, the mirror is true or says where it is not — ${db.name}`, () => {
+export function testEveryCombination(db: TestDatabase, isChosen: (n: number) => boolean = () => true): void {
+  describe(`however the service behaves, the mirror is correct or has a gap — ${db.name}`, () => {
     for (const [n, switches] of behaviourCombinations.entries()) {
-      if (!chosen(n)) continue
+      if (!isChosen(n)) continue
       test(`combination ${n + 1} of ${behaviourCombinations.length}`, async () => {
-        const place = await db.make()
-        const given = { 'rate.kind': 'off', ...switches } as const
-        const sandbox = await startSandbox({ seed: n + 1, size: multiPageSize, switches: given })
-        try {
-          const warehouse = await place.open()
-          const first = await syncOnce(place.url!, sandbox)
-          sandbox.setSwitches({ 'move.every': 0, 'stale.ms': 0 })
-          sandbox.applyRandomMutations(60, n)
-          await syncOnce(place.url!, sandbox)
-          // Whatever was late is there now, and the next pass sees it without reading everything again.
-          sandbox.setSwitches({ 'late.share': 0 })
-          await syncOnce(place.url!, sandbox, { streams: lists })
-          const late = (await unexplainedDifferences(warehouse, sandbox, lists)).filter(({ how }) => how === 'missing')
-          expect(late.map(({ stream, key }) => `${stream} ${key}`)).toEqual([])
-          const last = await syncOnce(place.url!, sandbox, { mode: 'reconcile' })
-          expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
-          expect(['complete', 'gaps']).toContain(first.outcome)
-          expect(last.outcome).toBe(last.gaps.length === 0 ? 'complete' : 'gaps')
-        } finally {
-          await sandbox.stop()
-          await place.drop()
-        }
+        const options = { seed: n + 1, size: multiPageSize, switches }
+        await withSandbox(
+          options,
+          async ({ sandbox, warehouse, sync }) => {
+            const first = await sync()
+            sandbox.setSwitches({ 'move.every': 0, 'stale.ms': 0 })
+            sandbox.applyRandomMutations(60, n)
+            await sync()
+            // All late rows exist now, and the next run finds them without reading everything again.
+            sandbox.setSwitches({ 'late.share': 0 })
+            await sync({ streams: lists })
+            const differences = await unexplainedDifferences(warehouse, sandbox, lists)
+            const missing = differences.filter(({ how }) => how === 'missing')
+            expect(missing.map(({ stream, key }) => `${stream} ${key}`)).toEqual([])
+            const last = await sync({ mode: 'reconcile' })
+            expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
+            expect(['complete', 'gaps']).toContain(first.outcome)
+            expect(last.outcome).toBe(last.gaps.length === 0 ? 'complete' : 'gaps')
+          },
+          db,
+        )
       })
     }
   })

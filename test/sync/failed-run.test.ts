@@ -1,4 +1,4 @@
-/** What a person is told of a run that came to nothing: of the service, of its address, or of neither. */
+/** The error text of a failed run: about the service, its address, or neither. */
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/api/client.ts'
 import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
@@ -24,12 +24,12 @@ const startTestSandbox = async () => {
   return sandbox
 }
 const makeTestDatabase = async () => {
-  const place = await sqlite!.make()
-  onTestFinished(place.drop)
-  return place
+  const database = await sqlite!.make()
+  onTestFinished(database.drop)
+  return database
 }
 
-test('a 502 after good answers ends its stream, and says nothing against the address', async () => {
+test('a 502 after good answers ends its stream, and the error does not blame the address', async () => {
   const sandbox = await startTestSandbox()
   const warehouse = await (await makeTestDatabase()).open()
   sandbox.scriptFault({ kind: 'html-502', operation: 'listConversations', skip: 1, times: 1000 })
@@ -62,16 +62,16 @@ test('a 502 after good answers ends its stream, and says nothing against the add
   expect(reports).toMatchObject([{ stream: 'conversations', failed: expect.stringContaining('502') }])
   const failure = { kind: 'transient', why: '502', mayHaveBeenSent: true, status: 502, requestId: null } as const
   const project = projectConfigOf(sandbox)
-  for (const told of [
+  for (const error of [
     stoppedRunError(project, failure),
     stoppedRunError(project, { ...failure, status: null }, true),
   ]) {
-    expect(told.what).toMatch(/^the service fails at http/)
-    expect(told.next).not.toContain('DESKMIRROR_BASE_URL')
+    expect(error.what).toMatch(/^the service fails at http/)
+    expect(error.next).not.toContain('DESKMIRROR_BASE_URL')
   }
 })
 
-test('a Redis that is away is called by its name, and not the service', async () => {
+test('if Redis is unreachable, the error names Redis and not the service', async () => {
   const sandbox = await startTestSandbox()
   const { url } = await makeTestDatabase()
   const queueUrl = `redis://127.0.0.1:${await freePort()}`

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { databases } from '../support/databases.ts'
-import { findDifferences, syncOnce } from './sync-sandbox.ts'
+import { findDifferences } from './sync-sandbox.ts'
+import { withSandbox } from './with-sandbox.ts'
 
 const size = {
   conversations: 90,
@@ -12,37 +12,25 @@ const size = {
   days: 5,
 } as const
 
-const usual = 'reset-before,reset-after,error-500,html-502,busy-503,truncated,not-json,foreign-429'
+const faultKinds = 'reset-before,reset-after,error-500,html-502,busy-503,truncated,not-json,foreign-429'
 
 for (const db of databases.filter(({ name }) => name !== 'pglite')) {
   for (const share of [0.1, 0.25]) {
-    test(`with ${share * 100} % of the answers faulty the mirror is equal all the same — ${db.name}`, async () => {
-      const place = await db.make()
-      const switches = {
-        'rate.kind': 'off',
-        'fault.rate': share,
-        'fault.kinds': usual,
-        'rate.retryAfter': 'seconds',
-      } as const
-      const sandbox = await startSandbox({ seed: 7, size, switches: { ...switches, 'rate.window': 1 } })
-      try {
-        const warehouse = await place.open()
-        const project = { rate: { requests: 1e9, windowMs: 1000 } }
-        const first = await syncOnce(place.url!, sandbox, { project })
-        sandbox.applyRandomMutations(40, 3, [
-          'visitorWrites',
-          'agentReplies',
-          'addConversation',
-          'addVisitor',
-          'addCall',
-        ])
-        const second = await syncOnce(place.url!, sandbox, { project })
-        expect([first.outcome, second.outcome]).toEqual(['complete', 'complete'])
-        expect(await findDifferences(warehouse, sandbox)).toEqual([])
-      } finally {
-        await sandbox.stop()
-        await place.drop()
-      }
+    test(`with ${share * 100} % faulty answers the mirror is still equal — ${db.name}`, async () => {
+      const faults = { 'fault.rate': share, 'fault.kinds': faultKinds, 'rate.retryAfter': 'seconds' } as const
+      await withSandbox(
+        { seed: 7, size, switches: { ...faults, 'rate.window': 1 } },
+        async ({ sandbox, warehouse, sync }) => {
+          const project = { rate: { requests: 1e9, windowMs: 1000 } }
+          const first = await sync({ project })
+          const kinds = ['visitorWrites', 'agentReplies', 'addConversation', 'addVisitor', 'addCall'] as const
+          sandbox.applyRandomMutations(40, 3, kinds)
+          const second = await sync({ project })
+          expect([first.outcome, second.outcome]).toEqual(['complete', 'complete'])
+          expect(await findDifferences(warehouse, sandbox)).toEqual([])
+        },
+        db,
+      )
     }, 120_000)
   }
 }

@@ -1,8 +1,8 @@
-/** Rows that nobody expects: what can be stored is stored, and all else is stated, row by row. */
+/** Unusual rows: those that can be stored are stored, and every other row is a gap. */
 import { describe, expect, test } from 'vitest'
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { databases } from '../support/databases.ts'
-import { findDifferences, syncOnce, unexplainedDifferences } from './sync-sandbox.ts'
+import { findDifferences, unexplainedDifferences } from './sync-sandbox.ts'
+import { withSandbox } from './with-sandbox.ts'
 
 const size = {
   conversations: 80,
@@ -24,21 +24,21 @@ const reasons = [
 for (const db of databases.filter(({ name }) => name !== 'pglite')) {
   describe(`hostile rows — ${db.name}`, () => {
     for (const kind of ['odd', 'unfit'] as const) {
-      test(`${kind} ones: every row that can be stored is, and every other is a gap`, async () => {
-        const place = await db.make()
-        const sandbox = await startSandbox({ seed: 3, size, switches: { 'rate.kind': 'off', 'rows.hostile': kind } })
-        try {
-          const warehouse = await place.open()
-          const first = await syncOnce(place.url!, sandbox)
-          const again = await syncOnce(place.url!, sandbox, { mode: 'reconcile' })
-          if (kind === 'odd') expect(await findDifferences(warehouse, sandbox)).toEqual([])
-          expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
-          expect([first.outcome, again.outcome]).toEqual(kind === 'odd' ? ['complete', 'complete'] : ['gaps', 'gaps'])
-          if (kind === 'unfit') expect(again.gaps.map(({ reason }) => reason)).toEqual(expect.arrayContaining(reasons))
-        } finally {
-          await sandbox.stop()
-          await place.drop()
-        }
+      test(`${kind} rows: every row that can be stored is stored, and every other one is a gap`, async () => {
+        const options = { seed: 3, size, switches: { 'rows.hostile': kind } }
+        await withSandbox(
+          options,
+          async ({ sandbox, warehouse, sync }) => {
+            const first = await sync()
+            const again = await sync({ mode: 'reconcile' })
+            if (kind === 'odd') expect(await findDifferences(warehouse, sandbox)).toEqual([])
+            expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
+            expect([first.outcome, again.outcome]).toEqual(kind === 'odd' ? ['complete', 'complete'] : ['gaps', 'gaps'])
+            const found = again.gaps.map(({ reason }) => reason)
+            if (kind === 'unfit') expect(found).toEqual(expect.arrayContaining(reasons))
+          },
+          db,
+        )
       })
     }
   })

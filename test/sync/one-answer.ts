@@ -1,4 +1,4 @@
-/** Syncs one stream in a process of its own, started as the program is, and says what it took: a script for a test. */
+/** A script for the memory test: syncs in its own process, started like the program, and prints its peak memory. */
 import { createRequire } from 'node:module'
 import { streamNames } from '../../src/core/row.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'

@@ -1,13 +1,12 @@
-/** Worlds that nobody thought of: any size, any manners of the service, any changes. */
+/** Random services: any size, any behaviour, any changes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Switches } from '../../src/sandbox/switches.ts'
-import { databases } from '../support/databases.ts'
 import { undocumentedBehaviours } from './behaviour-combinations.ts'
-import { syncOnce, unexplainedDifferences } from './sync-sandbox.ts'
+import { unexplainedDifferences } from './sync-sandbox.ts'
+import { withSandbox } from './with-sandbox.ts'
 
-/** Any value of any switch, storms apart: they need more rows than these worlds have. */
+/** Any value of any switch except `storm.*`, which need more rows than these services have. */
 const behaviours = fc.record(
   Object.fromEntries(
     Object.entries(undocumentedBehaviours)
@@ -31,33 +30,25 @@ const sizes = fc.record({
   days: fc.integer({ min: 1, max: 5 }),
 })
 
-const [sqlite] = databases
-
-/** In the title, so that every run says which worlds it tried. */
+/** In the test's title, so that a failed run can be repeated. */
 const seed = Date.now() % 2 ** 31
 
 export function testRandomServices(count: number): void {
   test(
-    `${count} random worlds, changed at random between the passes, are mirrored true (seed ${seed})`,
+    `${count} random services with random changes between the runs are mirrored correctly (seed ${seed})`,
     async () => {
       await fc.assert(
-        fc.asyncProperty(fc.nat(1e6), sizes, behaviours, fc.nat(40), async (past, size, switches, changes) => {
-          const place = await sqlite!.make()
-          const sandbox = await startSandbox({ seed: past, size, switches: { 'rate.kind': 'off', ...switches } })
-          try {
-            const warehouse = await place.open()
-            await syncOnce(place.url!, sandbox)
+        fc.asyncProperty(fc.nat(1e6), sizes, behaviours, fc.nat(40), async (sandboxSeed, size, switches, changes) => {
+          await withSandbox({ seed: sandboxSeed, size, switches }, async ({ sandbox, warehouse, sync }) => {
+            await sync()
             sandbox.setSwitches({ 'move.every': 0, 'stale.ms': 0 })
-            sandbox.applyRandomMutations(changes, past)
-            await syncOnce(place.url!, sandbox)
+            sandbox.applyRandomMutations(changes, sandboxSeed)
+            await sync()
             sandbox.setSwitches({ 'late.share': 0 })
-            const last = await syncOnce(place.url!, sandbox, { mode: 'reconcile' })
+            const last = await sync({ mode: 'reconcile' })
             expect(await unexplainedDifferences(warehouse, sandbox)).toEqual([])
             expect(last.outcome).toBe(last.gaps.length === 0 ? 'complete' : 'gaps')
-          } finally {
-            await sandbox.stop()
-            await place.drop()
-          }
+          })
         }),
         { numRuns: count, seed },
       )

@@ -1,4 +1,4 @@
-/** The rollups: how far back they go, whose days they are, and how old they may be. */
+/** The rollups: how far back they go, their time zone, and when they are read again. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { StreamName } from '../../src/core/row.ts'
 import { secret } from '../../src/core/secret.ts'
@@ -8,37 +8,43 @@ import { databases, type TestDatabase } from '../support/databases.ts'
 import { type SyncOverrides, syncOnce } from './sync-sandbox.ts'
 
 const hour = 3_600_000
-/** The world begins and ends at noon. */
+/** The sandbox's history begins and ends at noon, so it touches one more day. */
 const [size, days] = [12, 13]
 
 async function startSyncedSandbox(db: TestDatabase, options: Parameters<typeof startSandbox>[0] = {}) {
-  const place = await db.make()
-  const world = { conversations: 40, visitors: 10, calls: 20, messagesPerConversation: [1, 3], days: size } as const
+  const database = await db.make()
+  const defaultSize = {
+    conversations: 40,
+    visitors: 10,
+    calls: 20,
+    messagesPerConversation: [1, 3],
+    days: size,
+  } as const
   const now = '2026-06-15T12:00:00Z'
   const sandbox = await startSandbox({
     seed: 7,
     speed: 0,
     now,
-    size: world,
+    size: defaultSize,
     ...options,
     switches: { 'rate.kind': 'off' },
   })
   onTestFinished(async () => {
     await sandbox.stop()
-    await place.drop()
+    await database.drop()
   })
-  const warehouse = await place.open()
+  const warehouse = await database.open()
   const sync = (over: SyncOverrides = {}) => {
     sandbox.resetLog()
-    return syncOnce(place.url!, sandbox, over)
+    return syncOnce(database.url!, sandbox, over)
   }
-  return { sandbox, warehouse, sync, open: place.open }
+  return { sandbox, warehouse, sync, open: database.open }
 }
 
-/** The availability is asked first, and tells what time it is there. */
+/** The availability is requested first and shows the service's time. */
 const rollups: SyncOverrides = { streams: ['availability', 'analytics'] }
 const only = (...streams: StreamName[]): SyncOverrides => ({ streams })
-const asked = (sandbox: Sandbox) =>
+const requestedDays = (sandbox: Sandbox) =>
   sandbox
     .log()
     .flatMap(({ path, query }) => (path.endsWith('/analytics') ? [String(new URLSearchParams(query).get('from'))] : []))
@@ -55,13 +61,13 @@ const zones = (warehouse: Warehouse) =>
 const gaps = (warehouse: Warehouse) =>
   column(warehouse, "select reason from sync_gaps where stream = 'analytics' and resolved_at is null")
 
-/** What a sum over the table says, beside what there is. */
-async function started(warehouse: Warehouse, sandbox: Sandbox) {
+/** The sum over the metrics, and the actual number. */
+async function startedConversations(warehouse: Warehouse, sandbox: Sandbox) {
   const [sum] = await column(
     warehouse,
     "select coalesce(sum(value), 0) from analytics_metrics where metric = 'conversations.started'",
   )
-  return { sum: Number(sum), there: [...sandbox.truth('conversations')].length }
+  return { sum: Number(sum), actual: [...sandbox.truth('conversations')].length }
 }
 
 /** Pairs of windows that share a second. */
@@ -70,18 +76,18 @@ const overlapping = (warehouse: Warehouse) =>
     join analytics_rollups b on a.project_id = b.project_id and a.window_from < b.window_to and b.window_from < a.window_to
       and (a.window_from <> b.window_from or a.window_to <> b.window_to)`)
 
-/** Half an hour beside a full one; to the west; and the two ends of the world, where one date has no second in common. */
-const zonesTried = ['Asia/Kolkata', 'America/New_York', 'Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC']
+/** A half-hour offset, a western zone, and the two extremes, in which a date has no second in common. */
+const testedZones = ['Asia/Kolkata', 'America/New_York', 'Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC']
 
 const [sqlite, , postgres] = databases as [TestDatabase, TestDatabase, TestDatabase]
 
 describe('the history of the rollups', () => {
-  test('does not begin before the lists have been read once, and that is said', async () => {
+  test('does not begin before the lists have been read once, which is a gap', async () => {
     const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     const first = await sync(rollups)
     expect(first).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'analytics' }] })
     expect(first.gaps[0]?.reason).toMatch(/conversations, visitors, calls .* never been read to the end/)
-    expect(asked(sandbox)).toEqual([])
+    expect(requestedDays(sandbox)).toEqual([])
     expect(await column(warehouse, "select synced_at from sync_streams where stream = 'analytics'")).toEqual([])
 
     expect((await sync(only('conversations', 'calls'))).outcome).toBe('complete')
@@ -91,17 +97,17 @@ describe('the history of the rollups', () => {
     expect(await storedDays(warehouse)).toHaveLength(days)
   })
 
-  test('needs no lists where a start date says how far back it goes', async () => {
+  test('needs no lists if there is a start date', async () => {
     const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     const startDate = Math.floor(sandbox.now() / 1000) - 3 * 86_400
     expect((await sync({ ...rollups, project: { startDate } })).outcome).toBe('complete')
     expect(await storedDays(warehouse)).toEqual(['2026-06-12', '2026-06-13', '2026-06-14', '2026-06-15'])
-    // An earlier one gives the days between free, and only those are asked for, beside today.
+    // An earlier start date adds the days between, and only those are requested besides today.
     expect((await sync({ ...rollups, project: { startDate: startDate - 86_400 } })).outcome).toBe('complete')
-    expect(asked(sandbox).map((from) => from.slice(0, 10))).toEqual(['2026-06-11', '2026-06-15'])
+    expect(requestedDays(sandbox).map((from) => from.slice(0, 10))).toEqual(['2026-06-11', '2026-06-15'])
   })
 
-  test('begins earlier when an earlier row comes, or one of a list that the key could not read before', async () => {
+  test('begins earlier when an earlier row appears, or a list that the key could not read before', async () => {
     const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     sandbox.addKey({ key: 'svc_live_few', scopes: ['calls:read', 'visitors:read', 'analytics:read'] })
     await sync({ project: { apiKey: secret('svc_live_few') } })
@@ -110,10 +116,10 @@ describe('the history of the rollups', () => {
     sandbox.mutate.addCall(undefined, 30 * 24 * hour)
     await sync({ mode: 'reconcile' })
     expect(await storedDays(warehouse)).toHaveLength(31)
-    expect((await started(warehouse, sandbox)).sum).toBe(40)
+    expect((await startedConversations(warehouse, sandbox)).sum).toBe(40)
   })
 
-  test('is said not to be known where no list is mirrored, and grows from its first day', async () => {
+  test('is a gap if no list is mirrored, and grows from its first day', async () => {
     const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     const project = { streams: ['availability', 'analytics'] as const }
     const first = await sync({ ...rollups, project })
@@ -133,26 +139,26 @@ describe('the history of the rollups', () => {
       const dates = await storedDays(warehouse)
       expect(dates).toContain(today)
       expect(dates.length - days).toBeOneOf([0, 1])
-      expect((await started(warehouse, sandbox)).sum).toBe(40)
+      expect((await startedConversations(warehouse, sandbox)).sum).toBe(40)
     }
   })
 
-  test('ends with the day that it is at the service, where the clock of this machine is months ahead', async () => {
+  test('ends with the current day of the service if the clock of this machine is months ahead', async () => {
     const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     const project = { startDate: Math.floor(Date.parse('2026-06-13T00:00:00Z') / 1000) }
     expect((await sync({ ...only('analytics'), project })).outcome).toBe('complete')
     expect(await storedDays(warehouse)).toEqual(['2026-06-13', '2026-06-14', '2026-06-15'])
-    expect(asked(sandbox)).toHaveLength(4)
+    expect(requestedDays(sandbox)).toHaveLength(4)
   })
 
-  test('of an account without any row begins today, and is complete', async () => {
+  test('begins today and is complete for an account without rows', async () => {
     const size = { conversations: 0, visitors: 0, calls: 0, days: 1 }
     const { warehouse, sync } = await startSyncedSandbox(sqlite, { size })
     expect((await sync()).outcome).toBe('complete')
     expect(await storedDays(warehouse)).toEqual(['2026-06-15'])
   })
 
-  test('does not begin with a row whose clock was never set', async () => {
+  test('does not begin at a row dated 1970', async () => {
     const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite)
     sandbox.mutate.addCall(undefined, sandbox.now())
     await sync()
@@ -162,11 +168,11 @@ describe('the history of the rollups', () => {
 
 for (const db of [sqlite, postgres]) {
   describe(`another time zone — ${db.name}`, () => {
-    test('takes the place of the old one: no window of two zones, none twice, whenever it is stopped', async () => {
+    test('replaces the old one: never windows of two zones, none twice, even after an interruption', async () => {
       const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
       await sync()
-      expect(await started(warehouse, sandbox)).toEqual({ sum: 40, there: 40 })
-      for (const timeZone of db === sqlite ? zonesTried : zonesTried.slice(0, 2)) {
+      expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
+      for (const timeZone of db === sqlite ? testedZones : testedZones.slice(0, 2)) {
         const stop = new AbortController()
         const onProgress: SyncOverrides['onProgress'] = ({ rows }) => rows >= 4 && stop.abort()
         const cut = await sync({ ...rollups, project: { timeZone }, signal: stop.signal, onProgress })
@@ -174,30 +180,30 @@ for (const db of [sqlite, postgres]) {
         expect(cut.notices.join()).toContain(`days of ${timeZone}`)
         expect(await zones(warehouse)).toEqual([timeZone])
         expect(await overlapping(warehouse)).toEqual([])
-        expect((await started(warehouse, sandbox)).sum).toBeLessThan(40)
+        expect((await startedConversations(warehouse, sandbox)).sum).toBeLessThan(40)
         expect(await gaps(warehouse)).toEqual([`the rollups of these days are read again, as days of ${timeZone}`])
 
         expect((await sync({ ...rollups, project: { timeZone } })).outcome).toBe('complete')
         expect(await zones(warehouse)).toEqual([timeZone])
         expect(await overlapping(warehouse)).toEqual([])
-        expect(await started(warehouse, sandbox)).toEqual({ sum: 40, there: 40 })
+        expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
         expect(new Set(await storedDays(warehouse)).size).toBe((await storedDays(warehouse)).length)
         expect(await gaps(warehouse)).toEqual([])
       }
     })
 
-    test('costs nothing where its days are the same: another name, or a winter', async () => {
+    test('costs nothing if its days are the same: another name, or a winter', async () => {
       const { sandbox, warehouse, sync } = await startSyncedSandbox(db, { now: '2026-02-15T12:00:00Z' })
       await sync()
       for (const timeZone of ['Etc/UTC', 'Europe/London', 'Africa/Accra']) {
         await sync({ ...rollups, project: { timeZone } })
-        expect(asked(sandbox)).toHaveLength(1)
+        expect(requestedDays(sandbox)).toHaveLength(1)
         expect(await zones(warehouse)).toEqual([timeZone])
       }
       expect(await storedDays(warehouse)).toHaveLength(days)
     })
 
-    test('that an earlier version has stored beside the first one goes with the next pass; what is right stays', async () => {
+    test('removes duplicates that an earlier version stored, and keeps the correct rollups', async () => {
       const { open, sandbox, warehouse, sync } = await startSyncedSandbox(db)
       await sync()
       for (const table of ['analytics_rollups', 'analytics_metrics']) {
@@ -214,26 +220,26 @@ for (const db of [sqlite, postgres]) {
       expect(await storedDays(warehouse)).toHaveLength(days + 1)
 
       expect((await sync(rollups)).outcome).toBe('complete')
-      expect(asked(sandbox)).toHaveLength(1)
-      expect(await started(warehouse, sandbox)).toEqual({ sum: 40, there: 40 })
+      expect(requestedDays(sandbox)).toHaveLength(1)
+      expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
       expect([await zones(warehouse), await overlapping(warehouse)]).toEqual([['UTC'], []])
       expect(await storedDays(warehouse)).toHaveLength(days)
     })
 
-    test('does not touch what is there before the service has answered for the first new day', async () => {
+    test('does not change the stored rollups before the service has answered for the first new day', async () => {
       const { sandbox, warehouse, sync } = await startSyncedSandbox(db)
       await sync()
       sandbox.addKey({ key: 'svc_live_none', scopes: ['conversations:read'] })
       const project = { timeZone: 'Asia/Tokyo', apiKey: secret('svc_live_none') }
       expect((await sync({ ...rollups, project })).outcome).toBe('gaps')
-      expect(await started(warehouse, sandbox)).toEqual({ sum: 40, there: 40 })
+      expect(await startedConversations(warehouse, sandbox)).toEqual({ sum: 40, actual: 40 })
       expect(await zones(warehouse)).toEqual(['UTC'])
     })
   })
 }
 
 describe('an old rollup', () => {
-  test('is read again by reconciles, a seventh of the days each, those first that were read longest ago', async () => {
+  test('is read again by reconciles, a seventh of the days each, least recently read first', async () => {
     const {
       sandbox,
       warehouse,
@@ -244,10 +250,10 @@ describe('an old rollup', () => {
     await sync()
     sandbox.advance(24 * hour)
     await sync()
-    // A call of months ago, written down now: an incremental pass has no reason to ask for that day.
+    // A new call dated months ago: an incremental sync has no reason to request that day.
     sandbox.mutate.addCall(undefined, 200 * 24 * hour)
     await sync()
-    expect(asked(sandbox).length).toBeLessThan(5)
+    expect(requestedDays(sandbox).length).toBeLessThan(5)
     const calls = () => column(warehouse, "select sum(value) from analytics_metrics where metric = 'calls.total'")
     expect(await calls()).toEqual([0])
 
@@ -255,8 +261,8 @@ describe('an old rollup', () => {
     for (let night = 0; night < 7; night++) {
       sandbox.advance(24 * hour)
       await sync({ mode: 'reconcile' })
-      expect(asked(sandbox).length).toBeLessThanOrEqual(3 + 7 + Math.ceil(301 / 7))
-      for (const from of asked(sandbox)) dates.add(from)
+      expect(requestedDays(sandbox).length).toBeLessThanOrEqual(3 + 7 + Math.ceil(301 / 7))
+      for (const from of requestedDays(sandbox)) dates.add(from)
     }
     expect(dates.size).toBe((await storedDays(warehouse)).length)
     expect(await calls()).toEqual([1])
@@ -264,24 +270,24 @@ describe('an old rollup', () => {
     expect(Date.parse(String(oldest))).toBeGreaterThanOrEqual(sandbox.now() - 6 * 24 * hour)
   })
 
-  test('is read again once, however often the reconcile is cut short', async () => {
-    const { sandbox, sync: pass } = await startSyncedSandbox(sqlite, {
+  test('is read again once, however often the reconcile is interrupted', async () => {
+    const { sandbox, sync: runSync } = await startSyncedSandbox(sqlite, {
       size: { conversations: 1, visitors: 1, calls: 0 },
     })
     const project = { startDate: Math.floor(sandbox.now() / 1000) - 100 * 86_400 }
-    const sync = (over: SyncOverrides = {}) => pass({ ...rollups, project, ...over })
+    const sync = (over: SyncOverrides = {}) => runSync({ ...rollups, project, ...over })
     await sync()
     sandbox.advance(24 * hour)
     const read: string[] = []
-    for (let outcome = 'interrupted', passes = 0; outcome === 'interrupted'; passes++) {
+    for (let outcome = 'interrupted', runs = 0; outcome === 'interrupted'; runs++) {
       const stop = new AbortController()
       const onProgress: SyncOverrides['onProgress'] = ({ rows }) => rows >= 15 && stop.abort()
       const cut = await sync({ mode: 'reconcile', signal: stop.signal, onProgress })
       outcome = cut.outcome
-      read.push(...asked(sandbox))
-      expect(passes).toBeLessThan(10)
+      read.push(...requestedDays(sandbox))
+      expect(runs).toBeLessThan(10)
     }
-    // Today comes with each pass; the last seven days and thirty of the others come once.
+    // Each run reads today; the last seven days and thirty of the others are read once.
     const today = read.toSorted().at(-1)
     const others = read.filter((from) => from !== today)
     expect(new Set(others).size).toBe(others.length)

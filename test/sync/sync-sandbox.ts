@@ -1,7 +1,7 @@
-/** A sync of a sandbox into a warehouse, with real parts, and the comparison of the mirror with the truth. */
+/** Syncs a sandbox into a warehouse with the real program, and compares the mirror with the sandbox's rows. */
 import { pino } from 'pino'
 import { type SyncOptions, syncProject } from '../../src/app/sync.ts'
-import type { Config, ProjectConfig } from '../../src/config/load.ts'
+import type { Config, ProjectConfig } from '../../src/config/config.ts'
 import { parseJson, stringifyJson } from '../../src/core/json.ts'
 import { parentStreams } from '../../src/core/mirror.ts'
 import type { SyncReport } from '../../src/core/report.ts'
@@ -11,7 +11,7 @@ import { secret } from '../../src/core/secret.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 
-/** The window is short because a budget remembers what was asked within one, and hands it from request to request. */
+/** The window is short because the budget records every request of a window. */
 export const unlimited = { requests: 1e9, windowMs: 100 }
 
 export function projectConfigOf(
@@ -62,7 +62,7 @@ export type SyncOverrides = Partial<SyncOptions> & {
   readonly queueUrl?: string
 }
 
-/** One pass of `deskmirror sync` over the sandbox. */
+/** One run of `deskmirror sync`. */
 export function syncOnce(databaseUrl: string, sandbox: Sandbox, over: SyncOverrides = {}): Promise<SyncReport> {
   const project = projectConfigOf(sandbox, over.project)
   const config = {
@@ -92,7 +92,7 @@ export type RowDifference = {
 const compared = ['conversations', 'messages', 'visitors', 'visitor_activity', 'calls', 'call_recordings'] as const
 type Compared = (typeof compared)[number]
 
-/** Every row in which the mirror and the service differ. */
+/** Every row that differs between the mirror and the sandbox. */
 export async function findDifferences(
   warehouse: Warehouse,
   sandbox: Sandbox,
@@ -117,9 +117,9 @@ export async function findDifferences(
       after = rows.at(-1)!.key
     }
     for (const [key, row] of there) {
-      const ours = here.get(key)
-      if (ours === undefined) found.push({ stream, key, how: 'missing', there: row })
-      else if (ours !== row) found.push({ stream, key, how: 'different', here: ours, there: row })
+      const mirrored = here.get(key)
+      if (mirrored === undefined) found.push({ stream, key, how: 'missing', there: row })
+      else if (mirrored !== row) found.push({ stream, key, how: 'different', here: mirrored, there: row })
     }
     for (const [key, row] of here) if (!there.has(key)) found.push({ stream, key, how: 'extra', here: row })
   }
@@ -129,7 +129,7 @@ export async function findDifferences(
 function sandboxRows(sandbox: Sandbox, stream: Compared, projectId: string): Map<string, string> {
   const rows = new Map<string, string>()
   for (const { id, parentId, row } of sandbox.truth(stream, projectId)) {
-    // Through JSON, as it crosses the wire: a lone surrogate or a big integer is what its text says.
+    // As JSON text, as the API sends it: that decides about lone surrogates and big integers.
     const json = canonical(parseJson(stringifyJson(row as Json)))
     if (stream === 'visitor_activity') rows.set(countedKey(rows, parentId!, json), json)
     else if (stream === 'messages') rows.set(`${parentId}/${(parseJson(json) as { id: number | bigint }).id}`, json)
@@ -138,7 +138,7 @@ function sandboxRows(sandbox: Sandbox, stream: Compared, projectId: string): Map
   return rows
 }
 
-/** Entries of one visitor may be alike to the letter: the n-th of them. */
+/** Numbers the entries of a visitor, because they may be identical. */
 function countedKey(rows: ReadonlyMap<string, string>, parent: string, raw: string): string {
   const text = canonical(parseJson(raw))
   for (let n = 0; ; n++) if (!rows.has(`${parent}/${text}/${n}`)) return `${parent}/${text}/${n}`
@@ -159,7 +159,7 @@ function withSortedKeys(value: Json): Json {
   )
 }
 
-/** Differences that nothing in the warehouse admits: no gap of the stream, no flag on the conversation. */
+/** Differences that neither a gap of the stream nor a flag on the conversation explains. */
 export async function unexplainedDifferences(
   warehouse: Warehouse,
   sandbox: Sandbox,
@@ -170,11 +170,11 @@ export async function unexplainedDifferences(
   const flagged = new Set(incomplete.map((row) => String(row.id)))
   const found: RowDifference[] = []
   const all = await findDifferences(warehouse, sandbox, sandbox.projectId, streams)
-  // What hangs on a row that is missing is missing with it.
+  // The children of a missing row are missing, too.
   const missing = new Set(all.filter(({ how }) => how === 'missing').map(({ stream, key }) => `${stream}/${key}`))
   for (const difference of all) {
     const { stream, key, how } = difference
-    // Of a list that the service does not show whole, old messages may be missing, or be edited without notice.
+    // If the service does not list all messages, old ones may be missing or changed.
     if (stream === 'messages' && how !== 'extra' && flagged.has(key.split('/')[0]!)) continue
     const root = stream in parentStreams ? parentStreams[stream as keyof typeof parentStreams] : stream
     if (how === 'missing' && (await mirror.listOpenGaps(stream)).length > 0 && stream !== 'messages') continue

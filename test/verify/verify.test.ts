@@ -3,7 +3,7 @@ import { ApiError } from '../../src/core/api-failure.ts'
 import { streamNames } from '../../src/core/row.ts'
 import { runVerify } from '../../src/verify/verify.ts'
 
-test('a stream whose scope the key lacks is left out, even where the message does not name the scope', async () => {
+test('a stream whose scope the key lacks is skipped, even if the message does not name the scope', async () => {
   const denied = { kind: 'denied', status: 403, code: 'api_key_scope_missing', scope: null } as const
   const report = await runVerify({
     projectId: 'p',
