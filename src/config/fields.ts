@@ -1,7 +1,8 @@
 /** The fields of the settings: what is allowed, and the value that each becomes. */
 import { z } from 'zod'
 import { parseBaseUrl } from '../core/base-url.ts'
-import { parseDuration, parseRate } from '../core/rate-limit/rate.ts'
+import { parseDuration } from '../core/duration.ts'
+import { parseRate } from '../core/rate-limit/rate.ts'
 import { streamNames } from '../core/row.ts'
 import { parseServerUrl } from '../core/server-url.ts'
 import type { Seconds } from '../core/time.ts'

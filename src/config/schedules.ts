@@ -1,7 +1,7 @@
 /** Schedules as people write them: an interval, a cron pattern, `nightly`, `off`. */
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
-import { parseDuration } from '../core/rate-limit/rate.ts'
+import { parseDuration } from '../core/duration.ts'
 import { defaultSchedules, type Schedule, type ScheduleName, type Schedules } from '../core/schedule.ts'
 import type { Ms } from '../core/time.ts'
 import { parsedField } from './fields.ts'

@@ -6,15 +6,15 @@ import type { ProjectHealth } from '../../core/health.ts'
 import { type ChildStreamName, parentStreams } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/row.ts'
 import type { EpochMs } from '../../core/time.ts'
+import { findRollupHistory } from '../../sync/rollup-history.ts'
 import type { JobFailureRepository } from '../../warehouse/job-failures.ts'
-import { openWarehouse } from '../../warehouse/open.ts'
+import { openWarehouse, type Warehouse } from '../../warehouse/open.ts'
 import { openRequestBudgets } from '../request-budgets.ts'
 import { readMirrorHealth } from './health.ts'
 import { createLeaderLocks, type LeaderLocks } from './leader-lock.ts'
 import { createOutboxLanes, type OutboxLanes } from './outbox-lanes.ts'
 import { createRepeatFilter } from './repeat-filter.ts'
 import type { WorkerContextOptions, WorkerResources } from './resources.ts'
-import { areRollupsBehind } from './rollups.ts'
 import { runSyncSlice, type SyncSliceOptions, type SyncSliceResult } from './sync-slice.ts'
 import {
   type DeliveriesOptions,
@@ -110,4 +110,18 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
       await warehouse.close()
     },
   }
+}
+
+/** Reads the warehouse only. */
+async function areRollupsBehind(warehouse: Warehouse, project: ProjectConfig): Promise<boolean> {
+  const { projectId, streams, startDate, timeZone, schedules } = project
+  if (!streams.includes('analytics') || schedules.analytics.kind === 'off') return false
+  const mirror = warehouse.mirror(projectId)
+  if ((await mirror.readStreamStandings(['analytics'])).get('analytics') === 'skipped') return false
+  const history = await findRollupHistory({ mirror, mirrored: new Set(streams), startDate })
+  if (history.kind === 'waiting') return false
+  const stored = await mirror.rollups()
+  const first = stored.at(-1)
+  if (first === undefined || stored.some((rollup) => rollup.timeZone !== timeZone)) return true
+  return history.kind === 'known' && history.from < first.from
 }

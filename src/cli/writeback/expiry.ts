@@ -1,6 +1,6 @@
 /** The option `--expires`: how long a write-back may be sent. */
 import { InvalidArgumentError, Option } from 'commander'
-import { parseDuration } from '../../core/rate-limit/rate.ts'
+import { parseDuration } from '../../core/duration.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../../core/time.ts'
 
 export const expiresOption = () =>

@@ -113,9 +113,9 @@ describe('a job that fails', () => {
       { stream: 'visitors', stack: expect.stringContaining(' at ') },
     ])
     expect(await streamOf('calls')).toMatchObject({ failed: null })
-    expect(await streamOf('visitors')).toMatchObject({ failed: expect.stringContaining('tables is not there') })
+    expect(await streamOf('visitors')).toMatchObject({ failed: expect.stringContaining('tables is missing') })
     const noted = await warehouse.query("select * from sync_failures where subject = 'visitors/incremental'")
-    expect(noted).toMatchObject([{ job: 'pass', reason: expect.stringContaining('tables is not there') }])
+    expect(noted).toMatchObject([{ job: 'pass', reason: expect.stringContaining('tables is missing') }])
     await warehouse.query('alter table visitors_elsewhere rename to visitors')
     await waitUntilMissing(worker.address)
     expect(logged(worker, 'warehouse.lost')).toHaveLength(1)

@@ -73,7 +73,7 @@ for (const { kind, make } of workerStores) {
 
       sandbox.mutate.agentReplies(one, 'forged')
       expect(await deliver(address, { conversationId: one }, 'another secret')).toBe(401)
-      expect(await deliver(address, { conversationId: one }, key, 'nobody')).toBe(401)
+      expect(await deliver(address, { conversationId: one }, key, 'unknown')).toBe(401)
       sandbox.mutate.agentReplies(two)
       const lie = { conversation: { id: two, status: 'closed', handledAt: '2001-01-01T00:00:00Z' } }
       expect(await deliver(address, lie)).toBe(202)
