@@ -54,7 +54,7 @@ async function insertWritebacks(warehouse: Warehouse): Promise<void> {
   for (let left = rows; left > 0; left -= 1000) {
     const values = Array.from({ length: Math.min(left, 1000) }, () => {
       const payload =
-        '{"content": "It left our house this morning, and should be with you by Friday.", "sender_name": "Ann"}'
+        '{"content": "It left our warehouse this morning, and should be with you by Friday.", "sender_name": "Ann"}'
       return `('${project}', 'message', '${randomUUID()}', '${payload}')`
     })
     await warehouse.query(

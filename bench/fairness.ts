@@ -36,7 +36,7 @@ await withTempFolder(async (folder) => {
     projects: others,
     switches: { 'latency.after': 50 },
   })
-  const databaseUrl = `sqlite:${join(folder, 'desk.db')}`
+  const databaseUrl = `sqlite:${join(folder, 'mirror.db')}`
   writeFileSync(join(folder, 'deskmirror.yaml'), configYaml(sandbox, databaseUrl))
   const env = { ...process.env, ...Object.fromEntries(sandbox.projectIds.map((_, n) => [`KEY_${n}`, keyOf(n)])) }
   const worker = spawn(process.execPath, [launcher, 'start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] })

@@ -49,7 +49,7 @@ async function loadCosts(): Promise<AllCosts> {
 async function measureCosts(): Promise<AllCosts> {
   logProgress('a project in SQLite: its first mirror, then syncs without new rows')
   const sqlite = await withTempFolder((folder) =>
-    measureSyncJobs({ databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' }, size),
+    measureSyncJobs({ databaseUrl: `sqlite:${folder}/mirror.db`, queueUrl: 'embedded' }, size),
   )
   const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPostgres()]
   try {

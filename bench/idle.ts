@@ -25,7 +25,7 @@ await withTempFolder(async (folder) => {
   const service = await startSandboxProcess(100, { messages: 10, activity: 5 })
   const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPostgres()]
   const setups: readonly WorkerSetup[] = [
-    { name: 'embedded queue, SQLite', databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' },
+    { name: 'embedded queue, SQLite', databaseUrl: `sqlite:${folder}/mirror.db`, queueUrl: 'embedded' },
     {
       name: 'Redis queue, Postgres',
       databaseUrl: await createSchema(postgres.url, 'beside_redis'),

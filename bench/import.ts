@@ -109,7 +109,7 @@ function asCsv(count: number): string {
 
 /** About as long as typical replies. */
 function text(n: number): string {
-  return `Thank you for your patience. Order ${n} left our house this morning, and should be with you by Friday at the latest.`
+  return `Thank you for waiting. Order ${n} left our warehouse this morning, and should be with you by Friday at the latest.`
 }
 
 /** Returns milliseconds. */

@@ -27,7 +27,7 @@ await withTempFolder(async (folder) => {
   const [redis, postgres] = [await startPrivateRedis({ durable: true }), await startPostgres()]
   const schema = (name: string) => createSchema(postgres.url, name)
   const groups: WorkerGroup[] = [
-    { name: 'SQLite, embedded queue', workers: 1, databaseUrl: `sqlite:${folder}/desk.db`, queueUrl: 'embedded' },
+    { name: 'SQLite, embedded queue', workers: 1, databaseUrl: `sqlite:${folder}/mirror.db`, queueUrl: 'embedded' },
   ]
   for (const workers of [2, 4]) {
     const [beside, alone] = [await schema(`redis_${workers}`), await schema(`alone_${workers}`)]

@@ -16,7 +16,7 @@ async function firstSync(messages: number): Promise<number> {
   const service = await startSandboxProcess(messages / messagesEach)
   try {
     return await withTempFolder(async (folder) => {
-      const url = `sqlite:${folder}/desk.db`
+      const url = `sqlite:${folder}/mirror.db`
       const { peakMb, report, messages: rows } = await runSync(service, url)
       printFigure(`first sync of ${rows.toLocaleString('en-US')} messages: peak`, peakMb, 'MB', 'goal: under 200')
       printFigure('  time', report.tookMs / 1000, 's')

@@ -1,7 +1,7 @@
 /** The dependencies of the worker's jobs. */
 import type { JobFailures } from '../src/app/worker/job-failures.ts'
 import type { WorkerContext } from '../src/app/worker/worker-context.ts'
-import type { ProjectConfig } from '../src/config/load.ts'
+import type { ProjectConfig } from '../src/config/config.ts'
 import type { Ms } from '../src/core/time.ts'
 import type { Metrics } from '../src/http/metrics.ts'
 import type { Logger } from '../src/log.ts'

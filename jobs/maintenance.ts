@@ -10,7 +10,7 @@ export type MaintenanceDeps = {
   readonly everyMs: Ms
   /** Records that this process is alive. */
   readonly recordHeartbeat: () => Promise<void>
-  /** Whether this process does the rest. */
+  /** Whether this process is the one that syncs schedules and enqueues overdue work. */
   readonly tryLead: () => Promise<boolean>
   /** Restores the schedules that are missing or stuck. */
   readonly syncSchedules: () => Promise<void>

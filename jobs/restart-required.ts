@@ -1,6 +1,6 @@
 /** Which configuration changes a running worker cannot apply. Pure. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Config } from '../src/config/load.ts'
+import type { Config } from '../src/config/config.ts'
 
 const restartSettings = {
   databaseUrl: 'database_url',

@@ -1,5 +1,5 @@
 /** Which jobs a schedule firing starts, and which are overdue. Pure. */
-import type { ProjectConfig } from '../src/config/load.ts'
+import type { ProjectConfig } from '../src/config/config.ts'
 import { parentStreams } from '../src/core/mirror.ts'
 import type { StreamName } from '../src/core/row.ts'
 import type { Schedule, ScheduleName } from '../src/core/schedule.ts'

@@ -1,5 +1,5 @@
 /** Brings the queue's schedules in line with the configuration. */
-import type { ProjectConfig } from '../src/config/load.ts'
+import type { ProjectConfig } from '../src/config/config.ts'
 import type { EpochMs } from '../src/core/time.ts'
 import type { Backend } from './backends/backend.ts'
 import type { JobQueue } from './backends/schedule.ts'

@@ -1,5 +1,5 @@
 /** Turns the projects' configured schedules into job schedules. Pure. */
-import type { ProjectConfig } from '../src/config/load.ts'
+import type { ProjectConfig } from '../src/config/config.ts'
 import { type Schedule, type ScheduleName, scheduleNames } from '../src/core/schedule.ts'
 import type { JobSchedule, Recurrence } from './backends/schedule.ts'
 import { type SchedulerJob, schedulePhase } from './queues.ts'

@@ -1,6 +1,6 @@
 /** One time slice of a sync run, as a job: its result, and what to do next. */
 import type { SyncSliceResult } from '../src/app/worker/sync-slice.ts'
-import type { ProjectConfig } from '../src/config/load.ts'
+import type { ProjectConfig } from '../src/config/config.ts'
 import { assertNever } from '../src/core/assert-never.ts'
 import type { Ms } from '../src/core/time.ts'
 import type { RunningJob } from './backends/backend.ts'

@@ -1,6 +1,6 @@
 /** From a webhook delivery to the job that processes it; and the pending deliveries that have no job. */
 import type { WorkerContext } from '../src/app/worker/worker-context.ts'
-import type { ProjectConfig } from '../src/config/load.ts'
+import type { ProjectConfig } from '../src/config/config.ts'
 import type { Metrics } from '../src/http/metrics.ts'
 import type { WebhookReceiver } from '../src/http/webhooks.ts'
 import type { Logger } from '../src/log.ts'
@@ -29,8 +29,8 @@ export function createWebhookReceiver({
       return project === undefined ? undefined : { name: project.name, secrets: project.webhookSecrets }
     },
     storeDelivery: async (name, body) => {
-      const { id, became } = await workerContext.storeDelivery(findProject(name)?.projectId ?? '', body)
-      if (became !== 'stored') return became
+      const { id, result } = await workerContext.storeDelivery(findProject(name)?.projectId ?? '', body)
+      if (result !== 'stored') return result
       // Not awaited: a disconnected queue must not delay the answer, and maintenance enqueues what was missed.
       enqueueWebhookJobs([{ project: name, delivery: id }]).catch((error: unknown) =>
         log.warn({ event: 'webhook.enqueue_failed', project: name, why: String(error) }),

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createJobFailures } from '../src/app/worker/job-failures.ts'
 import { openWorkerContext } from '../src/app/worker/worker-context.ts'
+import type { Config, ProjectConfig } from '../src/config/config.ts'
 import { resolveHttpExposure } from '../src/config/http-exposure.ts'
-import type { Config } from '../src/config/load.ts'
 import { withFailingJobs } from '../src/core/health.ts'
 import type { FailingJob } from '../src/core/job-failure.ts'
 import type { Ms } from '../src/core/time.ts'
@@ -12,7 +12,7 @@ import { type HttpServer, openHttpServer } from '../src/http/server.ts'
 import { type WebhookReceiver, webhookRoutes } from '../src/http/webhooks.ts'
 import type { Logger } from '../src/log.ts'
 import { type Backend, openBackend, type RunningJob } from './backends/backend.ts'
-import { embeddedQueueFolder } from './backends/embedded/queue-folder.ts'
+import { embeddedQueueFolder } from './backends/embedded/data-folder.ts'
 import type { JobQueue } from './backends/schedule.ts'
 import { bullBoardRoutes } from './bull-board.ts'
 import { createEnqueuer, type JobQueues, openJobQueues } from './enqueue.ts'
@@ -23,7 +23,7 @@ import { runLaneJob } from './lane-jobs.ts'
 import { type Maintenance, startMaintenance } from './maintenance.ts'
 import { startOutboxPoller } from './outbox-poller.ts'
 import { parseSyncJob, webhookQueue, writebackQueue } from './queues.ts'
-import { checkReadiness, type ReadinessDeps } from './readiness.ts'
+import { checkReadiness } from './readiness.ts'
 import { settingsNeedingRestart } from './restart-required.ts'
 import { overdueSyncJobs, type PlannedSyncJob } from './schedule-plan.ts'
 import { createScheduleSync } from './schedule-sync.ts'
@@ -58,101 +58,42 @@ export type RunningWorker = {
 /** Throws UserError if the warehouse, the queue or the address cannot be used. */
 export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
   const { log, sliceMs = 20_000, maintenanceEveryMs = 30_000, lockMs = 30_000 } = options
-  let projects = config.projects
-  const findProject = (name: string) => projects.find((project) => project.name === name)
+  let { projects } = config
   const stopping = new AbortController()
-  // The warehouse is opened first and closed last, when nothing uses it any more. The others close concurrently.
-  const closers: (() => Promise<unknown>)[] = []
-  const closeAll = async () => {
+  const closer = createCloser(log)
+  const closeAll = () => {
     stopping.abort()
-    const close = (closer: () => Promise<unknown>) =>
-      closer().catch((error) => log.warn(errorEvent('close.failed', error)))
-    await Promise.all(closers.slice(1).map(close))
-    await Promise.all(closers.slice(0, 1).map(close))
+    return closer.closeAll()
   }
-
   try {
-    const metrics: Metrics = createMetrics({
-      readHealth: async () => withFailingJobs(await workerContext.mirrorHealth(projects), failures.list()),
-      failingJobs: () => failures.list(),
-      checkReadiness: () => checkReadiness(readinessDeps()),
-      log,
-    })
-    const workerContext = await openWorkerContext(config, {
-      log,
-      onOutcome: (name, priority, outcome) => metrics.countRequest({ project: name, priority, outcome }),
-      onSettled: (name, status) => metrics.countSettled({ project: name, status }),
-      onLoaded: (name, stream, rows, changed) => metrics.countRows({ project: name, stream, rows, changed }),
-    })
-    closers.push(workerContext.close)
-    const failures = createJobFailures({
-      failureLog: workerContext.failureLog,
-      projects: () => projects,
-      log,
-      onFailure: metrics.countJobFailure,
-    })
-
-    const { prefix, onFatal } = options
-    const folder = embeddedQueueFolder(config.databaseUrl)
-    const named = prefix === undefined ? {} : { prefix }
-    const backend = await openBackend(config.queueUrl, {
-      folder,
-      log,
-      onFatal,
-      onError: metrics.countQueueError,
-      ...named,
-    })
-    closers.push(backend.close)
-    const queues = openJobQueues(backend)
-    const { enqueueSyncJobs, enqueueWebhookJobs, enqueueLanes } = createEnqueuer(queues)
-
-    const readinessDeps = (): ReadinessDeps => ({ workerContext, backend, failures, stopping })
+    const parts = await openParts(config, options, () => projects, stopping, closer)
+    const { workerContext, backend, queues, metrics, failures, enqueuer } = parts
     const failureDeps = { failures, isQueueConnectionError: backend.isConnectionError }
-    const syncSchedules = createScheduleSync(backend, queues.clock)
-    const maintenance = startMaintenance({
-      everyMs: maintenanceEveryMs,
-      recordHeartbeat: async () => {
-        await workerContext.recordHeartbeat(backend.kind)
-        await failures.refresh()
-        await enqueueSyncJobs(syncJobsToRetry(failures.list()))
-      },
-      tryLead: () => workerContext.tryLead('caretaker'),
-      syncSchedules: () => syncSchedules(projects, Date.now()),
-      enqueueOverdue: async () => {
-        await enqueueSyncJobs(
-          overdueSyncJobs(
-            projects,
-            await workerContext.lastCompletions(),
-            await workerContext.allPendingChildStreams(),
-            Date.now(),
-          ),
-        )
-        await enqueueWebhookJobs(pendingWebhookJobs(projects, await workerContext.dueDeliveries()))
-      },
-      ...failureDeps,
+    const maintenance = startWorkerMaintenance(parts, () => projects, maintenanceEveryMs)
+    closer.add(maintenance.stop)
+    const enqueueReadyLanes = async () => enqueuer.enqueueLanes(await workerContext.lanes.findReady(projects))
+    closer.add(startOutboxPoller(pollEveryMs, enqueueReadyLanes, failureDeps).stop)
+    const { enqueueSyncJobs, enqueueWebhookJobs } = enqueuer
+    const receiver = createWebhookReceiver({
+      projects: () => projects,
+      workerContext,
+      enqueueWebhookJobs,
+      metrics,
+      log,
     })
-    closers.push(maintenance.stop)
-    const outboxPoller = startOutboxPoller(
-      pollEveryMs,
-      async () => enqueueLanes(await workerContext.lanes.findReady(projects)),
-      failureDeps,
-    )
-    closers.push(outboxPoller.stop)
-
+    const isAlive = () => maintenance.sinceLastRunMs() < 4 * maintenanceEveryMs + 60_000
     const http = await openWorkerHttp(config, {
-      maintenance,
-      maintenanceEveryMs,
-      readinessDeps,
+      isAlive,
+      checkReadiness: parts.checkReadiness,
       queues,
       metrics,
-      receiver: createWebhookReceiver({ projects: () => projects, workerContext, enqueueWebhookJobs, metrics, log }),
+      receiver,
       log,
     })
-    if (http !== null) closers.push(http.close)
-
+    if (http !== null) closer.add(http.close)
     const deps: JobDeps = {
       workerContext,
-      findProject,
+      findProject: (name) => projects.find((project) => project.name === name),
       enqueueSyncJobs,
       metrics,
       ...failureDeps,
@@ -163,7 +104,6 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
       random: Math.random,
     }
     startQueueWorkers(backend, deps, config.concurrency, lockMs)
-
     return {
       queue: backend.kind,
       address: http?.address ?? null,
@@ -172,19 +112,101 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
         maintenance.runNow()
         return settingsNeedingRestart(config, next)
       },
-      stop: async () => {
-        const inTime = await Promise.race([
-          closeAll().then(() => true),
-          sleep(shutdownTimeoutMs, false, { ref: false }),
-        ])
-        if (!inTime)
-          log.error({ event: 'shutdown.timed_out', why: `not everything closed within ${shutdownTimeoutMs} ms` })
-      },
+      stop: () => stopInTime(closeAll, log),
     }
   } catch (error) {
     await closeAll()
     throw error
   }
+}
+
+type Closer = { readonly add: (close: () => Promise<unknown>) => void; readonly closeAll: () => Promise<void> }
+
+/** Closes what was added first last: that is the warehouse, which nothing may use any more. The others close concurrently. */
+function createCloser(log: Logger): Closer {
+  const closers: (() => Promise<unknown>)[] = []
+  const close = (closer: () => Promise<unknown>) =>
+    closer().catch((error) => log.warn(errorEvent('close.failed', error)))
+  return {
+    add: (closer) => void closers.push(closer),
+    closeAll: async () => {
+      await Promise.all(closers.slice(1).map(close))
+      await Promise.all(closers.slice(0, 1).map(close))
+    },
+  }
+}
+
+async function stopInTime(closeAll: () => Promise<void>, log: Logger): Promise<void> {
+  const inTime = await Promise.race([closeAll().then(() => true), sleep(shutdownTimeoutMs, false, { ref: false })])
+  if (!inTime) log.error({ event: 'shutdown.timed_out', why: `not everything closed within ${shutdownTimeoutMs} ms` })
+}
+
+type WorkerParts = Awaited<ReturnType<typeof openParts>>
+
+async function openParts(
+  config: Config,
+  { log, prefix, onFatal }: WorkerOptions,
+  projects: () => readonly ProjectConfig[],
+  stopping: AbortController,
+  closer: Closer,
+) {
+  const metrics: Metrics = createMetrics({
+    readHealth: async () => withFailingJobs(await workerContext.mirrorHealth(projects()), failures.list()),
+    failingJobs: () => failures.list(),
+    checkReadiness: () => checkParts(),
+    log,
+  })
+  const workerContext = await openWorkerContext(config, {
+    log,
+    onOutcome: (name, priority, outcome) => metrics.countRequest({ project: name, priority, outcome }),
+    onSettled: (name, status) => metrics.countSettled({ project: name, status }),
+    onLoaded: (name, stream, rows, changed) => metrics.countRows({ project: name, stream, rows, changed }),
+  })
+  closer.add(workerContext.close)
+  const { failureLog } = workerContext
+  const failures = createJobFailures({ failureLog, projects, log, onFailure: metrics.countJobFailure })
+  const folder = embeddedQueueFolder(config.databaseUrl)
+  const prefixOption = prefix === undefined ? {} : { prefix }
+  const backendOptions = { folder, log, onFatal, onError: metrics.countQueueError, ...prefixOption }
+  const backend = await openBackend(config.queueUrl, backendOptions)
+  closer.add(backend.close)
+  const queues = openJobQueues(backend)
+  const checkParts = () => checkReadiness({ workerContext, backend, failures, stopping })
+  return {
+    metrics,
+    workerContext,
+    failures,
+    backend,
+    queues,
+    enqueuer: createEnqueuer(queues),
+    checkReadiness: checkParts,
+  }
+}
+
+function startWorkerMaintenance(
+  { workerContext, backend, queues, failures, enqueuer }: WorkerParts,
+  projects: () => readonly ProjectConfig[],
+  everyMs: Ms,
+): Maintenance {
+  const syncSchedules = createScheduleSync(backend, queues.clock)
+  return startMaintenance({
+    everyMs,
+    recordHeartbeat: async () => {
+      await workerContext.recordHeartbeat(backend.kind)
+      await failures.refresh()
+      await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
+    },
+    tryLead: () => workerContext.tryLead('caretaker'),
+    syncSchedules: () => syncSchedules(projects(), Date.now()),
+    enqueueOverdue: async () => {
+      const completions = await workerContext.lastCompletions()
+      const pendingChildren = await workerContext.allPendingChildStreams()
+      await enqueuer.enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
+      await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(projects(), await workerContext.dueDeliveries()))
+    },
+    failures,
+    isQueueConnectionError: backend.isConnectionError,
+  })
 }
 
 /** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
@@ -222,9 +244,8 @@ const pollEveryMs: Ms = 2000
 const shutdownTimeoutMs: Ms = 9000
 
 type HttpDeps = {
-  readonly maintenance: Maintenance
-  readonly maintenanceEveryMs: Ms
-  readonly readinessDeps: () => ReadinessDeps
+  readonly isAlive: () => boolean
+  readonly checkReadiness: WorkerParts['checkReadiness']
   readonly queues: JobQueues
   readonly metrics: Metrics
   readonly receiver: WebhookReceiver
@@ -234,18 +255,11 @@ type HttpDeps = {
 async function openWorkerHttp(config: Config, deps: HttpDeps): Promise<HttpServer | null> {
   const address = resolveHttpExposure(config)
   if (address === null) return null
-  const { maintenance, maintenanceEveryMs, queues, metrics, receiver, log } = deps
-  const isAlive = () => maintenance.sinceLastRunMs() < 4 * maintenanceEveryMs + 60_000
+  const { isAlive, checkReadiness, queues, metrics, receiver, log } = deps
   const { clock, passes, backfill, hints, writebacks } = queues
   const board = bullBoardRoutes([clock, passes, backfill, hints, writebacks] as unknown as JobQueue<never>[])
   const plugins = [board, webhookRoutes(receiver)]
-  return openHttpServer({
-    ...address,
-    health: { isAlive, checkReadiness: () => checkReadiness(deps.readinessDeps()) },
-    metrics,
-    plugins,
-    log,
-  })
+  return openHttpServer({ ...address, health: { isAlive, checkReadiness }, metrics, plugins, log })
 }
 
 function errorEvent(event: string, error: unknown) {

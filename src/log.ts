@@ -1,4 +1,4 @@
-/** The log: one event a line on standard error, JSON for machines, short text for a person at a terminal. */
+/** The log: one event a line on standard error, JSON for machines, short text for people at a terminal. */
 import { type LevelWithSilent, type Logger, pino, stdTimeFunctions } from 'pino'
 
 export type { Logger } from 'pino'
@@ -7,9 +7,9 @@ export type LogOptions = {
   readonly level: LevelWithSilent
   /** Short text instead of JSON. */
   readonly pretty: boolean
-  /** Texts that must not appear, whoever wrote them into an event. */
+  /** Texts that must not appear in any line. */
   readonly secrets: readonly string[]
-  /** Takes one line with its line break. */
+  /** Writes one line, which includes its line break. */
   readonly write: (line: string) => void
 }
 
@@ -17,7 +17,7 @@ const redactedKeys = ['key', 'apiKey', 'api_key', 'authorization', 'token', 'pas
 
 export function createLog(options: LogOptions): Logger {
   const paths = redactedKeys.flatMap((name) => [name, `*.${name}`])
-  // A line is JSON: there a secret's quotes and backslashes are escaped.
+  // In a JSON line the quotes and backslashes of a secret are escaped.
   const secrets = options.secrets.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
   const write = (line: string) => {
     const safe = redactSecrets(line, secrets)
@@ -32,7 +32,7 @@ export function createLog(options: LogOptions): Logger {
   return pino(settings, { write })
 }
 
-/** Also whatever looks like a live key: one that nobody told us about is one all the same. */
+/** Also redacts whatever looks like a live key, whether it is configured or not. */
 export function redactSecrets(text: string, secrets: readonly string[]): string {
   const known = secrets.filter((value) => value.length >= 4)
   return known.reduce(

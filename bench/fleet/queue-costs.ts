@@ -5,7 +5,7 @@ import type { JobSchedule } from '../../jobs/backends/schedule.ts'
 import type { SchedulerJob, SyncJob } from '../../jobs/queues.ts'
 import { createScheduleSync } from '../../jobs/schedule-sync.ts'
 import { schedulesForProjects } from '../../jobs/schedules.ts'
-import type { ProjectConfig } from '../../src/config/load.ts'
+import type { ProjectConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/log.ts'
 import { type RedisUse, redisUse, usedSince } from './redis-use.ts'
 
@@ -34,7 +34,7 @@ export async function measureQueue(url: string, projects: readonly ProjectConfig
     const backend = await open(prefix)
     return await work(backend).finally(backend.close)
   }
-  const schedules = await within('kept', (backend) => measureSchedules(backend, url, projects))
+  const schedules = await within('schedules', (backend) => measureSchedules(backend, url, projects))
   const run = await within('run', (backend) => measureSyncQueue(backend, url))
   const tick = await within('tick', (backend) => measureSchedulerQueue(backend, url))
   return { ...schedules, ...run, tick }

@@ -1,7 +1,8 @@
 /** Measures what sync runs cost a worker, with the real parts: the first mirror of a project, then runs without new rows. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openWorkerContext, type WorkerContext } from '../../src/app/worker/worker-context.ts'
-import { loadConfig, type ProjectConfig } from '../../src/config/load.ts'
+import type { ProjectConfig } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { type StreamName, streamNames } from '../../src/core/row.ts'
 import { createLog } from '../../src/log.ts'
 import { median } from '../figures.ts'

@@ -1,6 +1,6 @@
 /** `deskmirror check`: verifies that a sync can run. Changes nothing. */
 import { Command } from 'commander'
-import type { Config, ProjectConfig } from '../config/load.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import { ConfigurationError } from '../config/problems.ts'
 import type { CheckItem } from '../core/report.ts'
 import { allStreams } from '../streams/catalog.ts'

@@ -1,6 +1,6 @@
 /** The access of a command to the outside: streams, configuration, use cases. */
 import { userInfo } from 'node:os'
-import type { Config, LogLevel } from '../config/load.ts'
+import type { Config, LogLevel } from '../config/config.ts'
 import { loadConfig, wantsStackTraces } from '../config/load.ts'
 import { collectSecrets } from '../config/secrets.ts'
 import type { ConfigNeeds } from '../config/sources.ts'

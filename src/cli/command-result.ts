@@ -1,5 +1,5 @@
 /** The result of a command: a document for machines, lines for people, and the exit code. */
-import type { ProjectConfig } from '../config/load.ts'
+import type { ProjectConfig } from '../config/config.ts'
 import { UserError } from '../core/user-error.ts'
 import type { CommandContext } from './command-context.ts'
 import type { ExitCode } from './exit-code.ts'
@@ -32,7 +32,7 @@ export async function runAndPrint(
 export type ProjectResult<T> = { readonly project: string; readonly report: T } | ProjectFailure
 export type ProjectFailure = { readonly project: string; readonly error: ErrorExplanation }
 
-/** Runs for each project in turn. An error of one project does not stop the others. */
+/** Runs for each project one after the other. An error of one project does not stop the others. */
 export async function forEachProject<T>(
   projects: readonly ProjectConfig[],
   signal: AbortSignal | null,

@@ -10,7 +10,7 @@ Every command that writes does this itself. Needs only the database: no address,
 
 Examples:
   $ deskmirror migrate
-  $ DESKMIRROR_DATABASE_URL=postgres://me@db/desk deskmirror migrate --json`
+  $ DESKMIRROR_DATABASE_URL=postgres://me@db/mirror deskmirror migrate --json`
 
 export function migrateCommand(context: CommandContext): Command {
   return new Command('migrate')

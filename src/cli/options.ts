@@ -1,6 +1,6 @@
 /** Options that several commands share, and the parsers of their values. */
 import { InvalidArgumentError, Option } from 'commander'
-import type { ProjectConfig } from '../config/load.ts'
+import type { ProjectConfig } from '../config/config.ts'
 import type { StreamName } from '../core/row.ts'
 import { streamNames } from '../core/row.ts'
 

@@ -1,7 +1,7 @@
 /** `deskmirror start`: runs the worker until it is stopped. */
 import { Command } from 'commander'
 import type { RunningWorker } from '../../jobs/worker.ts'
-import type { Config } from '../config/load.ts'
+import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { locationLabel, parseDatabaseUrl } from '../warehouse/database/location.ts'
 import type { CommandContext } from './command-context.ts'

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { rfc3339 } from '../../../src/core/time.ts'
 import { UserError } from '../../../src/core/user-error.ts'
+import { parseDatabaseUrl } from '../../../src/warehouse/database/location.ts'
 import { currentProcess, type ProcessIdentity } from '../../../src/warehouse/database/process-identity.ts'
+
+/** Next to the SQLite file, so that both are moved together; otherwise in the working folder. */
+export function embeddedQueueFolder(databaseUrl: string): string {
+  const location = parseDatabaseUrl(databaseUrl)
+  return location.kind === 'sqlite' && !location.path.startsWith(':') ? `${location.path}-queue` : 'deskmirror-queue'
+}
 
 export type LockedFolder = {
   readonly dataFolder: string

@@ -1,4 +1,4 @@
-/** Progress as values: what each stream has done, how fast, and how long the rest takes. Pure: no clock, no I/O. */
+/** Progress as values: what each stream has done, how fast, and how long it still takes. Pure: no clock, no I/O. */
 import { burstSlots } from '../../core/rate-limit/capacity.ts'
 import type { BudgetView, SyncProgress } from '../../core/report.ts'
 import type { StreamName } from '../../core/row.ts'

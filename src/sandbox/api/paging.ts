@@ -60,7 +60,7 @@ export function takePage<T>(rows: Sequence<T>, request: PageRequest<T>): Page<T>
 export function toSingleRow(row: Json, shape: Switches['single.shape']): Json {
   const fields = Object.entries(row as { readonly [field: string]: Json })
   if (shape === 'more')
-    return Object.fromEntries([['permalink', `https://desk.example/${String(fields[0]?.[1])}`], ...fields])
+    return Object.fromEntries([['permalink', `https://support.example/${String(fields[0]?.[1])}`], ...fields])
   if (shape === 'fewer')
     return Object.fromEntries(fields.filter(([name]) => !['origin', 'tags', 'status', 'device'].includes(name)))
   return row
