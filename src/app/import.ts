@@ -1,5 +1,5 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
-import type { Config, ProjectConfig } from '../config/load.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError } from '../core/api-failure.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { ImportReport, PreviewReport } from '../core/outbox/reports.ts'

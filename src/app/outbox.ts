@@ -1,5 +1,5 @@
 /** The use cases of the outbox: add, list, show and decide, each with a warehouse opened for it. */
-import type { Config, ProjectConfig } from '../config/load.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import type { OutboxAdmin, OutboxEntry, OutboxFilter } from '../core/outbox/admin.ts'
 import type {
   AddWritebackReport,

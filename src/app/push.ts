@@ -1,5 +1,5 @@
 /** The `push` use case: opens what it needs and sends one project's queued write-backs until none can be sent. */
-import type { Config, ProjectConfig } from '../config/load.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import { projectCommandHint } from '../core/command-hint.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
 import type { Logger } from '../log.ts'

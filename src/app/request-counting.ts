@@ -1,6 +1,6 @@
 /** Records the requests of work other than sync runs, so that `status` counts them in the budget. */
 import { randomUUID } from 'node:crypto'
-import type { ProjectConfig } from '../config/load.ts'
+import type { ProjectConfig } from '../config/config.ts'
 import type { Ms } from '../core/time.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { RequestPurpose } from '../warehouse/request-counts.ts'

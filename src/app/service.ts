@@ -3,7 +3,7 @@
 import { type Client, createClient } from '../api/client.ts'
 import type { Connections } from '../api/connections.ts'
 import type { RequestBudget } from '../api/rate-limit/request-budget.ts'
-import type { ProjectConfig } from '../config/load.ts'
+import type { ProjectConfig } from '../config/config.ts'
 import { type ApiFailure, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { BudgetView } from '../core/report.ts'

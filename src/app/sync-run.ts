@@ -1,5 +1,5 @@
 /** A sync run over some streams of a project, under their lock: `sync` makes one, a worker one for each time slice. */
-import type { ProjectConfig } from '../config/load.ts'
+import type { ProjectConfig } from '../config/config.ts'
 import type { SyncMode } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'

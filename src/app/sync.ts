@@ -1,5 +1,5 @@
 /** Runs `sync`: one sync run over one project, under its lock and on its budget. */
-import type { Config, ProjectConfig } from '../config/load.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import type { SyncMode } from '../core/mirror.ts'
 import type { BudgetView, SyncProgress, SyncReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'

@@ -1,7 +1,7 @@
 /** Requests a widget token for one project, at the widget's address and on the budget of the project's key. */
 import type { RequestBudget } from '../api/rate-limit/request-budget.ts'
 import { mintToken, type WidgetSession, type WidgetToken, widgetTokenPath } from '../api/widget-token.ts'
-import type { Config, ProjectConfig } from '../config/load.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError, type ApiFailure, describeFailure } from '../core/api-failure.ts'
 import { candidateWidgetUrls } from '../core/base-url.ts'
 import { UserError } from '../core/user-error.ts'

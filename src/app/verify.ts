@@ -1,5 +1,5 @@
 /** Runs `verify`: compares the mirror with the service. Changes nothing. */
-import type { Config, ProjectConfig } from '../config/load.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
 import type { SyncProgress, VerifyReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import type { Logger } from '../log.ts'

@@ -1,5 +1,5 @@
 /** Opens the resources of a command while its work runs, and closes them afterwards. */
-import type { Config } from '../config/load.ts'
+import type { Config } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { openWarehouse, type Warehouse, type WarehouseOptions } from '../warehouse/open.ts'
 import { openRequestBudgets, type RequestBudgets } from './request-budgets.ts'

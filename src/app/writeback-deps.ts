@@ -1,6 +1,6 @@
 /** Connects the write-back use case to the warehouse and the rate-limited service. */
 import pRetry from 'p-retry'
-import type { ProjectConfig } from '../config/load.ts'
+import type { ProjectConfig } from '../config/config.ts'
 import type { OutboxRepository } from '../core/outbox/repository.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'

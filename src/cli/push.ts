@@ -1,6 +1,6 @@
 /** `deskmirror push`: sends the queued write-backs, in this process, until none can be sent. */
 import { Command } from 'commander'
-import type { ProjectConfig } from '../config/load.ts'
+import type { ProjectConfig } from '../config/config.ts'
 import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
 import { type StatusCounts, type WritebackStatus, writebackStatuses } from '../core/outbox/state.ts'
 import { estimateWritesMs } from '../core/rate-limit/estimate.ts'

@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import { pushProject } from '../../src/app/push.ts'
-import type { ProjectConfig } from '../../src/config/load.ts'
+import type { ProjectConfig } from '../../src/config/config.ts'
 import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
 import { parseRequest, type WritebackRequest } from '../../src/core/outbox/writeback-request.ts'
 import type { PushReport } from '../../src/core/report.ts'

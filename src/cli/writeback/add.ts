@@ -1,7 +1,7 @@
 /** `deskmirror writeback add`: queues one write-back; a sub-command for each operation, with its own options. */
 import { isUtf8 } from 'node:buffer'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { ProjectConfig } from '../../config/load.ts'
+import type { ProjectConfig } from '../../config/config.ts'
 import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
 import type { AddWritebackReport } from '../../core/outbox/reports.ts'
 import { expiryMistakes, parseRequest, type WritebackRequest } from '../../core/outbox/writeback-request.ts'

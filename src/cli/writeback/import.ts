@@ -1,6 +1,6 @@
 /** `deskmirror writeback import`: queues all lines of a file or none, or previews them. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Config, ProjectConfig } from '../../config/load.ts'
+import type { Config, ProjectConfig } from '../../config/config.ts'
 import { projectCommandHint } from '../../core/command-hint.ts'
 import type { BudgetView } from '../../core/report.ts'
 import type { Ms } from '../../core/time.ts'

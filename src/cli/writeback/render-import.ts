@@ -1,5 +1,5 @@
 /** Renders the result of `import`: what was queued, or which lines have mistakes. */
-import type { ProjectConfig } from '../../config/load.ts'
+import type { ProjectConfig } from '../../config/config.ts'
 import type { CommandHint } from '../../core/command-hint.ts'
 import type { ImportReport, LineMistake, SendEstimate } from '../../core/outbox/reports.ts'
 import type { CommandResult } from '../command-result.ts'

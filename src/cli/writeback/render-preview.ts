@@ -1,5 +1,5 @@
 /** Renders the result of `import --dry-run`: a row for each line of the file, and totals. */
-import type { ProjectConfig } from '../../config/load.ts'
+import type { ProjectConfig } from '../../config/config.ts'
 import type { CommandHint } from '../../core/command-hint.ts'
 import type { LinePreview, PreviewReport } from '../../core/outbox/reports.ts'
 import type { CommandResult } from '../command-result.ts'
