@@ -1,13 +1,13 @@
 /** The one file that reads HTTP statuses: classifies an exchange as an answer or a failure. Pure; never throws. */
-import type { IncomingHttpHeaders } from 'node:http'
 import type { ApiFailure } from '../core/api-failure.ts'
 import type { ApiRequest, ApiResponse } from '../core/api-request.ts'
 import { toCursorLimit } from '../core/cursor-limit.ts'
-import type { EpochMs, Ms, Seconds } from '../core/time.ts'
+import type { EpochMs, Ms } from '../core/time.ts'
 import { decodeUtf8 } from './decode.ts'
 import { type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
 import type { ExchangeResult, ResponseHead } from './exchange.ts'
 import { attachItems } from './items.ts'
+import { firstHeader, retryAfterMs, serviceTime } from './response-headers.ts'
 import type { SplitBody } from './row-batches.ts'
 
 /** What an outcome depends on besides the exchange. `redact` removes the key from a text. */
@@ -26,9 +26,6 @@ export type ApiOutcome =
 
 /** How many characters of a service's message are read. */
 const maxTextLength = 2000
-
-const maxRetryAfterMs: Ms = 3_600_000
-const minRetryAfterMs: Ms = 1000
 
 export function classifyExchange(exchange: ExchangeResult, context: RequestContext): ApiOutcome {
   if (exchange.kind === 'aborted') return failedOutcome({ kind: 'aborted' })
@@ -99,7 +96,7 @@ function classifyAnswer(head: ResponseHead, { rest, batches }: SplitBody, contex
     const why = `${requestName(context.call)}: ${head.status} with ${toSafeLine(unreadable ?? '', context)}`
     return failedOutcome({ kind: 'transient', why, mayHaveBeenSent: true, status: head.status, requestId })
   }
-  const servedAt = parseHttpDate(firstHeader(head.headers, 'date'))
+  const servedAt = serviceTime(head)
   const { askedAt, answeredAt } = context
   const cursorLimit = toCursorLimit({ servedAt, askedAt, answeredAt })
   return { ok: true, answer: { ...withItems, status: head.status, requestId, servedAt, cursorLimit, askedAt } }
@@ -184,7 +181,7 @@ function isAboutOneWrite(error: ErrorBody | null, call: ApiRequest): boolean {
 
 function errorMessage(error: ErrorBody | null, status: number, head: ResponseHead): string {
   if (status < 400)
-    return `the service redirects to ${redirectTarget(firstHeader(head.headers, 'location'))}; is the base URL right?`
+    return `the service redirects to ${redirectTarget(firstHeader(head, 'location'))}; is the base URL right?`
   if (error === null) return 'an answer without an error envelope; is the base URL right?'
   const fields = error.fields.length > 0 ? ` (${error.fields.join(', ')})` : ''
   return (error.message ?? 'no message') + fields
@@ -210,34 +207,9 @@ function findScope(text: string): string | null {
   return scope === undefined ? null : scope.join(':')
 }
 
-/** Milliseconds that Retry-After asks for, between a second and an hour; null where it is absent or unreadable. */
-function retryAfterMs(head: ResponseHead): Ms | null {
-  const value = firstHeader(head.headers, 'retry-after')?.trim()
-  if (value === undefined) return null
-  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : msUntilDate(value, firstHeader(head.headers, 'date'))
-  return ms === null ? null : Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(ms)))
-}
-
-/** By the service's clock; without its Date header, the date cannot be trusted. */
-function msUntilDate(value: string, servedAt: string | null): Ms | null {
-  // Date.parse also reads text that is not a date; an HTTP date begins with a weekday.
-  const ms = /^[a-z]/i.test(value) ? Date.parse(value) - Date.parse(servedAt ?? '') : Number.NaN
-  return Number.isNaN(ms) ? null : ms
-}
-
-function parseHttpDate(date: string | null): Seconds | null {
-  const ms = Date.parse(date ?? '')
-  return Number.isNaN(ms) ? null : Math.floor(ms / 1000)
-}
-
 function requestIdOf(envelope: Envelope | null, head: ResponseHead, context: RequestContext): string | null {
-  const id = envelope?.requestId ?? firstHeader(head.headers, 'x-request-id')
+  const id = envelope?.requestId ?? firstHeader(head, 'x-request-id')
   return id === null ? null : toSafeLine(id, context)
-}
-
-function firstHeader(headers: IncomingHttpHeaders, key: string): string | null {
-  const value = headers[key]
-  return (Array.isArray(value) ? value[0] : value) ?? null
 }
 
 function requestName(call: ApiRequest): string {

@@ -1,27 +1,18 @@
 /** Reads a list page by page: sends the requests of a scan and yields the rows. The scan is its only state. */
 
-import { ApiError } from '../core/api-failure.ts'
-import type { ApiGet, ApiResponse, ListItems, QueryParams } from '../core/api-request.ts'
+import type { ApiGet, ApiResponse } from '../core/api-request.ts'
 import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'
-import { fillMissingTimes } from '../core/pagination/missing-times.ts'
 import { findFutureDated, type ScanPage } from '../core/pagination/page-evidence.ts'
 import { observations, type PagingProfile } from '../core/pagination/paging-profile.ts'
 import type { TimeRange } from '../core/pagination/pending-ranges.ts'
-import {
-  applyPage,
-  applyRefusal,
-  nextRequest,
-  pendingRanges,
-  type RefusedParameter,
-  startScan,
-} from '../core/pagination/scan.ts'
+import { applyPage, applyRefusal, nextRequest, pendingRanges, startScan } from '../core/pagination/scan.ts'
 import { gapReasons, type ScanState, type ScanStep } from '../core/pagination/scan-state.ts'
-import type { RowTimes, TimeBounds } from '../core/pagination/sort-order.ts'
+import type { TimeBounds } from '../core/pagination/sort-order.ts'
 import { applyStartCheck, startCheckFor } from '../core/pagination/start-check.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { Json, RefusedRow, ServiceBehaviour } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
-import { toItems } from './items.ts'
+import { type PageReply, requestPage } from './page-request.ts'
 
 export type MissedRange = { readonly range: TimeRange; readonly reason: string }
 
@@ -152,98 +143,6 @@ async function* readCollision(
 }
 
 const emptyBatch = { items: [], refused: [], isLastOfAnswer: true } satisfies Partial<PageBatch>
-
-type PageReply =
-  | { readonly kind: 'page'; readonly page: ScanPage; readonly items: ListItems; readonly answer: ApiResponse }
-  | { readonly kind: 'refused'; readonly parameter: RefusedParameter }
-
-async function requestPage(
-  get: ApiGet,
-  scan: ScanState,
-  timeBounds: TimeBounds,
-  part: QueryParams,
-  priority: Priority,
-  limit = maxPageSize,
-): Promise<PageReply> {
-  const { list, profile } = scan
-  const bounds: Record<string, string> = {}
-  if (list.lowerParam !== null && timeBounds.lower !== undefined) bounds[list.lowerParam] = rfc3339(timeBounds.lower)
-  if (list.upperParam !== null && timeBounds.upper !== undefined) bounds[list.upperParam] = rfc3339(timeBounds.upper)
-  const sent = { ...bounds, limit: profile.support.limit === 'refused' ? undefined : limit }
-  try {
-    const answer = await get(list.path, { ...list.query, ...part, ...sent }, priority)
-    return { kind: 'page', ...parsePage(list, answer), answer }
-  } catch (error) {
-    const parameter = refusedParameter(error, scan, sent)
-    if (parameter === null) throw error
-    return { kind: 'refused', parameter }
-  }
-}
-
-/** The parameter that a 400 is about; null if it is about something else. */
-function refusedParameter(
-  error: unknown,
-  scan: ScanState,
-  sent: Readonly<Record<string, unknown>>,
-): RefusedParameter | null {
-  const { list, profile, rangeScan } = scan
-  if (!(error instanceof ApiError)) return null
-  const { failure } = error
-  if (failure.kind !== 'refused' || failure.status !== 400) return null
-  const wasSent = (name: string | null) => name !== null && sent[name] !== undefined
-  if (list.isDocumented)
-    return list.upperParam !== null &&
-      list.lowerParam !== null &&
-      !wasSent(list.upperParam) &&
-      !profile.requiresBothBounds
-      ? 'open end'
-      : null
-  const isLimitNamed = failure.fields.some((field) => field.toLowerCase().includes('limit'))
-  if (wasSent('limit') && isLimitNamed) return 'limit'
-  if (rangeScan !== null && (wasSent(list.lowerParam) || wasSent(list.upperParam))) return 'bound'
-  return wasSent('limit') && profile.support.limit === 'unknown' ? 'limit' : null
-}
-
-/** A documented list may hold this many times the requested limit; more is not a page. */
-const maxPageFactor = 5
-
-function parsePage(list: ListEndpoint, answer: ApiResponse): { page: ScanPage; items: ListItems } {
-  const { data, status, requestId } = answer
-  const body = typeof data === 'object' && data !== null && !Array.isArray(data) ? (data as Record<string, Json>) : {}
-  const items = answer.items ?? toItems(Array.isArray(data) ? (data as readonly Json[]) : body.items)
-  if (items === null) {
-    const why = `${list.path} answered without a list of items`
-    throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
-  }
-  if (list.isDocumented && items.count > maxPageFactor * maxPageSize) {
-    const why = `${list.path} answered ${items.count} rows, where ${maxPageSize} at most were asked for`
-    throw new ApiError({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
-  }
-  return {
-    page: { ...collectRows(list, items), hasMore: body.hasMore === true, cursorLimit: answer.cursorLimit },
-    items,
-  }
-}
-
-function collectRows(list: ListEndpoint, items: ListItems): Pick<ScanPage, 'ids' | 'times'> {
-  const page = { ids: [] as string[], times: [] as RowTimes[], rows: [] as Json[] }
-  for (const batch of items.batches()) {
-    for (const item of batch.items) {
-      page.ids.push(list.identify(item))
-      page.times.push(list.times(item))
-      page.rows.push(items.count > maxPageFactor * maxPageSize ? null : item)
-    }
-    // They were listed, so they count for the size of the page.
-    for (const { id, why } of batch.refused) {
-      page.ids.push(id ?? `refused: ${why}`)
-      page.times.push(new Map())
-      page.rows.push(null)
-    }
-  }
-  const isUnreadableTime = (row: number, field: string) =>
-    (Object(page.rows[row]) as Record<string, Json>)[field] != null
-  return { ids: page.ids, times: fillMissingTimes(page.times, isUnreadableTime) }
-}
 
 function toPageBatch(
   list: ListEndpoint,

@@ -1,0 +1,32 @@
+/** Reads the headers of an answer. */
+import type { Ms, Seconds } from '../core/time.ts'
+import type { ResponseHead } from './exchange.ts'
+
+const maxRetryAfterMs: Ms = 3_600_000
+const minRetryAfterMs: Ms = 1000
+
+/** Milliseconds that Retry-After asks for, between a second and an hour; null where it is absent or unreadable. */
+export function retryAfterMs(head: ResponseHead): Ms | null {
+  const value = firstHeader(head, 'retry-after')?.trim()
+  if (value === undefined) return null
+  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : msUntilDate(value, firstHeader(head, 'date'))
+  return ms === null ? null : Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(ms)))
+}
+
+/** By the service's clock; without its Date header, the date cannot be trusted. */
+function msUntilDate(value: string, servedAt: string | null): Ms | null {
+  // Date.parse also reads text that is not a date; an HTTP date begins with a weekday.
+  const ms = /^[a-z]/i.test(value) ? Date.parse(value) - Date.parse(servedAt ?? '') : Number.NaN
+  return Number.isNaN(ms) ? null : ms
+}
+
+/** The service's clock; null where it sends no readable Date. */
+export function serviceTime(head: ResponseHead): Seconds | null {
+  const ms = Date.parse(firstHeader(head, 'date') ?? '')
+  return Number.isNaN(ms) ? null : Math.floor(ms / 1000)
+}
+
+export function firstHeader({ headers }: ResponseHead, key: string): string | null {
+  const value = headers[key]
+  return (Array.isArray(value) ? value[0] : value) ?? null
+}
