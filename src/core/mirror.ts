@@ -15,7 +15,7 @@ export type MirrorCommit = {
    * The rows are current, because they were read by their ids or in a full scan. Other rows of a list may be stale copies:
    * they do not replace a row with a later `last_message_at`, but mark it for a recheck.
    */
-  readonly authoritative?: boolean
+  readonly isAuthoritative?: boolean
   /** Cursors to store, by name; null deletes one. */
   readonly cursors?: Readonly<Record<string, string | null>>
   /** Records the rows' ids as seen under this key, to find later which rows a complete list did not show. */
@@ -26,7 +26,7 @@ export type MirrorCommit = {
   readonly resolvedGapSubjects?: readonly string[]
   /** Rows that could not be read: each is a gap, or makes its parent's list incomplete. */
   readonly refused?: readonly RefusedRow[]
-  readonly learned?: readonly ServiceBehaviour[]
+  readonly observations?: readonly ServiceBehaviour[]
 }
 
 /**

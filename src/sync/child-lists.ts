@@ -42,7 +42,7 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
         rows,
         refused: [...batch.refused, ...refused],
         askedAt: batch.answer?.askedAt ?? run.now(),
-        learned: batch.observations,
+        observations: batch.observations,
         ...end,
       })
       for (const row of rejected) missing.add(describeRefusedRow(row))

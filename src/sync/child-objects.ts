@@ -60,8 +60,8 @@ async function confirmNoRecording(run: SyncRun, call: string): Promise<boolean> 
   try {
     const { requestId, askedAt } = await run.get(calls.rowPath(run.projectId, call), {}, 'fresh')
     const evidence = `call ${call} exists and its recording was answered 404, request ${requestId ?? 'without id'}`
-    const learned = [{ name: noRecordingBehaviour, value: 'answered 404', evidence }]
-    await run.mirror.commit({ stream: 'call_recordings', rows: [], askedAt, learned })
+    const observations = [{ name: noRecordingBehaviour, value: 'answered 404', evidence }]
+    await run.mirror.commit({ stream: 'call_recordings', rows: [], askedAt, observations })
     return true
   } catch (error) {
     if (isNotFound(error)) return false

@@ -81,8 +81,8 @@ async function readRanges(
       cursors: batch.isComplete ? { [cursor]: position, [stream.name]: position } : { [cursor]: position },
       gaps: toGaps(stream.name, batch),
       refused: [...batch.refused, ...refused],
-      learned: batch.observations,
-      ...(seenRowsKey === undefined ? {} : { seenRowsKey, authoritative: true }),
+      observations: batch.observations,
+      ...(seenRowsKey === undefined ? {} : { seenRowsKey, isAuthoritative: true }),
     })
     run.stats.recordPage(stream.name, rows.length, changed)
     if (!batch.isComplete) throwIfSliceOver(run)

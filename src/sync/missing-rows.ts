@@ -95,7 +95,7 @@ export function rereadByIds(
     }
     const stored = (await run.mirror.rawOf(stream.name, [id])).get(id)
     const { rows, refused } = stream.parseRows([toListShape(stored, answer.data)], run.projectId)
-    const commit = { stream: stream.name, rows, refused, askedAt: answer.askedAt, authoritative: true }
+    const commit = { stream: stream.name, rows, refused, askedAt: answer.askedAt, isAuthoritative: true }
     run.stats.recordPage(stream.name, rows.length, (await run.mirror.commit(commit)).changed)
     return { row: rows[0] ?? null }
   }

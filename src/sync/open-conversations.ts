@@ -27,7 +27,7 @@ export async function readOpenConversations(run: SyncRun, stream: ListStream): P
       rows,
       refused: [...batch.refused, ...refused],
       askedAt: batch.answer?.askedAt ?? run.now(),
-      learned: batch.observations,
+      observations: batch.observations,
     })
     run.stats.recordPage(stream.name, rows.length, changed)
   }
@@ -51,7 +51,7 @@ async function rereadUnlisted(run: SyncRun, stream: ListStream): Promise<void> {
 
 async function recordUnreliableFilter(run: SyncRun): Promise<void> {
   const evidence = `${minEvidence} conversations that are not handled were missing from the list with handled=false`
-  const learned = [{ name: unreliableFilter, value: 'unreliable', evidence }]
-  await run.mirror.commit({ stream: 'conversations', rows: [], askedAt: run.now(), learned })
+  const observations = [{ name: unreliableFilter, value: 'unreliable', evidence }]
+  await run.mirror.commit({ stream: 'conversations', rows: [], askedAt: run.now(), observations })
   run.notices.add('The service does not list all open conversations, so only a reconcile updates all handled flags.')
 }

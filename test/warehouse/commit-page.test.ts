@@ -69,7 +69,7 @@ for (const db of databases) {
       expect(await count('conversation_changes')).toBe(0)
       expect(await mirror.listRowsToRecheck(9)).toEqual(['c1'])
       const settled = [conversation('c1', { last_message_at: timeAt(40), origin: 'settled' })]
-      await mirror.commit(commit('conversations', settled, { authoritative: true }))
+      await mirror.commit(commit('conversations', settled, { isAuthoritative: true }))
       expect(await list('select origin from conversations')).toEqual(['settled'])
       await mirror.clearRecheck(['c1'])
       expect(await mirror.listRowsToRecheck(9)).toEqual([])
@@ -229,9 +229,9 @@ for (const db of databases) {
 
     test('learned behaviours are stored with their evidence', async () => {
       const { mirror, one } = await openTestWarehouse(db)
-      await mirror.commit(commit('calls', [], { learned: [{ name: 'calls.order', value: 'up', evidence: 'page 1' }] }))
+      await mirror.commit(commit('calls', [], { observations: [{ name: 'calls.order', value: 'up', evidence: 'page 1' }] }))
       await mirror.commit(
-        commit('calls', [], { learned: [{ name: 'calls.order', value: 'down', evidence: 'page 2' }] }),
+        commit('calls', [], { observations: [{ name: 'calls.order', value: 'down', evidence: 'page 2' }] }),
       )
       expect([...(await mirror.behaviours())]).toEqual([['calls.order', 'down']])
       expect(await one('select value, evidence from service_behaviours')).toEqual({ value: 'down', evidence: 'page 2' })

@@ -175,7 +175,7 @@ for (const db of databases) {
       const run = await mirror.startRun('incremental', now)
       await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')], { askedAt: now }))
       await mirror.commit(
-        commit('visitors', [visitor('v1')], { askedAt: now, learned: [{ name: 'n', value: 'v', evidence: 'e' }] }),
+        commit('visitors', [visitor('v1')], { askedAt: now, observations: [{ name: 'n', value: 'v', evidence: 'e' }] }),
       )
       await mirror.commit(
         commit('calls', [call('k1')], { askedAt: now, gaps: [{ stream: 'calls', from: 0, to: 0, reason: 'crowded' }] }),

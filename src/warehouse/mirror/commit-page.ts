@@ -24,7 +24,7 @@ export function createPageCommitter(context: ProjectContext): (commit: MirrorCom
   const planFor = createInsertPlans(context)
   const store = async (commit: MirrorCommit): Promise<CommitResult> => {
     const fields = await context.fields.ensureColumns(commit.stream, commit.rows, commit.askedAt)
-    const plan = planFor(commit.stream, fields, commit.authoritative ?? false)
+    const plan = planFor(commit.stream, fields, commit.isAuthoritative ?? false)
     const escaped = context.escapeCount.escaped
     const { rows, unkeyed } = encodeRows(plan, commit.rows, commit.askedAt)
     const storeAll = async (trx: Db) => ({ changed: await storeRows(context, trx, plan, rows, commit), refused: [] })
@@ -84,7 +84,7 @@ async function storeOutcome(
   for (const gap of commit.gaps ?? []) await openGap(context, trx, gap)
   for (const subject of commit.resolvedGapSubjects ?? []) await closeGap(context, trx, stream, subject)
   if (child === undefined) for (const row of refused) await openGap(context, trx, ...gapForRow(commit, row))
-  await recordBehaviours(context, trx, commit.learned ?? [])
+  await recordBehaviours(context, trx, commit.observations ?? [])
   await writeCursors(context, trx, commit.cursors ?? {})
 }
 

@@ -15,5 +15,5 @@ export async function refreshConversation(
   const answer = await get(conversationPath(id), {}, 'write')
   const stored = (await mirror.rawOf('conversations', [id])).get(id)
   const { rows } = conversations.parseRows([toListShape(stored, answer.data)], project)
-  await mirror.commit({ stream: 'conversations', rows, askedAt: answer.askedAt, authoritative: true })
+  await mirror.commit({ stream: 'conversations', rows, askedAt: answer.askedAt, isAuthoritative: true })
 }

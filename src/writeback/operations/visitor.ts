@@ -58,7 +58,7 @@ export const visitorHandler: OperationHandler<'visitor'> = {
     const answer = await readVisitor(deps, writeback.target)
     const stored = (await deps.mirror.rawOf('visitors', [writeback.target])).get(writeback.target)
     const { rows } = visitors.parseRows([toListShape(stored, answer.data)], deps.projectId)
-    await deps.mirror.commit({ stream: 'visitors', rows, askedAt: answer.askedAt, authoritative: true })
+    await deps.mirror.commit({ stream: 'visitors', rows, askedAt: answer.askedAt, isAuthoritative: true })
   },
 }
 

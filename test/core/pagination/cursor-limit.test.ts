@@ -22,7 +22,7 @@ async function cursorAfter(
   clock: (n: number) => number,
 ) {
   const { get, requests } = serveList(items, { ...plainBehaviour, from }, list)
-  const dated: ApiGet = async (...asked) => ({ ...(await get(...asked)), cursorLimit: clock(requests()) })
+  const dated: ApiGet = async (...args) => ({ ...(await get(...args)), cursorLimit: clock(requests()) })
   let pendingRanges: readonly TimeRange[] = []
   const futureDated = new Set<string>()
   for await (const batch of readList(dated, { list, profile: null, ranges: [allTime], priority: 'fresh' })) {

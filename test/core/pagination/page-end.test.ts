@@ -74,8 +74,8 @@ function createChangingList(list: ListEndpoint, { n, apart, written, moved, take
       if (moved > 0) items[at] = { ...items[at]!, at: clock }
     },
   )
-  const dated: ApiGet = async (...asked) => ({
-    ...(await get(...asked)),
+  const dated: ApiGet = async (...args) => ({
+    ...(await get(...args)),
     servedAt: ahead === null ? null : clock + ahead,
   })
   const stopChanges = () => {
