@@ -2,20 +2,10 @@
  * Error messages for people when the database fails. They never quote the driver's message, which may contain secrets.
  */
 import { UserError } from '../../core/user-error.ts'
+import { type ErrorExplanation, lookUpExplanation } from './error-explanation.ts'
 import { type DatabaseLocation, locationLabel } from './location.ts'
 import { postgresExplanations, postgresExternalErrors, postgresTransientErrors } from './postgres-errors.ts'
 import { explainSqlitePath, sqliteExplanations, sqliteExternalErrors, sqliteTransientErrors } from './sqlite-errors.ts'
-
-/** What happened, and what a person should do. */
-export type ErrorExplanation = {
-  readonly why: string
-  readonly next: string
-  /** 1: trying again may help. 2: a person must change something first. */
-  readonly exitCode: 1 | 2
-}
-
-/** Explanations by code, or by the driver's message where it has no code; the first match counts. */
-export type ExplanationTable = readonly (readonly [RegExp, ErrorExplanation])[]
 
 /**
  * The warehouse cannot be used at present. `unavailable`: it does not answer, or another process has locked it; any
@@ -80,12 +70,8 @@ function runtimeErrorCode(error: unknown): string {
 }
 
 function findExplanation(location: DatabaseLocation, code: string): ErrorExplanation | undefined {
-  if (location.kind === 'postgres') return lookUp(postgresExplanations, code)
-  return explainSqlitePath(location.path, code) ?? lookUp(sqliteExplanations, code)
-}
-
-function lookUp(table: ExplanationTable, code: string): ErrorExplanation | undefined {
-  return table.find(([pattern]) => pattern.test(code))?.[1]
+  if (location.kind === 'postgres') return lookUpExplanation(postgresExplanations, code)
+  return explainSqlitePath(location.path, code) ?? lookUpExplanation(sqliteExplanations, code)
 }
 
 /** The driver's code, or else its message. */

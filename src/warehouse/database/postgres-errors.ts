@@ -1,5 +1,5 @@
 /** Explains errors of Postgres and of a pooler in front of it. Source: its documentation, appendix "Error Codes". */
-import type { ExplanationTable } from './explain-error.ts'
+import type { ExplanationTable } from './error-explanation.ts'
 
 const inUrl = 'in DESKMIRROR_DATABASE_URL'
 

@@ -1,7 +1,7 @@
 /** Explains errors of SQLite. Source: sqlite.org/rescode.html. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { ErrorExplanation, ExplanationTable } from './explain-error.ts'
+import type { ErrorExplanation, ExplanationTable } from './error-explanation.ts'
 
 const orAnotherPath = 'or set DESKMIRROR_DATABASE_URL to another path'
 
