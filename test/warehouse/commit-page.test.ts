@@ -229,7 +229,9 @@ for (const db of databases) {
 
     test('learned behaviours are stored with their evidence', async () => {
       const { mirror, one } = await openTestWarehouse(db)
-      await mirror.commit(commit('calls', [], { observations: [{ name: 'calls.order', value: 'up', evidence: 'page 1' }] }))
+      await mirror.commit(
+        commit('calls', [], { observations: [{ name: 'calls.order', value: 'up', evidence: 'page 1' }] }),
+      )
       await mirror.commit(
         commit('calls', [], { observations: [{ name: 'calls.order', value: 'down', evidence: 'page 2' }] }),
       )
