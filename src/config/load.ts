@@ -14,8 +14,6 @@ import { unknownVariables } from './variables.ts'
 import type { YamlFile } from './yaml-file.ts'
 import { parseYaml } from './yaml-file.ts'
 
-export type { Config, LogLevel, ProjectConfig } from './config.ts'
-
 const defaultFile = 'deskmirror.yaml'
 
 /**

@@ -267,7 +267,7 @@ describe('status', () => {
       '              2 lanes wait until you resolve an uncertain write-back: deskmirror writeback list --status uncertain --project shop',
       "clock         the service's is 3 h 20 min behind this machine's: no row is missed, but some are read again",
       'dated in the future, and read again until that time has come: 12 of messages',
-      'messages   93,540         2    14   2026-06-01T11:57:31Z   2 min ago',
+      'messages   93,540         2        14   2026-06-01T11:57:31Z   2 min ago',
       'gap: messages: the list ends at 50',
       '1 behaviour of the service learned (--verbose shows the evidence)',
     ]) {

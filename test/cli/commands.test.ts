@@ -128,7 +128,7 @@ test.concurrent('another service at the address: one message, and 2 because a pe
     env: environmentOf({ DESKMIRROR_BASE_URL: `${environmentOf().DESKMIRROR_BASE_URL}/not-here` }),
   })
   expect(exit).toBe(2)
-  expect(err).toMatch(/nobody serves this API at .*check DESKMIRROR_BASE_URL/s)
+  expect(err).toMatch(/this API is not served at .*check DESKMIRROR_BASE_URL/s)
 }, 30_000)
 
 test.concurrent('a missing scope is named, its streams are skipped, the others are synced: 3', async () => {

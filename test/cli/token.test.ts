@@ -141,7 +141,7 @@ describe.concurrent('if there is none, one message explains why and what to do',
       'a wrong key',
       { DESKMIRROR_API_KEY: 'svc_live_unknown' },
       2,
-      /127\.0\.0\.1:\d+\/v1\/widget\/token does not take the key of the project default.*\n {2}→ `deskmirror check` says/,
+      /127\.0\.0\.1:\d+\/v1\/widget\/token does not take the key of the project default.*\n {2}→ `deskmirror check` shows/,
     ],
     [
       'another address',
@@ -153,7 +153,7 @@ describe.concurrent('if there is none, one message explains why and what to do',
       'no server',
       { DESKMIRROR_WIDGET_URL: 'http://127.0.0.1:9' },
       1,
-      /no widget token came from http:\/\/127\.0\.0\.1:9.*\n {2}→ try again/,
+      /no widget token was received from http:\/\/127\.0\.0\.1:9.*\n {2}→ try again/,
     ],
     [
       'an unencrypted address',
@@ -190,7 +190,7 @@ describe.concurrent('if there is none, one message explains why and what to do',
     const busy = await startService({})
     busy.scriptFault({ kind: 'foreign-429' })
     const { exit, err } = await runToken([], {}, busy)
-    expect([exit, err]).toEqual([1, expect.stringMatching(/mints no widget token now.*\n {2}→ try again in 1 s/)])
+    expect([exit, err]).toEqual([1, expect.stringMatching(/mints no widget token at the moment.*\n {2}→ try again in 1 s/)])
   })
 
   test('a redirect, and a lost answer: only one request', async () => {

@@ -200,7 +200,7 @@ describe('every problem is reported', () => {
     ['DESKMIRROR_PROJECT_ID', 'a/b', /is "a\/b": the project's id, a UUID/],
     ['DESKMIRROR_BASE_URL', 'http://example.com', /unencrypted; http:\/\/ is only for loopback/],
     ['DESKMIRROR_BASE_URL', 'api.example.com', /is not an absolute URL/],
-    ['DESKMIRROR_BASE_URL', 'https://h/?a=1', /carries a query/],
+    ['DESKMIRROR_BASE_URL', 'https://h/?a=1', /contains a query/],
   ])('%s=%s', (name, value, says) => {
     const found = problemsOf({ ...needed, [name]: value })
     expect(found).toHaveLength(1)
