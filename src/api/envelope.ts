@@ -1,8 +1,6 @@
 /** Reads the envelope of an answer's body. Nothing here trusts the body's shape, and nothing throws. */
-import { parseJson } from '../core/json.ts'
+import { asJsonObject, type JsonObject, parseJson } from '../core/json.ts'
 import type { Json } from '../core/row.ts'
-
-type JsonObject = { readonly [key: string]: Json }
 
 export type Envelope = {
   /** undefined where the body has none. */
@@ -23,9 +21,9 @@ export type ErrorBody = {
 
 /** null where the text is not a JSON object. */
 export function parseEnvelope(text: string): Envelope | null {
-  const body = asObject(tryParseJson(text))
+  const body = asJsonObject(tryParseJson(text))
   if (body === null) return null
-  const failureText = findFailureText(body) ?? findFailureText(asObject(body.data))
+  const failureText = findFailureText(body) ?? findFailureText(asJsonObject(body.data))
   return { data: body.data, error: toError(body), failureText, requestId: asText(body.requestId) }
 }
 
@@ -47,7 +45,7 @@ function findFailureText(body: JsonObject | null): string | null {
 /** The text of an error, which may be a text, an object or a list of them. */
 function errorText(error: Json | undefined): string | null {
   const first = Array.isArray(error) ? error[0] : error
-  return asText(first) ?? asText(asObject(first)?.message) ?? asText(asObject(first)?.code)
+  return asText(first) ?? asText(asJsonObject(first)?.message) ?? asText(asJsonObject(first)?.code)
 }
 
 function isErrorValue(value: Json | undefined): boolean {
@@ -71,9 +69,9 @@ function tryParseJson(text: string): Json | undefined {
 function toError(body: JsonObject): ErrorBody | null {
   const error = body.error
   if (typeof error === 'string') return { code: null, message: error, status: null, fields: [] }
-  const from = asObject(error)
+  const from = asJsonObject(error)
   if (from === null) return null
-  const issues = asObject(from.context)?.issues ?? asObject(body.context)?.issues ?? from.issues ?? from.details
+  const issues = asJsonObject(from.context)?.issues ?? asJsonObject(body.context)?.issues ?? from.issues ?? from.details
   return {
     code: asText(from.code),
     message: asText(from.message),
@@ -86,7 +84,7 @@ function toError(body: JsonObject): ErrorBody | null {
 function issueFields(issues: Json | undefined): string[] {
   if (Array.isArray(issues)) return issues.flatMap(fieldsOfOneIssue)
   if (typeof issues === 'string') return fieldsOfOneIssue(issues)
-  const byField = asObject(issues)
+  const byField = asJsonObject(issues)
   return byField === null ? [] : Object.keys(byField).map(fieldName)
 }
 
@@ -95,9 +93,9 @@ const fieldKeys = ['path', 'field', 'param', 'parameter', 'property', 'instanceP
 function fieldsOfOneIssue(issue: Json): string[] {
   if (typeof issue === 'string') return [fieldName(issue)].filter((field) => field !== '')
   if (Array.isArray(issue)) return [fieldPath(issue)].filter((field) => field !== '')
-  const from = asObject(issue)
+  const from = asJsonObject(issue)
   if (from === null) return []
-  const params = asObject(from.params)
+  const params = asJsonObject(from.params)
   const listed = [
     ...asStrings(from.keys),
     ...asStrings(params?.missingProperty),
@@ -122,10 +120,6 @@ function fieldPath(parts: readonly Json[]): string {
   const names = parts.filter((part) => typeof part === 'string' || typeof part === 'number').map(String)
   const requestPart = /^(body|query|querystring|params|path|headers|#)$/i
   return (names.length > 1 && requestPart.test(names[0] ?? '') ? names.slice(1) : names).join('.')
-}
-
-function asObject(value: Json | undefined): JsonObject | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
 }
 
 function asStrings(value: Json | undefined): string[] {

@@ -19,7 +19,7 @@ export function projectConfigOf(
   over: Partial<ProjectConfig> = {},
 ): ProjectConfig {
   return {
-    name: 'desk',
+    name: 'shop',
     projectId: sandbox.projectId,
     baseUrl: new URL(sandbox.baseUrl),
     widgetUrl: new URL(sandbox.widgetUrl),

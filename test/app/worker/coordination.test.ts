@@ -191,7 +191,7 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
       const worker = await startWorkerInProcess(workerConfig(stores, [projectConfigOf(sandbox, frequentSchedules)]))
       const backend = await openBackend(stores.queueUrl, { folder: '', log: silent })
       const passes = backend.queue<unknown>('passes')
-      await passes.add('x', { project: 'desk', stream: 'messages', mode: 'everything' })
+      await passes.add('x', { project: 'shop', stream: 'messages', mode: 'everything' })
       await passes.add('x', { project: 'unknown', stream: 'messages', mode: 'incremental' })
       await passes.add('x', 'hello')
       for (const _ of [1, 2, 3]) await worker.waitForNext()

@@ -63,7 +63,7 @@ describe('a job that fails', () => {
     await warehouse.query('create trigger broken before insert on visitors for each row execute function broken()')
     sandbox.mutate.addVisitor()
     const line = await worker.waitFor(({ event, stream }) => event === 'job.failed' && stream === 'visitors')
-    expect(line).toMatchObject({ level: 'error', job: 'pass', project: 'desk', why: 'an unforeseen bug' })
+    expect(line).toMatchObject({ level: 'error', job: 'pass', project: 'shop', why: 'an unforeseen bug' })
     expect(line.stack).toMatch(/an unforeseen bug\n +at /)
     const times = () => worker.log.filter(({ event, stream }) => event === 'job.failed' && stream === 'visitors').length
     while (times() < 2) await worker.waitForNext()
@@ -72,9 +72,9 @@ describe('a job that fails', () => {
     expect(failing).toMatchObject({ failed: 'an unforeseen bug', failedSince: expect.any(String) })
     expect(Date.parse(failing.failedSince!)).toBeLessThanOrEqual(Date.parse(line.time))
     const text = await metricsOf(worker.address)
-    expect(text).toMatch(/^deskmirror_job_failures_total\{job="pass",project="desk",stream="visitors"\} [2-9]/m)
-    expect(text).toMatch(/^deskmirror_job_failing_seconds\{job="pass",project="desk",stream="visitors"\} \d/m)
-    expect(text).toMatch(/^deskmirror_stream_failed\{project="desk",stream="visitors"\} 1/m)
+    expect(text).toMatch(/^deskmirror_job_failures_total\{job="pass",project="shop",stream="visitors"\} [2-9]/m)
+    expect(text).toMatch(/^deskmirror_job_failing_seconds\{job="pass",project="shop",stream="visitors"\} \d/m)
+    expect(text).toMatch(/^deskmirror_stream_failed\{project="shop",stream="visitors"\} 1/m)
 
     await warehouse.query('drop trigger broken on visitors')
     const over = await worker.waitFor(({ event, stream }) => event === 'job.recovered' && stream === 'visitors')

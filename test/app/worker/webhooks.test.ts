@@ -32,7 +32,7 @@ const startTestSandbox = async (options: Parameters<typeof startSandbox>[0] = {}
   return sandbox
 }
 
-async function deliver(address: string, payload: unknown, by = key, project = 'desk'): Promise<number> {
+async function deliver(address: string, payload: unknown, by = key, project = 'shop'): Promise<number> {
   const body = typeof payload === 'string' ? payload : JSON.stringify(payload)
   const headers = { 'x-service-signature': createHmac('sha256', by).update(body).digest('hex') }
   return (await fetch(`${address}/webhooks/${project}`, { method: 'POST', headers, body })).status
@@ -229,5 +229,5 @@ test('deliveries of a project that is no longer configured wait', () => {
     { project: 'id 1', id: 'a' },
     { project: 'id 2', id: 'b' },
   ]
-  expect(pendingWebhookJobs([{ name: 'desk', projectId: 'id 2' }], due)).toEqual([{ project: 'desk', delivery: 'b' }])
+  expect(pendingWebhookJobs([{ name: 'shop', projectId: 'id 2' }], due)).toEqual([{ project: 'shop', delivery: 'b' }])
 })
