@@ -12,7 +12,7 @@ export function createPostgresFactory(pool: PgPool, schema: string): BullBackend
   }
 }
 
-/** Must run first: a worker on a schema without tables blocks the event loop for ever. */
+/** Must run first: a worker on a schema without tables blocks the event loop forever. */
 export async function migrateStore(pool: PgPool, schema: string): Promise<void> {
   const client = await pool.connect()
   try {

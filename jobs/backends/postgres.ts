@@ -47,7 +47,7 @@ export async function openPostgres(
     warnings: [],
     prefix: null,
     factory: createPostgresFactory(slowedPool, schema),
-    // Without it the pool would run out, and every request would wait for ever. Source: pg reads `max` at each connect.
+    // Without it the pool would run out, and every request would wait forever. Source: pg reads `max` at each connect.
     reserveConnection: () => {
       pool.options.max += 1
     },

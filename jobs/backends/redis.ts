@@ -1,4 +1,4 @@
-/** The queue in Redis: a connection that gives up for adding jobs, and one that retries for ever for running them. */
+/** The queue in Redis: a connection that gives up for adding jobs, and one that retries forever for running them. */
 import { createRedisBackend } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { UserError } from '../../src/core/user-error.ts'

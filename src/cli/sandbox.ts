@@ -1,6 +1,6 @@
 /** `deskmirror sandbox`: runs the service double as a process. */
 
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { rfc3339 } from '../core/time.ts'
 import { trimBoth } from '../core/trim.ts'
 import { UserError } from '../core/user-error.ts'
@@ -8,6 +8,7 @@ import type { SandboxOptions } from '../sandbox/options.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Range, Size } from '../sandbox/seed/seed-data.ts'
 import { describeAllowed, parseSwitches, type Switches, switchNames, switchTable } from '../sandbox/switches.ts'
+import { parseWholeNumber } from './options.ts'
 
 type SandboxFlags = {
   readonly port: number
@@ -30,16 +31,16 @@ export function sandboxCommand(): Command {
   return new Command('sandbox')
     .summary('run a double of the service, for experiments and tests')
     .description('Runs a full, stateful server of the API on loopback, with seeded data, until it is stopped.')
-    .option('--port <port>', 'port to listen on; 0 = any free one', parseCount, 0)
+    .option('--port <port>', 'port to listen on; 0 = any free one', parseWholeNumber, 0)
     .option('--prefix <path>', 'path before every path of the API, for example /v1', '')
-    .option('--seed <n>', 'the same seed makes the same data', parseCount, 1)
+    .option('--seed <n>', 'the same seed makes the same data', parseWholeNumber, 1)
     .option('--now <time>', "where the service's clock starts, RFC 3339; by default now")
-    .option('--conversations <n>', 'how many', parseCount)
-    .option('--visitors <n>', 'how many', parseCount)
-    .option('--calls <n>', 'how many', parseCount)
+    .option('--conversations <n>', 'how many', parseWholeNumber)
+    .option('--visitors <n>', 'how many', parseWholeNumber)
+    .option('--calls <n>', 'how many', parseWholeNumber)
     .option('--messages <n|low-high>', 'messages in a conversation', parseRange)
     .option('--activity <n|low-high>', 'activity entries of a visitor', parseRange)
-    .option('--days <n>', 'how far back the data goes', parseCount)
+    .option('--days <n>', 'how far back the data goes', parseWholeNumber)
     .option('--switch <name=value...>', 'what the service does where its documentation leaves it open; see below', [])
     .addOption(new Option('--rate <requests/seconds>', 'requests a key, for example 600/60s; off = no limit'))
     .option('--key <key>', 'the API key that it accepts')
@@ -153,14 +154,9 @@ function normalizePrefix(prefix: string): string {
   return bare === '' ? '' : `/${bare}`
 }
 
-function parseCount(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
-  return Number(text)
-}
-
 function parseRange(text: string): number | Range {
   const [low = '', high] = text.split('-')
-  return high === undefined ? parseCount(low) : [parseCount(low), parseCount(high)]
+  return high === undefined ? parseWholeNumber(low) : [parseWholeNumber(low), parseWholeNumber(high)]
 }
 
 function helpText(): string {

@@ -26,7 +26,7 @@ export function secretField(readSecret: ReadSecret) {
 /** One reference or a list of them: while a secret is replaced, both the old and the new one are valid. */
 export function secretsField(readSecret: ReadSecret) {
   return z.unknown().transform((value, context): readonly Secret[] => {
-    const found = [value].flat().map((one) => resolveSecret(one, readSecret, 'several'))
+    const found = [value].flat().map((reference) => resolveSecret(reference, readSecret, 'several'))
     return found.flatMap((secrets) => ('why' in secrets ? addIssue(secrets, context) : secrets))
   })
 }

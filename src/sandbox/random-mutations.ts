@@ -3,6 +3,7 @@
 import type { Mutations } from './mutations.ts'
 import { createRandom, integerBetween, pick, purposes, type Random } from './seed/random.ts'
 import type { ProjectState } from './state.ts'
+import { splitNames } from './switches.ts'
 
 const mutationKinds = [
   'visitorWrites',
@@ -30,8 +31,7 @@ export type MutationKind = (typeof mutationKinds)[number]
 
 /** Parses a comma-separated list of kinds; an empty list selects all that delete nothing. Throws RangeError for others. */
 export function parseMutationKinds(list: string): readonly MutationKind[] {
-  const names = list.split(',').map((name) => name.trim())
-  const chosen = names.filter((name) => name !== '')
+  const chosen = splitNames(list)
   for (const name of chosen) {
     if (!mutationKinds.some((kind) => kind === name)) throw new RangeError(`there is no change ${name}`)
   }

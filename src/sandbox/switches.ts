@@ -230,3 +230,9 @@ export function describeAllowed(entry: ChoiceSwitch<string> | NumberSwitch | Boo
   if (entry.kind === 'text') return 'text'
   return entry.signed ? 'a number' : 'a number from 0'
 }
+
+/** The names in a comma-separated list. */
+export function splitNames(list: string): readonly string[] {
+  const names = list.split(',').map((name) => name.trim())
+  return names.filter((name) => name !== '')
+}

@@ -6,7 +6,10 @@ import { retiredIn, retiredPhrasesIn } from './retired-words.ts'
 const root = new URL('../..', import.meta.url).pathname
 const read = (patterns: readonly string[]) =>
   globSync(patterns, { cwd: root })
-    .filter((path) => !/retired-words\.ts$|vocabulary\.test\.ts$|node_modules/.test(path) && statSync(`${root}${path}`).isFile())
+    .filter(
+      (path) =>
+        !/retired-words\.ts$|vocabulary\.test\.ts$|node_modules/.test(path) && statSync(`${root}${path}`).isFile(),
+    )
     .map((path) => [path, readFileSync(`${root}${path}`, 'utf8')] as const)
 
 const sources = read(['{src,jobs,schema,bin,bench,test}/**/*.{ts,js}', '*.ts'])

@@ -190,7 +190,10 @@ describe.concurrent('if there is none, one message explains why and what to do',
     const busy = await startService({})
     busy.scriptFault({ kind: 'foreign-429' })
     const { exit, err } = await runToken([], {}, busy)
-    expect([exit, err]).toEqual([1, expect.stringMatching(/mints no widget token at the moment.*\n {2}→ try again in 1 s/)])
+    expect([exit, err]).toEqual([
+      1,
+      expect.stringMatching(/mints no widget token at the moment.*\n {2}→ try again in 1 s/),
+    ])
   })
 
   test('a redirect, and a lost answer: only one request', async () => {

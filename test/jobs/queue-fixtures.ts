@@ -16,7 +16,7 @@ import { type PrivateRedis, startPrivateRedis } from '../support/redis-server.ts
 
 export type QueueFixture = {
   readonly open: (options?: Partial<BackendOptions>) => Promise<Backend>
-  /** Starts a process that runs a job of the queue for ever; resolves once that has started. */
+  /** Starts a process that runs a job of the queue forever; resolves once that has started. */
   readonly startUnendingJob: (queue: string) => Promise<ChildProcess>
   readonly drop: () => Promise<void>
 }

@@ -2,7 +2,7 @@
 
 import { isWrite, type Operation } from '../api/operation.ts'
 import { pick, purposes, type Random, toUnitInterval } from '../seed/random.ts'
-import type { Switches } from '../switches.ts'
+import { type Switches, splitNames } from '../switches.ts'
 
 /** Each kind, and whether the service performs the operation first. */
 export const faultKinds = {
@@ -87,8 +87,7 @@ function randomFault(random: Random, s: Switches, operation: Operation, requestN
 
 /** Throws a RangeError for a kind that does not exist. */
 export function parseFaultKinds(list: string): readonly FaultKind[] {
-  const names = list.split(',').map((name) => name.trim())
-  const chosen = names.filter((name) => name !== '')
+  const chosen = splitNames(list)
   for (const name of chosen) if (!Object.hasOwn(faultKinds, name)) throw new RangeError(`there is no fault ${name}`)
   return chosen.length === 0 ? defaultKinds : (chosen as FaultKind[])
 }
