@@ -1,4 +1,4 @@
-/** How the long tests run, which are no part of `npm test`: one after the other, with nothing else beside them. */
+/** Configuration of the long tests, which are not part of `npm test`: they run one after the other. */
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
