@@ -20,6 +20,7 @@ export function patientWarehouse(warehouse: Warehouse, patience: Patience): Ware
     // One that was taken without our hearing of it is nobody's.
     lock: async (...asked) => patientLock(await keep(() => warehouse.lock(...asked)), patience),
     status: (...asked) => keep(() => warehouse.status(...asked)),
+    gaps: (project) => keep(() => warehouse.gaps(project)),
     fleet: all(warehouse.fleet, patience),
   }
 }

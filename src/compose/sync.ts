@@ -42,7 +42,7 @@ export async function syncProject(config: Config, project: ProjectConfig, option
       })
     const { synced, requests } = await withBudgets(config, warehouse, log, run, patience)
     if (synced.stopped !== null) throw stoppedError(project, synced.stopped)
-    const { gaps } = await warehouse.status(project.projectId, Date.now(), project.rate)
+    const gaps = await warehouse.gaps(project.projectId)
     const sum = (of: 'rows' | 'changed') => synced.reports.reduce((total, report) => total + report[of], 0)
     return {
       project: project.name,

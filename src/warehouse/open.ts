@@ -8,7 +8,7 @@ import type { Rate } from '../core/budget/rate.ts'
 import type { Mirror } from '../core/mirror.ts'
 import type { QueueDesk } from '../core/outbox/desk.ts'
 import type { Outbox } from '../core/outbox/outbox.ts'
-import type { StatusReport } from '../core/report.ts'
+import type { GapReport, StatusReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import { UserError } from '../core/user-error.ts'
 import { createBudgets } from './budget-cell.ts'
@@ -28,7 +28,7 @@ import { createMirror, type MirrorOptions, type Reader } from './mirror/mirror.t
 import { queueDeskOf } from './outbox/desk.ts'
 import { outboxOf } from './outbox/outbox.ts'
 import { noteRequests, type RequestNote } from './requests.ts'
-import { readStatus } from './status.ts'
+import { readGaps, readStatus } from './status.ts'
 
 export type Warehouse = {
   readonly kind: Sessions['kind']
@@ -41,6 +41,8 @@ export type Warehouse = {
   /** Takes streams of the project for this process, and closes the runs that dead ones left. `now`: milliseconds since 1970. */
   readonly lock: (project: string, streams: readonly string[], now: number) => Promise<Lock>
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
+  /** What is known to be missing of the project. */
+  readonly gaps: (project: string) => Promise<readonly GapReport[]>
   /** The request budget of that name, shared by all processes that have this warehouse open, for reading or for writing. */
   readonly budgetCell: (name: string) => BudgetCell
   /** When the key of that budget was used, wherever the budget is kept. */
@@ -122,6 +124,7 @@ function assemble(db: Db, sessions: Sessions, migrated: Migrated | null): Wareho
     queueDesk: (project) => queueDeskOf({ db, kind: sessions.kind, project, clock: Date.now }),
     lock: (project, streams, now) => takeLock(db, sessions.kind, project, streams, now),
     status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
+    gaps: (project) => readGaps(db, project),
     budgetCell: budgets.cell,
     keyUse: budgets.use,
     fleet: fleetOf(db),

@@ -157,7 +157,8 @@ async function readLastRun(db: Db, project: string): Promise<StatusReport['lastR
   return (row as StatusReport['lastRun'] | undefined) ?? null
 }
 
-async function readGaps(db: Db, project: string): Promise<GapReport[]> {
+/** What is known to be missing: the oldest thousand. */
+export async function readGaps(db: Db, project: string): Promise<GapReport[]> {
   const rows = await db
     .selectFrom('sync_gaps')
     .select(['stream', 'from_ts as from', 'to_ts as to', 'reason', 'found_at as foundAt'])

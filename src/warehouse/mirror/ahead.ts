@@ -19,7 +19,8 @@ const timeOf: Partial<Record<StreamName, string>> = {
 
 /**
  * Makes due the conversations that may have grown unseen: a message that is dated now moves no `last_message_at` that is
- * ahead already. By the indexes of the messages' times and of the open conversations.
+ * ahead already. By the indexes of the messages' times and of the open conversations: a `union` that removes what comes
+ * twice would make SQLite read all messages in the order of their conversations.
  */
 export async function makeDueAhead(c: Context, horizon: Seconds, most: number, now: number): Promise<void> {
   const [project, after] = [bound(c.kind, 'text', c.project), bound(c.kind, 'time', rfc3339(horizon))]
@@ -31,7 +32,7 @@ export async function makeDueAhead(c: Context, horizon: Seconds, most: number, n
       where project_id = ${project} and stream = 'messages' and fetched > 0 and (due_at is null or due_at > ${at})
         and parent_id in (
           select conversation_id from messages where project_id = ${project} and created_at > ${after}
-          union select id from conversations
+          union all select id from conversations
             where project_id = ${project} and handled_at is null and last_message_at > ${after})
       order by checked_at limit ${most})`.execute(c.db)
 }
