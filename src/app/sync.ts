@@ -42,7 +42,7 @@ export async function syncProject(config: Config, project: ProjectConfig, option
       })
     const { run, requests } = await withRequestBudgets(config, warehouse, log, syncOnBudget, warehouseRetry)
     if (run.stopped !== null) throw stoppedRunError(project, run.stopped)
-    const { gaps } = await warehouse.status(project.projectId, Date.now(), project.rate)
+    const gaps = await warehouse.listGaps(project.projectId)
     const sum = (of: 'rows' | 'changed') => run.reports.reduce((total, report) => total + report[of], 0)
     return {
       project: project.name,

@@ -81,6 +81,7 @@ export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): 
     // A lock whose answer was lost is held by no process, and expires.
     lockStreams: async (...args) => retryingLock(await retry.run(() => warehouse.lockStreams(...args)), retry),
     status: (...args) => retry.run(() => warehouse.status(...args)),
+    listGaps: (project) => retry.run(() => warehouse.listGaps(project)),
     workers: retryAllMethods(warehouse.workers, retry),
     projects: retryAllMethods(warehouse.projects, retry),
     streamStates: retryAllMethods(warehouse.streamStates, retry),

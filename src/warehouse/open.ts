@@ -7,7 +7,7 @@ import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { OutboxRepository } from '../core/outbox/repository.ts'
 import type { BudgetRecord, KeyUse } from '../core/rate-limit/budget-record.ts'
 import type { Rate } from '../core/rate-limit/rate.ts'
-import type { StatusReport } from '../core/report.ts'
+import type { GapReport, StatusReport } from '../core/report.ts'
 import type { StreamName } from '../core/row.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
@@ -27,7 +27,7 @@ import { createOutboxAdmin } from './outbox/admin.ts'
 import { createOutboxRepository } from './outbox/repository.ts'
 import { createProjects, type ProjectRepository } from './projects.ts'
 import { type RequestSource, recordRequests } from './request-counts.ts'
-import { readStatus } from './status.ts'
+import { listGaps, readStatus } from './status.ts'
 import { createStreamStates, type StreamStateRepository } from './stream-states.ts'
 import { createDeliveries, type DeliveryRepository } from './webhook-deliveries.ts'
 import { createWorkers, type WorkerRepository } from './workers.ts'
@@ -43,6 +43,8 @@ export type Warehouse = {
   /** Locks streams of the project for this process, and closes runs of dead processes. `now`: in milliseconds. */
   readonly lockStreams: (project: string, streams: readonly string[], now: number) => Promise<LockResult>
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
+  /** The project's open gaps, oldest first, up to a thousand. */
+  readonly listGaps: (project: string) => Promise<readonly GapReport[]>
   /** The request budget of that name, shared by all processes that have this warehouse open. */
   readonly budgetRecord: (name: string) => BudgetRecord
   /** When the key of that budget was last used, wherever the budget is stored. */
@@ -134,6 +136,7 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     outboxAdmin: (project) => createOutboxAdmin({ db, kind: pool.kind, project, clock: Date.now }),
     lockStreams: (project, streams, now) => acquireStreamLocks(db, pool.kind, project, streams, now),
     status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
+    listGaps: (project) => listGaps(db, project),
     budgetRecord: budgets.record,
     keyUse: budgets.keyUse,
     workers: createWorkers(db),

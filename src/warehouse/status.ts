@@ -67,7 +67,7 @@ export async function readStatus(
     running: await findLockHolder(db, project, now),
     workers: await listLiveWorkers(db, now),
     paused,
-    gaps: await readGaps(db, project),
+    gaps: await listGaps(db, project),
     writebacks: await countWritebacks(db, project),
     nameless: await countWithoutProject(db),
     heldLanes: await countBlockedLanes(db, project),
@@ -149,7 +149,8 @@ async function readLastRun(db: Db, project: string): Promise<StatusReport['lastR
   return (row as StatusReport['lastRun'] | undefined) ?? null
 }
 
-async function readGaps(db: Db, project: string): Promise<GapReport[]> {
+/** The open gaps, oldest first, up to `maxGaps`. */
+export async function listGaps(db: Db, project: string): Promise<GapReport[]> {
   const rows = await db
     .selectFrom('sync_gaps')
     .select(['stream', 'from_ts as from', 'to_ts as to', 'reason', 'found_at as foundAt'])

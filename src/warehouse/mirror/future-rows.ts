@@ -20,6 +20,7 @@ export const indexedTimeColumn = {
 /**
  * Marks the conversations pending that may have new messages without showing it: a message dated now does not move a
  * `last_message_at` that lies in the future. Uses the indexes of the messages' times and of the open conversations.
+ * A `union` without `all` would make SQLite read all messages, ordered by their conversations.
  */
 export async function markFutureDatedPending(
   context: ProjectContext,
@@ -39,7 +40,7 @@ export async function markFutureDatedPending(
       where project_id = ${project} and stream = 'messages' and fetched > 0 and (due_at is null or due_at > ${at})
         and parent_id in (
           select conversation_id from messages where project_id = ${project} and created_at > ${after}
-          union select id from conversations
+          union all select id from conversations
             where project_id = ${project} and handled_at is null and last_message_at > ${after})
       order by checked_at limit ${limit})`.execute(context.db)
 }
