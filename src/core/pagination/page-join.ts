@@ -13,11 +13,11 @@ export function hasAdvanced({ currentRange, rangeScan }: ScanState): boolean {
 /** The page repeats no row of the previous one despite the overlap, so rows between them may be missing. */
 export function isUnjoined(scan: ScanState, page: ScanPage, order: SortOrder | null): boolean {
   if (scan.hasExactBound || order === null || !hasAdvanced(scan)) return false
-  return ![...rowPlaces(page)].some((place) => scan.lastPageRows.has(place))
+  return ![...rowVersions(page)].some((version) => scan.lastPageRows.has(version))
 }
 
 /** Rows with their times: a row whose times have changed does not join two pages. */
-export function rowPlaces({ ids, times }: ScanPage): ReadonlySet<string> {
+export function rowVersions({ ids, times }: ScanPage): ReadonlySet<string> {
   return new Set(ids.map((id, i) => `${id} ${[...(times[i] ?? [])].join()}`))
 }
 

@@ -16,7 +16,7 @@ import type { Seconds } from '../time.ts'
 import { type ListEndpoint, maxPageSize } from './list-endpoint.ts'
 import { conservativeOrder, edgeSecond, fallbackRangeOf, rangeBeyondEdge, remainingAfterPage } from './page-edge.ts'
 import { findNewRows, isShortPage, type NewRows, type ScanPage, updateProfile } from './page-evidence.ts'
-import { canFallBack, fallBack, hasAdvanced, isUnjoined, reportUnjoined, rowPlaces } from './page-join.ts'
+import { canFallBack, fallBack, hasAdvanced, isUnjoined, reportUnjoined, rowVersions } from './page-join.ts'
 import { emptyProfile, type PagingProfile, type ScanDirection } from './paging-profile.ts'
 import { allTime, type TimeRange } from './pending-ranges.ts'
 import {
@@ -127,7 +127,7 @@ export function applyPage(before: ScanState, bounds: TimeBounds, page: ScanPage)
     frozenCursorLimit: frozenCursorLimitOf(before, profile, page),
     overlapIds: [],
     recentPageIds: [new Set(page.ids), ...before.recentPageIds.slice(0, 1)],
-    lastPageRows: rowPlaces(page),
+    lastPageRows: rowVersions(page),
     fallbackRange: null,
     isStalled: before.isStalled && newRows.newIds.length === 0,
     unorderedPage:
@@ -396,7 +396,7 @@ function finishRange(scan: ScanState, page: ScanPage | null): RangeStep {
   if (isUnproven && rangeScan.oppositeRange !== null) {
     const direction: ScanDirection = rangeScan.direction === 'up' ? 'down' : 'up'
     const recentPageIds = [new Set(rangeScan.firstPage.page.ids)]
-    const lastPageRows = rowPlaces(rangeScan.firstPage.page)
+    const lastPageRows = rowVersions(rangeScan.firstPage.page)
     return continueWith(
       {
         ...scan,
