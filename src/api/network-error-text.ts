@@ -5,7 +5,7 @@ const networkErrorTexts: readonly (readonly [RegExp, string])[] = [
   [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, 'the host does not answer'],
   [/^(EHOSTUNREACH|ENETUNREACH|ENETDOWN)$/, 'there is no route to that host'],
   [/^ENOTFOUND$/, 'the host name is unknown'],
-  [/^EAI_/, 'the host name cannot be resolved at the moment'],
+  [/^EAI_/, 'the host name cannot be resolved'],
   [/^(EMFILE|ENFILE)$/, 'this process cannot open more files: raise its limit (ulimit -n)'],
   [/^CERT_HAS_EXPIRED$/, 'its certificate has expired'],
   [/^CERT_NOT_YET_VALID$/, "its certificate is not valid yet: is this machine's clock right?"],

@@ -33,7 +33,7 @@ type RecordRow = { readonly version: string | null; readonly state: string | nul
 
 function createBudgetRecord(openDb: () => Db, kind: ConnectionPool['kind'], name: string): BudgetRecord {
   const now = databaseNowMs(kind)
-  // A commit must survive a crash. Postgres is told to wait for the disk, whatever its settings say. SQLite may lose
+  // A commit must survive a crash. Postgres waits for the disk, whatever its settings say. SQLite may lose
   // commits on a power failure; a version of an earlier boot shows that this may have happened.
   const bootPrefix = kind === 'sqlite' ? `${bootId()}:` : ''
   const waitForDisk = kind === 'sqlite' ? sql`` : sql`and set_config('synchronous_commit', 'on', true) is not null`

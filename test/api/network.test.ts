@@ -94,7 +94,7 @@ test('a port on which no server listens', async () => {
 
 test.each([
   ['ENOTFOUND', /host name is unknown/],
-  ['EAI_AGAIN', /cannot be resolved at the moment/],
+  ['EAI_AGAIN', /cannot be resolved/],
   ['CERT_HAS_EXPIRED', /has expired/],
   ['CERT_NOT_YET_VALID', /clock/],
   ['ERR_TLS_CERT_ALTNAME_INVALID', /for another host/],

@@ -21,7 +21,8 @@ export const retiredPhrases: readonly RegExp[] = [
   /\bproof-?read/i,
   /\bwake-up call/i,
   /\btwin(s)?\b/i,
-  /\bbarren\b/i,
+  /\b(barren|befell|happening|lessons?|likewise|ordeal|poison|portions?|somebody|torn|walk(s|ed|ing)?)\b/i,
+  /\b(dice|patien(ce|t)|told|troubles?)\b/i,
 ]
 
 /** Names that are stored, printed or fixed: they keep the old word, and only here. */

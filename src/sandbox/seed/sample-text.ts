@@ -3,7 +3,7 @@ import { integerBetween, pick, purposes, type Random, toUnitInterval } from './r
 
 const words = `the my order invoice account please thanks hello can you help with delivery arrived yesterday refund
  change address password reset does not work on mobile I would like to know when it will be sent again we have looked
- into this and found that your subscription is active until next month sorry for trouble let me check Größe café 東京
+ into this and found that your subscription is active until next month sorry for delays let me check Größe café 東京
  plan upgrade export report error page shows empty cart after login monday number colour is wrong`.split(/\s+/)
 
 const firstNames = ['Ada', 'Grace', 'Linus', 'Zoë', 'Søren', 'Mía', '健', 'Олена', 'Ali', 'Noor', 'Jean-Luc', 'D’Arcy']
