@@ -1,20 +1,18 @@
 /** Reads a list page by page: sends the requests of a scan and yields the rows. The scan is its only state. */
-
 import type { ApiGet, ApiResponse } from '../core/api-request.ts'
 import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'
-import { findFutureDated, type ScanPage } from '../core/pagination/page-evidence.ts'
+import { findFutureDated, type PageQuery } from '../core/pagination/page-evidence.ts'
 import { observations, type PagingProfile } from '../core/pagination/paging-profile.ts'
-import type { TimeRange } from '../core/pagination/pending-ranges.ts'
+import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
 import { applyPage, applyRefusal, nextRequest, pendingRanges, startScan } from '../core/pagination/scan.ts'
-import { gapReasons, type ScanState, type ScanStep } from '../core/pagination/scan-state.ts'
+import type { ActiveScan, MissedRange, ScanState, ScanStep } from '../core/pagination/scan-state.ts'
+import { isActive, toGap } from '../core/pagination/scan-state.ts'
 import type { TimeBounds } from '../core/pagination/sort-order.ts'
 import { applyStartCheck, startCheckFor } from '../core/pagination/start-check.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { Json, RefusedRow, ServiceBehaviour } from '../core/row.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
 import { type PageReply, requestPage } from './page-request.ts'
-
-export type MissedRange = { readonly range: TimeRange; readonly reason: string }
 
 /** An answer, or a part of it. Store all of it: a scan that stops after it continues from `pendingRanges`. */
 export type PageBatch = {
@@ -26,7 +24,7 @@ export type PageBatch = {
   /** Null where there is none: the service refused the request, or its answer was yielded before. */
   readonly answer: ApiResponse | null
   /** The ranges that this scan or the next must still read. */
-  readonly pendingRanges: readonly TimeRange[]
+  readonly pendingRanges: PendingRanges
   readonly missedRanges: readonly MissedRange[]
   readonly observations: readonly ServiceBehaviour[]
   readonly profile: PagingProfile
@@ -40,7 +38,7 @@ export type ListReadOptions = {
   readonly list: ListEndpoint
   /** What earlier scans learned; null = nothing. */
   readonly profile: PagingProfile | null
-  readonly ranges: readonly TimeRange[]
+  readonly ranges: PendingRanges
   readonly priority: Priority
   /** Whether the service reports more rows even after the last page; null = not known yet. */
   readonly alwaysHasMore?: boolean | null
@@ -52,37 +50,40 @@ export async function* readList(
   { list, profile, ranges, priority, alwaysHasMore }: ListReadOptions,
 ): AsyncGenerator<PageBatch> {
   let scan = startScan(list, profile, ranges, alwaysHasMore)
-  let reportedProfile = scan.profile
-  while (scan.currentRange !== null) {
-    const timeBounds = nextRequest(scan)
-    const reply = await requestPage(get, scan, timeBounds, {}, priority)
-    if (reply.kind === 'page') scan = await runStartCheck(get, scan, timeBounds, reply.page, priority)
-    const next = reply.kind === 'page' ? applyPage(scan, timeBounds, reply.page) : applyRefusal(scan, reply.parameter)
-    const batch = toPageBatch(list, reportedProfile, next, reply, timeBounds)
-    const unfinished = {
-      pendingRanges: pendingRanges(scan),
-      missedRanges: [],
-      isComplete: false,
-    } satisfies Partial<PageBatch>
-    if (next.timestampCollisions.length === 0) {
+  while (isActive(scan)) {
+    const bounds = nextRequest(scan)
+    const reply = await requestPage(get, scan, bounds, {}, priority)
+    const next =
+      reply.kind === 'page'
+        ? await applyChecked(get, scan, { page: reply.page, bounds }, priority)
+        : applyRefusal(scan, reply.parameter)
+    const { state, timestampCollisions } = next
+    const batch = { ...toPageBatch(scan, state, reply, bounds), ...progressOf(state, next.missedRanges) }
+    const unfinished = progressOf(scan)
+    if (timestampCollisions.length === 0) {
       yield* splitPage(reply, batch, unfinished)
     } else {
       // The pending ranges advance only after the timestamp collision has been read part by part.
       yield* splitPage(reply, { ...batch, ...unfinished }, unfinished)
-      const missedRanges = [...next.missingRanges]
-      for (const second of next.timestampCollisions) {
-        const isComplete = yield* readCollision(get, scan, next.state.profile, second, priority)
-        if (!isComplete) missedRanges.push({ range: { lo: second, hi: second }, reason: gapReasons.timestampCollision })
+      const missedRanges = [...next.missedRanges]
+      for (const second of timestampCollisions) {
+        const isComplete = yield* readCollision(get, scan, state.profile, second, priority)
+        if (!isComplete) missedRanges.push(toGap({ lo: second, hi: second }, 'timestampCollision'))
       }
       yield { ...batch, answer: null, observations: [], missedRanges }
     }
-    reportedProfile = next.state.profile
-    scan = next.state
+    scan = state
   }
 }
 
+type Progress = Pick<PageBatch, 'pendingRanges' | 'missedRanges' | 'isComplete'>
+
+function progressOf(scan: ScanState, missedRanges: readonly MissedRange[] = []): Progress {
+  return { pendingRanges: pendingRanges(scan), missedRanges, isComplete: !isActive(scan) }
+}
+
 /** The rows of an answer, batch by batch; ranges and observations come with the last batch. */
-function* splitPage(reply: PageReply, batch: PageBatch, unfinished: Partial<PageBatch>): Generator<PageBatch> {
+function* splitPage(reply: PageReply, batch: PageBatch, unfinished: Progress): Generator<PageBatch> {
   if (reply.kind === 'refused') return yield batch
   let previous: PageBatch | null = null
   for (const { items, refused } of reply.items.batches()) {
@@ -92,52 +93,39 @@ function* splitPage(reply: PageReply, batch: PageBatch, unfinished: Partial<Page
   yield previous ?? batch
 }
 
-/** Requests one more row where the page alone does not prove that the range starts there. */
-async function runStartCheck(
-  get: ApiGet,
-  scan: ScanState,
-  timeBounds: TimeBounds,
-  page: ScanPage,
-  priority: Priority,
-): Promise<ScanState> {
-  const checkRequest = startCheckFor(scan, timeBounds, page)
-  if (checkRequest === null) return scan
+/** Applies a page. If it does not prove from which end the range is read, one more row is requested first. */
+async function applyChecked(get: ApiGet, scan: ActiveScan, query: PageQuery, priority: Priority): Promise<ScanStep> {
+  const checkRequest = startCheckFor(scan, query)
+  if (checkRequest === null) return applyPage(scan, query)
   const checkReply = await requestPage(get, scan, checkRequest, {}, priority, 1)
-  return applyStartCheck(scan, timeBounds, page, checkReply.kind === 'page' ? checkReply.page : null)
+  return applyPage(applyStartCheck(scan, query, checkReply.kind === 'page' ? checkReply.page : null), query)
 }
 
 /** Reads each partition of the list at a timestamp collision. True if they showed all rows of the second. */
 async function* readCollision(
   get: ApiGet,
-  scan: ScanState,
+  scan: ActiveScan,
   profile: PagingProfile,
   second: Seconds,
   priority: Priority,
 ): AsyncGenerator<PageBatch, boolean> {
   const { inclusiveBounds, order } = profile
-  const isAscending = scan.rangeScan?.direction !== 'down'
-  const timeBounds: TimeBounds = isAscending
+  const isAscending = scan.phase.name === 'opening' || scan.phase.rangeScan.direction === 'up'
+  const bounds: TimeBounds = isAscending
     ? { lower: inclusiveBounds.up === false ? second - 1 : second }
     : { upper: inclusiveBounds.down === false ? second + 1 : second }
   const [field = ''] = order?.fields ?? []
+  const unfinished = progressOf(scan)
   let isComplete = scan.list.partitions.length > 0
   for (const part of scan.list.partitions) {
-    const reply = await requestPage(get, scan, timeBounds, part, priority)
+    const reply = await requestPage(get, scan, bounds, part, priority)
     if (reply.kind === 'refused') return false
     const { answer, page } = reply
     const reachesBeyond = page.times.some((row) => (row.get(field) ?? second) !== second)
     isComplete &&= reachesBeyond || !(page.hasMore || page.ids.length >= maxPageSize)
-    const unfinished = {
-      pendingRanges: pendingRanges(scan),
-      missedRanges: [],
-      isComplete: false,
-    } satisfies Partial<PageBatch>
     const futureDatedIds = findFutureDated(order, page)
-    yield* splitPage(
-      reply,
-      { ...emptyBatch, answer, observations: [], profile, futureDatedIds, ...unfinished },
-      unfinished,
-    )
+    const batch = { ...emptyBatch, answer, observations: [], profile, futureDatedIds, ...unfinished }
+    yield* splitPage(reply, batch, unfinished)
   }
   return isComplete
 }
@@ -145,28 +133,21 @@ async function* readCollision(
 const emptyBatch = { items: [], refused: [], isLastOfAnswer: true } satisfies Partial<PageBatch>
 
 function toPageBatch(
-  list: ListEndpoint,
-  reportedProfile: PagingProfile,
-  next: ScanStep,
+  before: ActiveScan,
+  { list, profile }: ScanState,
   reply: PageReply,
-  timeBounds: TimeBounds,
-): PageBatch {
-  const since = timeBounds.lower === undefined ? '' : ` from ${rfc3339(timeBounds.lower)}`
-  const until = timeBounds.upper === undefined ? '' : ` to ${rfc3339(timeBounds.upper)}`
+  bounds: TimeBounds,
+): Omit<PageBatch, keyof Progress> {
+  const since = bounds.lower === undefined ? '' : ` from ${rfc3339(bounds.lower)}`
+  const until = bounds.upper === undefined ? '' : ` to ${rfc3339(bounds.upper)}`
   const answer = reply.kind === 'page' ? reply.answer : null
   const what = reply.kind === 'page' ? `a page of ${reply.items.count} rows` : 'a 400'
   const evidence = `${what}${since}${until}, request ${answer?.requestId ?? 'without id'}`
-  const newObservations = observations(list, reportedProfile, next.state.profile, evidence)
-  const { state: scan, missingRanges: missedRanges } = next
-  const futureDatedIds = reply.kind === 'page' ? findFutureDated(scan.profile.order, reply.page) : []
   return {
     ...emptyBatch,
     answer,
-    pendingRanges: pendingRanges(scan),
-    missedRanges,
-    observations: newObservations,
-    profile: scan.profile,
-    futureDatedIds,
-    isComplete: scan.currentRange === null,
+    observations: observations(list, before.profile, profile, evidence),
+    profile,
+    futureDatedIds: reply.kind === 'page' ? findFutureDated(profile.order, reply.page) : [],
   }
 }

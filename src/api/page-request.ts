@@ -5,7 +5,7 @@ import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint
 import { fillMissingTimes } from '../core/pagination/missing-times.ts'
 import type { ScanPage } from '../core/pagination/page-evidence.ts'
 import type { RefusedParameter } from '../core/pagination/scan.ts'
-import type { ScanState } from '../core/pagination/scan-state.ts'
+import type { ActiveScan } from '../core/pagination/scan-state.ts'
 import type { RowTimes, TimeBounds } from '../core/pagination/sort-order.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { Json } from '../core/row.ts'
@@ -20,7 +20,7 @@ export type PageReply =
 /** Requests one page. Throws ApiError. */
 export async function requestPage(
   get: ApiGet,
-  scan: ScanState,
+  scan: ActiveScan,
   timeBounds: TimeBounds,
   part: QueryParams,
   priority: Priority,
@@ -44,10 +44,10 @@ export async function requestPage(
 /** The parameter that a 400 is about; null if it is about something else. */
 function refusedParameter(
   error: unknown,
-  scan: ScanState,
+  scan: ActiveScan,
   sent: Readonly<Record<string, unknown>>,
 ): RefusedParameter | null {
-  const { list, profile, rangeScan } = scan
+  const { list, profile, phase } = scan
   if (!(error instanceof ApiError)) return null
   const { failure } = error
   if (failure.kind !== 'refused' || failure.status !== 400) return null
@@ -61,7 +61,7 @@ function refusedParameter(
       : null
   const isLimitNamed = failure.fields.some((field) => field.toLowerCase().includes('limit'))
   if (wasSent('limit') && isLimitNamed) return 'limit'
-  if (rangeScan !== null && (wasSent(list.lowerParam) || wasSent(list.upperParam))) return 'bound'
+  if (phase.name !== 'opening' && (wasSent(list.lowerParam) || wasSent(list.upperParam))) return 'bound'
   return wasSent('limit') && profile.support.limit === 'unknown' ? 'limit' : null
 }
 

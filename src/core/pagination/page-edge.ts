@@ -1,7 +1,12 @@
-/** The edge that a scan reaches with a page, and the rest of the range beyond it. */
+/**
+ * The edge that a scan reaches with a page: the rest of the range beyond it, and whether the next page joins there. Because
+ * requests overlap by a second, it must repeat a row of the page before it.
+ */
 import type { Seconds } from '../time.ts'
+import { rowPlaces, type ScanPage } from './page-evidence.ts'
 import type { ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
+import { hasAdvanced, type Paging } from './scan-state.ts'
 import { completeDownTo, completeUpTo, dropUnmovedFields, type RowTimes, type SortOrder } from './sort-order.ts'
 
 /** The rest of the range in this direction; null if the page's edge did not advance. */
@@ -51,4 +56,27 @@ export function rangeBeyondEdge(direction: ScanDirection, range: TimeRange): Tim
 export function conservativeOrder(times: readonly RowTimes[]): SortOrder | null {
   const fields = [...(times[0]?.keys() ?? [])].filter((field) => times.every((row) => row.has(field)))
   return fields.length === 0 ? null : { fields, direction: null }
+}
+
+/** The page repeats no row of the previous one despite the overlap, so rows between them may be missing. */
+export function isUnjoined(phase: Paging, page: ScanPage, order: SortOrder | null): boolean {
+  if (order === null || !hasAdvanced(phase)) return false
+  return ![...rowPlaces(page)].some((place) => phase.recent.lastRows.has(place))
+}
+
+/**
+ * Repeats the request with half a page of overlap: the row at the edge has moved, or the edge is not the sort time. Null:
+ * this was already tried here. `after`: the phase after the page that does not join.
+ */
+export function fallBack({ range, rangeScan, recent, fallbackRange }: Paging, after: Paging): Paging | null {
+  const { direction, lastFallbackAt } = rangeScan
+  const second = edgeSecond(direction, range)
+  const isBeyond = lastFallbackAt === null || (direction === 'up' ? second > lastFallbackAt : second < lastFallbackAt)
+  if (fallbackRange === null || !isBeyond) return null
+  return {
+    ...after,
+    range: fallbackRange,
+    rangeScan: { ...rangeScan, lastFallbackAt: second },
+    recent: { ...after.recent, lastRows: recent.lastRows },
+  }
 }

@@ -1,7 +1,7 @@
 /** What a page proves about the service besides the order of its rows: which rows are new, what bounds include. */
 import { clockTolerance } from '../cursor-limit.ts'
 import type { Seconds } from '../time.ts'
-import { defaultPageSize } from './list-endpoint.ts'
+import { defaultPageSize, maxPageSize } from './list-endpoint.ts'
 import type { PagingProfile, ScanDirection } from './paging-profile.ts'
 import { minOf, type OrderObservation, type RowTimes, type SortOrder, type TimeBounds } from './sort-order.ts'
 
@@ -12,6 +12,9 @@ export type ScanPage = {
   /** The earlier of the two clocks when the page was requested. No row of it moves a cursor beyond. */
   readonly cursorLimit: Seconds
 }
+
+/** A page and the bounds of its request. */
+export type PageQuery = { readonly page: ScanPage; readonly bounds: TimeBounds }
 
 /**
  * `newIds`: rows that the last two pages did not have. `hasOlder`: some of them are older than the whole first page, so they
@@ -43,69 +46,69 @@ export function isShortPage({ ids, hasMore }: ScanPage): boolean {
   return hasMore && ids.length < defaultPageSize
 }
 
+/** A page with more rows than the maximum and without `hasMore` is not full: the service does not page at all. */
+export function isFullPage({ isHasMoreExact }: PagingProfile, page: ScanPage): boolean {
+  const hasMore = page.hasMore && (isHasMoreExact !== false || !isShortPage(page))
+  return page.ids.length > 0 && (hasMore || page.ids.length === maxPageSize)
+}
+
+/** Rows with their times: a row whose times have changed does not join two pages. */
+export function rowPlaces({ ids, times }: ScanPage): ReadonlySet<string> {
+  return new Set(ids.map((id, i) => `${id} ${[...(times[i] ?? [])].join()}`))
+}
+
 /** The same sort fields in the other direction: pages may run one side with a bound and the other side without. */
 function isOrderReversed(before: SortOrder | null, now: SortOrder | null): boolean {
   if (before?.direction == null || now?.direction == null || before.direction === now.direction) return false
   return now.fields.every((field) => before.fields.includes(field))
 }
 
-/** What is known before a page. */
+/** What is known of a page that is not the first one of its range. */
 type PageContext = {
-  /** The direction of the scan; null before it is known. */
-  readonly direction: ScanDirection | null
-  /** The page proves that direction. */
-  readonly isProven: boolean
-  /** Requested without overlap. */
-  readonly hasExactBound: boolean
+  /** The direction of the scan, if the page proves it. */
+  readonly provenDirection: ScanDirection | null
+  /** The side on which the request had no overlap; null = both overlapped. */
+  readonly exactSide: ScanDirection | null
   readonly isLastPageShort: boolean
+  readonly newRows: NewRows
 }
 
-/** The profile after a page that was requested with these bounds. */
+/** The profile after a page. `context`: null for the first page of a range. */
 export function updateProfile(
   profile: PagingProfile,
-  { direction, isProven, hasExactBound, isLastPageShort }: PageContext,
-  observation: OrderObservation,
-  timeBounds: TimeBounds,
-  page: ScanPage,
-  newRows: NewRows,
+  context: PageContext | null,
+  { order, fit }: OrderObservation,
+  { page, bounds }: PageQuery,
 ): PagingProfile {
-  const { order } = observation
+  const { support, isHasMoreExact, largestPage } = profile
   const isInclusive = (side: ScanDirection) => {
-    const at = side === 'up' ? timeBounds.lower : timeBounds.upper
+    const known = profile.inclusiveBounds[side]
+    const at = side === 'up' ? bounds.lower : bounds.upper
     const [field, ...others] = order?.fields ?? []
     // Bounds may compare with hidden fractions and show a part of their second, so `false` is final.
-    if (at === undefined || field === undefined || profile.inclusiveBounds[side] === false)
-      return profile.inclusiveBounds[side]
-    if (others.length === 0 && page.times.some((row) => row.get(field) === at)) return true
+    if (at === undefined || field === undefined || known === false) return known
+    const isShown = page.times.some((row) => row.get(field) === at)
+    if (others.length === 0 && isShown) return true
     // The request without overlap begins with a second that has rows, so a bound that shows none of them is exclusive.
-    const isTested = hasExactBound && direction === side && profile.inclusiveBounds[side] === null
-    return isTested
-      ? newRows.hasRepeated || page.times.some((row) => row.get(field) === at)
-      : profile.inclusiveBounds[side]
+    return known === null && context?.exactSide === side ? context.newRows.hasRepeated || isShown : known
   }
-  const provenDirection = isProven ? direction : null
-  const { limit } = profile.support
+  const proven = context?.provenDirection ?? null
   const observedLimit = page.ids.length > defaultPageSize ? 'honoured' : page.hasMore ? 'ignored' : 'unknown'
-  const bounds =
-    provenDirection !== null && profile.support[provenDirection] === 'unknown'
-      ? { [provenDirection]: 'honoured' as const }
-      : {}
-  const afterNewRows = page.hasMore ? profile.isHasMoreExact : true
+  // Only a later page without `hasMore` proves that the service does not always set it.
+  const afterShortPage = context?.newRows.newIds.length === 0 ? false : page.hasMore ? isHasMoreExact : true
   return {
     ...profile,
     order,
-    hasMixedOrder: profile.hasMixedOrder || isOrderReversed(profile.order, observation.order),
+    hasMixedOrder: profile.hasMixedOrder || isOrderReversed(profile.order, order),
     inclusiveBounds: { up: isInclusive('up'), down: isInclusive('down') },
-    direction: observation.isChanged ? null : (provenDirection ?? profile.direction),
-    // Only a later page without `hasMore` proves that the service does not always set it.
-    isHasMoreExact:
-      !isLastPageShort || profile.isHasMoreExact
-        ? profile.isHasMoreExact
-        : newRows.newIds.length > 0
-          ? afterNewRows
-          : false,
-    support: { ...profile.support, ...bounds, limit: limit === 'unknown' ? observedLimit : limit },
-    largestPage: page.hasMore ? Math.max(profile.largestPage, page.ids.length) : profile.largestPage,
+    direction: fit === 'contradicts' ? null : (proven ?? profile.direction),
+    isHasMoreExact: context?.isLastPageShort && !isHasMoreExact ? afterShortPage : isHasMoreExact,
+    support: {
+      ...support,
+      ...(proven !== null && support[proven] === 'unknown' ? { [proven]: 'honoured' } : {}),
+      limit: support.limit === 'unknown' ? observedLimit : support.limit,
+    },
+    largestPage: page.hasMore ? Math.max(largestPage, page.ids.length) : largestPage,
   }
 }
 

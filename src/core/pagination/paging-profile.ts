@@ -4,12 +4,15 @@
  */
 
 import type { ServiceBehaviour } from '../row.ts'
-import type { ListEndpoint } from './list-endpoint.ts'
-import { defaultPageSize } from './list-endpoint.ts'
+import { defaultPageSize, type ListEndpoint } from './list-endpoint.ts'
 import type { SortDirection, SortOrder } from './sort-order.ts'
 
 /** `up`: the pages begin with the oldest rows; `down`: with the newest. */
 export type ScanDirection = 'up' | 'down'
+
+export function oppositeOf(direction: ScanDirection): ScanDirection {
+  return direction === 'up' ? 'down' : 'up'
+}
 
 /** How the service treats a parameter. */
 export type Support = 'honoured' | 'ignored' | 'refused' | 'unknown'
@@ -74,29 +77,22 @@ export function observations(
 function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
   const { order, hasMixedOrder, direction, inclusiveBounds, support, isHasMoreExact, requiresBothBounds, largestPage } =
     profile
-  const all: [string | null, string | null][] = [
-    [
-      'order',
-      order && `${hasMixedOrder ? mixedOrderText : (order.direction ?? 'unknown way')} by ${order.fields.join(' or ')}`,
-    ],
+  const way = hasMixedOrder ? mixedOrderText : (order?.direction ?? 'unknown way')
+  const supportText = (value: Support) =>
+    value === 'unknown' || (value === 'honoured' && list.isDocumented) ? null : value
+  const all: [name: string | null, value: string | boolean | null][] = [
+    ['order', order && `${way} by ${order.fields.join(' or ')}`],
     ['pages', direction && directionTexts[direction]],
-    [list.lowerParam && `${list.lowerParam}_includes`, inclusiveBounds.up === null ? null : String(inclusiveBounds.up)],
-    [
-      list.upperParam && `${list.upperParam}_includes`,
-      inclusiveBounds.down === null ? null : String(inclusiveBounds.down),
-    ],
+    [list.lowerParam && `${list.lowerParam}_includes`, inclusiveBounds.up],
+    [list.upperParam && `${list.upperParam}_includes`, inclusiveBounds.down],
     ['has_more', isHasMoreExact === null ? null : isHasMoreExact ? 'exact' : 'not exact'],
     ['bounds', requiresBothBounds ? 'both required' : null],
     ['page_size', largestPage === defaultPageSize ? null : String(largestPage)],
+    [list.lowerParam, supportText(support.up)],
+    [list.upperParam, supportText(support.down)],
+    ['limit', supportText(support.limit)],
   ]
-  const trusts: [string | null, string | null][] = [
-    [list.lowerParam, support.up],
-    [list.upperParam, support.down],
-    ['limit', support.limit],
-  ].map(([name, value]) => [name ?? null, value === 'unknown' ? null : (value ?? null)])
-  return [...all, ...(list.isDocumented ? trusts.filter(([, value]) => value !== 'honoured') : trusts)].flatMap(
-    ([name, value]) => (name === null || value === null ? [] : [[name, value] satisfies [string, string]]),
-  )
+  return all.flatMap(([name, value]) => (name === null || value === null ? [] : [[name, String(value)]]))
 }
 
 /** The stored profile of earlier runs. An unreadable value counts as unknown. */

@@ -7,16 +7,18 @@ import { parseTime, rfc3339, type Seconds } from '../time.ts'
 /** Seconds from `lo` to `hi`, both included; null = no end. */
 export type TimeRange = { readonly lo: Seconds; readonly hi: Seconds | null }
 
+export type PendingRanges = readonly TimeRange[]
+
 /** Without limits. */
 export const allTime: TimeRange = { lo: 0, hi: null }
 
 /** As ISO 8601 intervals, with an open end left out: `2026-05-01T00:00:00Z/2026-05-02T00:00:00Z 2026-06-01T00:00:00Z/`. */
-export function writePendingRanges(ranges: readonly TimeRange[]): string {
+export function writePendingRanges(ranges: PendingRanges): string {
   return ranges.map(({ lo, hi }) => `${rfc3339(lo)}/${hi === null ? '' : rfc3339(hi)}`).join(' ')
 }
 
 /** The ranges of a stored cursor; `start` if there is none, or it is unreadable. */
-export function readPendingRanges(text: string | null, start: TimeRange): readonly TimeRange[] {
+export function readPendingRanges(text: string | null, start: TimeRange): PendingRanges {
   const ranges = (text ?? '').split(' ').map(readTimeRange)
   return ranges.some((range) => range === undefined) ? [start] : ranges.filter((range) => range !== undefined)
 }
@@ -38,7 +40,7 @@ export type LookBackOptions = {
 }
 
 /** Extends the open range backwards, because rows may appear late. Ranges with an end are read for the first time. */
-export function applyLookBack(ranges: readonly TimeRange[], options: LookBackOptions): readonly TimeRange[] {
+export function applyLookBack(ranges: PendingRanges, options: LookBackOptions): PendingRanges {
   return ranges.map((range) =>
     range.hi === null ? { ...range, lo: Math.min(range.lo, lookBackStart(range.lo, options)) } : range,
   )

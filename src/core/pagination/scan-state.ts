@@ -1,74 +1,112 @@
-/** The state of a scan over a list: the remaining ranges, the direction, and what the pages have shown. */
+/**
+ * The state of a scan over a list. Its ranges are read one by one, each in these phases:
+ *
+ *   opening ──full page──▶ paging ──edge stuck──▶ probing ──still stuck──▶ skipping ──still stuck, new rows──▶ skipping
+ *                            ▲                       │                        │
+ *                            └─── edge advanced ─────┴────────────────────────┘
+ *
+ *   every phase ──page not full, or no way on──▶ paging in the opposite direction, opening the next range, or done
+ */
 import type { Seconds } from '../time.ts'
 import type { ListEndpoint } from './list-endpoint.ts'
-import type { ScanPage } from './page-evidence.ts'
+import { isShortPage, type PageQuery, rowPlaces, type ScanPage } from './page-evidence.ts'
 import type { PagingProfile, ScanDirection } from './paging-profile.ts'
-import type { TimeRange } from './pending-ranges.ts'
-import type { TimeBounds } from './sort-order.ts'
+import type { PendingRanges, TimeRange } from './pending-ranges.ts'
 
-export type ScanState = {
+export type ScanState = ScanContext & { readonly phase: ScanPhase }
+
+/** A scan that has something to request. */
+export type ActiveScan = ScanContext & { readonly phase: Opening | RangePhase }
+
+export function isActive(scan: ScanState): scan is ActiveScan {
+  return scan.phase.name !== 'done'
+}
+
+/** What outlives a range. */
+export type ScanContext = {
   readonly list: ListEndpoint
   readonly profile: PagingProfile
-  /** The range being read; null = the scan is finished. */
-  readonly currentRange: TimeRange | null
-  readonly remainingRanges: readonly TimeRange[]
+  /** The ranges after the current one. */
+  readonly remainingRanges: PendingRanges
   /** Where the next run begins, once the open end has been read. */
   readonly nextRunRange: TimeRange | null
   /** The cursor limit when a page first showed future-dated rows: rows added since may be dated before those. */
   readonly frozenCursorLimit: Seconds | null
-  /** The direction of the pages in this range, and what to try if it does not work. */
-  readonly rangeScan: RangeScan | null
-  /** The next request has no overlap, because the overlap would fill the page. */
-  readonly hasExactBound: boolean
-  /** Rows of a second that fills a page. If a request without overlap shows none of them, the bound excludes them. */
-  readonly overlapIds: readonly string[]
-  /** The ids of the last two pages; other rows are new. */
-  readonly recentPageIds: readonly ReadonlySet<string>[]
-  /** A timestamp collision was skipped and no new row has followed. */
-  readonly isStalled: boolean
-  /** The last page was short and had `hasMore` set. */
-  readonly isLastPageShort: boolean
-  /** The last row of a page that was ordered by none of its times, and its range: the next page has to show that row. */
-  readonly unorderedPage: { readonly lastRowId: string; readonly range: TimeRange } | null
   /**
    * The service sets `hasMore` on every last page, so an empty page with `hasMore` means nothing. Null: not known yet,
    * then a list that is empty from its beginning is decided later.
    */
-  readonly alwaysSaysMore: boolean | null
-  /** That pages did not join was already reported. */
-  readonly hasReportedUnordered: boolean
-  /** The rows of the last page with their times. The next page joins it if it repeats one of them. */
-  readonly lastPageRows: ReadonlySet<string>
-  /** The range to fall back to if the next page does not join: from the middle of the last page; null = already tried. */
-  readonly fallbackRange: TimeRange | null
-  /** The edge of the last fallback. Later fallbacks must be beyond it, so that every scan ends. */
-  readonly lastFallbackAt: Seconds | null
+  readonly alwaysHasMore: boolean | null
+  /**
+   * The last row of a page that was ordered by none of its times, and its range: the next page has to show that row. One
+   * report is enough for a scan.
+   */
+  readonly unordered: { readonly lastRowId: string; readonly range: TimeRange } | 'reported' | null
 }
 
-/** A page and the bounds of its request. */
-export type PageQuery = { readonly page: ScanPage; readonly bounds: TimeBounds }
+export type ScanPhase = Opening | RangePhase | { readonly name: 'done' }
+
+/** The next page is the first one of this range. */
+export type Opening = { readonly name: 'opening'; readonly range: TimeRange }
+
+/** The direction of the pages is chosen. */
+export type RangePhase = Paging | Probing | Skipping
+
+/** The next request overlaps the last page by a second. */
+export type Paging = InRange & {
+  readonly name: 'paging'
+  /** A timestamp collision was skipped and no new row has followed. */
+  readonly isStalled: boolean
+  /** The range to fall back to if the next page does not join: from the middle of the last page; null = already tried. */
+  readonly fallbackRange: TimeRange | null
+}
+
+/** The overlap filled the page, so the next request has none. */
+export type Probing = InRange & {
+  readonly name: 'probing'
+  readonly isStalled: boolean
+  /** The rows of the second that filled the page. If the next page shows none of them, the bound excludes that second. */
+  readonly overlapIds: readonly string[]
+}
+
+/** The next request begins right after a timestamp collision, without overlap. */
+export type Skipping = InRange & { readonly name: 'skipping' }
+
+type InRange = {
+  /** The rest of the range. */
+  readonly range: TimeRange
+  readonly rangeScan: RangeScan
+  readonly recent: RecentPages
+}
+
+/** What is remembered of the last pages. */
+export type RecentPages = {
+  /** The ids of the last two pages; other rows are new. */
+  readonly ids: readonly ReadonlySet<string>[]
+  /** The rows of the last page with their times. The next page joins it if it repeats one of them. */
+  readonly lastRows: ReadonlySet<string>
+  /** The last page was short and had `hasMore` set. */
+  readonly isLastShort: boolean
+}
 
 /** The scan of one range in one direction. */
 export type RangeScan = {
   readonly direction: ScanDirection
   /** The rest of the range in the other direction; null = not possible, or already tried. */
   readonly oppositeRange: TimeRange | null
-  /** A page proved the direction. */
-  readonly isProven: boolean
-  /** The first page had `hasMore` set. */
-  readonly hasClaimedMore: boolean
-  /** The first page was short, so its `hasMore` may be meaningless. */
-  readonly isFirstPageShort: boolean
+  /** The first page had `hasMore` set, and no page has proved that this direction leads to those rows. */
+  readonly hasUnprovenMore: boolean
   /** The first page of the range, and the range that was requested. */
   readonly firstPage: PageQuery
-  readonly range: TimeRange
+  readonly wholeRange: TimeRange
   /** The page from which this direction continues: the first page, or its own first one if it begins with the whole range. */
   readonly originPage: PageQuery
-  /** The end from which `originPage` was taken, by the start check; null = unknown. */
-  readonly originEnd: ScanDirection | null
-  readonly isStartChecked: boolean
+  /** The end from which `originPage` was taken, by the start check. */
+  readonly originEnd: ScanDirection | 'unknown' | 'unchecked'
   /** What is missing if neither direction shows further rows; null = nothing. */
   readonly unverifiedRange: TimeRange | null
+  /** The edge of the last fallback. Later fallbacks must be beyond it, so that every scan ends. */
+  readonly lastFallbackAt: Seconds | null
 }
 
 export type ScanStep = {
@@ -76,13 +114,10 @@ export type ScanStep = {
   /** Seconds with more rows than a page. The scan skips them; partitions of the list may show them. */
   readonly timestampCollisions: readonly Seconds[]
   /** What this scan could not read. */
-  readonly missingRanges: readonly { readonly range: TimeRange; readonly reason: string }[]
-  /** The page contradicts the assumed order of the list. */
-  readonly isOrderChanged: boolean
+  readonly missedRanges: readonly MissedRange[]
 }
 
-/** The part of a step that the ranges decide. */
-export type RangeStep = Omit<ScanStep, 'isOrderChanged'>
+export type MissedRange = { readonly range: TimeRange; readonly reason: string }
 
 /** Stored in `sync_gaps`: a changed text would make an open gap a second one. */
 export const gapReasons = {
@@ -92,3 +127,33 @@ export const gapReasons = {
   emptyWithMore: 'the service says that there is more, and shows none of it',
   unjoined: 'a page shows no row of the one before it, so that rows between them may be missing',
 } as const
+
+export function toStep(state: ScanState): ScanStep {
+  return { state, timestampCollisions: [], missedRanges: [] }
+}
+
+export function toGap(range: TimeRange, reason: keyof typeof gapReasons): MissedRange {
+  return { range, reason: gapReasons[reason] }
+}
+
+/** The side on which the next request has no overlap; null = both overlap. */
+export function exactSide(phase: Opening | RangePhase): ScanDirection | null {
+  switch (phase.name) {
+    case 'opening':
+    case 'paging':
+      return null
+    case 'probing':
+    case 'skipping':
+      return phase.rangeScan.direction
+  }
+}
+
+/** Earlier pages have covered a part of the range, so the next page has to join them. */
+export function hasAdvanced({ range, rangeScan: { direction, wholeRange } }: RangePhase): boolean {
+  return direction === 'up' ? range.lo > wholeRange.lo : range.hi !== wholeRange.hi
+}
+
+export function recentPages(page: ScanPage, before: RecentPages | null): RecentPages {
+  const ids = [new Set(page.ids), ...(before?.ids.slice(0, 1) ?? [])]
+  return { ids, lastRows: rowPlaces(page), isLastShort: isShortPage(page) }
+}

@@ -21,10 +21,8 @@ export type TimeBounds = { readonly lower?: Seconds | undefined; readonly upper?
 
 export type OrderObservation = {
   readonly order: SortOrder | null
-  /** The page clearly contradicts the assumed order. */
-  readonly isChanged: boolean
-  /** No field of the page is ordered. */
-  readonly isUnordered: boolean
+  /** `contradicts`: the page clearly has another order than the assumed one; `unordered`: by none of its times. */
+  readonly fit: 'agrees' | 'contradicts' | 'unordered'
 }
 
 /** Fewer rows may be in order by chance, or out of order by a stale copy, so they do not change the assumed order. */
@@ -32,26 +30,20 @@ const minTellingRows = 10
 
 /** The assumed order after another page. One row in fifty may be a stale copy. */
 export function inferOrder(assumed: SortOrder | null, rows: readonly RowTimes[], bounds: TimeBounds): OrderObservation {
-  if (rows.length === 0) return { order: assumed, isChanged: false, isUnordered: false }
+  const unchanged = { order: assumed, fit: 'agrees' } as const
+  if (rows.length === 0) return unchanged
   const seen = [...(rows[0]?.keys() ?? [])].flatMap((field) => toFieldTrend(field, rows, bounds) ?? [])
   const direction = commonDirection(seen)
   const agreeing = seen.filter((field) => direction === null || field[direction]).map((field) => field.name)
   const kept = assumed?.fields.filter((field) => agreeing.includes(field)) ?? agreeing
   const isReversed = assumed?.direction != null && direction !== null && direction !== assumed.direction
-  if (kept.length > 0 && !isReversed) {
-    return {
-      order: { fields: kept, direction: assumed?.direction ?? direction },
-      isChanged: false,
-      isUnordered: false,
-    }
-  }
-  if (agreeing.length > 0 && direction !== null && rows.length >= minTellingRows) {
-    return { order: { fields: agreeing, direction }, isChanged: assumed !== null, isUnordered: false }
-  }
+  if (kept.length > 0 && !isReversed)
+    return { order: { fields: kept, direction: assumed?.direction ?? direction }, fit: 'agrees' }
+  if (rows.length < minTellingRows) return unchanged
+  if (agreeing.length > 0 && direction !== null)
+    return { order: { fields: agreeing, direction }, fit: assumed === null ? 'agrees' : 'contradicts' }
   // No field orders so many rows, so a cursor by the assumed order could skip some.
-  return rows.length < minTellingRows
-    ? { order: assumed, isChanged: false, isUnordered: false }
-    : { order: null, isChanged: false, isUnordered: true }
+  return { order: null, fit: 'unordered' }
 }
 
 type FieldTrend = { readonly name: string; readonly ascending: boolean; readonly descending: boolean }

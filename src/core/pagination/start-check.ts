@@ -2,48 +2,77 @@
  * The start check: repeats the first page's request for a single row if the pages do not show from which end the scan
  * began. It relies on no clock, because the clock of the answers may differ from that of the rows.
  */
-import { inferPageEnd } from './page-end.ts'
-import { findNewRows, type ScanPage } from './page-evidence.ts'
-import { hasAdvanced } from './page-join.ts'
-import type { ScanState } from './scan-state.ts'
-import { inferOrder, type TimeBounds } from './sort-order.ts'
+import { findNewRows, isShortPage, type PageQuery, type ScanPage } from './page-evidence.ts'
+import type { ScanDirection } from './paging-profile.ts'
+import { type ActiveScan, hasAdvanced } from './scan-state.ts'
+import type { RowTimes, SortDirection, SortOrder, TimeBounds } from './sort-order.ts'
+import { inferOrder, maxOf, minOf } from './sort-order.ts'
 
-/** The bounds of the start check that `page` requires; null: none. */
-export function startCheckFor(scan: ScanState, bounds: TimeBounds, page: ScanPage): TimeBounds | null {
-  const { rangeScan, profile } = scan
-  if (
-    rangeScan === null ||
-    !hasAdvanced(scan) ||
-    rangeScan.isProven ||
-    rangeScan.isStartChecked ||
-    !rangeScan.hasClaimedMore
-  )
-    return null
+/** The bounds of the start check that a page requires; null: none. */
+export function startCheckFor({ profile, phase }: ActiveScan, { page, bounds }: PageQuery): TimeBounds | null {
+  if (phase.name === 'opening' || !hasAdvanced(phase)) return null
+  const { direction, firstPage, originPage, originEnd, hasUnprovenMore } = phase.rangeScan
+  if (!hasUnprovenMore || originEnd !== 'unchecked') return null
   const { order } = inferOrder(profile.order, page.times, bounds)
-  const newRows = findNewRows(scan.recentPageIds, rangeScan.firstPage.page, page, order)
+  const newRows = findNewRows(phase.recent.ids, firstPage.page, page, order)
   // Without new rows, the start only matters if the bound certainly works and the first page was not short.
-  const hasNothingNew =
-    newRows.newIds.length === 0 && (rangeScan.isFirstPageShort || profile.support[rangeScan.direction] !== 'honoured')
-  return hasNothingNew || newRows.hasOlder ? null : rangeScan.originPage.bounds
+  const isBoundProven = profile.support[direction] === 'honoured' && !isShortPage(firstPage.page)
+  return newRows.hasOlder || (newRows.newIds.length === 0 && !isBoundProven) ? null : originPage.bounds
 }
 
-/** The state before `page` with the result of the start check. `again`: its answer; null = it failed. */
-export function applyStartCheck(
-  scan: ScanState,
-  bounds: TimeBounds,
-  page: ScanPage,
-  again: ScanPage | null,
-): ScanState {
-  const { rangeScan, profile, recentPageIds } = scan
-  if (rangeScan === null) return scan
+/** The state before a page with the result of the start check. `again`: its answer; null = it failed. */
+export function applyStartCheck(scan: ActiveScan, { page, bounds }: PageQuery, again: ScanPage | null): ActiveScan {
+  const { profile, phase } = scan
+  if (phase.name === 'opening') return scan
+  const { rangeScan, recent } = phase
   const order = inferOrder(profile.order, page.times, bounds).order ?? profile.order
-  const later = findNewRows(recentPageIds, null, page, order).newIds
-  return {
-    ...scan,
-    rangeScan: {
-      ...rangeScan,
-      isStartChecked: true,
-      originEnd: again && inferPageEnd(rangeScan.originPage.page, order, again, later),
-    },
-  }
+  const later = findNewRows(recent.ids, null, page, order).newIds
+  const originEnd = again === null ? 'unknown' : inferPageEnd(rangeScan.originPage.page, order, again, later)
+  return { ...scan, phase: { ...phase, rangeScan: { ...rangeScan, originEnd } } }
+}
+
+/**
+ * `up`: from the old end, so newer rows follow. `later`: rows that were seen after the page; a repeated page from the new
+ * end would show them.
+ */
+function inferPageEnd(
+  page: ScanPage,
+  order: SortOrder | null,
+  again: ScanPage,
+  later: readonly string[],
+): ScanDirection | 'unknown' {
+  const shown = new Set(again.ids)
+  if (later.some((id) => shown.has(id))) return 'down'
+  const index = page.ids.findIndex((id) => shown.has(id))
+  // A service that ignores `limit` shows the whole page again.
+  if (again.ids.length > 1) return index !== -1 && later.length > 0 ? 'up' : 'unknown'
+  const fields = order?.fields ?? []
+  const isUnmoved = fields.every((field) => page.times[index]?.get(field) === again.times[0]?.get(field))
+  // A row that has just been added or moved is at the new end, so it cannot be shown as the oldest.
+  if (!isUnmoved) return again.times.some(isNewestOf(page, fields)) ? 'down' : 'unknown'
+  const sortDirection = pageDirection(page, fields)
+  // Rows may vanish between the requests, so a position near an end is enough.
+  const isNearStart = index < page.ids.length / 2
+  if (sortDirection === null || index === -1) return 'unknown'
+  return isNearStart === (sortDirection === 'ascending') ? 'up' : 'down'
+}
+
+/** A row is as new as the newest of a page by some time in which the page's rows differ. */
+function isNewestOf({ times }: ScanPage, fields: readonly string[]): (row: RowTimes) => boolean {
+  const spans = fields.map((field) => [field, times.map((row) => row.get(field) ?? 0)] as const)
+  const ends = spans.map(([field, all]) => [field, minOf(all) ?? 0, maxOf(all) ?? 0] as const)
+  return (row) => ends.some(([field, first, last]) => first < last && (row.get(field) ?? first) >= last)
+}
+
+/**
+ * The sort direction of this page alone, because the direction of other pages may be wrong; null if the candidates
+ * contradict each other. Counts single steps, because a few rows may be far out of order.
+ */
+function pageDirection({ times }: ScanPage, fields: readonly string[]): SortDirection | null {
+  const directions = fields.map((field) => {
+    const steps = times.slice(1).map((row, i) => Math.sign((row.get(field) ?? 0) - (times[i]?.get(field) ?? 0)))
+    return Math.sign(steps.reduce<number>((sum, step) => sum + step, 0))
+  })
+  const [up, down] = [directions.includes(1), directions.includes(-1)]
+  return up === down ? null : up ? 'ascending' : 'descending'
 }

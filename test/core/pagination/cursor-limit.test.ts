@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { readList } from '../../../src/api/list-reader.ts'
 import type { ApiGet } from '../../../src/core/api-request.ts'
 import { toCursorLimit } from '../../../src/core/cursor-limit.ts'
-import { allTime, applyLookBack, type TimeRange } from '../../../src/core/pagination/pending-ranges.ts'
+import { allTime, applyLookBack, type PendingRanges } from '../../../src/core/pagination/pending-ranges.ts'
 import { type Item, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
 
 const since = listEndpoint({ lower: 'since' })
@@ -23,7 +23,7 @@ async function cursorAfter(
 ) {
   const { get, requests } = serveList(items, { ...plainBehaviour, from }, list)
   const dated: ApiGet = async (...args) => ({ ...(await get(...args)), cursorLimit: clock(requests()) })
-  let pendingRanges: readonly TimeRange[] = []
+  let pendingRanges: PendingRanges = []
   const futureDated = new Set<string>()
   for await (const batch of readList(dated, { list, profile: null, ranges: [allTime], priority: 'fresh' })) {
     pendingRanges = batch.pendingRanges

@@ -4,16 +4,23 @@ import { type PageBatch, readList } from '../../../src/api/list-reader.ts'
 import type { ApiGet } from '../../../src/core/api-request.ts'
 import type { ListEndpoint } from '../../../src/core/pagination/list-endpoint.ts'
 import { emptyProfile, type PagingProfile, resetUnsupported } from '../../../src/core/pagination/paging-profile.ts'
-import { allTime, type TimeRange } from '../../../src/core/pagination/pending-ranges.ts'
+import { allTime, type PendingRanges, type TimeRange } from '../../../src/core/pagination/pending-ranges.ts'
 import type { Json } from '../../../src/core/row.ts'
-import { type Item, type ListBehaviour, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
+import {
+  type Item,
+  type ListBehaviour,
+  listEndpoint,
+  parameterRefused,
+  plainBehaviour,
+  serveList,
+} from './simulated-list.ts'
 
 type ScanOutcome = {
   ids: Set<string>
   missed: { range: TimeRange; reason: string }[]
   requests: number
   profile: PagingProfile | null
-  pendingRanges: readonly TimeRange[]
+  pendingRanges: PendingRanges
 }
 
 async function scanList(
@@ -26,7 +33,7 @@ async function scanList(
   const ids = new Set<string>()
   const missed: ScanOutcome['missed'] = []
   let profile: PagingProfile | null = previous?.profile ?? null
-  let pendingRanges: readonly TimeRange[] = previous?.pendingRanges ?? [allTime]
+  let pendingRanges: PendingRanges = previous?.pendingRanges ?? [allTime]
   for await (const batch of readList(get, { list, profile, ranges: pendingRanges, priority: 'backfill' })) {
     for (const item of batch.items) ids.add(list.identify(item))
     missed.push(...batch.missedRanges)
@@ -36,7 +43,7 @@ async function scanList(
   return { ids, missed, requests: requests(), profile, pendingRanges }
 }
 
-function unexplained(items: readonly Item[], { ids, missed }: ScanOutcome): Item[] {
+function unexplained(items: readonly Item[], { ids, missed }: Pick<ScanOutcome, 'ids' | 'missed'>): Item[] {
   const isInside = ({ lo, hi }: TimeRange, at: number) => at >= lo && (hi === null || at <= hi)
   return items.filter(({ id, at }) => !ids.has(id) && !missed.some(({ range }) => isInside(range, at)))
 }
@@ -306,6 +313,30 @@ test('small pages of rows that are added meanwhile do not hide that a full page 
   const options = { list: unknownList, profile: null, ranges: [allTime], priority: 'backfill' } as const
   for await (const batch of readList(busy, options)) missed.push(...batch.missedRanges)
   expect(missed).toMatchObject([{ range: allTime }])
+})
+
+test('a bound that is refused after a full second hides no row of the next range', async () => {
+  const truth = items(400, (i) => (i < 200 ? 0 : 12_000) + Math.floor(i / 90))
+  const list = listEndpoint({ lower: 'since', documented: false })
+  const ranges = [
+    { lo: 1_700_000_000, hi: 1_700_000_700 },
+    { lo: 1_700_012_000, hi: null },
+  ]
+  for (const refusedAt of [2, 3, 4, 5, 6]) {
+    const { get, requests } = serveList(truth, { ...plainBehaviour, limit: 'ignored' }, list)
+    const refusing: ApiGet = async (...request) => {
+      const answer = await get(...request)
+      if (requests() === refusedAt) throw parameterRefused('a parameter')
+      return answer
+    }
+    const ids = new Set<string>()
+    const missed: ScanOutcome['missed'] = []
+    for await (const batch of readList(refusing, { list, profile: null, ranges, priority: 'fresh' })) {
+      for (const item of batch.items) ids.add(list.identify(item))
+      missed.push(...batch.missedRanges)
+    }
+    expect(unexplained(truth, { ids, missed })).toEqual([])
+  }
 })
 
 describe('a service that hides rows after it has cut a page', () => {

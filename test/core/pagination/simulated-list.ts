@@ -111,7 +111,7 @@ function boundOf(query: QueryParams, name: string | null, support: ListBehaviour
   return parseTime(value) ?? null
 }
 
-function parameterRefused(field: string): ApiError {
+export function parameterRefused(field: string): ApiError {
   const why = `${field} is not known`
   return new ApiError({
     kind: 'refused',

@@ -5,7 +5,7 @@ import { readList } from '../../../src/api/list-reader.ts'
 import type { ApiGet } from '../../../src/core/api-request.ts'
 import type { ListEndpoint } from '../../../src/core/pagination/list-endpoint.ts'
 import { type PagingProfile, resetUnsupported } from '../../../src/core/pagination/paging-profile.ts'
-import { allTime, type TimeRange } from '../../../src/core/pagination/pending-ranges.ts'
+import { allTime, type PendingRanges } from '../../../src/core/pagination/pending-ranges.ts'
 import { type Item, type ListBehaviour, listEndpoint, plainBehaviour, serveList } from './simulated-list.ts'
 
 const lists = {
@@ -90,7 +90,7 @@ test('no row is lost without a reported gap, whichever end comes first, whatever
       const list = lists[scenario.kind]
       const { items, get, stopChanges } = createChangingList(list, scenario)
       let profile: PagingProfile | null = null
-      let ranges: readonly TimeRange[] = [allTime]
+      let ranges: PendingRanges = [allTime]
       const scan = async () => {
         const [ids, missed] = [new Set<string>(), [] as unknown[]]
         for await (const batch of readList(get, { list, profile, ranges, priority: 'fresh' })) {

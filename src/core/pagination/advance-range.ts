@@ -1,0 +1,127 @@
+/** Moves on within a range after a full page: from its edge, or past a second that fills a page. */
+import type { Seconds } from '../time.ts'
+import { continueWith, finishRange, giveUpRange } from './finish-range.ts'
+import { conservativeOrder, edgeSecond, fallbackRangeOf, rangeBeyondEdge, remainingAfterPage } from './page-edge.ts'
+import { isFullPage, isShortPage, type PageQuery, type ScanPage } from './page-evidence.ts'
+import { oppositeOf, type PagingProfile, type ScanDirection } from './paging-profile.ts'
+import type { TimeRange } from './pending-ranges.ts'
+import type { Opening, Paging, RangePhase, RangeScan, ScanContext, ScanStep } from './scan-state.ts'
+import { recentPages, toStep } from './scan-state.ts'
+import type { SortOrder } from './sort-order.ts'
+
+/** After a page: the rest of the range if the page is full, else the opposite direction or the next range. */
+export function continueRange(scan: ScanContext, phase: Opening | Paging, query: PageQuery): ScanStep {
+  const { page } = query
+  if (!isFullPage(scan.profile, page)) return finishRange(scan, phase, page)
+  const order = scan.profile.order ?? conservativeOrder(page.times)
+  if (order === null) return giveUpRange(scan, phase, page)
+  return phase.name === 'opening' ? startRange(scan, phase, query, order) : advanceRange(scan, phase, query, order)
+}
+
+function advanceRange(scan: ScanContext, phase: Paging, query: PageQuery, order: SortOrder): ScanStep {
+  const { page } = query
+  const { direction } = phase.rangeScan
+  const rest = remainingAfterPage(direction, phase.range, order, page.times)
+  if (rest === null) return handleStuckEdge(scan, phase, query)
+  // At the end of a list no time advances, which says nothing about the order.
+  const profile: PagingProfile =
+    scan.profile.order === null || isShortPage(page) ? scan.profile : { ...scan.profile, order: rest.order }
+  const fallbackRange = fallbackRangeOf(direction, rest.range, order, page.times)
+  return continueWith({ ...scan, profile }, phase.range, { ...phase, range: rest.range, fallbackRange }, page)
+}
+
+/** The first full page of a range shows the direction of the pages. */
+function startRange(scan: ScanContext, { range }: Opening, query: PageQuery, order: SortOrder): ScanStep {
+  const { page, bounds } = query
+  const restAfter = (direction: ScanDirection) =>
+    remainingAfterPage(direction, range, order, page.times)?.range ?? range
+  // Newest rows first without a bound; with a lower bound the service may begin at the old end, so all rows remain.
+  const isWholeRangeLeft = order.direction === 'descending' && bounds.lower === undefined
+  const rests = { up: isWholeRangeLeft ? range : restAfter('up'), down: restAfter('down') }
+  const rangeScan = firstRangeScan(scan.profile, scan.list.isDocumented, range, query, rests)
+  const { direction } = rangeScan
+  const rest = rests[direction]
+  const started: Paging = {
+    name: 'paging',
+    range: rest,
+    rangeScan,
+    recent: recentPages(page, null),
+    isStalled: false,
+    fallbackRange: fallbackRangeOf(direction, rest, order, page.times),
+  }
+  if (!isUsable(scan.profile, direction)) return finishRange(scan, { ...started, range }, page)
+  return continueWith(scan, range, started, page)
+}
+
+function firstRangeScan(
+  profile: PagingProfile,
+  isDocumented: boolean,
+  wholeRange: TimeRange,
+  firstPage: PageQuery,
+  rests: Readonly<Record<ScanDirection, TimeRange>>,
+): RangeScan {
+  const { direction, support, order } = profile
+  const isUpSuggested =
+    order?.direction == null ? isUsable(profile, 'up') || !isUsable(profile, 'down') : order.direction === 'ascending'
+  const suggested: ScanDirection = isUpSuggested ? 'up' : 'down'
+  const chosen = direction ?? (isUsable(profile, suggested) ? suggested : oppositeOf(suggested))
+  const alternative = oppositeOf(chosen)
+  const isUndocumented = !isDocumented && (support.up !== 'honoured' || support.down !== 'honoured')
+  return {
+    direction: chosen,
+    oppositeRange: direction === null && isUsable(profile, alternative) ? rests[alternative] : null,
+    hasUnprovenMore: firstPage.page.hasMore && (direction === null || !isUsable(profile, direction)),
+    firstPage,
+    wholeRange,
+    originPage: firstPage,
+    originEnd: 'unchecked',
+    unverifiedRange: isUndocumented || chosen !== suggested || !isUsable(profile, chosen) ? wholeRange : null,
+    lastFallbackAt: null,
+  }
+}
+
+function isUsable({ support }: PagingProfile, direction: ScanDirection): boolean {
+  return support[direction] === 'honoured' || support[direction] === 'unknown'
+}
+
+/** The edge did not advance: the range is finished, the overlap fills the page, or a second has more rows than a page. */
+function handleStuckEdge(scan: ScanContext, phase: Paging, { page, bounds }: PageQuery): ScanStep {
+  const { range, rangeScan, recent, isStalled } = phase
+  const { direction } = rangeScan
+  const { inclusiveBounds, largestPage } = scan.profile
+  if (!page.hasMore || page.ids.length < largestPage) return finishRange(scan, phase, page)
+  const second = edgeSecond(direction, range)
+  const isExact = (direction === 'up' ? bounds.lower : bounds.upper) === second
+  if (!isExact && inclusiveBounds[direction] !== false) {
+    const overlapIds = idsWithin(second, scan.profile, page)
+    return toStep({ ...scan, phase: { name: 'probing', range, rangeScan, recent, isStalled, overlapIds } })
+  }
+  if (isStalled) return giveUpRange(scan, phase, page)
+  const rest = rangeBeyondEdge(direction, range)
+  const next = continueWith(scan, range, { name: 'skipping', range: rest, rangeScan, recent }, page)
+  return { ...next, timestampCollisions: [second] }
+}
+
+/** The rows of a page within this second. */
+function idsWithin(second: Seconds, { order }: PagingProfile, { ids, times }: ScanPage): string[] {
+  return ids.filter((_, i) => order?.fields.some((field) => times[i]?.get(field) === second))
+}
+
+/**
+ * A request without overlap showed that the bound excludes its second, or splits it by fractions that no row shows. The
+ * page does not join the previous one, because it begins after a timestamp collision.
+ */
+export function cutsOffOverlap(phase: RangePhase, { ids }: ScanPage): boolean {
+  if (phase.name !== 'probing' || phase.overlapIds.length === 0) return false
+  const shown = new Set(ids)
+  return !phase.overlapIds.some((id) => shown.has(id))
+}
+
+/** The bound excludes its second, which fills a page: that second is a timestamp collision, and the page begins after it. */
+export function skipCollision(scan: ScanContext, phase: Paging, query: PageQuery): ScanStep {
+  const { direction } = phase.rangeScan
+  const inclusiveBounds = { ...scan.profile.inclusiveBounds, [direction]: false }
+  const profile: PagingProfile = { ...scan.profile, inclusiveBounds }
+  const next = continueRange({ ...scan, profile }, { ...phase, range: rangeBeyondEdge(direction, phase.range) }, query)
+  return { ...next, timestampCollisions: [edgeSecond(direction, phase.range), ...next.timestampCollisions] }
+}

@@ -1,0 +1,93 @@
+/** Finishes a direction of a range: the opposite direction follows, then the next range. */
+import type { Seconds } from '../time.ts'
+import { rowPlaces, type ScanPage } from './page-evidence.ts'
+import { oppositeOf, type PagingProfile } from './paging-profile.ts'
+import type { TimeRange } from './pending-ranges.ts'
+import type { Opening, Paging, RangePhase, ScanContext, ScanState, ScanStep, Skipping } from './scan-state.ts'
+import { toGap, toStep } from './scan-state.ts'
+import { completeUpTo } from './sort-order.ts'
+
+/** Continues with the rest of the range `from`. When the scan reads downwards, the open end is left for the next run. */
+export function continueWith(
+  scan: ScanContext,
+  from: TimeRange,
+  phase: Paging | Skipping,
+  page: ScanPage | null,
+): ScanStep {
+  const { lo, hi } = phase.range
+  const rest = from.hi === null ? nextRunRangeOf(scan, from, page) : scan.nextRunRange
+  const next: ScanContext = { ...scan, nextRunRange: hi === null ? null : rest }
+  return hi !== null && hi < lo ? finishRange(next, phase, page) : toStep({ ...next, phase })
+}
+
+/** This direction is finished: continues in the opposite one if `hasMore` is unproven, else with the next range. */
+export function finishRange(scan: ScanContext, phase: Opening | RangePhase, page: ScanPage | null): ScanStep {
+  if (phase.name === 'opening' || !phase.rangeScan.hasUnprovenMore) return leaveRange(scan, phase.range, page, null)
+  const { oppositeRange, unverifiedRange } = phase.rangeScan
+  if (oppositeRange !== null) return turnAround(scan, phase, oppositeRange, page)
+  return leaveRange(scan, phase.range, page, unverifiedRange)
+}
+
+/** Continues in the opposite direction from the first page, or with the whole range. */
+function turnAround(scan: ScanContext, phase: RangePhase, range: TimeRange, page: ScanPage | null): ScanStep {
+  const { rangeScan, recent } = phase
+  const { direction, firstPage } = rangeScan
+  const opposite: Paging = {
+    name: 'paging',
+    range,
+    rangeScan: { ...rangeScan, direction: oppositeOf(direction), oppositeRange: null, lastFallbackAt: null },
+    recent: { ...recent, ids: [new Set(firstPage.page.ids)], lastRows: rowPlaces(firstPage.page) },
+    isStalled: false,
+    fallbackRange: phase.name === 'paging' ? phase.fallbackRange : null,
+  }
+  return continueWith(scan, phase.range, opposite, page)
+}
+
+/** `unreachable`: what could not be read of the range; null = nothing. */
+function leaveRange(
+  scan: ScanContext,
+  range: TimeRange,
+  page: ScanPage | null,
+  unreachable: TimeRange | null,
+): ScanStep {
+  const nextRunRange = range.hi === null ? nextRunRangeOf(scan, range, page) : scan.nextRunRange
+  const step = toStep(openNextRange({ ...scan, nextRunRange }))
+  return unreachable === null ? step : { ...step, missedRanges: [toGap(unreachable, 'unreachable')] }
+}
+
+export function openNextRange({ remainingRanges: [range, ...remainingRanges], ...scan }: ScanContext): ScanState {
+  const phase = range === undefined ? ({ name: 'done' } as const) : ({ name: 'opening', range } as const)
+  return { ...scan, remainingRanges, phase }
+}
+
+/** The bound that was tried does not work: continues in the other direction, or finishes the range. */
+export function disableBound(scan: ScanContext, phase: Opening | RangePhase, why: 'refused' | 'ignored'): ScanStep {
+  if (phase.name === 'opening') return finishRange(scan, phase, null)
+  const { rangeScan } = phase
+  const { direction } = rangeScan
+  const { support, inclusiveBounds } = scan.profile
+  const profile: PagingProfile = {
+    ...scan.profile,
+    support: { ...support, [direction]: why },
+    inclusiveBounds: { ...inclusiveBounds, [direction]: null },
+  }
+  const unproven = { hasUnprovenMore: true, unverifiedRange: rangeScan.unverifiedRange ?? phase.range }
+  return finishRange({ ...scan, profile }, { ...phase, rangeScan: { ...rangeScan, ...unproven } }, null)
+}
+
+/** The rest of the range is unreachable, and so is an earlier unverified range. */
+export function giveUpRange(scan: ScanContext, phase: Opening | RangePhase, page: ScanPage): ScanStep {
+  const isUnproven = phase.name !== 'opening' && phase.rangeScan.hasUnprovenMore
+  const lost = (isUnproven ? phase.rangeScan.unverifiedRange : null) ?? phase.range
+  return leaveRange(scan, phase.range, page, lost)
+}
+
+/** The next run begins with the newest second seen, but not beyond the cursor limit. */
+function nextRunRangeOf(scan: ScanContext, { lo }: TimeRange, page: ScanPage | null): TimeRange {
+  const seen = page === null ? lo : Math.max(lo, newestTime(scan.profile, page))
+  return { lo: Math.min(seen, page?.cursorLimit ?? seen, scan.frozenCursorLimit ?? seen), hi: null }
+}
+
+export function newestTime({ order }: PagingProfile, page: ScanPage): Seconds {
+  return (order === null ? undefined : completeUpTo(order, page.times)) ?? 0
+}
