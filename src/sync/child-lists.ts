@@ -1,7 +1,8 @@
 /** Streams with one list per parent: messages and visitor activity. */
 import type { PageBatch } from '../api/list-reader.ts'
 import type { ChildReadResult, PendingChild } from '../core/mirror.ts'
-import { readPendingRanges, type TimeRange, writePendingRanges } from '../core/pagination/pending-ranges.ts'
+import type { PendingRanges, TimeRange } from '../core/pagination/pending-ranges.ts'
+import { readPendingRanges, writePendingRanges } from '../core/pagination/pending-ranges.ts'
 import { describeRefusedRow } from '../core/row.ts'
 import type { Ms, Seconds } from '../core/time.ts'
 import type { ChildListStream } from '../streams/stream.ts'
@@ -60,7 +61,7 @@ function incrementalRanges(
   stream: ChildListStream['name'],
   child: PendingChild,
   start: TimeRange,
-): readonly TimeRange[] {
+): PendingRanges {
   const ranges = withLookBack(run, stream, readPendingRanges(child.cursor, start))
   if (child.parentAt === null) return ranges
   const from = Math.max(start.lo, child.parentAt - run.lookBack)
@@ -94,7 +95,7 @@ function rereadDelayMs(
   run: SyncRun,
   stream: ChildListStream['name'],
   child: PendingChild,
-  ranges: readonly TimeRange[],
+  ranges: PendingRanges,
   cursor: string,
   latest: Seconds,
 ): Ms | null {
@@ -116,7 +117,7 @@ function rereadDelayMs(
  * The list's last second was over when it was read, because something later had been seen. A row that is added within
  * that second does not change the parent's times, which are whole seconds, so nothing would show it.
  */
-function isLastSecondOver(ranges: readonly TimeRange[], latest: Seconds): boolean {
+function isLastSecondOver(ranges: PendingRanges, latest: Seconds): boolean {
   return ranges.every(({ lo, hi }) => hi !== null || lo < latest - 1)
 }
 

@@ -1,5 +1,5 @@
 /** Syncs the lists of a project: the rows since the cursor, or all of them. */
-import { readPendingRanges, type TimeRange, writePendingRanges } from '../core/pagination/pending-ranges.ts'
+import { type PendingRanges, readPendingRanges, writePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { day } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
@@ -60,7 +60,7 @@ async function wholeListStart(run: SyncRun, stream: ListStream, cursor: string):
 type RangesRead = {
   /** The name of the cursor that is stored with each page. */
   readonly cursor: string
-  readonly ranges: readonly TimeRange[]
+  readonly ranges: PendingRanges
   readonly priority: Priority
   readonly seenRowsKey?: string
 }
@@ -90,7 +90,7 @@ async function readRanges(
 }
 
 /** Calls can appear late: the open range begins a day earlier, but not so early that it needs another page. */
-async function withLateCalls(run: SyncRun, ranges: readonly TimeRange[]): Promise<readonly TimeRange[]> {
+async function withLateCalls(run: SyncRun, ranges: PendingRanges): Promise<PendingRanges> {
   const pageStart = await run.mirror.nthNewestCallTime(maxCallRereads, run.cursorLimit())
   return ranges.map((range) => {
     if (range.hi !== null) return range

@@ -1,14 +1,13 @@
 /** Where an incremental sync begins: some minutes behind its cursor, because rows may appear late. */
 
-import type { TimeRange } from '../core/pagination/pending-ranges.ts'
-import { applyLookBack, isImplausibleCursor } from '../core/pagination/pending-ranges.ts'
+import { applyLookBack, isImplausibleCursor, type PendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { StreamName } from '../core/row.ts'
 import { rfc3339 } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 import { streamRange } from './start-date.ts'
 
 /** The ranges of a stored cursor, extended backwards by the look-back. */
-export function withLookBack(run: SyncRun, stream: StreamName, ranges: readonly TimeRange[]): readonly TimeRange[] {
+export function withLookBack(run: SyncRun, stream: StreamName, ranges: PendingRanges): PendingRanges {
   const options = { by: run.lookBack, now: Math.floor(run.now() / 1000), start: streamRange(run, stream).lo }
   const implausible = ranges.find(({ lo, hi }) => hi === null && isImplausibleCursor(lo, options))
   if (implausible !== undefined) {

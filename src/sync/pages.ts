@@ -9,7 +9,7 @@ import {
   type PagingProfile,
   resetUnsupported,
 } from '../core/pagination/paging-profile.ts'
-import type { TimeRange } from '../core/pagination/pending-ranges.ts'
+import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { Gap, ServiceBehaviour, StreamName } from '../core/row.ts'
 import { recordFutureDated } from './clocks.ts'
@@ -19,7 +19,7 @@ import { throwIfAborted } from './stop.ts'
 export type ListScan = {
   readonly stream: StreamName
   readonly list: ListEndpoint
-  readonly ranges: readonly TimeRange[]
+  readonly ranges: PendingRanges
   readonly priority: Priority
 }
 

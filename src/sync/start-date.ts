@@ -1,5 +1,5 @@
 /** How far back a stream goes, and what to read when the start date is moved back. */
-import { allTime, type TimeRange } from '../core/pagination/pending-ranges.ts'
+import { allTime, type PendingRanges, type TimeRange } from '../core/pagination/pending-ranges.ts'
 import type { MirrorRow, StreamName } from '../core/row.ts'
 import { parseTime, rfc3339 } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
@@ -13,7 +13,7 @@ export function streamRange(run: SyncRun, stream: StreamName): TimeRange {
 }
 
 /** The range before the start date of earlier runs, if the start date was moved back. */
-export async function newlyCoveredRanges(run: SyncRun, stream: StreamName): Promise<readonly TimeRange[]> {
+export async function newlyCoveredRanges(run: SyncRun, stream: StreamName): Promise<PendingRanges> {
   const { lo } = streamRange(run, stream)
   const reached = parseTime(await run.mirror.readCursor(startDateCursor(stream)))
   return reached === undefined || lo >= reached ? [] : [{ lo, hi: reached }]
