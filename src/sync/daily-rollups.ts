@@ -13,7 +13,7 @@ import {
   unsettledDays,
   writeRereadCounts,
 } from '../core/rollups.ts'
-import type { StreamName } from '../core/row.ts'
+import { listStreamNames, type StreamName } from '../core/streams.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
 import { createPresentTime } from './clocks.ts'
@@ -117,7 +117,7 @@ async function rereadsOfRun(run: SyncRun, days: number): Promise<RereadCounts> {
 /** Every day from the first known one has been read. */
 async function finishDays(run: SyncRun, stream: DailyStream, history: RollupHistory, first: Seconds): Promise<void> {
   const reason =
-    'how far back the rollups go is not known, as neither conversations nor visitors nor calls are mirrored: ' +
+    `how far back the rollups go is not known, as neither ${listStreamNames.join(' nor ')} are mirrored: ` +
     'set DESKMIRROR_START_DATE'
   const gap = { stream: stream.name, from: null, to: first - 1, reason, subject: historyGapSubject }
   await run.mirror.commit({

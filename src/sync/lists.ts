@@ -19,10 +19,8 @@ export async function syncList(run: SyncRun, stream: ListStream): Promise<void> 
   const stored = await run.mirror.readCursor(stream.name)
   const known = readPendingRanges(stored, streamRange(run, stream.name))
   const ranges = stored === null ? known : withLookBack(run, stream.name, known)
-  const all =
-    stream.name === 'calls'
-      ? [...(await withLateCalls(run, ranges)), ...(await newlyCoveredRanges(run, stream.name))]
-      : ranges
+  const recent = stream.name === 'calls' ? await withLateCalls(run, ranges) : ranges
+  const all = [...recent, ...(await newlyCoveredRanges(run, stream.name))]
   await readRanges(run, stream, { cursor: stream.name, ranges: all, priority: priorityFor(run, stored === null) })
   await storeStartDate(run, stream.name)
   if (stream.name !== 'conversations') return

@@ -1,8 +1,7 @@
 /** Where an incremental sync begins: some minutes behind its cursor, because rows may appear late. */
-
 import type { TimeRange } from '../core/pagination/pending-ranges.ts'
 import { applyLookBack, isImplausibleCursor } from '../core/pagination/pending-ranges.ts'
-import type { StreamName } from '../core/row.ts'
+import type { StreamName } from '../core/streams.ts'
 import { rfc3339 } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 import { streamRange } from './start-date.ts'

@@ -3,7 +3,7 @@
  * is open in the mirror but not listed was handled or deleted, so it is requested by its id.
  */
 import { allTime } from '../core/pagination/pending-ranges.ts'
-import { openConversationList } from '../streams/conversations.ts'
+import { openConversationList } from '../streams/list-streams.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { rereadByIds } from './missing-rows.ts'
 import { readPages } from './pages.ts'

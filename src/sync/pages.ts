@@ -1,6 +1,5 @@
 /** Reads the pages of a list for a sync, with the paging profile that earlier runs have stored. */
 import { type PageBatch, readList } from '../api/list-reader.ts'
-import { parentStreams } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import {
   decodeProfile,
@@ -11,7 +10,8 @@ import {
 } from '../core/pagination/paging-profile.ts'
 import type { TimeRange } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
-import type { Gap, ServiceBehaviour, StreamName } from '../core/row.ts'
+import type { Gap, ServiceBehaviour } from '../core/row.ts'
+import { isListStream, type StreamName } from '../core/streams.ts'
 import { recordFutureDated } from './clocks.ts'
 import type { SyncRun } from './run.ts'
 import { throwIfAborted } from './stop.ts'
@@ -29,7 +29,7 @@ export async function* readPages(
   { stream, list, ranges, priority }: ListScan,
 ): AsyncGenerator<PageBatch> {
   const profile = await loadProfile(run, list)
-  const isList = !(stream in parentStreams)
+  const isList = isListStream(stream)
   const alwaysHasMore = (await alwaysSaysMore(run)) || (isList ? null : false)
   for await (const batch of readList(run.get, { list, profile, ranges, priority, alwaysHasMore })) {
     if (batch.observations.length > 0) {

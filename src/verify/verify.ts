@@ -1,19 +1,18 @@
 /** Compares the mirror with the service, row by row. Changes neither. */
-
 import { readList } from '../api/list-reader.ts'
 import { ApiError, isNotFound } from '../core/api-failure.ts'
 import type { ApiGet } from '../core/api-request.ts'
 import { asJsonObject, stringifyJson } from '../core/json.ts'
-import { parentStreams } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
-import { allTime, type TimeRange } from '../core/pagination/pending-ranges.ts'
+import type { TimeRange } from '../core/pagination/pending-ranges.ts'
 import { pathSegmentProblem } from '../core/path-segment.ts'
 import type { SyncProgress } from '../core/report.ts'
-import type { Json, MirrorRow, StreamName } from '../core/row.ts'
+import type { Json, MirrorRow } from '../core/row.ts'
+import { type StreamName, streamSpecs } from '../core/streams.ts'
 import type { Seconds } from '../core/time.ts'
 import { allStreams } from '../streams/catalog.ts'
 import type { ChildListStream, ChildObjectStream, DailyStream, ListStream, Stream } from '../streams/stream.ts'
-import { isBeforeStartDate } from '../sync/start-date.ts'
+import { isBeforeStartDate, streamRange } from '../sync/start-date.ts'
 import { throwIfAborted } from '../sync/stop.ts'
 import { type Comparison, createComparison, type VerifyResult } from './comparison.ts'
 
@@ -81,7 +80,7 @@ function compareStream(deps: VerifyDeps, stream: Stream, comparison: Comparison)
 
 async function compareList(deps: VerifyDeps, stream: ListStream, comparison: Comparison): Promise<void> {
   const seen = new Set<string>()
-  const start = stream.name === 'calls' ? { ...allTime, lo: deps.startDate ?? 0 } : allTime
+  const start = streamRange(deps, stream.name)
   for await (const items of readListItems(deps, stream.list(deps.projectId), start)) {
     const rows = stream.parseRows(items, deps.projectId).rows.map((row) => [String(row.columns.id), row.raw] as const)
     const fresh = new Map(rows.filter(([id]) => !seen.has(id)))
@@ -111,8 +110,8 @@ async function compareUnlisted(
 }
 
 async function compareChildLists(deps: VerifyDeps, stream: ChildListStream, comparison: Comparison): Promise<void> {
-  const start = stream.name === 'visitor_activity' ? { ...allTime, lo: deps.startDate ?? 0 } : allTime
-  for await (const { key } of readStoredRows(deps, parentStreams[stream.name])) {
+  const start = streamRange(deps, stream.name)
+  for await (const { key } of readStoredRows(deps, streamSpecs[stream.name].parent)) {
     const parent = key[0] ?? ''
     if (pathSegmentProblem(parent) !== null) continue
     const there = new Map<string, string>()
@@ -138,7 +137,7 @@ function childKey({ name }: ChildListStream, row: MirrorRow): string {
 }
 
 async function compareChildObjects(deps: VerifyDeps, stream: ChildObjectStream, comparison: Comparison): Promise<void> {
-  for await (const { key } of readStoredRows(deps, parentStreams[stream.name])) {
+  for await (const { key } of readStoredRows(deps, streamSpecs[stream.name].parent)) {
     const parent = key[0] ?? ''
     if (pathSegmentProblem(parent) !== null) continue
     const answer = await nullIfNotFound(deps.get(stream.path(parent), {}, 'verify'))

@@ -1,7 +1,8 @@
 /** Gaps: data that is known to be missing. Each gap is open only once, however often it is found. */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Gap, StreamName } from '../../core/row.ts'
+import type { Gap } from '../../core/row.ts'
+import type { StreamName } from '../../core/streams.ts'
 import { parseTime, rfc3339, type Seconds, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { newId } from '../database/new-id.ts'

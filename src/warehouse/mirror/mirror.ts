@@ -1,6 +1,6 @@
 /** The mirror of one project: implements the core's port `Mirror` in SQL. */
 import type { Mirror } from '../../core/mirror.ts'
-import type { StreamName } from '../../core/row.ts'
+import type { StreamName } from '../../core/streams.ts'
 import type { ConnectionPool, Db } from '../database/connection-pool.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
 import { backfillColumns } from '../discovered-columns/backfill-columns.ts'

@@ -1,10 +1,11 @@
 /** Pending children: parents whose child lists are to be read. They are found by a query, never held in memory. */
 import { type RawBuilder, sql } from 'kysely'
-import type { ChildReadResult, ChildStreamName, PendingChild } from '../../core/mirror.ts'
+import type { ChildReadResult, PendingChild } from '../../core/mirror.ts'
+import { type ChildStreamName, streamSpecs } from '../../core/streams.ts'
 import { parseTime } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'
-import { visitorTimeColumn } from './future-rows.ts'
+import { timeColumnOf } from './future-rows.ts'
 import { closeGap, openGap } from './gaps.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
 
@@ -159,19 +160,12 @@ async function readPendingWhere(
 }
 
 async function parentTimeColumn(context: ProjectContext, stream: ChildStreamName): Promise<RawBuilder<unknown>> {
-  if (stream === 'call_recordings') return callTime
-  if (stream === 'messages') return lastMessageTime
-  const column = await visitorTimeColumn(context)
+  const { parent } = streamSpecs[stream]
+  const column = await timeColumnOf(context, parent)
   if (column === null) return sql`null`
-  return sql`(select ${sql.ref(column)} from visitors
-    where visitors.project_id = sync_children.project_id and visitors.id = sync_children.parent_id)`
+  return sql`(select ${sql.ref(column)} from ${sql.table(streamSpecs[parent].table)} as parent
+    where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id)`
 }
-
-const callTime = sql`(select occurred_at from calls
-  where calls.project_id = sync_children.project_id and calls.id = sync_children.parent_id)`
-
-const lastMessageTime = sql`(select last_message_at from conversations
-  where conversations.project_id = sync_children.project_id and conversations.id = sync_children.parent_id)`
 
 export async function countPendingChildren(
   { db, project }: Pick<ProjectContext, 'db' | 'project'>,
