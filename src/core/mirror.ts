@@ -189,3 +189,17 @@ export type Mirror = {
     now: EpochMs,
   ) => Promise<void>
 }
+
+/** The parts of a row's key as texts, without `project_id`. */
+export type RowKey = readonly string[]
+
+/** Reads the mirrored rows back, without the deleted ones, to compare them with the service. */
+export type MirrorReader = Pick<Mirror, 'rawOf'> & {
+  /** After a key, in key order. `parent`: only the rows of that parent, in a child stream. */
+  readonly readRows: (
+    stream: StreamName,
+    after: RowKey | null,
+    limit: number,
+    parent?: string | null,
+  ) => Promise<readonly { readonly key: RowKey; readonly raw: string }[]>
+}

@@ -3,6 +3,7 @@ import { readList } from '../api/list-reader.ts'
 import { ApiError, isNotFound } from '../core/api-failure.ts'
 import type { ApiGet } from '../core/api-request.ts'
 import { asJsonObject, stringifyJson } from '../core/json.ts'
+import type { MirrorReader, RowKey } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { TimeRange } from '../core/pagination/pending-ranges.ts'
 import { pathSegmentProblem } from '../core/path-segment.ts'
@@ -21,22 +22,11 @@ export type VerifyDeps = {
   readonly streams: ReadonlySet<StreamName>
   readonly startDate: Seconds | null
   readonly get: ApiGet
-  readonly mirror: StoredRows
+  readonly mirror: MirrorReader
   /** How many differences are listed; all are counted. */
   readonly limit: number
   readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
-}
-
-/** The mirrored rows, without the deleted ones, as JSON text by key (without the project). */
-export type StoredRows = {
-  readonly readRows: (
-    stream: StreamName,
-    after: readonly string[] | null,
-    limit: number,
-    parent?: string | null,
-  ) => Promise<readonly { readonly key: readonly string[]; readonly raw: string }[]>
-  readonly rawOf: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
 }
 
 /** Streams whose scope the key lacks are skipped. Throws ApiError for any other failure. */
@@ -111,9 +101,7 @@ async function compareUnlisted(
 
 async function compareChildLists(deps: VerifyDeps, stream: ChildListStream, comparison: Comparison): Promise<void> {
   const start = streamRange(deps, stream.name)
-  for await (const { key } of readStoredRows(deps, streamSpecs[stream.name].parent)) {
-    const parent = key[0] ?? ''
-    if (pathSegmentProblem(parent) !== null) continue
+  for await (const parent of readParents(deps, stream)) {
     const there = new Map<string, string>()
     try {
       for await (const items of readListItems(deps, stream.list(deps.projectId, parent), start)) {
@@ -137,9 +125,7 @@ function childKey({ name }: ChildListStream, row: MirrorRow): string {
 }
 
 async function compareChildObjects(deps: VerifyDeps, stream: ChildObjectStream, comparison: Comparison): Promise<void> {
-  for await (const { key } of readStoredRows(deps, streamSpecs[stream.name].parent)) {
-    const parent = key[0] ?? ''
-    if (pathSegmentProblem(parent) !== null) continue
+  for await (const parent of readParents(deps, stream)) {
     const answer = await nullIfNotFound(deps.get(stream.path(parent), {}, 'verify'))
     const there = stringifyJson(answer === null ? {} : asJsonObject(answer.data))
     comparison.row(stream.name, parent, (await deps.mirror.rawOf(stream.name, [parent])).get(parent), there)
@@ -162,10 +148,18 @@ async function* readListItems(deps: VerifyDeps, list: ListEndpoint, start: TimeR
   }
 }
 
+/** The ids of a child stream's parents that a path can contain. */
+async function* readParents(deps: VerifyDeps, { name }: ChildListStream | ChildObjectStream): AsyncGenerator<string> {
+  for await (const { key } of readStoredRows(deps, streamSpecs[name].parent)) {
+    const parent = key[0] ?? ''
+    if (pathSegmentProblem(parent) === null) yield parent
+  }
+}
+
 /** All mirrored rows of a stream, or of one of its parents, in key order. */
 async function* readStoredRows({ mirror, signal }: VerifyDeps, stream: StreamName, parent: string | null = null) {
-  for (let after: readonly string[] | null = null; ; ) {
-    const rows: Awaited<ReturnType<StoredRows['readRows']>> = await mirror.readRows(stream, after, 500, parent)
+  for (let after: RowKey | null = null; ; ) {
+    const rows: Awaited<ReturnType<MirrorReader['readRows']>> = await mirror.readRows(stream, after, 500, parent)
     for (const row of rows) {
       throwIfAborted(signal)
       yield row

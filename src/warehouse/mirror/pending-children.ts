@@ -123,16 +123,8 @@ export async function readPendingChildren(
   const pending: PendingChild[] = []
   for (const [name, condition] of Object.entries(pendingConditions)) {
     if (pending.length >= limit) break
-    pending.push(
-      ...(await readPendingWhere(
-        context,
-        stream,
-        now,
-        limit - pending.length,
-        condition,
-        name === 'firstRead' ? 'desc' : 'asc',
-      )),
-    )
+    const order = name === 'firstRead' ? 'desc' : 'asc'
+    pending.push(...(await readPendingWhere(context, stream, now, limit - pending.length, condition, order)))
   }
   return pending
 }

@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
+import type { RowKey } from '../../core/mirror.ts'
 import { isPagedStream, type MirroredTable, type StreamName, streamNames, streamSpecs } from '../../core/streams.ts'
 import { parseTime, rfc3339, type Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -9,9 +10,6 @@ import { listParameter, typedParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectContext } from './project-context.ts'
 import { hasDeletedAt, keyColumns, withoutNullability } from './stream-tables.ts'
-
-/** The parts of a row's key as texts, without `project_id`. */
-export type RowKey = readonly string[]
 
 /** Existing rows after a key, in key order. `parent`: only rows whose key begins with it. */
 export async function readRows(
