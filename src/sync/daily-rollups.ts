@@ -5,6 +5,7 @@ import { type LocalDay, localDateOfDay, localDaysBetween } from '../core/days.ts
 import type { StoredRollup } from '../core/mirror.ts'
 import {
   daysToReread,
+  historyGapSubject,
   type LastReadLookup,
   missingDays,
   plannedRereads,
@@ -23,9 +24,6 @@ import { throwIfSliceOver } from './stop.ts'
 
 /** How many days a reconcile still has to read again. The times of their last reads show which ones. */
 const rereadCursor = 'analytics:again'
-
-/** The gap of the days before the first one that is read. */
-const historyGapSubject = 'history'
 
 export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promise<void> {
   const history = await findRollupHistory(run, listStandings(run))
