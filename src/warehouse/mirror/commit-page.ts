@@ -165,7 +165,6 @@ async function addEscapedCount(context: ProjectContext, trx: Db, count: number):
   await trx
     .updateTable('sync_runs')
     .set((eb) => ({ strings_escaped: eb('strings_escaped', '+', count) }))
-    .where('project_id', '=', context.project)
-    .where('id', '=', context.currentRunId() ?? '')
+    .where((eb) => eb.and({ project_id: context.project, id: context.currentRunId() ?? '' }))
     .execute()
 }

@@ -64,17 +64,14 @@ export async function timeColumnOf({ db, project }: ProjectDb, stream: StreamNam
   const learned = await db
     .selectFrom('service_behaviours')
     .select('value')
-    .where('project_id', '=', project)
-    .where('name', '=', `${stream}.order`)
+    .where((eb) => eb.and({ project_id: project, name: `${stream}.order` }))
     .executeTakeFirst()
   const path = learned?.value.split(' by ')[1]?.split(' or ')[0]
   if (path === undefined) return null
   const field = await db
     .selectFrom('discovered_fields')
     .select('column_name')
-    .where('stream', '=', stream)
-    .where('path', '=', path)
-    .where('type', '=', 'timestamp')
+    .where((eb) => eb.and({ stream, path, type: 'timestamp' }))
     .executeTakeFirst()
   return field?.column_name ?? null
 }

@@ -95,9 +95,7 @@ export async function recordChildFailure(
     await trx
       .updateTable('sync_children')
       .set((eb) => ({ attempts: eb('attempts', '+', 1), due_at: againAt, error: why }))
-      .where('project_id', '=', context.project)
-      .where('stream', '=', stream)
-      .where('parent_id', '=', parentId)
+      .where((eb) => eb.and({ project_id: context.project, stream, parent_id: parentId }))
       .execute()
     await openGap(context, trx, { stream, from: null, to: null, reason: why }, unreadSubject(parentId))
   })
@@ -182,10 +180,7 @@ export async function requestFullReads(
   now: number,
 ): Promise<number> {
   const isEligible = which === 'all' ? sql`true` : sql`(due_at is null or due_at > ${now})`
-  const all = context.db
-    .selectFrom('sync_children')
-    .where('project_id', '=', context.project)
-    .where('stream', '=', stream)
+  const all = context.db.selectFrom('sync_children').where((eb) => eb.and({ project_id: context.project, stream }))
   const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
   const result = await sql`
@@ -206,9 +201,7 @@ export async function removePendingChildren(
 ): Promise<void> {
   await trx
     .deleteFrom('sync_children')
-    .where('project_id', '=', context.project)
-    .where('stream', '=', stream)
-    .where('parent_id', '=', parentId)
+    .where((eb) => eb.and({ project_id: context.project, stream, parent_id: parentId }))
     .execute()
   for (const subject of [unlistedSubject(parentId), unreadSubject(parentId)])
     await closeGap(context, trx, stream, subject)

@@ -29,8 +29,7 @@ export async function listSeenRows(
   const rows = await context.db
     .selectFrom('sync_census')
     .select('id')
-    .where('project_id', '=', context.project)
-    .where('census', '=', seenRowsKey)
+    .where((eb) => eb.and({ project_id: context.project, census: seenRowsKey }))
     .orderBy('id')
     .limit(limit)
     .execute()
@@ -81,8 +80,7 @@ export async function countUnseenRows(
 export async function forgetSeenRows(context: ProjectContext, seenRowsKey: string): Promise<void> {
   await context.db
     .deleteFrom('sync_census')
-    .where('project_id', '=', context.project)
-    .where('census', '=', seenRowsKey)
+    .where((eb) => eb.and({ project_id: context.project, census: seenRowsKey }))
     .execute()
 }
 
