@@ -1,13 +1,17 @@
 /** The columns of a stream's table: its key, and those that a page fills. */
 import type { ColumnType } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
-import { type MirroredTable, type PagedStreamName, type StreamName, streamSpecs } from '../../core/streams.ts'
+import { type MirroredTable, type StreamName, streamSpecs } from '../../core/streams.ts'
 
+type Specs = typeof streamSpecs
 type ColumnOf<Table extends MirroredTable> = keyof (typeof tables)[Table]['columns']
-/** Every stream's table exists, and has the columns that the stream names. */
-const specs = streamSpecs satisfies {
-  [N in StreamName]: { timeColumn: ColumnOf<(typeof streamSpecs)[N]['table']> | null }
-} & { [N in PagedStreamName]: { startColumn: ColumnOf<(typeof streamSpecs)[N]['table']> | null } }
+type TableWithDeletions = { [T in MirroredTable]: 'deleted_at' extends ColumnOf<T> ? T : never }[MirroredTable]
+type Fitting<S extends Specs[StreamName]> = {
+  [K in keyof S]: K extends `${string}Column` ? ColumnOf<S['table']> | null : unknown
+} & { table: S['kind'] extends 'daily' | 'snapshot' ? MirroredTable : TableWithDeletions }
+
+/** Every stream's table exists, and has the columns that the stream needs. */
+const specs = streamSpecs satisfies { [N in StreamName]: Fitting<Specs[N]> }
 
 /** The key of a stream's rows within a project. In a child stream, it begins with the parent's id. */
 export function keyColumns(stream: StreamName): readonly string[] {
