@@ -67,19 +67,17 @@ function isRowId(value: Json, table: NodeTable, name: string): boolean {
   return /^[\w-]{1,64}$/.test(String(value))
 }
 
-/** The names of the streams, in the plural and in the singular. */
+/** By the names of the streams, in the plural and in the singular. */
 const tableOfNoun: ReadonlyMap<string, ListStreamName> = new Map(
   listStreamNames.flatMap((name) => [[name, name] as const, [streamSpecs[name].singular, name] as const]),
 )
-const nouns = [...tableOfNoun.keys()].join('|')
-const nounAtEnd = new RegExp(`(${nouns}|projects?)(?:(?:uu|gu)?ids?)?$`)
-const nounInText = new RegExp(`(?:^|[^a-z])(${nouns})(?![a-z])`, 'i')
 
 /** By the end of its name (`conversationId`, `last_visitor`, `CallIDs`), or by its parent if the name is neutral (`id`, `data`). */
 function tableOfNode({ name, parentTable }: JsonNode): NodeTable {
   const plain = name.replaceAll(/[_-]/g, '').toLowerCase()
-  const [, noun] = nounAtEnd.exec(plain) ?? []
-  if (noun !== undefined) return tableOfNoun.get(noun) ?? 'projects'
+  const stem = plain.replace(/(?:uu|gu)?ids?$/, '')
+  if (/projects?$/.test(stem)) return 'projects'
+  for (const [noun, table] of tableOfNoun) if (stem.endsWith(noun)) return table
   return neutralNames.has(plain) || uuidPattern.test(name) ? parentTable : null
 }
 
@@ -96,8 +94,9 @@ const eventTypeNames = new Set('type event eventtype eventname topic kind object
 function tableOfEventType(fields: readonly (readonly [string, Json])[]): NodeTable {
   for (const [name, value] of fields) {
     if (typeof value !== 'string' || !eventTypeNames.has(name.replaceAll(/[_-]/g, '').toLowerCase())) continue
-    const [, noun] = nounInText.exec(value) ?? []
-    if (noun !== undefined) return tableOfNoun.get(noun.toLowerCase()) ?? null
+    const words = value.match(/[a-z]+/gi) ?? []
+    const noun = words.map((word) => word.toLowerCase()).find((word) => tableOfNoun.has(word))
+    if (noun !== undefined) return tableOfNoun.get(noun) ?? null
   }
   return null
 }
