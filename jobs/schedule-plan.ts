@@ -1,22 +1,17 @@
 /** Which jobs a schedule firing starts, and which are overdue. Pure. */
 import type { ProjectConfig } from '../src/config/config.ts'
-import { parentStreams } from '../src/core/mirror.ts'
-import type { StreamName } from '../src/core/row.ts'
 import type { Schedule, ScheduleName } from '../src/core/schedule.ts'
+import { childStreamNames, listStreamNames, type StreamName } from '../src/core/streams.ts'
 import type { EpochMs, Ms } from '../src/core/time.ts'
 import type { SyncJob, SyncQueueName } from './queues.ts'
 
 /** A sync job, and the queue that it starts in. */
 export type PlannedSyncJob = { readonly queue: SyncQueueName; readonly job: SyncJob }
 
-/** The streams whose rows have children. */
-export const listStreams: readonly StreamName[] = ['conversations', 'visitors', 'calls']
-const childStreamNames = Object.keys(parentStreams) as readonly StreamName[]
-
 /** The streams that a firing starts. Children of a list's rows are enqueued when the list has been read. */
 const streamsBySchedule: Readonly<Record<ScheduleName, readonly StreamName[]>> = {
-  incremental: listStreams,
-  reconcile: [...listStreams, ...childStreamNames, 'analytics'],
+  incremental: listStreamNames,
+  reconcile: [...listStreamNames, ...childStreamNames, 'analytics'],
   analytics: ['analytics'],
   availability: ['availability'],
 }
@@ -85,7 +80,7 @@ function isWaitingForLists(
   completed: ReadonlyMap<StreamName, EpochMs> | undefined,
 ): boolean {
   if (stream !== 'analytics' || startDate !== null || completed?.has(stream) === true) return false
-  return listStreams.some((list) => streams.includes(list) && completed?.has(list) !== true)
+  return listStreamNames.some((list) => streams.includes(list) && completed?.has(list) !== true)
 }
 
 const dayMs: Ms = 86_400_000

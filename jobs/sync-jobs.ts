@@ -2,13 +2,14 @@
 import type { SyncSliceResult } from '../src/app/worker/sync-slice.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
 import { assertNever } from '../src/core/assert-never.ts'
+import { isListStream } from '../src/core/streams.ts'
 import type { Ms } from '../src/core/time.ts'
 import type { RunningJob } from './backends/backend.ts'
 import { dropJob, type JobDeps } from './job-deps.ts'
 import { syncJobSubject } from './job-errors.ts'
 import type { JobResult } from './job-result.ts'
 import { parseSyncJob, type SyncJob, type SyncQueueName } from './queues.ts'
-import { incrementalSyncJobs, listStreams } from './schedule-plan.ts'
+import { incrementalSyncJobs } from './schedule-plan.ts'
 
 /** A stream that another process reads is retried for this long; then the next firing is soon enough. */
 const busyRetryForMs = 15 * 60_000
@@ -72,7 +73,7 @@ async function jobResultOf(
 
 /** Children of a list's rows are read at once, even if the list itself still has years to read. */
 async function enqueueChildren({ stream }: SyncJob, project: ProjectConfig, deps: JobDeps): Promise<void> {
-  if (!listStreams.includes(stream)) return
+  if (!isListStream(stream)) return
   await deps.enqueueSyncJobs(
     incrementalSyncJobs('passes', project, await deps.workerContext.pendingChildStreams(project)),
   )

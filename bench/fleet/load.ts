@@ -1,6 +1,5 @@
 /** How many requests sync runs need: of a quiet project, of its nightly reconcile, of its first mirror. */
-import { parentStreams } from '../../src/core/mirror.ts'
-import { type StreamName, streamNames } from '../../src/core/row.ts'
+import { streamNames } from '../../src/core/streams.ts'
 import type { PerStream } from './costs.ts'
 
 export type Requests = PerStream<number>
@@ -44,14 +43,4 @@ export function createLoad(size: ProjectSize, idle: Requests, isNew: boolean): L
     backlog: isNew ? { ...none, ...lists } : none,
     childrenPerPage: pageSize,
   }
-}
-
-/** The child stream of a list's rows. */
-export function childStreamOf(stream: StreamName): StreamName | null {
-  const found = Object.entries(parentStreams).find(([, list]) => list === stream)
-  return (found?.[0] as StreamName | undefined) ?? null
-}
-
-export function isChildStream(stream: StreamName): boolean {
-  return stream in parentStreams
 }

@@ -1,9 +1,9 @@
 /** Many projects, the same for the same seed, in realistic time zones. */
 import { createHash } from 'node:crypto'
 import type { ProjectConfig } from '../../src/config/config.ts'
-import { streamNames } from '../../src/core/row.ts'
 import { defaultSchedules, type Schedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'
+import { streamNames } from '../../src/core/streams.ts'
 
 /** Time zones and their shares of the projects. */
 const zones: readonly (readonly [string, number])[] = [

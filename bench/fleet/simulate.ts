@@ -3,20 +3,19 @@
  * rotation, keys limit requests, and each thread and the queue server do one thing at a time. Schedules, planned jobs and
  * follow-up jobs come from the program itself; the rest imitates jobs/ in short.
  */
-
 import type { Recurrence } from '../../jobs/backends/schedule.ts'
 import type { SchedulerJob, SyncJob, SyncQueueName } from '../../jobs/queues.ts'
-import { incrementalSyncJobs, listStreams, type PlannedSyncJob, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
+import { incrementalSyncJobs, type PlannedSyncJob, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
 import { schedulesForProjects } from '../../jobs/schedules.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
-import { type StreamName, streamNames } from '../../src/core/row.ts'
+import { childStreamsOf, isChildStream, isListStream, type StreamName, streamNames } from '../../src/core/streams.ts'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
 import type { Costs, PerStream } from './costs.ts'
 import { createDistribution, type Distribution } from './distribution.ts'
 import { createEventQueue } from './event-queue.ts'
 import { nextFiring } from './firings.ts'
 import { createKeyLimit, type KeyLimit } from './key-limit.ts'
-import { childStreamOf, isChildStream, type Load } from './load.ts'
+import type { Load } from './load.ts'
 import { createWorkerPool, type SimulatedWorker, type WorkerPool } from './worker-pool.ts'
 
 export type Simulation = {
@@ -247,8 +246,7 @@ export function simulate(simulation: Simulation): SimulationResult {
     }
     const { left } = job.project
     left.set(stream, Math.max(0, requestsLeft(job) - count))
-    const child = childStreamOf(stream)
-    if (child !== null) left.set(child, (left.get(child) ?? 0) + count * load.childrenPerPage)
+    for (const child of childStreamsOf(stream)) left.set(child, (left.get(child) ?? 0) + count * load.childrenPerPage)
     return 0
   }
 
@@ -256,8 +254,7 @@ export function simulate(simulation: Simulation): SimulationResult {
     const { stream, mode } = job.work as SyncJob
     const { project } = job
     project.runningStreams.delete(stream)
-    const children = childStreamOf(stream)
-    const pending = children !== null && (project.left.get(children) ?? 0) > 0 ? [children] : []
+    const pending = childStreamsOf(stream).filter((child) => (project.left.get(child) ?? 0) > 0)
     if (isMore && job.queue === 'backfill' && !(mode === 'reconcile' && isChildStream(stream))) {
       retryLater(job, worker, 1)
       return
@@ -268,14 +265,14 @@ export function simulate(simulation: Simulation): SimulationResult {
     } else {
       recordEnd(job)
     }
-    if (listStreams.includes(stream)) enqueueAll(incrementalSyncJobs('passes', project.config, pending), job.dueAt)
+    if (isListStream(stream)) enqueueAll(incrementalSyncJobs('passes', project.config, pending), job.dueAt)
     end(job, worker)
   }
 
   const recordEnd = ({ project, work, dueAt, queue }: SimulatedJob) => {
     const { stream } = work as SyncJob
     const now = events.now()
-    if (queue === 'passes' && listStreams.includes(stream) && counts()) lag.add(now - dueAt)
+    if (queue === 'passes' && isListStream(stream) && counts()) lag.add(now - dueAt)
     if (stream !== 'conversations') return
     if (project.endedAt !== null && counts()) project.oldestMs = Math.max(project.oldestMs, now - project.endedAt)
     project.endedAt = now

@@ -1,5 +1,5 @@
 /** Renders the results of simulations as a table, one line per number of workers. */
-import { parentStreams } from '../../src/core/mirror.ts'
+import { childStreamNames, streamSpecs } from '../../src/core/streams.ts'
 import { type MeasuredCosts, type SharedUse, sharedUse } from './measured-costs.ts'
 import type { Scenario } from './scenarios.ts'
 import type { Simulation, SimulationResult } from './simulate.ts'
@@ -57,7 +57,8 @@ export function isEnough({ outcome }: ScenarioRun, { forMs, warmUpMs }: Scenario
 /** Requests that all projects need for their first mirror. */
 export function firstMirror({ projects, load }: Pick<Simulation, 'projects' | 'load'>): number {
   const pages = Object.values(load.backlog).reduce((sum, count) => sum + count, 0)
-  const lists = Object.values(parentStreams).reduce((sum, list) => sum + load.backlog[list] * load.childrenPerPage, 0)
+  const parentPages = childStreamNames.map((child) => load.backlog[streamSpecs[child].parent])
+  const lists = parentPages.reduce((sum, pages) => sum + pages * load.childrenPerPage, 0)
   return projects.length * (pages + lists)
 }
 

@@ -2,7 +2,7 @@
 import type { ProjectConfig } from '../config/config.ts'
 import type { SyncMode } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/report.ts'
-import type { StreamName } from '../core/row.ts'
+import type { StreamName } from '../core/streams.ts'
 import { runSync, type SyncResult } from '../sync/sync.ts'
 import { heartbeatTimeoutMs, type LockResult } from '../warehouse/mirror/stream-locks.ts'
 import type { Warehouse } from '../warehouse/open.ts'

@@ -2,7 +2,7 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import type { SyncMode } from '../core/mirror.ts'
 import type { BudgetView, SyncProgress, SyncReport } from '../core/report.ts'
-import type { StreamName } from '../core/row.ts'
+import type { StreamName } from '../core/streams.ts'
 import type { Logger } from '../log.ts'
 import { acquireLocks } from './acquire-locks.ts'
 import type { RequestBudgets } from './request-budgets.ts'

@@ -1,20 +1,18 @@
 /** Checks what a sync needs from the service: the connection, the key, each scope and the clock. Changes nothing. */
-
 import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../core/api-request.ts'
 import { clockTolerance } from '../core/cursor-limit.ts'
-import { pathSegment } from '../core/path-segment.ts'
 import type { CheckItem } from '../core/report.ts'
 import { day, rfc3339, type Seconds } from '../core/time.ts'
 import { allStreams } from '../streams/catalog.ts'
-import type { ApiScope } from '../streams/stream.ts'
+import type { ApiScope, Stream } from '../streams/stream.ts'
 
 const newKeyAdvice = 'create a key under Settings > API keys in the app (only the account owner can)'
 
 /** `now`: this machine's clock. Never throws ApiError. */
 export async function checkService(get: ApiGet, project: string, now: Seconds): Promise<CheckItem[]> {
   const items: CheckItem[] = []
-  for (const [scope, path, query] of scopeProbes(project, now)) {
+  for (const [scope, [path, query]] of scopeProbes(project, now)) {
     const result = await tryGet(get, path, query)
     if (result instanceof ApiError) {
       const item = failureItem(scope, result)
@@ -29,15 +27,34 @@ export async function checkService(get: ApiGet, project: string, now: Seconds): 
   return items
 }
 
-function scopeProbes(project: string, now: Seconds): (readonly [ApiScope, string, QueryParams])[] {
-  const base = `/public/projects/${pathSegment(project)}`
-  return [
-    ['availability:read', `${base}/availability`, {}],
-    ['conversations:read', `${base}/conversations`, { limit: 1 }],
-    ['visitors:read', `${base}/visitors`, { limit: 1 }],
-    ['calls:read', `${base}/calls`, { from: rfc3339(now - day), to: rfc3339(now), limit: 1 }],
-    ['analytics:read', `${base}/analytics`, { from: rfc3339(now - day), to: rfc3339(now) }],
-  ]
+type Probe = readonly [path: string, query: QueryParams]
+
+/** One small request for each scope: of the first stream that can be read without the id of a row. */
+function scopeProbes(project: string, now: Seconds): Map<ApiScope, Probe> {
+  const probes = new Map<ApiScope, Probe>()
+  for (const stream of allStreams) {
+    const probe = probeOf(stream, project, { from: rfc3339(now - day), to: rfc3339(now) })
+    if (probe !== null && !probes.has(stream.scope)) probes.set(stream.scope, probe)
+  }
+  return probes
+}
+
+/** Only a day of a list that can be bounded on both sides. Null for streams that belong to rows. */
+function probeOf(stream: Stream, project: string, range: { from: string; to: string }): Probe | null {
+  switch (stream.kind) {
+    case 'list': {
+      const { path, lowerParam: lower, upperParam: upper } = stream.list(project)
+      const bounds = lower === null || upper === null ? {} : { [lower]: range.from, [upper]: range.to }
+      return [path, { ...bounds, limit: 1 }]
+    }
+    case 'daily':
+      return [stream.path(project), range]
+    case 'snapshot':
+      return [stream.path(project), {}]
+    case 'child-list':
+    case 'child-object':
+      return null
+  }
 }
 
 async function tryGet(get: ApiGet, path: string, query: QueryParams): Promise<ApiResponse | ApiError> {

@@ -1,8 +1,7 @@
 /** Options that several commands share, and the parsers of their values. */
 import { InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../config/config.ts'
-import type { StreamName } from '../core/row.ts'
-import { streamNames } from '../core/row.ts'
+import { type StreamName, streamNames } from '../core/streams.ts'
 
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
 export const projectOption = () => new Option('--project <name>', 'only this project of deskmirror.yaml')

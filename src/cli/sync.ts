@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander'
 import type { StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
 import type { GapReport, SyncReport } from '../core/report.ts'
-import type { StreamName } from '../core/row.ts'
+import type { StreamName } from '../core/streams.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'

@@ -1,8 +1,8 @@
 /** The configuration as values, as the rest of the program gets it. */
 import type { Rate } from '../core/rate-limit/rate.ts'
-import type { StreamName } from '../core/row.ts'
 import type { Schedules } from '../core/schedule.ts'
 import type { Secret } from '../core/secret.ts'
+import type { StreamName } from '../core/streams.ts'
 import type { Ms, Seconds } from '../core/time.ts'
 
 export type ProjectConfig = {

@@ -1,6 +1,6 @@
 /** The settings of one project, as written in the YAML file, and the values that they become. */
 import type { z } from 'zod'
-import { streamNames } from '../core/row.ts'
+import { streamNames } from '../core/streams.ts'
 import type { ProjectConfig } from './config.ts'
 import * as field from './fields.ts'
 import { scheduleFields, toSchedules } from './schedules.ts'

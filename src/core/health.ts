@@ -1,7 +1,7 @@
 /** The health of one project's mirror in numbers, measured repeatedly while the worker runs. */
 import { type FailingJob, failedStream } from './job-failure.ts'
 import type { BudgetView } from './report.ts'
-import type { StreamName } from './row.ts'
+import type { StreamName } from './streams.ts'
 import type { Ms } from './time.ts'
 
 export type ProjectHealth = {

@@ -1,7 +1,8 @@
 /**
  * The mirror of one project as a sync run uses it: a port that the warehouse implements with SQL.
  */
-import type { Gap, MirrorRow, RefusedRow, ServiceBehaviour, StreamName } from './row.ts'
+import type { Gap, MirrorRow, RefusedRow, ServiceBehaviour } from './row.ts'
+import type { ChildStreamName, ListStreamName, StreamName } from './streams.ts'
 import type { EpochMs, Seconds } from './time.ts'
 
 /** What one answer brought. All of it is stored in one transaction, or none. */
@@ -34,14 +35,6 @@ export type MirrorCommit = {
  * already, and those that the database cannot store.
  */
 export type CommitResult = { readonly changed: number; readonly refused?: readonly RefusedRow[] }
-
-/** The streams that are read one parent at a time, with the table of the parent. */
-export const parentStreams = {
-  messages: 'conversations',
-  visitor_activity: 'visitors',
-  call_recordings: 'calls',
-} as const satisfies Partial<Record<StreamName, StreamName>>
-export type ChildStreamName = keyof typeof parentStreams
 
 /** A parent whose children are to be read. */
 export type PendingChild = {
@@ -153,7 +146,7 @@ export type Mirror = {
 
   /** Ids of the rows that were not seen under this key, in id order. `open`: only conversations not handled. */
   readonly listUnseenRows: (
-    stream: 'conversations' | 'visitors' | 'calls',
+    stream: ListStreamName,
     seenRowsKey: string,
     where: 'all' | 'open',
     after: string | null,
@@ -161,7 +154,7 @@ export type Mirror = {
   ) => Promise<readonly string[]>
   /** How many rows `listUnseenRows` would list in all, and how many rows there are. */
   readonly countUnseenRows: (
-    stream: 'conversations' | 'visitors' | 'calls',
+    stream: ListStreamName,
     seenRowsKey: string,
     where: 'all' | 'open',
   ) => Promise<{ readonly unseen: number; readonly living: number }>
@@ -171,7 +164,7 @@ export type Mirror = {
   /** Removes the recheck marks of these conversations. */
   readonly clearRecheck: (ids: readonly string[]) => Promise<void>
   /** Sets `deleted_at` on the row and on its children. */
-  readonly markDeleted: (stream: 'conversations' | 'visitors' | 'calls', id: string, at: EpochMs) => Promise<void>
+  readonly markDeleted: (stream: ListStreamName, id: string, at: EpochMs) => Promise<void>
 
   /** The `newest`-th newest `occurred_at` of calls up to `until` (1 = the newest); null if there are fewer. */
   readonly nthNewestCallTime: (newest: number, until: Seconds) => Promise<Seconds | null>
@@ -195,4 +188,18 @@ export type Mirror = {
     reports: readonly StreamReport[],
     now: EpochMs,
   ) => Promise<void>
+}
+
+/** The parts of a row's key as texts, without `project_id`. */
+export type RowKey = readonly string[]
+
+/** Reads the mirrored rows back, without the deleted ones, to compare them with the service. */
+export type MirrorReader = Pick<Mirror, 'rawOf'> & {
+  /** After a key, in key order. `parent`: only the rows of that parent, in a child stream. */
+  readonly readRows: (
+    stream: StreamName,
+    after: RowKey | null,
+    limit: number,
+    parent?: string | null,
+  ) => Promise<readonly { readonly key: RowKey; readonly raw: string }[]>
 }

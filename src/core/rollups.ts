@@ -3,6 +3,9 @@ import type { LocalDay } from './days.ts'
 import type { SyncMode } from './mirror.ts'
 import { day, hour, type Seconds } from './time.ts'
 
+/** The subject of the gap of past days that are missing. */
+export const historyGapSubject = 'history'
+
 /** How long after its end a day's rollup is likely to change (late calls, late replies). */
 const settlingTime = day
 

@@ -1,3 +1,5 @@
+/** A row of the mirror, read from the service and not yet stored, and what is known to be missing. */
+import type { StreamName } from './streams.ts'
 import type { Seconds } from './time.ts'
 
 /** The value of a column. A bigint is an integer beyond 2^53. */
@@ -18,18 +20,6 @@ export type MirrorRow = {
 
 /** An undocumented field's value. `isJsonText`: the value is JSON text of an array or object. */
 export type ExtraField = { readonly value: Scalar; readonly isJsonText: boolean }
-
-export const streamNames = [
-  'conversations',
-  'messages',
-  'visitors',
-  'visitor_activity',
-  'calls',
-  'call_recordings',
-  'analytics',
-  'availability',
-] as const
-export type StreamName = (typeof streamNames)[number]
 
 /** A row that cannot be stored. `id` null: its id could not be read. */
 export type RefusedRow = { readonly id: string | null; readonly why: string }

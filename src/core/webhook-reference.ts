@@ -5,12 +5,10 @@
 import { tryParseJson } from './json.ts'
 import { uuidPattern } from './path-segment.ts'
 import type { Json } from './row.ts'
-
-/** The tables whose rows can be read by their ids. */
-export type ReferencedTable = 'conversations' | 'visitors' | 'calls'
+import { type ListStreamName, listStreamNames, streamSpecs } from './streams.ts'
 
 /** `table` null: the payload does not show it. */
-export type WebhookReference = { readonly id: string; readonly table: ReferencedTable | null }
+export type WebhookReference = { readonly id: string; readonly table: ListStreamName | null }
 
 /** `why`: the reason if there are no references. */
 export type WebhookContent = { readonly references: readonly WebhookReference[]; readonly why: string | null }
@@ -27,7 +25,7 @@ export function parseWebhook(body: string): WebhookContent {
   return { references, why: references.length === 0 ? 'it contains no id' : null }
 }
 
-type NodeTable = ReferencedTable | 'projects' | null
+type NodeTable = ListStreamName | 'projects' | null
 /** `parentTable`: the table that the enclosing object refers to. */
 type JsonNode = { readonly value: Json; readonly name: string; readonly parentTable: NodeTable }
 
@@ -61,18 +59,25 @@ function childNodes(value: Exclude<Json, string | number | bigint | boolean | nu
   return fields.map(([name, inner]) => ({ value: inner, name, parentTable: parentTableOf(inner) })).reverse()
 }
 
-/** The ids of calls are not documented as UUIDs, so any value in a field named `…id` counts. */
+/** Where ids are not documented as UUIDs, any value in a field named `…id` counts. */
 function isRowId(value: Json, table: NodeTable, name: string): boolean {
   if (typeof value === 'string' && uuidPattern.test(value)) return true
-  if (table !== 'calls' || !/id$/i.test(name) || !['string', 'number', 'bigint'].includes(typeof value)) return false
+  if (table === null || table === 'projects' || streamSpecs[table].hasUuids) return false
+  if (!/id$/i.test(name) || !['string', 'number', 'bigint'].includes(typeof value)) return false
   return /^[\w-]{1,64}$/.test(String(value))
 }
+
+/** By the names of the streams, in the plural and in the singular. */
+const tableOfNoun: ReadonlyMap<string, ListStreamName> = new Map(
+  listStreamNames.flatMap((name) => [[name, name] as const, [streamSpecs[name].singular, name] as const]),
+)
 
 /** By the end of its name (`conversationId`, `last_visitor`, `CallIDs`), or by its parent if the name is neutral (`id`, `data`). */
 function tableOfNode({ name, parentTable }: JsonNode): NodeTable {
   const plain = name.replaceAll(/[_-]/g, '').toLowerCase()
-  const [, noun] = /(conversation|visitor|call|project)s?(?:(?:uu|gu)?ids?)?$/.exec(plain) ?? []
-  if (noun !== undefined) return `${noun}s` as NodeTable
+  const stem = plain.replace(/(?:uu|gu)?ids?$/, '')
+  if (/projects?$/.test(stem)) return 'projects'
+  for (const [noun, table] of tableOfNoun) if (stem.endsWith(noun)) return table
   return neutralNames.has(plain) || uuidPattern.test(name) ? parentTable : null
 }
 
@@ -89,8 +94,9 @@ const eventTypeNames = new Set('type event eventtype eventname topic kind object
 function tableOfEventType(fields: readonly (readonly [string, Json])[]): NodeTable {
   for (const [name, value] of fields) {
     if (typeof value !== 'string' || !eventTypeNames.has(name.replaceAll(/[_-]/g, '').toLowerCase())) continue
-    const [, noun] = /(?:^|[^a-z])(conversation|visitor|call)s?(?![a-z])/i.exec(value) ?? []
-    if (noun !== undefined) return `${noun.toLowerCase()}s` as NodeTable
+    const words = value.match(/[a-z]+/gi) ?? []
+    const noun = words.map((word) => word.toLowerCase()).find((word) => tableOfNoun.has(word))
+    if (noun !== undefined) return tableOfNoun.get(noun) ?? null
   }
   return null
 }

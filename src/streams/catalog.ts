@@ -1,22 +1,21 @@
-/** All streams, by how they are read. */
+/** All streams, in the order in which a sync reads them. */
+import { isChildStream, type StreamName } from '../core/streams.ts'
 import { analytics } from './analytics.ts'
 import { availability } from './availability.ts'
 import { callRecordings } from './call-recordings.ts'
-import { calls } from './calls.ts'
-import { conversations } from './conversations.ts'
+import { listStreams } from './list-streams.ts'
 import { messages } from './messages.ts'
 import type { Stream } from './stream.ts'
 import { visitorActivity } from './visitor-activity.ts'
-import { visitors } from './visitors.ts'
 
-export const listStreams = [conversations, visitors, calls] as const
-export const childListStreams = [messages, visitorActivity] as const
-export const childObjectStreams = [callRecordings] as const
-
-export const allStreams: readonly Stream[] = [
-  ...listStreams,
-  ...childListStreams,
-  ...childObjectStreams,
-  analytics,
+const streams = {
   availability,
-]
+  ...listStreams,
+  messages,
+  visitor_activity: visitorActivity,
+  call_recordings: callRecordings,
+  analytics,
+} satisfies Record<StreamName, Stream>
+
+export const allStreams: readonly Stream[] = Object.values(streams)
+export const childStreams = allStreams.filter(({ name }) => isChildStream(name))

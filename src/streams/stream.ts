@@ -1,13 +1,13 @@
 /** A stream: data and pure functions, in five kinds by how the service lets it be read. */
 import type { LocalDay } from '../core/days.ts'
 import { asJsonObject, type JsonObject } from '../core/json.ts'
-import type { ChildStreamName } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
-import type { Json, MirrorRow, RefusedRow, StreamName } from '../core/row.ts'
+import type { Json, MirrorRow, RefusedRow } from '../core/row.ts'
+import type { ListStreamName, StreamNameOf } from '../core/streams.ts'
 import type { Seconds } from '../core/time.ts'
 import { findKey, foreignProject } from './item.ts'
 
-export type ApiScope = 'conversations:read' | 'visitors:read' | 'calls:read' | 'analytics:read' | 'availability:read'
+export type ApiScope = `${string}:read`
 
 /** Rows, and items that are not rows: no object, no key, or of another project. */
 export type ParsedRows = { readonly rows: readonly MirrorRow[]; readonly refused: readonly RefusedRow[] }
@@ -15,7 +15,7 @@ export type ParsedRows = { readonly rows: readonly MirrorRow[]; readonly refused
 /** A list of the project, paged by time; its rows can also be read by id. */
 export type ListStream = {
   readonly kind: 'list'
-  readonly name: 'conversations' | 'visitors' | 'calls'
+  readonly name: ListStreamName
   readonly scope: ApiScope
   readonly list: (project: string) => ListEndpoint
   readonly rowPath: (project: string, id: string) => string
@@ -33,7 +33,7 @@ export type ChildRowOptions = {
 /** A list that belongs to one parent. */
 export type ChildListStream = {
   readonly kind: 'child-list'
-  readonly name: Extract<ChildStreamName, 'messages' | 'visitor_activity'>
+  readonly name: StreamNameOf<'child-list'>
   readonly scope: ApiScope
   readonly list: (project: string, parentId: string) => ListEndpoint
   readonly parseRows: (items: readonly Json[], parentId: string, options?: ChildRowOptions) => ParsedRows
@@ -42,7 +42,7 @@ export type ChildListStream = {
 /** One object that belongs to one parent. */
 export type ChildObjectStream = {
   readonly kind: 'child-object'
-  readonly name: Extract<ChildStreamName, 'call_recordings'>
+  readonly name: StreamNameOf<'child-object'>
   readonly scope: ApiScope
   readonly path: (parentId: string) => string
   /** `item` null: the service answered 404 for a parent that exists. */
@@ -54,7 +54,7 @@ export type ChildObjectStream = {
 /** One object per day. */
 export type DailyStream = {
   readonly kind: 'daily'
-  readonly name: Extract<StreamName, 'analytics'>
+  readonly name: StreamNameOf<'daily'>
   readonly scope: ApiScope
   readonly path: (project: string) => string
   readonly parseRow: (item: Json, day: LocalDay, timeZone: string, readAt: Seconds) => MirrorRow
@@ -63,7 +63,7 @@ export type DailyStream = {
 /** An object that shows the current state only. */
 export type SnapshotStream = {
   readonly kind: 'snapshot'
-  readonly name: Extract<StreamName, 'availability'>
+  readonly name: StreamNameOf<'snapshot'>
   readonly scope: ApiScope
   readonly path: (project: string) => string
   readonly parseRow: (item: Json, readAt: Seconds) => MirrorRow

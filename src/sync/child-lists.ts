@@ -8,7 +8,7 @@ import type { Ms, Seconds } from '../core/time.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { type ChildReader, syncChildren } from './children.ts'
 import { withLookBack } from './look-back.ts'
-import { readPages } from './pages.ts'
+import { commitPage, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
 import { isBeforeStartDate, newlyCoveredRanges, storeStartDate, streamRange } from './start-date.ts'
 
@@ -38,16 +38,8 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
       const end = batch.isComplete
         ? { child: { ...toChildReadResult(run, stream, child, batch, latest), ...toCompleteness(isFullRead, missing) } }
         : {}
-      const { changed, refused: rejected = [] } = await run.mirror.commit({
-        stream: stream.name,
-        rows,
-        refused: [...batch.refused, ...refused],
-        askedAt: batch.answer?.askedAt ?? run.now(),
-        observations: batch.observations,
-        ...end,
-      })
+      const { refused: rejected = [] } = await commitPage(run, stream.name, batch, { rows, refused }, end)
       for (const row of rejected) missing.add(describeRefusedRow(row))
-      run.stats.recordPage(stream.name, rows.length, changed)
     }
   }
 }

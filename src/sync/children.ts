@@ -4,11 +4,12 @@
  */
 import { ApiError, describeFailure, isNotFound, isRefused } from '../core/api-failure.ts'
 import { clockTolerance } from '../core/cursor-limit.ts'
-import { type ChildStreamName, type PendingChild, parentStreams } from '../core/mirror.ts'
+import type { PendingChild } from '../core/mirror.ts'
 import { allTime, readPendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
+import { type ChildStreamName, streamSpecs } from '../core/streams.ts'
 import type { Ms, Seconds } from '../core/time.ts'
-import { listStreams } from '../streams/catalog.ts'
+import { listStreams } from '../streams/list-streams.ts'
 import { mapConcurrently } from './map-concurrently.ts'
 import { markRowDeleted } from './missing-rows.ts'
 import type { SyncRun } from './run.ts'
@@ -101,15 +102,14 @@ async function handleChildFailure(
   const { failure } = error
   if (failure.kind === 'aborted' || failure.kind === 'denied') throw error
   const isDeleted = isNotFound(error) && (await isParentDeleted(run, stream, child.parentId))
-  if (isDeleted && (await markRowDeleted(run, parentStreams[stream], child.parentId))) return
+  if (isDeleted && (await markRowDeleted(run, streamSpecs[stream].parent, child.parentId))) return
   const retryAt = run.now() + retryDelayMs(child.attempts)
   await run.mirror.recordChildFailure(stream, child.parentId, describeFailure(failure), retryAt)
 }
 
 /** A 404 of the child may mean that the parent is deleted; a request for the parent confirms it. */
 async function isParentDeleted(run: SyncRun, stream: ChildStreamName, parentId: string): Promise<boolean> {
-  const parent = listStreams.find((list) => list.name === parentStreams[stream])
-  if (parent === undefined) return false
+  const parent = listStreams[streamSpecs[stream].parent]
   try {
     await run.get(parent.rowPath(run.projectId, parentId), {}, 'fresh')
     return false

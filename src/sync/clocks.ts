@@ -1,7 +1,6 @@
 /** Clock differences and rows dated in the future: counted for notices. */
 import { clockTolerance, presentTime } from '../core/cursor-limit.ts'
-import { type ChildStreamName, parentStreams } from '../core/mirror.ts'
-import type { StreamName } from '../core/row.ts'
+import { childStreamNames, isChildStream, type StreamName } from '../core/streams.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 
@@ -23,7 +22,7 @@ export function recordFutureDated(
   stream: StreamName,
   ids: readonly string[],
 ): void {
-  if (ids.length === 0 || stream in parentStreams) return
+  if (ids.length === 0 || isChildStream(stream)) return
   const known = futureDated.get(stream) ?? new Set<string>()
   futureDated.set(stream, known)
   for (const id of ids) if (known.size < maxCounted) known.add(id)
@@ -32,7 +31,7 @@ export function recordFutureDated(
 /** Notices for users after a run. `offset`: seconds by which the service's clock is ahead; null = unknown. */
 export async function clockNotices(run: SyncRun, offset: Seconds | null): Promise<string[]> {
   const counts = new Map([...run.futureDated].map(([stream, ids]) => [stream, ids.size]))
-  for (const stream of ['messages', 'visitor_activity'] as const satisfies readonly ChildStreamName[]) {
+  for (const stream of childStreamNames) {
     if (run.streams.has(stream))
       counts.set(stream, await run.mirror.countFutureRows(stream, run.cursorLimit() + clockTolerance, maxCounted))
   }

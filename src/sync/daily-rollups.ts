@@ -5,6 +5,7 @@ import { type LocalDay, localDateOfDay, localDaysBetween } from '../core/days.ts
 import type { StoredRollup } from '../core/mirror.ts'
 import {
   daysToReread,
+  historyGapSubject,
   type LastReadLookup,
   missingDays,
   plannedRereads,
@@ -13,7 +14,7 @@ import {
   unsettledDays,
   writeRereadCounts,
 } from '../core/rollups.ts'
-import type { StreamName } from '../core/row.ts'
+import { listStreamNames, type StreamName } from '../core/streams.ts'
 import { rfc3339, type Seconds } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
 import { createPresentTime } from './clocks.ts'
@@ -23,9 +24,6 @@ import { throwIfSliceOver } from './stop.ts'
 
 /** How many days a reconcile still has to read again. The times of their last reads show which ones. */
 const rereadCursor = 'analytics:again'
-
-/** The gap of the days before the first one that is read. */
-const historyGapSubject = 'history'
 
 export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promise<void> {
   const history = await findRollupHistory(run, listStandings(run))
@@ -117,7 +115,7 @@ async function rereadsOfRun(run: SyncRun, days: number): Promise<RereadCounts> {
 /** Every day from the first known one has been read. */
 async function finishDays(run: SyncRun, stream: DailyStream, history: RollupHistory, first: Seconds): Promise<void> {
   const reason =
-    'how far back the rollups go is not known, as neither conversations nor visitors nor calls are mirrored: ' +
+    `how far back the rollups go is not known, as neither ${listStreamNames.join(' nor ')} are mirrored: ` +
     'set DESKMIRROR_START_DATE'
   const gap = { stream: stream.name, from: null, to: first - 1, reason, subject: historyGapSubject }
   await run.mirror.commit({

@@ -2,7 +2,7 @@
 import type { ApiGet } from '../core/api-request.ts'
 import type { Mirror, SyncMode } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/report.ts'
-import type { StreamName } from '../core/row.ts'
+import type { StreamName } from '../core/streams.ts'
 import type { EpochMs, Seconds } from '../core/time.ts'
 
 export type SyncDeps = {

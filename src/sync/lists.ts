@@ -6,7 +6,7 @@ import type { ListStream } from '../streams/stream.ts'
 import { withLookBack } from './look-back.ts'
 import { recheckRows, resolveUnseenRows } from './missing-rows.ts'
 import { readOpenConversations } from './open-conversations.ts'
-import { readPages, toGaps } from './pages.ts'
+import { commitPage, readPages, toGaps } from './pages.ts'
 import { priorityFor, type SyncRun } from './run.ts'
 import { newlyCoveredRanges, storeStartDate, streamRange } from './start-date.ts'
 import { throwIfSliceOver } from './stop.ts'
@@ -19,10 +19,8 @@ export async function syncList(run: SyncRun, stream: ListStream): Promise<void> 
   const stored = await run.mirror.readCursor(stream.name)
   const known = readPendingRanges(stored, streamRange(run, stream.name))
   const ranges = stored === null ? known : withLookBack(run, stream.name, known)
-  const all =
-    stream.name === 'calls'
-      ? [...(await withLateCalls(run, ranges)), ...(await newlyCoveredRanges(run, stream.name))]
-      : ranges
+  const recent = stream.name === 'calls' ? await withLateCalls(run, ranges) : ranges
+  const all = [...recent, ...(await newlyCoveredRanges(run, stream.name))]
   await readRanges(run, stream, { cursor: stream.name, ranges: all, priority: priorityFor(run, stored === null) })
   await storeStartDate(run, stream.name)
   if (stream.name !== 'conversations') return
@@ -72,19 +70,12 @@ async function readRanges(
 ): Promise<void> {
   const list = stream.list(run.projectId)
   for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
-    const { rows, refused } = stream.parseRows(batch.items, run.projectId)
     const position = writePendingRanges(batch.pendingRanges)
-    const { changed } = await run.mirror.commit({
-      stream: stream.name,
-      rows,
-      askedAt: batch.answer?.askedAt ?? run.now(),
+    await commitPage(run, stream.name, batch, stream.parseRows(batch.items, run.projectId), {
       cursors: batch.isComplete ? { [cursor]: position, [stream.name]: position } : { [cursor]: position },
       gaps: toGaps(stream.name, batch),
-      refused: [...batch.refused, ...refused],
-      observations: batch.observations,
       ...(seenRowsKey === undefined ? {} : { seenRowsKey, isAuthoritative: true }),
     })
-    run.stats.recordPage(stream.name, rows.length, changed)
     if (!batch.isComplete) throwIfSliceOver(run)
   }
 }

@@ -3,10 +3,10 @@
  * is open in the mirror but not listed was handled or deleted, so it is requested by its id.
  */
 import { allTime } from '../core/pagination/pending-ranges.ts'
-import { openConversationList } from '../streams/conversations.ts'
+import { openConversationList } from '../streams/list-streams.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { rereadByIds } from './missing-rows.ts'
-import { readPages } from './pages.ts'
+import { commitPage, readPages } from './pages.ts'
 import type { SyncRun } from './run.ts'
 
 const seenRowsKey = 'conversations:open'
@@ -20,16 +20,7 @@ export async function readOpenConversations(run: SyncRun, stream: ListStream): P
   const list = openConversationList(run.projectId)
   const listScan = { stream: stream.name, list, ranges: [allTime], priority: 'fresh' } as const
   for await (const batch of readPages(run, listScan)) {
-    const { rows, refused } = stream.parseRows(batch.items, run.projectId)
-    const { changed } = await run.mirror.commit({
-      stream: stream.name,
-      seenRowsKey,
-      rows,
-      refused: [...batch.refused, ...refused],
-      askedAt: batch.answer?.askedAt ?? run.now(),
-      observations: batch.observations,
-    })
-    run.stats.recordPage(stream.name, rows.length, changed)
+    await commitPage(run, stream.name, batch, stream.parseRows(batch.items, run.projectId), { seenRowsKey })
   }
   if ((await run.mirror.behaviours()).get(unreliableFilter) === undefined) await rereadUnlisted(run, stream)
   await run.mirror.forgetSeenRows(seenRowsKey)

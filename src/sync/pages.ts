@@ -1,6 +1,6 @@
 /** Reads the pages of a list for a sync, with the paging profile that earlier runs have stored. */
 import { type PageBatch, readList } from '../api/list-reader.ts'
-import { parentStreams } from '../core/mirror.ts'
+import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import {
   decodeProfile,
@@ -11,7 +11,9 @@ import {
 } from '../core/pagination/paging-profile.ts'
 import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
-import type { Gap, ServiceBehaviour, StreamName } from '../core/row.ts'
+import type { Gap, ServiceBehaviour } from '../core/row.ts'
+import { isListStream, type StreamName } from '../core/streams.ts'
+import type { ParsedRows } from '../streams/stream.ts'
 import { recordFutureDated } from './clocks.ts'
 import type { SyncRun } from './run.ts'
 import { throwIfAborted } from './stop.ts'
@@ -29,7 +31,7 @@ export async function* readPages(
   { stream, list, ranges, priority }: ListScan,
 ): AsyncGenerator<PageBatch> {
   const profile = await loadProfile(run, list)
-  const isList = !(stream in parentStreams)
+  const isList = isListStream(stream)
   const alwaysHasMore = (await alwaysSaysMore(run)) || (isList ? null : false)
   for await (const batch of readList(run.get, { list, profile, ranges, priority, alwaysHasMore })) {
     if (batch.observations.length > 0) {
@@ -41,6 +43,26 @@ export async function* readPages(
     yield batch
     throwIfAborted(run.signal)
   }
+}
+
+/** Stores the rows of a page with what else it shows, and counts them. */
+export async function commitPage(
+  run: SyncRun,
+  stream: StreamName,
+  batch: PageBatch,
+  { rows, refused }: ParsedRows,
+  more: Partial<MirrorCommit> = {},
+): Promise<CommitResult> {
+  const result = await run.mirror.commit({
+    stream,
+    rows,
+    refused: [...batch.refused, ...refused],
+    askedAt: batch.answer?.askedAt ?? run.now(),
+    observations: batch.observations,
+    ...more,
+  })
+  run.stats.recordPage(stream, rows.length, result.changed)
+  return result
 }
 
 /** Some list of the service is known to set `hasMore` on its last page. */

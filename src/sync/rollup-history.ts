@@ -1,14 +1,13 @@
 /** How far back the rollups go. The API does not say so; the earliest mirrored row shows it, once the lists are read. */
-import type { StreamName } from '../core/row.ts'
+import { listStreamNames, type StreamName } from '../core/streams.ts'
 import type { Seconds } from '../core/time.ts'
-import { listStreams } from '../streams/catalog.ts'
 import type { SyncRun } from './run.ts'
 
 export type RollupHistory =
   | { readonly kind: 'known'; readonly from: Seconds }
   /** These lists have never been read completely, so an earlier row may still appear. */
   | { readonly kind: 'waiting'; readonly lists: readonly StreamName[] }
-  /** Neither conversations nor visitors nor calls can be read. */
+  /** No list can be read. */
   | { readonly kind: 'unknown' }
   /** The lists have been read, and are empty. */
   | { readonly kind: 'empty' }
@@ -21,7 +20,7 @@ export async function findRollupHistory(
   thisRun: ReadonlyMap<StreamName, 'ended' | 'skipped'> = new Map(),
 ): Promise<RollupHistory> {
   if (startDate !== null) return { kind: 'known', from: startDate }
-  const relevantLists = listStreams.map(({ name }) => name).filter((name) => mirrored.has(name))
+  const relevantLists = listStreamNames.filter((name) => mirrored.has(name))
   const before = await mirror.readStreamStandings(relevantLists)
   const standingOf = (name: StreamName) =>
     before.get(name) === 'ended' ? 'ended' : (thisRun.get(name) ?? before.get(name))

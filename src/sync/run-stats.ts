@@ -1,7 +1,7 @@
 /** Counts what each stream of a run did, and reports the progress. */
 import type { StreamReport } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/report.ts'
-import type { StreamName } from '../core/row.ts'
+import type { StreamName } from '../core/streams.ts'
 import type { EpochMs } from '../core/time.ts'
 
 type StreamCounts = {

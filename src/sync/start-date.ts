@@ -1,19 +1,18 @@
 /** How far back a stream goes, and what to read when the start date is moved back. */
 import { allTime, type PendingRanges, type TimeRange } from '../core/pagination/pending-ranges.ts'
-import type { MirrorRow, StreamName } from '../core/row.ts'
+import type { MirrorRow } from '../core/row.ts'
+import { hasStartDate, type StreamName } from '../core/streams.ts'
 import { parseTime, rfc3339 } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 
-/** The streams that a start date limits. Rollups need no cursor for it, because missing days are read anyway. */
-const datedStreams: ReadonlySet<StreamName> = new Set(['calls', 'visitor_activity'])
-
 /** The time range that a stream mirrors. */
-export function streamRange(run: SyncRun, stream: StreamName): TimeRange {
-  return datedStreams.has(stream) ? { ...allTime, lo: run.startDate ?? 0 } : allTime
+export function streamRange({ startDate }: Pick<SyncRun, 'startDate'>, stream: StreamName): TimeRange {
+  return hasStartDate(stream) ? { ...allTime, lo: startDate ?? 0 } : allTime
 }
 
 /** The range before the start date of earlier runs, if the start date was moved back. */
 export async function newlyCoveredRanges(run: SyncRun, stream: StreamName): Promise<PendingRanges> {
+  if (!hasStartDate(stream)) return []
   const { lo } = streamRange(run, stream)
   const reached = parseTime(await run.mirror.readCursor(startDateCursor(stream)))
   return reached === undefined || lo >= reached ? [] : [{ lo, hi: reached }]
@@ -27,7 +26,7 @@ export function isBeforeStartDate({ startDate }: Pick<SyncRun, 'startDate'>, { c
 
 /** Stores how far back the stream has been read. */
 export async function storeStartDate(run: SyncRun, stream: StreamName): Promise<void> {
-  if (!datedStreams.has(stream)) return
+  if (!hasStartDate(stream)) return
   const name = startDateCursor(stream)
   const reached = parseTime(await run.mirror.readCursor(name))
   const { lo } = streamRange(run, stream)

@@ -6,11 +6,12 @@ import { ApiError, type ApiFailure, describeFailure } from '../core/api-failure.
 import { asJsonObject } from '../core/json.ts'
 import { clockOffsetCursor, type StreamReport, type SyncOutcome } from '../core/mirror.ts'
 import { gapReasons } from '../core/pagination/scan-state.ts'
-import type { StreamName } from '../core/row.ts'
+import type { StreamName } from '../core/streams.ts'
 import { analytics } from '../streams/analytics.ts'
 import { availability } from '../streams/availability.ts'
-import { allStreams, childListStreams, childObjectStreams, listStreams } from '../streams/catalog.ts'
+import { allStreams, childStreams } from '../streams/catalog.ts'
 import { foreignProject } from '../streams/item.ts'
+import { listStreams } from '../streams/list-streams.ts'
 import type { SnapshotStream, Stream } from '../streams/stream.ts'
 import { syncChildLists } from './child-lists.ts'
 import { childObjectReader } from './child-objects.ts'
@@ -44,12 +45,12 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
       if (!(error instanceof ApiError)) throw error
     })
   try {
-    await runAll([availability, ...listStreams], runGuarded)
+    await runAll([availability, ...Object.values(listStreams)], runGuarded)
     stopped ??= serviceFailure(run)
     if (stopped !== null) stop.abort()
     for (const notice of sortOrderNotices(run)) run.notices.add(notice)
     await recordEmptyLists(run)
-    await runAll([...childListStreams, ...childObjectStreams], runGuarded)
+    await runAll(childStreams, runGuarded)
     for (const notice of await clockNotices(run, run.clockOffset())) run.notices.add(notice)
     // Last, because the earliest time in any row decides the first day to read.
     await runAll([analytics], runGuarded)

@@ -3,9 +3,9 @@
  * mirrored. If it contains no usable ids, an incremental sync of the lists is needed.
  */
 import { ApiError, isRefused } from '../core/api-failure.ts'
-import { type ChildStreamName, parentStreams } from '../core/mirror.ts'
-import { parseWebhook, type ReferencedTable, type WebhookReference } from '../core/webhook-reference.ts'
-import { listStreams } from '../streams/catalog.ts'
+import { childStreamsOf, type ListStreamName } from '../core/streams.ts'
+import { parseWebhook, type WebhookReference } from '../core/webhook-reference.ts'
+import { listStreams } from '../streams/list-streams.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { mapConcurrently } from './map-concurrently.ts'
 import { type RereadDeps, rereadByIds } from './missing-rows.ts'
@@ -14,7 +14,7 @@ import type { SyncRun } from './run.ts'
 export type WebhookDeps = RereadDeps & {
   readonly streams: SyncRun['streams']
   /** The tables of those ids that are mirrored. */
-  readonly locateRows: (ids: readonly string[]) => Promise<ReadonlyMap<string, ReferencedTable>>
+  readonly locateRows: (ids: readonly string[]) => Promise<ReadonlyMap<string, ListStreamName>>
   /** The outcomes by stream and id that earlier deliveries of this batch already had. Mutable. */
   readonly outcomes: Map<string, RowOutcome>
 }
@@ -32,7 +32,7 @@ export async function syncReferencedRows(deps: WebhookDeps, body: string): Promi
   const idsByTable = await groupByTable(deps, references)
   if (idsByTable.size === 0) return { needsListSync: true, found: `lists, as ${why ?? 'none of its ids is known'}` }
   const found: string[] = []
-  for (const stream of listStreams) {
+  for (const stream of Object.values(listStreams)) {
     const ids = idsByTable.get(stream.name) ?? []
     if (ids.length > 0) found.push(`${stream.name}: ${formatCounts(await rereadRows(deps, stream, ids))}`)
   }
@@ -43,10 +43,10 @@ export async function syncReferencedRows(deps: WebhookDeps, body: string): Promi
 async function groupByTable(
   deps: WebhookDeps,
   references: readonly WebhookReference[],
-): Promise<Map<ReferencedTable, string[]>> {
+): Promise<Map<ListStreamName, string[]>> {
   const mirrored =
-    references.length === 0 ? new Map<string, ReferencedTable>() : await deps.locateRows(references.map(({ id }) => id))
-  const idsByTable = new Map<ReferencedTable, string[]>()
+    references.length === 0 ? new Map<string, ListStreamName>() : await deps.locateRows(references.map(({ id }) => id))
+  const idsByTable = new Map<ListStreamName, string[]>()
   for (const { id, table: hint } of references) {
     const table = mirrored.get(id) ?? hint
     if (table !== null && deps.streams.has(table)) idsByTable.set(table, [...(idsByTable.get(table) ?? []), id])
@@ -68,8 +68,7 @@ async function rereadRow(deps: WebhookDeps, stream: ListStream, id: string): Pro
     const [read] = await rereadByIds(deps, stream, [id], 'fresh')
     if (read === undefined || read.row === null) return 'gone'
     // A message or a recording may be new although its parent's row is unchanged.
-    const children = (Object.keys(parentStreams) as ChildStreamName[]).filter((it) => parentStreams[it] === stream.name)
-    for (const child of children) await deps.mirror.markChildrenPending(child, [id], deps.now())
+    for (const child of childStreamsOf(stream.name)) await deps.mirror.markChildrenPending(child, [id], deps.now())
     return 'read'
   } catch (error) {
     if (isRefused(error) || isForbidden(error)) return 'refused'

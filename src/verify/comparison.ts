@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ApiGet } from '../core/api-request.ts'
 import { asJsonObject, parseJson } from '../core/json.ts'
 import type { Difference, SyncProgress, VerifyReport } from '../core/report.ts'
-import type { StreamName } from '../core/row.ts'
+import type { StreamName } from '../core/streams.ts'
 
 export type VerifyResult = Omit<VerifyReport, 'project' | 'requests'>
 

@@ -1,19 +1,19 @@
 /** Compares the mirror with the service, row by row. Changes neither. */
-
 import { readList } from '../api/list-reader.ts'
 import { ApiError, isNotFound } from '../core/api-failure.ts'
 import type { ApiGet } from '../core/api-request.ts'
 import { asJsonObject, stringifyJson } from '../core/json.ts'
-import { parentStreams } from '../core/mirror.ts'
+import type { MirrorReader, RowKey } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
-import { allTime, type TimeRange } from '../core/pagination/pending-ranges.ts'
+import type { TimeRange } from '../core/pagination/pending-ranges.ts'
 import { pathSegmentProblem } from '../core/path-segment.ts'
 import type { SyncProgress } from '../core/report.ts'
-import type { Json, MirrorRow, StreamName } from '../core/row.ts'
+import type { Json, MirrorRow } from '../core/row.ts'
+import { type StreamName, streamSpecs } from '../core/streams.ts'
 import type { Seconds } from '../core/time.ts'
 import { allStreams } from '../streams/catalog.ts'
 import type { ChildListStream, ChildObjectStream, DailyStream, ListStream, Stream } from '../streams/stream.ts'
-import { isBeforeStartDate } from '../sync/start-date.ts'
+import { isBeforeStartDate, streamRange } from '../sync/start-date.ts'
 import { throwIfAborted } from '../sync/stop.ts'
 import { type Comparison, createComparison, type VerifyResult } from './comparison.ts'
 
@@ -22,22 +22,11 @@ export type VerifyDeps = {
   readonly streams: ReadonlySet<StreamName>
   readonly startDate: Seconds | null
   readonly get: ApiGet
-  readonly mirror: StoredRows
+  readonly mirror: MirrorReader
   /** How many differences are listed; all are counted. */
   readonly limit: number
   readonly signal: AbortSignal
   readonly onProgress: (progress: SyncProgress) => void
-}
-
-/** The mirrored rows, without the deleted ones, as JSON text by key (without the project). */
-export type StoredRows = {
-  readonly readRows: (
-    stream: StreamName,
-    after: readonly string[] | null,
-    limit: number,
-    parent?: string | null,
-  ) => Promise<readonly { readonly key: readonly string[]; readonly raw: string }[]>
-  readonly rawOf: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
 }
 
 /** Streams whose scope the key lacks are skipped. Throws ApiError for any other failure. */
@@ -81,7 +70,7 @@ function compareStream(deps: VerifyDeps, stream: Stream, comparison: Comparison)
 
 async function compareList(deps: VerifyDeps, stream: ListStream, comparison: Comparison): Promise<void> {
   const seen = new Set<string>()
-  const start = stream.name === 'calls' ? { ...allTime, lo: deps.startDate ?? 0 } : allTime
+  const start = streamRange(deps, stream.name)
   for await (const items of readListItems(deps, stream.list(deps.projectId), start)) {
     const rows = stream.parseRows(items, deps.projectId).rows.map((row) => [String(row.columns.id), row.raw] as const)
     const fresh = new Map(rows.filter(([id]) => !seen.has(id)))
@@ -111,10 +100,8 @@ async function compareUnlisted(
 }
 
 async function compareChildLists(deps: VerifyDeps, stream: ChildListStream, comparison: Comparison): Promise<void> {
-  const start = stream.name === 'visitor_activity' ? { ...allTime, lo: deps.startDate ?? 0 } : allTime
-  for await (const { key } of readStoredRows(deps, parentStreams[stream.name])) {
-    const parent = key[0] ?? ''
-    if (pathSegmentProblem(parent) !== null) continue
+  const start = streamRange(deps, stream.name)
+  for await (const parent of readParents(deps, stream)) {
     const there = new Map<string, string>()
     try {
       for await (const items of readListItems(deps, stream.list(deps.projectId, parent), start)) {
@@ -138,9 +125,7 @@ function childKey({ name }: ChildListStream, row: MirrorRow): string {
 }
 
 async function compareChildObjects(deps: VerifyDeps, stream: ChildObjectStream, comparison: Comparison): Promise<void> {
-  for await (const { key } of readStoredRows(deps, parentStreams[stream.name])) {
-    const parent = key[0] ?? ''
-    if (pathSegmentProblem(parent) !== null) continue
+  for await (const parent of readParents(deps, stream)) {
     const answer = await nullIfNotFound(deps.get(stream.path(parent), {}, 'verify'))
     const there = stringifyJson(answer === null ? {} : asJsonObject(answer.data))
     comparison.row(stream.name, parent, (await deps.mirror.rawOf(stream.name, [parent])).get(parent), there)
@@ -163,10 +148,18 @@ async function* readListItems(deps: VerifyDeps, list: ListEndpoint, start: TimeR
   }
 }
 
+/** The ids of a child stream's parents that a path can contain. */
+async function* readParents(deps: VerifyDeps, { name }: ChildListStream | ChildObjectStream): AsyncGenerator<string> {
+  for await (const { key } of readStoredRows(deps, streamSpecs[name].parent)) {
+    const parent = key[0] ?? ''
+    if (pathSegmentProblem(parent) === null) yield parent
+  }
+}
+
 /** All mirrored rows of a stream, or of one of its parents, in key order. */
 async function* readStoredRows({ mirror, signal }: VerifyDeps, stream: StreamName, parent: string | null = null) {
-  for (let after: readonly string[] | null = null; ; ) {
-    const rows: Awaited<ReturnType<StoredRows['readRows']>> = await mirror.readRows(stream, after, 500, parent)
+  for (let after: RowKey | null = null; ; ) {
+    const rows: Awaited<ReturnType<MirrorReader['readRows']>> = await mirror.readRows(stream, after, 500, parent)
     for (const row of rows) {
       throwIfAborted(signal)
       yield row

@@ -2,32 +2,23 @@
 import { type RawBuilder, sql } from 'kysely'
 import { clockTolerance } from '../core/cursor-limit.ts'
 import { failedStream, type JobFailure } from '../core/job-failure.ts'
-import { type ChildStreamName, clockOffsetCursor, parentStreams } from '../core/mirror.ts'
+import { clockOffsetCursor } from '../core/mirror.ts'
 import type { Rate } from '../core/rate-limit/rate.ts'
 import type { FailureReport, GapReport, StatusReport } from '../core/report.ts'
-import { type StreamName, streamNames } from '../core/row.ts'
+import { isChildStream, type StreamName, streamNames, streamSpecs } from '../core/streams.ts'
 import { toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 import { WarehouseError } from './database/explain-error.ts'
 import { listFailures } from './job-failures.ts'
 import { readCursor } from './mirror/cursors.ts'
-import { countFutureRows, indexedTimeColumn } from './mirror/future-rows.ts'
+import { countFutureRows } from './mirror/future-rows.ts'
 import { countPendingChildren } from './mirror/pending-children.ts'
 import { findLockHolder } from './mirror/stream-locks.ts'
-import { tableOfStream } from './mirror/stream-tables.ts'
+import { hasDeletedAt } from './mirror/stream-tables.ts'
 import { effectiveStatus } from './outbox/cancellations.ts'
 import { countWithoutProject, readProjectIncidents } from './projects.ts'
 import { countRecentRequests } from './request-counts.ts'
 import { listLiveWorkers } from './workers.ts'
-
-/** The column that says when a row of the stream happened; null = only an undocumented field says so. */
-const eventTimeColumn: Readonly<Record<StreamName, string | null>> = {
-  ...indexedTimeColumn,
-  visitors: null,
-  call_recordings: 'checked_at',
-  analytics: 'window_from',
-  availability: 'taken_at',
-}
 
 /** Gaps in the report; `sync_gaps` has the rest. */
 const maxGaps = 1000
@@ -82,10 +73,6 @@ export async function readStatus(
   }
 }
 
-function isChildStream(stream: StreamName): stream is ChildStreamName {
-  return stream in parentStreams
-}
-
 /** Seconds that the service's clock is ahead, as the last sync measured it; null = not measured. */
 async function readClockOffset(db: Db, project: string): Promise<number | null> {
   const offset = await readCursor({ db, project }, clockOffsetCursor)
@@ -93,16 +80,15 @@ async function readClockOffset(db: Db, project: string): Promise<number | null> 
 }
 
 async function countRows(db: Db, project: string, stream: StreamName) {
-  const table = sql.table(tableOfStream[stream])
+  const spec = streamSpecs[stream]
+  const table = sql.table(spec.table)
   const count = (where: RawBuilder<unknown>) =>
     sql`(select count(*) from ${table} where project_id = ${project} ${where})`
-  const canBeDeleted = stream !== 'analytics' && stream !== 'availability'
-  const deletedCount = canBeDeleted ? count(sql`and deleted_at is not null`) : sql`0`
-  const timeColumn = eventTimeColumn[stream]
+  const deletedCount = hasDeletedAt(spec.table) ? count(sql`and deleted_at is not null`) : sql`0`
   const newest =
-    timeColumn === null
+    spec.timeColumn === null
       ? sql`null`
-      : sql`(select max(${sql.ref(timeColumn)}) from ${table} where project_id = ${project})`
+      : sql`(select max(${sql.ref(spec.timeColumn)}) from ${table} where project_id = ${project})`
   const { rows } = await sql<{ total: number; deleted: number; newest: string | null }>`
     select ${count(sql``)} as total, ${deletedCount} as deleted, ${newest} as newest`.execute(db)
   const { total = 0, deleted = 0, newest: at = null } = rows[0] ?? {}

@@ -1,7 +1,6 @@
 /** The state of every stream, for workers and metrics: when it was last synced, and what is left to read. */
 import { sql } from 'kysely'
-import type { ChildStreamName } from '../core/mirror.ts'
-import type { StreamName } from '../core/row.ts'
+import { type ChildStreamName, childStreamNames, type StreamName } from '../core/streams.ts'
 import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 import { pendingConditions } from './mirror/pending-children.ts'
@@ -37,7 +36,7 @@ export function createStreamStates(db: Db) {
 
 async function pendingChildStreams(db: Db, project: string, now: EpochMs): Promise<ChildStreamName[]> {
   const found: ChildStreamName[] = []
-  for (const stream of ['messages', 'visitor_activity', 'call_recordings'] as const) {
+  for (const stream of childStreamNames) {
     const isPending = (condition: string) => sql`exists (select 1 from sync_children where project_id = ${project}
       and stream = ${stream} and due_at is not null and due_at <= ${now} and ${sql.raw(condition)})`
     const { rows } =

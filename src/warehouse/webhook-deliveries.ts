@@ -1,8 +1,8 @@
 /** Webhook deliveries: each is stored once, stays pending until it has been processed, and is deleted later. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../schema/column-types.ts'
+import { type ListStreamName, listStreamNames, streamSpecs } from '../core/streams.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../core/time.ts'
-import type { ReferencedTable } from '../core/webhook-reference.ts'
 import type { Db } from './database/connection-pool.ts'
 import { listParameter } from './database/dialect.ts'
 import { decodeText, encodeText } from './database/escape.ts'
@@ -146,12 +146,11 @@ async function findKinds(
   kind: DatabaseKind,
   project: string,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, ReferencedTable>> {
-  const tables = ['conversations', 'visitors', 'calls'] as const
-  const parts = tables.map(
-    (table) => sql`select id, cast(${table} as text) as "kind" from ${sql.table(table)}
+): Promise<ReadonlyMap<string, ListStreamName>> {
+  const parts = listStreamNames.map(
+    (stream) => sql`select id, cast(${stream} as text) as "kind" from ${sql.table(streamSpecs[stream].table)}
       where project_id = ${project} and id in (select value from ${listParameter(kind, ids)} as listed)`,
   )
-  const { rows } = await sql<{ id: string; kind: ReferencedTable }>`${sql.join(parts, sql` union all `)}`.execute(db)
+  const { rows } = await sql<{ id: string; kind: ListStreamName }>`${sql.join(parts, sql` union all `)}`.execute(db)
   return new Map(rows.map((row) => [row.id, row.kind]))
 }

@@ -6,8 +6,8 @@ import { createLoad } from '../../bench/fleet/load.ts'
 import { createProjects } from '../../bench/fleet/projects.ts'
 import { seededRandom } from '../../bench/fleet/random.ts'
 import { type Simulation, simulate } from '../../bench/fleet/simulate.ts'
-import { streamNames } from '../../src/core/row.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
+import { streamNames } from '../../src/core/streams.ts'
 
 const forEachStream = (value: number) =>
   Object.fromEntries(streamNames.map((stream) => [stream, value])) as PerStream<number>

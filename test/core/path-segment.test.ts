@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pathSegment } from '../../src/core/path-segment.ts'
-import { conversations } from '../../src/streams/conversations.ts'
+import { conversations } from '../../src/streams/list-streams.ts'
 
 describe('an id becomes a path segment', () => {
   test.for([

@@ -6,9 +6,9 @@ import { type CompletionTimes, overdueSyncJobs, syncJobsOfSchedule } from '../..
 import { afterFailedFiring } from '../../jobs/scheduler-jobs.ts'
 import { schedulesForProjects } from '../../jobs/schedules.ts'
 import type { Config, ProjectConfig } from '../../src/config/config.ts'
-import { type StreamName, streamNames } from '../../src/core/row.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'
+import { type StreamName, streamNames } from '../../src/core/streams.ts'
 import { configOf } from '../sync/sync-sandbox.ts'
 
 const shop: ProjectConfig = {

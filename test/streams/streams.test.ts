@@ -4,11 +4,9 @@ import type { Json } from '../../src/core/row.ts'
 import { day, hour, minute } from '../../src/core/time.ts'
 import { availability } from '../../src/streams/availability.ts'
 import { callRecordings } from '../../src/streams/call-recordings.ts'
-import { calls } from '../../src/streams/calls.ts'
-import { conversations } from '../../src/streams/conversations.ts'
+import { calls, conversations, visitors } from '../../src/streams/list-streams.ts'
 import { messages } from '../../src/streams/messages.ts'
 import { visitorActivity } from '../../src/streams/visitor-activity.ts'
-import { visitors } from '../../src/streams/visitors.ts'
 
 describe('documented fields become columns, all others are passed on by their paths', () => {
   test('a conversation', () => {

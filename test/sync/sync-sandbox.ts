@@ -3,11 +3,11 @@ import { pino } from 'pino'
 import { type SyncOptions, syncProject } from '../../src/app/sync.ts'
 import type { Config, ProjectConfig } from '../../src/config/config.ts'
 import { parseJson, stringifyJson } from '../../src/core/json.ts'
-import { parentStreams } from '../../src/core/mirror.ts'
 import type { SyncReport } from '../../src/core/report.ts'
-import { type Json, type StreamName, streamNames } from '../../src/core/row.ts'
+import type { Json } from '../../src/core/row.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'
+import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../src/core/streams.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 
@@ -176,7 +176,7 @@ export async function unexplainedDifferences(
     const { stream, key, how } = difference
     // If the service does not list all messages, old ones may be missing or changed.
     if (stream === 'messages' && how !== 'extra' && flagged.has(key.split('/')[0]!)) continue
-    const root = stream in parentStreams ? parentStreams[stream as keyof typeof parentStreams] : stream
+    const root = isChildStream(stream) ? streamSpecs[stream].parent : stream
     if (how === 'missing' && (await mirror.listOpenGaps(stream)).length > 0 && stream !== 'messages') continue
     if (how === 'missing' && missing.has(`${root}/${key.split('/')[0]}`)) continue
     found.push(difference)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { migrations } from '../../schema/migrations/migrations.ts'
 import { tables } from '../../schema/tables.ts'
+import { isPagedStream, streamNames, streamSpecs } from '../../src/core/streams.ts'
 import { UserError } from '../../src/core/user-error.ts'
 import { explainOpenError } from '../../src/warehouse/database/explain-error.ts'
 import { parseDatabaseUrl } from '../../src/warehouse/database/location.ts'
@@ -64,6 +65,20 @@ for (const db of databases) {
         if ('project_id' in table.columns) expect(table.key[0]).toBe('project_id')
       }
       expect(new Set(found.map((row) => row.t))).toEqual(new Set([...Object.keys(tables), 'sync_schema']))
+    })
+
+    test('the times of rows that are read in pages have indexes', async () => {
+      const { all, database } = await openTestWarehouse(db)
+      const indexes =
+        database.kind === 'sqlite'
+          ? await all("select sql from sqlite_master where type = 'index'")
+          : await all('select indexdef as sql from pg_indexes where schemaname = current_schema()')
+      const text = indexes.map((index) => index.sql).join('\n')
+      for (const stream of streamNames.filter(isPagedStream)) {
+        const { table, startColumn, timeColumn } = streamSpecs[stream]
+        for (const column of [startColumn, timeColumn].filter((name) => name !== null))
+          expect(text).toMatch(new RegExp(`\\b${table}\\b[^(]*\\(project_id, ${column}\\)`))
+      }
     })
 
     test('the first opening creates the schema, the next one finds it', async () => {

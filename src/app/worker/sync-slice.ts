@@ -1,7 +1,7 @@
 /** One time slice of a sync run: one stream of a project, read under its lock. */
 import type { ProjectConfig } from '../../config/config.ts'
-import { parentStreams, type SyncOutcome } from '../../core/mirror.ts'
-import type { StreamName } from '../../core/row.ts'
+import type { SyncOutcome } from '../../core/mirror.ts'
+import { isChildStream, type StreamName } from '../../core/streams.ts'
 import type { Ms } from '../../core/time.ts'
 import { runSyncUnderLock } from '../sync-run.ts'
 import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
@@ -60,7 +60,7 @@ export async function runSyncSlice(
   if (isLockLost) return { kind: 'busy', holder: 'another process' }
   const { outcome, reports } = run
   // The first slice of a reconcile marks all children as pending; incremental slices read them.
-  if (outcome === 'interrupted') return { kind: 'more', mode: stream in parentStreams ? 'incremental' : mode }
+  if (outcome === 'interrupted') return { kind: 'more', mode: isChildStream(stream) ? 'incremental' : mode }
   if (outcome === 'failed') {
     const failed = reports.find((report) => report.failed !== null)?.failed
     return { kind: 'failed', why: failed ?? 'the service does not answer' }

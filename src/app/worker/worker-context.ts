@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { openConnections } from '../../api/connections.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
 import type { ProjectHealth } from '../../core/health.ts'
-import { type ChildStreamName, parentStreams } from '../../core/mirror.ts'
-import type { StreamName } from '../../core/row.ts'
+import { type ChildStreamName, childStreamNames, type StreamName } from '../../core/streams.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { findRollupHistory } from '../../sync/rollup-history.ts'
 import type { JobFailureRepository } from '../../warehouse/job-failures.ts'
@@ -75,7 +74,7 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
     processDeliveries: (project, deliveryOptions) => processDeliveries(resources, project, deliveryOptions),
     dueDeliveries: () => warehouse.deliveries.firstDuePerProject(Date.now()),
     pendingChildStreams: async ({ projectId, streams }) => {
-      const mirrored = (Object.keys(parentStreams) as ChildStreamName[]).filter((stream) => streams.includes(stream))
+      const mirrored = childStreamNames.filter((stream) => streams.includes(stream))
       const due = await warehouse.streamStates.pendingChildStreams(projectId, Date.now())
       const read = mirrored.filter((stream) => !due.includes(stream))
       await warehouse.streamStates.markSynced(projectId, read, Date.now())

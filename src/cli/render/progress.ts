@@ -1,7 +1,7 @@
 /** Progress as values: what each stream has done, how fast, and how long it still takes. Pure: no clock, no I/O. */
 import { burstSlots } from '../../core/rate-limit/capacity.ts'
 import type { BudgetView, SyncProgress } from '../../core/report.ts'
-import type { StreamName } from '../../core/row.ts'
+import type { StreamName } from '../../core/streams.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { formatCount, formatDuration, pluralize } from './format.ts'
 

@@ -3,14 +3,14 @@ import { sql } from 'kysely'
 import { tables } from '../../../schema/tables.ts'
 import { fieldAtPath } from '../../core/field-path.ts'
 import { parseJson } from '../../core/json.ts'
-import type { StreamName } from '../../core/row.ts'
+import type { RowKey } from '../../core/mirror.ts'
+import { type MirroredTable, type StreamName, streamSpecs } from '../../core/streams.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText } from '../database/escape.ts'
 import { createValueEncoder } from '../mirror/encode-value.ts'
 import type { ProjectContext } from '../mirror/project-context.ts'
-import { keyParameters, type RowKey, readRowsAfterKey } from '../mirror/reader.ts'
-import { type MirroredTable, tableOfStream } from '../mirror/stream-tables.ts'
+import { keyParameters, readRowsAfterKey } from '../mirror/reader.ts'
 import { columnTypeOf, type FieldType } from './field-type.ts'
 
 /** Rows per transaction: other writers can run in between, and a crash repeats one batch at most. */
@@ -33,7 +33,7 @@ async function backfillBatch(context: ProjectContext, trx: Db): Promise<boolean>
     where fill_after is not null and column_name is not null order by stream, fill_after limit 1`.execute(trx)
   const position = rows[0]
   if (position === undefined) return false
-  const table = tableOfStream[position.stream as StreamName]
+  const { table } = streamSpecs[position.stream as StreamName]
   const fields = await columnsAtPosition(trx, position)
   const range = { table, columns: tables[table].key, where: sql`true`, limit: batchRows }
   const after = position.fill_after === '' ? null : JSON.parse(position.fill_after)

@@ -2,9 +2,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
-import type { ExtraField, MirrorRow, StreamName } from '../../core/row.ts'
+import type { ExtraField, MirrorRow } from '../../core/row.ts'
+import { type StreamName, streamSpecs } from '../../core/streams.ts'
 import type { Db } from '../database/connection-pool.ts'
-import { tableOfStream } from '../mirror/stream-tables.ts'
 import { columnName } from './column-name.ts'
 import {
   type FieldRecord,
@@ -104,7 +104,7 @@ async function addOrWidenColumns(
     await sql`select pg_advisory_xact_lock(hashtext('deskmirror.fields'))`.execute(trx)
     await sql`set local lock_timeout = '5s'`.execute(trx)
   }
-  const table = tableOfStream[stream]
+  const { table } = streamSpecs[stream]
   const known = await readDiscoveredFields(trx, project, stream)
   const taken = new Set<string>([...Object.keys(tables[table].columns), ...(await readTableColumns(trx, kind, table))])
   const records: FieldRecord[] = []

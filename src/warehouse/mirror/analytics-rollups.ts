@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { localDateOfDay } from '../../core/days.ts'
 import type { StoredRollup } from '../../core/mirror.ts'
+import { historyGapSubject } from '../../core/rollups.ts'
 import { parseTime, type Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
@@ -9,9 +10,6 @@ import { openGap } from './gaps.ts'
 import type { ProjectContext } from './project-context.ts'
 
 type RollupWindow = { readonly window_from: string; readonly window_to: string }
-
-/** The subject of the gap for past days that are missing. */
-export const historyGapSubject = 'history'
 
 export async function readRollups(context: ProjectContext): Promise<StoredRollup[]> {
   const rows = await context.db

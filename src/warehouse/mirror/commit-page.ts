@@ -1,8 +1,8 @@
 /** Commits one page: its rows, its cursors and everything that follows from them, in one transaction. */
 import { sql } from 'kysely'
-import { tables } from '../../../schema/tables.ts'
-import { type ChildReadResult, type CommitResult, type MirrorCommit, parentStreams } from '../../core/mirror.ts'
-import { describeRefusedRow, type Gap, type RefusedRow, type StreamName } from '../../core/row.ts'
+import type { ChildReadResult, CommitResult, MirrorCommit } from '../../core/mirror.ts'
+import { describeRefusedRow, type Gap, type RefusedRow } from '../../core/row.ts'
+import { childStreamsOf, isChildStream, type StreamName } from '../../core/streams.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { replaceMetrics } from './analytics-metrics.ts'
@@ -17,7 +17,7 @@ import { type IsolationResult, isolateBadRows, valueErrorReason } from './isolat
 import { markChildrenPending, recordChildRead, unlistedSubject } from './pending-children.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
 import { addSeenRows } from './seen-rows.ts'
-import { tableOfStream } from './stream-tables.ts'
+import { keyColumns } from './stream-tables.ts'
 
 /** Keeps compiled insert plans from page to page. */
 export function createPageCommitter(context: ProjectContext): (commit: MirrorCommit) => Promise<CommitResult> {
@@ -63,9 +63,9 @@ async function storeRows(
   if (storedBefore !== null) {
     await recordChanges(context, trx, { plan, rows, before: storedBefore, stored, now })
     await addSeenRows(context, trx, recheckSet, findDisputedIds(plan, rows, storedBefore, stored))
+  } else {
+    for (const child of childStreamsOf(stream)) await markChildrenPending(context, trx, child, returned, now)
   }
-  if (stream === 'visitors') await markChildrenPending(context, trx, 'visitor_activity', returned, now)
-  if (stream === 'calls') await markChildrenPending(context, trx, 'call_recordings', returned, now)
   const checkedColumn = checkedAtColumn[stream]
   if (checkedColumn !== undefined) await updateCheckedAt(context, trx, plan, rows, checkedColumn, now)
   if (stream === 'analytics') await refreshMetrics(context, trx, plan, rows, stored)
@@ -99,8 +99,7 @@ function addRejectedRows(child: ChildReadResult, refused: readonly RefusedRow[])
 /** A rejected row of a child list is a gap of its parent, which closes when the list has been read completely. */
 function gapForRow({ stream, rows }: MirrorCommit, row: RefusedRow): [gap: Gap, subject?: string] {
   const gap = { stream, from: null, to: null, reason: describeRefusedRow(row) }
-  const [first] = tables[tableOfStream[stream]].key.filter((name) => name !== 'project_id')
-  const parent = stream in parentStreams ? rows[0]?.columns[first ?? ''] : undefined
+  const parent = isChildStream(stream) ? rows[0]?.columns[keyColumns(stream)[0] ?? ''] : undefined
   if (typeof parent === 'string') return [gap, unlistedSubject(parent)]
   return row.id === null ? [gap] : [gap, `row:${indexableText(row.id)}`]
 }
@@ -166,7 +165,6 @@ async function addEscapedCount(context: ProjectContext, trx: Db, count: number):
   await trx
     .updateTable('sync_runs')
     .set((eb) => ({ strings_escaped: eb('strings_escaped', '+', count) }))
-    .where('project_id', '=', context.project)
-    .where('id', '=', context.currentRunId() ?? '')
+    .where((eb) => eb.and({ project_id: context.project, id: context.currentRunId() ?? '' }))
     .execute()
 }

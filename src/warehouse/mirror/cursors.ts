@@ -9,8 +9,7 @@ export async function readCursor(
   const row = await context.db
     .selectFrom('sync_cursors')
     .select('position')
-    .where('project_id', '=', context.project)
-    .where('stream', '=', name)
+    .where((eb) => eb.and({ project_id: context.project, stream: name }))
     .executeTakeFirst()
   return row?.position ?? null
 }
@@ -24,8 +23,7 @@ export async function writeCursors(
     if (position === null) {
       await trx
         .deleteFrom('sync_cursors')
-        .where('project_id', '=', context.project)
-        .where('stream', '=', stream)
+        .where((eb) => eb.and({ project_id: context.project, stream }))
         .execute()
     } else {
       await trx

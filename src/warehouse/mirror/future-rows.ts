@@ -1,21 +1,12 @@
 /** Future-dated rows: their times are later than the clocks allow. */
 import { sql } from 'kysely'
-import type { StreamName } from '../../core/row.ts'
+import { isPagedStream, type StreamName, streamSpecs } from '../../core/streams.ts'
 import { rfc3339, type Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import type { ProjectContext } from './project-context.ts'
-import { tableOfStream } from './stream-tables.ts'
 
 type ProjectDb = { readonly db: Db; readonly project: string }
-
-/** The indexed column that says when a row happened. For visitors, an undocumented field says so. */
-export const indexedTimeColumn = {
-  conversations: 'last_message_at',
-  messages: 'created_at',
-  calls: 'occurred_at',
-  visitor_activity: 'occurred_at',
-} as const
 
 /**
  * Marks the conversations pending that may have new messages without showing it: a message dated now does not move a
@@ -52,35 +43,35 @@ export async function countFutureRows(
   cursorLimit: Seconds,
   limit: number,
 ): Promise<number> {
-  const timeColumn =
-    (indexedTimeColumn as Partial<Record<StreamName, string>>)[stream] ??
-    (stream === 'visitors' ? await visitorTimeColumn({ db, project }) : null)
+  const timeColumn = isPagedStream(stream) ? await timeColumnOf({ db, project }, stream) : null
   if (timeColumn === null) return 0
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from (
-      select 1 as one from ${sql.table(tableOfStream[stream])}
+      select 1 as one from ${sql.table(streamSpecs[stream].table)}
       where project_id = ${project} and deleted_at is null and ${sql.ref(timeColumn)} > ${rfc3339(cursorLimit)} limit ${limit}) as listed`.execute(
     db,
   )
   return Number(rows[0]?.count ?? 0)
 }
 
-/** The column of the time by which the service orders the list of visitors; null = not known, or it has no column. */
-export async function visitorTimeColumn({ db, project }: ProjectDb): Promise<string | null> {
+/**
+ * The column that says when a row last happened. If that is an undocumented field, then the one by which the service
+ * orders the list; null = not known, or it has no column.
+ */
+export async function timeColumnOf({ db, project }: ProjectDb, stream: StreamName): Promise<string | null> {
+  const { timeColumn } = streamSpecs[stream]
+  if (timeColumn !== null) return timeColumn
   const learned = await db
     .selectFrom('service_behaviours')
     .select('value')
-    .where('project_id', '=', project)
-    .where('name', '=', 'visitors.order')
+    .where((eb) => eb.and({ project_id: project, name: `${stream}.order` }))
     .executeTakeFirst()
   const path = learned?.value.split(' by ')[1]?.split(' or ')[0]
   if (path === undefined) return null
   const field = await db
     .selectFrom('discovered_fields')
     .select('column_name')
-    .where('stream', '=', 'visitors')
-    .where('path', '=', path)
-    .where('type', '=', 'timestamp')
+    .where((eb) => eb.and({ stream, path, type: 'timestamp' }))
     .executeTakeFirst()
   return field?.column_name ?? null
 }

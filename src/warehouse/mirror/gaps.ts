@@ -1,7 +1,8 @@
 /** Gaps: data that is known to be missing. Each gap is open only once, however often it is found. */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Gap, StreamName } from '../../core/row.ts'
+import type { Gap } from '../../core/row.ts'
+import type { StreamName } from '../../core/streams.ts'
 import { parseTime, rfc3339, type Seconds, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { newId } from '../database/new-id.ts'
@@ -61,8 +62,7 @@ export async function resolveGaps(context: ProjectContext, stream: StreamName, s
   const { numUpdatedRows } = await context.db
     .updateTable('sync_gaps')
     .set({ resolved_at: nowTimestamp(context) })
-    .where('project_id', '=', context.project)
-    .where('stream', '=', stream)
+    .where((eb) => eb.and({ project_id: context.project, stream }))
     .where('resolved_at', 'is', null)
     .where('subject', 'not like', 'parent:%')
     .where((eb) => eb.or([eb('seen_at', 'is', null), eb('seen_at', '<', since)]))
@@ -74,8 +74,7 @@ export async function listOpenGaps(context: ProjectContext, stream: StreamName):
   const rows = await context.db
     .selectFrom('sync_gaps')
     .select(['from_ts', 'to_ts', 'reason'])
-    .where('project_id', '=', context.project)
-    .where('stream', '=', stream)
+    .where((eb) => eb.and({ project_id: context.project, stream }))
     .where('resolved_at', 'is', null)
     .orderBy('from_ts')
     .orderBy('subject')

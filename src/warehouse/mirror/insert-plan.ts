@@ -1,12 +1,12 @@
 /** How a stream's rows become SQL parameters: the columns in order, and an encoder for each of them. */
-import { tables } from '../../../schema/tables.ts'
-import type { MirrorRow, RefusedRow, Scalar, StreamName } from '../../core/row.ts'
+import type { MirrorRow, RefusedRow, Scalar } from '../../core/row.ts'
+import { childStreamsOf, type StreamName, streamSpecs } from '../../core/streams.ts'
 import { toTimestamp } from '../../core/time.ts'
 import type { StreamFields } from '../discovered-columns/field-records.ts'
 import { columnTypeOf } from '../discovered-columns/field-type.ts'
 import { createValueEncoder, type EncodeValue, type SqlValue } from './encode-value.ts'
 import type { ProjectContext } from './project-context.ts'
-import { insertedColumns, tableOfStream } from './stream-tables.ts'
+import { insertedColumns, keyColumns } from './stream-tables.ts'
 import type { StatementShape } from './upsert.ts'
 
 export type InsertPlan = {
@@ -15,14 +15,6 @@ export type InsertPlan = {
   readonly keyIndexes: readonly number[]
   /** Parameters of one row. `raw`, times and texts are encoded for the database. */
   readonly encodeRow: (row: MirrorRow, askedAt: number) => SqlValue[]
-}
-
-/** Streams whose changed rows affect other tables: the column that identifies such a row. */
-const returningColumn: Partial<Record<StreamName, string>> = {
-  conversations: 'id',
-  visitors: 'id',
-  calls: 'id',
-  analytics: 'window_from',
 }
 
 /** Caches plans by what they depend on, so that statements are compiled once. */
@@ -46,14 +38,15 @@ function buildInsertPlan(
   fields: StreamFields,
   authoritative: boolean,
 ): InsertPlan {
-  const table = tableOfStream[stream]
+  const { table } = streamSpecs[stream]
   const documented = insertedColumns(table)
   const discovered = fields.withColumn.map(({ column, type }) => ({ name: column, type: columnTypeOf[type] }))
   const columns = [...documented, ...discovered]
   const newerBy = stream === 'conversations' && !authoritative ? 'last_message_at' : null
-  const key = tables[table].key.filter((name) => name !== 'project_id')
+  const key = keyColumns(stream)
+  const hasDependents = childStreamsOf(stream).length > 0 || stream === 'analytics'
   return {
-    shape: { table, columns, returning: returningColumn[stream] ?? null, newerBy },
+    shape: { table, columns, returning: hasDependents ? (key[0] ?? null) : null, newerBy },
     keyIndexes: key.map((name) => columns.findIndex((column) => column.name === name)),
     encodeRow: createRowEncoder(context, columns, documented.length, fields),
   }

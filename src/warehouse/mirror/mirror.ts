@@ -1,6 +1,5 @@
 /** The mirror of one project: implements the core's port `Mirror` in SQL. */
-import type { Mirror } from '../../core/mirror.ts'
-import type { StreamName } from '../../core/row.ts'
+import type { Mirror, MirrorReader } from '../../core/mirror.ts'
 import type { ConnectionPool, Db } from '../database/connection-pool.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
 import { backfillColumns } from '../discovered-columns/backfill-columns.ts'
@@ -22,21 +21,10 @@ import {
   requestFullReads,
 } from './pending-children.ts'
 import { createSerialQueue, inTransaction, type ProjectContext } from './project-context.ts'
-import { earliestTime, latestMessageTime, nthNewestCallTime, type RowKey, readRawById, readRows } from './reader.ts'
+import { earliestTime, latestMessageTime, nthNewestCallTime, readRawById, readRows } from './reader.ts'
 import { countUnseenRows, forgetSeenRows, listSeenRows, listUnseenRows, removeSeenRows } from './seen-rows.ts'
 import { finishRun, readStreamStandings, recordRunHeartbeat, startRun } from './sync-runs.ts'
 import { createUpsert } from './upsert.ts'
-
-/** Reads the mirror back, to compare it with the service. */
-export type MirrorReader = {
-  /** Existing rows after a key, in key order. `parent`: only the rows of that parent, in a child stream. */
-  readonly readRows: (
-    stream: StreamName,
-    after: RowKey | null,
-    limit: number,
-    parent?: string | null,
-  ) => Promise<readonly { readonly key: RowKey; readonly raw: string }[]>
-}
 
 export type MirrorOptions = {
   /** `freeze`: undocumented fields get no columns; they stay in `raw`. */

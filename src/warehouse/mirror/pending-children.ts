@@ -1,10 +1,11 @@
 /** Pending children: parents whose child lists are to be read. They are found by a query, never held in memory. */
 import { type RawBuilder, sql } from 'kysely'
-import type { ChildReadResult, ChildStreamName, PendingChild } from '../../core/mirror.ts'
+import type { ChildReadResult, PendingChild } from '../../core/mirror.ts'
+import { type ChildStreamName, streamSpecs } from '../../core/streams.ts'
 import { parseTime } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'
-import { visitorTimeColumn } from './future-rows.ts'
+import { timeColumnOf } from './future-rows.ts'
 import { closeGap, openGap } from './gaps.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
 
@@ -94,9 +95,7 @@ export async function recordChildFailure(
     await trx
       .updateTable('sync_children')
       .set((eb) => ({ attempts: eb('attempts', '+', 1), due_at: againAt, error: why }))
-      .where('project_id', '=', context.project)
-      .where('stream', '=', stream)
-      .where('parent_id', '=', parentId)
+      .where((eb) => eb.and({ project_id: context.project, stream, parent_id: parentId }))
       .execute()
     await openGap(context, trx, { stream, from: null, to: null, reason: why }, unreadSubject(parentId))
   })
@@ -122,16 +121,8 @@ export async function readPendingChildren(
   const pending: PendingChild[] = []
   for (const [name, condition] of Object.entries(pendingConditions)) {
     if (pending.length >= limit) break
-    pending.push(
-      ...(await readPendingWhere(
-        context,
-        stream,
-        now,
-        limit - pending.length,
-        condition,
-        name === 'firstRead' ? 'desc' : 'asc',
-      )),
-    )
+    const order = name === 'firstRead' ? 'desc' : 'asc'
+    pending.push(...(await readPendingWhere(context, stream, now, limit - pending.length, condition, order)))
   }
   return pending
 }
@@ -159,19 +150,12 @@ async function readPendingWhere(
 }
 
 async function parentTimeColumn(context: ProjectContext, stream: ChildStreamName): Promise<RawBuilder<unknown>> {
-  if (stream === 'call_recordings') return callTime
-  if (stream === 'messages') return lastMessageTime
-  const column = await visitorTimeColumn(context)
+  const { parent } = streamSpecs[stream]
+  const column = await timeColumnOf(context, parent)
   if (column === null) return sql`null`
-  return sql`(select ${sql.ref(column)} from visitors
-    where visitors.project_id = sync_children.project_id and visitors.id = sync_children.parent_id)`
+  return sql`(select ${sql.ref(column)} from ${sql.table(streamSpecs[parent].table)} as parent
+    where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id)`
 }
-
-const callTime = sql`(select occurred_at from calls
-  where calls.project_id = sync_children.project_id and calls.id = sync_children.parent_id)`
-
-const lastMessageTime = sql`(select last_message_at from conversations
-  where conversations.project_id = sync_children.project_id and conversations.id = sync_children.parent_id)`
 
 export async function countPendingChildren(
   { db, project }: Pick<ProjectContext, 'db' | 'project'>,
@@ -196,10 +180,7 @@ export async function requestFullReads(
   now: number,
 ): Promise<number> {
   const isEligible = which === 'all' ? sql`true` : sql`(due_at is null or due_at > ${now})`
-  const all = context.db
-    .selectFrom('sync_children')
-    .where('project_id', '=', context.project)
-    .where('stream', '=', stream)
+  const all = context.db.selectFrom('sync_children').where((eb) => eb.and({ project_id: context.project, stream }))
   const { count } = await all.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
   const limit = which === 'all' ? count : Math.max(which.atLeast, Math.ceil(count / which.oneIn))
   const result = await sql`
@@ -220,9 +201,7 @@ export async function removePendingChildren(
 ): Promise<void> {
   await trx
     .deleteFrom('sync_children')
-    .where('project_id', '=', context.project)
-    .where('stream', '=', stream)
-    .where('parent_id', '=', parentId)
+    .where((eb) => eb.and({ project_id: context.project, stream, parent_id: parentId }))
     .execute()
   for (const subject of [unlistedSubject(parentId), unreadSubject(parentId)])
     await closeGap(context, trx, stream, subject)

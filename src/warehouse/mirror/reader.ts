@@ -2,16 +2,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
-import type { StreamName } from '../../core/row.ts'
+import type { RowKey } from '../../core/mirror.ts'
+import { isPagedStream, type MirroredTable, type StreamName, streamNames, streamSpecs } from '../../core/streams.ts'
 import { parseTime, rfc3339, type Seconds } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectContext } from './project-context.ts'
-import { type MirroredTable, tableOfStream, withoutNullability } from './stream-tables.ts'
-
-/** The parts of a row's key as texts, without `project_id`. */
-export type RowKey = readonly string[]
+import { hasDeletedAt, keyColumns, withoutNullability } from './stream-tables.ts'
 
 /** Existing rows after a key, in key order. `parent`: only rows whose key begins with it. */
 export async function readRows(
@@ -25,7 +23,7 @@ export async function readRows(
   const columns = keyColumns(stream)
   const within = parent === null ? sql`` : sql`and ${sql.ref(columns[0] ?? 'id')} = ${parent}`
   const where = sql`project_id = ${project} ${notDeleted(stream)} ${within}`
-  const rows = await readRowsAfterKey(db, kind, { table: tableOfStream[stream], columns, where, after, limit })
+  const rows = await readRowsAfterKey(db, kind, { table: streamSpecs[stream].table, columns, where, after, limit })
   return rows.map(({ key, raw }) => ({ key, raw: decodeJson(kind, raw) }))
 }
 
@@ -68,14 +66,10 @@ export async function readRawById(
 ): Promise<Map<string, string>> {
   const id = sql.ref(keyColumns(stream)[0] ?? 'id')
   const { rows } = await sql<{ id: string; raw: string }>`
-    select ${id} as id, ${rawColumn(context.kind)} as raw from ${sql.table(tableOfStream[stream])}
+    select ${id} as id, ${rawColumn(context.kind)} as raw from ${sql.table(streamSpecs[stream].table)}
     where project_id = ${context.project} ${notDeleted(stream)} and ${id} in (select value from ${listParameter(context.kind, ids)} as listed)
     `.execute(context.db)
   return new Map(rows.map((row) => [row.id, decodeJson(context.kind, row.raw)]))
-}
-
-function keyColumns(stream: StreamName): string[] {
-  return tables[tableOfStream[stream]].key.filter((name) => name !== 'project_id')
 }
 
 function rawColumn(kind: DatabaseKind) {
@@ -83,7 +77,7 @@ function rawColumn(kind: DatabaseKind) {
 }
 
 function notDeleted(stream: StreamName) {
-  return 'deleted_at' in tables[tableOfStream[stream]].columns ? sql`and deleted_at is null` : sql``
+  return hasDeletedAt(streamSpecs[stream].table) ? sql`and deleted_at is null` : sql``
 }
 
 /** The time of the `newest`-th newest call up to `until`, 1 = the newest; null if there are fewer. */
@@ -108,17 +102,15 @@ export async function nthNewestCallTime(
 /** Older than any service of this kind: an earlier time comes from a wrong clock. */
 const earliestPlausible = '2000-01-01T00:00:00Z'
 
-/** The earliest plausible time of any mirrored row, by the indexed columns; null for an empty mirror. */
+/** The earliest plausible time of any row of the lists, by the indexed columns; null for an empty mirror. */
 export async function earliestTime(context: ProjectContext): Promise<Seconds | null> {
-  const times = await readTimes(
-    context,
-    sql`
-    select min(created_at) as at from conversations where project_id = ${context.project} and created_at >= ${earliestPlausible}
-    union all select min(created_at) from messages where project_id = ${context.project} and created_at >= ${earliestPlausible}
-    union all select min(occurred_at) from calls where project_id = ${context.project} and occurred_at >= ${earliestPlausible}
-    union all select min(occurred_at) from visitor_activity
-      where project_id = ${context.project} and occurred_at >= ${earliestPlausible}`,
-  )
+  const selects = streamNames.filter(isPagedStream).flatMap((stream) => {
+    const { startColumn, table } = streamSpecs[stream]
+    if (startColumn === null) return []
+    return sql`select min(${sql.ref(startColumn)}) as at from ${sql.table(table)}
+      where project_id = ${context.project} and ${sql.ref(startColumn)} >= ${earliestPlausible}`
+  })
+  const times = await readTimes(context, sql.join(selects, sql` union all `))
   return times.length === 0 ? null : Math.min(...times)
 }
 

@@ -1,10 +1,10 @@
 /** Seen rows: the ids that a scan of a whole list has returned, to find the mirrored rows that it has not. */
 import { sql } from 'kysely'
+import { type ListStreamName, streamSpecs } from '../../core/streams.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'
 import type { ProjectContext } from './project-context.ts'
 
-type ScannedStream = 'conversations' | 'visitors' | 'calls'
 type RowScope = 'all' | 'open'
 
 export async function addSeenRows(
@@ -29,8 +29,7 @@ export async function listSeenRows(
   const rows = await context.db
     .selectFrom('sync_census')
     .select('id')
-    .where('project_id', '=', context.project)
-    .where('census', '=', seenRowsKey)
+    .where((eb) => eb.and({ project_id: context.project, census: seenRowsKey }))
     .orderBy('id')
     .limit(limit)
     .execute()
@@ -51,7 +50,7 @@ export async function removeSeenRows(
 
 export async function listUnseenRows(
   context: ProjectContext,
-  stream: ScannedStream,
+  stream: ListStreamName,
   seenRowsKey: string,
   scope: RowScope,
   after: string | null,
@@ -59,7 +58,7 @@ export async function listUnseenRows(
 ) {
   const from = after === null ? sql`` : sql`and row.id > ${after}`
   const { rows } = await sql<{ id: string }>`
-    select row.id from ${sql.table(stream)} as row
+    select row.id from ${sql.table(streamSpecs[stream].table)} as row
     where ${inScope(context, scope)} ${from} and ${notSeen(context, seenRowsKey)} order by row.id limit ${limit}`.execute(
     context.db,
   )
@@ -68,21 +67,20 @@ export async function listUnseenRows(
 
 export async function countUnseenRows(
   context: ProjectContext,
-  stream: ScannedStream,
+  stream: ListStreamName,
   seenRowsKey: string,
   scope: RowScope,
 ) {
   const { rows } = await sql<{ unseen: number; living: number }>`
     select count(*) as living, count(case when ${notSeen(context, seenRowsKey)} then 1 end) as unseen
-    from ${sql.table(stream)} as row where ${inScope(context, scope)}`.execute(context.db)
+    from ${sql.table(streamSpecs[stream].table)} as row where ${inScope(context, scope)}`.execute(context.db)
   return { unseen: rows[0]?.unseen ?? 0, living: rows[0]?.living ?? 0 }
 }
 
 export async function forgetSeenRows(context: ProjectContext, seenRowsKey: string): Promise<void> {
   await context.db
     .deleteFrom('sync_census')
-    .where('project_id', '=', context.project)
-    .where('census', '=', seenRowsKey)
+    .where((eb) => eb.and({ project_id: context.project, census: seenRowsKey }))
     .execute()
 }
 

@@ -1,27 +1,25 @@
-/** Which table holds a stream's rows, and which columns a page fills. */
+/** The columns of a stream's table: its key, and those that a page fills. */
 import type { ColumnType } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
-import type { StreamName } from '../../core/row.ts'
+import { type MirroredTable, type StreamName, streamSpecs } from '../../core/streams.ts'
 
-export type MirroredTable =
-  | 'conversations'
-  | 'messages'
-  | 'visitors'
-  | 'visitor_activity'
-  | 'calls'
-  | 'call_recordings'
-  | 'analytics_rollups'
-  | 'availability_snapshots'
+type Specs = typeof streamSpecs
+type ColumnOf<Table extends MirroredTable> = keyof (typeof tables)[Table]['columns']
+type TableWithDeletions = { [T in MirroredTable]: 'deleted_at' extends ColumnOf<T> ? T : never }[MirroredTable]
+type Fitting<S extends Specs[StreamName]> = {
+  [K in keyof S]: K extends `${string}Column` ? ColumnOf<S['table']> | null : unknown
+} & { table: S['kind'] extends 'daily' | 'snapshot' ? MirroredTable : TableWithDeletions }
 
-export const tableOfStream: Readonly<Record<StreamName, MirroredTable>> = {
-  conversations: 'conversations',
-  messages: 'messages',
-  visitors: 'visitors',
-  visitor_activity: 'visitor_activity',
-  calls: 'calls',
-  call_recordings: 'call_recordings',
-  analytics: 'analytics_rollups',
-  availability: 'availability_snapshots',
+/** Every stream's table exists, and has the columns that the stream needs. */
+const specs = streamSpecs satisfies { [N in StreamName]: Fitting<Specs[N]> }
+
+/** The key of a stream's rows within a project. In a child stream, it begins with the parent's id. */
+export function keyColumns(stream: StreamName): readonly string[] {
+  return tables[specs[stream].table].key.filter((name) => name !== 'project_id')
+}
+
+export function hasDeletedAt(table: MirroredTable): boolean {
+  return 'deleted_at' in tables[table].columns
 }
 
 /** Set by the warehouse itself, not when the row is stored. */

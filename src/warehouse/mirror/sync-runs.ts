@@ -1,7 +1,7 @@
 /** Sync runs: when they started, how many requests they sent, how they ended. */
 import { stringifyJson } from '../../core/json.ts'
 import type { StreamReport, StreamStanding, SyncMode, SyncOutcome } from '../../core/mirror.ts'
-import type { StreamName } from '../../core/row.ts'
+import type { StreamName } from '../../core/streams.ts'
 import { toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { newId } from '../database/new-id.ts'
@@ -53,8 +53,7 @@ export async function recordRunHeartbeat(
       beat_at: now,
       request_log: stringifyJson(addSample(parseSamples(row?.request_log), [now, requests])),
     })
-    .where('project_id', '=', project)
-    .where('id', '=', run)
+    .where((eb) => eb.and({ project_id: project, id: run }))
     .execute()
 }
 
@@ -77,8 +76,7 @@ export async function finishRun(
       rows_changed: sum((report) => report.changed),
       streams: JSON.stringify(reports),
     })
-    .where('project_id', '=', projectDb.project)
-    .where('id', '=', run)
+    .where((eb) => eb.and({ project_id: projectDb.project, id: run }))
     .execute()
 }
 
@@ -133,8 +131,7 @@ export async function failAbandonedRuns(trx: Db, project: string): Promise<void>
     await trx
       .updateTable('sync_runs')
       .set({ outcome: 'failed', finished_at: toTimestamp(beat_at) })
-      .where('project_id', '=', project)
-      .where('id', '=', id)
+      .where((eb) => eb.and({ project_id: project, id }))
       .execute()
   }
 }
@@ -144,8 +141,7 @@ export async function deleteIdleRuns(db: Db, olderThan: string): Promise<number>
   const { numDeletedRows } = await db
     .deleteFrom('sync_runs')
     .where('finished_at', '<', olderThan)
-    .where('rows_changed', '=', 0)
-    .where('strings_escaped', '=', 0)
+    .where((eb) => eb.and({ rows_changed: 0, strings_escaped: 0 }))
     .executeTakeFirst()
   return Number(numDeletedRows)
 }

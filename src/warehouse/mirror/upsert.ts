@@ -5,10 +5,11 @@
 import { CompiledQuery, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
+import type { MirroredTable } from '../../core/streams.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { maxParameters, rowsPerStatement, typedParameter } from '../database/dialect.ts'
 import type { SqlValue } from './encode-value.ts'
-import type { MirroredTable } from './stream-tables.ts'
+import { hasDeletedAt } from './stream-tables.ts'
 
 /** All that a statement's text depends on, apart from its number of rows. */
 export type StatementShape = {
@@ -100,8 +101,4 @@ function updateCondition({ table, newerBy }: StatementShape) {
       ? sql``
       : sql` and (${stored(newerBy)} is null or ${sql.ref(`excluded.${newerBy}`)} >= ${stored(newerBy)})`
   return sql`(${isDifferent}${isRestored}) and excluded.asked_at >= ${stored('asked_at')}${isNotOlder}`
-}
-
-function hasDeletedAt(table: MirroredTable): boolean {
-  return 'deleted_at' in tables[table].columns
 }

@@ -1,6 +1,6 @@
 /** Reads one conversation by its id and stores it in the mirror. */
 import { toListShape } from '../../core/list-shape.ts'
-import { conversations } from '../../streams/conversations.ts'
+import { conversations } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
 
 export function conversationPath(id: string): string {

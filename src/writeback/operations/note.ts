@@ -5,7 +5,7 @@
 import type { ApiFailure } from '../../core/api-failure.ts'
 import type { Transition, Writeback } from '../../core/outbox/repository.ts'
 import type { Json } from '../../core/row.ts'
-import { visitors } from '../../streams/visitors.ts'
+import { visitors } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
 import type { OperationHandler } from './operation-handler.ts'
 import { findVisitorViolation } from './precondition.ts'

@@ -1,10 +1,9 @@
 /** Corrects a visitor's name or email. Leaves the other field unchanged, and gives way to someone else's newer edit. */
-
 import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
 import { toListShape } from '../../core/list-shape.ts'
 import type { Json } from '../../core/row.ts'
-import { visitors } from '../../streams/visitors.ts'
+import { visitors } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
 import type { OperationHandler } from './operation-handler.ts'
 import { findVisitorViolation } from './precondition.ts'

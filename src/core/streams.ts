@@ -1,0 +1,110 @@
+/** All streams: how each is read, which table has its rows, and what else depends on the stream. */
+
+type Spec<Kind extends string> = {
+  readonly kind: Kind
+  readonly table: string
+  /** The column that says when a row last happened; null = only an undocumented field says so. */
+  readonly timeColumn: string | null
+}
+/** Of a stream whose rows are read in pages. Both columns have an index. */
+type PagedSpec<Kind extends string> = Spec<Kind> & {
+  /** The column that says when a row began; null as above. */
+  readonly startColumn: string | null
+  /** DESKMIRROR_START_DATE limits how far back it goes. Rollups do not need this: missing days are read anyway. */
+  readonly hasStartDate: boolean
+}
+type StreamSpec =
+  | (PagedSpec<'list'> & {
+      /** Its name in the singular, as the payloads of webhooks may show it. */
+      readonly singular: string
+      /** The ids of its rows are documented as UUIDs. */
+      readonly hasUuids: boolean
+    })
+  | (PagedSpec<'child-list'> & { readonly parent: string })
+  | (Spec<'child-object'> & { readonly parent: string })
+  | Spec<'daily' | 'snapshot'>
+
+/** In the order of reports. `parent`: the list stream to whose rows the stream's rows belong. */
+export const streamSpecs = {
+  conversations: {
+    kind: 'list',
+    table: 'conversations',
+    timeColumn: 'last_message_at',
+    startColumn: 'created_at',
+    hasStartDate: false,
+    singular: 'conversation',
+    hasUuids: true,
+  },
+  messages: {
+    kind: 'child-list',
+    parent: 'conversations',
+    table: 'messages',
+    timeColumn: 'created_at',
+    startColumn: 'created_at',
+    hasStartDate: false,
+  },
+  visitors: {
+    kind: 'list',
+    table: 'visitors',
+    timeColumn: null,
+    startColumn: null,
+    hasStartDate: false,
+    singular: 'visitor',
+    hasUuids: true,
+  },
+  visitor_activity: {
+    kind: 'child-list',
+    parent: 'visitors',
+    table: 'visitor_activity',
+    timeColumn: 'occurred_at',
+    startColumn: 'occurred_at',
+    hasStartDate: true,
+  },
+  calls: {
+    kind: 'list',
+    table: 'calls',
+    timeColumn: 'occurred_at',
+    startColumn: 'occurred_at',
+    hasStartDate: true,
+    singular: 'call',
+    hasUuids: false,
+  },
+  call_recordings: { kind: 'child-object', parent: 'calls', table: 'call_recordings', timeColumn: 'checked_at' },
+  analytics: { kind: 'daily', table: 'analytics_rollups', timeColumn: 'window_from' },
+  availability: { kind: 'snapshot', table: 'availability_snapshots', timeColumn: 'taken_at' },
+} as const satisfies Readonly<Record<string, StreamSpec>>
+
+type Specs = typeof streamSpecs
+export type StreamName = keyof Specs
+export type StreamNameOf<Kind extends StreamSpec['kind']> = {
+  [N in StreamName]: Specs[N]['kind'] extends Kind ? N : never
+}[StreamName]
+export type ListStreamName = StreamNameOf<'list'>
+export type ChildStreamName = StreamNameOf<'child-list' | 'child-object'>
+export type PagedStreamName = StreamNameOf<'list' | 'child-list'>
+export type MirroredTable = Specs[StreamName]['table']
+
+export const streamNames = Object.keys(streamSpecs) as readonly StreamName[]
+export const listStreamNames = streamNames.filter((name) => isListStream(name))
+export const childStreamNames = streamNames.filter((name) => isChildStream(name))
+
+export function isListStream(stream: StreamName): stream is ListStreamName {
+  return streamSpecs[stream].kind === 'list'
+}
+
+/** Its rows are read one parent at a time. */
+export function isChildStream(stream: StreamName): stream is ChildStreamName {
+  return 'parent' in streamSpecs[stream]
+}
+
+export function isPagedStream(stream: StreamName): stream is PagedStreamName {
+  return 'startColumn' in streamSpecs[stream]
+}
+
+export function hasStartDate(stream: StreamName): boolean {
+  return isPagedStream(stream) && streamSpecs[stream].hasStartDate
+}
+
+export function childStreamsOf(parent: StreamName): readonly ChildStreamName[] {
+  return childStreamNames.filter((child) => streamSpecs[child].parent === parent)
+}
