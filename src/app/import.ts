@@ -17,7 +17,7 @@ import {
   readImportLines,
   shortDigest,
 } from '../writeback/import/import-file.ts'
-import type { ImportLine } from '../writeback/import/import-line.ts'
+import type { ImportLine } from '../writeback/import/parse-lines.ts'
 import { type PreviewDeps, previewLines, type ValidLine } from '../writeback/import/preview.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { withRequestCounting } from './request-counting.ts'

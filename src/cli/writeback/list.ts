@@ -3,14 +3,19 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { OutboxEntry, OutboxFilter } from '../../core/outbox/admin.ts'
 import type { ListWritebacksReport } from '../../core/outbox/reports.ts'
 import { type WritebackStatus, writebackStatuses } from '../../core/outbox/state.ts'
-import { type Operation, operations, targetKind, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import {
+  type Operation,
+  operations,
+  operationTypes,
+  type WritebackRequest,
+} from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { csvHeader, toCsvRow } from '../../writeback/import/csv.ts'
+import { csvHeader, toCsvRow } from '../../writeback/import/csv-export.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { jsonOption, oneProjectOption, parseWholeNumber } from '../options.ts'
-import { formatCounts, renderWithoutProject } from '../push.ts'
 import { formatAge, formatCount } from '../render/format.ts'
+import { formatCounts, renderWithoutProject } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 
 type Options = {
@@ -124,7 +129,7 @@ function toCells(entry: OutboxEntry, now: EpochMs): string[] {
 }
 
 export function targetId({ operation, conversationId, visitorId }: OutboxEntry): string {
-  return (targetKind[operation] === 'conversation' ? conversationId : visitorId) ?? ''
+  return (operationTypes[operation].target === 'conversation' ? conversationId : visitorId) ?? ''
 }
 
 function entryToCsv(entry: OutboxEntry, projectId: string): string {

@@ -10,7 +10,7 @@ import type {
   OutboxFilter,
 } from '../../core/outbox/admin.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
-import { targetKind, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import { operationTypes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import { rfc3339 } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
@@ -94,7 +94,7 @@ async function insertRequests(
   const value = (text: string | null) =>
     typedParameter(context.kind, 'text', text === null ? null : encodeText(context.kind, text))
   const rows = requests.map((request) => {
-    const kind = targetKind[request.operation]
+    const kind = operationTypes[request.operation].target
     const payload = encodeJson(context.kind, JSON.stringify(request.payload))
     return sql`(${context.project}, ${newId(now)}, ${request.operation}, ${value(kind === 'conversation' ? request.target : null)},
       ${value(kind === 'visitor' ? request.target : null)}, ${typedParameter(context.kind, 'json', payload)}, ${options.status}, ${value(options.batchId)},

@@ -21,7 +21,15 @@ import { acquireCancellationLock, applyCancellations, hasOpenCancellation, isCov
 import { currentOwner } from './claim-owner.ts'
 import { findClaimable, hasPending, isClaimable, isNextInLane } from './claimable.ts'
 import { createLaneHistory } from './lane-history.ts'
-import { decodeEvidence, encodeEvidence, type OutboxContext, type OutboxRow, senderState, toWriteback } from './row.ts'
+import {
+  decodeEvidence,
+  encodeEvidence,
+  isOperationWhere,
+  type OutboxContext,
+  type OutboxRow,
+  senderState,
+  toWriteback,
+} from './row.ts'
 
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
 const leaseMs: Ms = 120_000
@@ -208,7 +216,7 @@ async function listRecentOutcomes(context: OutboxContext, limit: number): Promis
     evidence: string | null
   }>`
     select status, batch_id as batch, finished_at as at, error as why, evidence from writebacks
-    where project_id = ${context.project} and operation in ('message','note') and status in ('succeeded','failed','uncertain')
+    where project_id = ${context.project} and ${isOperationWhere(({ isIdempotent }) => !isIdempotent)} and status in ('succeeded','failed','uncertain')
       and finished_at is not null
     order by finished_at desc, seq desc limit ${limit}`.execute(context.db)
   return rows.map(({ status, batch, at, why, evidence }) => ({

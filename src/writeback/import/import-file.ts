@@ -6,8 +6,7 @@ import type { EpochMs } from '../../core/time.ts'
 import { trimBoth } from '../../core/trim.ts'
 import { type CheckResult, checkLines } from './check-lines.ts'
 import type { ImportBuffer } from './import-buffer.ts'
-import type { ImportLine } from './import-line.ts'
-import { type ImportFormat, parseLines } from './parse-lines.ts'
+import { type ImportFormat, type ImportLine, parseLines } from './parse-lines.ts'
 
 export type ImportFile = {
   readonly buffer: ImportBuffer

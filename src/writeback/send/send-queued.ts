@@ -11,11 +11,11 @@ import {
   closedCircuits,
   evaluateCircuits,
   isBlocked,
+  operationsWithoutScope,
   outcomesConsidered,
   toClaimFilter,
 } from './circuit-breaker.ts'
 import { sendLane } from './lane.ts'
-import { operationsWithoutScope } from './missing-scopes.ts'
 
 export type SendQueuedOptions = {
   readonly maxConcurrentLanes: number
@@ -106,7 +106,7 @@ function createRunState(onChange: () => void) {
     },
     onError: (operation: Operation, error: unknown) => {
       if (!(error instanceof ApiError)) return onBug(error)
-      const unscoped = operationsWithoutScope(operation, error)
+      const unscoped = operationsWithoutScope(operation, error.failure)
       for (const lacking of unscoped) denied.set(lacking, error.failure)
       if (unscoped.length === 0) stoppedBy ??= error.failure
     },
