@@ -18,8 +18,7 @@ import { UserError } from '../../core/user-error.ts'
 import { parseFlag } from '../../writeback/import/csv-columns.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { jsonOption, oneProjectOption, quietOption } from '../options.ts'
-import { expiresOption, toExpiryTime } from './expiry.ts'
+import { expiresOption, jsonOption, oneProjectOption, quietOption, toExpiryTime } from '../options.ts'
 import { renderEstimate } from './render-import.ts'
 
 type Options = {

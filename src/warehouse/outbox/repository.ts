@@ -12,7 +12,7 @@ import {
   type WritebackStatus,
 } from '../../core/outbox/state.ts'
 import { hasExpired } from '../../core/outbox/writeback-request.ts'
-import { type EpochMs, type Ms, rfc3339 } from '../../core/time.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
@@ -28,6 +28,7 @@ import {
   type OutboxContext,
   type OutboxRow,
   senderState,
+  toTimeValue,
   toWriteback,
 } from './row.ts'
 
@@ -160,7 +161,7 @@ function settle(
     const { status: to, revokedAs } = toStoredState(state)
     const evidence = withoutMessageIds(to, { ...decodeEvidence(context.kind, row.evidence), ...transition.evidence })
     const isFinished = finalStatuses.includes(to)
-    const finishedAt = isFinished ? toTimeValue(context, context.clock()) : sql`null`
+    const finishedAt = isFinished ? toTimeValue(context) : sql`null`
     await sql`
       update writebacks set status = ${to}, revoked_as = ${typedParameter(context.kind, 'text', revokedAs)}, step = ${transition.why}, error = ${isFinished && to !== 'succeeded' ? transition.why : null},
         request_id = coalesce(${typedParameter(context.kind, 'text', transition.requestId ?? null)}, request_id), finished_at = ${finishedAt},
@@ -179,10 +180,6 @@ function withoutMessageIds(to: WritebackStatus, evidence: Evidence): Evidence {
   if (!finalStatuses.includes(to) || to === 'uncertain' || evidence.before?.ids === undefined) return evidence
   const { ids: _, ...before } = evidence.before
   return { ...evidence, before }
-}
-
-function toTimeValue(context: OutboxContext, ms: EpochMs): RawBuilder<string> {
-  return typedParameter(context.kind, 'time', rfc3339(Math.floor(ms / 1000)))
 }
 
 async function release(

@@ -13,6 +13,7 @@ import {
   operationTypes,
 } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
+import { type EpochMs, rfc3339 } from '../../core/time.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeJson } from '../database/escape.ts'
 import type { ProjectContext } from '../mirror/project-context.ts'
@@ -117,6 +118,11 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
   } catch {
     return {}
   }
+}
+
+/** Without `ms`: now. */
+export function toTimeValue({ kind, clock }: OutboxContext, ms: EpochMs = clock()): RawBuilder<string> {
+  return typedParameter(kind, 'time', rfc3339(Math.floor(ms / 1000)))
 }
 
 /** An SQL condition. Literals, so that it implies the condition of an index. */

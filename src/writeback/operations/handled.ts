@@ -3,7 +3,7 @@ import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
 import { conversationPath, isHandled, refreshConversation } from './conversation.ts'
 import type { CreateHandler } from './operation-handler.ts'
-import { findViolation, toPrecondition } from './precondition.ts'
+import { findViolation } from './precondition.ts'
 
 export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { handled: wanted }, expect }) => ({
   method: 'POST',
@@ -12,22 +12,12 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
   guard: async (deps, writeback) => {
     // For "reply, then close": without the reply, closing would leave the customer without an answer.
     const reply = wanted ? await deps.outbox.findPreviousReplyStatus(writeback) : null
-    if (reply !== null && reply !== 'succeeded') {
-      return {
-        canSend: false,
-        event: 'conflicted',
-        why: `the reply queued before it was not sent (${reply})`,
-      }
-    }
+    if (reply !== null && reply !== 'succeeded')
+      return { canSend: false, event: 'conflicted', why: `the reply queued before it was not sent (${reply})` }
     const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
     const handledAt = readHandledAt(conversation)
     if (wanted || expect !== null) {
-      const why = await findViolation(
-        deps,
-        writeback.target,
-        conversation,
-        toPrecondition(writeback, expect, conversation),
-      )
+      const why = await findViolation(deps, writeback, expect, conversation)
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     // It was sent before, and someone marked the conversation handled since: the newer change wins.

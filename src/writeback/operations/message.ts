@@ -21,7 +21,7 @@ import {
 } from '../verify/match-reply.ts'
 import { conversationPath, isHandled, refreshConversation } from './conversation.ts'
 import { type CreateHandler, countCharacters } from './operation-handler.ts'
-import { findViolation, toPrecondition } from './precondition.ts'
+import { findViolation } from './precondition.ts'
 
 export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({
   method: 'POST',
@@ -33,12 +33,7 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     if (wasSent(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
     if (expect !== null) {
       const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
-      const why = await findViolation(
-        deps,
-        writeback.target,
-        conversation,
-        toPrecondition(writeback, expect, conversation),
-      )
+      const why = await findViolation(deps, writeback, expect, conversation)
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     const { messages: shownMessages, isComplete } = await readSnapshot(deps, writeback.target)
