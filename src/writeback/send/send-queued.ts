@@ -4,6 +4,7 @@ import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
 import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
+import type { PushProgress } from '../../core/report.ts'
 import type { Ms } from '../../core/time.ts'
 import type { WritebackDeps } from '../deps.ts'
 import {
@@ -21,10 +22,8 @@ export type SendQueuedOptions = {
   readonly maxConcurrentLanes: number
   /** Ignores the circuit breaker. */
   readonly despiteFailures: boolean
-  readonly onProgress: (progress: SendProgress) => void
+  readonly onProgress: (progress: Pick<PushProgress, 'settled' | 'working'>) => void
 }
-
-export type SendProgress = { readonly settled: number; readonly working: number }
 
 export type SendQueuedResult = {
   /** Settled write-backs by status. */
