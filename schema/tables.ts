@@ -2,6 +2,7 @@
  * Every table of the warehouse at this version, as data: the source for inserts, for types and for the data dictionary.
  * A column is its portable type (`?` = may be null) and a note. A test checks that the migrations create these tables.
  */
+import { operations, operationsWhere, operationTypes, type TargetKind } from '../src/core/outbox/writeback-request.ts'
 import type { ColumnType } from './column-types.ts'
 
 export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string]
@@ -33,6 +34,11 @@ const dayColumns = {
     'the time zone of the days (DESKMIRROR_TIME_ZONE): the same for all rows of a project; null = as for day',
   ],
 } as const
+
+const listAll = (names: readonly string[]) => new Intl.ListFormat('en-GB').format(names)
+const listAny = (names: readonly string[]) => new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names)
+const operationsOn = (kind: TargetKind) => listAll(operationsWhere(({ target }) => target === kind))
+const payloads = Object.values(operationTypes).map(({ fields }) => listAll(Object.keys(fields)))
 
 export const tables = {
   conversations: {
@@ -164,10 +170,10 @@ export const tables = {
     columns: {
       project_id: ['key', 'the project that the row belongs to; with a single project it can be left out'],
       id: ['key', 'has a default'],
-      operation: ['text', 'message, handled, visitor or note'],
-      conversation_id: ['text?', 'target of message and handled'],
-      visitor_id: ['text?', 'target of visitor and note'],
-      payload: ['json', 'what to send: content and sender_name; handled; name and email; content'],
+      operation: ['text', listAny(operations)],
+      conversation_id: ['text?', `target of ${operationsOn('conversation')}`],
+      visitor_id: ['text?', `target of ${operationsOn('visitor')}`],
+      payload: ['json', `what to send: ${payloads.join('; ')}`],
       status: [
         'text',
         'draft, queued, sending, succeeded, failed, conflict, uncertain, cancelled or expired; rows covered by an unfinished row of writeback_cancellations count as cancelled',

@@ -2,7 +2,7 @@
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError } from '../core/api-failure.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
-import type { ImportReport, PreviewReport } from '../core/outbox/reports.ts'
+import type { ImportReport, PreviewReport, QueuedImport, RejectedImport } from '../core/outbox/reports.ts'
 import type { BudgetView } from '../core/report.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
@@ -11,13 +11,12 @@ import { openImportBuffer } from '../writeback/import/import-buffer.ts'
 import {
   type ImportFile,
   type ImportOptions,
-  type ImportResult,
   importRequests,
   needsApproval,
   readImportLines,
   shortDigest,
 } from '../writeback/import/import-file.ts'
-import type { ImportLine } from '../writeback/import/import-line.ts'
+import type { ImportLine } from '../writeback/import/parse-lines.ts'
 import { type PreviewDeps, previewLines, type ValidLine } from '../writeback/import/preview.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { withRequestCounting } from './request-counting.ts'
@@ -36,41 +35,15 @@ export function importWritebacks(
   config: Config,
   project: ProjectConfig,
   source: ImportSource,
-  options: Omit<ImportOptions, 'approveOver'> & Pick<WarehouseRetryOptions, 'notify'>,
+  options: Omit<ImportOptions, 'approveOver' | 'project'> & Pick<WarehouseRetryOptions, 'notify'>,
 ): Promise<ImportReport> {
-  const { name } = project
+  const importOptions = { ...options, project: project.name, approveOver: project.approveOver }
   return withImportBuffer(source, (file) =>
-    withRetryingOutbox(config, project, options, async (admin, warehouse, warehouseRetry): Promise<ImportReport> => {
+    withRetryingOutbox(config, project, options, async (admin, warehouse, warehouseRetry) => {
       const ahead = await countUnsettled(admin)
-      const result = await importWithRetries(
-        admin,
-        file,
-        { ...options, approveOver: project.approveOver },
-        warehouseRetry,
-      )
-      switch (result.kind) {
-        case 'mistaken':
-          return {
-            outcome: 'mistaken',
-            project: name,
-            mistaken: result.checkResult.mistakenLines,
-            mistakes: result.checkResult.mistakes,
-          }
-        case 'imported before':
-          return { outcome: 'imported before', project: name, batch: result.batch }
-        case 'queued': {
-          const { status, queued, known } = result
-          const batch = queued === 0 ? null : result.batch
-          return {
-            outcome: status,
-            project: name,
-            batch,
-            queued,
-            known,
-            ...(await estimateSending(warehouse, project, ahead, queued)),
-          }
-        }
-      }
+      const result = await importWithRetries(admin, file, importOptions, warehouseRetry)
+      if (result.outcome === 'mistaken' || result.outcome === 'imported before') return result
+      return { ...result, ...(await estimateSending(warehouse, project, ahead, result.queued)) }
     }),
   )
 }
@@ -81,7 +54,7 @@ async function importWithRetries(
   file: ImportFile,
   options: ImportOptions,
   warehouseRetry: WarehouseRetry,
-): Promise<ImportResult> {
+): Promise<RejectedImport | QueuedImport> {
   let [tries, rows] = [0, 0]
   const onQueueing = (count: number) => {
     rows = count
@@ -91,12 +64,12 @@ async function importWithRetries(
     tries += 1
     return importRequests(admin, file, { ...options, onQueueing })
   })
-  if (tries === 1 || result.kind !== 'imported before') return result
+  if (tries === 1 || result.outcome !== 'imported before') return result
   // The first attempt found no earlier import, so that attempt committed and only its response was lost.
   const counts = await admin.countByStatus({ batch: result.batch })
   const queued = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  const status = counts.draft === undefined ? 'queued' : 'draft'
-  return { kind: 'queued', batch: result.batch, status, queued, known: Math.max(0, rows - queued) }
+  const outcome = counts.draft === undefined ? 'queued' : 'draft'
+  return { ...result, outcome, queued, known: Math.max(0, rows - queued) }
 }
 
 export type PreviewOptions = {
@@ -121,11 +94,8 @@ export function previewImport(
     withOutbox(config, project, async (admin, warehouse): Promise<PreviewReport> => {
       const batch = await admin.importedAs(shortDigest(file))
       if (batch !== null) return { outcome: 'imported before', project: name, batch }
-      const {
-        validLines: rows,
-        mistakenLines: mistaken,
-        mistakes,
-      } = await checkLines(readImportLines(file), Date.now())
+      const checkResult = await checkLines(readImportLines(file), Date.now())
+      const { validLines: rows, mistakenLines: mistaken, mistakes } = checkResult
       if (mistaken > 0) return { outcome: 'mistaken', project: name, mistaken, mistakes }
       const validLines = await readValidLines(readImportLines(file), options.limit)
       return {

@@ -31,7 +31,7 @@ export function addWriteback(
     const status = needsApproval(1, project.approveOver) ? 'draft' : 'queued'
     const ahead = await countUnsettled(admin)
     const options = { status, batchId: null, createdBy, expiresAt: null } as const
-    const result = await admin.enqueue(singleItem([request]), options).catch(throwUnknownResult)
+    const result = await admin.enqueue([[request]], options).catch(throwUnknownResult)
     const id = 'ids' in result ? (result.ids[0] ?? null) : null
     return {
       project: project.name,
@@ -173,8 +173,4 @@ function throwUnknownResult(error: unknown): never {
     next: 'check with `deskmirror writeback list --newest` before you add it again',
     exitCode: 1,
   })
-}
-
-async function* singleItem<T>(value: T): AsyncGenerator<T> {
-  yield value
 }

@@ -1,7 +1,9 @@
 /** Options that several commands share, and the parsers of their values. */
 import { InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../config/config.ts'
+import { parseDuration } from '../core/duration.ts'
 import { type StreamName, streamNames } from '../core/streams.ts'
+import { type EpochMs, type Ms, rfc3339 } from '../core/time.ts'
 
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
 export const projectOption = () => new Option('--project <name>', 'only this project of deskmirror.yaml')
@@ -9,14 +11,17 @@ export const projectOption = () => new Option('--project <name>', 'only this pro
 export const oneProjectOption = () =>
   new Option('--project <name>', 'which project; needed where deskmirror.yaml has several')
 export const quietOption = () => new Option('--quiet', 'no progress and no log, only the answer and errors')
-export const streamsOption = () => new Option('--streams <a,b>', 'only these streams').argParser(parseStreams)
+export const streamsOption = () =>
+  new Option('--streams <a,b>', 'only these streams').argParser(parseChoices(streamNames))
 
-export function parseStreams(text: string): readonly StreamName[] {
-  const names = text.split(',').map((name) => name.trim())
-  const known = streamNames.filter((name) => names.includes(name))
-  const unknown = names.filter((name) => !known.some((stream) => stream === name))
-  if (unknown.length === 0) return known
-  throw new InvalidArgumentError(`${unknown.join(', ')}: choose from ${streamNames.join(', ')}.`)
+/** For a comma-separated list of some of the choices, which are returned in their own order. */
+export function parseChoices<T extends string>(choices: readonly T[]) {
+  return (text: string): readonly T[] => {
+    const names = text.split(',').map((name) => name.trim())
+    const unknown = names.filter((name) => !choices.some((choice) => choice === name))
+    if (unknown.length > 0) throw new InvalidArgumentError(`${unknown.join(', ')}: choose from ${choices.join(', ')}.`)
+    return choices.filter((choice) => names.includes(choice))
+  }
 }
 
 export function parseWholeNumber(text: string): number {
@@ -30,4 +35,19 @@ export function selectStreams(
   requested: readonly StreamName[] | undefined,
 ): readonly StreamName[] {
   return requested === undefined ? project.streams : requested
+}
+
+/** How long a write-back may be sent. */
+export const expiresOption = () =>
+  new Option('--expires <duration>', 'do not send it after this time, for example 24h').argParser(parseExpiresOption)
+
+function parseExpiresOption(text: string): Ms {
+  const ms = parseDuration(text)
+  if (ms === undefined || ms === 0) throw new InvalidArgumentError('Write a duration like 30m, 24h or 7d.')
+  return ms
+}
+
+/** RFC 3339; null if it never expires. */
+export function toExpiryTime(now: EpochMs, lifetimeMs: Ms | undefined): string | null {
+  return lifetimeMs === undefined ? null : rfc3339(Math.floor((now + lifetimeMs) / 1000))
 }

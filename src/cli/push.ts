@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import type { ProjectConfig } from '../config/config.ts'
 import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
-import { type StatusCounts, type WritebackStatus, writebackStatuses } from '../core/outbox/state.ts'
+import { type WritebackStatus, writebackStatuses } from '../core/outbox/state.ts'
 import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
 import type { CommandContext } from './command-context.ts'
@@ -11,6 +11,7 @@ import type { ExitCode } from './exit-code.ts'
 import { jsonOption, projectOption, quietOption } from './options.ts'
 import type { Display } from './render/display.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
+import { formatCounts, renderBlockedLanes } from './render/outbox.ts'
 import { formatBudget } from './render/progress.ts'
 
 type Options = {
@@ -149,27 +150,4 @@ export function renderPush(
 function toExitCode({ outcome, heldLanes }: PushReport, hasUnsuccessful: boolean): ExitCode {
   if (outcome === 'interrupted') return 1
   return outcome === 'held' || hasUnsuccessful || heldLanes > 0 ? 3 : 0
-}
-
-/** `1,204 succeeded, 3 failed` */
-export function formatCounts(counts: StatusCounts): string {
-  const present = writebackStatuses.filter((status) => (counts[status] ?? 0) > 0)
-  return present.map((status) => `${formatCount(counts[status] ?? 0)} ${status}`).join(', ')
-}
-
-/** No line if every row has a project. `willBeAssigned`: the next push assigns them to the only project. */
-export function renderWithoutProject(rows: number, willBeAssigned = false): string[] {
-  if (rows === 0) return []
-  const [have, them, are] = rows === 1 ? ['1 row has', 'it', 'is'] : [`${formatCount(rows)} rows have`, 'them', 'are']
-  const consequence = willBeAssigned
-    ? `: the next push assigns ${them} to this project`
-    : ` and ${are} not sent until project_id is set in writebacks and writeback_events`
-  return [`${have} no project${consequence}`]
-}
-
-/** No line if no lane is blocked. */
-export function renderBlockedLanes(lanes: number, hint: CommandHint): string[] {
-  if (lanes === 0) return []
-  const waiting = lanes === 1 ? '1 lane waits' : `${formatCount(lanes)} lanes wait`
-  return [`${waiting} until you resolve an uncertain write-back: ${hint('writeback list --status uncertain')}`]
 }

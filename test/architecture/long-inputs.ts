@@ -17,8 +17,7 @@ import { conversations } from '../../src/streams/list-streams.ts'
 import { visitorActivity } from '../../src/streams/visitor-activity.ts'
 import { decodeJson, decodeText, encodeJson, encodeText } from '../../src/warehouse/database/escape.ts'
 import { columnName } from '../../src/warehouse/discovered-columns/column-name.ts'
-import { createCsvParser } from '../../src/writeback/import/csv.ts'
-import { jsonLinesParser } from '../../src/writeback/import/parse-lines.ts'
+import { createCsvParser, jsonLinesParser } from '../../src/writeback/import/parse-lines.ts'
 import { matchesPayload } from '../../src/writeback/verify/match-reply.ts'
 
 const call = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const

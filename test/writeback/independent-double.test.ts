@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ApiError } from '../../src/core/api-failure.ts'
 import type { Json } from '../../src/core/row.ts'
 import { evaluateCircuits } from '../../src/writeback/send/circuit-breaker.ts'
-import { sendOne } from '../../src/writeback/send/send-one.ts'
+import { sendOne } from '../../src/writeback/send/lane.ts'
 import { createOutboxFor, handledLine, ids, replyLine, startIndependentDouble } from './independent-double.ts'
 
 /** The first write is carried out, and its response is lost. */

@@ -1,6 +1,8 @@
 /** Claims and sends are decided by the database alone. */
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { operations, operationTypes, toLaneName } from '../../src/core/outbox/writeback-request.ts'
 import { createOutboxFixture, performedWrites } from './outbox-fixture.ts'
 
 for (const database of ['sqlite', 'postgres'] as const) {
@@ -10,6 +12,20 @@ for (const database of ['sqlite', 'postgres'] as const) {
       conversation_id,
       content,
       sender_name: 'Ann',
+    })
+
+    test('accepts every operation, in the lane of its target and with its view of the mirror', async () => {
+      const o = await createOutboxFixture({ database })
+      const outbox = o.warehouse.outbox(o.sandbox.projectId)
+      const values = { text: 'x', id: randomUUID(), flag: true }
+      for (const [n, operation] of operations.entries()) {
+        const { target, fields } = operationTypes[operation]
+        const payload = Object.fromEntries(Object.entries(fields).map(([name, { kind }]) => [name, values[kind]]))
+        const [id] = await o.queue({ operation, [`${target}_id`]: o[target](n), ...payload })
+        const claimed = await outbox.claim(id!, Date.now())
+        expect(claimed).toMatchObject({ operation, lane: toLaneName(target, o[target](n)) })
+        expect(claimed!.targetSnapshot).toHaveProperty(target === 'conversation' ? 'last_message_at' : 'email')
+      }
     })
 
     test('gives a write-back to one of several claimants and allows one send', async () => {

@@ -5,9 +5,8 @@ import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
-import { isBlocked, toClaimFilter } from '../../writeback/send/circuit-breaker.ts'
+import { isBlocked, operationsWithoutScope, toClaimFilter } from '../../writeback/send/circuit-breaker.ts'
 import { sendLane } from '../../writeback/send/lane.ts'
-import { operationsWithoutScope } from '../../writeback/send/missing-scopes.ts'
 import { withRequestCounting } from '../request-counting.ts'
 import { withService } from '../service.ts'
 import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../writeback-deps.ts'
@@ -137,7 +136,7 @@ async function runLaneSlice(
         return { kind: performance.now() < endsAt ? 'done' : 'more' }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
-        const missingScopes = operationsWithoutScope(head.operation, error)
+        const missingScopes = operationsWithoutScope(head.operation, error.failure)
         if (missingScopes.length > 0) onMissingScopes(missingScopes)
         else if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
         return { kind: 'failed', why: describeFailure(error.failure) }

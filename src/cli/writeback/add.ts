@@ -4,25 +4,24 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../../config/config.ts'
 import { type CommandHint, projectCommandHint } from '../../core/command-hint.ts'
 import type { AddWritebackReport } from '../../core/outbox/reports.ts'
-import { expiryMistakes, parseRequest, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import type { PayloadField } from '../../core/outbox/request-fields.ts'
+import {
+  expiryMistakes,
+  type Operation,
+  operationsInHelp,
+  operationTypes,
+  parseRequest,
+  type WritebackRequest,
+} from '../../core/outbox/writeback-request.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
+import { parseFlag } from '../../writeback/import/csv-columns.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { jsonOption, oneProjectOption, quietOption } from '../options.ts'
-import { expiresOption, toExpiryTime } from './expiry.ts'
+import { expiresOption, jsonOption, oneProjectOption, quietOption, toExpiryTime } from '../options.ts'
 import { renderEstimate } from './render-import.ts'
 
 type Options = {
-  readonly conversation?: string
-  readonly visitor?: string
-  readonly content?: string
-  readonly senderName?: string
-  readonly handled?: boolean
-  readonly name?: string
-  readonly clearName?: true
-  readonly email?: string
-  readonly clearEmail?: true
   readonly ref?: string
   readonly expect?: string
   readonly expiresAt?: string
@@ -31,23 +30,12 @@ type Options = {
   readonly quiet?: true
   readonly json?: true
 }
+/** Options of the target and of the payload's fields. */
+type OwnOptions = Readonly<Record<string, unknown>>
 
-const examples: Readonly<Record<WritebackRequest['operation'], readonly string[]>> = {
-  message: [
-    'message --conversation ID --sender-name Ann --content "We have found it."',
-    'message --conversation ID --sender-name Ann --content - < reply.txt',
-  ],
-  handled: [
-    'handled --conversation ID                     marks it handled',
-    'handled --conversation ID --handled false     reopens it',
-  ],
-  note: ['note --visitor ID --content "Asked for an invoice."'],
-  visitor: ['visitor --visitor ID --name "Ada Lovelace" --clear-email'],
-}
-
-const helpText = (calls: readonly string[]) => `
+const helpText = (some: readonly Operation[]) => `
 Examples:
-${calls.map((call) => `  $ deskmirror writeback add ${call}`).join('\n')}
+${some.flatMap((name) => operationTypes[name].examples.map((example) => `  $ deskmirror writeback add ${name} ${example}`)).join('\n')}
 
 \`deskmirror push\` or a running worker sends it.
 Standard output is the id of the queued write-back, on a line of its own.
@@ -57,48 +45,18 @@ export function addCommand(context: CommandContext): Command {
   const command = new Command('add')
     .summary('queue one write-back')
     .description('Queues one write-back. `deskmirror writeback add <operation> --help` shows its options.')
-    .addHelpText('after', helpText(Object.values(examples).flat()))
-  for (const operation of operationCommands(context)) command.addCommand(operation)
+    .addHelpText('after', helpText(operationsInHelp))
+  for (const operation of operationsInHelp) command.addCommand(operationCommand(context, operation))
   return command
 }
 
-function operationCommands(context: CommandContext): Command[] {
-  const conversation = () => new Option('--conversation <id>', 'the conversation (required)')
-  const visitor = () => new Option('--visitor <id>', 'the visitor (required)')
-  const content = () => new Option('--content <text>', 'the text; - reads it from standard input (required)')
-  return [
-    operationCommand(context, 'message', 'a reply to the visitor of a conversation; it reopens the conversation', [
-      conversation(),
-      content(),
-      new Option('--sender-name <name>', 'the name that the visitor sees (required)'),
-    ]),
-    operationCommand(context, 'handled', 'mark a conversation handled, or reopen it', [
-      conversation(),
-      new Option('--handled <true|false>', 'false reopens it').argParser(parseBoolean).default(true),
-    ]),
-    operationCommand(context, 'note', 'an internal note about a visitor', [visitor(), content()]),
-    operationCommand(
-      context,
-      'visitor',
-      'correct the name of a visitor, the email, or both; an omitted field stays unchanged',
-      [
-        visitor(),
-        new Option('--name <name>', 'the new name'),
-        new Option('--clear-name', 'remove the name').conflicts('name'),
-        new Option('--email <email>', 'the new email address'),
-        new Option('--clear-email', 'remove the email address').conflicts('email'),
-      ],
-    ),
+function operationCommand(context: CommandContext, operation: Operation): Command {
+  const { target, fields, summary } = operationTypes[operation]
+  const command = new Command(operation).summary(summary).description(toSentence(summary))
+  const own = [
+    new Option(`--${target} <id>`, `the ${target} (required)`),
+    ...Object.entries(fields).flatMap(([name, field]) => fieldOptions(name, field)),
   ]
-}
-
-function operationCommand(
-  context: CommandContext,
-  name: WritebackRequest['operation'],
-  description: string,
-  ownOptions: readonly Option[],
-): Command {
-  const command = new Command(name).summary(description).description(toSentence(description))
   const common = [
     new Option('--ref <key>', 'your own key: the same one is never queued twice'),
     new Option(
@@ -113,26 +71,46 @@ function operationCommand(
     quietOption(),
     jsonOption(),
   ]
-  for (const option of [...ownOptions, ...common]) command.addOption(option)
+  for (const option of [...own, ...common]) command.addOption(option)
   return command
-    .addHelpText('after', helpText(examples[name]))
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runAdd(context, name, options)))
+    .addHelpText('after', helpText([operation]))
+    .action((options: Options & OwnOptions) =>
+      runAndPrint(context, options.json === true, () => runAdd(context, operation, options)),
+    )
+}
+
+/** Its option, and the one that clears it. */
+function fieldOptions(name: string, field: PayloadField): readonly Option[] {
+  const option = new Option(`${optionName(name)} <${field.value}>`, field.help)
+  if (field.kind === 'flag') option.argParser(parseFlagOption)
+  if (field.default !== undefined) option.default(field.default)
+  if (field.clearHelp === undefined) return [option]
+  return [option, new Option(clearOptionName(name), field.clearHelp).conflicts(option.attributeName())]
+}
+
+/** `agent_id`: --agent */
+function optionName(field: string): string {
+  return `--${field.replace(/_id$/, '').replaceAll('_', '-')}`
+}
+
+function clearOptionName(field: string): string {
+  return optionName(field).replace('--', '--clear-')
 }
 
 function toSentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-function parseBoolean(text: string): boolean {
-  if (/^(true|yes|1)$/i.test(text)) return true
-  if (/^(false|no|0)$/i.test(text)) return false
-  throw new InvalidArgumentError('Write true or false.')
+function parseFlagOption(text: string): boolean {
+  const value = parseFlag(text)
+  if (value === undefined) throw new InvalidArgumentError('Write true or false.')
+  return value
 }
 
 async function runAdd(
   context: CommandContext,
-  operation: WritebackRequest['operation'],
-  options: Options,
+  operation: Operation,
+  options: Options & OwnOptions,
 ): Promise<CommandResult> {
   const config = context.loadConfig('mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was queued')
@@ -146,39 +124,37 @@ async function runAdd(
 }
 
 /** The options in the form of an import line. */
-async function toRequestLine(context: CommandContext, operation: WritebackRequest['operation'], options: Options) {
-  const { conversation, visitor, content, senderName, handled, name, email } = options
-  const line = {
+async function toRequestLine(context: CommandContext, operation: Operation, options: Options & OwnOptions) {
+  const { target, fields } = operationTypes[operation]
+  const optionValue = (option: string) => options[new Option(option).attributeName()]
+  const line: Record<string, unknown> = {
     operation,
-    conversation_id: conversation,
-    visitor_id: visitor,
-    content: content === '-' ? await readText(context.openStdin()) : content,
-    sender_name: senderName,
-    handled,
-    name: options.clearName ? null : name,
-    email: options.clearEmail ? null : email,
+    [`${target}_id`]: options[target],
     ref: options.ref,
     expect: options.expect,
     expires_at: options.expiresAt ?? toExpiryTime(context.now(), options.expires),
+  }
+  for (const [name, { clearHelp, readsStdin }] of Object.entries(fields)) {
+    const value = optionValue(optionName(name))
+    if (clearHelp !== undefined && optionValue(clearOptionName(name)) === true) line[name] = null
+    else line[name] = readsStdin && value === '-' ? await readText(context.openStdin(), optionName(name)) : value
   }
   return Object.fromEntries(Object.entries(line).filter(([, value]) => value !== undefined))
 }
 
 /** Removes the final line end, which the editor or the shell adds. */
-async function readText(input: AsyncIterable<Uint8Array>): Promise<string> {
+async function readText(input: AsyncIterable<Uint8Array>, option: string): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of input) chunks.push(chunk)
   const bytes = Buffer.concat(chunks)
   // Invalid bytes would reach a customer as replacement characters.
-  if (!isUtf8(bytes)) throw notQueuedError('--content: standard input is not UTF-8', 'save the text as UTF-8')
+  if (!isUtf8(bytes)) throw notQueuedError(`${option}: standard input is not UTF-8`, 'save the text as UTF-8')
   return bytes.toString('utf8').replace(/\r?\n$/, '')
 }
 
-const optionNames: Readonly<Record<string, string>> = { conversation_id: '--conversation', visitor_id: '--visitor' }
-
 /** Reports mistakes by option name. */
 function validateRequest(
-  operation: WritebackRequest['operation'],
+  operation: Operation,
   line: Readonly<Record<string, unknown>>,
   now: EpochMs,
 ): WritebackRequest {
@@ -186,9 +162,7 @@ function validateRequest(
   const mistakes = result.ok ? expiryMistakes(result.request, now) : result.why
   if (result.ok && mistakes.length === 0) return result.request
   const mistakesByOption = mistakes.map((why) =>
-    why.replace(/^[\w, ]+(?=:)/, (fields) =>
-      fields.replace(/\w+/g, (field) => optionNames[field] ?? `--${field.replaceAll('_', '-')}`),
-    ),
+    why.replace(/^[\w, ]+(?=:)/, (fields) => fields.replace(/\w+/g, optionName)),
   )
   const next = `\`deskmirror writeback add ${operation} --help\` has examples`
   throw notQueuedError(mistakesByOption.join('\n'), next)

@@ -2,16 +2,16 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Config, ProjectConfig } from '../../config/config.ts'
 import { projectCommandHint } from '../../core/command-hint.ts'
+import { type Operation, operationsInHelp, operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { BudgetView } from '../../core/report.ts'
 import type { Ms } from '../../core/time.ts'
 import type { ImportFormat } from '../../writeback/import/parse-lines.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { jsonOption, oneProjectOption, parseWholeNumber, quietOption } from '../options.ts'
+import { expiresOption, jsonOption, oneProjectOption, parseWholeNumber, quietOption, toExpiryTime } from '../options.ts'
 import type { Display } from '../render/display.ts'
 import { pluralize } from '../render/format.ts'
 import { formatBudget } from '../render/progress.ts'
-import { expiresOption, toExpiryTime } from './expiry.ts'
 import { renderImport } from './render-import.ts'
 import { renderPreview } from './render-preview.ts'
 
@@ -27,10 +27,7 @@ type Options = {
 
 const examples = `
 A line is one write-back, as JSON or as CSV with a header:
-  {"operation":"message","conversation_id":"…","content":"…","sender_name":"…"}
-  {"operation":"handled","conversation_id":"…","handled":true}
-  {"operation":"note","visitor_id":"…","content":"…"}
-  {"operation":"visitor","visitor_id":"…","name":"…","email":"…"}     an omitted field stays, null clears it
+${operationsInHelp.map(exampleLine).join('\n')}
 Optional in each: ref (your own key, never queued twice), expect (the last message that you saw), expires_at (--expires is
 for lines without one). In CSV the first line names these fields, in any order.
 
@@ -65,6 +62,14 @@ export function importCommand(context: CommandContext): Command {
     .action((file: string, options: Options) =>
       runAndPrint(context, options.json === true, () => runImport(context, file, options)),
     )
+}
+
+function exampleLine(operation: Operation): string {
+  const { target, fields } = operationTypes[operation]
+  const values = Object.entries(fields).map(([name, { kind }]) => [name, kind === 'flag' ? true : '…'])
+  const line = JSON.stringify({ operation, [`${target}_id`]: '…', ...Object.fromEntries(values) })
+  const canClear = Object.values(fields).some(({ clearHelp }) => clearHelp !== undefined)
+  return `  ${line}${canClear ? '     an omitted field stays, null clears it' : ''}`
 }
 
 function parseLimit(text: string): number {

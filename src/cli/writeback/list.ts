@@ -1,16 +1,21 @@
 /** `deskmirror writeback list`: the write-backs and their outcomes. */
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { OutboxEntry, OutboxFilter } from '../../core/outbox/admin.ts'
 import type { ListWritebacksReport } from '../../core/outbox/reports.ts'
 import { type WritebackStatus, writebackStatuses } from '../../core/outbox/state.ts'
-import { type Operation, operations, targetKind, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import {
+  type Operation,
+  operations,
+  operationTypes,
+  type WritebackRequest,
+} from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { csvHeader, toCsvRow } from '../../writeback/import/csv.ts'
+import { csvHeader, toCsvRow } from '../../writeback/import/csv-export.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { jsonOption, oneProjectOption, parseWholeNumber } from '../options.ts'
-import { formatCounts, renderWithoutProject } from '../push.ts'
+import { jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'
 import { formatAge, formatCount } from '../render/format.ts'
+import { formatCounts, renderWithoutProject } from '../render/outbox.ts'
 import { alignColumns } from '../render/table.ts'
 
 type Options = {
@@ -61,15 +66,6 @@ export function listCommand(context: CommandContext): Command {
 
 export const statusOption = () =>
   new Option('--status <a,b>', 'only those in these statuses').argParser(parseChoices(writebackStatuses))
-
-function parseChoices<T extends string>(choices: readonly T[]) {
-  return (text: string): readonly T[] => {
-    const names = text.split(',').map((name) => name.trim())
-    const unknown = names.filter((name) => !choices.some((choice) => choice === name))
-    if (unknown.length > 0) throw new InvalidArgumentError(`${unknown.join(', ')}: choose from ${choices.join(', ')}.`)
-    return choices.filter((choice) => names.includes(choice))
-  }
-}
 
 async function runList(context: CommandContext, options: Options): Promise<CommandResult> {
   const config = context.loadConfig('mirror')
@@ -124,7 +120,7 @@ function toCells(entry: OutboxEntry, now: EpochMs): string[] {
 }
 
 export function targetId({ operation, conversationId, visitorId }: OutboxEntry): string {
-  return (targetKind[operation] === 'conversation' ? conversationId : visitorId) ?? ''
+  return (operationTypes[operation].target === 'conversation' ? conversationId : visitorId) ?? ''
 }
 
 function entryToCsv(entry: OutboxEntry, projectId: string): string {

@@ -68,7 +68,7 @@ export type OutboxAdmin = {
    * imported before, nothing is queued and the name of that import is returned.
    */
   readonly enqueue: (
-    requests: AsyncIterable<readonly WritebackRequest[]>,
+    requests: AsyncIterable<readonly WritebackRequest[]> | readonly (readonly WritebackRequest[])[],
     options: EnqueueOptions,
     digest?: string,
   ) => Promise<EnqueueResult | { readonly importedAs: string }>

@@ -26,7 +26,7 @@ export type AddWritebackReport = SendEstimate & {
 /** `why`: one reason per mistake, each starting with the field name. */
 export type LineMistake = { readonly line: number; readonly why: readonly string[] }
 
-export type ImportReport =
+export type RejectedImport =
   | {
       readonly outcome: 'mistaken'
       readonly project: string
@@ -35,15 +35,18 @@ export type ImportReport =
     }
   /** The same bytes were imported before as `batch`. */
   | { readonly outcome: 'imported before'; readonly project: string; readonly batch: string }
-  | (SendEstimate & {
-      readonly outcome: 'queued' | 'draft'
-      readonly project: string
-      /** Null if the file was empty or all refs were queued before. */
-      readonly batch: string | null
-      readonly queued: number
-      /** How many were skipped because their refs were queued before. */
-      readonly known: number
-    })
+
+export type QueuedImport = {
+  readonly outcome: 'queued' | 'draft'
+  readonly project: string
+  /** Null if the file was empty or all refs were queued before. */
+  readonly batch: string | null
+  readonly queued: number
+  /** How many were skipped because their refs were queued before. */
+  readonly known: number
+}
+
+export type ImportReport = RejectedImport | (QueuedImport & SendEstimate)
 
 /** What a line of an import would do to the service's current record. */
 export type LinePreview = {
@@ -58,7 +61,7 @@ export type LinePreview = {
 }
 
 export type PreviewReport =
-  | Extract<ImportReport, { outcome: 'mistaken' | 'imported before' }>
+  | RejectedImport
   | (SendEstimate & {
       readonly outcome: 'looked'
       readonly project: string

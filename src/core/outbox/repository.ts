@@ -3,7 +3,7 @@
 import type { ServiceBehaviour } from '../row.ts'
 import type { EpochMs } from '../time.ts'
 import type { OutboxEvent, Revocation, WritebackStatus } from './state.ts'
-import type { Operation } from './writeback-request.ts'
+import type { EvidenceField, Operation } from './writeback-request.ts'
 
 /** A write-back that this process has claimed. */
 export type Writeback = {
@@ -47,10 +47,7 @@ export type Evidence = {
     readonly digest?: string
     /** Written by earlier versions: `ids` starts at this time and is incomplete. */
     readonly since?: string
-    readonly handledAt?: string | null
-    readonly name?: string | null
-    readonly email?: string | null
-  }
+  } & { readonly [F in EvidenceField]?: string | null }
   /** The sending process reported the end of the exchange, is dead, or may be alive but silent and might still send. */
   readonly sender?: 'ended' | 'dead' | 'silent'
   /** What the response claims without proof: the service accepted or refused the request, in these words. */

@@ -1,165 +1,167 @@
-/** A write-back request before it is queued: an operation, its target and its payload, parsed and validated. Pure. */
+/** The operations, and a request for one before it is queued: its target and its payload, parsed and validated. Pure. */
 import { z } from 'zod'
-import { type EpochMs, parseTime, rfc3339 } from '../time.ts'
+import { type EpochMs, parseTime } from '../time.ts'
+import {
+  commonFields,
+  contentField,
+  flagSchema,
+  idSchema,
+  maxLengths,
+  type PayloadField,
+  singleLineText,
+} from './request-fields.ts'
 
-export const operations = ['message', 'handled', 'visitor', 'note'] as const
-export type Operation = (typeof operations)[number]
+export const targetKinds = ['conversation', 'visitor'] as const
+export type TargetKind = (typeof targetKinds)[number]
 
-/** The kind of target of each operation. */
-export const targetKind = {
-  message: 'conversation',
-  handled: 'conversation',
-  visitor: 'visitor',
-  note: 'visitor',
-} as const satisfies Record<Operation, 'conversation' | 'visitor'>
+export type OperationType = {
+  readonly target: TargetKind
+  /** Whether sending it twice has the same effect as once. */
+  readonly isIdempotent: boolean
+  /** The payload, in the order of the CSV columns. If all fields are optional, at least one must be given. */
+  readonly fields: Readonly<Record<string, PayloadField>>
+  /** The target's fields whose values before a send are stored as evidence: text or null. */
+  readonly evidenceFields: readonly string[]
+  readonly summary: string
+  /** Arguments of `writeback add`, after the operation. */
+  readonly examples: readonly string[]
+}
+
+/** Handlers, constraints, CSV columns, options and help texts follow from this table. */
+const described = {
+  message: {
+    target: 'conversation',
+    isIdempotent: false,
+    fields: {
+      content: contentField,
+      sender_name: {
+        schema: singleLineText(maxLengths.name),
+        kind: 'text',
+        value: 'name',
+        help: 'the name that the visitor sees (required)',
+      },
+    },
+    evidenceFields: [],
+    summary: 'a reply to the visitor of a conversation; it reopens the conversation',
+    examples: [
+      '--conversation ID --sender-name Ann --content "We have found it."',
+      '--conversation ID --sender-name Ann --content - < reply.txt',
+    ],
+  },
+  handled: {
+    target: 'conversation',
+    isIdempotent: true,
+    fields: {
+      handled: { schema: flagSchema, kind: 'flag', value: 'true|false', help: 'false reopens it', default: true },
+    },
+    evidenceFields: ['handledAt'],
+    summary: 'mark a conversation handled, or reopen it',
+    examples: [
+      '--conversation ID                     marks it handled',
+      '--conversation ID --handled false     reopens it',
+    ],
+  },
+  visitor: {
+    target: 'visitor',
+    isIdempotent: true,
+    fields: {
+      name: {
+        schema: singleLineText(maxLengths.name).nullable().exactOptional(),
+        kind: 'text',
+        value: 'name',
+        help: 'the new name',
+        clearHelp: 'remove the name',
+      },
+      email: {
+        schema: singleLineText(maxLengths.email).nullable().exactOptional(),
+        kind: 'text',
+        value: 'email',
+        help: 'the new email address',
+        clearHelp: 'remove the email address',
+      },
+    },
+    evidenceFields: ['name', 'email'],
+    summary: 'correct the name of a visitor, the email, or both; an omitted field stays unchanged',
+    examples: ['--visitor ID --name "Ada Lovelace" --clear-email'],
+  },
+  note: {
+    target: 'visitor',
+    isIdempotent: false,
+    fields: { content: contentField },
+    evidenceFields: [],
+    summary: 'an internal note about a visitor',
+    examples: ['--visitor ID --content "Asked for an invoice."'],
+  },
+} as const satisfies Record<string, OperationType>
+
+export type Operation = keyof typeof described
+export const operationTypes: Readonly<Record<Operation, OperationType>> = described
+export const operations = Object.keys(described) as readonly Operation[]
+
+export type EvidenceField = (typeof described)[Operation]['evidenceFields'][number]
+export const evidenceFields = Object.values(operationTypes).flatMap(({ evidenceFields: names }) => names)
+
+export function operationsWhere(condition: (type: OperationType) => boolean): readonly Operation[] {
+  return operations.filter((operation) => condition(operationTypes[operation]))
+}
+
+/** In the order of help texts: by target, and what adds something before what changes it. */
+export const operationsInHelp = targetKinds.flatMap((kind) => [
+  ...operationsWhere(({ target, isIdempotent }) => target === kind && !isIdempotent),
+  ...operationsWhere(({ target, isIdempotent }) => target === kind && isIdempotent),
+])
 
 /** The name of the target's lane. Write-backs of one lane are sent in order. */
-export function toLaneName(kind: 'conversation' | 'visitor', id: string): string {
+export function toLaneName(kind: TargetKind, id: string): string {
   return `${kind}/${id.toLowerCase()}`
+}
+
+type SchemasOf<Fields> = {
+  -readonly [F in keyof Fields]: Fields[F] extends { readonly schema: infer S extends z.ZodType } ? S : never
 }
 
 /** The column `payload`. In `visitor`, an absent field stays unchanged and null clears it. */
 export type WritebackPayload = {
-  readonly message: { readonly content: string; readonly sender_name: string }
-  readonly handled: { readonly handled: boolean }
-  readonly visitor: { readonly name?: string | null; readonly email?: string | null }
-  readonly note: { readonly content: string }
+  readonly [O in Operation]: Readonly<z.infer<z.ZodObject<SchemasOf<(typeof described)[O]['fields']>>>>
 }
 
-export type WritebackRequest = {
-  [O in Operation]: {
-    readonly operation: O
-    /** A conversation's id for `message` and `handled`, a visitor's for the others. */
-    readonly target: string
-    readonly payload: WritebackPayload[O]
-    /** The caller's idempotency key: the same one is never queued twice. */
-    readonly ref: string | null
-    /** The last message that the person saw: its id in digits, or its time in RFC 3339. */
-    readonly expect: string | null
-    /** Not sent after this time; RFC 3339. */
-    readonly expiresAt: string | null
-  }
-}[Operation]
+export type RequestFor<O extends Operation> = {
+  readonly operation: O
+  /** The id of the conversation or the visitor. */
+  readonly target: string
+  readonly payload: WritebackPayload[O]
+  /** The caller's idempotency key: the same one is never queued twice. */
+  readonly ref: string | null
+  /** The last message that the person saw: its id in digits, or its time in RFC 3339. */
+  readonly expect: string | null
+  /** Not sent after this time; RFC 3339. */
+  readonly expiresAt: string | null
+}
+
+export type WritebackRequest = { [O in Operation]: RequestFor<O> }[Operation]
 
 /** `why`: one reason per mistake, each starting with the field name. */
 export type RequestParseResult =
   | { readonly ok: true; readonly request: WritebackRequest }
   | { readonly ok: false; readonly why: readonly string[] }
 
-/** In characters. The service's own limits are not documented. */
-export const maxLengths = { content: 20_000, name: 300, email: 320, ref: 200 } as const
+const requestSchemas = new Map<unknown, ReturnType<typeof toSchema>>(
+  operations.map((operation) => [operation, toSchema(operation)]),
+)
 
-const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
-
-/** zod passes the input only here and leaves it out of its issues. */
-const missingOr = (why: string) => (issue: { readonly input?: unknown }) =>
-  issue.input === undefined ? 'is missing' : why
-
-/** Control characters other than line ends and tabs, and unpaired surrogates. */
-const forbiddenCharacters = /[\p{Cc}--[\n\r\t]]|\p{Surrogate}/v
-
-/** For names, email addresses and keys. */
-function singleLineText(maxLength: number) {
-  return text(maxLength).refine((value) => !/[\n\r\t]/.test(value), 'must be one line, without tabs')
+function toSchema(operation: Operation) {
+  const { target, fields } = operationTypes[operation]
+  const payload = Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]))
+  return z.strictObject({ operation: z.literal(operation), [`${target}_id`]: idSchema, ...payload, ...commonFields })
 }
-
-function text(maxLength: number) {
-  return z
-    .string({ error: missingOr('must be text') })
-    .max(maxLength, `is longer than ${maxLength} characters`)
-    .refine((value) => value.trim() !== '', 'is empty')
-    .refine((value) => !forbiddenCharacters.test(value), 'contains control characters or unpaired surrogates')
-}
-
-const idSchema = z.string({ error: missingOr('must be an id') }).regex(uuid, 'is not a UUID')
-
-/** An id in digits, a time, or the message object of the mirror or the service. */
-const expectSchema = z
-  .unknown()
-  .optional()
-  .transform((value, context): string | null => {
-    const found = value == null ? null : parseExpect(value)
-    if (found !== undefined) return found
-    context.addIssue({
-      code: 'custom',
-      message: 'must be the last message that you saw: its id, or its time (RFC 3339)',
-    })
-    return z.NEVER
-  })
-
-function parseExpect(value: unknown): string | undefined {
-  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string') {
-    return parseTimestamp(value) ?? (isMessageId(String(value)) ? String(BigInt(value)) : undefined)
-  }
-  if (typeof value !== 'object' || value === null) return undefined
-  const fields: Readonly<Record<string, unknown>> = { ...value }
-  const reference = fields.id ?? fields.created_at ?? fields.createdAt ?? fields.last_message_at ?? fields.lastMessageAt
-  return typeof reference === 'object' ? undefined : parseExpect(reference)
-}
-
-/** Limited to what a bigint column can store. */
-function isMessageId(digits: string): boolean {
-  return /^\d{1,19}$/.test(digits) && BigInt(digits) < 2n ** 63n
-}
-
-const expiresAtSchema = z
-  .unknown()
-  .optional()
-  .transform((value, context): string | null => {
-    const at = value == null ? null : parseTimestamp(value)
-    if (at !== undefined) return at
-    context.addIssue({ code: 'custom', message: 'must be a time like 2026-01-31T18:00:00Z' })
-    return z.NEVER
-  })
-
-/** JavaScript parses 30 February as 2 March, and a zone offset can move a time out of the years of RFC 3339. */
-function parseTimestamp(value: unknown): string | undefined {
-  const at = parseTime(value)
-  const day = parseTime(`${String(value).slice(0, 10)}T00:00:00Z`)
-  if (at === undefined || day === undefined) return undefined
-  const exists = String(value).startsWith(rfc3339(day).slice(0, 10))
-  return exists && parseTime(rfc3339(at)) === at ? rfc3339(at) : undefined
-}
-
-const commonFields = {
-  ref: singleLineText(maxLengths.ref).nullish(),
-  expect: expectSchema,
-  expires_at: expiresAtSchema,
-}
-const contentSchema = text(maxLengths.content)
-
-const requestSchemas = {
-  message: z.strictObject({
-    operation: z.literal('message'),
-    conversation_id: idSchema,
-    content: contentSchema,
-    sender_name: singleLineText(maxLengths.name),
-    ...commonFields,
-  }),
-  handled: z.strictObject({
-    operation: z.literal('handled'),
-    conversation_id: idSchema,
-    handled: z.boolean({ error: missingOr('must be true or false') }),
-    ...commonFields,
-  }),
-  visitor: z.strictObject({
-    operation: z.literal('visitor'),
-    visitor_id: idSchema,
-    name: singleLineText(maxLengths.name).nullable().optional(),
-    email: singleLineText(maxLengths.email).nullable().optional(),
-    ...commonFields,
-  }),
-  note: z.strictObject({ operation: z.literal('note'), visitor_id: idSchema, content: contentSchema, ...commonFields }),
-} as const
 
 /** Parses an import line, or a row of the outbox in the same form. */
 export function parseRequest(line: unknown): RequestParseResult {
   if (typeof line !== 'object' || line === null || Array.isArray(line)) return invalidRequest('must be a JSON object')
-  const operation = 'operation' in line ? line.operation : undefined
-  if (!isOperation(operation)) return invalidRequest(`operation: must be one of ${operations.join(', ')}`)
-  const result = requestSchemas[operation].safeParse(line)
-  if (!result.success) return invalidRequest(...new Set(result.error.issues.flatMap(toMistakes)))
-  return toRequest(result.data)
+  const schema = requestSchemas.get('operation' in line ? line.operation : undefined)
+  if (schema === undefined) return invalidRequest(`operation: must be one of ${operations.join(', ')}`)
+  const result = schema.safeParse(line)
+  return result.success ? toRequest(result.data) : invalidRequest(...new Set(result.error.issues.flatMap(toMistakes)))
 }
 
 export function hasExpired(expiresAt: string | null, now: EpochMs): boolean {
@@ -173,39 +175,21 @@ export function expiryMistakes({ expiresAt }: WritebackRequest, now: EpochMs): r
   return [`expires_at: ${expiresAt} has passed; leave it out, or give a future time`]
 }
 
-function isOperation(value: unknown): value is Operation {
-  return operations.some((operation) => operation === value)
-}
-
-function toRequest(line: z.infer<(typeof requestSchemas)[Operation]>): RequestParseResult {
-  const shared = { ref: line.ref ?? null, expect: line.expect, expiresAt: line.expires_at }
-  switch (line.operation) {
-    case 'message': {
-      const payload = { content: line.content, sender_name: line.sender_name }
-      return validRequest({ operation: 'message', target: line.conversation_id, payload, ...shared })
-    }
-    case 'handled': {
-      const payload = { handled: line.handled }
-      return validRequest({ operation: 'handled', target: line.conversation_id, payload, ...shared })
-    }
-    case 'note':
-      return validRequest({ operation: 'note', target: line.visitor_id, payload: { content: line.content }, ...shared })
-    case 'visitor': {
-      const { name, email } = line
-      if (name === undefined && email === undefined) return invalidRequest('name, email: at least one must be given')
-      const payload = { ...(name === undefined ? {} : { name }), ...(email === undefined ? {} : { email }) }
-      return validRequest({ operation: 'visitor', target: line.visitor_id, payload, ...shared })
-    }
-  }
+/** The cast is safe, as the operation's own schema has parsed the line. */
+function toRequest(line: z.infer<ReturnType<typeof toSchema>> & Readonly<Record<string, unknown>>): RequestParseResult {
+  const { operation, ref = null, expect, expires_at: expiresAt } = line
+  const { target, fields } = operationTypes[operation]
+  const names = Object.keys(fields)
+  const given = names.filter((name) => line[name] !== undefined)
+  if (given.length === 0 && names.length > 0) return invalidRequest(`${names.join(', ')}: at least one must be given`)
+  const payload = Object.fromEntries(given.map((name) => [name, line[name]]))
+  const request = { operation, target: line[`${target}_id`], payload, ref, expect, expiresAt } as WritebackRequest
+  return { ok: true, request }
 }
 
 function toMistakes(issue: z.core.$ZodIssue): string[] {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${key}: is not a field of this operation`)
   return [`${issue.path.join('.')}: ${issue.message}`]
-}
-
-function validRequest(request: WritebackRequest): RequestParseResult {
-  return { ok: true, request }
 }
 
 function invalidRequest(...why: string[]): RequestParseResult {

@@ -3,15 +3,13 @@ import { type RawBuilder, sql } from 'kysely'
 import type {
   BlockedLane,
   EnqueueOptions,
-  EnqueueResult,
   EventLogEntry,
   OutboxAdmin,
   OutboxEntry,
   OutboxFilter,
 } from '../../core/outbox/admin.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
-import { targetKind, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
-import { rfc3339 } from '../../core/time.ts'
+import { operationTypes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { inDurableTransaction, inDurableTransactionOnce } from '../database/durable-transaction.ts'
@@ -19,11 +17,11 @@ import { decodeJson, decodeText, encodeJson, encodeText } from '../database/esca
 import { newId } from '../database/new-id.ts'
 import { effectiveStatus } from './cancellations.ts'
 import { applyDecision, matchesFilter, revokeSending } from './decisions.ts'
-import { type OutboxContext, selectTargetSnapshot } from './row.ts'
+import { type OutboxContext, selectTargetSnapshot, toTimeValue } from './row.ts'
 
 export function createOutboxAdmin(context: OutboxContext): OutboxAdmin {
   return {
-    enqueue: (requests, options, digest) => enqueue(context, requests, options, digest),
+    enqueue: (...request) => enqueue(context, ...request),
     importedAs: (digest) => findImport(context, context.db, digest),
     findDuplicateRefs: (refs) => findDuplicateRefs(context, refs),
     findIdsByPrefix: (prefix) => findIdsByPrefix(context, prefix),
@@ -41,10 +39,8 @@ export function createOutboxAdmin(context: OutboxContext): OutboxAdmin {
 
 async function enqueue(
   context: OutboxContext,
-  requests: AsyncIterable<readonly WritebackRequest[]>,
-  options: EnqueueOptions,
-  digest?: string,
-): Promise<EnqueueResult | { readonly importedAs: string }> {
+  ...[requests, options, digest]: Parameters<OutboxAdmin['enqueue']>
+): ReturnType<OutboxAdmin['enqueue']> {
   return inDurableTransactionOnce(context.db, context.kind, async (trx) => {
     if (context.kind === 'postgres')
       await sql`select pg_advisory_xact_lock(hashtext(${`deskmirror.import ${context.project}`}))`.execute(trx)
@@ -94,7 +90,7 @@ async function insertRequests(
   const value = (text: string | null) =>
     typedParameter(context.kind, 'text', text === null ? null : encodeText(context.kind, text))
   const rows = requests.map((request) => {
-    const kind = targetKind[request.operation]
+    const kind = operationTypes[request.operation].target
     const payload = encodeJson(context.kind, JSON.stringify(request.payload))
     return sql`(${context.project}, ${newId(now)}, ${request.operation}, ${value(kind === 'conversation' ? request.target : null)},
       ${value(kind === 'visitor' ? request.target : null)}, ${typedParameter(context.kind, 'json', payload)}, ${options.status}, ${value(options.batchId)},
@@ -194,9 +190,7 @@ async function assignProject(context: OutboxContext): Promise<number> {
       (select id from writebacks where ${assignable})`.execute(trx)
     const why = 'its ref was queued before'
     await sql`update writebacks set project_id = ${context.project}, ref = null, status = 'cancelled', step = ${why}, error = ${why},
-      finished_at = ${typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))} where ${assignable} and ${known}`.execute(
-      trx,
-    )
+      finished_at = ${toTimeValue(context)} where ${assignable} and ${known}`.execute(trx)
     const { numAffectedRows } =
       await sql`update writebacks set project_id = ${context.project} where ${assignable}`.execute(trx)
     return Number(numAffectedRows ?? 0n)

@@ -3,12 +3,11 @@
  * write-back can be sent. The covered rows are updated a few thousand at a time by whichever process works on the queue.
  */
 import { type RawBuilder, sql } from 'kysely'
-import { rfc3339 } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import { newId } from '../database/new-id.ts'
-import type { OutboxContext } from './row.ts'
+import { type OutboxContext, toTimeValue } from './row.ts'
 
 export type CancellationScope = {
   /** Null covers everything. */
@@ -47,7 +46,7 @@ export function recordCancellation(
   { batch, orWithoutProject, by }: CancellationScope,
   revokeSending: (trx: Db) => Promise<void>,
 ): Promise<{ readonly count: number; readonly ids: readonly string[] }> {
-  const now = typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))
+  const now = toTimeValue(context)
   return inDurableTransaction(context.db, context.kind, async (trx) => {
     await acquireCancellationLock(context, trx, 'exclusive')
     const isAlreadyCancelled = (await hasOpenCancellation({ db: trx, project: context.project }))
@@ -112,7 +111,7 @@ function applyNextWindow(context: OutboxContext): Promise<boolean> {
     if (open === undefined) return false
     const end = await findWindowEnd(trx, { ...open, project: context.project, after: open.doneTo })
     if (end !== null) await cancelRows(context, trx, open, end)
-    const now = typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))
+    const now = toTimeValue(context)
     await sql`update writeback_cancellations set done_to = ${end ?? open.upTo},
       finished_at = ${end === null ? now : sql`null`} where project_id = ${context.project} and id = ${open.id}`.execute(
       trx,

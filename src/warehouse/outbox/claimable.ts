@@ -4,7 +4,7 @@ import type { ClaimableWriteback, ClaimFilter } from '../../core/outbox/reposito
 import { laneBlockingStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { isOwnerDead } from './claim-owner.ts'
-import type { OutboxContext } from './row.ts'
+import { isOperationWhere, type OutboxContext } from './row.ts'
 
 /** Delays are shorter than this, so a later due time comes from a clock that was set back since. */
 const maxDelayMs: Ms = 30 * 86_400_000
@@ -79,7 +79,9 @@ function matchesClaimFilter({
     ...(withoutOperations.length === 0 ? [] : [sql`operation not in (${sql.join(withoutOperations)})`]),
     ...(batches.length === 0
       ? []
-      : [sql`not (status = 'queued' and operation in ('message','note') and (${sql.join(batches, sql` or `)}))`]),
+      : [
+          sql`not (status = 'queued' and ${isOperationWhere(({ isIdempotent }) => !isIdempotent)} and (${sql.join(batches, sql` or `)}))`,
+        ]),
   ]
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 }

@@ -10,12 +10,11 @@ import {
   writebackStates,
 } from '../../core/outbox/state.ts'
 import { toLaneName } from '../../core/outbox/writeback-request.ts'
-import { rfc3339 } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
 import { applyCancellations, findWindowEnd, recordCancellation } from './cancellations.ts'
-import { type OutboxContext, selectTargetSnapshot } from './row.ts'
+import { type OutboxContext, selectTargetSnapshot, toTimeValue } from './row.ts'
 
 /** The reason in the event log. */
 const decisionReasons: Readonly<Record<OutboxDecision, (by: string) => string>> = {
@@ -106,7 +105,7 @@ async function applyToRows(
     .filter((status) => decidedStatus[decision] === status)
   if (target === undefined) return []
   const why = decisionReasons[decision](by)
-  const now = typedParameter(context.kind, 'time', rfc3339(Math.floor(context.clock() / 1000)))
+  const now = toTimeValue(context)
   const resetForRetry = sql`, evidence = null, expect = null, seen = ${selectTargetSnapshot(context, 'writebacks')},
     expires_at = case when expires_at > ${now} then expires_at end`
   const { rows } = await sql<{ id: string; status: WritebackStatus }>`

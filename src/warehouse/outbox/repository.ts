@@ -12,7 +12,7 @@ import {
   type WritebackStatus,
 } from '../../core/outbox/state.ts'
 import { hasExpired } from '../../core/outbox/writeback-request.ts'
-import { type EpochMs, type Ms, rfc3339 } from '../../core/time.ts'
+import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
@@ -21,7 +21,16 @@ import { acquireCancellationLock, applyCancellations, hasOpenCancellation, isCov
 import { currentOwner } from './claim-owner.ts'
 import { findClaimable, hasPending, isClaimable, isNextInLane } from './claimable.ts'
 import { createLaneHistory } from './lane-history.ts'
-import { decodeEvidence, encodeEvidence, type OutboxContext, type OutboxRow, senderState, toWriteback } from './row.ts'
+import {
+  decodeEvidence,
+  encodeEvidence,
+  isOperationWhere,
+  type OutboxContext,
+  type OutboxRow,
+  senderState,
+  toTimeValue,
+  toWriteback,
+} from './row.ts'
 
 /** Duration of a claim; longer than any work under it, apart from waiting for the rate limit. */
 const leaseMs: Ms = 120_000
@@ -152,7 +161,7 @@ function settle(
     const { status: to, revokedAs } = toStoredState(state)
     const evidence = withoutMessageIds(to, { ...decodeEvidence(context.kind, row.evidence), ...transition.evidence })
     const isFinished = finalStatuses.includes(to)
-    const finishedAt = isFinished ? toTimeValue(context, context.clock()) : sql`null`
+    const finishedAt = isFinished ? toTimeValue(context) : sql`null`
     await sql`
       update writebacks set status = ${to}, revoked_as = ${typedParameter(context.kind, 'text', revokedAs)}, step = ${transition.why}, error = ${isFinished && to !== 'succeeded' ? transition.why : null},
         request_id = coalesce(${typedParameter(context.kind, 'text', transition.requestId ?? null)}, request_id), finished_at = ${finishedAt},
@@ -171,10 +180,6 @@ function withoutMessageIds(to: WritebackStatus, evidence: Evidence): Evidence {
   if (!finalStatuses.includes(to) || to === 'uncertain' || evidence.before?.ids === undefined) return evidence
   const { ids: _, ...before } = evidence.before
   return { ...evidence, before }
-}
-
-function toTimeValue(context: OutboxContext, ms: EpochMs): RawBuilder<string> {
-  return typedParameter(context.kind, 'time', rfc3339(Math.floor(ms / 1000)))
 }
 
 async function release(
@@ -208,7 +213,7 @@ async function listRecentOutcomes(context: OutboxContext, limit: number): Promis
     evidence: string | null
   }>`
     select status, batch_id as batch, finished_at as at, error as why, evidence from writebacks
-    where project_id = ${context.project} and operation in ('message','note') and status in ('succeeded','failed','uncertain')
+    where project_id = ${context.project} and ${isOperationWhere(({ isIdempotent }) => !isIdempotent)} and status in ('succeeded','failed','uncertain')
       and finished_at is not null
     order by finished_at desc, seq desc limit ${limit}`.execute(context.db)
   return rows.map(({ status, batch, at, why, evidence }) => ({

@@ -5,8 +5,15 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { stringifyJson } from '../../core/json.ts'
 import type { Evidence, TargetSnapshot, Writeback } from '../../core/outbox/repository.ts'
 import type { Revocation, WritebackStatus } from '../../core/outbox/state.ts'
-import { type Operation, targetKind } from '../../core/outbox/writeback-request.ts'
+import {
+  evidenceFields,
+  type Operation,
+  type OperationType,
+  operationsWhere,
+  operationTypes,
+} from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
+import { type EpochMs, rfc3339 } from '../../core/time.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeJson } from '../database/escape.ts'
 import type { ProjectContext } from '../mirror/project-context.ts'
@@ -44,7 +51,7 @@ export function senderState(kind: DatabaseKind, row: OutboxRow): Pick<Evidence, 
 
 /** The claimed write-back, with the epoch of the new claim. */
 export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Evidence): Writeback {
-  const targetColumn = `${targetKind[row.operation]}_id` as const
+  const targetColumn = `${operationTypes[row.operation].target}_id` as const
   const payload: Record<string, unknown> = JSON.parse(decodeJson(kind, row.payload))
   return {
     id: row.id,
@@ -89,9 +96,7 @@ const evidenceSchema = z
       .looseObject({
         since: text,
         ids: z.array(text),
-        handledAt: text.nullable(),
-        name: text.nullable(),
-        email: text.nullable(),
+        ...Object.fromEntries(evidenceFields.map((field) => [field, text.nullable()])),
       })
       .partial(),
     sender: z.enum(['ended', 'dead', 'silent']),
@@ -115,6 +120,19 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
   }
 }
 
+/** Without `ms`: now. */
+export function toTimeValue({ kind, clock }: OutboxContext, ms: EpochMs = clock()): RawBuilder<string> {
+  return typedParameter(kind, 'time', rfc3339(Math.floor(ms / 1000)))
+}
+
+/** An SQL condition. Literals, so that it implies the condition of an index. */
+export function isOperationWhere(
+  condition: (type: OperationType) => boolean,
+  operation: RawBuilder<unknown> = sql`operation`,
+): RawBuilder<unknown> {
+  return sql`${operation} in (${sql.join(operationsWhere(condition).map((name) => sql.lit(name)))})`
+}
+
 /** The mirror's view of the target, in the same form as the insert trigger stores it in `seen`. */
 export function selectTargetSnapshot(
   { kind }: Pick<OutboxContext, 'kind'>,
@@ -125,7 +143,7 @@ export function selectTargetSnapshot(
   const at = sql.raw(
     kind === 'sqlite' ? 'last_message_at' : `to_char(last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
   )
-  return sql`case when ${of('operation')} in ('message','handled')
+  return sql`case when ${isOperationWhere(({ target }) => target === 'conversation', of('operation'))}
     then (select ${object}('last_message_at', ${at}) from conversations
       where conversations.project_id = ${of('project_id')} and conversations.id = ${of('conversation_id')})
     else (select ${object}('name', name, 'email', email) from visitors

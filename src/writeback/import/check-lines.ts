@@ -2,7 +2,7 @@
 import type { LineMistake } from '../../core/outbox/reports.ts'
 import { expiryMistakes } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
-import type { ImportLine } from './import-line.ts'
+import type { ImportLine } from './parse-lines.ts'
 import { createRefIndex, type RefIndex } from './ref-index.ts'
 
 export type CheckResult = {

@@ -1,22 +1,18 @@
 /** The columns of a CSV import: parses the header and converts cells to request fields. */
+import { commonFields } from '../../core/outbox/request-fields.ts'
+import { operationTypes, targetKinds } from '../../core/outbox/writeback-request.ts'
 import { fromCsvCell } from './csv-cells.ts'
 import { type CsvSeparator, csvSeparators } from './csv-records.ts'
 
+const payloadFields = new Map(Object.values(operationTypes).flatMap(({ fields }) => Object.entries(fields)))
+
 /** The columns that a person fills in: the fields of a JSON line. */
-export const requestColumns = [
+export const requestColumns: readonly string[] = [
   'operation',
-  'conversation_id',
-  'visitor_id',
-  'content',
-  'sender_name',
-  'handled',
-  'name',
-  'email',
-  'ref',
-  'expect',
-  'expires_at',
-] as const
-export type RequestColumn = (typeof requestColumns)[number]
+  ...targetKinds.map((kind) => `${kind}_id`),
+  ...payloadFields.keys(),
+  ...Object.keys(commonFields),
+]
 
 /** The columns that an export adds. Imports ignore them, so a corrected export can be imported again. */
 export const outcomeColumns = [
@@ -35,7 +31,7 @@ export const outcomeColumns = [
 export type OutcomeColumn = (typeof outcomeColumns)[number]
 
 /** The column of each cell; null for cells that are ignored. */
-export type CsvHeader = readonly (RequestColumn | null)[]
+export type CsvHeader = readonly (string | null)[]
 
 /** The separator that is most frequent in the header; some locales use semicolons or tabs. */
 export function detectSeparator(headerLine: string): CsvSeparator {
@@ -46,14 +42,14 @@ export function detectSeparator(headerLine: string): CsvSeparator {
 /** Parses the header, or returns its mistakes. Column names may be in any order and case, with spaces around them. */
 export function parseHeader(cells: readonly string[]): CsvHeader | { readonly why: readonly string[] } {
   const names = cells.map((cell) => cell.trim().toLowerCase())
-  const unknown = names.filter((name) => name !== '' && !isRequestColumn(name) && !isOutcomeColumn(name))
-  const repeated = names.filter((name, index) => isRequestColumn(name) && names.indexOf(name) !== index)
+  const unknown = names.filter((name) => name !== '' && !requestColumns.includes(name) && !isOutcomeColumn(name))
+  const repeated = names.filter((name, index) => requestColumns.includes(name) && names.indexOf(name) !== index)
   const why = [
     ...unknown.map((name) => `${quoteName(name)}: unknown column; the columns are ${requestColumns.join(', ')}`),
     ...repeated.map((name) => `${name}: appears twice`),
     ...(names.includes('operation') ? [] : ['operation: column is missing; the first line must name the columns']),
   ]
-  return why.length > 0 ? { why } : names.map((name) => (isRequestColumn(name) ? name : null))
+  return why.length > 0 ? { why } : names.map((name) => (requestColumns.includes(name) ? name : null))
 }
 
 /** The record's fields, as in a JSON line. Empty cells are left out. */
@@ -68,26 +64,21 @@ export function toRequestFields(
   return Object.fromEntries(fields)
 }
 
-/** In these columns, outer spaces have no meaning; in the others they are part of the text. */
-const trimmedColumns: ReadonlySet<RequestColumn> = new Set([
-  ...(['operation', 'conversation_id', 'visitor_id', 'handled', 'expect', 'expires_at'] as const),
-])
-
-function parseCell(column: RequestColumn, cell: string): string | boolean | null {
-  const value = fromCsvCell(trimmedColumns.has(column) ? cell.trim() : cell)
-  return column === 'handled' && value !== null ? (booleanWords.get(value.toLowerCase()) ?? value) : value
+/** Outer spaces are part of a text; elsewhere they have no meaning. */
+function parseCell(column: string, cell: string): string | boolean | null {
+  const kind = column === 'ref' ? 'text' : payloadFields.get(column)?.kind
+  const value = fromCsvCell(kind === 'text' ? cell : cell.trim())
+  return kind === 'flag' && value !== null ? (parseFlag(value) ?? value) : value
 }
 
-const booleanWords: ReadonlyMap<string, boolean> = new Map([
-  ...(['true', 'yes', '1'] as const).map((word) => [word, true] as const),
-  ...(['false', 'no', '0'] as const).map((word) => [word, false] as const),
-])
-
-function isRequestColumn(name: string): name is RequestColumn {
-  return requestColumns.some((column) => column === name)
+/** Undefined if it is neither true nor false. */
+export function parseFlag(text: string): boolean | undefined {
+  const word = text.toLowerCase()
+  if (['true', 'yes', '1'].includes(word)) return true
+  return ['false', 'no', '0'].includes(word) ? false : undefined
 }
 
-function isOutcomeColumn(name: string): name is OutcomeColumn {
+function isOutcomeColumn(name: string): boolean {
   return outcomeColumns.some((column) => column === name)
 }
 

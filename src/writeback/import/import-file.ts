@@ -1,13 +1,13 @@
 /** Imports a file of write-backs: validates every line, then queues all of them in one transaction, or none. */
 
 import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
+import type { QueuedImport, RejectedImport } from '../../core/outbox/reports.ts'
 import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { trimBoth } from '../../core/trim.ts'
-import { type CheckResult, checkLines } from './check-lines.ts'
+import { checkLines } from './check-lines.ts'
 import type { ImportBuffer } from './import-buffer.ts'
-import type { ImportLine } from './import-line.ts'
-import { type ImportFormat, parseLines } from './parse-lines.ts'
+import { type ImportFormat, type ImportLine, parseLines } from './parse-lines.ts'
 
 export type ImportFile = {
   readonly buffer: ImportBuffer
@@ -16,18 +16,9 @@ export type ImportFile = {
   readonly format: ImportFormat
 }
 
-export type ImportResult =
-  | { readonly kind: 'mistaken'; readonly checkResult: CheckResult }
-  | { readonly kind: 'imported before'; readonly batch: string }
-  | {
-      readonly kind: 'queued'
-      readonly batch: string
-      readonly status: EnqueueOptions['status']
-      readonly queued: number
-      readonly known: number
-    }
-
 export type ImportOptions = Pick<EnqueueOptions, 'createdBy' | 'expiresAt'> & {
+  /** The project's name. */
+  readonly project: string
   /** Imports of more rows than this need approval; null if none do. */
   readonly approveOver: number | null
   readonly now: EpochMs
@@ -43,26 +34,21 @@ export async function importRequests(
   admin: OutboxAdmin,
   file: ImportFile,
   options: ImportOptions,
-): Promise<ImportResult> {
-  const { onProgress, onQueueing, approveOver, now, createdBy, expiresAt } = options
+): Promise<RejectedImport | QueuedImport> {
+  const { project, onProgress, onQueueing, approveOver, now, createdBy, expiresAt } = options
   const before = await admin.importedAs(shortDigest(file))
-  if (before !== null) return { kind: 'imported before', batch: before }
-  const checkResult = await checkLines(
-    withProgress(readImportLines(file), (lines) => onProgress('checked', lines)),
-    now,
-  )
-  if (checkResult.mistakenLines > 0) return { kind: 'mistaken', checkResult }
-  const status = needsApproval(checkResult.validLines, approveOver) ? 'draft' : 'queued'
+  if (before !== null) return { outcome: 'imported before', project, batch: before }
+  const lines = withProgress(readImportLines(file), (count) => onProgress('checked', count))
+  const { validLines, mistakenLines: mistaken, mistakes } = await checkLines(lines, now)
+  if (mistaken > 0) return { outcome: 'mistaken', project, mistaken, mistakes }
+  const status = needsApproval(validLines, approveOver) ? 'draft' : 'queued'
   const batch = toBatchName(file)
-  onQueueing(checkResult.validLines)
-  const requests = withProgress(readRequests(file), (lines) => onProgress('queued', lines))
-  const result = await admin.enqueue(
-    inChunks(requests),
-    { status, batchId: batch, createdBy, expiresAt },
-    shortDigest(file),
-  )
-  if ('importedAs' in result) return { kind: 'imported before', batch: result.importedAs }
-  return { kind: 'queued', batch, status, queued: result.queued, known: result.known }
+  onQueueing(validLines)
+  const requests = inChunks(withProgress(readRequests(file), (count) => onProgress('queued', count)))
+  const result = await admin.enqueue(requests, { status, batchId: batch, createdBy, expiresAt }, shortDigest(file))
+  if ('importedAs' in result) return { outcome: 'imported before', project, batch: result.importedAs }
+  const { queued, known } = result
+  return { outcome: status, project, batch: queued === 0 ? null : batch, queued, known }
 }
 
 export function readImportLines({ buffer, format }: ImportFile): AsyncGenerator<ImportLine> {

@@ -3,18 +3,23 @@
  * Queues and sends nothing. The current mirror counts as what the person saw.
  */
 import pMap from 'p-map'
+import { ApiError, describeFailure, isRefusedByService } from '../../core/api-failure.ts'
 import type { ApiGet, ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject, parseJson } from '../../core/json.ts'
 import type { LinePreview } from '../../core/outbox/reports.ts'
 import type { TargetSnapshot, Writeback } from '../../core/outbox/repository.ts'
-import { targetKind, toLaneName, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import {
+  operationTypes,
+  type TargetKind,
+  toLaneName,
+  type WritebackRequest,
+} from '../../core/outbox/writeback-request.ts'
 import { type EpochMs, parseTime, rfc3339 } from '../../core/time.ts'
 import { visitors } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
-import { operationHandlers } from '../operations/catalog.ts'
+import { createHandler } from '../operations/catalog.ts'
 import { conversationPath } from '../operations/conversation.ts'
-import type { Guarded } from '../operations/operation-handler.ts'
-import { describePreview, describePreviewError, type PreviewDetail } from './preview-detail.ts'
+import type { Guarded, OperationHandler, PreviewDetail } from '../operations/operation-handler.ts'
 
 /** An import line without a mistake. */
 export type ValidLine = { readonly line: number; readonly request: WritebackRequest }
@@ -75,8 +80,10 @@ async function readTargetSnapshots(
   deps: PreviewDeps,
   lines: readonly ValidLine[],
 ): Promise<ReadonlyMap<string, TargetSnapshot>> {
-  const idsOf = (kind: 'conversation' | 'visitor') => [
-    ...new Set(lines.flatMap(({ request }) => (targetKind[request.operation] === kind ? request.target : []))),
+  const idsOf = (kind: TargetKind) => [
+    ...new Set(
+      lines.flatMap(({ request }) => (operationTypes[request.operation].target === kind ? request.target : [])),
+    ),
   ]
   const conversations = await deps.mirror.rawOf('conversations', idsOf('conversation'))
   const records = [...conversations, ...(await deps.mirror.rawOf('visitors', idsOf('visitor')))]
@@ -111,10 +118,13 @@ async function describeRequest(
   if (expiry !== undefined && expiry * 1000 <= deps.now())
     return { would: 'fail', detail: `expired at ${rfc3339(expiry)}` }
   try {
-    const isConversation = targetKind[request.operation] === 'conversation'
+    const isConversation = operationTypes[request.operation].target === 'conversation'
     const path = isConversation ? conversationPath(target) : visitors.rowPath(deps.projectId, target)
     const live = await deps.get(path, {}, 'fresh')
-    return describePreview(request, live, await runGuard(deps, request, snapshot))
+    const handler = createHandler(request)
+    const guarded = await runGuard(deps, request, handler, snapshot)
+    if (guarded.canSend) return handler.describePreview(live, guarded)
+    return { would: guarded.event === 'invalid' ? 'fail' : 'conflict', detail: guarded.why }
   } catch (error) {
     return describePreviewError(request, error)
   }
@@ -124,12 +134,23 @@ async function describeRequest(
 async function runGuard(
   deps: PreviewDeps,
   request: WritebackRequest,
+  handler: OperationHandler,
   snapshot: TargetSnapshot | null,
 ): Promise<Guarded> {
   const { operation, expect } = request
-  if (expect === null && (operation === 'message' || operation === 'note'))
-    return { canSend: true, body: {}, before: {} }
-  return operationHandlers[operation].guard(deps, asIfQueued(request, snapshot, deps.now()), request)
+  if (expect === null && !operationTypes[operation].isIdempotent) return { canSend: true, body: {}, before: {} }
+  return handler.guard(deps, asIfQueued(request, snapshot, deps.now()))
+}
+
+/** Rethrows errors that do not concern this request. */
+function describePreviewError({ operation }: WritebackRequest, error: unknown): PreviewDetail {
+  if (!(error instanceof ApiError)) throw error
+  const { failure } = error
+  if (failure.kind === 'denied' && failure.scope !== null)
+    return { would: 'unknown', detail: `cannot be read: the key lacks the scope ${failure.scope}` }
+  if (failure.kind !== 'refused' || !isRefusedByService(failure)) throw error
+  const isMissing = failure.status === 404
+  return { would: 'fail', detail: isMissing ? `no such ${operationTypes[operation].target}` : describeFailure(failure) }
 }
 
 function asIfQueued(request: WritebackRequest, snapshot: TargetSnapshot | null, now: EpochMs): Writeback {
@@ -153,7 +174,7 @@ function asIfQueued(request: WritebackRequest, snapshot: TargetSnapshot | null, 
 function linkSameTarget(previews: readonly LinePreview[]): readonly LinePreview[] {
   const last = new Map<string, number>()
   return previews.map((preview) => {
-    const lane = toLaneName(targetKind[preview.operation], preview.target)
+    const lane = toLaneName(operationTypes[preview.operation].target, preview.target)
     const after = last.get(lane) ?? null
     last.set(lane, preview.line)
     return { ...preview, after }

@@ -1,15 +1,18 @@
 /** The handler of each operation. */
-import type { Operation } from '../../core/outbox/writeback-request.ts'
-import { handledHandler } from './handled.ts'
-import { messageHandler } from './message.ts'
-import { noteHandler } from './note.ts'
-import type { OperationHandler } from './operation-handler.ts'
-import { visitorHandler } from './visitor.ts'
+import type { Operation, RequestFor } from '../../core/outbox/writeback-request.ts'
+import { createHandledHandler } from './handled.ts'
+import { createMessageHandler } from './message.ts'
+import { createNoteHandler } from './note.ts'
+import type { CreateHandler, OperationHandler } from './operation-handler.ts'
+import { createVisitorHandler } from './visitor.ts'
 
-/** The cast is safe, as each handler is called only with requests of its own operation. */
-export const operationHandlers = {
-  message: messageHandler,
-  handled: handledHandler,
-  visitor: visitorHandler,
-  note: noteHandler,
-} as unknown as Readonly<Record<Operation, OperationHandler>>
+const handlers: { readonly [O in Operation]: CreateHandler<O> } = {
+  message: createMessageHandler,
+  handled: createHandledHandler,
+  visitor: createVisitorHandler,
+  note: createNoteHandler,
+}
+
+export function createHandler<O extends Operation>(request: RequestFor<O>): OperationHandler {
+  return handlers[request.operation](request)
+}

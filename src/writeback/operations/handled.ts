@@ -1,35 +1,23 @@
 /** Marks a conversation as handled, or reopens it. */
 import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
-import { conversationPath, refreshConversation } from './conversation.ts'
-import type { OperationHandler } from './operation-handler.ts'
-import { findViolation, toPrecondition } from './precondition.ts'
+import { conversationPath, isHandled, refreshConversation } from './conversation.ts'
+import type { CreateHandler } from './operation-handler.ts'
+import { findViolation } from './precondition.ts'
 
-export const handledHandler: OperationHandler<'handled'> = {
+export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { handled: wanted }, expect }) => ({
   method: 'POST',
   path: (_project, id) => `${conversationPath(id)}/handled`,
-  isIdempotent: true,
   verifyDelayFactor: 0.1,
-  guard: async (deps, writeback, request) => {
-    const wanted = request.payload.handled
+  guard: async (deps, writeback) => {
     // For "reply, then close": without the reply, closing would leave the customer without an answer.
     const reply = wanted ? await deps.outbox.findPreviousReplyStatus(writeback) : null
-    if (reply !== null && reply !== 'succeeded') {
-      return {
-        canSend: false,
-        event: 'conflicted',
-        why: `the reply queued before it was not sent (${reply})`,
-      }
-    }
+    if (reply !== null && reply !== 'succeeded')
+      return { canSend: false, event: 'conflicted', why: `the reply queued before it was not sent (${reply})` }
     const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
     const handledAt = readHandledAt(conversation)
-    if (wanted || request.expect !== null) {
-      const why = await findViolation(
-        deps,
-        writeback.target,
-        conversation,
-        toPrecondition(writeback, request.expect, conversation),
-      )
+    if (wanted || expect !== null) {
+      const why = await findViolation(deps, writeback, expect, conversation)
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     // It was sent before, and someone marked the conversation handled since: the newer change wins.
@@ -39,16 +27,26 @@ export const handledHandler: OperationHandler<'handled'> = {
     }
     return { canSend: true, body: { handled: wanted }, before: { handledAt } }
   },
-  verify: async (deps, writeback, request) => {
+  verify: async (deps, writeback) => {
     const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
-    const isHandled = readHandledAt(conversation) !== null
+    const isNowHandled = readHandledAt(conversation) !== null
     const wasHandled = (writeback.evidence.before?.handledAt ?? null) !== null
     // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
-    const provesNothing = wasHandled === request.payload.handled && writeback.evidence.claim === undefined
-    if (isHandled !== request.payload.handled || provesNothing) return { kind: 'absent' }
-    return { kind: 'found', how: `the conversation is ${isHandled ? 'handled' : 'open'}` }
+    const provesNothing = wasHandled === wanted && writeback.evidence.claim === undefined
+    if (isNowHandled !== wanted || provesNothing) return { kind: 'absent' }
+    return { kind: 'found', how: `the conversation is ${nameState(isNowHandled)}` }
+  },
+  describePreview: (live) => {
+    const current = isHandled(live)
+    return current === wanted
+      ? { would: 'nothing', detail: `already ${nameState(current)}` }
+      : { would: 'change', detail: `${nameState(current)} → ${nameState(wanted)}` }
   },
   refreshTarget: (deps, writeback) => refreshConversation(deps, writeback.target),
+})
+
+function nameState(handled: boolean): string {
+  return handled ? 'handled' : 'open'
 }
 
 function readHandledAt(conversation: ApiResponse): string | null {

@@ -19,27 +19,21 @@ import {
   messageIdsBefore,
   newMessages,
 } from '../verify/match-reply.ts'
-import { conversationPath, refreshConversation } from './conversation.ts'
-import type { OperationHandler } from './operation-handler.ts'
-import { findViolation, toPrecondition } from './precondition.ts'
+import { conversationPath, isHandled, refreshConversation } from './conversation.ts'
+import { type CreateHandler, countCharacters } from './operation-handler.ts'
+import { findViolation } from './precondition.ts'
 
-export const messageHandler: OperationHandler<'message'> = {
+export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect }) => ({
   method: 'POST',
   path: (_project, id) => `${conversationPath(id)}/messages`,
-  isIdempotent: false,
   verifyDelayFactor: 1,
-  guard: async (deps, writeback, { payload, expect }) => {
+  guard: async (deps, writeback) => {
     const body = { content: payload.content, senderName: payload.sender_name }
     // It was verified just now. Reading again could record a reply that arrives late as an older message.
     if (wasSent(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
     if (expect !== null) {
       const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
-      const why = await findViolation(
-        deps,
-        writeback.target,
-        conversation,
-        toPrecondition(writeback, expect, conversation),
-      )
+      const why = await findViolation(deps, writeback, expect, conversation)
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
     const { messages: shownMessages, isComplete } = await readSnapshot(deps, writeback.target)
@@ -49,7 +43,7 @@ export const messageHandler: OperationHandler<'message'> = {
       before: isComplete ? { ids: shownMessages.map(({ id }) => id), digest: digestMessages(shownMessages) } : {},
     }
   },
-  verify: async (deps, writeback, { payload }) => {
+  verify: async (deps, writeback) => {
     const { messages: shownMessages, isComplete } = await readSnapshotTwice(deps, writeback.target)
     const otherIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
     const before = messageIdsBefore(writeback)
@@ -62,10 +56,14 @@ export const messageHandler: OperationHandler<'message'> = {
       }
     return verification
   },
+  describePreview: (live) => {
+    const detail = `a reply of ${countCharacters(payload.content)} as ${JSON.stringify(payload.sender_name)}`
+    return { would: 'send', detail: isHandled(live) ? `${detail}; handled → open` : detail }
+  },
   refreshTarget: (deps, writeback) => refreshConversation(deps, writeback.target),
-  findMessageId: async (deps, writeback, { payload }, answer) =>
+  findMessageId: async (deps, writeback, answer) =>
     (await storeReturnedMessage(deps, writeback, answer)) ?? (await findSentMessage(deps, writeback, payload, answer)),
-}
+})
 
 const documentedFields = ['id', 'conversationId', 'senderType', 'kind', 'content', 'senderDisplayName', 'createdAt']
 

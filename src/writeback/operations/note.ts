@@ -7,7 +7,7 @@ import type { Transition, Writeback } from '../../core/outbox/repository.ts'
 import type { Json } from '../../core/row.ts'
 import { visitors } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
-import type { OperationHandler } from './operation-handler.ts'
+import { type CreateHandler, countCharacters } from './operation-handler.ts'
 import { findVisitorViolation } from './precondition.ts'
 
 const acceptedFieldBehaviour = 'writebacks.note_field'
@@ -17,13 +17,12 @@ const requestedFieldBehaviour = 'writebacks.note_field_asked'
 const commonFieldNames = ['content', 'note', 'text', 'body', 'message']
 const maxRefusedFields = 8
 
-export const noteHandler: OperationHandler<'note'> = {
+export const createNoteHandler: CreateHandler<'note'> = ({ payload, expect }) => ({
   method: 'POST',
   path: (project, id) => `${visitors.rowPath(project, id)}/notes`,
-  isIdempotent: false,
   // Nothing can be verified later.
   verifyDelayFactor: 0,
-  guard: async (deps, writeback, { payload, expect }) => {
+  guard: async (deps, writeback) => {
     const why = await findVisitorViolation(deps, writeback, expect)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
     return { canSend: true, body: { [await chooseFieldName(deps, writeback)]: payload.content }, before: {} }
@@ -33,8 +32,9 @@ export const noteHandler: OperationHandler<'note'> = {
   toObservedBehaviours: (sent) => [
     { name: acceptedFieldBehaviour, value: sentFieldName(sent), evidence: 'a note with this field was accepted' },
   ],
+  describePreview: () => ({ would: 'send', detail: `a note of ${countCharacters(payload.content)}` }),
   refreshTarget: async () => {},
-}
+})
 
 async function chooseFieldName(deps: WritebackDeps, { evidence: { refusedFields = [] } }: Writeback): Promise<string> {
   const known = await deps.outbox.readBehaviours()

@@ -1,13 +1,12 @@
-/** What each operation defines so that it can be sent and verified. */
+/** What each operation defines so that it can be previewed, sent and verified. */
 
 import type { ApiFailure } from '../../core/api-failure.ts'
 import type { ApiResponse } from '../../core/api-request.ts'
+import type { LinePreview } from '../../core/outbox/reports.ts'
 import type { Evidence, Transition, Writeback } from '../../core/outbox/repository.ts'
-import type { Operation, WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import type { Operation, RequestFor } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
 import type { WritebackDeps } from '../deps.ts'
-
-export type RequestFor<O extends Operation> = Extract<WritebackRequest, { operation: O }>
 
 /** The result of the check just before a send. */
 export type Guarded =
@@ -24,18 +23,24 @@ export type Verification =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unverifiable'; readonly why: string }
 
-/** One operation: its request, the check before the send, and the verification after it. */
-export type OperationHandler<O extends Operation = Operation> = {
+/** What a line of an import would do. */
+export type PreviewDetail = Pick<LinePreview, 'would' | 'detail'>
+
+/** Makes the handler of one request. */
+export type CreateHandler<O extends Operation> = (request: RequestFor<O>) => OperationHandler
+
+/** One request: the check before the send, the verification after it, and how a preview describes it. */
+export type OperationHandler = {
   readonly method: 'POST' | 'PATCH'
   readonly path: (project: string, target: string) => string
   /** Throws ApiError. */
-  readonly guard: (deps: WritebackDeps, writeback: Writeback, request: RequestFor<O>) => Promise<Guarded>
+  readonly guard: (deps: WritebackDeps, writeback: Writeback) => Promise<Guarded>
   /** Throws ApiError. */
-  readonly verify: (deps: WritebackDeps, writeback: Writeback, request: RequestFor<O>) => Promise<Verification>
+  readonly verify: (deps: WritebackDeps, writeback: Writeback) => Promise<Verification>
   /** Delay before verification as a fraction of `verifyAfterMs`; 0 if it cannot be verified. */
   readonly verifyDelayFactor: number
-  /** Whether sending it twice has the same effect as once. */
-  readonly isIdempotent: boolean
+  /** Compares the request with the target's current record. */
+  readonly describePreview: (live: ApiResponse, ready: ReadyToSend) => PreviewDetail
   /** The transition for a refusal that tells how to correct the request; null if the refusal stands. */
   readonly interpretRefusal?: (
     deps: WritebackDeps,
@@ -48,10 +53,10 @@ export type OperationHandler<O extends Operation = Operation> = {
   /** Reads the target and stores it in the mirror. Throws ApiError. */
   readonly refreshTarget: (deps: WritebackDeps, writeback: Writeback) => Promise<void>
   /** The id of the message that it created; null if unknown. Throws ApiError. */
-  readonly findMessageId?: (
-    deps: WritebackDeps,
-    writeback: Writeback,
-    request: RequestFor<O>,
-    answer: ApiResponse,
-  ) => Promise<string | null>
+  readonly findMessageId?: (deps: WritebackDeps, writeback: Writeback, answer: ApiResponse) => Promise<string | null>
+}
+
+/** Of a text, without the text itself: previews are printed and logged. */
+export function countCharacters(text: string): string {
+  return text.length === 1 ? '1 character' : `${text.length} characters`
 }

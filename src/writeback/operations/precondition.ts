@@ -9,10 +9,10 @@ import { readSnapshot, type SnapshotMessage, toMessageSide } from '../verify/con
 import { conversationPath } from './conversation.ts'
 
 /** What the person saw: the conversation up to this second (in the mirror or elsewhere), or up to this message. */
-export type Precondition = { readonly at: Seconds; readonly isFromMirror: boolean } | { readonly id: string }
+type Precondition = { readonly at: Seconds; readonly isFromMirror: boolean } | { readonly id: string }
 
 /** From `expect`, else from the mirror as it was when queued, else from the time of queueing. */
-export function toPrecondition(writeback: Writeback, expect: string | null, conversation: ApiResponse): Precondition {
+function toPrecondition(writeback: Writeback, expect: string | null, conversation: ApiResponse): Precondition {
   const expectedAt = parseTime(expect)
   if (expectedAt !== undefined) return { at: expectedAt, isFromMirror: false }
   if (expect !== null) return { id: expect }
@@ -30,10 +30,12 @@ export function toPrecondition(writeback: Writeback, expect: string | null, conv
  */
 export async function findViolation(
   deps: WritebackDeps,
-  conversationId: string,
+  writeback: Writeback,
+  expect: string | null,
   conversation: ApiResponse,
-  precondition: Precondition,
+  conversationId = writeback.target,
 ): Promise<string | null> {
+  const precondition = toPrecondition(writeback, expect, conversation)
   const fields = asJsonObject(conversation.data)
   const last = parseTime(fields?.lastMessageAt)
   const hasMoved = 'id' in precondition || last === undefined || last > precondition.at
@@ -96,5 +98,5 @@ export async function findVisitorViolation(
   if (conversationId === null)
     return 'the mirror has no conversation of this visitor, so the expected message cannot be found'
   const conversation = await deps.get(conversationPath(conversationId), {}, 'write')
-  return findViolation(deps, conversationId, conversation, toPrecondition(writeback, expect, conversation))
+  return findViolation(deps, writeback, expect, conversation, conversationId)
 }

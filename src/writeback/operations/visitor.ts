@@ -2,20 +2,20 @@
 import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
 import { toListShape } from '../../core/list-shape.ts'
+import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
 import { visitors } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
-import type { OperationHandler } from './operation-handler.ts'
+import type { CreateHandler, PreviewDetail, ReadyToSend } from './operation-handler.ts'
 import { findVisitorViolation } from './precondition.ts'
 
 const editableFields = ['name', 'email'] as const
 
-export const visitorHandler: OperationHandler<'visitor'> = {
+export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect }) => ({
   method: 'PATCH',
   path: visitors.rowPath,
-  isIdempotent: true,
   verifyDelayFactor: 0.1,
-  guard: async (deps, writeback, { payload, expect }) => {
+  guard: async (deps, writeback) => {
     const why = await findVisitorViolation(deps, writeback, expect)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
     const live = toProfile(await readVisitor(deps, writeback.target))
@@ -42,7 +42,7 @@ export const visitorHandler: OperationHandler<'visitor'> = {
     }
     return { canSend: true, body, before: { name: live.name ?? null, email: live.email ?? null } }
   },
-  verify: async (deps, writeback, { payload }) => {
+  verify: async (deps, writeback) => {
     const live = toProfile(await readVisitor(deps, writeback.target))
     const before = writeback.evidence.before
     const wantedFields = editableFields.filter((field) => payload[field] !== undefined)
@@ -53,12 +53,30 @@ export const visitorHandler: OperationHandler<'visitor'> = {
     if (!isDone || provesNothing) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
   },
+  describePreview: (_live, { before }) => describeChanges(payload, before),
   refreshTarget: async (deps, writeback) => {
     const answer = await readVisitor(deps, writeback.target)
     const stored = (await deps.mirror.rawOf('visitors', [writeback.target])).get(writeback.target)
     const { rows } = visitors.parseRows([toListShape(stored, answer.data)], deps.projectId)
     await deps.mirror.commit({ stream: 'visitors', rows, askedAt: answer.askedAt, isAuthoritative: true })
   },
+})
+
+function describeChanges(wanted: WritebackPayload['visitor'], before: ReadyToSend['before']): PreviewDetail {
+  const describe = (field: (typeof editableFields)[number]) => {
+    const [value, current] = [wanted[field], before[field] ?? null]
+    if (value === undefined) return `${field} unchanged`
+    if (value === current) return `${field} already ${quoteOrNone(current)}`
+    return `${field} ${quoteOrNone(current)} → ${quoteOrNone(value)}`
+  }
+  const isChanged = editableFields.some(
+    (field) => wanted[field] !== undefined && wanted[field] !== (before[field] ?? null),
+  )
+  return { would: isChanged ? 'change' : 'nothing', detail: editableFields.map(describe).join(', ') }
+}
+
+function quoteOrNone(value: string | null): string {
+  return value === null ? 'none' : JSON.stringify(value)
 }
 
 function readVisitor(deps: WritebackDeps, id: string): Promise<ApiResponse> {

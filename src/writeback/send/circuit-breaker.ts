@@ -1,9 +1,10 @@
 /**
- * The circuit breaker: stops replies and notes after a series of bad outcomes. Pure. Its state is derived from the
- * outbox, so every process sees the same, and correcting the rows closes it.
+ * The circuit breaker: stops replies and notes after a series of bad outcomes, and operations for which the key lacks the
+ * scope. Pure. Its state is derived from the outbox, so every process sees the same, and correcting the rows closes it.
  */
+import type { ApiFailure } from '../../core/api-failure.ts'
 import type { ClaimableWriteback, ClaimFilter, SendOutcome } from '../../core/outbox/repository.ts'
-import type { Operation } from '../../core/outbox/writeback-request.ts'
+import { type Operation, operationsWhere, operationTypes } from '../../core/outbox/writeback-request.ts'
 import { type EpochMs, type Ms, parseTime } from '../../core/time.ts'
 
 /** This many uncertain outcomes in a row stop everything; this many refusals in a row stop their import. */
@@ -48,8 +49,18 @@ export function isBlocked(
   { operation, status, batchId }: ClaimableWriteback,
 ): boolean {
   if (unscoped.includes(operation)) return true
-  const isUnsent = status === 'queued' && (operation === 'message' || operation === 'note')
+  const isUnsent = status === 'queued' && !operationTypes[operation].isIdempotent
   return isUnsent && (allReason !== null || batchReasons.has(batchId))
+}
+
+/**
+ * The operations that a failure rules out; empty if it does not concern a scope. Operations on the same kind of target
+ * need the same scopes: one for writing and one for the read before it.
+ */
+export function operationsWithoutScope(operation: Operation, failure: ApiFailure): readonly Operation[] {
+  const isMissingScope =
+    failure.kind === 'denied' && (failure.scope !== null || failure.code === 'api_key_scope_missing')
+  return isMissingScope ? operationsWhere(({ target }) => target === operationTypes[operation].target) : []
 }
 
 function findStreak(

@@ -1,9 +1,25 @@
-/** Works on one lane: sends its write-backs one after another while one can be claimed. */
-import type { ApiFailure } from '../../core/api-failure.ts'
-import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
+/**
+ * Works on one lane: sends or verifies its write-backs one after another while one can be claimed. The intent is durable
+ * before a byte is sent; the outcome is derived only from evidence: nothing was sent, a response, or neither.
+ */
+import { ApiError, type ApiFailure, describeFailure, isRefused, isRefusedByService } from '../../core/api-failure.ts'
+import type { ClaimableWriteback, Writeback } from '../../core/outbox/repository.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
+import { hasExpired, operationTypes, parseRequest } from '../../core/outbox/writeback-request.ts'
 import type { WritebackDeps } from '../deps.ts'
-import { sendOne } from './send-one.ts'
+import { createHandler } from '../operations/catalog.ts'
+import type { Guarded } from '../operations/operation-handler.ts'
+import { verifyBeforeResend, verifySend } from '../verify/verify-send.ts'
+import { sendRequest } from './send-request.ts'
+import {
+  backOffMs,
+  refreshMirror,
+  type SendTask,
+  type SendTaskResult,
+  settleTask,
+  toTaskResult,
+  wasSent,
+} from './send-task.ts'
 
 export type LaneCallbacks = {
   /** Called before each write-back except the first. */
@@ -41,4 +57,66 @@ export async function sendLane(
     head = next !== undefined && callbacks.canContinue(next) ? next : undefined
   }
   return null
+}
+
+/** Throws ApiError if the key is denied or the server is not this API; the write-back is then unchanged. */
+export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promise<SendTaskResult> {
+  const result = parseRequest(writeback.rawRequest)
+  if (!result.ok) {
+    // A row that was changed by SQL after the send cannot be verified.
+    const event = writeback.status === 'sending' ? 'unverifiable' : 'invalid'
+    return settleTask({ deps, writeback }, { event, why: result.why.join('; ') })
+  }
+  const task: SendTask = { deps, writeback, handler: createHandler(result.request) }
+  const isLate = hasExpired(writeback.expiresAt, deps.now())
+  const expired = { event: 'expired', why: `expired at ${writeback.expiresAt}` } as const
+  try {
+    if (writeback.status !== 'sending') return isLate ? await settleTask(task, expired) : await guardAndSend(task)
+    // Recorded before verification, so that it is not sent again whatever verification finds.
+    return isLate && writeback.revokedAs === null ? await settleTask(task, expired) : await verifySend(task)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return releaseForRetry(task, error)
+  }
+}
+
+async function guardAndSend(task: SendTask): Promise<SendTaskResult> {
+  const { deps, writeback, handler } = task
+  const { isIdempotent } = operationTypes[writeback.operation]
+  for (;;) {
+    // Verified before each attempt: an earlier send may have arrived late, also during a long wait for the rate limit.
+    const verified = !isIdempotent && wasSent(writeback) ? await verifyBeforeResend(task) : null
+    if (verified !== null) return verified
+    const guarded = await handler.guard(deps, writeback).catch(toMissingTarget)
+    if (!guarded.canSend) return settleUnsent(task, guarded)
+    const result = await sendRequest(task, guarded)
+    if (result !== 'stale') return result
+  }
+}
+
+/** Refreshes the mirror after a conflict, so that it shows the reason. */
+async function settleUnsent(task: SendTask, guarded: Exclude<Guarded, { canSend: true }>): Promise<SendTaskResult> {
+  const status = await task.deps.outbox.settle(task.writeback, guarded)
+  if (status === 'conflict') await refreshMirror(task, null)
+  return toTaskResult(status)
+}
+
+/** The target does not exist, or the service refuses to return it. */
+function toMissingTarget(error: unknown): Guarded {
+  if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
+  return { canSend: false, event: 'invalid', why: describeFailure(error.failure) }
+}
+
+/** A read failed or the rate limit gave no slot: the write-back stays unchanged and is tried later. */
+async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): Promise<SendTaskResult> {
+  const { failure } = error
+  const tries = (writeback.evidence.tries ?? 0) + 1
+  const canRetry = failure.kind === 'transient' || failure.kind === 'throttled'
+  await deps.outbox.release(
+    writeback,
+    canRetry ? deps.now() + backOffMs(tries, deps.random()) : null,
+    canRetry ? { tries } : {},
+  )
+  if (failure.kind === 'denied' || isRefused(error)) throw error
+  return { kind: 'deferred', failure: failure.kind === 'aborted' ? null : failure }
 }

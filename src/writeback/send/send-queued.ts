@@ -4,6 +4,7 @@ import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
 import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
+import type { PushProgress } from '../../core/report.ts'
 import type { Ms } from '../../core/time.ts'
 import type { WritebackDeps } from '../deps.ts'
 import {
@@ -11,20 +12,18 @@ import {
   closedCircuits,
   evaluateCircuits,
   isBlocked,
+  operationsWithoutScope,
   outcomesConsidered,
   toClaimFilter,
 } from './circuit-breaker.ts'
 import { sendLane } from './lane.ts'
-import { operationsWithoutScope } from './missing-scopes.ts'
 
 export type SendQueuedOptions = {
   readonly maxConcurrentLanes: number
   /** Ignores the circuit breaker. */
   readonly despiteFailures: boolean
-  readonly onProgress: (progress: SendProgress) => void
+  readonly onProgress: (progress: Pick<PushProgress, 'settled' | 'working'>) => void
 }
-
-export type SendProgress = { readonly settled: number; readonly working: number }
 
 export type SendQueuedResult = {
   /** Settled write-backs by status. */
@@ -106,7 +105,7 @@ function createRunState(onChange: () => void) {
     },
     onError: (operation: Operation, error: unknown) => {
       if (!(error instanceof ApiError)) return onBug(error)
-      const unscoped = operationsWithoutScope(operation, error)
+      const unscoped = operationsWithoutScope(operation, error.failure)
       for (const lacking of unscoped) denied.set(lacking, error.failure)
       if (unscoped.length === 0) stoppedBy ??= error.failure
     },

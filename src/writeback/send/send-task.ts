@@ -1,8 +1,8 @@
-/** A claimed write-back with what is needed to send it, the result, and the retry policy. */
-import type { ApiFailure } from '../../core/api-failure.ts'
+/** A claimed write-back with what is needed to send and settle it, the result, and the retry policy. */
+import { ApiError, type ApiFailure, describeFailure } from '../../core/api-failure.ts'
+import type { ApiResponse } from '../../core/api-request.ts'
 import type { Transition, Writeback } from '../../core/outbox/repository.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
-import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
 import type { WritebackDeps } from '../deps.ts'
 import type { OperationHandler } from '../operations/operation-handler.ts'
@@ -10,7 +10,6 @@ import type { OperationHandler } from '../operations/operation-handler.ts'
 export type SendTask = {
   readonly deps: WritebackDeps
   readonly writeback: Writeback
-  readonly request: WritebackRequest
   readonly handler: OperationHandler
 }
 
@@ -32,6 +31,21 @@ export async function settleTask(
   transition: Transition,
 ): Promise<SendTaskResult> {
   return toTaskResult(await deps.outbox.settle(writeback, transition))
+}
+
+/**
+ * Shows the effect of a write-back, or the reason for a conflict, in the mirror before the next sync. A failed read is
+ * only logged, as it does not change the outcome. `answer`: the response to an accepted write-back, else null.
+ */
+export async function refreshMirror({ deps, writeback, handler }: SendTask, answer: ApiResponse | null): Promise<void> {
+  try {
+    const messageId = answer === null ? null : ((await handler.findMessageId?.(deps, writeback, answer)) ?? null)
+    if (messageId !== null) await deps.outbox.recordMessageId(writeback, messageId)
+    await handler.refreshTarget(deps, writeback)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    deps.log.debug({ event: 'mirror_refresh.failed', id: writeback.id, why: describeFailure(error.failure) })
+  }
 }
 
 /** It was sent without a response, and no person has queued it again since. */

@@ -1,9 +1,10 @@
 /** Verifies a send without a response: finds out whether it arrived. */
 import { ApiError, describeFailure, isRefusedByService } from '../../core/api-failure.ts'
+import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { Verification } from '../operations/operation-handler.ts'
-import { refreshMirror } from '../send/refresh-mirror.ts'
 import {
   maxSends,
+  refreshMirror,
   type SendTask,
   type SendTaskResult,
   settleTask,
@@ -13,22 +14,22 @@ import {
 
 /** Throws ApiError if the service cannot be read now. */
 export async function verifySend(task: SendTask): Promise<SendTaskResult> {
-  const { deps, writeback, handler, request } = task
-  const verification = await handler.verify(deps, writeback, request).catch(toUnverifiable)
+  const verification = await verify(task)
   return verification.kind === 'absent' ? settleAbsent(task) : settleVerification(task, verification)
 }
 
 /** Verifies again just before a resend; null if it did not arrive. */
 export async function verifyBeforeResend(task: SendTask): Promise<SendTaskResult | null> {
-  const { deps, writeback, handler, request } = task
-  const verification = await handler.verify(deps, writeback, request).catch(toUnverifiable)
+  const verification = await verify(task)
   return verification.kind === 'absent' ? null : settleVerification(task, verification)
 }
 
-/** The target no longer exists, so nothing can be verified. */
-function toUnverifiable(error: unknown): Verification {
-  if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
-  return { kind: 'unverifiable', why: describeFailure(error.failure) }
+async function verify({ deps, writeback, handler }: SendTask): Promise<Verification> {
+  return handler.verify(deps, writeback).catch((error: unknown) => {
+    // The target no longer exists, so nothing can be verified.
+    if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
+    return { kind: 'unverifiable', why: describeFailure(error.failure) }
+  })
 }
 
 async function settleVerification(
@@ -72,10 +73,10 @@ async function settleAbsent(task: SendTask): Promise<SendTaskResult> {
 }
 
 /** Null if it may be sent again. */
-function whyNotResend({ deps, writeback, handler }: SendTask): string | null {
+function whyNotResend({ deps, writeback }: SendTask): string | null {
   if (writeback.revokedAs === null && writeback.attempts >= maxSends)
     return `it was sent ${writeback.attempts} times, and no response proved its outcome`
-  if (handler.isIdempotent) return null
+  if (operationTypes[writeback.operation].isIdempotent) return null
   // A service that accepted the request may still carry it out.
   if (writeback.evidence.claim?.says === 'accepted')
     return `it was not found, but the service accepted it: ${writeback.evidence.claim.why}`

@@ -2,9 +2,9 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { csvHeader, toCsvRow } from '../../../src/writeback/import/csv.ts'
 import { fromCsvCell, toCsvCell, toCsvLine } from '../../../src/writeback/import/csv-cells.ts'
 import { outcomeColumns, requestColumns } from '../../../src/writeback/import/csv-columns.ts'
+import { csvHeader, toCsvRow } from '../../../src/writeback/import/csv-export.ts'
 import { createRecordParser, csvSeparators } from '../../../src/writeback/import/csv-records.ts'
 import { readTextLines } from '../../../src/writeback/import/line-reader.ts'
 import {

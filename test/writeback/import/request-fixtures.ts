@@ -1,8 +1,8 @@
 /** Fixtures for imports: arbitrary valid requests, and helpers to parse files. */
 import fc from 'fast-check'
-import { maxLengths, type WritebackRequest } from '../../../src/core/outbox/writeback-request.ts'
-import type { ImportLine } from '../../../src/writeback/import/import-line.ts'
-import { type ImportFormat, parseLines } from '../../../src/writeback/import/parse-lines.ts'
+import { maxLengths } from '../../../src/core/outbox/request-fields.ts'
+import type { WritebackRequest } from '../../../src/core/outbox/writeback-request.ts'
+import { type ImportFormat, type ImportLine, parseLines } from '../../../src/writeback/import/parse-lines.ts'
 
 export const conversation = '0b6d6f3e-1111-4222-8333-444455556666'
 export const visitor = '9f8e7d6c-aaaa-4bbb-8ccc-ddddeeeeffff'

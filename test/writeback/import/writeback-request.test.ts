@@ -1,7 +1,8 @@
 /** Parsing a write-back request, and the mistakes of invalid ones. */
 import { describe, expect, test } from 'vitest'
 import { parseJson } from '../../../src/core/json.ts'
-import { maxLengths, operations, parseRequest } from '../../../src/core/outbox/writeback-request.ts'
+import { maxLengths } from '../../../src/core/outbox/request-fields.ts'
+import { operations, parseRequest } from '../../../src/core/outbox/writeback-request.ts'
 import { conversation, visitor } from './request-fixtures.ts'
 
 const lines = {

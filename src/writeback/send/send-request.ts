@@ -1,24 +1,58 @@
-/** Classifies the result of a send: accepted, refused, not sent, or no response. */
+/** Sends the request of a write-back, which is recorded in the outbox just before, and settles it by the result. */
 
 import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
 import type { ApiResponse } from '../../core/api-request.ts'
 import { assertNever } from '../../core/assert-never.ts'
 import type { Transition } from '../../core/outbox/repository.ts'
+import type { Json } from '../../core/row.ts'
 import type { ReadyToSend } from '../operations/operation-handler.ts'
-import type { SendAttempt } from './attempt-send.ts'
-import { refreshMirror } from './refresh-mirror.ts'
-import { backOffMs, type SendTask, type SendTaskResult, toTaskResult, verifyDelayMs } from './send-task.ts'
+import {
+  backOffMs,
+  guardValidMs,
+  refreshMirror,
+  type SendTask,
+  type SendTaskResult,
+  toTaskResult,
+  verifyDelayMs,
+} from './send-task.ts'
 
-/** Throws ApiError if the key is denied; the write-back is queued again first. */
-export async function classifyResult(
-  task: SendTask,
-  ready: ReadyToSend,
-  attempt: Exclude<SendAttempt, string>,
-): Promise<SendTaskResult> {
+/**
+ * Call it right after the guard. `stale`: nothing was sent, as the request waited so long that the guard's check is
+ * outdated. Throws ApiError if the rate limit gave no slot, or if the key is denied; the write-back is then queued again.
+ */
+export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<SendTaskResult | 'stale'> {
   const { deps, writeback, handler } = task
-  if ('answer' in attempt) return settleAccepted(task, ready, attempt.answer)
-  const { failure } = attempt
-  const transition = await toTransition(task, ready, failure)
+  // Measured after the guard: with a slow service, a guard that takes longer than the limit would block every send.
+  const guardedAt = deps.now()
+  let decision = null as 'recorded' | 'stale' | 'lost' | null
+  const markSending = async () => {
+    const now = deps.now()
+    if (now - guardedAt > guardValidMs) decision = 'stale'
+    else
+      decision = (await deps.outbox.markSending(writeback, { before: ready.before }, now, now + verifyDelayMs(task)))
+        ? 'recorded'
+        : 'lost'
+    return decision === 'recorded'
+  }
+  const path = handler.path(deps.projectId, writeback.target)
+  const call = { method: handler.method, path, body: ready.body, priority: 'write' } as const
+  const sent = await deps.send(call, markSending).catch((error: unknown) => {
+    if (!(error instanceof ApiError) || decision === null) throw error
+    return error.failure
+  })
+  if ('data' in sent) return settleAccepted(task, ready, sent)
+  if (decision === 'recorded') return settleFailure(task, ready, sent)
+  const waitedMs = deps.now() - guardedAt
+  deps.log.debug({ event: 'writeback.not_sent', id: writeback.id, why: decision, waited_ms: waitedMs })
+  if (decision === 'stale') return 'stale'
+  // A person made another decision, or another write-back was put in front of it.
+  await deps.outbox.release(writeback, null)
+  return { kind: 'lost' }
+}
+
+async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: ApiFailure): Promise<SendTaskResult> {
+  const { deps, writeback, handler } = task
+  const transition = await toTransition(task, body, failure)
   const status = await deps.outbox.settleSent(writeback, transition)
   if (failure.kind === 'denied') throw new ApiError(failure)
   // An operation that cannot be verified need not wait.
@@ -29,7 +63,7 @@ export async function classifyResult(
   return toTaskResult(status, isServiceFailure ? failure : null)
 }
 
-async function toTransition(task: SendTask, { body }: ReadyToSend, failure: ApiFailure): Promise<Transition> {
+async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Promise<Transition> {
   const { deps, writeback, handler } = task
   const now = deps.now()
   switch (failure.kind) {

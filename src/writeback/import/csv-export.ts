@@ -1,0 +1,27 @@
+/** Write-backs as CSV: the columns of an import, with the outcome of each write-back. */
+import { operationTypes, type WritebackRequest } from '../../core/outbox/writeback-request.ts'
+import { toCsvCell, toCsvLine } from './csv-cells.ts'
+import { type OutcomeColumn, outcomeColumns, requestColumns } from './csv-columns.ts'
+
+/** The outcome of a write-back, by column name of the table `writebacks`. */
+export type OutcomeCells = { readonly [C in OutcomeColumn]?: string | number | null }
+
+/** Starts with a BOM, as spreadsheets otherwise misread UTF-8 and save it damaged. */
+export const csvHeader = `\uFEFF${toCsvLine([...outcomeColumns, ...requestColumns])}`
+
+/** One line below `csvHeader`. Importing it gives the same request. */
+export function toCsvRow(outcome: OutcomeCells, request: WritebackRequest): string {
+  const requestCells = toRequestCells(request)
+  return toCsvLine([
+    // In an outcome, null means no value (an empty cell); in a request, null clears a field.
+    ...outcomeColumns.map((column) => toCsvCell(outcome[column] ?? '')),
+    ...requestColumns.map((column) => toCsvCell(requestCells[column] === undefined ? '' : requestCells[column])),
+  ])
+}
+
+function toRequestCells({ operation, target, payload, ref, expect, expiresAt }: WritebackRequest): RequestCells {
+  const common = { ref: ref ?? '', expect: expect ?? '', expires_at: expiresAt ?? '' }
+  return { operation, [`${operationTypes[operation].target}_id`]: target, ...payload, ...common }
+}
+
+type RequestCells = Readonly<Record<string, string | boolean | null>>
