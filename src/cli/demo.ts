@@ -132,11 +132,14 @@ function createSteps(context: CommandContext, options: Options, service: Sandbox
     log,
   } as const
   return {
-    runSync: async () =>
-      (await context.loadUseCases()).syncProject(config, project, syncOptions).finally(display.clear),
+    runSync: async () => {
+      const { syncProject } = await context.load(() => import('../app/sync.ts'))
+      return syncProject(config, project, syncOptions).finally(display.clear)
+    },
     runPush: async () => {
       const pushOptions = { signal, log, onBudget, onProgress: () => {}, despiteFailures: false }
-      return (await context.loadUseCases()).pushProject(config, project, pushOptions).finally(display.clear)
+      const { pushProject } = await context.load(() => import('../app/push.ts'))
+      return pushProject(config, project, pushOptions).finally(display.clear)
     },
   }
 }
