@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { loadConfig } from '../../src/config/load.ts'
-import { unknownVariables } from '../../src/config/variables.ts'
+import { loadConfig, unknownVariables } from '../../src/config/load.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
