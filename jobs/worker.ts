@@ -155,15 +155,10 @@ async function openParts(
     checkReadiness: () => checkParts(),
     log,
   })
-  const workerContext = await openWorkerContext(config, {
-    log,
-    onOutcome: (name, priority, outcome) => metrics.countRequest({ project: name, priority, outcome }),
-    onSettled: (name, status) => metrics.countSettled({ project: name, status }),
-    onLoaded: (name, stream, rows, changed) => metrics.countRows({ project: name, stream, rows, changed }),
-  })
+  const workerContext = await openWorkerContext(config, { log, metrics })
   closer.add(workerContext.close)
   const { failureLog } = workerContext
-  const failures = createJobFailures({ failureLog, projects, log, onFailure: metrics.countJobFailure })
+  const failures = createJobFailures({ failureLog, projects, log, metrics })
   const folder = embeddedQueueFolder(config.databaseUrl)
   const prefixOption = prefix === undefined ? {} : { prefix }
   const backendOptions = { folder, log, onFatal, onError: metrics.countQueueError, ...prefixOption }

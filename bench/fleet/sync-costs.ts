@@ -47,11 +47,14 @@ export async function measureSyncJobs({ databaseUrl, queueUrl }: StoreUrls, size
   let requests = 0
   const workerContext = await openWorkerContext(config, {
     log: quiet,
-    onOutcome: () => {
-      requests += 1
+    metrics: {
+      countRequest: () => {
+        requests += 1
+      },
+      countRows: () => {},
+      countSettled: () => {},
+      countJobFailure: () => {},
     },
-    onSettled: () => {},
-    onLoaded: () => {},
   })
   const meter = createMeter(databaseUrl, () => requests)
   try {
