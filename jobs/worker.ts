@@ -5,7 +5,6 @@ import { openWorkerContext } from '../src/app/worker/worker-context.ts'
 import { type Config, type ProjectConfig, settingsNeedingRestart } from '../src/config/config.ts'
 import { resolveHttpExposure } from '../src/config/http-exposure.ts'
 import { withFailingJobs } from '../src/core/health.ts'
-import type { FailingJob } from '../src/core/job-failure.ts'
 import type { Ms } from '../src/core/time.ts'
 import { createMetrics, type Metrics } from '../src/http/metrics.ts'
 import { type HttpServer, openHttpServer } from '../src/http/server.ts'
@@ -20,16 +19,14 @@ import type { JobDeps } from './job-deps.ts'
 import { catchJobErrors } from './job-errors.ts'
 import type { JobResult } from './job-result.ts'
 import { runLaneJob } from './lane-jobs.ts'
-import { type Maintenance, startMaintenance } from './maintenance.ts'
-import { startOutboxPoller } from './outbox-poller.ts'
-import { parseSyncJob, webhookQueue, writebackQueue } from './queues.ts'
+import { createMaintenance } from './maintenance.ts'
+import { startPeriodicTask } from './periodic-task.ts'
+import { webhookQueue, writebackQueue } from './queues.ts'
 import { checkReadiness } from './readiness.ts'
-import { overdueSyncJobs, type PlannedSyncJob } from './schedule-plan.ts'
-import { createScheduleSync } from './schedule-sync.ts'
 import { runSchedulerJob } from './scheduler-jobs.ts'
 import { runSyncJob } from './sync-jobs.ts'
 import { runWebhookJob } from './webhook-follow-ups.ts'
-import { createWebhookReceiver, pendingWebhookJobs } from './webhook-receiver.ts'
+import { createWebhookReceiver } from './webhook-receiver.ts'
 
 export type WorkerOptions = {
   readonly log: Logger
@@ -68,10 +65,12 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     const parts = await openParts(config, options, () => projects, stopping, closer)
     const { workerContext, backend, queues, metrics, failures, enqueuer } = parts
     const failureDeps = { failures, isQueueConnectionError: backend.isConnectionError }
-    const maintenance = startWorkerMaintenance(parts, () => projects, maintenanceEveryMs)
+    const maintain = createMaintenance(parts, () => projects)
+    const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failureDeps)
     closer.add(maintenance.stop)
+    // Anyone may insert write-backs by plain SQL at any time.
     const enqueueReadyLanes = async () => enqueuer.enqueueLanes(await workerContext.lanes.findReady(projects))
-    closer.add(startOutboxPoller(pollEveryMs, enqueueReadyLanes, failureDeps).stop)
+    closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failureDeps).stop)
     const { enqueueSyncJobs, enqueueWebhookJobs } = enqueuer
     const receiver = createWebhookReceiver({
       projects: () => projects,
@@ -177,32 +176,6 @@ async function openParts(
   }
 }
 
-function startWorkerMaintenance(
-  { workerContext, backend, queues, failures, enqueuer }: WorkerParts,
-  projects: () => readonly ProjectConfig[],
-  everyMs: Ms,
-): Maintenance {
-  const syncSchedules = createScheduleSync(backend, queues.clock)
-  return startMaintenance({
-    everyMs,
-    recordHeartbeat: async () => {
-      await workerContext.recordHeartbeat(backend.kind)
-      await failures.refresh()
-      await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
-    },
-    tryLead: () => workerContext.tryLead('caretaker'),
-    syncSchedules: () => syncSchedules(projects(), Date.now()),
-    enqueueOverdue: async () => {
-      const completions = await workerContext.lastCompletions()
-      const pendingChildren = await workerContext.allPendingChildStreams()
-      await enqueuer.enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
-      await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(projects(), await workerContext.dueDeliveries()))
-    },
-    failures,
-    isQueueConnectionError: backend.isConnectionError,
-  })
-}
-
 /** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
 function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number, lockMs: Ms): void {
   const optionsFor = (slots: number) => ({
@@ -220,15 +193,6 @@ function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number,
   start(writebackQueue, (job) => runLaneJob(job, deps), concurrency)
   start('passes', (job) => runSyncJob('passes', job, deps), concurrency)
   start('backfill', (job) => runSyncJob('backfill', job, deps), concurrency / 2)
-}
-
-/** Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away. */
-function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
-  return failing.flatMap(({ subject, failure, isWarehouseError }): PlannedSyncJob[] => {
-    const [, mode] = failure.subject.split('/')
-    const job = isWarehouseError ? parseSyncJob({ project: subject.project?.name, stream: subject.stream, mode }) : null
-    return job === null ? [] : [{ queue: 'passes', job }]
-  })
 }
 
 /** How soon a new write-back is noticed. */
