@@ -9,9 +9,10 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { startWorkerProcess, type WorkerProcess } from '../app/worker/worker-process.ts'
 import { emptyFolder } from '../cli/run-process.ts'
-import { createRandom, maxInWindow } from '../core/rate-limit/simulated-world.ts'
+import { maxInWindow } from '../core/rate-limit/simulated-world.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { startPrivateRedis } from '../support/redis-server.ts'
+import { seededRandom } from '../support/seeded-random.ts'
 import { findDifferences } from '../sync/sync-sandbox.ts'
 
 const seed = Number(process.env.SEED ?? Date.now() % 100_000)
@@ -67,7 +68,7 @@ async function postgresAlone(onTestFinished: OnTestFinished): Promise<Deployment
 }
 
 test.for(deployments)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }, { onTestFinished }) => {
-  const random = createRandom(seed)
+  const random = seededRandom(seed)
   const sandbox = await startSandbox({
     seed,
     size,
