@@ -8,11 +8,11 @@ import type { MutationKind } from '../../src/sandbox/random-mutations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { startWorkerProcess, type WorkerProcess } from '../app/worker/worker-process.ts'
-import { emptyFolder } from '../cli/run-process.ts'
 import { maxInWindow } from '../core/rate-limit/simulated-world.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { startPrivateRedis } from '../support/redis-server.ts'
 import { seededRandom } from '../support/seeded-random.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 import { findDifferences } from '../sync/sync-sandbox.ts'
 
 const seed = Number(process.env.SEED ?? Date.now() % 100_000)
@@ -45,7 +45,7 @@ const deployments = [
 ]
 
 async function singleProcess(): Promise<Deployment> {
-  return { databaseUrl: `sqlite:${emptyFolder()}/mirror.db`, queueUrl: 'embedded', workers: 1, failures: [] }
+  return { databaseUrl: `sqlite:${createTempFolder()}/mirror.db`, queueUrl: 'embedded', workers: 1, failures: [] }
 }
 
 async function redisAndPostgres(onTestFinished: OnTestFinished): Promise<Deployment> {
