@@ -14,7 +14,7 @@ import { type Backend, openBackend, type RunningJob } from './backends/backend.t
 import { embeddedQueueFolder } from './backends/embedded/data-folder.ts'
 import type { JobQueue } from './backends/schedule.ts'
 import { bullBoardRoutes } from './bull-board.ts'
-import { createEnqueuer, type JobQueues, openJobQueues } from './enqueue.ts'
+import { createEnqueuer, openJobQueues } from './enqueue.ts'
 import type { JobDeps } from './job-deps.ts'
 import { catchJobErrors } from './job-errors.ts'
 import type { JobResult } from './job-result.ts'
@@ -63,7 +63,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   }
   try {
     const parts = await openParts(config, options, () => projects, stopping, closer)
-    const { workerContext, backend, queues, metrics, failures, enqueuer } = parts
+    const { workerContext, backend, metrics, failures, enqueuer } = parts
     const failureDeps = { failures, isQueueConnectionError: backend.isConnectionError }
     const maintain = createMaintenance(parts, () => projects)
     const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failureDeps)
@@ -72,22 +72,9 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     const enqueueReadyLanes = async () => enqueuer.enqueueLanes(await workerContext.lanes.findReady(projects))
     closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failureDeps).stop)
     const { enqueueSyncJobs, enqueueWebhookJobs } = enqueuer
-    const receiver = createWebhookReceiver({
-      projects: () => projects,
-      workerContext,
-      enqueueWebhookJobs,
-      metrics,
-      log,
-    })
+    const receiver = createWebhookReceiver({ ...parts, projects: () => projects, enqueueWebhookJobs, log })
     const isAlive = () => maintenance.sinceLastRunMs() < 4 * maintenanceEveryMs + 60_000
-    const http = await openWorkerHttp(config, {
-      isAlive,
-      checkReadiness: parts.checkReadiness,
-      queues,
-      metrics,
-      receiver,
-      log,
-    })
+    const http = await openWorkerHttp(config, { ...parts, isAlive, receiver, log })
     if (http !== null) closer.add(http.close)
     const deps: JobDeps = {
       workerContext,
@@ -201,11 +188,8 @@ const pollEveryMs: Ms = 2000
 /** Less than the ten seconds that supervisors usually wait. */
 const shutdownTimeoutMs: Ms = 9000
 
-type HttpDeps = {
+type HttpDeps = Pick<WorkerParts, 'checkReadiness' | 'queues' | 'metrics'> & {
   readonly isAlive: () => boolean
-  readonly checkReadiness: WorkerParts['checkReadiness']
-  readonly queues: JobQueues
-  readonly metrics: Metrics
   readonly receiver: WebhookReceiver
   readonly log: Logger
 }
