@@ -4,6 +4,7 @@ import { openWorkerContext, type WorkerContext } from '../../src/app/worker/work
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { type StreamName, streamNames } from '../../src/core/row.ts'
+import { createMetrics } from '../../src/http/metrics.ts'
 import { createLog } from '../../src/log.ts'
 import { median } from '../figures.ts'
 import { startSandboxProcess } from '../sandbox.ts'
@@ -48,12 +49,10 @@ export async function measureSyncJobs({ databaseUrl, queueUrl }: StoreUrls, size
   const workerContext = await openWorkerContext(config, {
     log: quiet,
     metrics: {
+      ...createMetrics({ readHealth: async () => [], log: quiet }),
       countRequest: () => {
         requests += 1
       },
-      countRows: () => {},
-      countSettled: () => {},
-      countJobFailure: () => {},
     },
   })
   const meter = createMeter(databaseUrl, () => requests)
