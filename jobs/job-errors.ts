@@ -32,22 +32,6 @@ export function catchJobErrors(
   return handler
 }
 
-/** The same for periodic work that has no job: it runs again by itself. */
-export async function runBackgroundTask(
-  job: JobKind,
-  work: () => Promise<void>,
-  { failures, isQueueConnectionError }: Pick<JobDeps, 'failures' | 'isQueueConnectionError'>,
-): Promise<void> {
-  const subject: JobSubject = { job, project: null, subject: '', stream: null }
-  try {
-    await work()
-  } catch (error) {
-    await failures.recordFailure(subject, error, isQueueConnectionError(error))
-    return
-  }
-  await failures.recordSuccess(subject)
-}
-
 type ProjectLookup = Pick<JobDeps, 'findProject'>
 
 /** The subject of a job, as far as its data names it. */

@@ -1,67 +1,47 @@
-/**
- * Periodic maintenance, which needs no job to run: restores missing schedules, and enqueues overdue work that it finds
- * in the warehouse.
- */
-import type { Ms } from '../src/core/time.ts'
-import type { JobDeps } from './job-deps.ts'
-import { runBackgroundTask } from './job-errors.ts'
+/** Maintenance: restores missing schedules, and enqueues overdue work that it finds in the warehouse. */
+import type { JobFailures } from '../src/app/worker/job-failures.ts'
+import type { WorkerContext } from '../src/app/worker/worker-context.ts'
+import type { ProjectConfig } from '../src/config/config.ts'
+import type { FailingJob } from '../src/core/job-failure.ts'
+import type { Backend } from './backends/backend.ts'
+import type { JobEnqueuer, JobQueues } from './enqueue.ts'
+import { parseSyncJob } from './queues.ts'
+import { overdueSyncJobs, type PlannedSyncJob } from './schedule-plan.ts'
+import { createScheduleSync } from './schedule-sync.ts'
+import { pendingWebhookJobs } from './webhook-receiver.ts'
 
 export type MaintenanceDeps = {
-  readonly everyMs: Ms
-  /** Records that this process is alive. */
-  readonly recordHeartbeat: () => Promise<void>
-  /** Whether this process is the one that syncs schedules and enqueues overdue work. */
-  readonly tryLead: () => Promise<boolean>
-  /** Restores the schedules that are missing or stuck. */
-  readonly syncSchedules: () => Promise<void>
-  /** Enqueues what is overdue. */
-  readonly enqueueOverdue: () => Promise<void>
-} & Pick<JobDeps, 'failures' | 'isQueueConnectionError'>
-
-export type Maintenance = {
-  /** Milliseconds since the last completed run, or since the start. */
-  readonly sinceLastRunMs: () => Ms
-  /** Runs once more now. */
-  readonly runNow: () => void
-  /** Waits for the current run. */
-  readonly stop: () => Promise<void>
+  readonly workerContext: WorkerContext
+  readonly backend: Backend
+  readonly queues: JobQueues
+  readonly failures: JobFailures
+  readonly enqueuer: JobEnqueuer
 }
 
-/** The first run starts at once. A run that fails is recorded, and the next one starts all the same. */
-export function startMaintenance(deps: MaintenanceDeps): Maintenance {
-  let lastAt = performance.now()
-  let stopped = false
-  let timer: NodeJS.Timeout | undefined
-  const runOnce = async () => {
-    clearTimeout(timer)
-    const work = async () => {
-      await deps.recordHeartbeat()
-      if (await deps.tryLead()) {
-        await deps.syncSchedules()
-        await deps.enqueueOverdue()
-      }
-    }
-    // Closing resources may fail the last run; that is not worth a warning.
-    await runBackgroundTask(
-      'maintenance',
-      () => work().catch((error) => (stopped ? undefined : Promise.reject(error))),
-      deps,
-    )
-    lastAt = performance.now()
-    if (!stopped) timer = setTimeout(next, deps.everyMs)
+/** One worker of all restores the schedules and enqueues what is overdue; each records that it is alive. */
+export function createMaintenance(
+  { workerContext, backend, queues, failures, enqueuer }: MaintenanceDeps,
+  projects: () => readonly ProjectConfig[],
+): () => Promise<void> {
+  const syncSchedules = createScheduleSync(backend, queues.clock)
+  return async () => {
+    await workerContext.recordHeartbeat(backend.kind)
+    await failures.refresh()
+    await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
+    if (!(await workerContext.tryLead('caretaker'))) return
+    await syncSchedules(projects(), Date.now())
+    const completions = await workerContext.lastCompletions()
+    const pendingChildren = await workerContext.allPendingChildStreams()
+    await enqueuer.enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
+    await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(projects(), await workerContext.dueDeliveries()))
   }
-  let current = Promise.resolve()
-  const next = () => {
-    current = current.then(runOnce)
-  }
-  next()
-  return {
-    sinceLastRunMs: () => performance.now() - lastAt,
-    runNow: next,
-    stop: async () => {
-      stopped = true
-      clearTimeout(timer)
-      await current
-    },
-  }
+}
+
+/** Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away. */
+function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
+  return failing.flatMap(({ subject, failure, isWarehouseError }): PlannedSyncJob[] => {
+    const [, mode] = failure.subject.split('/')
+    const job = isWarehouseError ? parseSyncJob({ project: subject.project?.name, stream: subject.stream, mode }) : null
+    return job === null ? [] : [{ queue: 'passes', job }]
+  })
 }

@@ -2,10 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createJobFailures } from '../src/app/worker/job-failures.ts'
 import { openWorkerContext } from '../src/app/worker/worker-context.ts'
-import type { Config, ProjectConfig } from '../src/config/config.ts'
+import { type Config, type ProjectConfig, settingsNeedingRestart } from '../src/config/config.ts'
 import { resolveHttpExposure } from '../src/config/http-exposure.ts'
 import { withFailingJobs } from '../src/core/health.ts'
-import type { FailingJob } from '../src/core/job-failure.ts'
 import type { Ms } from '../src/core/time.ts'
 import { createMetrics, type Metrics } from '../src/http/metrics.ts'
 import { type HttpServer, openHttpServer } from '../src/http/server.ts'
@@ -15,22 +14,19 @@ import { type Backend, openBackend, type RunningJob } from './backends/backend.t
 import { embeddedQueueFolder } from './backends/embedded/data-folder.ts'
 import type { JobQueue } from './backends/schedule.ts'
 import { bullBoardRoutes } from './bull-board.ts'
-import { createEnqueuer, type JobQueues, openJobQueues } from './enqueue.ts'
+import { createEnqueuer, openJobQueues } from './enqueue.ts'
 import type { JobDeps } from './job-deps.ts'
 import { catchJobErrors } from './job-errors.ts'
 import type { JobResult } from './job-result.ts'
 import { runLaneJob } from './lane-jobs.ts'
-import { type Maintenance, startMaintenance } from './maintenance.ts'
-import { startOutboxPoller } from './outbox-poller.ts'
-import { parseSyncJob, webhookQueue, writebackQueue } from './queues.ts'
+import { createMaintenance } from './maintenance.ts'
+import { startPeriodicTask } from './periodic-task.ts'
+import { webhookQueue, writebackQueue } from './queues.ts'
 import { checkReadiness } from './readiness.ts'
-import { settingsNeedingRestart } from './restart-required.ts'
-import { overdueSyncJobs, type PlannedSyncJob } from './schedule-plan.ts'
-import { createScheduleSync } from './schedule-sync.ts'
 import { runSchedulerJob } from './scheduler-jobs.ts'
 import { runSyncJob } from './sync-jobs.ts'
 import { runWebhookJob } from './webhook-follow-ups.ts'
-import { createWebhookReceiver, pendingWebhookJobs } from './webhook-receiver.ts'
+import { createWebhookReceiver } from './webhook-receiver.ts'
 
 export type WorkerOptions = {
   readonly log: Logger
@@ -67,29 +63,18 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   }
   try {
     const parts = await openParts(config, options, () => projects, stopping, closer)
-    const { workerContext, backend, queues, metrics, failures, enqueuer } = parts
+    const { workerContext, backend, metrics, failures, enqueuer } = parts
     const failureDeps = { failures, isQueueConnectionError: backend.isConnectionError }
-    const maintenance = startWorkerMaintenance(parts, () => projects, maintenanceEveryMs)
+    const maintain = createMaintenance(parts, () => projects)
+    const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failureDeps)
     closer.add(maintenance.stop)
+    // Anyone may insert write-backs by plain SQL at any time.
     const enqueueReadyLanes = async () => enqueuer.enqueueLanes(await workerContext.lanes.findReady(projects))
-    closer.add(startOutboxPoller(pollEveryMs, enqueueReadyLanes, failureDeps).stop)
+    closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failureDeps).stop)
     const { enqueueSyncJobs, enqueueWebhookJobs } = enqueuer
-    const receiver = createWebhookReceiver({
-      projects: () => projects,
-      workerContext,
-      enqueueWebhookJobs,
-      metrics,
-      log,
-    })
+    const receiver = createWebhookReceiver({ ...parts, projects: () => projects, enqueueWebhookJobs, log })
     const isAlive = () => maintenance.sinceLastRunMs() < 4 * maintenanceEveryMs + 60_000
-    const http = await openWorkerHttp(config, {
-      isAlive,
-      checkReadiness: parts.checkReadiness,
-      queues,
-      metrics,
-      receiver,
-      log,
-    })
+    const http = await openWorkerHttp(config, { ...parts, isAlive, receiver, log })
     if (http !== null) closer.add(http.close)
     const deps: JobDeps = {
       workerContext,
@@ -156,15 +141,10 @@ async function openParts(
     checkReadiness: () => checkParts(),
     log,
   })
-  const workerContext = await openWorkerContext(config, {
-    log,
-    onOutcome: (name, priority, outcome) => metrics.countRequest({ project: name, priority, outcome }),
-    onSettled: (name, status) => metrics.countSettled({ project: name, status }),
-    onLoaded: (name, stream, rows, changed) => metrics.countRows({ project: name, stream, rows, changed }),
-  })
+  const workerContext = await openWorkerContext(config, { log, metrics })
   closer.add(workerContext.close)
   const { failureLog } = workerContext
-  const failures = createJobFailures({ failureLog, projects, log, onFailure: metrics.countJobFailure })
+  const failures = createJobFailures({ failureLog, projects, log, metrics })
   const folder = embeddedQueueFolder(config.databaseUrl)
   const prefixOption = prefix === undefined ? {} : { prefix }
   const backendOptions = { folder, log, onFatal, onError: metrics.countQueueError, ...prefixOption }
@@ -181,32 +161,6 @@ async function openParts(
     enqueuer: createEnqueuer(queues),
     checkReadiness: checkParts,
   }
-}
-
-function startWorkerMaintenance(
-  { workerContext, backend, queues, failures, enqueuer }: WorkerParts,
-  projects: () => readonly ProjectConfig[],
-  everyMs: Ms,
-): Maintenance {
-  const syncSchedules = createScheduleSync(backend, queues.clock)
-  return startMaintenance({
-    everyMs,
-    recordHeartbeat: async () => {
-      await workerContext.recordHeartbeat(backend.kind)
-      await failures.refresh()
-      await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
-    },
-    tryLead: () => workerContext.tryLead('caretaker'),
-    syncSchedules: () => syncSchedules(projects(), Date.now()),
-    enqueueOverdue: async () => {
-      const completions = await workerContext.lastCompletions()
-      const pendingChildren = await workerContext.allPendingChildStreams()
-      await enqueuer.enqueueSyncJobs(overdueSyncJobs(projects(), completions, pendingChildren, Date.now()))
-      await enqueuer.enqueueWebhookJobs(pendingWebhookJobs(projects(), await workerContext.dueDeliveries()))
-    },
-    failures,
-    isQueueConnectionError: backend.isConnectionError,
-  })
 }
 
 /** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
@@ -228,26 +182,14 @@ function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number,
   start('backfill', (job) => runSyncJob('backfill', job, deps), concurrency / 2)
 }
 
-/** Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away. */
-function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
-  return failing.flatMap(({ subject, failure, isWarehouseError }): PlannedSyncJob[] => {
-    const [, mode] = failure.subject.split('/')
-    const job = isWarehouseError ? parseSyncJob({ project: subject.project?.name, stream: subject.stream, mode }) : null
-    return job === null ? [] : [{ queue: 'passes', job }]
-  })
-}
-
 /** How soon a new write-back is noticed. */
 const pollEveryMs: Ms = 2000
 
 /** Less than the ten seconds that supervisors usually wait. */
 const shutdownTimeoutMs: Ms = 9000
 
-type HttpDeps = {
+type HttpDeps = Pick<WorkerParts, 'checkReadiness' | 'queues' | 'metrics'> & {
   readonly isAlive: () => boolean
-  readonly checkReadiness: WorkerParts['checkReadiness']
-  readonly queues: JobQueues
-  readonly metrics: Metrics
   readonly receiver: WebhookReceiver
   readonly log: Logger
 }

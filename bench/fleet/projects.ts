@@ -1,9 +1,8 @@
 /** Many projects, the same for the same seed, in realistic time zones. */
 import { createHash } from 'node:crypto'
-import type { ProjectConfig } from '../../src/config/config.ts'
+import { defaultProject, type ProjectConfig } from '../../src/config/config.ts'
 import { defaultSchedules, type Schedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'
-import { streamNames } from '../../src/core/streams.ts'
 
 /** Time zones and their shares of the projects. */
 const zones: readonly (readonly [string, number])[] = [
@@ -19,29 +18,23 @@ const zones: readonly (readonly [string, number])[] = [
 ]
 
 export function createProjects(count: number, seed: number, schedules: Schedules = defaultSchedules): ProjectConfig[] {
+  const url = new URL('https://service.invalid')
+  const project = defaultProject({
+    name: '',
+    projectId: '',
+    baseUrl: url,
+    widgetUrl: url,
+    apiKey: secret(''),
+    schedules,
+  })
   return Array.from({ length: count }, (_, n) => {
     const hash = createHash('sha256').update(`${seed}/${n}`).digest('hex')
-    const url = new URL('https://service.invalid')
     return {
+      ...project,
       name: `project-${n}`,
       projectId: `${hash.slice(0, 8)}-${hash.slice(8, 12)}-4${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`,
-      baseUrl: url,
-      widgetUrl: url,
       apiKey: secret(hash),
-      webhookSecrets: [],
-      rate: { requests: 600, windowMs: 60_000 },
-      writeRate: { requests: 120, windowMs: 60_000 },
-      reserve: 0,
-      startDate: null,
       timeZone: zoneAt(Number.parseInt(hash.slice(32, 40), 16) / 2 ** 32),
-      lookBackMs: 600_000,
-      verifyAfterMs: 120_000,
-      resendReplies: true,
-      approveOver: null,
-      streams: streamNames,
-      schedules,
-      schema: 'discover',
-      readOnly: false,
     }
   })
 }

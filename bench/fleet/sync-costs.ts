@@ -4,6 +4,7 @@ import { openWorkerContext, type WorkerContext } from '../../src/app/worker/work
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { isChildStream, type StreamName, streamNames } from '../../src/core/streams.ts'
+import { createMetrics } from '../../src/http/metrics.ts'
 import { createLog } from '../../src/log.ts'
 import { median } from '../figures.ts'
 import { startSandboxProcess } from '../sandbox.ts'
@@ -46,11 +47,12 @@ export async function measureSyncJobs({ databaseUrl, queueUrl }: StoreUrls, size
   let requests = 0
   const workerContext = await openWorkerContext(config, {
     log: quiet,
-    onOutcome: () => {
-      requests += 1
+    metrics: {
+      ...createMetrics({ readHealth: async () => [], log: quiet }),
+      countRequest: () => {
+        requests += 1
+      },
     },
-    onSettled: () => {},
-    onLoaded: () => {},
   })
   const meter = createMeter(databaseUrl, () => requests)
   try {

@@ -77,7 +77,7 @@ async function checkProjects(
   const display = context.openDisplay(true)
   const signal = context.openInterruptSignal(display, 'the current request')
   const log = context.openLog(config, display)
-  const { checkProject } = await context.loadUseCases()
+  const { checkProject } = await context.load(() => import('../app/check.ts'))
   const answers = await forEachProject(projects, signal, async (project) => [
     ...(await checkProject(config, project, { signal, log })),
     ...(project.readOnly ? [readOnlyItem] : []),

@@ -11,7 +11,6 @@ import { createInterruptSignal } from './interrupt.ts'
 import { listenForSignals, type ProcessSignals } from './process-signals.ts'
 import type { Display } from './render/display.ts'
 import { openDisplay } from './render/display.ts'
-import type { UseCases, WorkerUseCases, WritebackUseCases } from './use-cases.ts'
 
 export type CommandContext = {
   /** Writes the answer to standard output. */
@@ -28,15 +27,13 @@ export type CommandContext = {
   readonly wantsStackTraces: () => boolean
   /** From this call on, Ctrl-C aborts the signal instead of ending the process. `inHand`: what is finished first. */
   readonly openInterruptSignal: (display: Display, inHand?: string) => AbortSignal
-  /** Loaded only when needed, so that help and usage errors respond at once. */
-  readonly loadUseCases: () => Promise<UseCases>
-  readonly loadWritebackUseCases: () => Promise<WritebackUseCases>
+  /** Loads the use cases of a command only when they are needed, so that help and usage errors respond at once. */
+  readonly load: <UseCases>(load: () => Promise<UseCases>) => Promise<UseCases>
   readonly openStdin: () => AsyncIterable<Uint8Array>
   /** The name of the user who runs the command. */
   readonly currentUser: () => string
   /** From this call on, the worker handles signals. */
   readonly listenForSignals: () => ProcessSignals
-  readonly loadWorker: () => Promise<WorkerUseCases>
   readonly now: () => number
 }
 
@@ -54,22 +51,10 @@ export function createCommandContext(): CommandContext {
     openLog: openCommandLog,
     wantsStackTraces: () => wantsStackTraces(),
     openInterruptSignal: (display, inHand = 'the current page') => createInterruptSignal(display.notify, inHand),
-    loadUseCases: async () => ({
-      ...(await import('../app/check.ts')),
-      ...(await import('../app/push.ts')),
-      ...(await import('../app/status.ts')),
-      ...(await import('../app/sync.ts')),
-      ...(await import('../app/token.ts')),
-      ...(await import('../app/verify.ts')),
-    }),
-    loadWritebackUseCases: async () => ({
-      ...(await import('../app/outbox.ts')),
-      ...(await import('../app/import.ts')),
-    }),
+    load: (load) => load(),
     openStdin: () => process.stdin,
     currentUser,
     listenForSignals,
-    loadWorker: () => import('../../jobs/worker.ts'),
     now: Date.now,
   }
 }

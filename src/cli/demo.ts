@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
-import type { Config, ProjectConfig } from '../config/config.ts'
+import { type Config, defaultConfig, defaultProject } from '../config/config.ts'
 import { commandHintFor } from '../core/command-hint.ts'
 import type { PushReport, SyncReport } from '../core/report.ts'
-import { defaultSchedules } from '../core/schedule.ts'
+
 import { secret } from '../core/secret.ts'
 import { streamNames } from '../core/streams.ts'
 import { UserError } from '../core/user-error.ts'
@@ -132,50 +132,29 @@ function createSteps(context: CommandContext, options: Options, service: Sandbox
     log,
   } as const
   return {
-    runSync: async () =>
-      (await context.loadUseCases()).syncProject(config, project, syncOptions).finally(display.clear),
+    runSync: async () => {
+      const { syncProject } = await context.load(() => import('../app/sync.ts'))
+      return syncProject(config, project, syncOptions).finally(display.clear)
+    },
     runPush: async () => {
       const pushOptions = { signal, log, onBudget, onProgress: () => {}, despiteFailures: false }
-      return (await context.loadUseCases()).pushProject(config, project, pushOptions).finally(display.clear)
+      const { pushProject } = await context.load(() => import('../app/push.ts'))
+      return pushProject(config, project, pushOptions).finally(display.clear)
     },
   }
 }
 
 function demoConfig(service: Sandbox, path: string): Config {
-  const project: ProjectConfig = {
+  const project = defaultProject({
     name: 'demo',
     projectId: service.projectId,
     baseUrl: new URL(service.baseUrl),
     widgetUrl: new URL(service.widgetUrl),
     apiKey: secret(service.key),
-    webhookSecrets: [],
-    rate: { requests: 600, windowMs: 60_000 },
-    writeRate: { requests: 120, windowMs: 60_000 },
-    reserve: 0,
-    startDate: null,
-    timeZone: 'UTC',
     // The default of two minutes is too long for a demo.
-    lookBackMs: 600_000,
     verifyAfterMs: 2000,
-    resendReplies: true,
-    approveOver: null,
-    streams: streamNames,
-    schedules: defaultSchedules,
-    schema: 'discover',
-    readOnly: false,
-  }
-  return {
-    projects: [project],
-    databaseUrl: `sqlite:${path}`,
-    queueUrl: 'embedded',
-    http: null,
-    httpToken: null,
-    concurrency: 1,
-    readOnly: false,
-    logLevel: 'warn',
-    logLevelChosen: true,
-    warnings: [],
-  }
+  })
+  return defaultConfig({ projects: [project], databaseUrl: `sqlite:${path}`, http: null, logLevel: 'warn' })
 }
 
 async function runQueries(path: string, queries: readonly DemoQuery[]): Promise<readonly QueryResult[]> {

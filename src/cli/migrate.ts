@@ -24,7 +24,7 @@ export function migrateCommand(context: CommandContext): Command {
 }
 
 async function runMigrate(context: CommandContext): Promise<CommandResult> {
-  const { migrateWarehouse } = await context.loadUseCases()
+  const { migrateWarehouse } = await context.load(() => import('../app/status.ts'))
   const migrated = await migrateWarehouse(context.loadConfig('database'))
   return { document: migrated, lines: renderMigration(migrated), exit: 0 }
 }

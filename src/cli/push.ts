@@ -56,7 +56,7 @@ async function runPush(context: CommandContext, options: Options): Promise<Comma
   const display = context.openDisplay(options.quiet === true)
   const log = context.openLog(config, display)
   const signal = context.openInterruptSignal(display, interruptHint)
-  const { pushProject } = await context.loadUseCases()
+  const { pushProject } = await context.load(() => import('../app/push.ts'))
   const despiteFailures = options.despiteFailures === true
   const answers = await forEachProject(projects, signal, (project) => {
     const handlers = createProgressHandlers(project, display, context.now)

@@ -47,7 +47,7 @@ async function runWorker(context: CommandContext): Promise<void> {
   const { stopSignal, onReload, onUncaughtError, exit } = context.listenForSignals()
   const failed = Promise.withResolvers<Error>()
   onUncaughtError((error) => failed.resolve(error instanceof Error ? error : new Error(String(error))))
-  const { startWorker } = await context.loadWorker()
+  const { startWorker } = await context.load(() => import('../../jobs/worker.ts'))
   const stopRequested = whenStopped(stopSignal)
   const worker = await Promise.race([startWorker(config, { log, onFatal: failed.resolve }), stopRequested])
   // It may have been waiting for a server; no work has started yet.

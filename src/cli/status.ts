@@ -41,7 +41,7 @@ export function statusCommand(context: CommandContext): Command {
 async function runStatus(context: CommandContext, options: Options): Promise<CommandResult> {
   const config = context.loadConfig('mirror')
   const projects = selectProjects(config.projects, options.project)
-  const { readStatus } = await context.loadUseCases()
+  const { readStatus } = await context.load(() => import('../app/status.ts'))
   const answers = await forEachProject(projects, null, async (project) => {
     return { ...(await readStatus(config, project)), readOnly: project.readOnly }
   })

@@ -61,7 +61,7 @@ async function runSync(context: CommandContext, options: Options): Promise<Comma
   const log = context.openLog(config, display)
   const signal = context.openInterruptSignal(display)
   const { onProgress, onBudget, notify } = display
-  const { syncProject } = await context.loadUseCases()
+  const { syncProject } = await context.load(() => import('../app/sync.ts'))
   const answers = await forEachProject(projects, signal, (project) => {
     const streams = selectStreams(project, options.streams)
     const syncOptions = {

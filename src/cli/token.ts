@@ -56,7 +56,7 @@ async function runToken(context: CommandContext, options: Options): Promise<Comm
     ...(name === undefined ? {} : { name }),
     ...(company === undefined ? {} : { company }),
   }
-  const { mintWidgetToken } = await context.loadUseCases()
+  const { mintWidgetToken } = await context.load(() => import('../app/token.ts'))
   const session = { visitor, metadata: Object.fromEntries(metadata ?? []), ttl }
   const minted = await mintWidgetToken(config, project, session, { signal, log })
   const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)

@@ -46,7 +46,7 @@ async function runVerify(context: CommandContext, options: Options): Promise<Com
   const display = context.openDisplay(options.quiet === true)
   const log = context.openLog(config, display)
   const signal = context.openInterruptSignal(display)
-  const { verifyProject } = await context.loadUseCases()
+  const { verifyProject } = await context.load(() => import('../app/verify.ts'))
   const answers = await forEachProject(projects, signal, (project) => {
     const streams = selectStreams(project, options.streams)
     const verifyOptions = {

@@ -19,6 +19,11 @@ export function parsedField<T>(allowed: string, parse: (text: string) => T | und
   })
 }
 
+/** Null where the setting is left out. */
+export function orNull<T>(field: z.ZodType<T>): z.ZodType<T | null> {
+  return field.optional().transform((value) => value ?? null)
+}
+
 export const url = z
   .string({ error: 'must be the address of the service, like https://api.example.com/v1' })
   .transform((text, context): URL => {

@@ -1,30 +1,41 @@
 /** The settings of the whole program: the warehouse, the queue, the HTTP address, the log. */
-import { z } from 'zod'
 import { passwordsInUrl } from '../core/server-url.ts'
-import type { Config } from './config.ts'
 import * as field from './fields.ts'
 import type { ConfigProblem } from './problems.ts'
 import { deferSecretErrors, secretField, secretReference, type UnreadableSecret } from './secret-fields.ts'
+import { type SettingValues, schemaOf, secretSetting, setting, valuesOf } from './settings.ts'
 import type { ConfigResult, ConfigSources, RawSettings } from './sources.ts'
 import { asRecord, locationOf, toConfigProblems } from './sources.ts'
-import { readGlobalVariables, variableName } from './variables.ts'
+import { readVariables, variableName } from './variables.ts'
 
-export type GlobalConfig = Omit<Config, 'projects' | 'warnings'>
+export const globalSettings = {
+  /** `sqlite:PATH` or `postgres://…`; may carry a password, so it is never printed. */
+  databaseUrl: setting('database_url', field.databaseUrl.default('sqlite:deskmirror.db')),
+  /** `redis://…`, `postgres://…` or `embedded`. */
+  queueUrl: setting('queue_url', field.queueUrl.default('embedded')),
+  /** The address of the worker's HTTP server; null = off. `port` 0: any free one. An IPv6 `host` has no brackets. */
+  http: setting('http', field.httpAddress.default({ host: '127.0.0.1', port: 8484 })),
+  /** The token for `/metrics` and the queue board. Only the worker needs it, so only `reveal` throws (UserError). */
+  httpToken: secretSetting('http_token', (read) => field.orNull(secretField(deferSecretErrors(read)))),
+  /** How many sync runs one worker process runs concurrently: 1 to 1000. */
+  concurrency: setting('concurrency', field.concurrency.default(40)),
+  /** The service must not be changed. */
+  readOnly: setting('read_only', field.flag.default(false)),
+  logLevel: setting('log_level', field.logLevel.default('info')),
+}
+const allSettings = Object.values(globalSettings)
 
-/** The token is read on first use, because only the worker needs it. */
-const globalFields = ({ readSecret }: ConfigSources) => ({
-  database_url: field.databaseUrl.default('sqlite:deskmirror.db'),
-  queue_url: field.queueUrl.default('embedded'),
-  http: field.httpAddress.default({ host: '127.0.0.1', port: 8484 }),
-  http_token: secretField(deferSecretErrors(readSecret)).optional(),
-  concurrency: field.concurrency.default(40),
-  read_only: field.flag.default(false),
-  log_level: field.logLevel.default('info'),
-})
+export type GlobalConfig = SettingValues<typeof globalSettings> & {
+  /** Whether the level is configured; false = it is the default. */
+  readonly logLevelChosen: boolean
+}
 
 /** `fileSettings`: the file's top-level lines that are not defaults of projects. A variable wins over such a line. */
 export function readGlobalConfig(sources: ConfigSources, fileSettings: RawSettings): ConfigResult<GlobalConfig> {
-  const fromVariables = readGlobalVariables(sources.variables)
+  const fromVariables = {
+    ...readVariables(sources.variables, allSettings, 'value'),
+    ...readVariables(sources.variables, allSettings, 'secret'),
+  }
   const addresses = Object.entries(fileSettings).filter(([key]) => key.endsWith('_url') && !(key in fromVariables))
   const resolved = addresses.map(([key, value]) => [key, resolveReference(sources, value)] as const)
   const unreadable = resolved.flatMap(([key, secret]) =>
@@ -36,22 +47,11 @@ export function readGlobalConfig(sources: ConfigSources, fileSettings: RawSettin
   )
   const values = { ...fileSettings, ...referenced, ...fromVariables }
   const locate = (key: string) => (key in fromVariables ? variableName(key) : locationOf(sources, [key]))
-  const result = z.strictObject(globalFields(sources)).safeParse(values)
+  const result = schemaOf(allSettings, sources.readSecret).safeParse(values)
   const problems = plainPasswordProblems(sources, fileSettings)
   if (!result.success)
     return { value: null, problems: [...problems, ...toConfigProblems(result.error, values, locate)] }
-  const { database_url, queue_url, http, http_token, concurrency, read_only, log_level } = result.data
-  const value = {
-    databaseUrl: database_url,
-    queueUrl: queue_url,
-    http,
-    httpToken: http_token ?? null,
-    concurrency,
-    readOnly: read_only,
-    logLevel: log_level,
-    logLevelChosen: 'log_level' in values,
-  }
-  return { value, problems }
+  return { value: { ...valuesOf(globalSettings, result.data), logLevelChosen: 'log_level' in values }, problems }
 }
 
 /** A server address may carry a password, so in the file it may be a reference like every other secret. */

@@ -1,10 +1,10 @@
 /** Who can reach the worker's HTTP server: this machine only, or others with a token. */
 import { isLoopback } from '../core/base-url.ts'
 import type { Secret } from '../core/secret.ts'
-import type { Config, HttpAddress } from './config.ts'
+import type { Config } from './config.ts'
 import { ConfigurationError } from './problems.ts'
 
-export type HttpExposure = HttpAddress & { readonly token: Secret | null }
+export type HttpExposure = NonNullable<Config['http']> & { readonly token: Secret | null }
 
 /**
  * The address to listen at; null = HTTP is off. Throws ConfigurationError if other machines can reach the address and

@@ -4,13 +4,15 @@ import { basename, dirname, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { systemErrorText } from '../core/system-error-text.ts'
 import type { Config } from './config.ts'
+import { globalSettings } from './globals.ts'
 import { ConfigurationError } from './problems.ts'
+import { allProjectSettings } from './project.ts'
 import { readConfig } from './read.ts'
-import { isPlainPath, isVariableName } from './redaction.ts'
+import { isPlainPath, isVariableName, redactName } from './redaction.ts'
 import { parseSecrets, type ReadSecret } from './secret-fields.ts'
 import type { ConfigNeeds } from './sources.ts'
 import type { Variables } from './variables.ts'
-import { unknownVariables } from './variables.ts'
+import { variableName, variablePrefix } from './variables.ts'
 import type { YamlFile } from './yaml-file.ts'
 import { parseYaml } from './yaml-file.ts'
 
@@ -38,6 +40,16 @@ export function loadConfig(needs: ConfigNeeds, folder = process.cwd(), environme
 /** Whether stack traces are wanted; works even if the configuration is invalid. */
 export function wantsStackTraces(environment: Variables = process.env): boolean {
   return ['debug', 'trace'].includes(environment.DESKMIRROR_LOG_LEVEL ?? '')
+}
+
+/** Sentences about variables with our prefix that nothing reads, which are most likely typing errors. */
+export function unknownVariables(variables: Variables, referenced: ReadonlySet<string>): string[] {
+  const settings = [...Object.values(globalSettings), ...allProjectSettings].filter(({ variable }) => variable !== null)
+  const known = new Set([...settings.map(({ name }) => name), 'api_key_file', 'config'].map(variableName))
+  return Object.keys(variables)
+    .filter((name) => name.startsWith(variablePrefix) && !name.startsWith(`${variablePrefix}TEST_`))
+    .filter((name) => !known.has(name) && !referenced.has(name))
+    .map((name) => `the variable ${redactName(name)} is set, but deskmirror does not know it`)
 }
 
 /** The environment wins over `.env`; an empty variable counts as not set. */

@@ -1,58 +1,54 @@
-/** The settings of one project, as written in the YAML file, and the values that they become. */
-import type { z } from 'zod'
-import { streamNames } from '../core/streams.ts'
-import type { ProjectConfig } from './config.ts'
+/** The settings of one project. A new one needs a line here, and nothing else in this folder. */
+import type { Schedules } from '../core/schedule.ts'
+import { type StreamName, streamNames } from '../core/streams.ts'
 import * as field from './fields.ts'
-import { scheduleFields, toSchedules } from './schedules.ts'
-import { type ReadSecret, secretField, secretsField } from './secret-fields.ts'
+import { scheduleMap, scheduleSettings } from './schedules.ts'
+import { secretField, secretsField } from './secret-fields.ts'
+import { fileSetting, type Setting, type SettingValues, secretSetting, setting, valuesOf } from './settings.ts'
 
-/** All settings of a project, by their names in the YAML file; the variables have the same names in capitals. */
-export function projectFields(read: ReadSecret) {
-  return {
-    base_url: field.url,
-    project_id: field.projectId,
-    api_key: secretField(read),
-    widget_url: field.url.optional(),
-    webhook_secret: secretsField(read).optional(),
-    rate: field.rate.default({ requests: 600, windowMs: 60_000 }),
-    write_rate: field.rate.default({ requests: 120, windowMs: 60_000 }),
-    reserve: field.reserve.default(0),
-    start_date: field.startDate.optional(),
-    time_zone: field.timeZone.default('UTC'),
-    look_back: field.duration.default(600_000),
-    verify_after: field.duration.default(120_000),
-    resend_replies: field.flag.default(true),
-    approve_over: field.rowCount.default(null),
-    streams: field.streams.optional(),
-    schema: field.schemaMode.default('discover'),
-    ...scheduleFields,
-  }
+export const projectSettings = {
+  /** Without a trailing slash; may have a path. */
+  baseUrl: setting('base_url', field.url),
+  projectId: setting('project_id', field.projectId),
+  apiKey: secretSetting('api_key', secretField),
+  /** Null: not configured, so the likely addresses are tried. */
+  widgetUrl: setting('widget_url', field.orNull(field.url)),
+  /** Secrets that sign webhook deliveries; none = the receiver is off. Several while one replaces another. */
+  webhookSecrets: secretSetting('webhook_secret', (read) => secretsField(read).default([])),
+  rate: setting('rate', field.rate.default({ requests: 600, windowMs: 60_000 })),
+  writeRate: setting('write_rate', field.rate.default({ requests: 120, windowMs: 60_000 })),
+  /** The share of the rate that is left to the customer's other programs: 0 to 0.9. */
+  reserve: fileSetting('reserve', field.reserve.default(0)),
+  /** How far back calls, analytics and activity go; null = all there is. */
+  startDate: setting('start_date', field.orNull(field.startDate)),
+  /** IANA name: days of the rollups. */
+  timeZone: setting('time_zone', field.timeZone.default('UTC')),
+  /** How far before its cursor an incremental sync starts, because rows may appear this late. */
+  lookBackMs: setting('look_back', field.duration.default(600_000)),
+  verifyAfterMs: setting('verify_after', field.duration.default(120_000)),
+  /** Whether a reply without an answer is sent again after two searches in its conversation did not find it. */
+  resendReplies: setting('resend_replies', field.flag.default(true)),
+  /** A batch with more rows waits for approval; null = none does. */
+  approveOver: setting('approve_over', field.rowCount.default(null)),
+  streams: fileSetting<readonly StreamName[]>('streams', field.streams.default([...streamNames])),
+  /** `freeze`: undocumented fields that were not seen before stay in `raw` and get no columns. */
+  schema: fileSetting('schema', field.schemaMode.default('discover')),
 }
 
-/** What a project's own settings hold. */
-export type ProjectSettings = Omit<ProjectConfig, 'readOnly'>
+export const allProjectSettings: readonly Setting[] = [
+  ...Object.values(projectSettings),
+  scheduleMap,
+  ...Object.values(scheduleSettings),
+]
 
-type Fields = z.infer<z.ZodObject<ReturnType<typeof projectFields>>>
+export type ProjectSettings = SettingValues<typeof projectSettings> & {
+  /** Its name in the YAML file, or `default`. */
+  readonly name: string
+  /** Cron patterns use the project's time zone. A schedule of a stream that is not mirrored does nothing. */
+  readonly schedules: Schedules
+}
 
-export function toProject(name: string, fields: Fields): ProjectSettings {
-  return {
-    name,
-    projectId: fields.project_id,
-    baseUrl: fields.base_url,
-    widgetUrl: fields.widget_url ?? null,
-    apiKey: fields.api_key,
-    webhookSecrets: fields.webhook_secret ?? [],
-    rate: fields.rate,
-    writeRate: fields.write_rate,
-    reserve: fields.reserve,
-    startDate: fields.start_date ?? null,
-    timeZone: fields.time_zone,
-    lookBackMs: fields.look_back,
-    verifyAfterMs: fields.verify_after,
-    resendReplies: fields.resend_replies,
-    approveOver: fields.approve_over,
-    streams: fields.streams ?? streamNames,
-    schedules: toSchedules(fields),
-    schema: fields.schema,
-  }
+/** `checked`: by the names in the file. */
+export function toProject(name: string, checked: Readonly<Record<string, unknown>>): ProjectSettings {
+  return { name, ...valuesOf(projectSettings, checked), schedules: valuesOf(scheduleSettings, checked) }
 }

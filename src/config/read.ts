@@ -1,14 +1,14 @@
 /** Turns variables and a YAML file into the configuration, or into all of its problems at once. */
-import { z } from 'zod'
 import type { Config } from './config.ts'
 import { readGlobalConfig } from './globals.ts'
 import type { ConfigProblem } from './problems.ts'
-import { type ProjectSettings, projectFields, toProject } from './project.ts'
+import { allProjectSettings, type ProjectSettings, toProject } from './project.ts'
 import { containsApiKey } from './redaction.ts'
 import { deferSecretErrors } from './secret-fields.ts'
+import { schemaOf } from './settings.ts'
 import type { ConfigResult, ConfigSources, RawSettings } from './sources.ts'
 import { asRecord, locationOf, toConfigProblems } from './sources.ts'
-import { readProjectVariables, readSecretReferences, variableName } from './variables.ts'
+import { readVariables, variableName } from './variables.ts'
 
 const projectName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 
@@ -16,7 +16,7 @@ export function readConfig(sources: ConfigSources): ConfigResult<Omit<Config, 'w
   const fileSettings = asRecord(sources.yaml?.values ?? {})
   if (fileSettings === null) return problemAt(locationOf(sources, []), 'must be a map of settings')
   const { projects: projectMap, ...settingLines } = fileSettings
-  const isDefault = (key: string) => key in projectFields(sources.readSecret) && key !== 'api_key'
+  const isDefault = (key: string) => key !== 'api_key' && allProjectSettings.some(({ name }) => name === key)
   const [defaults, globalLines] = partitionSettings(settingLines, isDefault)
   const globals = readGlobalConfig(sources, globalLines)
   const projects =
@@ -88,7 +88,10 @@ function readNamedProject(
 function readVariableProject(sources: ConfigSources, defaults: RawSettings): ConfigResult<ProjectSettings> {
   const isSet = (key: string) => sources.variables[variableName(key)] !== undefined
   const locate = (key: string) => variableName(key === 'api_key' && isSet('api_key_file') ? 'api_key_file' : key)
-  const project = readProject(sources, 'default', defaults, readSecretReferences(sources.variables), locate)
+  const file = sources.variables[variableName('api_key_file')]
+  const references = readVariables(sources.variables, allProjectSettings, 'secret')
+  const lines = file === undefined ? references : { ...references, api_key: { file } }
+  const project = readProject(sources, 'default', defaults, lines, locate)
   const hasBoth = isSet('api_key') && isSet('api_key_file')
   const why = `and ${variableName('api_key_file')} are both set: keep only one`
   return hasBoth ? { ...project, problems: [...project.problems, { where: variableName('api_key'), why }] } : project
@@ -103,7 +106,7 @@ function readProject(
   ownLocation: (key: string) => string,
 ): ConfigResult<ProjectSettings> {
   const [defaultLines, ownLines] = [flattenSchedules(defaults), flattenSchedules(lines)]
-  const fromVariables = readProjectVariables(sources.variables)
+  const fromVariables = readVariables(sources.variables, allProjectSettings, 'value')
   const needsSecrets = sources.needs === 'service'
   const keyReference = needsSecrets ? {} : { api_key: { env: variableName('api_key') } }
   const values: RawSettings = { ...keyReference, ...defaultLines, ...fromVariables, ...ownLines }
@@ -112,9 +115,8 @@ function readProject(
     if (key in fromVariables) return variableName(key)
     return key in defaultLines ? locationOf(sources, key.split('.')) : ownLocation(key)
   }
-  const parsed = z
-    .strictObject(projectFields(needsSecrets ? sources.readSecret : deferSecretErrors(sources.readSecret)))
-    .safeParse(values)
+  const readSecret = needsSecrets ? sources.readSecret : deferSecretErrors(sources.readSecret)
+  const parsed = schemaOf(allProjectSettings, readSecret).safeParse(values)
   if (!parsed.success) return { value: null, problems: toConfigProblems(parsed.error, values, locate) }
   return { value: toProject(name, parsed.data), problems: [] }
 }

@@ -2,9 +2,10 @@
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
 import { parseDuration } from '../core/duration.ts'
-import { defaultSchedules, type Schedule, type ScheduleName, type Schedules } from '../core/schedule.ts'
+import { defaultSchedules, type Schedule, type ScheduleName, scheduleNames } from '../core/schedule.ts'
 import type { Ms } from '../core/time.ts'
 import { parsedField } from './fields.ts'
+import { fileSetting, type Setting, setting } from './settings.ts'
 
 const minIntervalMs: Ms = 1000
 const maxIntervalMs: Ms = 366 * 86_400_000
@@ -31,22 +32,13 @@ function isCron(pattern: string): boolean {
 const allowed = 'write a duration of at least 1s like 5m, a cron pattern like "0 3 * * *", nightly, or off'
 const schedule = parsedField(allowed, parseSchedule)
 
-type ScheduleKey = `schedules.${ScheduleName}`
-
 /** Each schedule is a setting of its own, so that a project can change one and inherit the others. */
-export const scheduleFields = {
-  schedules: z.undefined({ error: 'write a map, like { incremental: 5m, reconcile: nightly }' }).optional(),
-  'schedules.incremental': schedule.default(defaultSchedules.incremental),
-  'schedules.reconcile': schedule.default(defaultSchedules.reconcile),
-  'schedules.analytics': schedule.default(defaultSchedules.analytics),
-  'schedules.availability': schedule.default(defaultSchedules.availability),
-} satisfies Record<ScheduleKey | 'schedules', unknown>
+export const scheduleSettings = Object.fromEntries(
+  scheduleNames.map((name) => [name, setting(`schedules.${name}`, schedule.default(defaultSchedules[name]))]),
+) as Readonly<Record<ScheduleName, Setting<Schedule>>>
 
-export function toSchedules(fields: Readonly<Record<ScheduleKey, Schedule>>): Schedules {
-  return {
-    incremental: fields['schedules.incremental'],
-    reconcile: fields['schedules.reconcile'],
-    analytics: fields['schedules.analytics'],
-    availability: fields['schedules.availability'],
-  }
-}
+/** What remains of the line `schedules` is no map. */
+export const scheduleMap = fileSetting(
+  'schedules',
+  z.undefined({ error: 'write a map, like { incremental: 5m, reconcile: nightly }' }).optional(),
+)

@@ -4,14 +4,18 @@ import type { BudgetView } from './report.ts'
 import type { StreamName } from './streams.ts'
 import type { Ms } from './time.ts'
 
-export type ProjectHealth = {
-  /** The project's name. */
-  readonly project: string
-  readonly streams: readonly StreamHealth[]
+/** What the warehouse counts of a project. */
+export type ProjectCounts = {
   /** Open gaps: data known to be missing. */
   readonly gaps: number
   /** Write-backs by state. */
   readonly writebacks: Readonly<Record<string, number>>
+}
+
+export type ProjectHealth = ProjectCounts & {
+  /** The project's name. */
+  readonly project: string
+  readonly streams: readonly StreamHealth[]
   /** Null: this process has not used it yet. */
   readonly budget: BudgetView | null
   /** Nothing is read because the service denies the key. */

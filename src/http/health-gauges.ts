@@ -9,8 +9,13 @@ export type HealthGauges = {
 }
 
 export function createHealthGauges(registry: Registry): HealthGauges {
-  const gauge = (name: string, help: string, ...labelNames: readonly string[]) =>
-    new Gauge({ name: `deskmirror_${name}`, help, labelNames: ['project', ...labelNames], registers: [registry] })
+  const all: Gauge[] = []
+  const gauge = (name: string, help: string, ...others: readonly string[]) => {
+    const labelNames = ['project', ...others]
+    const created = new Gauge({ name: `deskmirror_${name}`, help, labelNames, registers: [registry] })
+    all.push(created)
+    return created
+  }
   const lag = gauge('lag_seconds', 'Time since the stream last completed; absent before the first completion', 'stream')
   const pendingChildren = gauge('pending_children', 'Rows whose details are still to be read', 'stream')
   const failed = gauge('stream_failed', '1: the last sync run of the stream failed', 'stream')
@@ -26,20 +31,6 @@ export function createHealthGauges(registry: Registry): HealthGauges {
   const inUse = gauge('budget_slots_in_use', 'Slots of the budget in use')
   const pausedSeconds = gauge('budget_paused_seconds', 'How long the key still pauses after a 429')
   const closedSeconds = gauge('budget_closed_seconds', 'How long no request is sent because past use is unknown')
-  const all = [
-    lag,
-    pendingChildren,
-    failed,
-    skipped,
-    gaps,
-    writebacks,
-    paused,
-    limit,
-    slots,
-    inUse,
-    pausedSeconds,
-    closedSeconds,
-  ]
 
   const showStreams = ({ project, streams }: ProjectHealth) => {
     for (const { stream, ...health } of streams) {

@@ -1,11 +1,9 @@
 /** The worker's metrics, in the text format of Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { ApiFailure } from '../core/api-failure.ts'
+import type { WorkerMetrics } from '../app/worker/resources.ts'
 import type { ProjectHealth } from '../core/health.ts'
-import type { FailingJob, JobSubject } from '../core/job-failure.ts'
+import type { FailingJob } from '../core/job-failure.ts'
 import type { SyncMode, SyncOutcome } from '../core/mirror.ts'
-import type { WritebackStatus } from '../core/outbox/state.ts'
-import type { Priority } from '../core/rate-limit/priority.ts'
 import type { StreamName } from '../core/streams.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
@@ -15,31 +13,7 @@ import type { ReadinessResult } from './server.ts'
 import { createWorkerGauges } from './worker-gauges.ts'
 
 /** Sync runs and requests are counted as they end; the mirror's health is read on each scrape. */
-export type Metrics = {
-  readonly contentType: string
-  /** Never fails: what cannot be read is left out, and `deskmirror_health_up` is 0. */
-  readonly text: () => Promise<string>
-  /** Counts a request that was answered or given up. */
-  readonly countRequest: (request: RequestMetric) => void
-  readonly countRows: (page: { project: string; stream: StreamName; rows: number; changed: number }) => void
-  readonly observeSyncRun: (run: { stream: StreamName; mode: SyncMode; outcome: SyncOutcome; tookMs: Ms }) => void
-  /** Counts a webhook delivery. `project` null: unknown. */
-  readonly countDelivery: (project: string | null, outcome: string) => void
-  /** Counts a write-back that reached this status. */
-  readonly countSettled: (writeback: { project: string; status: WritebackStatus }) => void
-  /** Counts a job by its result (label `verdict`). */
-  readonly countJob: (job: { queue: string; verdict: string }) => void
-  /** Counts a job that failed. */
-  readonly countJobFailure: (subject: JobSubject) => void
-  /** Counts an error of the queue's store. */
-  readonly countQueueError: () => void
-}
-
-export type RequestMetric = {
-  readonly project: string
-  readonly priority: Priority
-  readonly outcome: 'ok' | ApiFailure['kind']
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 export type MetricsOptions = {
   readonly readHealth: () => Promise<readonly ProjectHealth[]>
@@ -56,27 +30,15 @@ const cacheMs: Ms = 10_000
 /** Shorter than Prometheus's scrape timeout. */
 const readTimeoutMs: Ms = 8000
 
-export function createMetrics(options: MetricsOptions): Metrics {
-  const { readHealth, log, now = Date.now, failingJobs = () => [], checkReadiness = async () => [] } = options
+export function createMetrics({
+  readHealth,
+  log,
+  now = Date.now,
+  failingJobs = () => [],
+  checkReadiness = async () => [],
+}: MetricsOptions) {
   const registry = new Registry()
-  const counter = (name: string, help: string, labelNames: readonly string[]) =>
-    new Counter({ name: `deskmirror_${name}_total`, help, labelNames, registers: [registry] })
-  const requests = counter('requests', 'Requests to the service', ['project', 'lane', 'outcome'])
-  const throttled = counter('throttled', 'Requests that the service answered by 429', ['project'])
-  const read = counter('rows_read', 'Rows that the service sent', ['project', 'stream'])
-  const changed = counter('rows_changed', 'Rows that were new or different', ['project', 'stream'])
-  const settled = counter('writebacks_settled', 'Write-backs by outcome', ['project', 'status'])
-  const jobs = counter('jobs', 'Jobs by result', ['queue', 'verdict'])
-  const deliveries = counter('webhooks', 'Webhook deliveries by outcome', ['project', 'outcome'])
-  const jobFailures = counter('job_failures', 'Jobs that failed', ['job', 'project', 'stream'])
-  const queueErrors = counter('queue_errors', "Errors of the queue's store", [])
-  const syncRuns = new Histogram({
-    name: 'deskmirror_sync_duration_seconds',
-    help: 'Duration of sync runs of a stream',
-    labelNames: ['stream', 'mode', 'outcome'],
-    buckets: [0.1, 0.5, 2, 10, 30, 60, 300, 900, 3600, 4 * 3600],
-    registers: [registry],
-  })
+  const { throttled, ...counters } = createCounters(registry)
   const up = new Gauge({
     name: 'deskmirror_health_up',
     help: '1: the health of the mirror could be read; 0: metrics from the warehouse are left out',
@@ -107,10 +69,35 @@ export function createMetrics(options: MetricsOptions): Metrics {
   }
   return {
     contentType: registry.contentType,
+    /** Never fails: what cannot be read is left out, and `deskmirror_health_up` is 0. */
     text: async () => {
       await refresh()
       return registry.metrics()
     },
+    ...counters,
+  }
+}
+
+function createCounters(registry: Registry) {
+  const counter = (name: string, help: string, labelNames: readonly string[]) =>
+    new Counter({ name: `deskmirror_${name}_total`, help, labelNames, registers: [registry] })
+  const requests = counter('requests', 'Requests to the service', ['project', 'lane', 'outcome'])
+  const throttled = counter('throttled', 'Requests that the service answered by 429', ['project'])
+  const read = counter('rows_read', 'Rows that the service sent', ['project', 'stream'])
+  const changed = counter('rows_changed', 'Rows that were new or different', ['project', 'stream'])
+  const settled = counter('writebacks_settled', 'Write-backs by outcome', ['project', 'status'])
+  const jobs = counter('jobs', 'Jobs by result', ['queue', 'verdict'])
+  const deliveries = counter('webhooks', 'Webhook deliveries by outcome', ['project', 'outcome'])
+  const jobFailures = counter('job_failures', 'Jobs that failed', ['job', 'project', 'stream'])
+  const queueErrors = counter('queue_errors', "Errors of the queue's store", [])
+  const syncRuns = new Histogram({
+    name: 'deskmirror_sync_duration_seconds',
+    help: 'Duration of sync runs of a stream',
+    labelNames: ['stream', 'mode', 'outcome'],
+    buckets: [0.1, 0.5, 2, 10, 30, 60, 300, 900, 3600, 4 * 3600],
+    registers: [registry],
+  })
+  const workerMetrics: WorkerMetrics = {
     countRequest: ({ project, priority: lane, outcome }) => {
       requests.inc({ project, lane, outcome })
       if (outcome === 'throttled') throttled.inc({ project })
@@ -119,12 +106,20 @@ export function createMetrics(options: MetricsOptions): Metrics {
       read.inc({ project, stream }, page.rows)
       changed.inc({ project, stream }, page.changed)
     },
-    observeSyncRun: ({ stream, mode, outcome, tookMs }) => syncRuns.observe({ stream, mode, outcome }, tookMs / 1000),
-    countDelivery: (project, outcome) => deliveries.inc({ project: project ?? '', outcome }),
-    countSettled: ({ project, status }) => settled.inc({ project, status }),
-    countJob: ({ queue, verdict }) => jobs.inc({ queue, verdict }),
+    countSettled: (writeback) => settled.inc(writeback),
     countJobFailure: ({ job, project, stream }) =>
       jobFailures.inc({ job, project: project?.name ?? '', stream: stream ?? '' }),
+  }
+  return {
+    ...workerMetrics,
+    throttled,
+    observeSyncRun: ({ tookMs, ...labels }: { stream: StreamName; mode: SyncMode; outcome: SyncOutcome; tookMs: Ms }) =>
+      syncRuns.observe(labels, tookMs / 1000),
+    /** `project` null: unknown. */
+    countDelivery: (project: string | null, outcome: string) => deliveries.inc({ project: project ?? '', outcome }),
+    /** Counts a job by its result (label `verdict`). */
+    countJob: (job: { queue: string; verdict: string }) => jobs.inc(job),
+    /** Counts an error of the queue's store. */
     countQueueError: () => queueErrors.inc(),
   }
 }

@@ -3,7 +3,7 @@
 import type { Mutations } from './mutations.ts'
 import { createRandom, integerBetween, pick, purposes, type Random } from './seed/random.ts'
 import type { ProjectState } from './state.ts'
-import { splitNames } from './switches.ts'
+import { parseNames } from './switches.ts'
 
 const mutationKinds = [
   'visitorWrites',
@@ -31,11 +31,8 @@ export type MutationKind = (typeof mutationKinds)[number]
 
 /** Parses a comma-separated list of kinds; an empty list selects all that delete nothing. Throws RangeError for others. */
 export function parseMutationKinds(list: string): readonly MutationKind[] {
-  const chosen = splitNames(list)
-  for (const name of chosen) {
-    if (!mutationKinds.some((kind) => kind === name)) throw new RangeError(`there is no change ${name}`)
-  }
-  return chosen.length > 0 ? (chosen as MutationKind[]) : mutationKinds.filter((kind) => !kind.startsWith('delete'))
+  const chosen = parseNames(list, mutationKinds, (name) => `there is no change ${name}`)
+  return chosen.length > 0 ? chosen : mutationKinds.filter((kind) => !kind.startsWith('delete'))
 }
 
 /** `n` random changes, the same for the same seed and state. Returns what was done. */

@@ -231,8 +231,18 @@ export function describeAllowed(entry: ChoiceSwitch<string> | NumberSwitch | Boo
   return entry.signed ? 'a number' : 'a number from 0'
 }
 
-/** The names in a comma-separated list. */
-export function splitNames(list: string): readonly string[] {
+/** The names in a comma-separated list. Throws a RangeError that says `refusal` for one that is not known. */
+export function parseNames<Name extends string>(
+  list: string,
+  known: readonly Name[],
+  refusal: (name: string) => string,
+): readonly Name[] {
   const names = list.split(',').map((name) => name.trim())
-  return names.filter((name) => name !== '')
+  return names
+    .filter((name) => name !== '')
+    .map((name) => {
+      const found = known.find((one) => one === name)
+      if (found === undefined) throw new RangeError(refusal(name))
+      return found
+    })
 }

@@ -8,19 +8,14 @@ import type { ConversationTime } from './seed/conversations.ts'
 import { purposes, toUnitInterval } from './seed/random.ts'
 import type { VisitorTime } from './seed/visitors.ts'
 import type { ProjectState } from './state.ts'
-import { type Switches, splitNames } from './switches.ts'
+import { parseNames, type Switches } from './switches.ts'
 
 const rowKinds = ['conversations', 'visitors', 'calls', 'messages', 'activity'] as const
 export type RowKind = (typeof rowKinds)[number]
 
 /** Parses a comma-separated list of row kinds. Throws RangeError for others. */
 export function parseRowKinds(list: string): readonly RowKind[] {
-  const chosen = splitNames(list)
-  for (const name of chosen) {
-    if (!rowKinds.some((kind) => kind === name))
-      throw new RangeError(`there are no rows ${name}; there are ${rowKinds.join(', ')}`)
-  }
-  return chosen as RowKind[]
+  return parseNames(list, rowKinds, (name) => `there are no rows ${name}; there are ${rowKinds.join(', ')}`)
 }
 
 export type View = {

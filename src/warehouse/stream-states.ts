@@ -1,5 +1,6 @@
 /** The state of every stream, for workers and metrics: when it was last synced, and what is left to read. */
 import { sql } from 'kysely'
+import type { ProjectCounts } from '../core/health.ts'
 import { type ChildStreamName, childStreamNames, type StreamName } from '../core/streams.ts'
 import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
@@ -8,13 +9,14 @@ import { pendingConditions } from './mirror/pending-children.ts'
 /** `at`: when the stream was last read to its end. `skipped`: the key lacked its scope. */
 export type StreamSyncState = { readonly at: EpochMs | null; readonly failed: boolean; readonly skipped: boolean }
 
-/** Streams that have never been synced, or have nothing pending, are missing. `writebacks`: how many, by status. */
-export type ProjectSyncState = {
+/** Streams that have never been synced, or have nothing pending, are missing. */
+export type ProjectSyncState = ProjectCounts & {
   readonly streams: ReadonlyMap<StreamName, StreamSyncState>
   readonly pendingChildren: ReadonlyMap<ChildStreamName, number>
-  readonly gaps: number
-  readonly writebacks: Readonly<Record<string, number>>
 }
+
+/** Of a project that has never been synced. */
+export const noSyncState: ProjectSyncState = { streams: new Map(), pendingChildren: new Map(), gaps: 0, writebacks: {} }
 
 export type StreamStateRepository = ReturnType<typeof createStreamStates>
 

@@ -1,7 +1,7 @@
 /** Which reads are retried, how often, and when the retries end. */
 import { describe, expect, test } from 'vitest'
 import type { ClientOptions } from '../../src/api/client.ts'
-import { createRandom } from '../core/rate-limit/simulated-world.ts'
+import { seededRandom } from '../support/seeded-random.ts'
 import {
   answersInOrder,
   createTestClient,
@@ -104,7 +104,7 @@ describe('the share of retries', () => {
   })
 
   test('a quarter of all answers may fail, and every read succeeds', async () => {
-    const random = createRandom(5)
+    const random = seededRandom(5)
     const service = await startTestService((request, response) =>
       (random() < 0.25 ? broken : emptyListAnswer)(request, response),
     )

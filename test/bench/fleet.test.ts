@@ -4,10 +4,10 @@ import type { Costs, PerStream } from '../../bench/fleet/costs.ts'
 import { createKeyLimit } from '../../bench/fleet/key-limit.ts'
 import { createLoad } from '../../bench/fleet/load.ts'
 import { createProjects } from '../../bench/fleet/projects.ts'
-import { seededRandom } from '../../bench/fleet/random.ts'
 import { type Simulation, simulate } from '../../bench/fleet/simulate.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
 import { streamNames } from '../../src/core/streams.ts'
+import { seededRandom } from '../support/seeded-random.ts'
 
 const forEachStream = (value: number) =>
   Object.fromEntries(streamNames.map((stream) => [stream, value])) as PerStream<number>

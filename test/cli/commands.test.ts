@@ -1,14 +1,14 @@
 /** The real commands against a service double, in normal use and with errors. */
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
 const size = { conversations: 30, visitors: 10, calls: 8, messagesPerConversation: 5, activityPerVisitor: 3, days: 3 }
-const parent = mkdtempSync(join(tmpdir(), 'deskmirror-commands-'))
+const parent = createTempFolder(afterAll)
 let service: Sandbox
 beforeAll(async () => {
   service = await startSandbox({ size, prefix: '/v1' })
@@ -17,12 +17,9 @@ beforeAll(async () => {
     scopes: ['conversations:read', 'visitors:read', 'analytics:read', 'availability:read'],
   })
 })
-afterAll(async () => {
-  await service.stop()
-  rmSync(parent, { recursive: true })
-})
+afterAll(() => service.stop())
 
-/** Not `emptyFolder`: concurrent tests share what is removed at the end. */
+/** Removed with `parent`: concurrent tests have no `onTestFinished`. */
 function folderIn(parent: string): string {
   return mkdtempSync(join(parent, 'run-'))
 }

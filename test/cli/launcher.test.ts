@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { cleanEnvironment, emptyFolder, launcher } from './run-process.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
+import { cleanEnvironment, launcher } from './run-process.ts'
 
 type End = { readonly code: number | null; readonly out: string }
 
@@ -19,7 +20,7 @@ function waitForEnd(child: ChildProcess): Promise<End> {
 
 /** Runs the launcher alone, as in a package without its own runtime, on a Node.js that claims to be old. */
 function runOnOldNode(claimed: string): Promise<End> {
-  const folder = emptyFolder()
+  const folder = createTempFolder()
   cpSync(join(launcher, '..'), join(folder, 'bin'), { recursive: true })
   writeFileSync(join(folder, 'old.cjs'), `Object.defineProperty(process.versions, 'node', { value: '${claimed}' })`)
   const args = ['--require', join(folder, 'old.cjs'), join(folder, 'bin', 'deskmirror.js'), 'demo']
@@ -47,7 +48,7 @@ test('a process that may open too few files: one line explains what to do', asyn
 
 /** Runs a script through the launcher in another process, and waits until that is ready. */
 async function runBundled(script: string): Promise<{ readonly child: ChildProcess; readonly end: Promise<End> }> {
-  const folder = emptyFolder()
+  const folder = createTempFolder()
   writeFileSync(join(folder, 'child.cjs'), script)
   const call = `require(${JSON.stringify(join(launcher, '..', 'run-bundled-node.js'))})(process.execPath, [${JSON.stringify(join(folder, 'child.cjs'))}, 'word'])`
   const child = spawn(process.execPath, ['--eval', call], { env: cleanEnvironment() })

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { startWorkerProcess } from '../app/worker/worker-process.ts'
-import { emptyFolder, runDeskmirror } from './run-process.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
+import { runDeskmirror } from './run-process.ts'
 
 /** The files that other users can access. A folder that they may not enter protects its contents. */
 function exposedFiles(folder: string): string[] {
@@ -28,7 +29,7 @@ async function startService() {
 
 test('sync and the worker create private files', async () => {
   const { sandbox, env } = await startService()
-  const folder = emptyFolder()
+  const folder = createTempFolder()
   expect(await runDeskmirror(['sync', '--quiet'], { cwd: folder, env })).toMatchObject({ exit: 0 })
   const worker = startWorkerProcess({ databaseUrl: `sqlite:${folder}/worker.db`, queueUrl: 'embedded' }, sandbox)
   await worker.waitFor(({ event }) => event === 'sync.ended')
@@ -40,7 +41,7 @@ test('sync and the worker create private files', async () => {
 
 test('the mode of existing files is kept; check reports it, and how to change it', async () => {
   const { env } = await startService()
-  const folder = emptyFolder()
+  const folder = createTempFolder()
   const path = join(folder, 'deskmirror.db')
   writeFileSync(path, '')
   chmodSync(path, 0o644)

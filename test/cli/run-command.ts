@@ -2,7 +2,6 @@
 import type { Command } from 'commander'
 import type { CommandContext } from '../../src/cli/command-context.ts'
 import type { Display } from '../../src/cli/render/display.ts'
-import type { UseCases, WritebackUseCases } from '../../src/cli/use-cases.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { UserError } from '../../src/core/user-error.ts'
@@ -10,28 +9,17 @@ import { createLog } from '../../src/log.ts'
 
 export type CommandOutput = { readonly exit: number; readonly out: string; readonly err: string }
 
-const rejectUnexpectedCall = async (): Promise<never> => {
-  throw new Error('this test does not expect this call')
-}
-const emptyUseCases: UseCases = {
-  syncProject: rejectUnexpectedCall,
-  pushProject: rejectUnexpectedCall,
-  checkProject: rejectUnexpectedCall,
-  verifyProject: rejectUnexpectedCall,
-  mintWidgetToken: rejectUnexpectedCall,
-  readStatus: rejectUnexpectedCall,
-  migrateWarehouse: rejectUnexpectedCall,
-}
-
-const emptyWritebackUseCases: WritebackUseCases = {
-  addWriteback: rejectUnexpectedCall,
-  listWritebacks: rejectUnexpectedCall,
-  forEachWriteback: rejectUnexpectedCall,
-  showWriteback: rejectUnexpectedCall,
-  decideWritebacks: rejectUnexpectedCall,
-  importWritebacks: rejectUnexpectedCall,
-  previewImport: rejectUnexpectedCall,
-}
+/** What a test passes instead of the modules in `src/app/` that a command loads. */
+type UseCases = Partial<
+  typeof import('../../src/app/check.ts') &
+    typeof import('../../src/app/import.ts') &
+    typeof import('../../src/app/outbox.ts') &
+    typeof import('../../src/app/push.ts') &
+    typeof import('../../src/app/status.ts') &
+    typeof import('../../src/app/sync.ts') &
+    typeof import('../../src/app/token.ts') &
+    typeof import('../../src/app/verify.ts')
+>
 
 /** Two projects, `shop` and `school`. */
 export function twoProjects(variables: Readonly<Record<string, string>> = {}): Config {
@@ -54,7 +42,7 @@ export function twoProjects(variables: Readonly<Record<string, string>> = {}): C
 export async function runCommand(
   command: (context: CommandContext) => Command,
   args: readonly string[],
-  useCases: Partial<UseCases & WritebackUseCases>,
+  useCases: UseCases,
   options: {
     readonly signal?: AbortSignal
     readonly now?: number
@@ -88,14 +76,12 @@ export async function runCommand(
     openLog: () => createLog({ level: 'silent', pretty: false, secrets: [], write: err }),
     wantsStackTraces: () => false,
     openInterruptSignal: () => options.signal ?? new AbortController().signal,
-    loadUseCases: async () => ({ ...emptyUseCases, ...useCases }),
-    loadWritebackUseCases: async () => ({ ...emptyWritebackUseCases, ...useCases }),
+    load: async <Module>() => useCases as Module,
     openStdin: () => ReadableStream.from(options.input === undefined ? [] : [options.input]),
     currentUser: () => 'ada',
     listenForSignals: () => {
       throw new Error('this test starts no worker')
     },
-    loadWorker: rejectUnexpectedCall,
     now: () => options.now ?? 0,
   }
   await command(context).exitOverride().parseAsync(args, { from: 'user' })

@@ -1,20 +1,9 @@
 /** Runs the real command in its own process. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 
 export const launcher = new URL('../../bin/deskmirror.js', import.meta.url).pathname
 
 export type ProcessResult = { readonly exit: number | null; readonly out: string; readonly err: string }
-
-/** An empty folder that is removed after the test. */
-export function emptyFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-cli-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** Keeps the tester's own environment away from the command. */
 export function cleanEnvironment(variables: Readonly<Record<string, string>> = {}): Record<string, string> {

@@ -1,10 +1,10 @@
 /** A service double, a mirror of it in a folder, and commands that run in that folder. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 import { syncOnce } from '../sync/sync-sandbox.ts'
 import { cleanEnvironment, launcher, type ProcessResult } from './run-process.ts'
 
@@ -37,8 +37,7 @@ export async function startCliScenario(
   const switches = { 'rate.kind': 'off', ...options.switches } as const
   const service = await startSandbox({ size, prefix: '/v1', ...options, switches })
   atEnd(() => service.stop())
-  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-scenario-'))
-  atEnd(() => rmSync(folder, { recursive: true }))
+  const folder = createTempFolder(atEnd)
   const url = `sqlite:${join(folder, 'deskmirror.db')}`
   await syncOnce(url, service, { streams: ['conversations', 'messages', 'visitors'] })
   const warehouse = await openWarehouse(url)

@@ -4,7 +4,8 @@ import { mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { explainError, renderError } from '../../src/cli/explain-error.ts'
-import { cleanEnvironment, emptyFolder, launcher, runDeskmirror } from './run-process.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
+import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
 const env = {
   DESKMIRROR_BASE_URL: 'http://127.0.0.1:1',
@@ -13,7 +14,7 @@ const env = {
 }
 
 test('a working folder that was removed', async () => {
-  const cwd = join(emptyFolder(), 'gone')
+  const cwd = join(createTempFolder(), 'gone')
   mkdirSync(cwd)
   const removed = `rmdir ../gone && exec "$0" "$1" status`
   const run = () =>
@@ -31,7 +32,7 @@ test('standard output on a full disk: 1, with a message', () => {
 })
 
 test('an import file that does not exist', async () => {
-  const { exit, err } = await runDeskmirror(['writeback', 'import', 'replies.csv'], { cwd: emptyFolder(), env })
+  const { exit, err } = await runDeskmirror(['writeback', 'import', 'replies.csv'], { cwd: createTempFolder(), env })
   expect([exit, err]).toEqual([
     2,
     'deskmirror: cannot read replies.csv: there is no such file or folder\n  → check the path and its permissions\n',

@@ -1,18 +1,18 @@
 /** `deskmirror token` against a service double: prints the token on standard output, and nowhere else. */
 
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 import { type ProcessResult, runDeskmirror } from './run-process.ts'
 
 const size = { conversations: 3, visitors: 3, calls: 1, days: 1 }
-const folders: string[] = []
+const parent = createTempFolder(afterAll)
 const services: Sandbox[] = []
 let service: Sandbox
 beforeAll(async () => {
@@ -20,7 +20,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const started of services) await started.stop()
-  for (const folder of folders) rmSync(folder, { recursive: true })
 })
 
 async function startService(switches: Parameters<Sandbox['setSwitches']>[0]): Promise<Sandbox> {
@@ -30,9 +29,7 @@ async function startService(switches: Parameters<Sandbox['setSwitches']>[0]): Pr
 }
 
 function createFolder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'deskmirror-token-'))
-  folders.push(path)
-  return path
+  return mkdtempSync(join(parent, 'run-'))
 }
 
 function runToken(args: readonly string[], env: Record<string, string> = {}, at = service): Promise<ProcessResult> {

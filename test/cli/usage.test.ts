@@ -1,16 +1,13 @@
 /** The command line before it works: help, usage errors, configuration problems. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { createTempFolder } from '../support/temp-folder.ts'
 import { cleanEnvironment, launcher, runDeskmirror } from './run-process.ts'
 
-const emptyFolder = mkdtempSync(join(tmpdir(), 'deskmirror-usage-'))
-const withDotenv = mkdtempSync(join(tmpdir(), 'deskmirror-usage-'))
-afterAll(() => {
-  for (const folder of [emptyFolder, withDotenv]) rmSync(folder, { recursive: true })
-})
+const emptyFolder = createTempFolder(afterAll)
+const withDotenv = createTempFolder(afterAll)
 
 const commands = [
   'check',

@@ -6,8 +6,9 @@ import { writebackCommand } from '../../src/cli/writeback.ts'
 import type { OutboxEntry } from '../../src/core/outbox/admin.ts'
 import type { DecisionReport } from '../../src/core/outbox/reports.ts'
 import { UserError } from '../../src/core/user-error.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 import { runCommand } from './run-command.ts'
-import { emptyFolder, runDeskmirror } from './run-process.ts'
+import { runDeskmirror } from './run-process.ts'
 import { startCliScenario } from './scenario.ts'
 
 const c = '7d1f4f6e-5a2b-4c3d-8e9f-0a1b2c3d4e5f'
@@ -399,6 +400,6 @@ describe.concurrent('help of each command', () => {
 })
 
 test('an unknown writeback command ends with 2 and points to the help', async () => {
-  const { exit, err } = await runDeskmirror(['writeback', 'lst'], { cwd: emptyFolder() })
+  const { exit, err } = await runDeskmirror(['writeback', 'lst'], { cwd: createTempFolder() })
   expect([exit, err]).toEqual([2, expect.stringMatching(/Did you mean list.*\(deskmirror writeback --help/s)])
 })

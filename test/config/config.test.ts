@@ -1,19 +1,18 @@
 /** The configuration: its sources, their precedence, and how every problem in it is reported. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
 import { ConfigurationError } from '../../src/config/problems.ts'
 import { collectSecrets } from '../../src/config/secrets.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 
 let folder = ''
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'deskmirror-config-'))
+  folder = createTempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 const key = 'svc_live_0123456789abcdef'
 const needed = {

@@ -1,16 +1,16 @@
 /** The configuration page matches the program. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 
 const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
 const example = /```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
 
 test('its example is a valid configuration', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'deskmirror-docs-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = createTempFolder()
   mkdirSync(join(folder, 'secrets'))
   for (const name of ['school-key', 'http-token']) writeFileSync(join(folder, 'secrets', name), `${name}\n`)
   writeFileSync(join(folder, 'deskmirror.yaml'), example.replaceAll('/run/secrets/', 'secrets/'))

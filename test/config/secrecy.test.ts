@@ -1,22 +1,21 @@
 /** Secrets in the wrong place: nothing that is printed repeats them. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { explainError, renderError } from '../../src/cli/explain-error.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { collectSecrets } from '../../src/config/secrets.ts'
 import { createLog } from '../../src/log.ts'
 import { explainOpenError } from '../../src/warehouse/database/explain-error.ts'
 import { locationLabel, parseDatabaseUrl } from '../../src/warehouse/database/location.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 
 let folder = ''
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'deskmirror-secrecy-'))
+  folder = createTempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 const needed = {
   DESKMIRROR_BASE_URL: 'https://api.example.com/v1',

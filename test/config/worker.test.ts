@@ -1,20 +1,19 @@
 /** The worker's configuration: schedules, access to its HTTP server, concurrency. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { resolveHttpExposure } from '../../src/config/http-exposure.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { ConfigurationError } from '../../src/config/problems.ts'
 import { collectSecrets } from '../../src/config/secrets.ts'
 import { UserError } from '../../src/core/user-error.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 
 let folder = ''
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'deskmirror-config-'))
+  folder = createTempFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 const key = 'svc_live_0123456789abcdef'
 const token = 'a-token-that-must-stay-secret'

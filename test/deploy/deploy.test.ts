@@ -1,13 +1,12 @@
 /** The deployment files match the program that they deploy. No container engine is needed. */
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { loadConfig } from '../../src/config/load.ts'
-import { unknownVariables } from '../../src/config/variables.ts'
+import { loadConfig, unknownVariables } from '../../src/config/load.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -30,7 +29,7 @@ const compose: Compose = yaml('docker-compose.yml')
 const services = Object.entries(compose.services)
 const dockerfile = read('Dockerfile')
 
-const folder = mkdtempSync(join(tmpdir(), 'deskmirror-deploy-'))
+const folder = createTempFolder(afterAll)
 const secret = (name: string) => join(folder, 'secrets', name)
 const make = () => execFileSync('sh', [join(folder, 'make-secrets.sh')], { stdio: 'pipe' })
 
@@ -38,7 +37,6 @@ beforeAll(() => {
   cpSync(join(root, 'deploy'), folder, { recursive: true, filter: (path) => !path.endsWith('/secrets') })
   make()
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test.each(['Dockerfile', 'docker-compose.yml', 'deploy/deskmirror.service', 'deploy/deskmirror.env.example'])(
   '%s uses only variables that deskmirror knows',

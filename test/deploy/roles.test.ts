@@ -1,16 +1,16 @@
 /** The roles of a new Postgres of docker-compose.yml, on a real one. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { type PrivatePostgres, startPrivatePostgres } from '../support/postgres-server.ts'
 import { findProgram } from '../support/private-server.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 
 const script = new URL('../../deploy/postgres/roles.sql', import.meta.url).pathname
-const folder = mkdtempSync(join(tmpdir(), 'deskmirror-roles-'))
+const folder = createTempFolder(afterAll)
 let server: PrivatePostgres
 
 /** The test server has a superuser with the owner's name. */
@@ -31,10 +31,7 @@ beforeAll(async () => {
   await (await openWarehouse(url(owner, 'warehouse', 'deskmirror'))).close()
 })
 
-afterAll(async () => {
-  await server.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => server.stop())
 
 test('the reader sees every table that deskmirror creates', async () => {
   const tables = await as('reader', 'deskmirror', (client) =>

@@ -1,14 +1,14 @@
 /** The package as users get it: packed, installed into an empty folder, and run by the oldest and the current Node.js. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTempFolder } from '../support/temp-folder.ts'
 
 const run = promisify(execFile)
 const root = new URL('../..', import.meta.url).pathname
-const folder = mkdtempSync(join(tmpdir(), 'deskmirror-package-'))
+const folder = createTempFolder(afterAll)
 const installed = join(folder, 'node_modules', 'deskmirror')
 const launcher = join(installed, 'bin', 'deskmirror.js')
 
@@ -31,8 +31,6 @@ beforeAll(async () => {
   const quietOptions = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
   await run('npm', ['install', ...quietOptions, `./${tarball}`, `${oldest}@22.19.0`], { cwd: folder, env })
 }, 180_000)
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('files for development are not in the package', () => {
   expect(readdirSync(installed).sort()).toEqual(

@@ -1,37 +1,22 @@
 /** The worker's scheduling decisions, without a queue. */
 import { describe, expect, test } from 'vitest'
 import { parseSchedulerJob, parseSyncJob, syncJobId } from '../../jobs/queues.ts'
-import { settingsNeedingRestart } from '../../jobs/restart-required.ts'
 import { type CompletionTimes, overdueSyncJobs, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
 import { afterFailedFiring } from '../../jobs/scheduler-jobs.ts'
 import { schedulesForProjects } from '../../jobs/schedules.ts'
-import type { Config, ProjectConfig } from '../../src/config/config.ts'
+import { type Config, defaultProject, type ProjectConfig, settingsNeedingRestart } from '../../src/config/config.ts'
 import { defaultSchedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'
 import { type StreamName, streamNames } from '../../src/core/streams.ts'
 import { configOf } from '../sync/sync-sandbox.ts'
 
-const shop: ProjectConfig = {
+const shop = defaultProject({
   name: 'shop',
   projectId: '11111111-1111-4111-8111-111111111111',
   baseUrl: new URL('https://service.example'),
-  widgetUrl: new URL('https://service.example'),
   apiKey: secret('svc_live_test'),
-  webhookSecrets: [],
-  rate: { requests: 600, windowMs: 60_000 },
-  writeRate: { requests: 120, windowMs: 60_000 },
-  reserve: 0.1,
-  startDate: null,
   timeZone: 'Asia/Tokyo',
-  lookBackMs: 600_000,
-  verifyAfterMs: 120_000,
-  resendReplies: true,
-  approveOver: null,
-  streams: streamNames,
-  schedules: defaultSchedules,
-  schema: 'discover',
-  readOnly: false,
-}
+})
 
 describe('a schedule firing starts', () => {
   const streams = (schedule: Parameters<typeof syncJobsOfSchedule>[0], project: ProjectConfig = shop) =>

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { BudgetPolicy } from '../../src/core/rate-limit/budget.ts'
 import { startCountingService, startProcessGroup } from '../api/rate-limit/process-group.ts'
 import { injectFaults, storeKinds } from '../api/rate-limit/scenario.ts'
-import { countBetween, createRandom, maxInWindow } from '../core/rate-limit/simulated-world.ts'
+import { countBetween, maxInWindow } from '../core/rate-limit/simulated-world.ts'
+import { seededRandom } from '../support/seeded-random.ts'
 
 // The rate of a usual key, in shorter windows: the time of each grant weighs six times as much as in a minute.
 const windowMs = 10_000
@@ -16,7 +17,7 @@ for (const count of [2, 4]) {
     `${count} processes use at least 92 % of the limit through $name`,
     async ({ make }, { onTestFinished }) => {
       const { url } = await make(onTestFinished)
-      const counter = await startCountingService(createRandom(seed), onTestFinished)
+      const counter = await startCountingService(seededRandom(seed), onTestFinished)
       const fleet = startProcessGroup(
         { store: url, service: counter.url, policy, timeoutMs: 1000 },
         count,
@@ -40,7 +41,7 @@ describe.concurrent('four processes', () => {
   test.for(storeKinds)(
     `never exceed it in ten rounds of faults: $name (seed ${seed})`,
     async ({ make }, { onTestFinished }) => {
-      const random = createRandom(seed)
+      const random = seededRandom(seed)
       const { url, faults } = await make(onTestFinished)
       const counter = await startCountingService(random, onTestFinished)
       const fleet = startProcessGroup(

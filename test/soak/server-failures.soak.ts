@@ -8,10 +8,11 @@ import type { MutationKind } from '../../src/sandbox/random-mutations.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
 import { startWorkerProcess, type WorkerProcess } from '../app/worker/worker-process.ts'
-import { emptyFolder } from '../cli/run-process.ts'
-import { createRandom, maxInWindow } from '../core/rate-limit/simulated-world.ts'
+import { maxInWindow } from '../core/rate-limit/simulated-world.ts'
 import { startPrivatePostgres } from '../support/postgres-server.ts'
 import { startPrivateRedis } from '../support/redis-server.ts'
+import { seededRandom } from '../support/seeded-random.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 import { findDifferences } from '../sync/sync-sandbox.ts'
 
 const seed = Number(process.env.SEED ?? Date.now() % 100_000)
@@ -44,7 +45,7 @@ const deployments = [
 ]
 
 async function singleProcess(): Promise<Deployment> {
-  return { databaseUrl: `sqlite:${emptyFolder()}/mirror.db`, queueUrl: 'embedded', workers: 1, failures: [] }
+  return { databaseUrl: `sqlite:${createTempFolder()}/mirror.db`, queueUrl: 'embedded', workers: 1, failures: [] }
 }
 
 async function redisAndPostgres(onTestFinished: OnTestFinished): Promise<Deployment> {
@@ -67,7 +68,7 @@ async function postgresAlone(onTestFinished: OnTestFinished): Promise<Deployment
 }
 
 test.for(deployments)(`$name (seed ${seed})`, { timeout: 1_800_000 }, async ({ make }, { onTestFinished }) => {
-  const random = createRandom(seed)
+  const random = seededRandom(seed)
   const sandbox = await startSandbox({
     seed,
     size,

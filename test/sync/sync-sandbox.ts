@@ -1,11 +1,10 @@
 /** Syncs a sandbox into a warehouse with the real program, and compares the mirror with the sandbox's rows. */
 import { pino } from 'pino'
 import { type SyncOptions, syncProject } from '../../src/app/sync.ts'
-import type { Config, ProjectConfig } from '../../src/config/config.ts'
+import { type Config, defaultConfig, defaultProject, type ProjectConfig } from '../../src/config/config.ts'
 import { parseJson, stringifyJson } from '../../src/core/json.ts'
 import type { SyncReport } from '../../src/core/report.ts'
 import type { Json } from '../../src/core/row.ts'
-import { defaultSchedules } from '../../src/core/schedule.ts'
 import { secret } from '../../src/core/secret.ts'
 import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../src/core/streams.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
@@ -18,43 +17,20 @@ export function projectConfigOf(
   sandbox: Pick<Sandbox, 'projectId' | 'baseUrl' | 'widgetUrl' | 'key'>,
   over: Partial<ProjectConfig> = {},
 ): ProjectConfig {
-  return {
+  return defaultProject({
     name: 'shop',
     projectId: sandbox.projectId,
     baseUrl: new URL(sandbox.baseUrl),
     widgetUrl: new URL(sandbox.widgetUrl),
     apiKey: secret(sandbox.key),
-    webhookSecrets: [],
     rate: unlimited,
     writeRate: unlimited,
-    reserve: 0,
-    startDate: null,
-    timeZone: 'UTC',
-    lookBackMs: 600_000,
-    verifyAfterMs: 120_000,
-    resendReplies: true,
-    approveOver: null,
-    streams: streamNames,
-    schedules: defaultSchedules,
-    schema: 'discover',
-    readOnly: false,
     ...over,
-  }
+  })
 }
 
 export function configOf(databaseUrl: string, project: ProjectConfig): Config {
-  return {
-    projects: [project],
-    databaseUrl,
-    queueUrl: 'embedded',
-    http: null,
-    httpToken: null,
-    concurrency: 1,
-    readOnly: false,
-    logLevel: 'silent',
-    logLevelChosen: true,
-    warnings: [],
-  }
+  return defaultConfig({ projects: [project], databaseUrl, http: null, concurrency: 1, logLevel: 'silent' })
 }
 
 export type SyncOverrides = Partial<SyncOptions> & {

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { UserError } from '../../src/core/user-error.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse } from '../../src/warehouse/open.ts'
-import { emptyFolder } from '../cli/run-process.ts'
+import { createTempFolder } from '../support/temp-folder.ts'
 import { findDifferences, syncOnce } from '../sync/sync-sandbox.ts'
 
 async function setUp(): Promise<{ readonly sandbox: Sandbox; readonly path: string; readonly url: string }> {
@@ -15,7 +15,7 @@ async function setUp(): Promise<{ readonly sandbox: Sandbox; readonly path: stri
     switches: { 'rate.kind': 'off' },
   })
   onTestFinished(() => sandbox.stop())
-  const path = join(emptyFolder(), 'main.db')
+  const path = join(createTempFolder(), 'main.db')
   return { sandbox, path, url: `sqlite:${path}` }
 }
 

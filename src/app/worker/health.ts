@@ -2,6 +2,7 @@
 import type { ProjectConfig } from '../../config/config.ts'
 import type { ProjectHealth } from '../../core/health.ts'
 import type { ChildStreamName } from '../../core/streams.ts'
+import { noSyncState } from '../../warehouse/stream-states.ts'
 import type { WorkerResources } from './resources.ts'
 
 export async function readMirrorHealth(
@@ -13,23 +14,20 @@ export async function readMirrorHealth(
   const paused = await warehouse.projects.listPaused(now)
   return Promise.all(
     projects.map(async (project): Promise<ProjectHealth> => {
-      const state = states.get(project.projectId)
+      const { streams, pendingChildren, ...counts } = states.get(project.projectId) ?? noSyncState
       return {
         project: project.name,
         streams: project.streams.map((stream) => {
-          const completion = state?.streams.get(stream)
-          const pendingChildren = state?.pendingChildren.get(stream as ChildStreamName) ?? 0
-          const lagMs = completion?.at == null ? null : Math.max(0, now - completion.at)
+          const completion = streams.get(stream)
           return {
             stream,
-            lagMs,
-            pendingChildren,
+            lagMs: completion?.at == null ? null : Math.max(0, now - completion.at),
+            pendingChildren: pendingChildren.get(stream as ChildStreamName) ?? 0,
             isFailed: completion?.failed ?? false,
             isSkipped: completion?.skipped ?? false,
           }
         }),
-        gaps: state?.gaps ?? 0,
-        writebacks: state?.writebacks ?? {},
+        ...counts,
         budget:
           (await budgets
             .ifOpened(project)

@@ -9,6 +9,7 @@ import type { Logger } from '../../log.ts'
 import { WarehouseError } from '../../warehouse/database/explain-error.ts'
 import type { JobFailureRepository } from '../../warehouse/job-failures.ts'
 import { maskIdsAndNumbers } from './repeat-filter.ts'
+import type { WorkerMetrics } from './resources.ts'
 
 export type JobFailures = {
   /**
@@ -29,7 +30,7 @@ export type JobFailuresDeps = {
   readonly failureLog: JobFailureRepository
   readonly projects: () => readonly { readonly name: string; readonly projectId: string }[]
   readonly log: Logger
-  readonly onFailure: (subject: JobSubject) => void
+  readonly metrics: Pick<WorkerMetrics, 'countJobFailure'>
   readonly now?: () => EpochMs
 }
 
@@ -48,7 +49,7 @@ export function createJobFailures({
   failureLog,
   projects,
   log,
-  onFailure,
+  metrics,
   now = Date.now,
 }: JobFailuresDeps): JobFailures {
   const { failing, storeEntry, removeEntry, refresh } = createFailureTable({ failureLog, projects, now })
@@ -57,7 +58,7 @@ export function createJobFailures({
 
   return {
     recordFailure: async (subject, error, isLogged = false) => {
-      onFailure(subject)
+      metrics.countJobFailure(subject)
       const key = subjectKey(subject)
       const before = failing.get(key)
       if (before === undefined && failing.size >= maxTracked) return false

@@ -113,7 +113,7 @@ async function runLaneSlice(
   { lane, sliceMs, signal }: LaneSliceOptions,
   { isHeldBack, onMissingScopes }: LaneSliceHooks,
 ): Promise<LaneSliceResult> {
-  const { warehouse, budgets, log, onSettled } = resources
+  const { warehouse, budgets, log, metrics } = resources
   const [head] = await warehouse.outbox(project.projectId).findClaimable(Date.now(), 1, { lane })
   if (head === undefined || isHeldBack(head)) return { kind: 'done' }
   const endsAt = performance.now() + sliceMs
@@ -125,7 +125,7 @@ async function runLaneSlice(
       try {
         const hooks = {
           canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
-          onSettled: (status: WritebackStatus) => onSettled(project.name, status),
+          onSettled: (status: WritebackStatus) => metrics.countSettled({ project: project.name, status }),
         }
         const deps = writebackDeps(warehouse, project, service, log)
         const failure = await withRequestCounting(warehouse, project, 'writebacks', service, () =>

@@ -1,7 +1,8 @@
-/** The resources that the parts of a worker share, and the callbacks that they report to. */
+/** The resources that the parts of a worker share, and the metrics that they count. */
 import type { Connections } from '../../api/connections.ts'
 import type { ProjectConfig } from '../../config/config.ts'
 import type { ApiFailure } from '../../core/api-failure.ts'
+import type { JobSubject } from '../../core/job-failure.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Priority } from '../../core/rate-limit/priority.ts'
 import type { StreamName } from '../../core/streams.ts'
@@ -10,12 +11,17 @@ import type { Warehouse } from '../../warehouse/open.ts'
 import type { RequestBudgets } from '../request-budgets.ts'
 import type { ServiceOptions } from '../service.ts'
 
-export type WorkerContextOptions = {
-  readonly log: Logger
-  readonly onOutcome: (project: string, priority: Priority, outcome: 'ok' | ApiFailure['kind']) => void
-  readonly onSettled: (project: string, status: WritebackStatus) => void
-  readonly onLoaded: (project: string, stream: StreamName, rows: number, changed: number) => void
+/** What is counted in this folder. `createMetrics` does it, and does not compile while it lacks a member. */
+export type WorkerMetrics = {
+  /** A request was answered or given up. */
+  readonly countRequest: (request: { project: string; priority: Priority; outcome: 'ok' | ApiFailure['kind'] }) => void
+  readonly countRows: (page: { project: string; stream: StreamName; rows: number; changed: number }) => void
+  /** A write-back reached this status. */
+  readonly countSettled: (writeback: { project: string; status: WritebackStatus }) => void
+  readonly countJobFailure: (subject: JobSubject) => void
 }
+
+export type WorkerContextOptions = { readonly log: Logger; readonly metrics: WorkerMetrics }
 
 export type WorkerResources = WorkerContextOptions & {
   /** Whether the message was not logged recently, apart from its numbers. */
@@ -26,9 +32,14 @@ export type WorkerResources = WorkerContextOptions & {
 }
 
 export function serviceOptions(
-  { connections, log, onOutcome }: WorkerResources,
-  { name }: ProjectConfig,
+  { connections, log, metrics }: WorkerResources,
+  { name: project }: ProjectConfig,
   signal: AbortSignal,
 ): ServiceOptions {
-  return { signal, connections, log, onOutcome: (priority, outcome) => onOutcome(name, priority, outcome) }
+  return {
+    signal,
+    connections,
+    log,
+    onOutcome: (priority, outcome) => metrics.countRequest({ project, priority, outcome }),
+  }
 }

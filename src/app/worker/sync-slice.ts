@@ -36,7 +36,7 @@ export async function runSyncSlice(
   project: ProjectConfig,
   { stream, mode, sliceMs, signal }: SyncSliceOptions,
 ): Promise<SyncSliceResult> {
-  const { warehouse, budgets, log, onLoaded } = resources
+  const { warehouse, budgets, log, metrics } = resources
   const { pause, isRecorded } = await currentPause(resources, project)
   if (pause !== null) return pause
   const lock = await warehouse.lockStreams(project.projectId, [stream], Date.now())
@@ -49,7 +49,8 @@ export async function runSyncSlice(
     isSliceOver: () => performance.now() >= endsAt,
     onProgress: () => {},
   })
-  for (const { stream, rows, changed } of run.reports) onLoaded(project.name, stream, rows, changed)
+  for (const { stream, rows, changed } of run.reports)
+    metrics.countRows({ project: project.name, stream, rows, changed })
   for (const notice of run.notices) {
     const level = resources.isNewMessage(`${project.name} ${stream} ${notice}`) ? 'warn' : 'debug'
     log[level]({ event: 'sync.noticed', project: project.name, stream, notice })

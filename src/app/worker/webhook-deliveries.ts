@@ -72,7 +72,7 @@ async function processClaimed(
   claimed: readonly WebhookDelivery[],
   { enqueueFollowUps }: DeliveriesOptions,
 ): Promise<DeliveriesResult> {
-  const { warehouse, onLoaded } = resources
+  const { warehouse, metrics } = resources
   const deps = webhookDeps(warehouse, project, service)
   const done: { readonly id: string; readonly found: string; readonly needsListSync: boolean }[] = []
   let failure: ApiFailure | null = null
@@ -85,7 +85,8 @@ async function processClaimed(
       break
     }
   }
-  for (const { stream, rows, changed } of deps.stats.reports()) onLoaded(project.name, stream, rows, changed)
+  for (const { stream, rows, changed } of deps.stats.reports())
+    metrics.countRows({ project: project.name, stream, rows, changed })
   const lists = done.some(({ needsListSync }) => needsListSync)
   if (done.length > 0) await enqueueFollowUps({ lists })
   for (const { id, found } of done) await warehouse.deliveries.settle(project.projectId, id, found, Date.now())

@@ -115,7 +115,7 @@ async function runAdd(
   const config = context.loadConfig('mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was queued')
   const request = validateRequest(operation, await toRequestLine(context, operation, options), context.now())
-  const { addWriteback } = await context.loadWritebackUseCases()
+  const { addWriteback } = await context.load(() => import('../../app/outbox.ts'))
   const report = await addWriteback(config, project, request, { createdBy: context.currentUser() })
   if (options.quiet !== true)
     for (const line of renderNextSteps(report, project, request, projectCommandHint(config.projects, project.name)))

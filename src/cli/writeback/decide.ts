@@ -124,7 +124,7 @@ async function runDecision(
   const selection = toSelection(decision, ids, options)
   const config = context.loadConfig('mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was changed')
-  const { decideWritebacks } = await context.loadWritebackUseCases()
+  const { decideWritebacks } = await context.load(() => import('../../app/outbox.ts'))
   const report = await decideWritebacks(config, project, decision, { selection, by: context.currentUser() })
   return {
     document: report,

@@ -106,7 +106,7 @@ async function queueFile(
   project: ProjectConfig,
   { display, input }: ImportCall,
 ): Promise<CommandResult> {
-  const { importWritebacks } = await context.loadWritebackUseCases()
+  const { importWritebacks } = await context.load(() => import('../../app/import.ts'))
   const report = await importWritebacks(config, project, input, {
     createdBy: context.currentUser(),
     expiresAt: input.expiresAt,
@@ -136,7 +136,7 @@ async function previewFile(
   project: ProjectConfig,
   { display, input, options }: ImportCall,
 ): Promise<CommandResult> {
-  const { previewImport } = await context.loadWritebackUseCases()
+  const { previewImport } = await context.load(() => import('../../app/import.ts'))
   const log = context.openLog(config, display)
   const signal = context.openInterruptSignal(display, 'the lines in progress')
   let lineCount = 0

@@ -71,7 +71,7 @@ async function runList(context: CommandContext, options: Options): Promise<Comma
   const config = context.loadConfig('mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was listed')
   const filter = toFilter(options)
-  const outbox = await context.loadWritebackUseCases()
+  const outbox = await context.load(() => import('../../app/outbox.ts'))
   if (options.csv === true) {
     context.writeOut(csvHeader)
     await outbox.forEachWriteback(config, project, filter, (entries) =>

@@ -37,7 +37,7 @@ export function showCommand(context: CommandContext): Command {
 async function runShow(context: CommandContext, id: string, options: Options): Promise<CommandResult> {
   const config = context.loadConfig('mirror')
   const project = selectOneProject(config.projects, options.project, 'nothing was shown')
-  const { showWriteback } = await context.loadWritebackUseCases()
+  const { showWriteback } = await context.load(() => import('../../app/outbox.ts'))
   const report = await showWriteback(config, project, id)
   return {
     document: report,

@@ -2,7 +2,7 @@
 
 import { isWrite, type Operation } from '../api/operation.ts'
 import { pick, purposes, type Random, toUnitInterval } from '../seed/random.ts'
-import { type Switches, splitNames } from '../switches.ts'
+import { parseNames, type Switches } from '../switches.ts'
 
 /** Each kind, and whether the service performs the operation first. */
 export const faultKinds = {
@@ -47,7 +47,8 @@ export type Faults = {
 }
 
 const optInKinds: readonly FaultKind[] = ['huge', 'slow', 'status', 'status-after', 'says-failed', 'says-failed-after']
-const defaultKinds = (Object.keys(faultKinds) as FaultKind[]).filter((kind) => !optInKinds.includes(kind))
+const allKinds = Object.keys(faultKinds) as FaultKind[]
+const defaultKinds = allKinds.filter((kind) => !optInKinds.includes(kind))
 
 export function createFaults(random: Random, switches: () => Switches): Faults {
   let scripted: { readonly fault: ScriptedFault; skip: number; left: number }[] = []
@@ -87,7 +88,6 @@ function randomFault(random: Random, s: Switches, operation: Operation, requestN
 
 /** Throws a RangeError for a kind that does not exist. */
 export function parseFaultKinds(list: string): readonly FaultKind[] {
-  const chosen = splitNames(list)
-  for (const name of chosen) if (!Object.hasOwn(faultKinds, name)) throw new RangeError(`there is no fault ${name}`)
-  return chosen.length === 0 ? defaultKinds : (chosen as FaultKind[])
+  const chosen = parseNames(list, allKinds, (name) => `there is no fault ${name}`)
+  return chosen.length === 0 ? defaultKinds : chosen
 }

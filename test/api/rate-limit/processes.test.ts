@@ -1,7 +1,8 @@
 /** Four real processes on each shared store never exceed the budget, whichever dies and whatever is lost. */
 import { describe, expect, test } from 'vitest'
 import type { BudgetPolicy } from '../../../src/core/rate-limit/budget.ts'
-import { createRandom, maxInWindow } from '../../core/rate-limit/simulated-world.ts'
+import { maxInWindow } from '../../core/rate-limit/simulated-world.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
 import { startCountingService, startProcessGroup } from './process-group.ts'
 import { injectFaults, storeKinds } from './scenario.ts'
 
@@ -13,7 +14,7 @@ const seed = Date.now() % 100_000
 describe.concurrent('four processes', () => {
   const title = 'are killed and suspended, and no window ever holds more requests than there are slots'
   test.for(storeKinds)(`${title}: $name (seed ${seed})`, async ({ make }, { onTestFinished }) => {
-    const random = createRandom(seed)
+    const random = seededRandom(seed)
     const { url, faults } = await make(onTestFinished)
     const counter = await startCountingService(random, onTestFinished)
     const group = startProcessGroup({ store: url, service: counter.url, policy, timeoutMs: 1000 }, 4, onTestFinished)

@@ -5,6 +5,7 @@ import { pendingWebhookJobs } from '../../../jobs/webhook-receiver.ts'
 import { openWorkerContext } from '../../../src/app/worker/worker-context.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { secret } from '../../../src/core/secret.ts'
+import { createMetrics } from '../../../src/http/metrics.ts'
 import { createLog } from '../../../src/log.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'
@@ -161,8 +162,8 @@ describe('processing deliveries', () => {
     await syncOnce(stores.databaseUrl, sandbox)
     sandbox.advance(2000)
     const project = projectConfigOf(sandbox, { ...rareSchedules, ...over })
-    const options = { log, onOutcome: () => {}, onSettled: () => {}, onLoaded: () => {} }
-    const context = await openWorkerContext(workerConfig(stores, [project]), options)
+    const metrics = createMetrics({ readHealth: async () => [], log })
+    const context = await openWorkerContext(workerConfig(stores, [project]), { log, metrics })
     onTestFinished(context.close)
     const store = (payload: unknown) => context.storeDelivery(sandbox.projectId, Buffer.from(JSON.stringify(payload)))
     const followUps: boolean[] = []

@@ -11,7 +11,8 @@ import {
   type Slot,
 } from '../../../src/core/rate-limit/budget.ts'
 import { budgetView, estimateSendMs } from '../../../src/core/rate-limit/estimate.ts'
-import { createRandom, deadlineMs, simulate } from './simulated-world.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+import { deadlineMs, simulate } from './simulated-world.ts'
 
 const windowMs = 60_000
 const policy: BudgetPolicy = {
@@ -155,5 +156,5 @@ test.for([50, 114, 300, 570, 1200, 5000])('the estimate for %d requests is right
 })
 
 function worldOf(demand: Parameters<typeof simulate>[0]['processes'][number], untilMs: number) {
-  return { policy, processes: [demand], latency: () => 50, untilMs, servers: [], random: createRandom(7) }
+  return { policy, processes: [demand], latency: () => 50, untilMs, servers: [], random: seededRandom(7) }
 }

@@ -12,8 +12,9 @@ import {
 import { budgetView, estimateSendMs } from '../../../src/core/rate-limit/estimate.ts'
 import { closeBudget, distrustReason, startBudget } from '../../../src/core/rate-limit/fail-closed.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../../src/core/rate-limit/state-encoding.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
 import { everyServer, limit, slidingLog, windowMs } from './limited-servers.ts'
-import { type Burst, createRandom, deadlineMs, maxInWindow, simulate } from './simulated-world.ts'
+import { type Burst, deadlineMs, maxInWindow, simulate } from './simulated-world.ts'
 
 const policy: BudgetPolicy = {
   rate: { requests: limit, windowMs },
@@ -61,7 +62,7 @@ describe('a budget whose record was lost', () => {
       latency: () => (sent++ === 0 ? deadlineMs : 50),
       servers: [],
       untilMs: 200_000,
-      random: createRandom(1),
+      random: seededRandom(1),
     })
     expect(counted.length).toBeGreaterThanOrEqual(2)
     expect(maxInWindow(counted, windowMs)).toBe(1)
@@ -89,7 +90,7 @@ describe('a budget whose record was lost', () => {
           // An estimate of a sliding window is too rough for a few requests.
           servers: allowed < 600 ? [slidingLog(allowed)] : everyServer(),
           untilMs: 700_000,
-          random: createRandom(seed),
+          random: seededRandom(seed),
         })
         expect(history.refused).toEqual([])
         expect(maxInWindow(history.counted, windowMs)).toBeLessThanOrEqual(Math.max(1, Math.floor(0.95 * allowed)))

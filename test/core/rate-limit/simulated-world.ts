@@ -67,17 +67,6 @@ export type SimulationResult = {
 
 export const deadlineMs = 30_000
 
-/** mulberry32: small, seeded, random enough for a simulation. */
-export function createRandom(seed: number): Random {
-  let a = seed >>> 0
-  return () => {
-    a = (a + 0x6d2b79f5) >>> 0
-    let t = Math.imul(a ^ (a >>> 15), a | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
 export function simulate(world: SimulatedWorld): SimulationResult {
   const { policy, random, latency } = world
   let state = world.state ?? initialBudgetState

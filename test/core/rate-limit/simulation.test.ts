@@ -4,8 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { type BudgetPolicy, initialBudgetState, recordPriorUsage } from '../../../src/core/rate-limit/budget.ts'
 import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import type { Priority } from '../../../src/core/rate-limit/priority.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
 import { everyServer, fixedWindow, limit, refusals, slidingLog, windowMs } from './limited-servers.ts'
-import { type Burst, countBetween, createRandom, type Latency, maxInWindow, simulate } from './simulated-world.ts'
+import { type Burst, countBetween, type Latency, maxInWindow, simulate } from './simulated-world.ts'
 
 const policy: BudgetPolicy = {
   rate: { requests: limit, windowMs },
@@ -23,7 +24,7 @@ const latencies = {
   'always 25 s': () => 25_000,
 } satisfies Record<string, Latency>
 
-const defaults = { policy, servers: [], random: createRandom(1), latency: latencies['between 0 and 2 s'] }
+const defaults = { policy, servers: [], random: seededRandom(1), latency: latencies['between 0 and 2 s'] }
 
 describe.for(Object.entries(latencies))('with answers that take %s', ([name, latency]) => {
   test.for([1, 4])('%d processes that always have requests get no 429, however the service counts', (processes) => {
@@ -91,7 +92,7 @@ test('any requests, in any number of processes, after any earlier requests: no 4
           agoMs,
         })
         const world = { policy, state, processes, latency, foreign: earlier, untilMs: minutes(10) }
-        const history = simulate({ ...world, servers: everyServer(), random: createRandom(seed) })
+        const history = simulate({ ...world, servers: everyServer(), random: seededRandom(seed) })
         expect(history.refused).toEqual([])
         expect(maxInWindow([...earlier, ...history.counted], windowMs)).toBeLessThanOrEqual(slots)
         expect(refusals(everyServer(120), history.countedWrites)).toEqual([])

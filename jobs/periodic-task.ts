@@ -1,0 +1,52 @@
+/** Work that repeats in every worker and needs no job. A run that fails is recorded, and the next one starts all the same. */
+import type { JobKind, JobSubject } from '../src/core/job-failure.ts'
+import type { Ms } from '../src/core/time.ts'
+import type { JobDeps } from './job-deps.ts'
+
+export type PeriodicTask = {
+  /** Milliseconds since the last completed run, or since the start. */
+  readonly sinceLastRunMs: () => Ms
+  /** Runs once more now. */
+  readonly runNow: () => void
+  /** Waits for the current run. */
+  readonly stop: () => Promise<void>
+}
+
+/** The first run starts at once, each further one `everyMs` after the end of the one before. */
+export function startPeriodicTask(
+  job: JobKind,
+  everyMs: Ms,
+  work: () => Promise<void>,
+  { failures, isQueueConnectionError }: Pick<JobDeps, 'failures' | 'isQueueConnectionError'>,
+): PeriodicTask {
+  const subject: JobSubject = { job, project: null, subject: '', stream: null }
+  let lastAt = performance.now()
+  let stopped = false
+  let timer: NodeJS.Timeout | undefined
+  const runOnce = async () => {
+    clearTimeout(timer)
+    try {
+      // Closing resources may fail the last run; that is not worth a warning.
+      await work().catch((error) => (stopped ? undefined : Promise.reject(error)))
+      await failures.recordSuccess(subject)
+    } catch (error) {
+      await failures.recordFailure(subject, error, isQueueConnectionError(error))
+    }
+    lastAt = performance.now()
+    if (!stopped) timer = setTimeout(next, everyMs)
+  }
+  let current = Promise.resolve()
+  const next = () => {
+    current = current.then(runOnce)
+  }
+  next()
+  return {
+    sinceLastRunMs: () => performance.now() - lastAt,
+    runNow: next,
+    stop: async () => {
+      stopped = true
+      clearTimeout(timer)
+      await current
+    },
+  }
+}
