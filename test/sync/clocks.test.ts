@@ -11,7 +11,7 @@ const [sqlite, , postgres] = databases
 const [hour, day, year] = [3600, 86_400, 31_536_000]
 
 const size = {
-  conversations: 210,
+  conversations: 70,
   visitors: 30,
   calls: 20,
   messagesPerConversation: [1, 3],

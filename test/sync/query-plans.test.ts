@@ -24,7 +24,7 @@ async function statementsOf(work: () => Promise<unknown>): Promise<ReadonlySet<s
 }
 
 test('a sync without new rows scans no large table', async () => {
-  const size = { conversations: 1200, visitors: 300, calls: 200, messagesPerConversation: [20, 20], days: 2 } as const
+  const size = { conversations: 300, visitors: 60, calls: 60, messagesPerConversation: [40, 40], days: 2 } as const
   await withSandbox({ seed: 3, size }, async ({ url, sync }) => {
     await sync()
     const statements = await statementsOf(sync)

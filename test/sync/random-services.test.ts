@@ -1,3 +1,3 @@
 import { testRandomServices } from './random-services.ts'
 
-testRandomServices(20)
+testRandomServices(15)
