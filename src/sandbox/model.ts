@@ -57,6 +57,10 @@ export type Note = {
   readonly createdAt: EpochMs
 }
 
+/** What rows of all kinds with a list of their own have in common. */
+export type Row = { readonly index: number; readonly id: string }
+export type TimedRow<Field extends string> = Row & { readonly [F in Field]: EpochMs }
+
 /** Rows ordered by time, created on access. */
 export type Sequence<T> = {
   readonly length: number

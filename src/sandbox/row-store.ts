@@ -1,12 +1,11 @@
 /** All rows of one kind: the seed rows, created on demand, under the later changes. */
 import type { EpochMs } from '../core/time.ts'
-import type { Sequence } from './model.ts'
+import type { Row, Sequence, TimedRow } from './model.ts'
+import { createRowHistory, type RowHistory } from './row-history.ts'
 import type { RowIds } from './seed/row-ids.ts'
 import { createTimeOrder, type TimeOrder } from './time-order.ts'
 
-export type Row = { readonly index: number; readonly id: string }
-
-export type RowStore<T extends Row, Field extends string> = {
+export type RowStore<T extends Row, Field extends string> = Omit<RowHistory<T>, 'add'> & {
   /** The number of existing rows. */
   readonly size: () => number
   /** The index of the next new row. */
@@ -21,10 +20,6 @@ export type RowStore<T extends Row, Field extends string> = {
   /** Existing rows, in order of their indexes. */
   readonly all: () => Generator<T>
   readonly orderedBy: (field: Field) => Sequence<T>
-  /** The row before its last change, if that is less than `withinMs` ago; else the current one. */
-  readonly staleCopy: (row: T, withinMs: number) => T
-  /** The row as it was `agoMs` ago; undefined if it did not exist then. */
-  readonly asOf: (row: T, agoMs: number) => T | undefined
 }
 
 export type SeedRows<T, Field> = {
@@ -32,22 +27,19 @@ export type SeedRows<T, Field> = {
   readonly ids: RowIds
   readonly seedRow: (index: number) => T
   /** A time of a seed row, without creating the row. */
-  readonly seedTime: (field: Field, index: number) => EpochMs
-  readonly timeOf: (field: Field, row: T) => EpochMs
-  /** When a seed row got its present state. */
-  readonly seedSince: (index: number) => EpochMs
-  readonly clock: () => EpochMs
+  readonly timeOf: (field: Field, index: number) => EpochMs
 }
 
-/** How many earlier versions of a row are kept. */
-const maxHistory = 20
-
-export function createRowStore<T extends Row, Field extends string>(seed: SeedRows<T, Field>): RowStore<T, Field> {
+/** `changedAt`: the time at which a seed row got its present state. */
+export function createRowStore<T extends TimedRow<Field>, Field extends string>(
+  seed: SeedRows<T, Field>,
+  changedAt: Field,
+  clock: () => EpochMs,
+): RowStore<T, Field> {
   const changed = new Map<number, T>()
   const removed = new Set<number>()
-  /** The earlier versions of each row, oldest first, with the end of each; undefined = did not exist yet. */
-  const formerRows = new Map<number, { readonly row: T | undefined; readonly until: EpochMs }[]>()
-  const orders = new Map<Field, TimeOrder>()
+  const seedSince = (index: number) => (index < seed.count ? seed.timeOf(changedAt, index) : undefined)
+  const { add: addHistory, staleCopy, asOf } = createRowHistory<T>(seedSince, clock)
   let next = seed.count
 
   const at = (index: number) => {
@@ -57,25 +49,17 @@ export function createRowStore<T extends Row, Field extends string>(seed: SeedRo
   function* indexes() {
     for (let index = 0; index < next; index += 1) if (!removed.has(index)) yield index
   }
-  const timeOf = (field: Field, index: number) => {
-    const row = changed.get(index)
-    return row === undefined ? seed.seedTime(field, index) : seed.timeOf(field, row)
-  }
-  const orderBy = (field: Field) => {
-    const order = orders.get(field) ?? createTimeOrder(indexes(), next, (index) => timeOf(field, index))
-    orders.set(field, order)
-    return order
-  }
-  const addHistory = (index: number, row: T | undefined) => {
-    formerRows.set(index, [...(formerRows.get(index) ?? []), { row, until: seed.clock() }].slice(-maxHistory))
-  }
+  const orders = createTimeOrders<T, Field>((field) =>
+    createTimeOrder(indexes(), next, (index) => changed.get(index)?.[field] ?? seed.timeOf(field, index)),
+  )
   const requireRow = (index: number) => {
     const row = at(index)
     if (row === undefined) throw new Error(`there is no row ${index}`)
     return row
   }
-
   return {
+    staleCopy,
+    asOf,
     size: () => next - removed.size,
     nextIndex: () => next,
     at,
@@ -94,23 +78,17 @@ export function createRowStore<T extends Row, Field extends string>(seed: SeedRo
       next = row.index + 1
       addHistory(row.index, undefined)
       changed.set(row.index, row)
-      for (const [field, order] of orders) order.insert(seed.timeOf(field, row), row.index)
+      orders.replace(undefined, row)
     },
     change(index, patch) {
       const before = requireRow(index)
       const after = { ...before, ...patch }
       addHistory(index, before)
       changed.set(index, after)
-      for (const [field, order] of orders) {
-        const [was, is] = [seed.timeOf(field, before), seed.timeOf(field, after)]
-        if (was === is) continue
-        order.remove(was, index)
-        order.insert(is, index)
-      }
+      orders.replace(before, after)
     },
     remove(index) {
-      const row = requireRow(index)
-      for (const [field, order] of orders) order.remove(seed.timeOf(field, row), index)
+      orders.replace(requireRow(index), undefined)
       removed.add(index)
       changed.delete(index)
     },
@@ -118,19 +96,28 @@ export function createRowStore<T extends Row, Field extends string>(seed: SeedRo
       for (const index of indexes()) yield requireRow(index)
     },
     orderedBy(field) {
-      const order = orderBy(field)
+      const order = orders.by(field)
       return { length: order.size(), timeAt: order.timeAt, rowAt: (p) => requireRow(order.indexAt(p)) }
     },
-    staleCopy(row, withinMs) {
-      const was = formerRows.get(row.index)?.at(-1)
-      return was?.row !== undefined && seed.clock() - was.until < withinMs ? was.row : row
+  }
+}
+
+/** The rows in order of each of their times. An order is created on its first use: most are never asked for. */
+function createTimeOrders<T extends TimedRow<Field>, Field extends string>(create: (field: Field) => TimeOrder) {
+  const orders = new Map<Field, TimeOrder>()
+  return {
+    by(field: Field): TimeOrder {
+      const order = orders.get(field) ?? create(field)
+      orders.set(field, order)
+      return order
     },
-    asOf(row, agoMs) {
-      if (agoMs === 0) return row
-      const at = seed.clock() - agoMs
-      const was = formerRows.get(row.index)?.find(({ until }) => until > at)
-      const existed = row.index >= seed.count || seed.seedSince(row.index) <= at
-      return existed ? (was === undefined ? row : was.row) : undefined
+    /** Undefined before = the row is new; undefined after = it is removed. */
+    replace(before: T | undefined, after: T | undefined): void {
+      for (const [field, order] of orders) {
+        if (before?.[field] === after?.[field]) continue
+        if (before !== undefined) order.remove(before[field], before.index)
+        if (after !== undefined) order.insert(after[field], after.index)
+      }
     },
   }
 }

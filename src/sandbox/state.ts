@@ -27,24 +27,9 @@ export type ProjectState = {
 }
 
 export function createProjectState(seedData: SeedData, clock: () => EpochMs): ProjectState {
-  const conversations = createRowStore<Conversation, ConversationTime>({
-    ...toSeedRows(seedData.conversations),
-    timeOf: (field, row) => row[field],
-    seedSince: (index) => seedData.conversations.timeOf('updatedAt', index),
-    clock,
-  })
-  const visitors = createRowStore<Visitor, VisitorTime>({
-    ...toSeedRows(seedData.visitors),
-    timeOf: (field, row) => row[field],
-    seedSince: (index) => seedData.visitors.timeOf('updatedAt', index),
-    clock,
-  })
-  const calls = createRowStore<PhoneCall, CallTime>({
-    ...toSeedRows(seedData.calls),
-    timeOf: (field, row) => row[field],
-    seedSince: (index) => seedData.calls.timeOf('endedAt', index),
-    clock,
-  })
+  const conversations = createRowStore<Conversation, ConversationTime>(seedData.conversations, 'updatedAt', clock)
+  const visitors = createRowStore<Visitor, VisitorTime>(seedData.visitors, 'updatedAt', clock)
+  const calls = createRowStore<PhoneCall, CallTime>(seedData.calls, 'endedAt', clock)
   return {
     seedData,
     clock,
@@ -60,15 +45,6 @@ export function createProjectState(seedData: SeedData, clock: () => EpochMs): Pr
     ...createActivity(seedData, clock),
     ...createNotes(seedData, clock),
   }
-}
-
-function toSeedRows<T, Field>(part: {
-  count: number
-  ids: RowIds
-  seedRow: (index: number) => T
-  timeOf: (field: Field, index: number) => EpochMs
-}) {
-  return { count: part.count, ids: part.ids, seedRow: part.seedRow, seedTime: part.timeOf }
 }
 
 function createMessages(seedData: SeedData, clock: () => EpochMs) {

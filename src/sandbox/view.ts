@@ -1,8 +1,8 @@
 /** The rows as the service shows them: with shifted times, and some of them late. The state has the real ones. */
 import type { EpochMs, Ms } from '../core/time.ts'
-import type { Activity, Conversation, Message, PhoneCall, Sequence, Visitor } from './model.ts'
+import type { Activity, Conversation, Message, PhoneCall, Row, Sequence, Visitor } from './model.ts'
 import { alterReply, altersReplies, replyDelayMs, replyOffsetMs } from './reply.ts'
-import type { Row, RowStore } from './row-store.ts'
+import type { RowStore } from './row-store.ts'
 import type { CallTime } from './seed/calls.ts'
 import type { ConversationTime } from './seed/conversations.ts'
 import { purposes, toUnitInterval } from './seed/random.ts'
