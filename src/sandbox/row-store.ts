@@ -36,68 +36,83 @@ export function createRowStore<T extends TimedRow<Field>, Field extends string>(
   changedAt: Field,
   clock: () => EpochMs,
 ): RowStore<T, Field> {
-  const changed = new Map<number, T>()
-  const removed = new Set<number>()
+  const { indexes, changedRow, requireRow, put, drop, ...reads } = createCurrentRows(seed)
   const seedSince = (index: number) => (index < seed.count ? seed.timeOf(changedAt, index) : undefined)
   const { add: addHistory, staleCopy, asOf } = createRowHistory<T>(seedSince, clock)
-  let next = seed.count
+  const orders = createTimeOrders<T, Field>((field) => {
+    const timeOf = (index: number) => changedRow(index)?.[field] ?? seed.timeOf(field, index)
+    return createTimeOrder(indexes(), reads.nextIndex(), timeOf)
+  })
+  const replace = (before: T | undefined, after: T) => {
+    addHistory(after.index, before)
+    put(after)
+    orders.replace(before, after)
+  }
+  return {
+    ...reads,
+    staleCopy,
+    asOf,
+    add: (row) => replace(undefined, row),
+    change(index, patch) {
+      const before = requireRow(index)
+      replace(before, { ...before, ...patch })
+    },
+    remove(index) {
+      orders.replace(requireRow(index), undefined)
+      drop(index)
+    },
+    orderedBy(field) {
+      const order = orders.by(field)
+      return { length: order.size(), timeAt: order.timeAt, rowAt: (p) => requireRow(order.indexAt(p)) }
+    },
+  }
+}
 
+/** The rows as they are now. Only those that differ from their seed are held in memory. */
+function createCurrentRows<T extends Row, Field>({ count, ids, seedRow }: SeedRows<T, Field>) {
+  const changed = new Map<number, T>()
+  const removed = new Set<number>()
+  let next = count
   const at = (index: number) => {
     if (index >= next || removed.has(index)) return undefined
-    return changed.get(index) ?? seed.seedRow(index)
+    return changed.get(index) ?? seedRow(index)
   }
   function* indexes() {
     for (let index = 0; index < next; index += 1) if (!removed.has(index)) yield index
   }
-  const orders = createTimeOrders<T, Field>((field) =>
-    createTimeOrder(indexes(), next, (index) => changed.get(index)?.[field] ?? seed.timeOf(field, index)),
-  )
   const requireRow = (index: number) => {
     const row = at(index)
     if (row === undefined) throw new Error(`there is no row ${index}`)
     return row
   }
   return {
-    staleCopy,
-    asOf,
+    indexes,
+    changedRow: (index: number) => changed.get(index),
+    requireRow,
+    put(row: T) {
+      next = Math.max(next, row.index + 1)
+      changed.set(row.index, row)
+    },
+    drop(index: number) {
+      removed.add(index)
+      changed.delete(index)
+    },
     size: () => next - removed.size,
     nextIndex: () => next,
     at,
-    find(id) {
-      const index = seed.ids.indexOf(id)
+    find(id: string) {
+      const index = ids.indexOf(id)
       return index === undefined ? undefined : at(index)
     },
-    pickNear(draw) {
+    pickNear(draw: number) {
       for (let step = 0; step < next; step += 1) {
         const row = at((draw + step) % next)
         if (row !== undefined) return row
       }
       return undefined
     },
-    add(row) {
-      next = row.index + 1
-      addHistory(row.index, undefined)
-      changed.set(row.index, row)
-      orders.replace(undefined, row)
-    },
-    change(index, patch) {
-      const before = requireRow(index)
-      const after = { ...before, ...patch }
-      addHistory(index, before)
-      changed.set(index, after)
-      orders.replace(before, after)
-    },
-    remove(index) {
-      orders.replace(requireRow(index), undefined)
-      removed.add(index)
-      changed.delete(index)
-    },
     *all() {
       for (const index of indexes()) yield requireRow(index)
-    },
-    orderedBy(field) {
-      const order = orders.by(field)
-      return { length: order.size(), timeAt: order.timeAt, rowAt: (p) => requireRow(order.indexAt(p)) }
     },
   }
 }

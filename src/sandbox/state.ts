@@ -36,11 +36,7 @@ export function createProjectState(seedData: SeedData, clock: () => EpochMs): Pr
     conversations,
     visitors,
     calls,
-    identities: {
-      conversation: seedData.conversations.ids,
-      visitor: seedData.visitors.ids,
-      call: seedData.calls.ids,
-    },
+    identities: { conversation: seedData.conversations.ids, visitor: seedData.visitors.ids, call: seedData.calls.ids },
     ...createMessages(seedData, clock),
     ...createActivity(seedData, clock),
     ...createNotes(seedData, clock),
@@ -64,21 +60,16 @@ function createMessages(seedData: SeedData, clock: () => EpochMs) {
       append(added, index, message)
       return message
     },
-    editMessage: (id: number, content: string) => {
-      edited.set(id, content)
-    },
+    editMessage: (id: number, content: string) => void edited.set(id, content),
   }
 }
 
-function createActivity(seedData: SeedData, clock: () => EpochMs) {
+function createActivity({ activities, visitors }: SeedData, clock: () => EpochMs) {
   const entriesAdded = new Map<number, Activity[]>()
   return {
-    activity(visitor: Visitor) {
-      const seeded =
-        visitor.index < seedData.visitors.count
-          ? seedData.activities.of(seedData.visitors.seedRow(visitor.index))
-          : emptySequence
-      return concatRows(seeded, entriesAdded.get(visitor.index) ?? [], (entry) => entry.at)
+    activity({ index }: Visitor) {
+      const seeded = index < visitors.count ? activities.of(visitors.seedRow(index)) : emptySequence
+      return concatRows(seeded, entriesAdded.get(index) ?? [], (entry) => entry.at)
     },
     addActivity({ index, lastSeenAt }: Visitor, entry: Omit<Activity, 'at'>) {
       const added = { ...entry, at: Math.max(clock(), lastSeenAt) }
