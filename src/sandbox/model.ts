@@ -67,3 +67,7 @@ export type Sequence<T> = {
   readonly timeAt: (position: number) => EpochMs
   readonly rowAt: (position: number) => T
 }
+
+export function* each<T>(rows: Sequence<T>): Generator<T> {
+  for (let position = 0; position < rows.length; position += 1) yield rows.rowAt(position)
+}

@@ -1,9 +1,9 @@
 /** The current switches, and listeners for their changes. */
 
 import { parseMutationKinds } from './random-mutations.ts'
+import { parseRowKinds } from './row-sample.ts'
 import { parseFaultKinds } from './server/faults.ts'
 import { parseSwitches, type Switches, type SwitchName } from './switches.ts'
-import { parseRowKinds } from './view.ts'
 
 export type SwitchSettings = {
   readonly current: () => Switches

@@ -1,9 +1,9 @@
 /** The complete current data of a project, in the service's format: what a correct mirror must equal. */
 import type { Json } from './api/json.ts'
 import { computeAvailability } from './api/overview-operations.ts'
+import { each } from './model.ts'
 import type { Project } from './project.ts'
 import type { Switches } from './switches.ts'
-import { each } from './view.ts'
 
 export const truthStreams = [
   'conversations',
