@@ -36,29 +36,7 @@ export function createMutations(state: ProjectState, switches: () => Switches): 
 function conversationMutations(state: ProjectState, switches: () => Switches) {
   const { conversations, clock } = state
   const requireConversation = (id: string) => requireRow(conversations.find(id), 'conversation', id)
-  const addMessage = (
-    conversation: Conversation,
-    message: Omit<Message, 'id' | 'createdAt' | 'kind'>,
-    patch: object,
-  ) => {
-    const newMessage = state.addMessage(conversation, { ...message, kind: 'utterance' })
-    const newTimes = {
-      lastMessageAt: newMessage.createdAt,
-      lastMessageSenderType: newMessage.senderType,
-      updatedAt: newMessage.createdAt,
-    }
-    conversations.change(conversation.index, { ...newTimes, ...patch })
-    return newMessage
-  }
-  const visitorWrites = (conversation: Conversation, content: string) =>
-    addMessage(
-      conversation,
-      { senderType: 'visitor', senderDisplayName: 'Visitor', content },
-      {
-        waitingSince: conversation.waitingSince ?? clock(),
-        ...(switches()['reopen.byVisitor'] ? { handledAt: null } : {}),
-      },
-    )
+  const { visitorWrites, agentWrites } = createMessageWriter(state, switches)
   return {
     addConversation(visitorId?: string, content = 'Hello, is anybody there?') {
       const conversation = newConversation(state, visitorId ?? anyVisitorId(state))
@@ -68,17 +46,9 @@ function conversationMutations(state: ProjectState, switches: () => Switches) {
     },
     visitorWrites: (id: string, content = 'Any news?') => visitorWrites(requireConversation(id), content),
     agentReplies: (id: string, content = 'We are on it.', senderDisplayName = 'Support') =>
-      addMessage(
-        requireConversation(id),
-        { senderType: 'agent', senderDisplayName, content },
-        { handledAt: null, waitingSince: null },
-      ),
+      agentWrites(requireConversation(id), { senderDisplayName, content }),
     replyArrives: (id: string, content: string, senderDisplayName: string) =>
-      addMessage(
-        requireConversation(id),
-        { senderType: 'agent', senderDisplayName, content, reply: true },
-        { handledAt: null, waitingSince: null },
-      ),
+      agentWrites(requireConversation(id), { senderDisplayName, content, reply: true }),
     setHandled(id: string, handled: boolean) {
       const { index } = requireConversation(id)
       const patch = handled ? { handledAt: clock(), waitingSince: null } : { handledAt: null }
@@ -91,6 +61,31 @@ function conversationMutations(state: ProjectState, switches: () => Switches) {
       if (k < 0 || k >= messages.length) throw new RangeError(`the conversation has no message ${k}`)
       state.editMessage(messages.rowAt(k).id, content)
     },
+  }
+}
+
+/** A message also changes its conversation: its times, and who waits for an answer. */
+function createMessageWriter(state: ProjectState, switches: () => Switches) {
+  const addMessage = (
+    conversation: Conversation,
+    message: Omit<Message, 'id' | 'createdAt' | 'kind'>,
+    patch: Partial<Conversation>,
+  ) => {
+    const added = state.addMessage(conversation, { ...message, kind: 'utterance' })
+    const { createdAt, senderType } = added
+    const newTimes = { lastMessageAt: createdAt, lastMessageSenderType: senderType, updatedAt: createdAt }
+    state.conversations.change(conversation.index, { ...newTimes, ...patch })
+    return added
+  }
+  return {
+    visitorWrites(conversation: Conversation, content: string) {
+      const patch = { waitingSince: conversation.waitingSince ?? state.clock() }
+      const reopened = switches()['reopen.byVisitor'] ? { handledAt: null } : {}
+      const message = { senderType: 'visitor', senderDisplayName: 'Visitor', content }
+      return addMessage(conversation, message, { ...patch, ...reopened })
+    },
+    agentWrites: (conversation: Conversation, message: Pick<Message, 'senderDisplayName' | 'content' | 'reply'>) =>
+      addMessage(conversation, { senderType: 'agent', ...message }, { handledAt: null, waitingSince: null }),
   }
 }
 
@@ -142,20 +137,11 @@ function callMutations(state: ProjectState) {
   const requireCall = (id: string) => requireRow(calls.find(id), 'call', id)
   return {
     addCall(visitorId?: string, agoMs = 0) {
-      const index = calls.nextIndex()
+      const [index, endedAt] = [calls.nextIndex(), clock() - agoMs]
       const id = state.identities.call.idAt(index)
-      const endedAt = clock() - agoMs
       const startedAt = endedAt - 90_000
-      const outcome = 'completed'
-      calls.add({
-        index,
-        id,
-        visitorId: visitorId ?? anyVisitorId(state),
-        startedAt,
-        endedAt,
-        outcome,
-        recordedAt: null,
-      })
+      const visitor = visitorId ?? anyVisitorId(state)
+      calls.add({ index, id, visitorId: visitor, startedAt, endedAt, outcome: 'completed', recordedAt: null })
       return requireCall(id)
     },
     recordingAppears(id: string) {

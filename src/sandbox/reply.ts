@@ -8,13 +8,8 @@ export function alterReply(message: Message, s: Switches): Message {
   if (message.reply !== true) return message
   const { 'reply.sender': senderType, 'reply.kind': kind } = s
   const content = textAlterations[s['reply.text']](message.content)
-  return {
-    ...message,
-    senderType,
-    kind,
-    content,
-    senderDisplayName: nameAlterations[s['reply.name']](message.senderDisplayName),
-  }
+  const senderDisplayName = nameAlterations[s['reply.name']](message.senderDisplayName)
+  return { ...message, senderType, kind, content, senderDisplayName }
 }
 
 /** Whether replies are shown differently from how they were sent. */
