@@ -74,13 +74,12 @@ const noop = () => {}
 function createBackend(store: StoreConnection, log: Logger, countError: () => void): Backend {
   const queues: { close: () => Promise<void> }[] = []
   const workers: { close: () => Promise<void> }[] = []
-  const active = new Set<Promise<void>>()
+  const activeJobs = createActiveJobs()
   const storeOptions = { connection: store.kind, ...(store.prefix === null ? {} : { prefix: store.prefix }) }
   const { onError, stop } = createStoreErrorLog({ log, backend: store.kind, ping: store.ping, countError })
 
   const queue = <D>(name: string): JobQueue<D> => {
-    const options = { ...storeOptions, defaultJobOptions }
-    const opened = new Queue<D, void, string, D, void, string, IQueueBackend, BackendKind>(name, options, store.factory)
+    const opened: JobQueue<D> = new Queue(name, { ...storeOptions, defaultJobOptions }, store.factory)
     opened.on('error', onError)
     queues.push(opened)
     return opened
@@ -90,8 +89,7 @@ function createBackend(store: StoreConnection, log: Logger, countError: () => vo
     store.reserveConnection()
     const process = async (job: RunningJob<D>, token?: string, signal?: AbortSignal): Promise<void> => {
       const result = work(job, signal ?? new AbortController().signal)
-      const settled = result.then(noop, noop).finally(() => active.delete(settled))
-      active.add(settled)
+      activeJobs.add(result)
       await applyJobResult(await result, {
         delay: async (at) => {
           await store.sendToBack(name, job.id ?? '')
@@ -101,12 +99,7 @@ function createBackend(store: StoreConnection, log: Logger, countError: () => vo
       })
     }
     const workerOptions = { ...workerDefaults, ...options, ...storeOptions }
-    const opened = new Worker<D, void, string, IQueueBackend, JobProgress, BackendKind>(
-      name,
-      process,
-      workerOptions,
-      store.factory,
-    )
+    const opened: JobWorker<D> = new Worker(name, process, workerOptions, store.factory)
     opened.on('error', onError)
     workers.push(opened)
     return opened
@@ -115,7 +108,7 @@ function createBackend(store: StoreConnection, log: Logger, countError: () => vo
   const close = async () => {
     stop()
     const closed = Promise.allSettled(workers.map((worker) => worker.close()))
-    while (active.size > 0) await Promise.race(active)
+    await activeJobs.settle()
     const closedInOrder = closed.then(() => Promise.allSettled(queues.map((queue) => queue.close())))
     await Promise.race([closedInOrder, sleep(closeTimeoutMs, undefined, { ref: false })])
     await store.close()
@@ -131,4 +124,18 @@ function createBackend(store: StoreConnection, log: Logger, countError: () => vo
   }
   const { kind, warnings, ping } = store
   return { kind, warnings, queue, worker, ensureSchedules, ping, isConnectionError: reportIfConnectionError, close }
+}
+
+/** BullMQ's own close does not end while the store is disconnected, so the jobs are waited for here. */
+function createActiveJobs() {
+  const active = new Set<Promise<void>>()
+  return {
+    add(result: Promise<unknown>): void {
+      const settled = result.then(noop, noop).finally(() => active.delete(settled))
+      active.add(settled)
+    },
+    async settle(): Promise<void> {
+      while (active.size > 0) await Promise.race(active)
+    },
+  }
 }
