@@ -17,11 +17,6 @@ export type ThreadSession = {
 /** What is not written by then is recovered from the write-ahead log at the next start. */
 const closeTimeoutMs = 5_000
 
-type PendingRequest = {
-  readonly resolve: (result: PgQueryResult<unknown>) => void
-  readonly reject: (error: Error) => void
-}
-
 /** `.ts` in a checkout, `.js` in a compiled package. */
 const thread = new URL(`./thread${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url)
 
@@ -31,18 +26,17 @@ export async function startThreadSession(
   onClosed: (error: Error) => void,
 ): Promise<ThreadSession> {
   const worker = new Worker(thread, { workerData: options, name: 'embedded queue' })
-  const pending = new Map<number, PendingRequest>()
+  const requests = createPendingRequests()
   const listeners = new Set<(notification: PgNotification) => void>()
   const started = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()
   let cause: Error | null = null
-  let lastId = 0
   let isClosing = false
 
   worker.on('message', (message: ThreadMessage) => {
     if (message === 'ready') started.resolve()
     else if ('channel' in message) for (const listener of listeners) listener(message)
-    else resolveRequest(pending, message)
+    else requests.settle(message)
   })
   worker.on('error', (error) => {
     cause = error instanceof Error ? error : new Error(String(error))
@@ -51,13 +45,12 @@ export async function startThreadSession(
     cause ??= new Error('the thread of the embedded queue ended')
     started.reject(cause)
     ended.resolve()
-    for (const { reject } of pending.values()) reject(cause)
-    pending.clear()
+    requests.rejectAll(cause)
     if (!isClosing) onClosed(cause)
   })
 
   await started.promise
-  terminateWhenSilent(worker, () => [...pending.keys()][0] ?? null, options.silenceMs)
+  terminateWhenSilent(worker, requests.oldest, options.silenceMs)
   return {
     query: async (text, values) => {
       if (cause !== null) {
@@ -65,11 +58,9 @@ export async function startThreadSession(
         await sleep(500)
         throw cause
       }
-      const { promise, ...handlers } = Promise.withResolvers<PgQueryResult<unknown>>()
-      const request: SqlRequest = { id: ++lastId, text, values: [...values] }
-      pending.set(request.id, handlers)
-      worker.postMessage(request)
-      return promise
+      const { id, result } = requests.add()
+      worker.postMessage({ id, text, values: [...values] } satisfies SqlRequest)
+      return result
     },
     onNotification: (listener) => {
       listeners.add(listener)
@@ -104,12 +95,26 @@ function terminateWhenSilent(worker: Worker, oldest: () => number | null, silenc
   worker.once('exit', () => clearInterval(timer))
 }
 
-function resolveRequest(
-  pending: Map<number, PendingRequest>,
-  response: Exclude<ThreadMessage, 'ready' | { channel: string }>,
-): void {
-  const request = pending.get(response.id)
-  pending.delete(response.id)
-  if ('error' in response) request?.reject(Object.assign(new Error(response.error.message), response.error))
-  else request?.resolve({ rows: response.rows, rowCount: response.rowCount })
+/** The requests that the thread has not responded to. */
+function createPendingRequests() {
+  const pending = new Map<number, PromiseWithResolvers<PgQueryResult<unknown>>>()
+  let lastId = 0
+  return {
+    add() {
+      const request = Promise.withResolvers<PgQueryResult<unknown>>()
+      pending.set(++lastId, request)
+      return { id: lastId, result: request.promise }
+    },
+    oldest: () => [...pending.keys()][0] ?? null,
+    settle(response: Exclude<ThreadMessage, 'ready' | { channel: string }>) {
+      const request = pending.get(response.id)
+      pending.delete(response.id)
+      if ('error' in response) request?.reject(Object.assign(new Error(response.error.message), response.error))
+      else request?.resolve({ rows: response.rows, rowCount: response.rowCount })
+    },
+    rejectAll(cause: Error) {
+      for (const { reject } of pending.values()) reject(cause)
+      pending.clear()
+    },
+  }
 }
