@@ -1,6 +1,8 @@
 /** Rows that a list did not show are requested by their ids, and marked as deleted only if the service answers 404. */
+
 import { isNotFound, unreadableRowReason } from '../core/api-failure.ts'
 import { toListShape } from '../core/list-shape.ts'
+import type { MirrorCommit } from '../core/mirror.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { MirrorRow } from '../core/row.ts'
 import type { StreamName } from '../core/streams.ts'
@@ -96,7 +98,7 @@ export function rereadByIds(
     }
     const stored = (await run.mirror.rawOf(stream.name, [id])).get(id)
     const { rows, refused } = stream.parseRows([toListShape(stored, answer.data)], run.projectId)
-    const commit = { stream: stream.name, rows, refused, askedAt: answer.askedAt, isAuthoritative: true }
+    const commit: MirrorCommit = { stream: stream.name, rows, refused, askedAt: answer.askedAt, isAuthoritative: true }
     run.stats.recordPage(stream.name, rows.length, (await run.mirror.commit(commit)).changed)
     return { row: rows[0] ?? null }
   }

@@ -27,11 +27,11 @@ export function createPageCommitter(context: ProjectContext): (commit: MirrorCom
     const plan = planFor(commit.stream, fields, commit.isAuthoritative ?? false)
     const escaped = context.escapeCount.escaped
     const { rows, unkeyed } = encodeRows(plan, commit.rows, commit.askedAt)
-    const storeAll = async (trx: Db) => ({ changed: await storeRows(context, trx, plan, rows, commit), refused: [] })
+    const storeAll = async (trx: Db): Promise<IsolationResult> => ({ changed: await storeRows(context, trx, plan, rows, commit), refused: [] })
     const storeIsolated = (trx: Db) =>
       isolateBadRows(trx, plan, rows, (batch) => storeRows(context, trx, plan, batch, commit))
     const commitWith = (storeRowsOnce: (trx: Db) => Promise<IsolationResult>) =>
-      inTransaction(context, async (trx) => {
+      inTransaction(context, async (trx): Promise<CommitResult> => {
         const { changed, refused: unstorable } = await storeRowsOnce(trx)
         const refused = [...(commit.refused ?? []), ...unkeyed, ...unstorable]
         await storeOutcome(context, trx, commit, refused)

@@ -351,7 +351,7 @@ describe('a service that hides rows after it has cut a page', () => {
   }
 
   test('is read to its end, even if its short pages once looked like the last one', async () => {
-    const misled = { ...emptyProfile(sinceList), isHasMoreExact: false }
+    const misled: PagingProfile = { ...emptyProfile(sinceList), isHasMoreExact: false }
     const truth = items(900, (i) => i * 60)
     const ends = []
     for (const profile of [null, resetUnsupported(sinceList, misled)]) {
