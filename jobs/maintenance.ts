@@ -28,7 +28,7 @@ export function createMaintenance(
     await workerContext.recordHeartbeat(backend.kind)
     await failures.refresh()
     await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
-    if (!(await workerContext.tryLead('caretaker'))) return
+    if (!(await workerContext.tryAcquireLeadership('caretaker'))) return
     await syncSchedules(projects(), Date.now())
     const completions = await workerContext.lastCompletions()
     const pendingChildren = await workerContext.allPendingChildStreams()

@@ -58,9 +58,9 @@ export function overdueSyncJobs(
     const completed = completionTimes.get(project.projectId)
     const overdueStreams = (['incremental', 'analytics', 'availability'] as const).flatMap((schedule) => {
       const period = schedulePeriod(project.schedules[schedule])
-      const isLate = (stream: StreamName) => period !== null && now - (completed?.get(stream) ?? 0) > 2 * period
+      const isOverdue = (stream: StreamName) => period !== null && now - (completed?.get(stream) ?? 0) > 2 * period
       return scheduledStreams(schedule, project).filter(
-        (stream) => isLate(stream) && !isWaitingForLists(stream, project, completed),
+        (stream) => isOverdue(stream) && !isWaitingForLists(stream, project, completed),
       )
     })
     const isEnabled = project.schedules.incremental.kind !== 'off'

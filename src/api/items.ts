@@ -1,7 +1,7 @@
 /** Parses the rows of a list from the pieces of an answer: all at once where they are few, else a batch at a time. */
 import type { ItemBatch, ListItems } from '../core/api-request.ts'
 import { parseJson, tryParseJson } from '../core/json.ts'
-import type { Json, RefusedRow } from '../core/row.ts'
+import type { Json, RejectedRow } from '../core/row.ts'
 import { decodeUtf8 } from './decode.ts'
 import type { DroppedRow, RowBatch } from './row-batches.ts'
 
@@ -34,7 +34,7 @@ function lazyItems(batches: readonly RowBatch[]): ListItems | null {
 /** The rows of a parsed list; null: not a list. */
 export function toItems(items: Json | undefined): ListItems | null {
   if (!Array.isArray(items)) return null
-  return { count: items.length, batches: () => [{ items, refused: [] }] }
+  return { count: items.length, batches: () => [{ items, rejectedRows: [] }] }
 }
 
 function parseBatch({ bytes }: RowBatch): readonly Json[] | null {
@@ -45,12 +45,12 @@ function parseBatch({ bytes }: RowBatch): readonly Json[] | null {
 
 function buildBatch(batch: RowBatch): ItemBatch {
   const items = parseBatch(batch) ?? []
-  if (batch.dropped.size === 0) return { items, refused: [] }
-  const refused = [...batch.dropped.values()].map(toRefusedRow)
-  return { items: items.filter((_, i) => !batch.dropped.has(i)), refused }
+  if (batch.dropped.size === 0) return { items, rejectedRows: [] }
+  const rejectedRows = [...batch.dropped.values()].map(toRejectedRow)
+  return { items: items.filter((_, i) => !batch.dropped.has(i)), rejectedRows }
 }
 
-function toRefusedRow({ head, why }: DroppedRow): RefusedRow {
+function toRejectedRow({ head, why }: DroppedRow): RejectedRow {
   return { id: findRowId(head), why }
 }
 

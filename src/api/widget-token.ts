@@ -1,7 +1,7 @@
 /** Requests a widget token at `{widget_url}`, and finds it in an answer whose shape is not documented. */
 import type { ApiResponse } from '../core/api-request.ts'
 import type { Json } from '../core/row.ts'
-import { parseTime, type Seconds } from '../core/time.ts'
+import { type EpochSeconds, parseTime } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Client } from './client.ts'
 
@@ -12,13 +12,13 @@ export const widgetTokenPath = '/v1/widget/token'
 export type WidgetSession = {
   readonly visitor: { readonly email?: string; readonly name?: string; readonly company?: string }
   readonly metadata: Readonly<Record<string, string>>
-  readonly ttl: Seconds
+  readonly ttl: EpochSeconds
 }
 
 export type WidgetToken = {
   readonly token: string
   /** Null where the answer does not say: the granted `ttl` may differ from the requested one. */
-  readonly expiresAt: Seconds | null
+  readonly expiresAt: EpochSeconds | null
   /** The answer's data, unchanged; contains the token. */
   readonly answer: Json
 }
@@ -66,11 +66,11 @@ function looksLikeToken(text: string): boolean {
   return /^[\w.~+/=|-]{16,}$/.test(text) && !isUuid && parseTime(text) === undefined
 }
 
-function findExpiry({ data, servedAt }: ApiResponse): Seconds | null {
+function findExpiry({ data, serverDate }: ApiResponse): EpochSeconds | null {
   const isTime = (value: Json) => typeof value === 'number' || parseTime(value) !== undefined
   const found = findFieldValue(data, expiryNames, isTime)
   if (typeof found !== 'number') return parseTime(found) ?? null
-  const at = found > 1e11 ? found / 1000 : found > 1e9 ? found : (servedAt ?? Number.NaN) + found
+  const at = found > 1e11 ? found / 1000 : found > 1e9 ? found : (serverDate ?? Number.NaN) + found
   return at < 253_402_300_800 ? Math.floor(at) : null
 }
 

@@ -1,7 +1,7 @@
 /** `deskmirror token`: mints a widget token. */
 import { Command, InvalidArgumentError } from 'commander'
 import { stringifyJson } from '../core/json.ts'
-import { rfc3339, type Seconds } from '../core/time.ts'
+import { type EpochSeconds, rfc3339 } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
 import { jsonOption, oneProjectOption, parseWholeNumber } from './options.ts'
@@ -11,7 +11,7 @@ type Options = {
   readonly name?: string
   readonly company?: string
   readonly metadata?: readonly (readonly [string, string])[]
-  readonly ttl: Seconds
+  readonly ttl: EpochSeconds
   readonly project?: string
   readonly json?: true
 }
@@ -76,7 +76,7 @@ function parsePair(text: string, before: Options['metadata'] = []): Options['met
   return [...before, [text.slice(0, at), text.slice(at + 1)]]
 }
 
-function parseLifetime(text: string): Seconds {
+function parseLifetime(text: string): EpochSeconds {
   const seconds = parseWholeNumber(text)
   if (seconds === 0) throw new InvalidArgumentError('Write a number of seconds, from 1.')
   return seconds

@@ -1,6 +1,6 @@
 import type { Priority } from './rate-limit/priority.ts'
-import type { Json, RefusedRow } from './row.ts'
-import type { EpochMs, Seconds } from './time.ts'
+import type { Json, RejectedRow } from './row.ts'
+import type { EpochMs, EpochSeconds } from './time.ts'
 
 /** A call of the service, before it is sent. `path` starts with a slash and is relative to the base URL. */
 export type ApiRequest = {
@@ -19,7 +19,7 @@ export type QueryParams = Readonly<Record<string, string | number | boolean | un
 /** The rows of a list, parsed in batches because all of them may not fit into memory. Each call of `batches` starts anew. */
 export type ListItems = { readonly count: number; readonly batches: () => Iterable<ItemBatch> }
 /** `refused`: rows that are too large to parse. */
-export type ItemBatch = { readonly items: readonly Json[]; readonly refused: readonly RefusedRow[] }
+export type ItemBatch = { readonly items: readonly Json[]; readonly rejectedRows: readonly RejectedRow[] }
 
 /** A readable 2xx answer. */
 export type ApiResponse = {
@@ -30,11 +30,11 @@ export type ApiResponse = {
   readonly status: number
   readonly requestId: string | null
   /** The service's clock (the `Date` header); null if it sends none. */
-  readonly servedAt: Seconds | null
+  readonly serverDate: EpochSeconds | null
   /** The earlier of the service's clock and this machine's when the request was sent. No row moves a cursor beyond it. */
-  readonly cursorLimit: Seconds
+  readonly cursorLimit: EpochSeconds
   /** When the request was sent, by this machine's clock: the answer shows the state at this time or later. */
-  readonly askedAt: EpochMs
+  readonly requestedAt: EpochMs
 }
 
 /** Reads from the service: waits for the request budget and retries. Throws ApiError. */

@@ -1,7 +1,7 @@
 /** Clock differences and rows dated in the future: counted for notices. */
-import { clockTolerance, presentTime } from '../core/cursor-limit.ts'
+import { clockToleranceSeconds, presentTime } from '../core/cursor-limit.ts'
 import { childStreamNames, isChildStream, type StreamName } from '../core/streams.ts'
-import { rfc3339, type Seconds } from '../core/time.ts'
+import { type EpochSeconds, rfc3339 } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 
 /** Rows are counted up to this number. */
@@ -11,7 +11,7 @@ const maxCounted = 10_000
 export async function createPresentTime({
   mirror,
   clocks,
-}: Pick<SyncRun, 'mirror' | 'clocks'>): Promise<() => Seconds> {
+}: Pick<SyncRun, 'mirror' | 'clocks'>): Promise<() => EpochSeconds> {
   const newestMessage = (await mirror.latestMessageTime()) ?? 0
   return () => presentTime({ ...clocks(), newestMessage })
 }
@@ -29,17 +29,20 @@ export function recordFutureDated(
 }
 
 /** Notices for users after a run. `offset`: seconds by which the service's clock is ahead; null = unknown. */
-export async function clockNotices(run: SyncRun, offset: Seconds | null): Promise<string[]> {
+export async function clockNotices(run: SyncRun, offset: EpochSeconds | null): Promise<string[]> {
   const counts = new Map([...run.futureDated].map(([stream, ids]) => [stream, ids.size]))
   for (const stream of childStreamNames) {
     if (run.streams.has(stream))
-      counts.set(stream, await run.mirror.countFutureRows(stream, run.cursorLimit() + clockTolerance, maxCounted))
+      counts.set(
+        stream,
+        await run.mirror.countFutureRows(stream, run.cursorLimit() + clockToleranceSeconds, maxCounted),
+      )
   }
   const rows = [...counts].filter(([, count]) => count > 0).map(([stream, count]) => futureDatedNotice(stream, count))
-  return offset === null || Math.abs(offset) <= clockTolerance ? rows : [clockOffsetNotice(run, offset), ...rows]
+  return offset === null || Math.abs(offset) <= clockToleranceSeconds ? rows : [clockOffsetNotice(run, offset), ...rows]
 }
 
-function clockOffsetNotice({ now }: SyncRun, offset: Seconds): string {
+function clockOffsetNotice({ now }: SyncRun, offset: EpochSeconds): string {
   const here = Math.floor(now() / 1000)
   const which = `this machine's clock says ${rfc3339(here)}, the service's ${rfc3339(here + offset)}`
   return `The clocks differ: ${which}. No cursor moves beyond the earlier one, so rows may be read again; none is missed.`

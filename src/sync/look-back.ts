@@ -7,7 +7,7 @@ import { streamRange } from './start-date.ts'
 
 /** The ranges of a stored cursor, extended backwards by the look-back. */
 export function withLookBack(run: SyncRun, stream: StreamName, ranges: PendingRanges): PendingRanges {
-  const options = { by: run.lookBack, now: Math.floor(run.now() / 1000), start: streamRange(run, stream).lo }
+  const options = { by: run.lookBackSeconds, now: Math.floor(run.now() / 1000), start: streamRange(run, stream).lo }
   const implausible = ranges.find(({ lo, hi }) => hi === null && isImplausibleCursor(lo, options))
   if (implausible !== undefined) {
     run.notices.add(

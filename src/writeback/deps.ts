@@ -13,7 +13,7 @@ export type WritebackDeps = {
    * Sends one HTTP request and never repeats it. `markSending` is called when the rate limit allows the request, before
    * any byte is sent; the request is sent only if it returns true. Throws ApiError.
    */
-  readonly send: (call: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
+  readonly send: (request: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
   readonly outbox: OutboxRepository
   readonly mirror: Pick<Mirror, 'commit' | 'rawOf'>
   /** Delay before an unanswered reply is verified. */

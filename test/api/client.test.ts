@@ -31,7 +31,7 @@ test('a request carries the key, asks for gzip, and goes below the path of the b
     'accept-encoding': 'gzip',
     'user-agent': 'deskmirror/1.2.3',
   })
-  expect(client.requests()).toBe(1)
+  expect(client.requestCount()).toBe(1)
 })
 
 test('an answer has its data, its request id, and the clocks of both sides', async () => {
@@ -101,7 +101,7 @@ describe('a write', () => {
       await expect(client.send({ ...writeCall, method })).rejects.toMatchObject({ name: 'UserError', exitCode: 2 })
     await expect(client.send(writeCall)).rejects.toMatchObject(refused)
     await client.send(readCall)
-    expect([service.requestCount(), client.requests()]).toEqual([1, 1])
+    expect([service.requestCount(), client.requestCount()]).toEqual([1, 1])
   })
 
   test('sends its body as JSON, with integers beyond 2^53 whole, on its own connection', async () => {

@@ -30,7 +30,7 @@ function rowsOf({ items }: ApiResponse): { built: Json[]; refused: unknown[] } {
   const batches = [...(items?.batches() ?? [])]
   return {
     built: batches.flatMap((batch) => [...batch.items]),
-    refused: batches.flatMap((batch) => [...batch.refused]),
+    refused: batches.flatMap((batch) => [...batch.rejectedRows]),
   }
 }
 

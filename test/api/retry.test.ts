@@ -66,8 +66,8 @@ describe('a 429', () => {
       answersInOrder(jsonAnswer(429, '', { 'retry-after': '9' }), jsonAnswer(429, ''), emptyListAnswer),
       {
         budget,
-        retries: { ...quickRetries, maxAskedWaitMs: 900_000 },
-        windowMs: 30_000,
+        retries: { ...quickRetries, maxRequestedWaitMs: 900_000 },
+        defaultRetryAfterMs: 30_000,
       },
     )
     await reading
@@ -77,7 +77,7 @@ describe('a 429', () => {
   test('that repeats ends when the waits exceed the limit', async () => {
     const { reading, service } = await readFrom(jsonAnswer(429, '', { 'retry-after': '10' }), {
       budget: unpaused(),
-      retries: { ...quickRetries, maxAskedWaitMs: 45_000 },
+      retries: { ...quickRetries, maxRequestedWaitMs: 45_000 },
     })
     expect(await failureOf(reading)).toMatchObject({ kind: 'throttled', waitMs: 10_000 })
     expect(service.requestCount()).toBe(5)

@@ -13,7 +13,7 @@ export type RequestBudget = {
   /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
   readonly acquire: (request: SlotRequest) => Promise<Grant>
   /** The service answered (also with a 429). Never fails: a slot that cannot be released expires later. */
-  readonly releaseAnswered: (slot: Slot) => void
+  readonly releaseResponded: (slot: Slot) => void
   /** No byte of the request was sent. Never fails either. */
   readonly releaseUnsent: (slot: Slot) => void
   /** The answer was a 429: all requests of the key pause for `waitMs`. */
@@ -67,7 +67,7 @@ export function createRequestBudget(
       wakeUp = resolve
     })
     // Taken before the request: the slot cannot have been granted earlier.
-    const askedAt = monotonic()
+    const requestedAt = monotonic()
     const decision = await store.acquire(
       holder,
       heads.map((head) => head.request),
@@ -77,15 +77,15 @@ export function createRequestBudget(
     const queue = head && queues.get(queueName(head.request))
     // The request may have been aborted meanwhile: the next in its queue goes instead.
     const next = queue?.values().next().value
-    const ageMs = () => monotonic() - askedAt
+    const ageMs = () => monotonic() - requestedAt
     if (next === undefined || ageMs() > grantTtlMs) return release(decision.slot, 'unsent')
     queue?.delete(next)
-    next.grant({ ...decision.slot, remainingMs: () => next.request.deadlineMs - ageMs() })
+    next.grant({ ...decision.slot, remainingMs: () => next.request.maxDurationMs - ageMs() })
   }
 
-  async function acquire({ priority, write, deadlineMs, signal }: SlotRequest): Promise<Grant> {
+  async function acquire({ priority, write, maxDurationMs, signal }: SlotRequest): Promise<Grant> {
     if (signal?.aborted) throw new ApiError({ kind: 'aborted' })
-    const request: PendingRequest = { priority, write, deadlineMs }
+    const request: PendingRequest = { priority, write, maxDurationMs }
     const queue = queues.get(queueName(request)) ?? new Set()
     queues.set(queueName(request), queue)
     // Only the first of a queue changes the set of pending requests.
@@ -98,7 +98,7 @@ export function createRequestBudget(
 
   return {
     acquire,
-    releaseAnswered: (slot) => release(slot, 'answered'),
+    releaseResponded: (slot) => release(slot, 'answered'),
     releaseUnsent: (slot) => release(slot, 'unsent'),
     recordThrottle: (slot, waitMs) => store.recordThrottle(slot, waitMs),
     view: () => store.view(),

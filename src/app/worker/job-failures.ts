@@ -27,7 +27,7 @@ export type JobFailures = {
 }
 
 export type JobFailuresDeps = {
-  readonly failureLog: JobFailureRepository
+  readonly jobFailures: JobFailureRepository
   readonly projects: () => readonly { readonly name: string; readonly projectId: string }[]
   readonly log: Logger
   readonly metrics: Pick<WorkerMetrics, 'countJobFailure'>
@@ -46,13 +46,13 @@ type FailingEntry = {
 const maxTracked = 500
 
 export function createJobFailures({
-  failureLog,
+  jobFailures,
   projects,
   log,
   metrics,
   now = Date.now,
 }: JobFailuresDeps): JobFailures {
-  const { failing, storeEntry, removeEntry, refresh } = createFailureTable({ failureLog, projects, now })
+  const { failing, storeEntry, removeEntry, refresh } = createFailureTable({ jobFailures, projects, now })
   const outage = createOutageTracker(log, now)
   const updateOutage = () => outage.update([...failing.values()].some(({ cause }) => cause === 'unusable'))
 
@@ -104,7 +104,7 @@ export function createJobFailures({
 
 /** The failing jobs in memory, and their rows in the warehouse. */
 function createFailureTable({
-  failureLog,
+  jobFailures,
   projects,
   now,
 }: Required<Pick<JobFailuresDeps, 'failureLog' | 'projects' | 'now'>>) {
@@ -115,7 +115,7 @@ function createFailureTable({
   const storeEntry = async (key: string): Promise<void> => {
     const entry = failing.get(key)
     if (entry === undefined) return
-    const isStored = await failureLog.record(entry.failure).then(
+    const isStored = await jobFailures.record(entry.failure).then(
       () => true,
       () => false,
     )
@@ -125,7 +125,7 @@ function createFailureTable({
   const removeEntry = async (key: string, failure: JobFailure): Promise<void> => {
     failing.delete(key)
     recovered.set(key, { failure, isRemoved: false })
-    await failureLog.clear(failure).then(
+    await jobFailures.clear(failure).then(
       () => recovered.set(key, { failure, isRemoved: true }),
       () => {},
     )
@@ -133,7 +133,7 @@ function createFailureTable({
   const refresh = async (onAnswered: () => void): Promise<void> => {
     const stored = new Set([...failing].filter(([, entry]) => entry.isStored).map(([key]) => key))
     for (const [key, { isRemoved }] of recovered) if (isRemoved) recovered.delete(key)
-    const rows = new Map((await failureLog.list()).map((failure) => [failureKey(failure), failure]))
+    const rows = new Map((await jobFailures.list()).map((failure) => [failureKey(failure), failure]))
     onAnswered()
     for (const key of stored) if (!rows.has(key)) failing.delete(key)
     for (const [key, failure] of rows) {

@@ -55,7 +55,7 @@ export async function runSyncSlice(
     const level = resources.isNewMessage(`${project.name} ${stream} ${notice}`) ? 'warn' : 'debug'
     log[level]({ event: 'sync.noticed', project: project.name, stream, notice })
   }
-  if (run.stopped?.kind === 'denied') return pauseProject(resources, project, run.stopped)
+  if (run.fatalFailure?.kind === 'denied') return pauseProject(resources, project, run.fatalFailure)
   if (isRecorded) await warehouse.projects.setPause(project.projectId, null)
   if (signal.aborted) return { kind: 'interrupted' }
   if (isLockLost) return { kind: 'busy', holder: 'another process' }

@@ -27,7 +27,7 @@ export type Writeback = {
   readonly targetSnapshot: TargetSnapshot | null
   readonly evidence: Evidence
   /** Increases with every claim (a fencing token). */
-  readonly epoch: number
+  readonly fencingToken: number
 }
 
 export type TargetSnapshot = {

@@ -1,5 +1,5 @@
 /** Moves on within a range after a full page: from its edge, or past a second that fills a page. */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 import { continueWith, finishRange, giveUpRange } from './finish-range.ts'
 import { conservativeOrder, edgeSecond, fallbackRangeOf, rangeBeyondEdge, remainingAfterPage } from './page-edge.ts'
 import { isFullPage, isShortPage, type PageQuery, type ScanPage } from './page-evidence.ts'
@@ -66,7 +66,7 @@ function firstRangeScan(
   const suggested: ScanDirection = isUpSuggested ? 'up' : 'down'
   const chosen = direction ?? (isUsable(profile, suggested) ? suggested : oppositeOf(suggested))
   const alternative = oppositeOf(chosen)
-  const isUndocumented = !isDocumented && (support.up !== 'honoured' || support.down !== 'honoured')
+  const isUndocumented = !isDocumented && (support.lower !== 'honoured' || support.upper !== 'honoured')
   return {
     direction: chosen,
     oppositeRange: direction === null && isUsable(profile, alternative) ? rests[alternative] : null,
@@ -103,7 +103,7 @@ function handleStuckEdge(scan: ScanContext, phase: Paging, { page, bounds }: Pag
 }
 
 /** The rows of a page within this second. */
-function idsWithin(second: Seconds, { order }: PagingProfile, { ids, times }: ScanPage): string[] {
+function idsWithin(second: EpochSeconds, { order }: PagingProfile, { ids, times }: ScanPage): string[] {
   return ids.filter((_, i) => order?.fields.some((field) => times[i]?.get(field) === second))
 }
 

@@ -34,7 +34,7 @@ export function withOrigin(phase: RangePhase, query: PageQuery): RangeScan {
 /** `isProven`: by the page. `profile`: after the page. */
 export function updateRangeScan(rangeScan: RangeScan, profile: PagingProfile, isProven: boolean): RangeScan {
   const { direction, originEnd, wholeRange, firstPage } = rangeScan
-  const isMeaningless = profile.isHasMoreExact === false && isShortPage(firstPage.page)
+  const isMeaningless = profile.isHasMoreReliable === false && isShortPage(firstPage.page)
   const isOriginProof = originEnd === direction && profile.support[direction] === 'honoured'
   const isWrongEnd = originEnd === oppositeOf(direction)
   return {

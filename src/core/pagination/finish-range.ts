@@ -1,5 +1,5 @@
 /** Finishes a direction of a range: the opposite direction follows, then the next range. */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 import { rowPlaces, type ScanPage } from './page-evidence.ts'
 import { oppositeOf, type PagingProfile } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
@@ -78,8 +78,8 @@ export function disableBound(scan: ScanContext, phase: Opening | RangePhase, why
 /** The rest of the range is unreachable, and so is an earlier unverified range. */
 export function giveUpRange(scan: ScanContext, phase: Opening | RangePhase, page: ScanPage): ScanStep {
   const isUnproven = phase.name !== 'opening' && phase.rangeScan.hasUnprovenMore
-  const lost = (isUnproven ? phase.rangeScan.unverifiedRange : null) ?? phase.range
-  return leaveRange(scan, phase.range, page, lost)
+  const unreachable = (isUnproven ? phase.rangeScan.unverifiedRange : null) ?? phase.range
+  return leaveRange(scan, phase.range, page, unreachable)
 }
 
 /** The next run begins with the newest second seen, but not beyond the cursor limit. */
@@ -88,6 +88,6 @@ function nextRunRangeOf(scan: ScanContext, { lo }: TimeRange, page: ScanPage | n
   return { lo: Math.min(seen, page?.cursorLimit ?? seen, scan.frozenCursorLimit ?? seen), hi: null }
 }
 
-export function newestTime({ order }: PagingProfile, page: ScanPage): Seconds {
+export function newestTime({ order }: PagingProfile, page: ScanPage): EpochSeconds {
   return (order === null ? undefined : completeUpTo(order, page.times)) ?? 0
 }

@@ -2,7 +2,7 @@
  * The edge that a scan reaches with a page: the rest of the range beyond it, and whether the next page joins there. Because
  * requests overlap by a second, it must repeat a row of the page before it.
  */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 import { rowPlaces, type ScanPage } from './page-evidence.ts'
 import type { ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
@@ -16,7 +16,7 @@ export function remainingAfterPage(
   assumed: SortOrder,
   times: readonly RowTimes[],
 ): { range: TimeRange; order: SortOrder } | null {
-  const hasMoved = (at: Seconds) => (direction === 'up' ? at > range.lo : range.hi === null || at < range.hi)
+  const hasMoved = (at: EpochSeconds) => (direction === 'up' ? at > range.lo : range.hi === null || at < range.hi)
   const edgeOf = (order: SortOrder) => (direction === 'up' ? completeUpTo(order, times) : completeDownTo(order, times))
   const safestEdge = edgeOf(assumed)
   const isMoved = safestEdge !== undefined && hasMoved(safestEdge)
@@ -42,7 +42,7 @@ export function fallbackRangeOf(
 }
 
 /** The second at the edge of the remaining range. */
-export function edgeSecond(direction: ScanDirection, range: TimeRange): Seconds {
+export function edgeSecond(direction: ScanDirection, range: TimeRange): EpochSeconds {
   return direction === 'up' ? range.lo : (range.hi ?? range.lo)
 }
 

@@ -7,7 +7,7 @@
  *
  *   every phase ──page not full, or no way on──▶ paging in the opposite direction, opening the next range, or done
  */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 import type { ListEndpoint } from './list-endpoint.ts'
 import { isShortPage, type PageQuery, rowPlaces, type ScanPage } from './page-evidence.ts'
 import type { PagingProfile, ScanDirection } from './paging-profile.ts'
@@ -31,12 +31,12 @@ export type ScanContext = {
   /** Where the next run begins, once the open end has been read. */
   readonly nextRunRange: TimeRange | null
   /** The cursor limit when a page first showed future-dated rows: rows added since may be dated before those. */
-  readonly frozenCursorLimit: Seconds | null
+  readonly frozenCursorLimit: EpochSeconds | null
   /**
    * The service sets `hasMore` on every last page, so an empty page with `hasMore` means nothing. Null: not known yet,
    * then a list that is empty from its beginning is decided later.
    */
-  readonly alwaysHasMore: boolean | null
+  readonly isHasMoreUnreliable: boolean | null
   /**
    * The last row of a page that was ordered by none of its times, and its range: the next page has to show that row. One
    * report is enough for a scan.
@@ -106,13 +106,13 @@ export type RangeScan = {
   /** What is missing if neither direction shows further rows; null = nothing. */
   readonly unverifiedRange: TimeRange | null
   /** The edge of the last fallback. Later fallbacks must be beyond it, so that every scan ends. */
-  readonly lastFallbackAt: Seconds | null
+  readonly lastFallbackAt: EpochSeconds | null
 }
 
 export type ScanStep = {
   readonly state: ScanState
   /** Seconds with more rows than a page. The scan skips them; partitions of the list may show them. */
-  readonly timestampCollisions: readonly Seconds[]
+  readonly timestampCollisions: readonly EpochSeconds[]
   /** What this scan could not read. */
   readonly missedRanges: readonly MissedRange[]
 }
@@ -137,7 +137,7 @@ export function toGap(range: TimeRange, reason: keyof typeof gapReasons): Missed
 }
 
 /** The side on which the next request has no overlap; null = both overlap. */
-export function exactSide(phase: Opening | RangePhase): ScanDirection | null {
+export function exactBound(phase: Opening | RangePhase): ScanDirection | null {
   switch (phase.name) {
     case 'opening':
     case 'paging':

@@ -1,13 +1,13 @@
 /** Which waiting request may be sent now, and how long the others wait. Pure. */
 import type { EpochMs, Ms } from '../time.ts'
-import { advanceTo, allowances, type BudgetPolicy, type BudgetState, type Slot } from './budget.ts'
-import { type Allowance, burstSlots, type Capacity, msUntilSlot, nextPacedAt } from './capacity.ts'
+import { advanceTo, type BudgetPolicy, type BudgetState, type Slot, slotLimits } from './budget.ts'
+import { burstSlots, msUntilSlot, nextPacedAt, type SlotLimit, type SlotUsage } from './capacity.ts'
 import { type Priority, priorities } from './priority.ts'
 import { addSlots, roundUpToGrain } from './slots.ts'
 import { addWaiter, isBehindOthers, removeWaiter } from './waiters.ts'
 
 /** One kind of request that a process has waiting. `deadlineMs`: how long it can take at most, once it is granted. */
-export type PendingRequest = { readonly priority: Priority; readonly write: boolean; readonly deadlineMs: Ms }
+export type PendingRequest = { readonly priority: Priority; readonly write: boolean; readonly maxDurationMs: Ms }
 
 /**
  * A grant must be used or returned within this time after it was requested; the request's deadline includes it. So a
@@ -16,7 +16,7 @@ export type PendingRequest = { readonly priority: Priority; readonly write: bool
 export const grantTtlMs: Ms = 1000
 
 /** The deadline of a request whose exchange has the client's usual 30 seconds. */
-export const defaultDeadlineMs: Ms = 30_000 + grantTtlMs
+export const defaultMaxDurationMs: Ms = 30_000 + grantTtlMs
 
 /** `granted`: index of the pending request that may go. `waitMs`: ask again after this time, or when something changes. */
 export type SlotDecision = { readonly granted: number; readonly slot: Slot } | { readonly waitMs: Ms }
@@ -71,10 +71,10 @@ function decideSlot(
 ): AcquireResult {
   const state = advanceTo(before, clock)
   const now = state.at
-  const { all, writes } = allowances(policy, state, now)
+  const { all, writes } = slotLimits(policy, state, now)
   const writeWaiters = state.waiters.filter(({ rank }) => rank === writeWaiterRank)
-  const isContested = state.writes.taken.total >= burstSlots(writes.slots)
-  const mustYieldWrite = isContested && isBehindOthers(writeWaiters, writeWaiterId(holder), writeWaiterRank, now)
+  const isPastBurst = state.writes.taken.total >= burstSlots(writes.slots)
+  const mustYieldWrite = isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(holder), writeWaiterRank, now)
   const yieldMs = mustYieldWrite ? writes.windowMs / 240 : 0
   const writeWaitMs = (request: PendingRequest) =>
     request.write ? Math.max(yieldMs, msUntilSlot(state.writes, writes, now)) : 0
@@ -90,23 +90,25 @@ function decideSlot(
 
 function grantSlot(
   state: BudgetState,
-  { all, writes }: { readonly all: Allowance; readonly writes: Allowance },
+  { all, writes }: { readonly all: SlotLimit; readonly writes: SlotLimit },
   holder: string,
   request: PendingRequest,
   index: number,
 ): AcquireResult {
   const now = state.at
-  const freeAt = roundUpToGrain(now + request.deadlineMs + all.windowMs, all.windowMs)
-  const writeFreeAt = request.write ? roundUpToGrain(now + request.deadlineMs + writes.windowMs, writes.windowMs) : null
-  const occupy = (capacity: Capacity, allowance: Allowance, until: EpochMs): Capacity => ({
-    taken: addSlots(capacity.taken, until),
-    pacedAt: nextPacedAt(capacity, allowance, now),
+  const freeAt = roundUpToGrain(now + request.maxDurationMs + all.windowMs, all.windowMs)
+  const writeFreeAt = request.write
+    ? roundUpToGrain(now + request.maxDurationMs + writes.windowMs, writes.windowMs)
+    : null
+  const takeSlot = (usage: SlotUsage, limit: SlotLimit, until: EpochMs): SlotUsage => ({
+    taken: addSlots(usage.taken, until),
+    pacedAt: nextPacedAt(usage, limit, now),
   })
   return {
     state: {
       ...state,
-      all: occupy(state.all, all, freeAt),
-      writes: writeFreeAt === null ? state.writes : occupy(state.writes, writes, writeFreeAt),
+      all: takeSlot(state.all, all, freeAt),
+      writes: writeFreeAt === null ? state.writes : takeSlot(state.writes, writes, writeFreeAt),
       waiters: removeWaiter(state.waiters, holder),
     },
     decision: { granted: index, slot: { grantedAt: now, freeAt, writeFreeAt } },
@@ -133,7 +135,7 @@ function deferRequest(
 }
 
 /** While there are spare slots, no process yields. */
-function mustYield(state: BudgetState, all: Allowance, holder: string, request: PendingRequest): boolean {
+function mustYield(state: BudgetState, all: SlotLimit, holder: string, request: PendingRequest): boolean {
   const hasSpareSlots = state.all.taken.total < burstSlots(all.slots)
   return !hasSpareSlots && isBehindOthers(state.waiters, holder, priorities.indexOf(request.priority), state.at)
 }

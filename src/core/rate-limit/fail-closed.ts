@@ -8,17 +8,17 @@
  */
 import type { EpochMs, Ms } from '../time.ts'
 import { type BudgetPolicy, type BudgetState, initialBudgetState, shiftClock } from './budget.ts'
-import { emptyCapacity } from './capacity.ts'
+import { emptyUsage } from './capacity.ts'
 
 /** `before`: the newest known state. A pause and a reduced share of the slots last as long as they would have from then. */
-export function closeBudget(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, deadlineMs: Ms): BudgetState {
+export function closeBudget(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, maxDurationMs: Ms): BudgetState {
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   return {
     ...shiftClock(before, clock - before.at),
-    all: emptyCapacity,
-    writes: emptyCapacity,
+    all: emptyUsage,
+    writes: emptyUsage,
     waiters: [],
-    closedUntil: clock + deadlineMs + windowMs,
+    closedUntil: clock + maxDurationMs + windowMs,
     era: nextEra(before, clock),
   }
 }
@@ -48,7 +48,7 @@ const maxClockDrift = 1 / 1000
  * Why the record cannot be trusted, for a person; null: it can. A newer era means that another process closed the budget
  * since our last reading, for whatever reason we would find now.
  */
-export function distrustReason(observed: ObservedRecord, last: LastObservation | null): string | null {
+export function invalidReason(observed: ObservedRecord, last: LastObservation | null): string | null {
   const { state, now, restarted } = observed
   if (restarted) return 'its store restarted, so recent requests may not be counted'
   if (now < state.at - clockToleranceMs)

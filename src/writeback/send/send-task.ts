@@ -37,9 +37,12 @@ export async function settleTask(
  * Shows the effect of a write-back, or the reason for a conflict, in the mirror before the next sync. A failed read is
  * only logged, as it does not change the outcome. `answer`: the response to an accepted write-back, else null.
  */
-export async function refreshMirror({ deps, writeback, handler }: SendTask, answer: ApiResponse | null): Promise<void> {
+export async function refreshMirror(
+  { deps, writeback, handler }: SendTask,
+  response: ApiResponse | null,
+): Promise<void> {
   try {
-    const messageId = answer === null ? null : ((await handler.findMessageId?.(deps, writeback, answer)) ?? null)
+    const messageId = response === null ? null : ((await handler.findMessageId?.(deps, writeback, response)) ?? null)
     if (messageId !== null) await deps.outbox.recordMessageId(writeback, messageId)
     await handler.refreshTarget(deps, writeback)
   } catch (error) {
@@ -49,7 +52,7 @@ export async function refreshMirror({ deps, writeback, handler }: SendTask, answ
 }
 
 /** It was sent without a response, and no person has queued it again since. */
-export function wasSent({ attempts, evidence }: Writeback): boolean {
+export function isInDoubt({ attempts, evidence }: Writeback): boolean {
   return attempts > 0 && evidence.before !== undefined
 }
 
@@ -59,14 +62,14 @@ export function verifyDelayMs({ deps, handler }: SendTask): Ms {
 }
 
 /** How long the guard's check is valid. */
-export const guardValidMs: Ms = 20_000
+export const preconditionValidMs: Ms = 20_000
 
 /** After this many sends without a readable response, a person decides. */
 export const maxSends = 5
 
 /** Back-off after the n-th failed attempt in a row, in whole milliseconds. `jitter`: from 0 to below 1. */
-export function backOffMs(tries: number, jitter: number): Ms {
-  return Math.round(Math.min(60_000, 500 * 2 ** Math.min(tries, 10)) * (0.5 + jitter / 2))
+export function backOffMs(failures: number, jitter: number): Ms {
+  return Math.round(Math.min(60_000, 500 * 2 ** Math.min(failures, 10)) * (0.5 + jitter / 2))
 }
 
 /**

@@ -24,9 +24,9 @@ import {
   unusedKey,
 } from './record-stores.ts'
 
-const deadlineMs = 31_000
-const read: PendingRequest = { priority: 'fresh', write: false, deadlineMs }
-const closedMs = deadlineMs + testPolicy.rate.windowMs
+const maxDurationMs = 31_000
+const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
+const closedMs = maxDurationMs + testPolicy.rate.windowMs
 
 async function granted(store: BudgetStore, holder = 'me'): Promise<Slot> {
   const decision = await store.acquire(holder, [read])
@@ -42,7 +42,7 @@ type Operation =
 const pendingRequest = fc.record({
   priority: fc.constantFrom(...priorities),
   write: fc.boolean(),
-  deadlineMs: fc.constant(deadlineMs),
+  deadlineMs: fc.constant(maxDurationMs),
 })
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
@@ -374,7 +374,7 @@ describe('a process that was suspended', () => {
   test('after its grant may not send after its deadline', async () => {
     const { budget, own } = await suspended(0)
     const grant = await budget.acquire(read)
-    own.now += deadlineMs - 1
+    own.now += maxDurationMs - 1
     expect(grant.remainingMs()).toBeGreaterThan(0)
     own.now += 1
     expect(grant.remainingMs()).toBeLessThanOrEqual(0)

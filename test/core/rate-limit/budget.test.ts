@@ -12,7 +12,7 @@ import {
 } from '../../../src/core/rate-limit/budget.ts'
 import { budgetView, estimateSendMs } from '../../../src/core/rate-limit/estimate.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
-import { deadlineMs, simulate } from './simulated-world.ts'
+import { maxDurationMs, simulate } from './simulated-world.ts'
 
 const windowMs = 60_000
 const policy: BudgetPolicy = {
@@ -20,8 +20,8 @@ const policy: BudgetPolicy = {
   writeRate: { requests: 120, windowMs },
   reserve: 0,
 }
-const read: PendingRequest = { priority: 'fresh', write: false, deadlineMs }
-const write: PendingRequest = { priority: 'write', write: true, deadlineMs }
+const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
+const write: PendingRequest = { priority: 'write', write: true, maxDurationMs }
 
 /** Takes as many slots as are granted at that time. */
 function takeAll(state: BudgetState, now: number, request: PendingRequest, max: number, by = policy) {
@@ -51,8 +51,8 @@ describe('a slot', () => {
   test('without an answer is free again one window after the deadline', () => {
     const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
     const { state } = takeAll(initialBudgetState, 0, read, 1, single)
-    expect(acquireSlot(single, state, deadlineMs + windowMs - 1, 'me', [read]).decision).toHaveProperty('waitMs')
-    expect(acquireSlot(single, state, deadlineMs + windowMs, 'me', [read]).decision).toHaveProperty('granted', 0)
+    expect(acquireSlot(single, state, maxDurationMs + windowMs - 1, 'me', [read]).decision).toHaveProperty('waitMs')
+    expect(acquireSlot(single, state, maxDurationMs + windowMs, 'me', [read]).decision).toHaveProperty('granted', 0)
   })
 
   test('of a request that was never sent is free at once', () => {
