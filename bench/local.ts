@@ -17,8 +17,8 @@ import { withTempFolder } from './temp-folder.ts'
 const pages = 200
 const runs = 9
 
-const call = { method: 'GET', path: '/', priority: 'backfill' } as const
-const context = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: (text: string) => text }
+const request = { method: 'GET', path: '/', priority: 'backfill' } as const
+const context = { request, requestedAt: 0, receivedAt: 0, defaultRetryAfterMs: 60_000, redact: (text: string) => text }
 
 type Page = { readonly parent: string; readonly body: Buffer }
 
@@ -63,7 +63,7 @@ async function itemsOf(bytes: Buffer): Promise<readonly Json[]> {
   const body = await reader.end()
   if (!body.ok) throw new Error(body.why)
   const outcome = classifyExchange(
-    { kind: 'answered', head: { status: 200, headers: {} }, body: body.splitBody },
+    { kind: 'complete', head: { status: 200, headers: {} }, body: body.splitBody },
     context,
   )
   if (!outcome.ok) throw new Error('the page is not readable')

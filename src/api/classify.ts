@@ -1,4 +1,4 @@
-/** The one file that reads HTTP statuses: classifies an exchange as an answer or a failure. Pure; never throws. */
+/** The one file that reads HTTP statuses: classifies an exchange as a response or a failure. Pure; never throws. */
 import type { ApiFailure } from '../core/api-failure.ts'
 import type { ApiRequest, ApiResponse } from '../core/api-request.ts'
 import { toCursorLimit } from '../core/cursor-limit.ts'
@@ -31,7 +31,7 @@ export function classifyExchange(exchange: ExchangeResult, context: RequestConte
   if (exchange.kind === 'aborted') return failedOutcome({ kind: 'aborted' })
   if (exchange.kind === 'broken') {
     const { head, mayHaveBeenSent } = exchange
-    // A refused write was not done, even if its answer broke off. A read is sent again instead.
+    // A refused write was not done, even if its response broke off. A read is sent again instead.
     if (isWrite(context.request) && head !== null && isCertainRefusal(head.status))
       return failedOutcome(classifyStatus(head.status, head, null, context))
     const why = `${requestName(context.request)}: ${toSafeLine(exchange.why, context)}`
@@ -54,7 +54,7 @@ export function classifyExchange(exchange: ExchangeResult, context: RequestConte
 
 /**
  * Statuses that prove that a write was not done. Any other status below 500 may follow a write that was done: a redirect,
- * a 409 that means "this exists already", a 406 about the answer, a 423, a 499 of a proxy.
+ * a 409 that means "this exists already", a 406 about the response, a 423, a 499 of a proxy.
  */
 const refusalStatuses: readonly number[] = [
   400, 401, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 429, 431, 451,
@@ -125,7 +125,7 @@ function canSucceedLater(error: ErrorBody | null): boolean {
   return error?.code === 'rate_limited' || !refusalStatuses.includes(status) || [401, 403, 429].includes(status)
 }
 
-/** A read needs `data`. The bodies of write answers are not documented: an empty one is fine, and any JSON object. */
+/** A read needs `data`. Bodies of responses to writes are not documented: an empty one is fine, and any JSON object. */
 function unreadableReason(
   request: ApiRequest,
   text: string | null,

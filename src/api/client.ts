@@ -1,10 +1,10 @@
-/** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes an answer or an ApiError. */
+/** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response or an ApiError. */
 
 import { ApiError, type ApiFailure, describeFailure } from '../core/api-failure.ts'
 import type { ApiGet, ApiRequest, ApiResponse, QueryParams } from '../core/api-request.ts'
 import { parseBaseUrl } from '../core/base-url.ts'
 import { stringifyJson } from '../core/json.ts'
-import { defaultMaxDurationMs, grantTtlMs } from '../core/rate-limit/acquire-slot.ts'
+import { defaultTimeoutMs, grantTtlMs } from '../core/rate-limit/acquire-slot.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import { trimEnd } from '../core/trim.ts'
@@ -23,7 +23,7 @@ export type ClientOptions = {
   readonly budget: RequestBudget
   /** Refuses every request that is not a read, before it takes a slot. */
   readonly readOnly?: boolean
-  /** Stops all waits and reads. A write that is being sent is not aborted: its answer is evidence. */
+  /** Stops all waits and reads. A write that is being sent is not aborted: its response is evidence. */
   readonly signal: AbortSignal
   /** Aborts reads that are under way; without it, `signal` does. */
   readonly inFlightSignal?: AbortSignal
@@ -35,7 +35,7 @@ export type ClientOptions = {
   readonly connections?: Connections
   /** For one whole exchange, including connecting. */
   readonly timeoutMs?: Ms
-  /** An answer that makes almost no progress for this time is aborted. */
+  /** A response that makes almost no progress for this time is aborted. */
   readonly stallMs?: Ms
   readonly maxBodyBytes?: number
   /** How long the key pauses after a 429 without Retry-After: the rate's window. */
@@ -46,7 +46,7 @@ export type ClientOptions = {
   readonly version?: string
 }
 
-/** How long recording that a request is being sent may take: a busy database lets it wait. */
+/** How long `beforeSend` may take: it records the send, and a busy database may delay that. */
 const maxBeforeSendMs: Ms = 10_000
 
 export type ClientLog = {
@@ -58,28 +58,21 @@ export type Client = {
   /** A read: retried, redirects refused. Throws ApiError. */
   readonly get: ApiGet
   /**
-   * One HTTP request, never a second one, whatever happens. A write uses a fresh connection. `confirmSend` is called after
+   * One HTTP request, never a second one, whatever happens. A write uses a fresh connection. `beforeSend` is called after
    * the slot is granted and before any byte is sent; false: nothing is sent. Throws ApiError, and UserError for a write
-   * where `readOnly` forbids it.
+   * if `readOnly` forbids it.
    */
   readonly send: (request: ApiRequest, beforeSend?: () => Promise<boolean>) => Promise<ApiResponse>
   /** How many requests have started so far. */
   readonly requestCount: () => number
-  /** Whether the service has answered any of them. */
+  /** Whether the service has responded to any of them. */
   readonly hasServiceResponded: () => boolean
   readonly close: () => Promise<void>
 }
 
-/** Throws where the key cannot be sent as a header, and where the base URL would expose it. */
+/** Throws if the key cannot be sent as a header, or if the base URL would expose it. */
 export function createClient(options: ClientOptions): Client {
-  const {
-    baseUrl,
-    budget,
-    signal,
-    log,
-    timeoutMs = defaultMaxDurationMs - grantTtlMs,
-    maxBodyBytes = 40 * 1024 * 1024,
-  } = options
+  const { baseUrl, budget, signal, log, timeoutMs = defaultTimeoutMs, maxBodyBytes = 40 * 1024 * 1024 } = options
   const { defaultRetryAfterMs = 60_000, retries = defaultRetryPolicy, random = Math.random, now = Date.now } = options
   const address = parseBaseUrl(baseUrl.href)
   if (!address.ok) throw new Error(`the base URL ${address.why}`)
@@ -125,7 +118,7 @@ export function createClient(options: ClientOptions): Client {
         },
       },
     )
-    if (!hasResponse && result.kind !== 'answered' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
+    if (!hasResponse && result.kind !== 'complete' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
     const outcome = classifyExchange(result, { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, redact })
     log?.debug({
       event: 'call.ended',
@@ -159,7 +152,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** Where the budget's store cannot be reached, nothing is sent. An error that only a person can fix is thrown unchanged. */
+/** If the budget's store cannot be reached, nothing is sent. An error that only a person can fix is thrown unchanged. */
 async function acquireGrant(
   budget: RequestBudget,
   request: SlotRequest,
@@ -176,7 +169,7 @@ async function acquireGrant(
   }
 }
 
-/** Releases the slot where sending is not confirmed. */
+/** Releases the slot if `beforeSend` returns false or throws. */
 async function runBeforeSend(budget: RequestBudget, slot: Grant, beforeSend: () => Promise<boolean>): Promise<boolean> {
   let mayBeSent = false
   try {

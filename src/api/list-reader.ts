@@ -14,14 +14,14 @@ import type { Json, RejectedRow, ServiceBehaviour } from '../core/row.ts'
 import { type EpochSeconds, rfc3339 } from '../core/time.ts'
 import { type PageReply, requestPage } from './page-request.ts'
 
-/** An answer, or a part of it. Store all of it: a scan that stops after it continues from `pendingRanges`. */
+/** A response, or a part of one. Store all of it: a scan that stops after it continues from `pendingRanges`. */
 export type PageBatch = {
   readonly items: readonly Json[]
   /** Rows that are too large to be parsed. */
   readonly rejectedRows: readonly RejectedRow[]
-  /** Whether these are the last rows of their answer: a large answer is yielded in parts. */
+  /** Whether these are the last rows of their response: a large one is yielded in parts. */
   readonly isLastOfResponse: boolean
-  /** Null where there is none: the service refused the request, or its answer was yielded before. */
+  /** Null if there is none: the service refused the request, or its response was yielded before. */
   readonly response: ApiResponse | null
   /** The ranges that this scan or the next must still read. */
   readonly pendingRanges: PendingRanges
@@ -82,7 +82,7 @@ function progressOf(scan: ScanState, missedRanges: readonly MissedRange[] = []):
   return { pendingRanges: pendingRanges(scan), missedRanges, isComplete: !isActive(scan) }
 }
 
-/** The rows of an answer, batch by batch; ranges and observations come with the last batch. */
+/** The rows of a response, batch by batch; ranges and observations come with the last batch. */
 function* splitPage(reply: PageReply, batch: PageBatch, unfinished: Progress): Generator<PageBatch> {
   if (reply.kind === 'refused') return yield batch
   let previous: PageBatch | null = null
@@ -93,7 +93,7 @@ function* splitPage(reply: PageReply, batch: PageBatch, unfinished: Progress): G
   yield previous ?? batch
 }
 
-/** Applies a page. If it does not prove from which end the range is read, one more row is requested first. */
+/** Applies a page. First repeats its request for one row if it does not show which end of the range it comes from. */
 async function applyChecked(get: ApiGet, scan: ActiveScan, query: PageQuery, priority: Priority): Promise<ScanStep> {
   const checkRequest = startCheckFor(scan, query)
   if (checkRequest === null) return applyPage(scan, query)
@@ -110,7 +110,7 @@ async function* readCollision(
   priority: Priority,
 ): AsyncGenerator<PageBatch, boolean> {
   const { inclusiveBounds, order } = profile
-  const isAscending = scan.phase.name === 'opening' || scan.phase.rangeScan.direction === 'up'
+  const isAscending = scan.phase.name === 'opening' || scan.phase.rangeScan.direction === 'forward'
   const bounds: TimeBounds = isAscending
     ? { lower: inclusiveBounds.lower === false ? second - 1 : second }
     : { upper: inclusiveBounds.upper === false ? second + 1 : second }
@@ -124,7 +124,7 @@ async function* readCollision(
     const reachesBeyond = page.times.some((row) => (row.get(field) ?? second) !== second)
     isComplete &&= reachesBeyond || !(page.hasMore || page.ids.length >= maxPageSize)
     const futureDatedIds = findFutureDated(order, page)
-    const batch = { ...emptyBatch, answer: response, observations: [], profile, futureDatedIds, ...unfinished }
+    const batch = { ...emptyBatch, response, observations: [], profile, futureDatedIds, ...unfinished }
     yield* splitPage(reply, batch, unfinished)
   }
   return isComplete

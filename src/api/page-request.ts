@@ -1,4 +1,4 @@
-/** Requests one page of a list, and parses its answer. */
+/** Requests one page of a list, and parses its response. */
 import { ApiError } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, QueryParams } from '../core/api-request.ts'
 import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'

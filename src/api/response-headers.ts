@@ -1,11 +1,11 @@
-/** Reads the headers of an answer. */
+/** Reads the headers of a response. */
 import type { EpochSeconds, Ms } from '../core/time.ts'
 import type { ResponseHead } from './exchange.ts'
 
 const maxRetryAfterMs: Ms = 3_600_000
 const minRetryAfterMs: Ms = 1000
 
-/** Milliseconds that Retry-After asks for, between a second and an hour; null where it is absent or unreadable. */
+/** Milliseconds that Retry-After asks for, between a second and an hour; null if it is absent or unreadable. */
 export function retryAfterMs(head: ResponseHead): Ms | null {
   const value = firstHeader(head, 'retry-after')?.trim()
   if (value === undefined) return null
@@ -20,7 +20,7 @@ function msUntilDate(value: string, serverDate: string | null): Ms | null {
   return Number.isNaN(ms) ? null : ms
 }
 
-/** The service's clock; null where it sends no readable Date. */
+/** The service's clock; null if it sends no readable Date. */
 export function parseServerDate(head: ResponseHead): EpochSeconds | null {
   const ms = Date.parse(firstHeader(head, 'date') ?? '')
   return Number.isNaN(ms) ? null : Math.floor(ms / 1000)

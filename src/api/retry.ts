@@ -4,7 +4,7 @@ import pRetry from 'p-retry'
 import { ApiError, type ApiFailure } from '../core/api-failure.ts'
 import type { Ms } from '../core/time.ts'
 
-/** Attempts of a read while the service has never answered: a wrong address should be reported soon. */
+/** Attempts of a read while the service has never responded: a wrong address should be reported soon. */
 const attemptsWithoutResponse = 3
 
 export type RetryPolicy = {
@@ -26,7 +26,7 @@ export const defaultRetryPolicy: RetryPolicy = {
 
 /**
  * Caps the share of retries, so that an outage does not multiply the load: each read earns 0.6 of a retry, on top of a
- * small initial stock. A quarter of all answers may fail (a third of a retry for each read) without reaching the cap.
+ * small initial stock. A quarter of all requests may fail (a third of a retry for each read) without reaching the cap.
  */
 export type RetryBudget = { readonly deposit: () => void; readonly tryWithdraw: () => boolean }
 
@@ -51,7 +51,7 @@ export type RetryDeps = {
   /** 0 to below 1. */
   readonly random: () => number
   readonly signal: AbortSignal
-  /** Whether the service has answered anything so far. */
+  /** Whether the service has responded to anything so far. */
   readonly hasServiceResponded: () => boolean
   readonly onRetry: (failure: ApiFailure, waitMs: Ms) => void
 }

@@ -1,6 +1,6 @@
 /** The days of a time zone, for rollups. A day may have 23 to 25 hours. */
 import { DateTime } from 'luxon'
-import { type EpochSeconds, daySeconds as fullDay, hourSeconds } from './time.ts'
+import { daySeconds, type EpochSeconds, hourSeconds } from './time.ts'
 
 /** From its first second to the first second of the next day, which is excluded. */
 export type LocalDay = {
@@ -35,7 +35,7 @@ function localDateAt(at: EpochSeconds, zone: string): string {
 }
 
 function addDays(date: string, days: number): string {
-  return new Date(Date.parse(`${date}T00:00:00Z`) + days * fullDay * 1000).toISOString().slice(0, 10)
+  return new Date(Date.parse(`${date}T00:00:00Z`) + days * daySeconds * 1000).toISOString().slice(0, 10)
 }
 
 /** The first second of a date. Luxon alone is off by an hour if midnight occurs twice. */

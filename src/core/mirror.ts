@@ -5,7 +5,7 @@ import type { Gap, MirrorRow, RejectedRow, ServiceBehaviour } from './row.ts'
 import type { ChildStreamName, ListStreamName, StreamName } from './streams.ts'
 import type { EpochMs, EpochSeconds } from './time.ts'
 
-/** What one answer brought. All of it is stored in one transaction, or none. */
+/** What one response brought. All of it is stored in one transaction, or none. */
 export type MirrorCommit = {
   readonly stream: StreamName
   /** Rows of the stream's table. The same key may occur twice; the last one wins. */
@@ -31,8 +31,8 @@ export type MirrorCommit = {
 }
 
 /**
- * `changed`: how many rows were new or different; the others stay untouched. `refused`: the rows that were refused
- * already, and those that the database cannot store.
+ * `changed`: how many rows were new or different; the others stay untouched. `rejectedRows`: those of the
+ * commit, and the rows that the database cannot store.
  */
 export type CommitResult = { readonly changed: number; readonly rejectedRows?: readonly RejectedRow[] }
 

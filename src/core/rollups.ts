@@ -7,10 +7,10 @@ import { daySeconds, type EpochSeconds, hourSeconds } from './time.ts'
 export const historyGapSubject = 'history'
 
 /** How long after its end a day's rollup is likely to change (late calls, late replies). */
-const settlingTime = daySeconds
+const settlingSeconds = daySeconds
 
 /** How often a past day that is likely to change is read again at most. */
-const minRereadInterval = 6 * hourSeconds
+const minRereadIntervalSeconds = 6 * hourSeconds
 
 /** How many of the last days each reconcile reads again. */
 const recentDays = 7
@@ -29,8 +29,8 @@ export function missingDays(days: readonly LocalDay[], lastRead: LastReadLookup)
 export function unsettledDays(days: readonly LocalDay[], lastRead: LastReadLookup, now: EpochSeconds): LocalDay[] {
   const unsettled = days.filter((localDay) => {
     const at = lastRead(localDay)
-    if (at === undefined || at >= localDay.to + settlingTime) return false
-    return localDay.to > now || at < localDay.to || now - at > minRereadInterval
+    if (at === undefined || at >= localDay.to + settlingSeconds) return false
+    return localDay.to > now || at < localDay.to || now - at > minRereadIntervalSeconds
   })
   return oldestReadFirst(unsettled, lastRead)
 }

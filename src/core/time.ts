@@ -4,6 +4,9 @@
  */
 export type EpochSeconds = number
 
+/** A duration. */
+export type Seconds = number
+
 /** Milliseconds since 1970 by this machine's clock. For waiting and leases only, never for a cursor. */
 export type EpochMs = number
 export type Ms = number

@@ -4,7 +4,7 @@ import { asJsonObject, type JsonObject } from '../core/json.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { Json, MirrorRow, RejectedRow } from '../core/row.ts'
 import type { ListStreamName, StreamNameOf } from '../core/streams.ts'
-import type { EpochSeconds } from '../core/time.ts'
+import type { EpochSeconds, Seconds } from '../core/time.ts'
 import { findKey, foreignProject } from './item.ts'
 
 export type ApiScope = `${string}:read`
@@ -19,14 +19,14 @@ export type ListStream = {
   readonly scope: ApiScope
   readonly list: (project: string) => ListEndpoint
   readonly rowPath: (project: string, id: string) => string
-  /** `project`: rows that name another project are refused. */
+  /** `project`: rows that name another project are rejected. */
   readonly parseRows: (items: readonly Json[], project?: string | null) => ParsedRows
 }
 
 export type ChildRowOptions = {
-  /** Rows that name another project are refused. */
+  /** Rows that name another project are rejected. */
   readonly project?: string | null
-  /** Counts identical rows across the batches of one answer, to number them. Mutable. */
+  /** Counts identical rows across the batches of one response, to number them. Mutable. */
   readonly duplicateCounts?: Map<string, number>
 }
 
@@ -45,10 +45,10 @@ export type ChildObjectStream = {
   readonly name: StreamNameOf<'child-object'>
   readonly scope: ApiScope
   readonly path: (parentId: string) => string
-  /** `item` null: the service answered 404 for a parent that exists. */
+  /** `item` null: the service responded 404 for a parent that exists. */
   readonly parseRow: (item: JsonObject | null, parentId: string, readAt: EpochSeconds) => MirrorRow
-  /** Seconds until the next read if the parent does not change; null = never. `age`: seconds since the parent's time. */
-  readonly rereadAfter: (item: JsonObject | null, age: EpochSeconds) => EpochSeconds | null
+  /** Time until the next read if the parent does not change; null = never. `age`: time since the parent's own. */
+  readonly rereadAfter: (item: JsonObject | null, age: Seconds) => Seconds | null
 }
 
 /** One object per day. */

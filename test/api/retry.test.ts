@@ -156,7 +156,7 @@ describe('the stop signal', () => {
 test('the wait before a retry is a random part of a growing time', async () => {
   const waits: unknown[] = []
   const log = onRetry((event) => waits.push(event.wait_ms))
-  const retries = { attempts: 6, baseMs: 4, capMs: 20, maxAskedWaitMs: 1000 }
+  const retries = { attempts: 6, baseMs: 4, capMs: 20, maxRequestedWaitMs: 1000 }
   const { reading } = await readFrom(broken, { log, retries, random: () => 0.5 })
   await failureOf(reading)
   expect(waits).toEqual([2, 4, 8, 10, 10])

@@ -70,7 +70,7 @@ describe('keys', () => {
 
   test('rows without one are refused', () => {
     expect(calls.parseRows([null, 7, [], { id: null }, { name: 'x' }, { id: 'k' }] as Json[])).toMatchObject({
-      refused: Array(5).fill(expect.anything()),
+      rejectedRows: Array(5).fill(expect.anything()),
     })
   })
 })

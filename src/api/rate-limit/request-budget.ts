@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { uptime } from 'node:os'
 import { ApiError } from '../../core/api-failure.ts'
 import { grantTtlMs, type PendingRequest } from '../../core/rate-limit/acquire-slot.ts'
-import type { Slot } from '../../core/rate-limit/budget.ts'
+import type { Slot, SlotEnding } from '../../core/rate-limit/budget.ts'
 import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
 import { priorities } from '../../core/rate-limit/priority.ts'
 import type { BudgetView } from '../../core/report.ts'
@@ -12,11 +12,11 @@ import type { Ms } from '../../core/time.ts'
 export type RequestBudget = {
   /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
   readonly acquire: (request: SlotRequest) => Promise<Grant>
-  /** The service answered (also with a 429). Never fails: a slot that cannot be released expires later. */
+  /** The service responded (also with a 429). Never fails: a slot that cannot be released expires later. */
   readonly releaseResponded: (slot: Slot) => void
   /** No byte of the request was sent. Never fails either. */
   readonly releaseUnsent: (slot: Slot) => void
-  /** The answer was a 429: all requests of the key pause for `waitMs`. */
+  /** The response was a 429: all requests of the key pause for `waitMs`. */
   readonly recordThrottle: (slot: Slot, waitMs: Ms) => Promise<void>
   readonly view: () => Promise<BudgetView>
 }
@@ -42,7 +42,7 @@ export function createRequestBudget(
   let isServing = false
   let wakeUp = () => {}
 
-  const release = (slot: Slot, ending: 'answered' | 'unsent') => {
+  const release = (slot: Slot, ending: SlotEnding) => {
     store.release(slot, ending).then(
       () => ending === 'unsent' && wakeUp(),
       () => {},
@@ -98,7 +98,7 @@ export function createRequestBudget(
 
   return {
     acquire,
-    releaseResponded: (slot) => release(slot, 'answered'),
+    releaseResponded: (slot) => release(slot, 'responded'),
     releaseUnsent: (slot) => release(slot, 'unsent'),
     recordThrottle: (slot, waitMs) => store.recordThrottle(slot, waitMs),
     view: () => store.view(),

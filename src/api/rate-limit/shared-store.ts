@@ -1,7 +1,7 @@
 /**
- * A budget store that processes share: the budget's decisions on a compare-and-set record. Operations requested during a
- * swap go together into the next one; a swap that lost to another process is decided again on what that process wrote.
- * Where the record may have been lost, the budget is closed in the record, and so for all processes.
+ * A budget store that processes share: group commit over a compare-and-set record. Operations requested during a swap go
+ * together into the next one; a swap that lost to another process is decided again on what that process wrote. If the
+ * record may have been lost, the budget is closed in the record, and so for all processes.
  */
 import { uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -34,7 +34,7 @@ export type SharedStoreOptions = {
   readonly random?: () => number
 }
 
-/** The state before the steps. `isNew`: it is not the stored one. `distrustReason`: why the stored one is not trusted. */
+/** The state before the steps. `isReset`: it replaces the stored one. `invalidReason`: why the stored one is not valid. */
 type StartingState = { readonly state: BudgetState; readonly isReset: boolean; readonly invalidReason: string | null }
 type StateSnapshot = { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms }
 
@@ -42,7 +42,7 @@ type StateSnapshot = { readonly state: BudgetState; readonly now: EpochMs; reado
 const maxSwapAttempts = 100
 const storeTimeoutMs = 10_000
 
-/** Updates reject where the record cannot be reached; the next one tries again. */
+/** Updates reject if the record cannot be reached; the next one tries again. */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   const { policy, record, keyUse, onClosed, maxDurationMs = defaultMaxDurationMs, random = Math.random } = options
   const { monotonic = () => uptime() * 1000 } = options
@@ -50,7 +50,7 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
   let lastSeen: StateSnapshot | null = null
   let useRecordedAt = Number.NEGATIVE_INFINITY
 
-  /** `wasUnused`: evaluated at most once a commit. */
+  /** `wasUnused`: evaluated at most once per commit. */
   async function resolveStartingState(
     reading: RecordReading,
     wasUnused: () => Promise<boolean>,
@@ -68,7 +68,7 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     return { state: closeBudget(policy, known, now, maxDurationMs), isReset: true, invalidReason: why }
   }
 
-  /** Where this fails, the grant fails too: a slot is lost, and no limit is broken. */
+  /** If this fails, the grant fails too: a slot is lost, and no limit is broken. */
   async function recordUse(at: Ms): Promise<void> {
     if (at - useRecordedAt < recordUseEveryMs) return
     await withTimeout(storeTimeoutMs, keyUse.recordUse())
@@ -113,7 +113,7 @@ function missingReason({ text }: RecordReading, wasSeen: boolean): string {
   return wasSeen ? 'its record is gone' : 'there is no record of the last requests'
 }
 
-/** The newest state known, where the stored one is not trusted. */
+/** The newest state known, if the stored one is not valid. */
 function newestState(lastSeen: BudgetState | undefined, found: BudgetState | null): BudgetState {
   const [seen, stored] = [lastSeen ?? initialBudgetState, found ?? initialBudgetState]
   return stored.era > seen.era ? stored : seen

@@ -2,7 +2,7 @@
 import { clockToleranceSeconds } from '../cursor-limit.ts'
 import type { EpochSeconds } from '../time.ts'
 import { defaultPageSize, maxPageSize } from './list-endpoint.ts'
-import type { PagingProfile, ScanDirection } from './paging-profile.ts'
+import { type Bound, boundOf, type PagingProfile, type ScanDirection } from './paging-profile.ts'
 import { minOf, type OrderObservation, type RowTimes, type SortOrder, type TimeBounds } from './sort-order.ts'
 
 export type ScanPage = {
@@ -67,8 +67,8 @@ function isOrderReversed(before: SortOrder | null, now: SortOrder | null): boole
 type PageContext = {
   /** The direction of the scan, if the page proves it. */
   readonly provenDirection: ScanDirection | null
-  /** The side on which the request had no overlap; null = both overlapped. */
-  readonly exactBound: ScanDirection | null
+  /** The bound at which the request had no overlap; null = both overlapped. */
+  readonly exactBound: Bound | null
   readonly isLastPageShort: boolean
   readonly newRows: NewRows
 }
@@ -81,9 +81,9 @@ export function updateProfile(
   { page, bounds }: PageQuery,
 ): PagingProfile {
   const { support, isHasMoreReliable, largestPage } = profile
-  const isInclusive = (bound: ScanDirection) => {
+  const isInclusive = (bound: Bound) => {
     const known = profile.inclusiveBounds[bound]
-    const at = bound === 'up' ? bounds.lower : bounds.upper
+    const at = bounds[bound]
     const [field, ...others] = order?.fields ?? []
     // Bounds may compare with hidden fractions and show a part of their second, so `false` is final.
     if (at === undefined || field === undefined || known === false) return known
@@ -93,6 +93,7 @@ export function updateProfile(
     return known === null && context?.exactBound === bound ? context.newRows.hasRepeated || isShown : known
   }
   const proven = context?.provenDirection ?? null
+  const provenBound = proven && boundOf(proven)
   const observedLimit = page.ids.length > defaultPageSize ? 'honoured' : page.hasMore ? 'ignored' : 'unknown'
   // Only a later page without `hasMore` proves that the service does not always set it.
   const afterShortPage = context?.newRows.newIds.length === 0 ? false : page.hasMore ? isHasMoreReliable : true
@@ -100,12 +101,12 @@ export function updateProfile(
     ...profile,
     order,
     hasMixedOrder: profile.hasMixedOrder || isOrderReversed(profile.order, order),
-    inclusiveBounds: { lower: isInclusive('up'), upper: isInclusive('down') },
+    inclusiveBounds: { lower: isInclusive('lower'), upper: isInclusive('upper') },
     direction: fit === 'contradicts' ? null : (proven ?? profile.direction),
     isHasMoreReliable: context?.isLastPageShort && !isHasMoreReliable ? afterShortPage : isHasMoreReliable,
     support: {
       ...support,
-      ...(proven !== null && support[proven] === 'unknown' ? { [proven]: 'honoured' } : {}),
+      ...(provenBound !== null && support[provenBound] === 'unknown' ? { [provenBound]: 'honoured' } : {}),
       limit: support.limit === 'unknown' ? observedLimit : support.limit,
     },
     largestPage: page.hasMore ? Math.max(largestPage, page.ids.length) : largestPage,

@@ -7,15 +7,22 @@ import type { ServiceBehaviour } from '../row.ts'
 import { defaultPageSize, type ListEndpoint } from './list-endpoint.ts'
 import type { SortDirection, SortOrder } from './sort-order.ts'
 
-/** `up`: the pages begin with the oldest rows; `down`: with the newest. */
-export type ScanDirection = 'up' | 'down'
+/** `forward`: the pages begin with the oldest rows; `backward`: with the newest. */
+export type ScanDirection = 'forward' | 'backward'
 
 export function oppositeOf(direction: ScanDirection): ScanDirection {
-  return direction === 'up' ? 'down' : 'up'
+  return direction === 'forward' ? 'backward' : 'forward'
 }
 
-/** How the service treats a parameter. */
-export type Support = 'honoured' | 'ignored' | 'refused' | 'unknown'
+export type Bound = 'lower' | 'upper'
+
+/** The time bound that a scan in this direction moves from page to page. */
+export function boundOf(direction: ScanDirection): Bound {
+  return direction === 'forward' ? 'lower' : 'upper'
+}
+
+/** How the service treats a parameter. `absent`: the list has none. */
+export type Support = 'honoured' | 'ignored' | 'refused' | 'absent' | 'unknown'
 
 export type PagingProfile = {
   readonly order: SortOrder | null
@@ -40,7 +47,7 @@ export type PagingProfile = {
 /** The profile before the first page. */
 export function emptyProfile(list: ListEndpoint): PagingProfile {
   const bound = (name: string | null): Support =>
-    name === null ? 'refused' : list.isDocumented ? 'honoured' : 'unknown'
+    name === null ? 'absent' : list.isDocumented ? 'honoured' : 'unknown'
   return {
     order: null,
     hasMixedOrder: false,
@@ -59,7 +66,7 @@ export function emptyProfile(list: ListEndpoint): PagingProfile {
 
 const mixedOrderText = 'both ways'
 
-const directionTexts = { up: 'oldest first', down: 'newest first' } as const
+const directionTexts = { forward: 'oldest first', backward: 'newest first' } as const
 
 /** The facts that differ from `before`, as rows for `service_behaviours`. */
 export function toObservations(
@@ -112,7 +119,7 @@ export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string
   return {
     order: parseOrder(stored('order')),
     hasMixedOrder: stored('order')?.startsWith(mixedOrderText) ?? false,
-    direction: stored('pages') === directionTexts.up ? 'up' : stored('pages') === directionTexts.down ? 'down' : null,
+    direction: parseDirection(stored('pages')),
     inclusiveBounds: {
       lower: parseBoolean(stored(list.lowerParam && `${list.lowerParam}_includes`)),
       upper: parseBoolean(stored(list.upperParam && `${list.upperParam}_includes`)),
@@ -126,6 +133,10 @@ export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string
     requiresBothBounds: stored('bounds') === 'both required',
     largestPage: Number.isInteger(size) && size > 0 ? size : empty.largestPage,
   }
+}
+
+function parseDirection(text: string | undefined): ScanDirection | null {
+  return text === directionTexts.forward ? 'forward' : text === directionTexts.backward ? 'backward' : null
 }
 
 function parseOrder(text: string | undefined): SortOrder | null {
@@ -171,7 +182,7 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
 
 /** Merges the profiles of two concurrent scans of one list; `later` wins if both know a value. */
 export function mergeProfiles(shared: PagingProfile, later: PagingProfile): PagingProfile {
-  const supportOf = (parameter: 'up' | 'down' | 'limit') =>
+  const supportOf = (parameter: Bound | 'limit') =>
     later.support[parameter] === 'unknown' ? shared.support[parameter] : later.support[parameter]
   return {
     order: later.order ?? shared.order,
@@ -181,7 +192,7 @@ export function mergeProfiles(shared: PagingProfile, later: PagingProfile): Pagi
       lower: later.inclusiveBounds.lower ?? shared.inclusiveBounds.lower,
       upper: later.inclusiveBounds.upper ?? shared.inclusiveBounds.upper,
     },
-    support: { lower: supportOf('up'), upper: supportOf('down'), limit: supportOf('limit') },
+    support: { lower: supportOf('lower'), upper: supportOf('upper'), limit: supportOf('limit') },
     isHasMoreReliable: shared.isHasMoreReliable === true ? true : (later.isHasMoreReliable ?? shared.isHasMoreReliable),
     requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,
     largestPage: Math.max(later.largestPage, shared.largestPage),

@@ -2,7 +2,7 @@
  * The cursor of a list: the time ranges still to be read. One open range after a complete run (from the last second
  * seen), more after an interrupted one.
  */
-import { type EpochSeconds, parseTime, rfc3339 } from '../time.ts'
+import { type EpochSeconds, parseTime, rfc3339, type Seconds } from '../time.ts'
 
 /** Seconds from `lo` to `hi`, both included; null = no end. */
 export type TimeRange = { readonly lo: EpochSeconds; readonly hi: EpochSeconds | null }
@@ -31,8 +31,7 @@ function parseTimeRange(text: string): TimeRange | undefined {
 }
 
 export type LookBackOptions = {
-  /** The look-back. */
-  readonly lookBackSeconds: EpochSeconds
+  readonly lookBackSeconds: Seconds
   /** This machine's clock. */
   readonly now: EpochSeconds
   /** The earliest begin. */
@@ -51,8 +50,8 @@ export function isImplausibleCursor(cursor: EpochSeconds, { lookBackSeconds, now
   return cursor > now + Math.max(lookBackSeconds, maxClockSetbackSeconds)
 }
 
-/** Seconds by which a clock may have been set back. */
-const maxClockSetbackSeconds = 600
+/** How far a clock may have been set back. */
+const maxClockSetbackSeconds: Seconds = 600
 
 function lookBackStart(cursor: EpochSeconds, options: LookBackOptions): EpochSeconds {
   if (isImplausibleCursor(cursor, options)) return options.start

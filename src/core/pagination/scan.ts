@@ -13,7 +13,7 @@ import { disableBound, newestTime, openNextRange } from './finish-range.ts'
 import type { ListEndpoint } from './list-endpoint.ts'
 import { fallBack, isUnjoined } from './page-edge.ts'
 import { findNewRows, isFullPage, type PageQuery, type ScanPage, updateProfile } from './page-evidence.ts'
-import { emptyProfile, type PagingProfile, type ScanDirection } from './paging-profile.ts'
+import { type Bound, boundOf, emptyProfile, type PagingProfile } from './paging-profile.ts'
 import type { PendingRanges, TimeRange } from './pending-ranges.ts'
 import type { ActiveScan, Paging, RangePhase, ScanContext, ScanState, ScanStep } from './scan-state.ts'
 import { exactBound, recentPages, toGap, toStep } from './scan-state.ts'
@@ -51,17 +51,16 @@ const farFuture: EpochSeconds = 4_102_444_800
 export function nextRequest({ list, profile, phase }: ActiveScan): TimeBounds {
   const { lo, hi } = phase.range
   const isOpening = phase.name === 'opening'
-  const isSent = (bound: ScanDirection) =>
+  const isSent = (bound: Bound) =>
     profile.support[bound] === 'honoured' ||
-    (profile.support[bound] === 'unknown' && !isOpening && phase.rangeScan.direction === bound)
-  const overlapAt = (bound: ScanDirection) =>
-    exactBound(phase) === bound && profile.inclusiveBounds[bound] !== false ? 0 : 1
-  const isFirstRequest = isOpening && !(profile.direction === 'up' && profile.support.lower === 'honoured')
+    (profile.support[bound] === 'unknown' && !isOpening && boundOf(phase.rangeScan.direction) === bound)
+  const overlapAt = (bound: Bound) => (exactBound(phase) === bound && profile.inclusiveBounds[bound] !== false ? 0 : 1)
+  const isFirstRequest = isOpening && !(profile.direction === 'forward' && profile.support.lower === 'honoured')
   const hasLowerBound = list.isDocumented || lo > 0 || !isFirstRequest
   const openEnd = profile.requiresBothBounds ? farFuture : undefined
   return {
-    lower: isSent('up') && hasLowerBound ? Math.max(0, lo - overlapAt('up')) : undefined,
-    upper: isSent('down') ? (hi === null ? openEnd : hi + overlapAt('down')) : undefined,
+    lower: isSent('lower') && hasLowerBound ? Math.max(0, lo - overlapAt('lower')) : undefined,
+    upper: isSent('upper') ? (hi === null ? openEnd : hi + overlapAt('upper')) : undefined,
   }
 }
 
@@ -93,7 +92,7 @@ function applyLaterPage(
   const { profile } = before
   const { page } = query
   const { direction } = phase.rangeScan
-  if (observation.fit === 'unordered' && profile.support[direction] === 'unknown')
+  if (observation.fit === 'unordered' && profile.support[boundOf(direction)] === 'unknown')
     return disableBound(before, phase, 'ignored')
   const unjoined = phase.name === 'paging' && isUnjoined(phase, page, observation.order) ? phase : null
   const newRows = findNewRows(phase.recent.ids, phase.rangeScan.firstPage.page, page, observation.order)
@@ -101,7 +100,7 @@ function applyLaterPage(
   const isProven = unjoined === null && provesDirection(rangeScan, profile, query, newRows)
   const context = {
     provenDirection: isProven ? direction : null,
-    exactSide: exactBound(phase),
+    exactBound: exactBound(phase),
     isLastPageShort: phase.recent.isLastShort,
     newRows,
   }

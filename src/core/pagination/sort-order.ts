@@ -72,12 +72,12 @@ function commonDirection(fields: readonly FieldTrend[]): SortDirection | null {
   return isAscending === isDescending ? null : isAscending ? 'ascending' : 'descending'
 }
 
-/** The time up to which an upward page is certainly complete, its own second excluded: safe under every candidate. */
+/** The time before which a forward page misses no row, whichever candidate orders the list. */
 export function completeUpTo(order: SortOrder, rows: readonly RowTimes[]): EpochSeconds | undefined {
   return minOf(fieldEdges(order, rows, maxOf))
 }
 
-/** The time down to which a downward page is certainly complete, its own second excluded. */
+/** The time after which a backward page misses no row, whichever candidate orders the list. */
 export function completeDownTo(order: SortOrder, rows: readonly RowTimes[]): EpochSeconds | undefined {
   return maxOf(fieldEdges(order, rows, minOf))
 }

@@ -1,14 +1,14 @@
 /**
  * The request budget of one API key: which slots are taken, and how that changes. Pure: `(state, now, …) → state`.
  *
- * A slot is taken before the request leaves, and is free again one window after the answer arrived (or one window after
- * the deadline, where no answer came). The service counts a request at some point between sending and answer. So all
+ * A slot is taken before the request leaves, and is free again one window after the response arrived (or one window after
+ * the deadline, if none came). The service counts a request at some point between sending and response. So all
  * requests that it counts within one window hold their slots at the same time, and no window, fixed or sliding, contains
  * more requests than there are slots. A limiter that counts at sending time cannot promise that.
  */
 import type { EpochMs, Ms } from '../time.ts'
-import { emptyUsage, type SlotLimit, type SlotUsage } from './capacity.ts'
 import type { Rate } from './rate.ts'
+import { emptyUsage, type SlotLimit, type SlotUsage } from './slot-usage.ts'
 import { addSlots, expireSlots, removeSlot, roundUpToGrain, shiftSlots } from './slots.ts'
 import { liveWaiters, type Waiter } from './waiters.ts'
 
@@ -58,8 +58,8 @@ const minShare = 0.1
 /** Share of the slots that comes back with each window without a 429. */
 const shareRegainPerWindow = 0.025
 
-/** How a slot ends: the service answered, or no byte of the request can have left. */
-export type SlotEnding = 'answered' | 'unsent'
+/** How a slot ends: the service responded, or no byte of the request can have left. */
+export type SlotEnding = 'responded' | 'unsent'
 
 export function releaseSlot(
   policy: BudgetPolicy,

@@ -2,7 +2,7 @@
 import type { BudgetView } from '../report.ts'
 import type { EpochMs, Ms } from '../time.ts'
 import { advanceTo, type BudgetPolicy, type BudgetState, initialBudgetState, slotLimits } from './budget.ts'
-import { burstSlots } from './capacity.ts'
+import { burstSlots } from './slot-usage.ts'
 import { msUntilNextFree } from './slots.ts'
 
 export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: EpochMs): BudgetView {
@@ -38,7 +38,7 @@ export function estimateSendMs(policy: BudgetPolicy, before: BudgetState, clock:
   )
 }
 
-/** Milliseconds that `writes` take at an even pace, where no other process writes and the service throttles nothing. */
+/** Milliseconds that `writes` take at an even pace, if no other process writes and the service throttles nothing. */
 export function estimateWritesMs(policy: BudgetPolicy, writes: number): Ms {
   const { slots, windowMs } = slotLimits(policy, initialBudgetState, 0).writes
   return Math.ceil((writes * windowMs) / slots)

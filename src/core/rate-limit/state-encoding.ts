@@ -5,7 +5,7 @@
  */
 import type { EpochMs, Ms } from '../time.ts'
 import type { BudgetPolicy, BudgetState } from './budget.ts'
-import type { SlotUsage } from './capacity.ts'
+import type { SlotUsage } from './slot-usage.ts'
 import { type TakenSlots, timeGrainMs } from './slots.ts'
 
 /** Raised when an older text can no longer be read. */
@@ -22,7 +22,7 @@ export function encodeBudgetState(policy: BudgetPolicy, state: BudgetState): str
   })
 }
 
-/** Null where the text is not of this format. */
+/** Null if the text is not of this format. */
 export function decodeBudgetState(text: string): BudgetState | null {
   try {
     const { form, all, writes, turns, ...rest } = JSON.parse(text)

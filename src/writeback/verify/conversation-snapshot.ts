@@ -50,7 +50,7 @@ export async function readSnapshotTwice(deps: WritebackDeps, conversation: strin
   const first = await readMessagePages(deps, conversation, allTime, null)
   const { middleTime, profile, rows } = first
   if (first.pages <= 1 || !first.isComplete || middleTime === null) return toSnapshot(first, requestedAt)
-  const range = (profile.direction ?? 'up') === 'up' ? { lo: middleTime, hi: null } : { lo: 0, hi: middleTime }
+  const range = profile.direction === 'backward' ? { lo: 0, hi: middleTime } : { lo: middleTime, hi: null }
   const again = await readMessagePages(deps, conversation, range, profile)
   const isConsistent = again.isComplete && [...again.rows.keys()].every((id) => rows.has(id))
   return toSnapshot({ ...first, rows: new Map([...again.rows, ...rows]), isComplete: isConsistent }, requestedAt)

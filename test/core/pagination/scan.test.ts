@@ -276,7 +276,7 @@ test('a service that always sets `hasMore` is recognized, and its `hasMore` is t
     behaviour,
     sinceList,
   )
-  expect(first).toMatchObject({ requests: 2, missed: [], profile: { isHasMoreExact: false } })
+  expect(first).toMatchObject({ requests: 2, missed: [], profile: { isHasMoreReliable: false } })
   expect(
     await scanList(
       items(30, (i) => i * 60),

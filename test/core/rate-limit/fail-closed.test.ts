@@ -145,7 +145,7 @@ describe('a record', () => {
     expect(invalidReason(now, before)).toMatch(why)
   })
 
-  test('that closes or starts a budget is newer than any before, even where the clock was set back', () => {
+  test('that closes or starts a budget is newer than any before, even if the clock was set back', () => {
     const later = closeBudget(policy, state, at, maxDurationMs)
     expect(later.era).toBeGreaterThan(state.era)
     expect(closeBudget(policy, later, 5, maxDurationMs).era).toBeGreaterThan(later.era)
@@ -167,11 +167,11 @@ describe('the encoded state', () => {
         })),
     )
   const time = fc.double({ min: -1e13, max: 1e13, noNaN: true }).map((value) => value + 0)
-  const capacity = fc.record({ taken: slots, pacedAt: time })
+  const usage = fc.record({ taken: slots, pacedAt: time })
   const anyState: fc.Arbitrary<BudgetState> = fc.record({
     at: time,
-    all: capacity,
-    writes: capacity,
+    all: usage,
+    writes: usage,
     pausedUntil: time,
     closedUntil: time,
     era: fc.nat(),
@@ -203,7 +203,7 @@ describe('the encoded state', () => {
       const now = 1_790_000_000_000 + (step * window) / 600
       const taken = acquireSlot(rated, state, now, 'me', [{ ...read, write: true }])
       state =
-        'slot' in taken.decision ? releaseSlot(rated, taken.state, now, taken.decision.slot, 'answered') : taken.state
+        'slot' in taken.decision ? releaseSlot(rated, taken.state, now, taken.decision.slot, 'responded') : taken.state
     }
     expect(budgetView(rated, state, state.at).inUse).toBeGreaterThan(550)
     const text = encodeBudgetState(rated, state)

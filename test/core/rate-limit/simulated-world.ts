@@ -103,7 +103,7 @@ export function simulate(world: SimulatedWorld): SimulationResult {
     })
     if (random() < (world.unanswered ?? 0)) return
     events.add(at + takes, (now) => {
-      state = releaseSlot(policy, currentState(now), now, slot, 'answered')
+      state = releaseSlot(policy, currentState(now), now, slot, 'responded')
       if (admitted) return
       throttled += 1
       state = recordThrottle(policy, state, now, slot, world.retryAfterMs ?? 60_000)

@@ -1,5 +1,5 @@
 /**
- * How many slots are taken, and how fast the others may be used. Pure.
+ * How many slots are taken (usage), how many there are (limit), and the pace of the rest. Pure.
  *
  * Slots alone keep every window right, fixed or sliding. But they would let a whole window's worth of requests go at once,
  * again and again, and three kinds of servers punish that: those that estimate a sliding window from two fixed ones
