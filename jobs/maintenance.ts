@@ -18,7 +18,10 @@ export type MaintenanceDeps = {
   readonly enqueuer: JobEnqueuer
 }
 
-/** One worker of all restores the schedules and enqueues what is overdue; each records that it is alive. */
+/**
+ * Each worker records its heartbeat, and enqueues the sync jobs again that the warehouse failed. Only one of them restores
+ * the schedules and enqueues what is overdue.
+ */
 export function createMaintenance(
   { workerContext, backend, queues, failures, enqueuer }: MaintenanceDeps,
   projects: () => readonly ProjectConfig[],

@@ -45,8 +45,8 @@ export function incrementalSyncJobs(
 export type CompletionTimes = ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>
 
 /**
- * Streams that have not completed for two of their periods, except rollups that must wait for the lists; and pending
- * children, which start in `backfill`: the list that found new ones has already enqueued them.
+ * Streams that have not completed for two of their periods, except rollups that must wait for the lists; and streams with
+ * pending children. Those start in `backfill`, because the list that found new children has already enqueued them.
  */
 export function overdueSyncJobs(
   projects: readonly Pick<ProjectConfig, 'name' | 'projectId' | 'streams' | 'schedules' | 'startDate'>[],

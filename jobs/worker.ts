@@ -107,7 +107,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
 
 type Closer = { readonly add: (close: () => Promise<unknown>) => void; readonly closeAll: () => Promise<void> }
 
-/** Closes what was added first last: that is the warehouse, which nothing may use any more. The others close concurrently. */
+/** Closes the warehouse, which is added first, when everything else is closed. The others close concurrently. */
 function createCloser(log: Logger): Closer {
   const closers: (() => Promise<unknown>)[] = []
   const close = (closer: () => Promise<unknown>) =>

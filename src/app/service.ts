@@ -69,7 +69,7 @@ export function reportBudget({ budget }: Service, onBudget: (budget: BudgetView)
   budget.view().then(onBudget, () => {})
 }
 
-/** The error of a stopped run. `hasServiceAnswered`: the service answered before, so its address is right. */
+/** The error of a run that a fatal failure ended. `hasServiceResponded`: the service responded before, so its address is right. */
 export function fatalRunError(project: ProjectConfig, failure: ApiFailure, hasServiceResponded = false): UserError {
   const why = describeFailure(failure)
   if (isBudgetUnavailable(failure)) return new UserError({ ...budgetUnavailable, why, exitCode: 1 })

@@ -48,7 +48,7 @@ async function runStatus(context: CommandContext, options: Options): Promise<Com
   return joinResults(answers, (report) => {
     const isOnlyProject = config.projects.length === 1
     const formatCommand = projectCommandHint(config.projects, report.project)
-    const renderOptions = { verbose: options.verbose === true, now: context.now(), typed: formatCommand, isOnlyProject }
+    const renderOptions = { verbose: options.verbose === true, now: context.now(), formatCommand, isOnlyProject }
     return { lines: renderStatus(report, renderOptions), exit: 0 }
   })
 }

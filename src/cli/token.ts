@@ -1,7 +1,7 @@
 /** `deskmirror token`: mints a widget token. */
 import { Command, InvalidArgumentError } from 'commander'
 import { stringifyJson } from '../core/json.ts'
-import { type EpochSeconds, rfc3339 } from '../core/time.ts'
+import { rfc3339, type Seconds } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from './command-result.ts'
 import { jsonOption, oneProjectOption, parseWholeNumber } from './options.ts'
@@ -11,7 +11,7 @@ type Options = {
   readonly name?: string
   readonly company?: string
   readonly metadata?: readonly (readonly [string, string])[]
-  readonly ttl: EpochSeconds
+  readonly ttl: Seconds
   readonly project?: string
   readonly json?: true
 }
@@ -60,7 +60,7 @@ async function runToken(context: CommandContext, options: Options): Promise<Comm
   const session = { visitor, metadata: Object.fromEntries(metadata ?? []), ttl }
   const minted = await mintWidgetToken(config, project, session, { signal, log })
   const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)
-  // Integers beyond 2^53 do not occur in a token's answer.
+  // Integers beyond 2^53 do not occur in the response.
   const answer: unknown = JSON.parse(stringifyJson(minted.answer))
   return {
     document: { project: project.name, token: minted.token, expiresAt, answer },
@@ -76,7 +76,7 @@ function parsePair(text: string, before: Options['metadata'] = []): Options['met
   return [...before, [text.slice(0, at), text.slice(at + 1)]]
 }
 
-function parseLifetime(text: string): EpochSeconds {
+function parseLifetime(text: string): Seconds {
   const seconds = parseWholeNumber(text)
   if (seconds === 0) throw new InvalidArgumentError('Write a number of seconds, from 1.')
   return seconds

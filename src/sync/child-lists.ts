@@ -30,26 +30,16 @@ function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
     const incompleteReasons = new Set<string>()
     let duplicateCounts = new Map<string, number>()
     for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
-      const options = { project: run.projectId, duplicateCounts }
-      const { rows: all, rejectedRows: unparsableRows } = stream.parseRows(batch.items, child.parentId, options)
+      const parsed = stream.parseRows(batch.items, child.parentId, { project: run.projectId, duplicateCounts })
       if (batch.isLastOfResponse) duplicateCounts = new Map()
-      const rows = all.filter((row) => !isBeforeStartDate(run, row))
+      const rows = parsed.rows.filter((row) => !isBeforeStartDate(run, row))
       for (const { reason } of batch.missedRanges) incompleteReasons.add(reason)
-      const end = batch.isComplete
-        ? {
-            child: {
-              ...toChildReadResult(run, stream, child, batch, lowWatermark),
-              ...toCompleteness(isFullRead, incompleteReasons),
-            },
-          }
-        : {}
-      const { rejectedRows = [] } = await commitPage(
-        run,
-        stream.name,
-        batch,
-        { rows, rejectedRows: unparsableRows },
-        end,
-      )
+      const readResult = () => ({
+        ...toChildReadResult(run, stream, child, batch, lowWatermark),
+        ...toCompleteness(isFullRead, incompleteReasons),
+      })
+      const end = batch.isComplete ? { child: readResult() } : {}
+      const { rejectedRows = [] } = await commitPage(run, stream.name, batch, { ...parsed, rows }, end)
       for (const row of rejectedRows) incompleteReasons.add(describeRejectedRow(row))
     }
   }
@@ -79,7 +69,8 @@ function toChildReadResult(
   lowWatermark: EpochSeconds,
 ) {
   const cursor = formatPendingRanges(batch.pendingRanges)
-  const delayMs = rereadDelayMs(run, stream.name, child, batch.pendingRanges, cursor, lowWatermark)
+  const listed = { ranges: batch.pendingRanges, cursor, lowWatermark }
+  const delayMs = rereadDelayMs(run, stream.name, child, listed)
   const againAt = delayMs === null ? null : run.now() + delayMs
   return { stream: stream.name, parentId: child.parentId, requestedVersion: child.requestedVersion, cursor, againAt }
 }
@@ -89,18 +80,22 @@ const secondEndDelayMs = 5000
 /** After this time a second is certainly over. */
 const minSecondMs = 2000
 
+/** What a read of a list showed. `cursor`: the text of `ranges`. */
+type ListedRows = { readonly ranges: PendingRanges; readonly cursor: string; readonly lowWatermark: EpochSeconds }
+
 /**
- * The delay until the list is read again although its parent shows nothing new; null = never. 0 if messages that the
- * parent shows are missing, after half the row's age for activity; `secondEndDelayMs` if its last second may not have been
- * over; otherwise once, when rows can no longer be late.
+ * The delay until the list is read again although its parent shows nothing new; null = never. The first rule that applies
+ * decides; 1, 3 and 4 hold within the lookback window.
+ * 1. The parent shows a newer message than the list: at once.
+ * 2. The list's last second may not have been over when it was read: after `secondEndDelayMs`.
+ * 3. The parent shows newer activity than the list: after half the time since that activity.
+ * 4. A row may still arrive late: once, at the end of the lookback window.
  */
 function rereadDelayMs(
   run: SyncRun,
   stream: ChildListStream['name'],
   child: PendingChild,
-  ranges: PendingRanges,
-  cursor: string,
-  lowWatermark: EpochSeconds,
+  { ranges, cursor, lowWatermark }: ListedRows,
 ): Ms | null {
   const newestListed = ranges.reduce((at, { lo, hi }) => (hi === null ? Math.max(at, lo) : at), 0)
   const newestKnown = Math.max(newestListed, child.parentAt ?? 0)
@@ -111,8 +106,8 @@ function rereadDelayMs(
   const isUnchanged = cursor === child.cursor && child.checkedAt !== null && run.now() - child.checkedAt > minSecondMs
   if (!isUnchanged && !isLastSecondOver(ranges, lowWatermark)) return secondEndDelayMs
   const remainingMs = (run.lookBackSeconds - ageSeconds) * 1000
-  // A visitor may be seen without any listed activity, so the intervals grow.
-  if (isIncomplete) return Math.min(remainingMs, Math.max(secondEndDelayMs, ageSeconds * 500))
+  // A visitor may be seen without any activity, so the intervals grow.
+  if (isIncomplete) return Math.min(remainingMs, Math.max(secondEndDelayMs, (ageSeconds * 1000) / 2))
   return isRecent ? remainingMs : null
 }
 

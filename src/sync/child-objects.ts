@@ -2,7 +2,7 @@
 import { isNotFound } from '../core/api-failure.ts'
 import { asJsonObject } from '../core/json.ts'
 import type { PendingChild } from '../core/mirror.ts'
-import { type EpochSeconds, parseTime, rfc3339 } from '../core/time.ts'
+import { type EpochSeconds, parseTime, rfc3339, type Seconds } from '../core/time.ts'
 import { calls } from '../streams/list-streams.ts'
 import type { ChildObjectStream } from '../streams/stream.ts'
 import type { ChildReader } from './children.ts'
@@ -39,8 +39,8 @@ export function childObjectReader(run: SyncRun, stream: ChildObjectStream): Chil
   }
 }
 
-/** Seconds since the call; since its first read if it shows no time or a future one. */
-function childAge({ parentAt, cursor }: PendingChild, now: EpochSeconds): EpochSeconds {
+/** The time since the call, or since its first read if it shows no time or a future one. */
+function childAge({ parentAt, cursor }: PendingChild, now: EpochSeconds): Seconds {
   return now - (parentAt !== null && parentAt <= now ? parentAt : (parseTime(cursor) ?? now))
 }
 

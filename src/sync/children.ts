@@ -15,7 +15,7 @@ import { markRowDeleted } from './missing-rows.ts'
 import type { SyncRun } from './run.ts'
 import { throwIfSliceOver } from './stop.ts'
 
-/** `latest`: a lower bound of the service's time before the child is requested. */
+/** `lowWatermark`: no row that is added from now on is dated before this time. */
 export type ChildReader = (child: PendingChild, priority: Priority, lowWatermark: EpochSeconds) => Promise<void>
 
 /** How many conversations with future-dated messages an incremental sync reads again, least recently read first. */
@@ -38,7 +38,7 @@ export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: 
   const failed: PendingChild[] = []
   // Children that become pending from now on belong to the next run, so that an incomplete list is not reread at once.
   const now = run.now()
-  // No parent is reread twice in one run, even if this machine's clock is set back.
+  // No parent is reread twice in one run, even if this machine's clock is set back. A first read does not count.
   const rereadParents = new Set<string>()
   for (let isFirst = true; ; isFirst = false) {
     if (!isFirst) throwIfSliceOver(run)
@@ -76,8 +76,8 @@ async function readChildren(
 }
 
 /**
- * The latest time in anything read so far, up to the clocks; 0 = none. New rows are not earlier. Visitor activity does
- * not count, because its times may come from browsers.
+ * The latest time in anything read so far, but not beyond the clocks; 0 = unknown. No row that is added from now on is
+ * dated before it. Visitor activity does not count, because its times may come from browsers.
  */
 async function readLowWatermark({ mirror, cursorLimit }: SyncRun): Promise<EpochSeconds> {
   const cursors = await Promise.all(['conversations', 'visitors'].map(mirror.readCursor))

@@ -1,7 +1,7 @@
 /** Clock differences and rows dated in the future: counted for notices. */
 import { clockToleranceSeconds, presentTime } from '../core/cursor-limit.ts'
 import { childStreamNames, isChildStream, type StreamName } from '../core/streams.ts'
-import { type EpochSeconds, rfc3339 } from '../core/time.ts'
+import { type EpochSeconds, rfc3339, type Seconds } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 
 /** Rows are counted up to this number. */
@@ -28,21 +28,19 @@ export function recordFutureDated(
   for (const id of ids) if (known.size < maxCounted) known.add(id)
 }
 
-/** Notices for users after a run. `offset`: seconds by which the service's clock is ahead; null = unknown. */
-export async function clockNotices(run: SyncRun, offset: EpochSeconds | null): Promise<string[]> {
+/** Notices for users after a run. `offset`: how far the service's clock is ahead; null = unknown. */
+export async function clockNotices(run: SyncRun, offset: Seconds | null): Promise<string[]> {
   const counts = new Map([...run.futureDated].map(([stream, ids]) => [stream, ids.size]))
   for (const stream of childStreamNames) {
-    if (run.streams.has(stream))
-      counts.set(
-        stream,
-        await run.mirror.countFutureRows(stream, run.cursorLimit() + clockToleranceSeconds, maxCounted),
-      )
+    if (!run.streams.has(stream)) continue
+    const limit = run.cursorLimit() + clockToleranceSeconds
+    counts.set(stream, await run.mirror.countFutureRows(stream, limit, maxCounted))
   }
   const rows = [...counts].filter(([, count]) => count > 0).map(([stream, count]) => futureDatedNotice(stream, count))
   return offset === null || Math.abs(offset) <= clockToleranceSeconds ? rows : [clockOffsetNotice(run, offset), ...rows]
 }
 
-function clockOffsetNotice({ now }: SyncRun, offset: EpochSeconds): string {
+function clockOffsetNotice({ now }: SyncRun, offset: Seconds): string {
   const here = Math.floor(now() / 1000)
   const which = `this machine's clock says ${rfc3339(here)}, the service's ${rfc3339(here + offset)}`
   return `The clocks differ: ${which}. No cursor moves beyond the earlier one, so rows may be read again; none is missed.`

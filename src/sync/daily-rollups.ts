@@ -28,7 +28,7 @@ const rereadCursor = 'analytics:again'
 export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promise<void> {
   const history = await findRollupHistory(run, listStandings(run))
   if (history.kind === 'waiting') return recordWaiting(run, stream, history.lists)
-  // Before the first answer only this machine's clock shows the current day.
+  // Before the first response only this machine's clock shows the current day.
   const present = await createPresentTime(run)
   const assumedTime = present()
   const isDayRight = () => isSameDay(present(), assumedTime, run.timeZone)
@@ -38,7 +38,7 @@ export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promi
 
 type DayClock = { readonly present: () => EpochSeconds; readonly isDayRight: () => boolean }
 
-/** False if the first answer shows that the current day is another one; that answer is not stored. */
+/** False if the first response shows that the current day is another one; that response is not stored. */
 async function readDays(run: SyncRun, stream: DailyStream, history: RollupHistory, clock: DayClock): Promise<boolean> {
   const { present, isDayRight } = clock
   const now = present()
@@ -56,17 +56,12 @@ async function readDays(run: SyncRun, stream: DailyStream, history: RollupHistor
   for (const [index, day] of all.entries()) {
     const left = Math.max(0, all.length - unsettled.length - index - 1)
     const rereads = { last: Math.max(0, left - older.length), older: Math.min(left, older.length) }
-    const response = await fetchDay(run, stream, day, { isFirst: index < missing.length, present })
+    const { data, requestedAt } = await fetchDay(run, stream, day, { isFirst: index < missing.length, present })
     if (index === 0 && !isDayRight()) return false
     const cursors =
       run.mode === 'reconcile' && index >= missing.length ? { [rereadCursor]: writeRereadCounts(rereads) } : {}
-    const rows = [stream.parseRow(response.data, day, run.timeZone, present())]
-    const { changed } = await run.mirror.commit({
-      stream: stream.name,
-      rows,
-      requestedAt: response.requestedAt,
-      cursors,
-    })
+    const rows = [stream.parseRow(data, day, run.timeZone, present())]
+    const { changed } = await run.mirror.commit({ stream: stream.name, rows, requestedAt, cursors })
     run.stats.recordPage(stream.name, 1, changed)
     if (day !== all.at(-1)) throwIfSliceOver(run)
   }

@@ -3,7 +3,7 @@ import type { ApiGet } from '../core/api-request.ts'
 import type { Mirror, SyncMode } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/streams.ts'
-import type { EpochMs, EpochSeconds } from '../core/time.ts'
+import type { EpochMs, EpochSeconds, Seconds } from '../core/time.ts'
 
 export type SyncDeps = {
   /** The project's id at the service. */
@@ -17,7 +17,7 @@ export type SyncDeps = {
   readonly startDate: EpochSeconds | null
   readonly timeZone: string
   /** How far behind its cursor an incremental sync begins. */
-  readonly lookBackSeconds: EpochSeconds
+  readonly lookBackSeconds: Seconds
   readonly get: ApiGet
   readonly mirror: Mirror
   /** HTTP requests sent so far, retries included. */

@@ -44,19 +44,15 @@ async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
   await run.mirror.forgetSeenRows(cursorName)
 }
 
-/** The cursor of an unfinished read of the whole list, null = none; and when that read began, in ms since 1970. */
+/** The cursor of an unfinished read of the whole list (null = none), and when that read began, in ms since 1970. */
 async function wholeListStart(run: SyncRun, stream: ListStream, cursorName: string): Promise<[string | null, number]> {
   const sinceCursorName = `${cursorName}:since`
   const stored = run.mode === 'full' ? null : await run.mirror.readCursor(cursorName)
   if (stored !== null) return [stored, Number((await run.mirror.readCursor(sinceCursorName)) ?? 0)]
   await run.mirror.forgetSeenRows(cursorName)
   const since = run.now()
-  await run.mirror.commit({
-    stream: stream.name,
-    rows: [],
-    requestedAt: since,
-    cursors: { [sinceCursorName]: String(since) },
-  })
+  const cursors = { [sinceCursorName]: String(since) }
+  await run.mirror.commit({ stream: stream.name, rows: [], requestedAt: since, cursors })
   return [null, since]
 }
 

@@ -37,12 +37,8 @@ export async function markRowDeleted(
 }
 
 function recordMassDeletion(run: SyncRun, stream: ListStream['name'], count: string | null): Promise<unknown> {
-  return run.mirror.commit({
-    stream,
-    rows: [],
-    requestedAt: run.now(),
-    cursors: { [massDeletionCursor(stream)]: count },
-  })
+  const cursors = { [massDeletionCursor(stream)]: count }
+  return run.mirror.commit({ stream, rows: [], requestedAt: run.now(), cursors })
 }
 
 /** After a complete read of a list: requests the rows that it did not show, and marks the deleted ones. */
@@ -102,14 +98,9 @@ export function rereadByIds(
       return { row: null }
     }
     const stored = (await run.mirror.rawOf(stream.name, [id])).get(id)
-    const { rows, rejectedRows } = stream.parseRows([toListShape(stored, response.data)], run.projectId)
-    const commit: MirrorCommit = {
-      stream: stream.name,
-      rows,
-      rejectedRows,
-      requestedAt: response.requestedAt,
-      isAuthoritative: true,
-    }
+    const { data, requestedAt } = response
+    const { rows, rejectedRows } = stream.parseRows([toListShape(stored, data)], run.projectId)
+    const commit: MirrorCommit = { stream: stream.name, rows, rejectedRows, requestedAt, isAuthoritative: true }
     run.stats.recordPage(stream.name, rows.length, (await run.mirror.commit(commit)).changed)
     return { row: rows[0] ?? null }
   }

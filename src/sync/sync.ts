@@ -76,16 +76,12 @@ async function recordEmptyLists(run: SyncRun): Promise<void> {
   }
 }
 
-/** For `status`, and for the next run until its first answer. */
+/** For `status`, and for the next run until its first response. */
 async function storeClockOffset(run: SyncRun): Promise<void> {
   const offset = run.clockOffset()
   if (offset === null || String(offset) === (await run.mirror.readCursor(clockOffsetCursor))) return
-  await run.mirror.commit({
-    stream: 'availability',
-    rows: [],
-    requestedAt: run.now(),
-    cursors: { [clockOffsetCursor]: String(offset) },
-  })
+  const cursors = { [clockOffsetCursor]: String(offset) }
+  await run.mirror.commit({ stream: 'availability', rows: [], requestedAt: run.now(), cursors })
 }
 
 /** Waits for all streams even if one throws, then throws the first error. */
@@ -106,7 +102,7 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     if (!(error instanceof ApiError)) throw error
     const { failure } = error
     run.failures.set(stream.name, failure)
-    if (failure.kind === 'denied' && failure.scope === null && failure.code !== 'api_key_scope_missing') throw error
+    if (isKeyDenied(failure)) throw error
     if (failure.kind === 'denied') run.stats.skip(stream.name, failure.scope ?? stream.scope)
     else run.stats.fail(stream.name, describeFailure(failure))
     if (failure.kind !== 'aborted')
@@ -116,7 +112,12 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
   }
 }
 
-/** The first failure if the service is unreachable as a whole: no stream got an answer, and none was refused. */
+/** The key itself is denied. A missing scope, which the service may leave unnamed, concerns only some of the streams. */
+function isKeyDenied(failure: ApiFailure): boolean {
+  return failure.kind === 'denied' && failure.scope === null && failure.code !== 'api_key_scope_missing'
+}
+
+/** The first failure if the service is unreachable as a whole: no stream got a response, and none was refused. */
 function serviceFailure(run: SyncRun): ApiFailure | null {
   if (run.hasServiceResponded()) return null
   const failures = [...run.failures.values()]
@@ -148,17 +149,12 @@ function syncStream(run: SyncRun, stream: Stream): Promise<void> {
 
 /** Stores the current availability of agents. */
 async function syncSnapshot(run: SyncRun, stream: SnapshotStream): Promise<void> {
-  const response = await run.get(stream.path(run.projectId), {}, 'fresh')
-  const other = foreignProject(asJsonObject(response.data) ?? {}, run.projectId)
+  const { data, requestedAt } = await run.get(stream.path(run.projectId), {}, 'fresh')
+  const other = foreignProject(asJsonObject(data) ?? {}, run.projectId)
   const rejectedRows = other === null ? [] : [{ id: null, why: `it belongs to another project (${other})` }]
   const present = await createPresentTime(run)
-  const rows = other === null ? [stream.parseRow(response.data, present())] : []
-  const { changed } = await run.mirror.commit({
-    stream: stream.name,
-    rows,
-    rejectedRows,
-    requestedAt: response.requestedAt,
-  })
+  const rows = other === null ? [stream.parseRow(data, present())] : []
+  const { changed } = await run.mirror.commit({ stream: stream.name, rows, rejectedRows, requestedAt })
   run.stats.recordPage(stream.name, rows.length, changed)
 }
 

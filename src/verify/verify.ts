@@ -46,7 +46,7 @@ export async function runVerify(deps: VerifyDeps): Promise<VerifyResult> {
   return comparison.result()
 }
 
-/** The scope that a denied call lacked: the stream's own if the answer does not name it. Null for other errors. */
+/** The scope that a denied call lacked: the stream's own if the response does not name it. Null for other errors. */
 function missingScope(error: unknown, stream: Stream): string | null {
   if (!(error instanceof ApiError) || error.failure.kind !== 'denied') return null
   const { scope, code } = error.failure

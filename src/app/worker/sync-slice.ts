@@ -10,7 +10,7 @@ import { serviceOptions, type WorkerResources } from './resources.ts'
 /** The modes that a worker schedules; only people request `full`. */
 export type SyncSliceMode = 'incremental' | 'reconcile'
 
-/** `sliceMs`: after this time the run ends where it can continue later. `signal`: ends it after the current page. */
+/** `sliceMs`: after this time the run ends as soon as it can be continued later. `signal`: ends it after the current page. */
 export type SyncSliceOptions = {
   readonly stream: StreamName
   readonly mode: SyncSliceMode

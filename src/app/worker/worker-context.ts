@@ -47,7 +47,7 @@ export type WorkerContext = {
   readonly recordHeartbeat: (queue: string) => Promise<void>
   /** Deletes runs without changes after a week and webhook deliveries after a month; updates table statistics. */
   readonly runHousekeeping: () => Promise<{ readonly runsDeleted: number; readonly deliveriesDeleted: number }>
-  /** Rejects where the warehouse does not answer. */
+  /** Rejects if the warehouse does not answer. */
   readonly ping: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -55,7 +55,7 @@ export type WorkerContext = {
 const idleRunRetentionMs = 7 * 86_400_000
 const deliveryRetentionMs = 30 * 86_400_000
 
-/** Throws UserError where the warehouse cannot be opened. */
+/** Throws UserError if the warehouse cannot be opened. */
 export async function openWorkerContext(config: Config, options: WorkerContextOptions): Promise<WorkerContext> {
   const warehouse = await openWarehouse(config.databaseUrl)
   const budgets = await openRequestBudgets(config.queueUrl, warehouse, options.log).catch(async (error: unknown) => {

@@ -26,7 +26,7 @@ export function createPageCommitter(context: ProjectContext): (commit: MirrorCom
     const fields = await context.fields.ensureColumns(commit.stream, commit.rows, commit.requestedAt)
     const plan = planFor(commit.stream, fields, commit.isAuthoritative ?? false)
     const escaped = context.escapeCount.escaped
-    const { rows, unkeyed: rowsWithoutKey } = encodeRows(plan, commit.rows, commit.requestedAt)
+    const { rows, rowsWithoutKey } = encodeRows(plan, commit.rows, commit.requestedAt)
     const upsertAllRows = async (trx: Db): Promise<IsolationResult> => ({
       changed: await upsertPage(context, trx, plan, rows, commit),
       rejectedRows: [],
@@ -64,7 +64,7 @@ async function upsertPage(
   const { changed, returned } = await context.upsert(trx, plan.shape, rows)
   const stored = new Set(returned)
   if (storedBefore !== null) {
-    await recordChanges(context, trx, { plan, rows, before: storedBefore, stored, now: requestedAt })
+    await recordChanges(context, trx, { plan, rows, before: storedBefore, stored, requestedAt })
     await addSeenRows(context, trx, recheckSet, findDisputedIds(plan, rows, storedBefore, stored))
   } else {
     for (const child of childStreamsOf(stream)) await markChildrenPending(context, trx, child, returned, requestedAt)
@@ -93,10 +93,8 @@ async function storeSyncState(
 
 function addRejectedRows(child: ChildReadResult, rejectedRows: readonly RejectedRow[]): ChildReadResult {
   if (rejectedRows.length === 0) return child
-  const why = [
-    ...new Set([...(child.why === undefined ? [] : [child.why]), ...rejectedRows.map(describeRejectedRow)]),
-  ].join('; ')
-  return { ...child, complete: false, why }
+  const reasons = [...(child.why === undefined ? [] : [child.why]), ...rejectedRows.map(describeRejectedRow)]
+  return { ...child, complete: false, why: [...new Set(reasons)].join('; ') }
 }
 
 /** A rejected row of a child list is a gap of its parent, which closes when the list has been read completely. */
@@ -122,7 +120,7 @@ async function updateCheckedAt(
   plan: InsertPlan,
   rows: readonly SqlValue[][],
   column: string,
-  now: number,
+  requestedAt: number,
 ) {
   const { table, columns } = plan.shape
   const at = columns.findIndex(({ name }) => name === column)
@@ -133,7 +131,7 @@ async function updateCheckedAt(
     )
     await sql`
       update ${sql.table(table)} set ${sql.ref(column)} = ${row[at]}
-      where project_id = ${context.project} and ${key} and asked_at <= ${now}
+      where project_id = ${context.project} and ${key} and asked_at <= ${requestedAt}
         and ${sql.ref(column)} is distinct from ${typedParameter(context.kind, 'time', row[at])}`.execute(trx)
   }
 }

@@ -102,14 +102,14 @@ function computedColumns(context: ProjectContext): Readonly<Record<string, Value
  */
 const maxKeyBytes = 800
 
-/** Encoded rows, one per key: the last one wins. Rows whose key cannot be stored are returned as `unkeyed`. */
+/** Encoded rows, one per key: the last one wins. Rows whose key cannot be stored are returned as `rowsWithoutKey`. */
 export function encodeRows(
   plan: InsertPlan,
   rows: readonly MirrorRow[],
   requestedAt: number,
-): { rows: SqlValue[][]; unkeyed: RejectedRow[] } {
+): { rows: SqlValue[][]; rowsWithoutKey: RejectedRow[] } {
   const byKey = new Map<string, SqlValue[]>()
-  const unkeyed: RejectedRow[] = []
+  const rowsWithoutKey: RejectedRow[] = []
   for (const row of rows) {
     const parameters = plan.encodeRow(row, requestedAt)
     const parts = plan.keyIndexes.map((i) => parameters[i] ?? null)
@@ -119,9 +119,9 @@ export function encodeRows(
         ? 'its id is too long'
         : null
     if (rejection === null) byKey.set(parts.join('\n'), parameters)
-    else unkeyed.push({ id: row.columns.id === undefined ? null : String(row.columns.id), why: rejection })
+    else rowsWithoutKey.push({ id: row.columns.id === undefined ? null : String(row.columns.id), why: rejection })
   }
-  return { rows: [...byKey.values()], unkeyed }
+  return { rows: [...byKey.values()], rowsWithoutKey }
 }
 
 function isKeyPartTooLong(part: SqlValue): boolean {

@@ -12,12 +12,12 @@ export async function isolateBadRows(
   trx: Db,
   plan: InsertPlan,
   rows: SqlValue[][],
-  store: (rows: SqlValue[][]) => Promise<number>,
+  upsertRows: (rows: SqlValue[][]) => Promise<number>,
 ): Promise<IsolationResult> {
   if (rows.length === 0) return { changed: 0, rejectedRows: [] }
   await sql`savepoint isolating`.execute(trx)
   try {
-    const changed = await store(rows)
+    const changed = await upsertRows(rows)
     await sql`release savepoint isolating`.execute(trx)
     return { changed, rejectedRows: [] }
   } catch (error) {
@@ -29,8 +29,8 @@ export async function isolateBadRows(
   }
   const half = rows.length >> 1
   const [first, last] = [
-    await isolateBadRows(trx, plan, rows.slice(0, half), store),
-    await isolateBadRows(trx, plan, rows.slice(half), store),
+    await isolateBadRows(trx, plan, rows.slice(0, half), upsertRows),
+    await isolateBadRows(trx, plan, rows.slice(half), upsertRows),
   ]
   return { changed: first.changed + last.changed, rejectedRows: [...first.rejectedRows, ...last.rejectedRows] }
 }

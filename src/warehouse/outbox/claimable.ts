@@ -1,4 +1,7 @@
-/** Which write-backs of a project can be claimed now, in SQL. */
+/**
+ * Which write-backs of a project can be claimed now, in SQL. A lane (an ordering key) holds the write-backs to one
+ * conversation or visitor, which are sent in order.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import type { ClaimableWriteback, ClaimFilter } from '../../core/outbox/repository.ts'
 import { laneBlockingStatuses } from '../../core/outbox/state.ts'
@@ -22,17 +25,12 @@ const laneIdleSql = sql`not exists (select 1 from writebacks other where other.p
 export const nextInLaneSql = sql`${firstInLaneSql} and ${laneIdleSql}`
 
 /** No process works on it: it has no owner, a dead owner, or an expired lease. */
-async function unownedSql(context: OutboxContext, now: EpochMs): Promise<RawBuilder<unknown>> {
-  const { rows } = await sql<{ owner: string }>`
-    select distinct owner from writebacks where project_id = ${context.project} and owner is not null`.execute(
-    context.db,
-  )
-  const dead = rows.map((row) => row.owner).filter((owner) => isOwnerDead(owner, context.kind))
+function unownedSql(now: EpochMs, deadOwners: readonly string[]): RawBuilder<unknown> {
   const free = [
     sql`owner is null`,
     sql`lease_until <= ${now}`,
     sql`lease_until > ${now + maxDelayMs}`,
-    ...dead.map((owner) => sql`owner = ${owner}`),
+    ...deadOwners.map((owner) => sql`owner = ${owner}`),
   ]
   return sql`(${sql.join(free, sql` or `)})`
 }
@@ -41,8 +39,17 @@ function dueSql(now: EpochMs): RawBuilder<unknown> {
   return sql`(due_at is null or due_at <= ${now} or due_at > ${now + maxDelayMs})`
 }
 
-export async function claimableSql(context: OutboxContext, now: EpochMs): Promise<RawBuilder<unknown>> {
-  return sql`status in ('queued','sending') and ${dueSql(now)} and ${await unownedSql(context, now)} and ${nextInLaneSql}`
+export function claimableSql(now: EpochMs, deadOwners: readonly string[]): RawBuilder<unknown> {
+  return sql`status in ('queued','sending') and ${dueSql(now)} and ${unownedSql(now, deadOwners)} and ${nextInLaneSql}`
+}
+
+/** Processes that own claims and are certainly dead. */
+export async function findDeadOwners(context: OutboxContext): Promise<string[]> {
+  const { rows } = await sql<{ owner: string }>`
+    select distinct owner from writebacks where project_id = ${context.project} and owner is not null`.execute(
+    context.db,
+  )
+  return rows.map((row) => row.owner).filter((owner) => isOwnerDead(owner, context.kind))
 }
 
 export async function findClaimable(
@@ -51,9 +58,10 @@ export async function findClaimable(
   limit: number,
   filter: ClaimFilter = {},
 ): Promise<ClaimableWriteback[]> {
+  const claimable = claimableSql(now, await findDeadOwners(context))
   const { rows } = await sql<ClaimableWriteback>`
     select id, lane, operation, status, batch_id as "batchId" from writebacks
-    where project_id = ${context.project} and ${claimFilterSql(filter)} and ${await claimableSql(context, now)}
+    where project_id = ${context.project} and ${claimFilterSql(filter)} and ${claimable}
     order by seq limit ${limit}`.execute(context.db)
   return rows
 }

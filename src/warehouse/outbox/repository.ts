@@ -1,6 +1,6 @@
 /**
- * OutboxRepository in SQL. Claims are compare-and-set, so only one of several processes succeeds. `epoch` is the fencing
- * token of a claim, `attempts` that of a send.
+ * OutboxRepository in SQL. Claims are compare-and-set, so only one of several processes succeeds. Two counters are fencing
+ * tokens: the column `epoch` that of a claim, `attempts` that of a send.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Evidence, OutboxRepository, SendOutcome, Transition, Writeback } from '../../core/outbox/repository.ts'
@@ -24,7 +24,7 @@ import {
   hasOpenCancellation,
 } from './cancellations.ts'
 import { currentOwner } from './claim-owner.ts'
-import { claimableSql, findClaimable, hasPending, nextInLaneSql } from './claimable.ts'
+import { claimableSql, findClaimable, findDeadOwners, hasPending, nextInLaneSql } from './claimable.ts'
 import { createLaneHistory } from './lane-history.ts'
 import {
   decodeEvidence,
@@ -77,7 +77,7 @@ async function lockLane(context: OutboxContext, trx: Db, lane: RawBuilder<unknow
 }
 
 async function claim(context: OutboxContext, id: string, owner: string, now: EpochMs): Promise<Writeback | null> {
-  const claimable = await claimableSql(context, now)
+  const claimable = claimableSql(now, await findDeadOwners(context))
   return inDurableTransaction(context.db, context.kind, async (trx) => {
     const lock = context.kind === 'postgres' ? sql`for update` : sql``
     await lockLane(

@@ -1,5 +1,5 @@
 /**
- * Previews an import against the service's current records: reads each target once and runs the guards as before a send.
+ * Previews an import against the service's current records: reads each target once and checks the preconditions.
  * Queues and sends nothing. The current mirror counts as what the person saw.
  */
 import pMap from 'p-map'
@@ -122,7 +122,7 @@ async function describeRequest(
     const path = isConversation ? conversationPath(target) : visitors.rowPath(deps.projectId, target)
     const live = await deps.get(path, {}, 'fresh')
     const handler = createHandler(request)
-    const precondition = await runGuard(deps, request, handler, snapshot)
+    const precondition = await checkPrecondition(deps, request, handler, snapshot)
     if (precondition.canSend) return handler.describePreview(live, precondition)
     return { would: precondition.event === 'invalid' ? 'fail' : 'conflict', detail: precondition.why }
   } catch (error) {
@@ -130,8 +130,8 @@ async function describeRequest(
   }
 }
 
-/** Skips guards that only record the current messages: that would cost a request and show nothing. */
-async function runGuard(
+/** Skips a check that only records the current messages: it would cost a request and show nothing. */
+async function checkPrecondition(
   deps: PreviewDeps,
   request: WritebackRequest,
   handler: OperationHandler,
@@ -156,7 +156,7 @@ function describePreviewError({ operation }: WritebackRequest, error: unknown): 
 function asIfQueued(request: WritebackRequest, snapshot: TargetSnapshot | null, now: EpochMs): Writeback {
   const { operation, target, expiresAt } = request
   const createdAt = rfc3339(Math.floor(now / 1000))
-  const fresh = { status: 'queued', revokedAs: null, attempts: 0, batchId: null, evidence: {}, epoch: 0 } as const
+  const unsent = { revokedAs: null, attempts: 0, batchId: null, evidence: {}, fencingToken: 0 }
   return {
     id: '',
     lane: '',
@@ -166,7 +166,8 @@ function asIfQueued(request: WritebackRequest, snapshot: TargetSnapshot | null, 
     createdAt,
     expiresAt,
     targetSnapshot: snapshot,
-    ...fresh,
+    ...unsent,
+    status: 'queued',
   }
 }
 

@@ -29,7 +29,7 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
   verifyDelayFactor: 1,
   checkPrecondition: async (deps, writeback) => {
     const body = { content: payload.content, senderName: payload.sender_name }
-    // It was verified just now. Reading again could record a reply that arrives late as an older message.
+    // It was verified just now. A second read could count a late reply as a message from before the send.
     if (isInDoubt(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
     if (expect !== null) {
       const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
@@ -97,18 +97,20 @@ async function findSentMessage(
   return messageIdIn(response, before) ?? added.find((candidate) => matchesPayload(candidate, payload))?.id ?? null
 }
 
-/** The new message id in the response, if it has the form of a message id. The list may not show it yet. */
+/** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */
 function messageIdIn({ data }: ApiResponse, before: ReadonlySet<string>): string | null {
-  const nestedMessage = asJsonObject(data)?.message
+  const nested = asJsonObject(data)?.message
   const ids = [
     findKey(data, ['messageId']),
-    nestedMessage === undefined ? null : findKey(nestedMessage, ['id']),
+    nested === undefined ? null : findKey(nested, ['id']),
     findKey(data, ['id']),
   ]
   const candidateId = ids.find((id) => id !== null) ?? null
-  const isNumber = (id: string) => /^\d{1,19}$/.test(id)
   const [knownId = '0'] = before
-  return candidateId === null || before.has(candidateId) || isNumber(candidateId) !== isNumber(knownId)
-    ? null
-    : candidateId
+  if (candidateId === null || before.has(candidateId)) return null
+  return isNumber(candidateId) === isNumber(knownId) ? candidateId : null
+}
+
+function isNumber(id: string): boolean {
+  return /^\d{1,19}$/.test(id)
 }

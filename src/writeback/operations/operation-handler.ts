@@ -16,7 +16,7 @@ export type PreconditionResult =
 
 export type ReadyToSend = Extract<PreconditionResult, { canSend: true }>
 
-/** Whether an unanswered send arrived. */
+/** Whether a send without a response arrived. */
 export type Verification =
   | { readonly kind: 'found'; readonly how: string; readonly messageId?: string }
   /** It did not arrive, and sending it again would not duplicate it. */

@@ -40,7 +40,7 @@ export async function sendLane(
     const writeback = await deps.outbox.claim(head.id, deps.now())
     if (writeback === null) return null
     const result = await sendOne(deps, writeback)
-    if (result.kind === 'lost') return null
+    if (result.kind === 'claim_lost') return null
     if (result.kind === 'deferred' && result.failure !== null) return result.failure
     if (result.kind === 'settled') {
       callbacks.onSettled(result.status)

@@ -112,7 +112,7 @@ function createRunState(onChange: () => void) {
     onBug,
     finish: () => {
       if (bug !== null) throw bug.error
-      return { settled, stoppedBy: fatalFailure, denied }
+      return { settled, fatalFailure, denied }
     },
   }
 }

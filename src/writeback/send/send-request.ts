@@ -17,21 +17,21 @@ import {
 } from './send-task.ts'
 
 /**
- * Call it right after the guard. `stale`: nothing was sent, as the request waited so long that the guard's check is
- * outdated. Throws ApiError if the rate limit gave no slot, or if the key is denied; the write-back is then queued again.
+ * Call it right after the precondition check. `stale`: nothing was sent, because the request waited so long that the
+ * check is outdated. Throws ApiError if the rate limit gave no slot, or if the key is denied; the write-back is then queued again.
  */
 export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<SendTaskResult | 'stale'> {
   const { deps, writeback, handler } = task
-  // Measured after the guard: with a slow service, a guard that takes longer than the limit would block every send.
+  // Measured after the check: with a slow service, a check that takes longer than the limit would block every send.
   const checkedAt = deps.now()
-  let decision = null as 'recorded' | 'stale' | 'lost' | null
+  let decision = null as 'recorded' | 'stale' | 'superseded' | null
   const markSending = async () => {
     const now = deps.now()
     if (now - checkedAt > preconditionValidMs) decision = 'stale'
     else
       decision = (await deps.outbox.markSending(writeback, { before: ready.before }, now, now + verifyDelayMs(task)))
         ? 'recorded'
-        : 'lost'
+        : 'superseded'
     return decision === 'recorded'
   }
   const path = handler.path(deps.projectId, writeback.target)
@@ -45,9 +45,9 @@ export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<S
   const waitedMs = deps.now() - checkedAt
   deps.log.debug({ event: 'writeback.not_sent', id: writeback.id, why: decision, waited_ms: waitedMs })
   if (decision === 'stale') return 'stale'
-  // A person made another decision, or another write-back was put in front of it.
+  // It has expired, a person made another decision, another write-back was put in front of it, or the claim was lost.
   await deps.outbox.release(writeback, null)
-  return { kind: 'lost' }
+  return { kind: 'claim_lost' }
 }
 
 async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: ApiFailure): Promise<SendTaskResult> {
@@ -89,7 +89,7 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
         }
       const claimEvidence = statedResult === undefined ? {} : { claim: { says: statedResult, why } }
       const evidence = { sender: 'ended', tries: 0, ...(status === null ? {} : { status }), ...claimEvidence } as const
-      return { event: 'no_answer', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
+      return { event: 'no_response', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
     }
     default:
       return assertNever(failure)

@@ -13,16 +13,16 @@ export type SendTask = {
   readonly handler: OperationHandler
 }
 
-/** `deferred`: continued later. `lost`: the claim was lost. */
+/** `deferred`: continued later. `claim_lost`: another process works on it, or it was settled otherwise. */
 export type SendTaskResult =
   | { readonly kind: 'settled'; readonly status: WritebackStatus }
   /** `failure`: set if the service failed. */
   | { readonly kind: 'deferred'; readonly failure: ApiFailure | null }
-  | { readonly kind: 'lost' }
+  | { readonly kind: 'claim_lost' }
 
 /** `status`: the new status; null if the claim was lost. */
 export function toTaskResult(status: WritebackStatus | null, failure: ApiFailure | null = null): SendTaskResult {
-  if (status === null) return { kind: 'lost' }
+  if (status === null) return { kind: 'claim_lost' }
   return status === 'queued' || status === 'sending' ? { kind: 'deferred', failure } : { kind: 'settled', status }
 }
 
@@ -35,7 +35,7 @@ export async function settleTask(
 
 /**
  * Shows the effect of a write-back, or the reason for a conflict, in the mirror before the next sync. A failed read is
- * only logged, as it does not change the outcome. `answer`: the response to an accepted write-back, else null.
+ * only logged, as it does not change the outcome. `response`: that of an accepted write-back, else null.
  */
 export async function refreshMirror(
   { deps, writeback, handler }: SendTask,
@@ -51,7 +51,7 @@ export async function refreshMirror(
   }
 }
 
-/** It was sent without a response, and no person has queued it again since. */
+/** It was sent, no response proved its outcome, and no person has queued it again since. */
 export function isInDoubt({ attempts, evidence }: Writeback): boolean {
   return attempts > 0 && evidence.before !== undefined
 }
@@ -61,7 +61,7 @@ export function verifyDelayMs({ deps, handler }: SendTask): Ms {
   return Math.ceil(deps.verifyAfterMs * handler.verifyDelayFactor)
 }
 
-/** How long the guard's check is valid. */
+/** How long the precondition check is valid. */
 export const preconditionValidMs: Ms = 20_000
 
 /** After this many sends without a readable response, a person decides. */

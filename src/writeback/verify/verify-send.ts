@@ -1,4 +1,4 @@
-/** Verifies a send without a response: finds out whether it arrived. */
+/** Finds out whether a send without a response arrived. */
 import { ApiError, describeFailure, isRefusedByService } from '../../core/api-failure.ts'
 import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { Verification } from '../operations/operation-handler.ts'
@@ -18,7 +18,7 @@ export async function verifySend(task: SendTask): Promise<SendTaskResult> {
   return verification.kind === 'absent' ? settleAbsent(task) : settleVerification(task, verification)
 }
 
-/** Verifies again just before a resend; null if it did not arrive. */
+/** Verifies once more just before a resend. Null if it did not arrive, so that it can be sent again. */
 export async function verifyBeforeResend(task: SendTask): Promise<SendTaskResult | null> {
   const verification = await runVerification(task)
   return verification.kind === 'absent' ? null : settleVerification(task, verification)
@@ -56,7 +56,7 @@ async function settleAbsent(task: SendTask): Promise<SendTaskResult> {
   if (missedVerifications < verificationsNeeded) {
     const why = 'it was not found; it will be verified again'
     return settleTask(task, {
-      event: 'no_answer',
+      event: 'not_found_yet',
       why,
       evidence: { looks: missedVerifications },
       dueAt: deps.now() + deps.verifyAfterMs,
