@@ -17,8 +17,8 @@ import { withTempFolder } from './temp-folder.ts'
 const pages = 200
 const runs = 9
 
-const call = { method: 'GET', path: '/', priority: 'backfill' } as const
-const context = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: (text: string) => text }
+const request = { method: 'GET', path: '/', priority: 'backfill' } as const
+const context = { request, requestedAt: 0, receivedAt: 0, defaultRetryAfterMs: 60_000, redact: (text: string) => text }
 
 type Page = { readonly parent: string; readonly body: Buffer }
 
@@ -63,11 +63,11 @@ async function itemsOf(bytes: Buffer): Promise<readonly Json[]> {
   const body = await reader.end()
   if (!body.ok) throw new Error(body.why)
   const outcome = classifyExchange(
-    { kind: 'answered', head: { status: 200, headers: {} }, body: body.splitBody },
+    { kind: 'complete', head: { status: 200, headers: {} }, body: body.splitBody },
     context,
   )
   if (!outcome.ok) throw new Error('the page is not readable')
-  return (outcome.answer.data as { readonly items: readonly Json[] }).items
+  return (outcome.response.data as { readonly items: readonly Json[] }).items
 }
 
 /** Seconds for all pages, with one commit per page. */
@@ -79,12 +79,12 @@ async function mirrorPages(
 ): Promise<number> {
   const warehouse = await openWarehouse(`sqlite:${file}`)
   const { commit } = warehouse.mirror(project)
-  await commit({ stream: 'conversations', rows: conversations.parseRows(list, project).rows, askedAt: Date.now() })
+  await commit({ stream: 'conversations', rows: conversations.parseRows(list, project).rows, requestedAt: Date.now() })
   const began = performance.now()
   for (const { parent, body } of read) {
     const { rows } = messages.parseRows(await itemsOf(body), parent)
     const end = { parentId: parent, requestedVersion: 1, cursor: null, complete: true, againAt: null } as const
-    await commit({ stream: 'messages', rows, askedAt: Date.now(), child: { stream: 'messages', ...end } })
+    await commit({ stream: 'messages', rows, requestedAt: Date.now(), child: { stream: 'messages', ...end } })
   }
   const seconds = (performance.now() - began) / 1000
   await warehouse.close()

@@ -18,7 +18,10 @@ export type MaintenanceDeps = {
   readonly enqueuer: JobEnqueuer
 }
 
-/** One worker of all restores the schedules and enqueues what is overdue; each records that it is alive. */
+/**
+ * Each worker records its heartbeat, and enqueues the sync jobs again that the warehouse failed. Only one of them restores
+ * the schedules and enqueues what is overdue.
+ */
 export function createMaintenance(
   { workerContext, backend, queues, failures, enqueuer }: MaintenanceDeps,
   projects: () => readonly ProjectConfig[],
@@ -28,7 +31,7 @@ export function createMaintenance(
     await workerContext.recordHeartbeat(backend.kind)
     await failures.refresh()
     await enqueuer.enqueueSyncJobs(syncJobsToRetry(failures.list()))
-    if (!(await workerContext.tryLead('caretaker'))) return
+    if (!(await workerContext.tryAcquireLeadership('caretaker'))) return
     await syncSchedules(projects(), Date.now())
     const completions = await workerContext.lastCompletions()
     const pendingChildren = await workerContext.allPendingChildStreams()

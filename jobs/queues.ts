@@ -5,8 +5,8 @@ import { scheduleNames } from '../src/core/schedule.ts'
 import { streamNames } from '../src/core/streams.ts'
 
 /**
- * `clock`: schedule firings; each job takes milliseconds. `passes`: the first time slice of every sync run. `backfill`:
- * the further slices of longer runs, in rotation, so that a history of years does not delay new rows.
+ * `clock`: schedule firings; each job takes milliseconds. `passes`: the first time slice of an incremental sync run.
+ * `backfill`: its further slices, and reconciles, in rotation, so that a history of years does not delay new rows.
  */
 export const syncQueueNames = ['passes', 'backfill'] as const
 export type SyncQueueName = (typeof syncQueueNames)[number]

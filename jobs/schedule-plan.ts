@@ -45,8 +45,8 @@ export function incrementalSyncJobs(
 export type CompletionTimes = ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>
 
 /**
- * Streams that have not completed for two of their periods, except rollups that must wait for the lists; and pending
- * children, which start in `backfill`: the list that found new ones has already enqueued them.
+ * Streams that have not completed for two of their periods, except rollups that must wait for the lists; and streams with
+ * pending children. Those start in `backfill`, because the list that found new children has already enqueued them.
  */
 export function overdueSyncJobs(
   projects: readonly Pick<ProjectConfig, 'name' | 'projectId' | 'streams' | 'schedules' | 'startDate'>[],
@@ -58,9 +58,9 @@ export function overdueSyncJobs(
     const completed = completionTimes.get(project.projectId)
     const overdueStreams = (['incremental', 'analytics', 'availability'] as const).flatMap((schedule) => {
       const period = schedulePeriod(project.schedules[schedule])
-      const isLate = (stream: StreamName) => period !== null && now - (completed?.get(stream) ?? 0) > 2 * period
+      const isOverdue = (stream: StreamName) => period !== null && now - (completed?.get(stream) ?? 0) > 2 * period
       return scheduledStreams(schedule, project).filter(
-        (stream) => isLate(stream) && !isWaitingForLists(stream, project, completed),
+        (stream) => isOverdue(stream) && !isWaitingForLists(stream, project, completed),
       )
     })
     const isEnabled = project.schedules.incremental.kind !== 'off'

@@ -75,7 +75,7 @@ async function jobResultOf(
 async function enqueueChildren({ stream }: SyncJob, project: ProjectConfig, deps: JobDeps): Promise<void> {
   if (!isListStream(stream)) return
   await deps.enqueueSyncJobs(
-    incrementalSyncJobs('passes', project, await deps.workerContext.pendingChildStreams(project)),
+    incrementalSyncJobs('passes', project, await deps.workerContext.markSyncedAndListPending(project)),
   )
 }
 

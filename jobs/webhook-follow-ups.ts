@@ -20,7 +20,7 @@ export async function runWebhookJob(job: RunningJob<unknown>, deps: JobDeps): Pr
     const listJobs = lists ? syncJobsOfSchedule('incremental', project) : []
     await deps.enqueueSyncJobs([
       ...listJobs,
-      ...incrementalSyncJobs('passes', project, await deps.workerContext.pendingChildStreams(project)),
+      ...incrementalSyncJobs('passes', project, await deps.workerContext.markSyncedAndListPending(project)),
     ])
   }
   const end = await deps.workerContext.processDeliveries(project, { signal: deps.stopping, enqueueFollowUps })

@@ -31,7 +31,7 @@ export function createWebhookReceiver({
     storeDelivery: async (name, body) => {
       const { id, result } = await workerContext.storeDelivery(findProject(name)?.projectId ?? '', body)
       if (result !== 'stored') return result
-      // Not awaited: a disconnected queue must not delay the answer, and maintenance enqueues what was missed.
+      // Not awaited: a disconnected queue must not delay the response, and maintenance enqueues what was missed.
       enqueueWebhookJobs([{ project: name, delivery: id }]).catch((error: unknown) =>
         log.warn({ event: 'webhook.enqueue_failed', project: name, why: String(error) }),
       )

@@ -62,19 +62,19 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     return closer.closeAll()
   }
   try {
-    const parts = await openParts(config, options, () => projects, stopping, closer)
-    const { workerContext, backend, metrics, failures, enqueuer } = parts
+    const services = await openWorkerServices(config, options, () => projects, stopping, closer)
+    const { workerContext, backend, metrics, failures, enqueuer } = services
     const failureDeps = { failures, isQueueConnectionError: backend.isConnectionError }
-    const maintain = createMaintenance(parts, () => projects)
+    const maintain = createMaintenance(services, () => projects)
     const maintenance = startPeriodicTask('maintenance', maintenanceEveryMs, maintain, failureDeps)
     closer.add(maintenance.stop)
     // Anyone may insert write-backs by plain SQL at any time.
     const enqueueReadyLanes = async () => enqueuer.enqueueLanes(await workerContext.lanes.findReady(projects))
     closer.add(startPeriodicTask('outbox_poll', pollEveryMs, enqueueReadyLanes, failureDeps).stop)
     const { enqueueSyncJobs, enqueueWebhookJobs } = enqueuer
-    const receiver = createWebhookReceiver({ ...parts, projects: () => projects, enqueueWebhookJobs, log })
+    const receiver = createWebhookReceiver({ ...services, projects: () => projects, enqueueWebhookJobs, log })
     const isAlive = () => maintenance.sinceLastRunMs() < 4 * maintenanceEveryMs + 60_000
-    const http = await openWorkerHttp(config, { ...parts, isAlive, receiver, log })
+    const http = await openWorkerHttp(config, { ...services, isAlive, receiver, log })
     if (http !== null) closer.add(http.close)
     const deps: JobDeps = {
       workerContext,
@@ -107,7 +107,7 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
 
 type Closer = { readonly add: (close: () => Promise<unknown>) => void; readonly closeAll: () => Promise<void> }
 
-/** Closes what was added first last: that is the warehouse, which nothing may use any more. The others close concurrently. */
+/** Closes the warehouse, which is added first, when everything else is closed. The others close concurrently. */
 function createCloser(log: Logger): Closer {
   const closers: (() => Promise<unknown>)[] = []
   const close = (closer: () => Promise<unknown>) =>
@@ -126,9 +126,9 @@ async function stopInTime(closeAll: () => Promise<void>, log: Logger): Promise<v
   if (!inTime) log.error({ event: 'shutdown.timed_out', why: `not everything closed within ${shutdownTimeoutMs} ms` })
 }
 
-type WorkerParts = Awaited<ReturnType<typeof openParts>>
+type WorkerServices = Awaited<ReturnType<typeof openWorkerServices>>
 
-async function openParts(
+async function openWorkerServices(
   config: Config,
   { log, prefix, onFatal }: WorkerOptions,
   projects: () => readonly ProjectConfig[],
@@ -138,20 +138,20 @@ async function openParts(
   const metrics: Metrics = createMetrics({
     readHealth: async () => withFailingJobs(await workerContext.mirrorHealth(projects()), failures.list()),
     failingJobs: () => failures.list(),
-    checkReadiness: () => checkParts(),
+    checkReadiness: () => checkServices(),
     log,
   })
   const workerContext = await openWorkerContext(config, { log, metrics })
   closer.add(workerContext.close)
-  const { failureLog } = workerContext
-  const failures = createJobFailures({ failureLog, projects, log, metrics })
+  const { jobFailures } = workerContext
+  const failures = createJobFailures({ jobFailures, projects, log, metrics })
   const folder = embeddedQueueFolder(config.databaseUrl)
   const prefixOption = prefix === undefined ? {} : { prefix }
   const backendOptions = { folder, log, onFatal, onError: metrics.countQueueError, ...prefixOption }
   const backend = await openBackend(config.queueUrl, backendOptions)
   closer.add(backend.close)
   const queues = openJobQueues(backend)
-  const checkParts = () => checkReadiness({ workerContext, backend, failures, stopping })
+  const checkServices = () => checkReadiness({ workerContext, backend, failures, stopping })
   return {
     metrics,
     workerContext,
@@ -159,22 +159,22 @@ async function openParts(
     backend,
     queues,
     enqueuer: createEnqueuer(queues),
-    checkReadiness: checkParts,
+    checkReadiness: checkServices,
   }
 }
 
 /** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
 function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number, lockMs: Ms): void {
-  const optionsFor = (slots: number) => ({
+  const optionsFor = (jobLimit: number) => ({
     lockDuration: lockMs,
     stalledInterval: lockMs / 2,
-    concurrency: Math.ceil(slots),
+    concurrency: Math.ceil(jobLimit),
   })
   const start = (
     queue: Parameters<typeof catchJobErrors>[0],
     work: (job: RunningJob<unknown>) => Promise<JobResult>,
-    slots: number,
-  ) => backend.worker<unknown>(queue, catchJobErrors(queue, work, deps), optionsFor(slots))
+    jobLimit: number,
+  ) => backend.worker<unknown>(queue, catchJobErrors(queue, work, deps), optionsFor(jobLimit))
   start('clock', (job) => runSchedulerJob(job, deps), 4)
   start(webhookQueue, (job) => runWebhookJob(job, deps), concurrency / 4)
   start(writebackQueue, (job) => runLaneJob(job, deps), concurrency)
@@ -188,7 +188,7 @@ const pollEveryMs: Ms = 2000
 /** Less than the ten seconds that supervisors usually wait. */
 const shutdownTimeoutMs: Ms = 9000
 
-type HttpDeps = Pick<WorkerParts, 'checkReadiness' | 'queues' | 'metrics'> & {
+type HttpDeps = Pick<WorkerServices, 'checkReadiness' | 'queues' | 'metrics'> & {
   readonly isAlive: () => boolean
   readonly receiver: WebhookReceiver
   readonly log: Logger

@@ -4,7 +4,7 @@ import pMap from 'p-map'
 import { openRedisRecords } from '../../src/api/rate-limit/redis-record.ts'
 import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { createSharedStore } from '../../src/api/rate-limit/shared-store.ts'
-import { defaultDeadlineMs } from '../../src/core/rate-limit/acquire-slot.ts'
+import { defaultMaxDurationMs } from '../../src/core/rate-limit/acquire-slot.ts'
 import type { BudgetRecord } from '../../src/core/rate-limit/budget-record.ts'
 import { redisUse, usedSince } from './redis-use.ts'
 
@@ -44,9 +44,9 @@ async function sendRequests(record: BudgetRecord): Promise<void> {
     }),
   )
   for (let n = 0; n < requestsEach; n++) {
-    const slot = await budget.acquire({ priority: 'fresh', write: false, deadlineMs: defaultDeadlineMs })
+    const slot = await budget.acquire({ priority: 'fresh', write: false, maxDurationMs: defaultMaxDurationMs })
     await sleep(pauseMs)
-    budget.releaseAnswered(slot)
+    budget.releaseResponded(slot)
     await sleep(pauseMs)
   }
 }

@@ -1,6 +1,6 @@
 /** What a key allows: a short burst, the rest evenly paced, and no more than its slots in any window. */
-import { burstSlots } from '../../src/core/rate-limit/capacity.ts'
 import type { Rate } from '../../src/core/rate-limit/rate.ts'
+import { burstSlots } from '../../src/core/rate-limit/slot-usage.ts'
 import type { EpochMs } from '../../src/core/time.ts'
 
 /** The share of the documented limit that the budget uses. */

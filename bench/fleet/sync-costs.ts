@@ -84,7 +84,7 @@ async function runSyncJob(workerContext: WorkerContext, project: ProjectConfig, 
   const signal = new AbortController().signal
   const end = await workerContext.runSyncSlice(project, { stream, mode: 'incremental', sliceMs: 600_000, signal })
   if (end.kind !== 'done') throw new Error(`the sync of ${stream} ended ${JSON.stringify(end)}`)
-  if (['conversations', 'visitors', 'calls'].includes(stream)) await workerContext.pendingChildStreams(project)
+  if (['conversations', 'visitors', 'calls'].includes(stream)) await workerContext.markSyncedAndListPending(project)
 }
 
 async function repeatSyncJob(workerContext: WorkerContext, project: ProjectConfig, stream: StreamName): Promise<void> {

@@ -13,7 +13,7 @@ export type StoreConnection = {
   /** Sentences for people about what works but should be changed. */
   readonly warnings: readonly string[]
   readonly factory: BullBackendFactory
-  /** The prefix of all keys where names share the store; null if the store has a schema of its own. */
+  /** The prefix of all keys if other programs share the store; null if the store has a schema of its own. */
   readonly prefix: string | null
   /** Raises the connection limit for one more worker, which holds a connection as long as it runs. */
   readonly reserveConnection: () => void

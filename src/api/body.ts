@@ -1,4 +1,4 @@
-/** Reads the body of an answer as it arrives: decompressed and split on the way, so that its size needs no memory. */
+/** Reads the body of a response as it arrives: decompressed and split on the way, so that its size needs no memory. */
 import { createDecompressStream, decompressBody, parseContentEncoding, tooLargeText } from './decode.ts'
 import { defaultResponseLimits, type ResponseLimits, type SplitBody, type UnreadableReason } from './row-batches.ts'
 import { createRowSplitter } from './row-splitter.ts'

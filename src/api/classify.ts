@@ -1,4 +1,4 @@
-/** The one file that reads HTTP statuses: classifies an exchange as an answer or a failure. Pure; never throws. */
+/** The one file that reads HTTP statuses: classifies an exchange as a response or a failure. Pure; never throws. */
 import type { ApiFailure } from '../core/api-failure.ts'
 import type { ApiRequest, ApiResponse } from '../core/api-request.ts'
 import { toCursorLimit } from '../core/cursor-limit.ts'
@@ -7,21 +7,21 @@ import { decodeUtf8 } from './decode.ts'
 import { type Envelope, type ErrorBody, parseBareBody, parseEnvelope } from './envelope.ts'
 import type { ExchangeResult, ResponseHead } from './exchange.ts'
 import { attachItems } from './items.ts'
-import { firstHeader, retryAfterMs, serviceTime } from './response-headers.ts'
+import { firstHeader, parseServerDate, retryAfterMs } from './response-headers.ts'
 import type { SplitBody } from './row-batches.ts'
 
 /** What an outcome depends on besides the exchange. `redact` removes the key from a text. */
 export type RequestContext = {
-  readonly call: ApiRequest
-  readonly askedAt: EpochMs
-  readonly answeredAt: EpochMs
+  readonly request: ApiRequest
+  readonly requestedAt: EpochMs
+  readonly receivedAt: EpochMs
   /** The length of the service's rate window: how long to wait after a 429 without Retry-After. */
-  readonly windowMs: Ms
+  readonly defaultRetryAfterMs: Ms
   readonly redact: (text: string) => string
 }
 
 export type ApiOutcome =
-  | { readonly ok: true; readonly answer: ApiResponse }
+  | { readonly ok: true; readonly response: ApiResponse }
   | { readonly ok: false; readonly failure: ApiFailure }
 
 /** How many characters of a service's message are read. */
@@ -31,15 +31,15 @@ export function classifyExchange(exchange: ExchangeResult, context: RequestConte
   if (exchange.kind === 'aborted') return failedOutcome({ kind: 'aborted' })
   if (exchange.kind === 'broken') {
     const { head, mayHaveBeenSent } = exchange
-    // A refused write was not done, even if its answer broke off. A read is sent again instead.
-    if (isWrite(context.call) && head !== null && isCertainRefusal(head.status))
+    // A refused write was not done, even if its response broke off. A read is sent again instead.
+    if (isWrite(context.request) && head !== null && isCertainRefusal(head.status))
       return failedOutcome(classifyStatus(head.status, head, null, context))
-    const why = `${requestName(context.call)}: ${toSafeLine(exchange.why, context)}`
+    const why = `${requestName(context.request)}: ${toSafeLine(exchange.why, context)}`
     const [status, requestId] = head === null ? [null, null] : [head.status, requestIdOf(null, head, context)]
-    if (!exchange.isRetryable && status !== null && context.call.method === 'GET' && status < 300)
+    if (!exchange.isRetryable && status !== null && context.request.method === 'GET' && status < 300)
       return failedOutcome({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
     const statedResult =
-      status !== null && isWrite(context.call) ? unprovenWrite(status, null)?.statedResult : undefined
+      status !== null && isWrite(context.request) ? unprovenWrite(status, null)?.statedResult : undefined
     return failedOutcome({
       kind: 'transient',
       why,
@@ -49,12 +49,12 @@ export function classifyExchange(exchange: ExchangeResult, context: RequestConte
       ...(statedResult === undefined ? {} : { statedResult }),
     })
   }
-  return classifyAnswer(exchange.head, exchange.body, context)
+  return classifyResponse(exchange.head, exchange.body, context)
 }
 
 /**
  * Statuses that prove that a write was not done. Any other status below 500 may follow a write that was done: a redirect,
- * a 409 that means "this exists already", a 406 about the answer, a 423, a 499 of a proxy.
+ * a 409 that means "this exists already", a 406 about the response, a 423, a 499 of a proxy.
  */
 const refusalStatuses: readonly number[] = [
   400, 401, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 429, 431, 451,
@@ -66,40 +66,40 @@ function isCertainRefusal(status: number): boolean {
 }
 
 /** A widget token does not count: the service does not store it, so it may be requested again. */
-function isWrite(call: ApiRequest): boolean {
-  return call.method !== 'GET' && call.envelope !== 'optional'
+function isWrite(request: ApiRequest): boolean {
+  return request.method !== 'GET' && request.envelope !== 'optional'
 }
 
-function classifyAnswer(head: ResponseHead, { rest, batches }: SplitBody, context: RequestContext): ApiOutcome {
+function classifyResponse(head: ResponseHead, { rest, batches }: SplitBody, context: RequestContext): ApiOutcome {
   const text = decodeUtf8(rest)
   const envelope = text === null ? null : parseEnvelope(text)
   const requestId = requestIdOf(envelope, head, context)
   if (head.status >= 300) return failedOutcome(classifyStatus(head.status, head, envelope, context))
-  const unproven = isWrite(context.call) ? unprovenWrite(head.status, envelope) : null
+  const unproven = isWrite(context.request) ? unprovenWrite(head.status, envelope) : null
   if (unproven !== null)
     return failedOutcome({
       ...unproven,
-      why: `${requestName(context.call)}: ${toSafeLine(unproven.why, context)}`,
+      why: `${requestName(context.request)}: ${toSafeLine(unproven.why, context)}`,
       requestId,
     })
   // An error with a success status: the error counts.
   const error = envelope?.error ?? null
   if (error !== null && error.status !== null && error.status >= 400)
     return failedOutcome(classifyStatus(error.status, head, envelope, context))
-  const bare = context.call.envelope === 'optional' && text !== null ? parseBareBody(text) : null
+  const bare = context.request.envelope === 'optional' && text !== null ? parseBareBody(text) : null
   const withItems = attachItems(envelope?.data ?? bare, batches)
   const unreadable =
     error === null
-      ? unreadableReason(context.call, text, envelope, withItems !== null)
+      ? unreadableReason(context.request, text, envelope, withItems !== null)
       : 'an error under a success status'
   if (unreadable !== null || withItems === null) {
-    const why = `${requestName(context.call)}: ${head.status} with ${toSafeLine(unreadable ?? '', context)}`
+    const why = `${requestName(context.request)}: ${head.status} with ${toSafeLine(unreadable ?? '', context)}`
     return failedOutcome({ kind: 'transient', why, mayHaveBeenSent: true, status: head.status, requestId })
   }
-  const servedAt = serviceTime(head)
-  const { askedAt, answeredAt } = context
-  const cursorLimit = toCursorLimit({ servedAt, askedAt, answeredAt })
-  return { ok: true, answer: { ...withItems, status: head.status, requestId, servedAt, cursorLimit, askedAt } }
+  const serverDate = parseServerDate(head)
+  const { requestedAt, receivedAt } = context
+  const cursorLimit = toCursorLimit({ serverDate, requestedAt, receivedAt })
+  return { ok: true, response: { ...withItems, status: head.status, requestId, serverDate, cursorLimit, requestedAt } }
 }
 
 type TransientFailure = Extract<ApiFailure, { kind: 'transient' }>
@@ -125,23 +125,24 @@ function canSucceedLater(error: ErrorBody | null): boolean {
   return error?.code === 'rate_limited' || !refusalStatuses.includes(status) || [401, 403, 429].includes(status)
 }
 
-/** A read needs `data`. The bodies of write answers are not documented: an empty one is fine, and any JSON object. */
+/** A read needs `data`. Bodies of responses to writes are not documented: an empty one is fine, and any JSON object. */
 function unreadableReason(
-  call: ApiRequest,
+  request: ApiRequest,
   text: string | null,
   envelope: Envelope | null,
   whole: boolean,
 ): string | null {
   if (text === null) return 'a body that is not UTF-8'
   const empty = text.trim() === ''
-  if (call.envelope === 'optional') return empty ? 'an empty body' : null
-  if (call.method !== 'GET' && empty) return null
+  if (request.envelope === 'optional') return empty ? 'an empty body' : null
+  if (request.method !== 'GET' && empty) return null
   if (empty) return 'an empty body'
   if (envelope === null && text.trimStart().startsWith('<'))
     return 'a web page: a proxy, or another service, answers there'
   if (envelope === null) return 'a body that is not a JSON object'
   if (!whole) return 'rows that are not JSON in UTF-8'
-  if (call.method === 'GET' && (envelope.data === undefined || envelope.data === null)) return 'no data in its envelope'
+  if (request.method === 'GET' && (envelope.data === undefined || envelope.data === null))
+    return 'no data in its envelope'
   return null
 }
 
@@ -154,16 +155,16 @@ function classifyStatus(
   const error = envelope?.error ?? null
   const requestId = requestIdOf(envelope, head, context)
   const code = toSafeLine(error?.code ?? `http_${status}`, context)
-  const why = `${requestName(context.call)}: ${status} ${code}: ${toSafeLine(errorMessage(error, status, head), context)}`
+  const why = `${requestName(context.request)}: ${status} ${code}: ${toSafeLine(errorMessage(error, status, head), context)}`
   if (status === 429 || error?.code === 'rate_limited') {
-    return { kind: 'throttled', waitMs: retryAfterMs(head) ?? context.windowMs, why, requestId }
+    return { kind: 'throttled', waitMs: retryAfterMs(head) ?? context.defaultRetryAfterMs, why, requestId }
   }
-  const unknown = status === 408 || status === 425 || (isWrite(context.call) && !refusalStatuses.includes(status))
+  const unknown = status === 408 || status === 425 || (isWrite(context.request) && !refusalStatuses.includes(status))
   if (status >= 500 || unknown) {
     const waitMs = retryAfterMs(head)
     return { kind: 'transient', why, mayHaveBeenSent: true, status, requestId, ...(waitMs === null ? {} : { waitMs }) }
   }
-  if (status === 401 || (status === 403 && !isAboutOneWrite(error, context.call))) {
+  if (status === 401 || (status === 403 && !isAboutOneWrite(error, context.request))) {
     const scope = error?.code === 'api_key_scope_missing' ? findScope(error.message ?? '') : null
     return { kind: 'denied', status, code, scope: scope === null ? null : toSafeLine(scope, context), why, requestId }
   }
@@ -175,8 +176,8 @@ function classifyStatus(
  * The service's own codes of a 403 are about the key. Anything else that forbids a write (a gateway that rejects its text)
  * is about this write only: taken for a denied key, it would stop all other writes permanently.
  */
-function isAboutOneWrite(error: ErrorBody | null, call: ApiRequest): boolean {
-  return call.method !== 'GET' && !(error?.code ?? '').startsWith('api_key_')
+function isAboutOneWrite(error: ErrorBody | null, request: ApiRequest): boolean {
+  return request.method !== 'GET' && !(error?.code ?? '').startsWith('api_key_')
 }
 
 function errorMessage(error: ErrorBody | null, status: number, head: ResponseHead): string {
@@ -212,8 +213,8 @@ function requestIdOf(envelope: Envelope | null, head: ResponseHead, context: Req
   return id === null ? null : toSafeLine(id, context)
 }
 
-function requestName(call: ApiRequest): string {
-  return `${call.method} ${call.path}`
+function requestName(request: ApiRequest): string {
+  return `${request.method} ${request.path}`
 }
 
 /**

@@ -1,10 +1,10 @@
-/** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes an answer or an ApiError. */
+/** The client: a request takes a slot of the budget, makes one HTTP exchange, and becomes a response or an ApiError. */
 
 import { ApiError, type ApiFailure, describeFailure } from '../core/api-failure.ts'
 import type { ApiGet, ApiRequest, ApiResponse, QueryParams } from '../core/api-request.ts'
 import { parseBaseUrl } from '../core/base-url.ts'
 import { stringifyJson } from '../core/json.ts'
-import { defaultDeadlineMs, grantTtlMs } from '../core/rate-limit/acquire-slot.ts'
+import { defaultTimeoutMs, grantTtlMs } from '../core/rate-limit/acquire-slot.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import { trimEnd } from '../core/trim.ts'
@@ -23,10 +23,10 @@ export type ClientOptions = {
   readonly budget: RequestBudget
   /** Refuses every request that is not a read, before it takes a slot. */
   readonly readOnly?: boolean
-  /** Stops all waits and reads. A write that is being sent is not aborted: its answer is evidence. */
+  /** Stops all waits and reads. A write that is being sent is not aborted: its response is evidence. */
   readonly signal: AbortSignal
   /** Aborts reads that are under way; without it, `signal` does. */
-  readonly hardSignal?: AbortSignal
+  readonly inFlightSignal?: AbortSignal
   /** pino, or anything that takes its events. */
   readonly log?: ClientLog
   /** Called once for each request. */
@@ -35,19 +35,19 @@ export type ClientOptions = {
   readonly connections?: Connections
   /** For one whole exchange, including connecting. */
   readonly timeoutMs?: Ms
-  /** An answer that makes almost no progress for this time is aborted. */
+  /** A response that makes almost no progress for this time is aborted. */
   readonly stallMs?: Ms
   readonly maxBodyBytes?: number
   /** How long the key pauses after a 429 without Retry-After: the rate's window. */
-  readonly windowMs?: Ms
+  readonly defaultRetryAfterMs?: Ms
   readonly retries?: RetryPolicy
   readonly random?: () => number
   readonly now?: () => EpochMs
   readonly version?: string
 }
 
-/** How long recording that a request is being sent may take: a busy database lets it wait. */
-const confirmSendMs: Ms = 10_000
+/** How long `beforeSend` may take: it records the send, and a busy database may delay that. */
+const maxBeforeSendMs: Ms = 10_000
 
 export type ClientLog = {
   readonly debug: (event: Readonly<Record<string, unknown>>) => void
@@ -58,29 +58,22 @@ export type Client = {
   /** A read: retried, redirects refused. Throws ApiError. */
   readonly get: ApiGet
   /**
-   * One HTTP request, never a second one, whatever happens. A write uses a fresh connection. `confirmSend` is called after
+   * One HTTP request, never a second one, whatever happens. A write uses a fresh connection. `beforeSend` is called after
    * the slot is granted and before any byte is sent; false: nothing is sent. Throws ApiError, and UserError for a write
-   * where `readOnly` forbids it.
+   * if `readOnly` forbids it.
    */
-  readonly send: (call: ApiRequest, confirmSend?: () => Promise<boolean>) => Promise<ApiResponse>
+  readonly send: (request: ApiRequest, beforeSend?: () => Promise<boolean>) => Promise<ApiResponse>
   /** How many requests have started so far. */
-  readonly requests: () => number
-  /** Whether the service has answered any of them. */
-  readonly hasServiceAnswered: () => boolean
+  readonly requestCount: () => number
+  /** Whether the service has responded to any of them. */
+  readonly hasServiceResponded: () => boolean
   readonly close: () => Promise<void>
 }
 
-/** Throws where the key cannot be sent as a header, and where the base URL would expose it. */
+/** Throws if the key cannot be sent as a header, or if the base URL would expose it. */
 export function createClient(options: ClientOptions): Client {
-  const {
-    baseUrl,
-    budget,
-    signal,
-    log,
-    timeoutMs = defaultDeadlineMs - grantTtlMs,
-    maxBodyBytes = 40 * 1024 * 1024,
-  } = options
-  const { windowMs = 60_000, retries = defaultRetryPolicy, random = Math.random, now = Date.now } = options
+  const { baseUrl, budget, signal, log, timeoutMs = defaultTimeoutMs, maxBodyBytes = 40 * 1024 * 1024 } = options
+  const { defaultRetryAfterMs = 60_000, retries = defaultRetryPolicy, random = Math.random, now = Date.now } = options
   const address = parseBaseUrl(baseUrl.href)
   if (!address.ok) throw new Error(`the base URL ${address.why}`)
   const redact = createRedactor(options.key)
@@ -89,49 +82,53 @@ export function createClient(options: ClientOptions): Client {
   const { reads, writes } = connections.forOrigin(baseUrl.origin)
   const retryBudget = createRetryBudget()
   let sentRequests = 0
-  let hasServiceAnswered = false
+  let hasServiceResponded = false
 
-  async function send(call: ApiRequest, confirmSend?: () => Promise<boolean>): Promise<ApiResponse> {
-    if (options.readOnly === true && call.method !== 'GET') throw readOnlyError(call)
-    const deadlineMs = timeoutMs + grantTtlMs + (confirmSend === undefined ? 0 : confirmSendMs)
-    const slot = await acquireSlot(
+  async function send(request: ApiRequest, beforeSend?: () => Promise<boolean>): Promise<ApiResponse> {
+    if (options.readOnly === true && request.method !== 'GET') throw readOnlyError(request)
+    const maxDurationMs = timeoutMs + grantTtlMs + (beforeSend === undefined ? 0 : maxBeforeSendMs)
+    const slot = await acquireGrant(
       budget,
-      { priority: call.priority, write: call.method !== 'GET', deadlineMs, signal },
+      { priority: request.priority, write: request.method !== 'GET', maxDurationMs, signal },
       redact,
     )
-    if (confirmSend !== undefined && !(await isSendConfirmed(budget, slot, confirmSend))) {
-      const why = `${call.method} ${call.path} was not sent: sending it was not confirmed`
+    if (beforeSend !== undefined && !(await runBeforeSend(budget, slot, beforeSend))) {
+      const why = `${request.method} ${request.path} was not sent: sending it was not confirmed`
       throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: false, status: null, requestId: null })
     }
-    const askedAt = now()
-    let answered = false
-    const result = await sendHttpRequest(call.method === 'GET' ? reads : writes, toRequest(baseUrl, headers, call), {
-      // The slot expires then; a process that was suspended meanwhile has less time.
-      timeoutMs: Math.min(timeoutMs, Math.max(1, slot.remainingMs())),
-      stallMs: options.stallMs ?? 10_000,
-      maxBodyBytes,
-      signal: options.hardSignal ?? signal,
-      canStillSend: () => slot.remainingMs() > 0,
-      onRequestStart: () => {
-        sentRequests += 1
+    const requestedAt = now()
+    let hasResponse = false
+    const result = await sendHttpRequest(
+      request.method === 'GET' ? reads : writes,
+      toHttpRequest(baseUrl, headers, request),
+      {
+        // The slot expires then; a process that was suspended meanwhile has less time.
+        timeoutMs: Math.min(timeoutMs, Math.max(1, slot.remainingMs())),
+        stallMs: options.stallMs ?? 10_000,
+        maxBodyBytes,
+        signal: options.inFlightSignal ?? signal,
+        canStillSend: () => slot.remainingMs() > 0,
+        onRequestStart: () => {
+          sentRequests += 1
+        },
+        onResponseHead: () => {
+          hasResponse = true
+          hasServiceResponded = true
+          budget.releaseResponded(slot)
+        },
       },
-      onResponseHead: () => {
-        answered = true
-        hasServiceAnswered = true
-        budget.releaseAnswered(slot)
-      },
-    })
-    if (!answered && result.kind !== 'answered' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
-    const outcome = classifyExchange(result, { call, askedAt, answeredAt: now(), windowMs, redact })
+    )
+    if (!hasResponse && result.kind !== 'complete' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
+    const outcome = classifyExchange(result, { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, redact })
     log?.debug({
       event: 'call.ended',
-      method: call.method,
-      path: call.path,
+      method: request.method,
+      path: request.path,
       ...outcomeFields(outcome),
-      took_ms: now() - askedAt,
+      took_ms: now() - requestedAt,
     })
-    options.onOutcome?.(call.priority, outcome.ok ? 'ok' : outcome.failure.kind)
-    if (outcome.ok) return outcome.answer
+    options.onOutcome?.(request.priority, outcome.ok ? 'ok' : outcome.failure.kind)
+    if (outcome.ok) return outcome.response
     if (outcome.failure.kind === 'throttled') await budget.recordThrottle(slot, outcome.failure.waitMs).catch(() => {})
     throw new ApiError(outcome.failure)
   }
@@ -143,20 +140,20 @@ export function createClient(options: ClientOptions): Client {
         retryBudget,
         random,
         signal,
-        hasServiceAnswered: () => hasServiceAnswered,
+        hasServiceResponded: () => hasServiceResponded,
         onRetry: (failure, waitMs) => logRetry(log, failure, waitMs),
       }),
     send,
-    requests: () => sentRequests,
-    hasServiceAnswered: () => hasServiceAnswered,
+    requestCount: () => sentRequests,
+    hasServiceResponded: () => hasServiceResponded,
     close: async () => {
       if (options.connections === undefined) await connections.close()
     },
   }
 }
 
-/** Where the budget's store cannot be reached, nothing is sent. An error that only a person can fix is thrown unchanged. */
-async function acquireSlot(
+/** If the budget's store cannot be reached, nothing is sent. An error that only a person can fix is thrown unchanged. */
+async function acquireGrant(
   budget: RequestBudget,
   request: SlotRequest,
   redact: (text: string) => string,
@@ -172,19 +169,15 @@ async function acquireSlot(
   }
 }
 
-/** Releases the slot where sending is not confirmed. */
-async function isSendConfirmed(
-  budget: RequestBudget,
-  slot: Grant,
-  confirmSend: () => Promise<boolean>,
-): Promise<boolean> {
-  let isConfirmed = false
+/** Releases the slot if `beforeSend` returns false or throws. */
+async function runBeforeSend(budget: RequestBudget, slot: Grant, beforeSend: () => Promise<boolean>): Promise<boolean> {
+  let mayBeSent = false
   try {
-    isConfirmed = await confirmSend()
+    mayBeSent = await beforeSend()
   } finally {
-    if (!isConfirmed) budget.releaseUnsent(slot)
+    if (!mayBeSent) budget.releaseUnsent(slot)
   }
-  return isConfirmed
+  return mayBeSent
 }
 
 function logRetry(log: ClientLog | undefined, failure: ApiFailure, waitMs: Ms): void {
@@ -216,11 +209,11 @@ function toHeaders(key: string, version: string): Readonly<Record<string, string
   }
 }
 
-function toRequest(baseUrl: URL, headers: Readonly<Record<string, string>>, call: ApiRequest): HttpRequest {
-  const path = trimEnd(baseUrl.pathname, '/') + call.path + toQueryString(call.query ?? {})
-  if (call.body === undefined) return { method: call.method, path, headers, body: null }
+function toHttpRequest(baseUrl: URL, headers: Readonly<Record<string, string>>, request: ApiRequest): HttpRequest {
+  const path = trimEnd(baseUrl.pathname, '/') + request.path + toQueryString(request.query ?? {})
+  if (request.body === undefined) return { method: request.method, path, headers, body: null }
   const jsonHeaders = { ...headers, 'content-type': 'application/json' }
-  return { method: call.method, path, headers: jsonHeaders, body: stringifyJson(call.body) }
+  return { method: request.method, path, headers: jsonHeaders, body: stringifyJson(request.body) }
 }
 
 function toQueryString(query: QueryParams): string {
@@ -230,6 +223,6 @@ function toQueryString(query: QueryParams): string {
 }
 
 function outcomeFields(outcome: ApiOutcome): Readonly<Record<string, unknown>> {
-  if (outcome.ok) return { status: outcome.answer.status, request_id: outcome.answer.requestId }
+  if (outcome.ok) return { status: outcome.response.status, request_id: outcome.response.requestId }
   return { failure: outcome.failure.kind, why: describeFailure(outcome.failure) }
 }

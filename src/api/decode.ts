@@ -15,7 +15,7 @@ const decompressors = new Map([
   ['br', { whole: zlib.brotliDecompressSync, stream: () => zlib.createBrotliDecompress({ chunkSize }) }],
 ])
 
-/** Throws where the encoding is unknown. */
+/** Throws if the encoding is unknown. */
 export function createDecompressStream(encoding: string): NodeJS.ReadWriteStream & { destroy: () => unknown } {
   const decompressor = decompressors.get(encoding)
   if (decompressor === undefined) throw new Error('unknown encoding')

@@ -1,9 +1,9 @@
-/** Reads the envelope of an answer's body. Nothing here trusts the body's shape, and nothing throws. */
+/** Reads the envelope of a response's body. Nothing here trusts the body's shape, and nothing throws. */
 import { asJsonObject, type JsonObject, parseJson } from '../core/json.ts'
 import type { Json } from '../core/row.ts'
 
 export type Envelope = {
-  /** undefined where the body has none. */
+  /** undefined if the body has none. */
   readonly data: Json | undefined
   readonly error: ErrorBody | null
   /** The failure that the body reports, beside or inside `data`; null = none. */
@@ -19,7 +19,7 @@ export type ErrorBody = {
   readonly fields: readonly string[]
 }
 
-/** null where the text is not a JSON object. */
+/** null if the text is not a JSON object. */
 export function parseEnvelope(text: string): Envelope | null {
   const body = asJsonObject(tryParseJson(text))
   if (body === null) return null
@@ -27,7 +27,7 @@ export function parseEnvelope(text: string): Envelope | null {
   return { data: body.data, error: toError(body), failureText, requestId: asText(body.requestId) }
 }
 
-/** Names under which answers report success or failure. */
+/** Names under which responses report success or failure. */
 const successFlags = ['ok', 'success', 'succeeded', 'successful'] as const
 const failureFlags = ['error', 'errors', 'failed', 'failure'] as const
 

@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange over undici: a request, its whole answer, one deadline for both. It never throws, follows no redirect
- * and retries nothing. It uses undici's `dispatch`, because `request` does not report when sending starts.
+ * One HTTP exchange over undici: a request, its whole response, one deadline for both. It never throws, follows no
+ * redirect and retries nothing. It uses undici's `dispatch`, because `request` does not report when sending starts.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
@@ -17,11 +17,11 @@ export type HttpRequest = {
 }
 
 /**
- * `mayHaveBeenSent`: whether any byte of the request may have left this machine. `head`: that of the answer, null where
- * none arrived. `isRetryable`: whether the same request may get a better answer.
+ * `mayHaveBeenSent`: whether any byte of the request may have left this machine. `head`: that of the response, null if
+ * none arrived. `isRetryable`: whether the same request may get a better response.
  */
 export type ExchangeResult =
-  | { readonly kind: 'answered'; readonly head: ResponseHead; readonly body: SplitBody }
+  | { readonly kind: 'complete'; readonly head: ResponseHead; readonly body: SplitBody }
   | {
       readonly kind: 'broken'
       readonly why: string
@@ -35,7 +35,7 @@ export type ResponseHead = { readonly status: number; readonly headers: Incoming
 
 export type ExchangeOptions = {
   readonly timeoutMs: Ms
-  /** An answer of which less than `minStallBytes` arrive in this time is aborted. */
+  /** A response of which less than `minStallBytes` arrive in this time is aborted. */
   readonly stallMs: Ms
   readonly maxBodyBytes: number
   readonly signal: AbortSignal
@@ -43,7 +43,7 @@ export type ExchangeOptions = {
   readonly canStillSend: () => boolean
   /** The request is being sent. */
   readonly onRequestStart: () => void
-  /** The answer's head arrived: the service has counted the request. */
+  /** The response's head arrived: the service has counted the request. */
   readonly onResponseHead: () => void
 }
 
@@ -136,7 +136,7 @@ function createHandler(
       clearInterval(state.stallTimer)
       const read = await state.body?.end()
       if (state.head === null || read === undefined) finish(brokenResult(state, 'no answer'))
-      else if (read.ok) finish({ kind: 'answered', head: state.head, body: read.splitBody })
+      else if (read.ok) finish({ kind: 'complete', head: state.head, body: read.splitBody })
       else finish(brokenResult(state, read.why, read.isRetryable))
     },
     onResponseError(_controller, error) {

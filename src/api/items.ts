@@ -1,11 +1,11 @@
-/** Parses the rows of a list from the pieces of an answer: all at once where they are few, else a batch at a time. */
+/** Parses the rows of a list from the pieces of a response: all at once if they are few, else batch by batch. */
 import type { ItemBatch, ListItems } from '../core/api-request.ts'
 import { parseJson, tryParseJson } from '../core/json.ts'
-import type { Json, RefusedRow } from '../core/row.ts'
+import type { Json, RejectedRow } from '../core/row.ts'
 import { decodeUtf8 } from './decode.ts'
 import type { DroppedRow, RowBatch } from './row-batches.ts'
 
-/** `data` with its list put back, or the list separately where it is large. Null: the rows are not JSON. */
+/** `data` with its list put back, or the list separately if it is large. Null: the rows are not JSON. */
 export function attachItems(data: Json, batches: readonly RowBatch[] | null): { data: Json; items?: ListItems } | null {
   if (batches === null || batches.length === 0) return { data }
   const [batch] = batches
@@ -34,7 +34,7 @@ function lazyItems(batches: readonly RowBatch[]): ListItems | null {
 /** The rows of a parsed list; null: not a list. */
 export function toItems(items: Json | undefined): ListItems | null {
   if (!Array.isArray(items)) return null
-  return { count: items.length, batches: () => [{ items, refused: [] }] }
+  return { count: items.length, batches: () => [{ items, rejectedRows: [] }] }
 }
 
 function parseBatch({ bytes }: RowBatch): readonly Json[] | null {
@@ -45,16 +45,16 @@ function parseBatch({ bytes }: RowBatch): readonly Json[] | null {
 
 function buildBatch(batch: RowBatch): ItemBatch {
   const items = parseBatch(batch) ?? []
-  if (batch.dropped.size === 0) return { items, refused: [] }
-  const refused = [...batch.dropped.values()].map(toRefusedRow)
-  return { items: items.filter((_, i) => !batch.dropped.has(i)), refused }
+  if (batch.dropped.size === 0) return { items, rejectedRows: [] }
+  const rejectedRows = [...batch.dropped.values()].map(toRejectedRow)
+  return { items: items.filter((_, i) => !batch.dropped.has(i)), rejectedRows }
 }
 
-function toRefusedRow({ head, why }: DroppedRow): RefusedRow {
+function toRejectedRow({ head, why }: DroppedRow): RejectedRow {
   return { id: findRowId(head), why }
 }
 
-/** The id among the first members of a truncated row; null where no complete member has it. */
+/** The id among the first members of a truncated row; null if no complete member has it. */
 function findRowId(head: Buffer): string | null {
   const text = head.toString('utf8')
   const ends = memberEnds(text).reverse()

@@ -2,7 +2,7 @@
 import type { ApiGet, ApiResponse } from '../core/api-request.ts'
 import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'
 import { findFutureDated, type PageQuery } from '../core/pagination/page-evidence.ts'
-import { observations, type PagingProfile } from '../core/pagination/paging-profile.ts'
+import { type PagingProfile, toObservations } from '../core/pagination/paging-profile.ts'
 import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
 import { applyPage, applyRefusal, nextRequest, pendingRanges, startScan } from '../core/pagination/scan.ts'
 import type { ActiveScan, MissedRange, ScanState, ScanStep } from '../core/pagination/scan-state.ts'
@@ -10,19 +10,19 @@ import { isActive, toGap } from '../core/pagination/scan-state.ts'
 import type { TimeBounds } from '../core/pagination/sort-order.ts'
 import { applyStartCheck, startCheckFor } from '../core/pagination/start-check.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
-import type { Json, RefusedRow, ServiceBehaviour } from '../core/row.ts'
-import { rfc3339, type Seconds } from '../core/time.ts'
+import type { Json, RejectedRow, ServiceBehaviour } from '../core/row.ts'
+import { type EpochSeconds, rfc3339 } from '../core/time.ts'
 import { type PageReply, requestPage } from './page-request.ts'
 
-/** An answer, or a part of it. Store all of it: a scan that stops after it continues from `pendingRanges`. */
+/** A response, or a part of one. Store all of it: a scan that stops after it continues from `pendingRanges`. */
 export type PageBatch = {
   readonly items: readonly Json[]
   /** Rows that are too large to be parsed. */
-  readonly refused: readonly RefusedRow[]
-  /** Whether these are the last rows of their answer: a large answer is yielded in parts. */
-  readonly isLastOfAnswer: boolean
-  /** Null where there is none: the service refused the request, or its answer was yielded before. */
-  readonly answer: ApiResponse | null
+  readonly rejectedRows: readonly RejectedRow[]
+  /** Whether these are the last rows of their response: a large one is yielded in parts. */
+  readonly isLastOfResponse: boolean
+  /** Null if there is none: the service refused the request, or its response was yielded before. */
+  readonly response: ApiResponse | null
   /** The ranges that this scan or the next must still read. */
   readonly pendingRanges: PendingRanges
   readonly missedRanges: readonly MissedRange[]
@@ -41,15 +41,15 @@ export type ListReadOptions = {
   readonly ranges: PendingRanges
   readonly priority: Priority
   /** Whether the service reports more rows even after the last page; null = not known yet. */
-  readonly alwaysHasMore?: boolean | null
+  readonly isHasMoreUnreliable?: boolean | null
 }
 
 /** Every page of the ranges, in an order that the service decides. Throws ApiError. */
 export async function* readList(
   get: ApiGet,
-  { list, profile, ranges, priority, alwaysHasMore }: ListReadOptions,
+  { list, profile, ranges, priority, isHasMoreUnreliable }: ListReadOptions,
 ): AsyncGenerator<PageBatch> {
-  let scan = startScan(list, profile, ranges, alwaysHasMore)
+  let scan = startScan(list, profile, ranges, isHasMoreUnreliable)
   while (isActive(scan)) {
     const bounds = nextRequest(scan)
     const reply = await requestPage(get, scan, bounds, {}, priority)
@@ -70,7 +70,7 @@ export async function* readList(
         const isComplete = yield* readCollision(get, scan, state.profile, second, priority)
         if (!isComplete) missedRanges.push(toGap({ lo: second, hi: second }, 'timestampCollision'))
       }
-      yield { ...batch, answer: null, observations: [], missedRanges }
+      yield { ...batch, response: null, observations: [], missedRanges }
     }
     scan = state
   }
@@ -82,18 +82,18 @@ function progressOf(scan: ScanState, missedRanges: readonly MissedRange[] = []):
   return { pendingRanges: pendingRanges(scan), missedRanges, isComplete: !isActive(scan) }
 }
 
-/** The rows of an answer, batch by batch; ranges and observations come with the last batch. */
+/** The rows of a response, batch by batch; ranges and observations come with the last batch. */
 function* splitPage(reply: PageReply, batch: PageBatch, unfinished: Progress): Generator<PageBatch> {
   if (reply.kind === 'refused') return yield batch
   let previous: PageBatch | null = null
-  for (const { items, refused } of reply.items.batches()) {
-    if (previous !== null) yield { ...previous, ...unfinished, observations: [], isLastOfAnswer: false }
-    previous = { ...batch, items, refused }
+  for (const { items, rejectedRows } of reply.items.batches()) {
+    if (previous !== null) yield { ...previous, ...unfinished, observations: [], isLastOfResponse: false }
+    previous = { ...batch, items, rejectedRows }
   }
   yield previous ?? batch
 }
 
-/** Applies a page. If it does not prove from which end the range is read, one more row is requested first. */
+/** Applies a page. First repeats its request for one row if it does not show which end of the range it comes from. */
 async function applyChecked(get: ApiGet, scan: ActiveScan, query: PageQuery, priority: Priority): Promise<ScanStep> {
   const checkRequest = startCheckFor(scan, query)
   if (checkRequest === null) return applyPage(scan, query)
@@ -106,31 +106,31 @@ async function* readCollision(
   get: ApiGet,
   scan: ActiveScan,
   profile: PagingProfile,
-  second: Seconds,
+  second: EpochSeconds,
   priority: Priority,
 ): AsyncGenerator<PageBatch, boolean> {
   const { inclusiveBounds, order } = profile
-  const isAscending = scan.phase.name === 'opening' || scan.phase.rangeScan.direction === 'up'
+  const isAscending = scan.phase.name === 'opening' || scan.phase.rangeScan.direction === 'forward'
   const bounds: TimeBounds = isAscending
-    ? { lower: inclusiveBounds.up === false ? second - 1 : second }
-    : { upper: inclusiveBounds.down === false ? second + 1 : second }
+    ? { lower: inclusiveBounds.lower === false ? second - 1 : second }
+    : { upper: inclusiveBounds.upper === false ? second + 1 : second }
   const [field = ''] = order?.fields ?? []
   const unfinished = progressOf(scan)
   let isComplete = scan.list.partitions.length > 0
   for (const part of scan.list.partitions) {
     const reply = await requestPage(get, scan, bounds, part, priority)
     if (reply.kind === 'refused') return false
-    const { answer, page } = reply
+    const { response, page } = reply
     const reachesBeyond = page.times.some((row) => (row.get(field) ?? second) !== second)
     isComplete &&= reachesBeyond || !(page.hasMore || page.ids.length >= maxPageSize)
     const futureDatedIds = findFutureDated(order, page)
-    const batch = { ...emptyBatch, answer, observations: [], profile, futureDatedIds, ...unfinished }
+    const batch = { ...emptyBatch, response, observations: [], profile, futureDatedIds, ...unfinished }
     yield* splitPage(reply, batch, unfinished)
   }
   return isComplete
 }
 
-const emptyBatch = { items: [], refused: [], isLastOfAnswer: true } satisfies Partial<PageBatch>
+const emptyBatch = { items: [], rejectedRows: [], isLastOfResponse: true } satisfies Partial<PageBatch>
 
 function toPageBatch(
   before: ActiveScan,
@@ -140,13 +140,13 @@ function toPageBatch(
 ): Omit<PageBatch, keyof Progress> {
   const since = bounds.lower === undefined ? '' : ` from ${rfc3339(bounds.lower)}`
   const until = bounds.upper === undefined ? '' : ` to ${rfc3339(bounds.upper)}`
-  const answer = reply.kind === 'page' ? reply.answer : null
+  const response = reply.kind === 'page' ? reply.response : null
   const what = reply.kind === 'page' ? `a page of ${reply.items.count} rows` : 'a 400'
-  const evidence = `${what}${since}${until}, request ${answer?.requestId ?? 'without id'}`
+  const evidence = `${what}${since}${until}, request ${response?.requestId ?? 'without id'}`
   return {
     ...emptyBatch,
-    answer,
-    observations: observations(list, before.profile, profile, evidence),
+    response,
+    observations: toObservations(list, before.profile, profile, evidence),
     profile,
     futureDatedIds: reply.kind === 'page' ? findFutureDated(profile.order, reply.page) : [],
   }

@@ -1,4 +1,4 @@
-/** Requests one page of a list, and parses its answer. */
+/** Requests one page of a list, and parses its response. */
 import { ApiError } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse, ListItems, QueryParams } from '../core/api-request.ts'
 import { type ListEndpoint, maxPageSize } from '../core/pagination/list-endpoint.ts'
@@ -14,7 +14,7 @@ import { toItems } from './items.ts'
 
 /** A page, or the parameter that the service refuses. */
 export type PageReply =
-  | { readonly kind: 'page'; readonly page: ScanPage; readonly items: ListItems; readonly answer: ApiResponse }
+  | { readonly kind: 'page'; readonly page: ScanPage; readonly items: ListItems; readonly response: ApiResponse }
   | { readonly kind: 'refused'; readonly parameter: RefusedParameter }
 
 /** Requests one page. Throws ApiError. */
@@ -32,8 +32,8 @@ export async function requestPage(
   if (list.upperParam !== null && timeBounds.upper !== undefined) bounds[list.upperParam] = rfc3339(timeBounds.upper)
   const sent = { ...bounds, limit: profile.support.limit === 'refused' ? undefined : limit }
   try {
-    const answer = await get(list.path, { ...list.query, ...part, ...sent }, priority)
-    return { kind: 'page', ...parsePage(list, answer), answer }
+    const response = await get(list.path, { ...list.query, ...part, ...sent }, priority)
+    return { kind: 'page', ...parsePage(list, response), response }
   } catch (error) {
     const parameter = refusedParameter(error, scan, sent)
     if (parameter === null) throw error
@@ -68,10 +68,10 @@ function refusedParameter(
 /** A documented list may hold this many times the requested limit; more is not a page. */
 const maxPageFactor = 5
 
-function parsePage(list: ListEndpoint, answer: ApiResponse): { page: ScanPage; items: ListItems } {
-  const { data, status, requestId } = answer
+function parsePage(list: ListEndpoint, response: ApiResponse): { page: ScanPage; items: ListItems } {
+  const { data, status, requestId } = response
   const body = typeof data === 'object' && data !== null && !Array.isArray(data) ? (data as Record<string, Json>) : {}
-  const items = answer.items ?? toItems(Array.isArray(data) ? (data as readonly Json[]) : body.items)
+  const items = response.items ?? toItems(Array.isArray(data) ? (data as readonly Json[]) : body.items)
   if (items === null) {
     const why = `${list.path} answered without a list of items`
     throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: true, status, requestId })
@@ -81,7 +81,7 @@ function parsePage(list: ListEndpoint, answer: ApiResponse): { page: ScanPage; i
     throw new ApiError({ kind: 'refused', status, code: `http_${status}`, why, fields: [], requestId })
   }
   return {
-    page: { ...collectRows(list, items), hasMore: body.hasMore === true, cursorLimit: answer.cursorLimit },
+    page: { ...collectRows(list, items), hasMore: body.hasMore === true, cursorLimit: response.cursorLimit },
     items,
   }
 }
@@ -95,7 +95,7 @@ function collectRows(list: ListEndpoint, items: ListItems): Pick<ScanPage, 'ids'
       page.rows.push(items.count > maxPageFactor * maxPageSize ? null : item)
     }
     // They were listed, so they count for the size of the page.
-    for (const { id, why } of batch.refused) {
+    for (const { id, why } of batch.rejectedRows) {
       page.ids.push(id ?? `refused: ${why}`)
       page.times.push(new Map())
       page.rows.push(null)

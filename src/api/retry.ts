@@ -4,8 +4,8 @@ import pRetry from 'p-retry'
 import { ApiError, type ApiFailure } from '../core/api-failure.ts'
 import type { Ms } from '../core/time.ts'
 
-/** Attempts of a read while the service has never answered: a wrong address should be reported soon. */
-const unansweredAttempts = 3
+/** Attempts of a read while the service has never responded: a wrong address should be reported soon. */
+const attemptsWithoutResponse = 3
 
 export type RetryPolicy = {
   /** Attempts of one read, including the first. A 429 does not count as one. */
@@ -14,14 +14,19 @@ export type RetryPolicy = {
   readonly baseMs: Ms
   readonly capMs: Ms
   /** The read fails when the waits that the service asked for (429, Retry-After) exceed this sum. */
-  readonly maxAskedWaitMs: Ms
+  readonly maxRequestedWaitMs: Ms
 }
 
-export const defaultRetryPolicy: RetryPolicy = { attempts: 8, baseMs: 250, capMs: 20_000, maxAskedWaitMs: 15 * 60_000 }
+export const defaultRetryPolicy: RetryPolicy = {
+  attempts: 8,
+  baseMs: 250,
+  capMs: 20_000,
+  maxRequestedWaitMs: 15 * 60_000,
+}
 
 /**
  * Caps the share of retries, so that an outage does not multiply the load: each read earns 0.6 of a retry, on top of a
- * small initial stock. A quarter of all answers may fail (a third of a retry for each read) without reaching the cap.
+ * small initial stock. A quarter of all requests may fail (a third of a retry for each read) without reaching the cap.
  */
 export type RetryBudget = { readonly deposit: () => void; readonly tryWithdraw: () => boolean }
 
@@ -46,37 +51,37 @@ export type RetryDeps = {
   /** 0 to below 1. */
   readonly random: () => number
   readonly signal: AbortSignal
-  /** Whether the service has answered anything so far. */
-  readonly hasServiceAnswered: () => boolean
+  /** Whether the service has responded to anything so far. */
+  readonly hasServiceResponded: () => boolean
   readonly onRetry: (failure: ApiFailure, waitMs: Ms) => void
 }
 
 /** Throws ApiError after the last attempt, at once when the signal is aborted. */
 export async function withRetries<T>(attempt: () => Promise<T>, deps: RetryDeps): Promise<T> {
   const { policy, retryBudget, random, signal } = deps
-  let askedWaitMs: Ms = 0
-  let tries = 0
+  let requestedWaitMs: Ms = 0
+  let attemptCount = 0
   const attemptOnce = async () => {
-    tries += 1
+    attemptCount += 1
     try {
       return await attempt()
     } finally {
-      if (tries === 1) retryBudget.deposit()
+      if (attemptCount === 1) retryBudget.deposit()
     }
   }
   const retryDelayMs = (failure: ApiFailure, retry: number): Ms | null => {
     if (failure.kind === 'throttled') {
-      askedWaitMs += failure.waitMs
+      requestedWaitMs += failure.waitMs
       // The budget delays the next attempt.
-      return askedWaitMs > policy.maxAskedWaitMs ? null : 0
+      return requestedWaitMs > policy.maxRequestedWaitMs ? null : 0
     }
     const attempts =
-      failure.kind === 'transient' && !failure.mayHaveBeenSent && !deps.hasServiceAnswered()
-        ? unansweredAttempts
+      failure.kind === 'transient' && !failure.mayHaveBeenSent && !deps.hasServiceResponded()
+        ? attemptsWithoutResponse
         : policy.attempts
     if (failure.kind !== 'transient' || retry >= attempts) return null
-    askedWaitMs += failure.waitMs ?? 0
-    if (askedWaitMs > policy.maxAskedWaitMs || !retryBudget.tryWithdraw()) return null
+    requestedWaitMs += failure.waitMs ?? 0
+    if (requestedWaitMs > policy.maxRequestedWaitMs || !retryBudget.tryWithdraw()) return null
     return (failure.waitMs ?? 0) + random() * Math.min(policy.capMs, policy.baseMs * 2 ** (retry - 1))
   }
   try {

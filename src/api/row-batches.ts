@@ -1,8 +1,8 @@
-/** The pieces of an answer that the row splitter keeps: batches of rows, and the rest. Rows that are too large are dropped. */
+/** What the row splitter keeps of a response: batches of rows, and the rest. Rows that are too large are dropped. */
 import { tooLargeText } from './decode.ts'
 
 export type ResponseLimits = {
-  /** Bytes of an answer, without those of dropped rows. */
+  /** Bytes of a response, without those of dropped rows. */
   readonly bytes: number
   /** Bytes of all dropped rows. */
   readonly droppedBytes: number
@@ -15,7 +15,7 @@ const mebibyte = 1 << 20
 
 /**
  * SQLite's own JSON functions read 1,000 levels. Source: its documentation, "JSON Functions And Operators". The other
- * limits make any single answer, with everything built from it, fit into 300 MB of memory.
+ * limits make any single response, with everything built from it, fit into 300 MB of memory.
  */
 export const defaultResponseLimits: ResponseLimits = {
   bytes: 40 * mebibyte,
@@ -30,10 +30,10 @@ export type RowBatch = { readonly bytes: Buffer; readonly dropped: ReadonlyMap<n
 /** A row that is too large to be parsed: its first bytes, and why. */
 export type DroppedRow = { readonly head: Buffer; readonly why: string }
 
-/** An answer without the rows of its list. `batches` null: it has no list. */
+/** A response without the rows of its list. `batches` null: it has no list. */
 export type SplitBody = { readonly rest: Buffer; readonly batches: readonly RowBatch[] | null }
 
-/** Why an answer cannot be read. `isRetryable`: another answer may be readable. */
+/** Why a response cannot be read. `isRetryable`: another one may be readable. */
 export type UnreadableReason = { readonly why: string; readonly isRetryable: boolean }
 
 /** A batch is parsed at once: about this many bytes and rows at most, or a single row. */
@@ -65,7 +65,7 @@ export type SplitterState = {
   currentRow: CurrentRow | null
 }
 
-/** `start`: in this chunk; -1 where it began in an earlier one, kept from `firstSegment` on. */
+/** `start`: in this chunk; -1 if it began in an earlier one, kept from `firstSegment` on. */
 type CurrentRow = { start: number; firstSegment: number; size: number }
 
 const [listStartBytes, listEndBytes] = [Buffer.from('['), Buffer.from(']')]
@@ -103,7 +103,7 @@ export function checkTotalSize(state: SplitterState, addedBytes: number): Unread
     : null
 }
 
-/** The list starts at index `i`. Where a name occurs twice, JSON.parse takes the last list, and so does this. */
+/** The list starts at index `i`. If a name occurs twice, JSON.parse takes the last list, and so does this. */
 export function openList(state: SplitterState, chunk: Buffer, i: number): void {
   keepUpTo(state, chunk, i + 1)
   state.listLevel = state.level
@@ -154,7 +154,7 @@ function tooLongText({ limits }: SplitterState): string {
   return `is longer than ${limits.perPart.bytes} bytes`
 }
 
-/** An oversized row is dropped. Without the rest, no row can be used, so an oversized rest makes the answer unreadable. */
+/** Drops an oversized row. Without the rest, no row can be used, so an oversized rest makes the response unreadable. */
 export function rejectOversized(state: SplitterState, chunk: Buffer, i: number, why: string): void {
   if (state.currentRow !== null && state.listLevel > 0) dropRow(state, chunk, i, why)
   else state.unreadable = { why: `an answer that ${why}`, isRetryable: false }

@@ -1,5 +1,5 @@
 /**
- * Splits the bytes of an answer into the rows of its list and the rest, before anything is parsed: an answer of sixty
+ * Splits the bytes of a response into the rows of its list and the rest, before anything is parsed: a response of sixty
  * kilobytes may decompress to twenty million objects. It checks sizes, counts and nesting only; the parser that gets the
  * pieces finds out whether they are JSON.
  */

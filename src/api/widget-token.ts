@@ -1,7 +1,7 @@
-/** Requests a widget token at `{widget_url}`, and finds it in an answer whose shape is not documented. */
+/** Requests a widget token at `{widget_url}`, and finds it in a response whose shape is not documented. */
 import type { ApiResponse } from '../core/api-request.ts'
 import type { Json } from '../core/row.ts'
-import { parseTime, type Seconds } from '../core/time.ts'
+import { type EpochSeconds, parseTime, type Seconds } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Client } from './client.ts'
 
@@ -17,38 +17,38 @@ export type WidgetSession = {
 
 export type WidgetToken = {
   readonly token: string
-  /** Null where the answer does not say: the granted `ttl` may differ from the requested one. */
-  readonly expiresAt: Seconds | null
-  /** The answer's data, unchanged; contains the token. */
+  /** Null if the response does not say: the granted `ttl` may differ from the requested one. */
+  readonly expiresAt: EpochSeconds | null
+  /** The response's data, unchanged; contains the token. */
   readonly answer: Json
 }
 
 /**
- * Sends one request over a client of the widget's address, never a second one: after a lost answer, the token is unknown
- * and expires by itself. It takes a write slot, as it may count as a write. Throws ApiError, and UserError (1) for an
- * answer in which no token is recognized.
+ * Sends one request over a client of the widget's address, never a second one: after a lost response, the token is unknown
+ * and expires by itself. It takes a write slot, as it may count as a write. Throws ApiError, and UserError (1) for a
+ * response in which no token is recognized.
  */
 export async function mintToken(client: Pick<Client, 'send'>, session: WidgetSession): Promise<WidgetToken> {
   const { visitor, metadata, ttl } = session
   const body = { visitor, metadata, ttl } satisfies Json
-  const answer = await client.send({
+  const response = await client.send({
     method: 'POST',
     path: widgetTokenPath,
     body,
     priority: 'write',
     envelope: 'optional',
   })
-  const token = findToken(answer.data)
-  if (token === null) throw unrecognizedTokenError(answer)
-  return { token, expiresAt: findExpiry(answer), answer: answer.data }
+  const token = findToken(response.data)
+  if (token === null) throw unrecognizedTokenError(response)
+  return { token, expiresAt: findExpiry(response), answer: response.data }
 }
 
-type AnswerField = { readonly name: string; readonly value: Json; readonly depth: number }
+type ResponseField = { readonly name: string; readonly value: Json; readonly depth: number }
 
 const tokenNames = ['token', 'widgettoken', 'accesstoken', 'sessiontoken', 'visitortoken', 'clienttoken', 'jwt']
 /** Times as RFC 3339, in seconds or in milliseconds; or lifetimes in seconds, by the service's clock. */
 const expiryNames = ['expiresat', 'expires', 'expiry', 'expiration', 'exp', 'expiresin', 'ttl']
-/** Fields in which the answer may repeat what we sent. */
+/** Fields in which the response may repeat what we sent. */
 const echoedFields = ['visitor', 'metadata']
 
 /** The data itself if it is a text; or the field that is named like a token; or the only text that looks like one. */
@@ -66,22 +66,22 @@ function looksLikeToken(text: string): boolean {
   return /^[\w.~+/=|-]{16,}$/.test(text) && !isUuid && parseTime(text) === undefined
 }
 
-function findExpiry({ data, servedAt }: ApiResponse): Seconds | null {
+function findExpiry({ data, serverDate }: ApiResponse): EpochSeconds | null {
   const isTime = (value: Json) => typeof value === 'number' || parseTime(value) !== undefined
   const found = findFieldValue(data, expiryNames, isTime)
   if (typeof found !== 'number') return parseTime(found) ?? null
-  const at = found > 1e11 ? found / 1000 : found > 1e9 ? found : (servedAt ?? Number.NaN) + found
+  const at = found > 1e11 ? found / 1000 : found > 1e9 ? found : (serverDate ?? Number.NaN) + found
   return at < 253_402_300_800 ? Math.floor(at) : null
 }
 
 /** The value of the matching field nearest to the top; among those, the one whose name comes first. Null = none. */
 function findFieldValue(data: Json, names: readonly string[], isMatch: (value: Json) => boolean): Json {
-  const rank = ({ name }: AnswerField) => names.indexOf(normalizeName(name))
+  const rank = ({ name }: ResponseField) => names.indexOf(normalizeName(name))
   const found = listFields(data).filter((field) => rank(field) >= 0 && isMatch(field.value))
   return found.sort((a, b) => a.depth - b.depth || rank(a) - rank(b))[0]?.value ?? null
 }
 
-function listFields(value: Json, depth = 0): AnswerField[] {
+function listFields(value: Json, depth = 0): ResponseField[] {
   if (typeof value !== 'object' || value === null || depth === 5) return []
   const fields = Object.entries(value)
     .filter(([name]) => !echoedFields.includes(normalizeName(name)))

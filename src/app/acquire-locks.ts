@@ -15,7 +15,7 @@ export type AcquireLocksOptions = {
   readonly log: Logger
 }
 
-/** Throws UserError where another process holds a stream, unless `wait` is set; then, when the signal ends the wait. */
+/** Throws UserError if another process holds a stream. If `wait` is set, it throws only when the signal ends the wait. */
 export async function acquireLocks(
   warehouse: Warehouse,
   project: ProjectConfig,

@@ -20,7 +20,7 @@ import type { ImportLine } from '../writeback/import/parse-lines.ts'
 import { type PreviewDeps, previewLines, type ValidLine } from '../writeback/import/preview.ts'
 import { countUnsettled, estimateSending, withOutbox, withRetryingOutbox } from './outbox.ts'
 import { withRequestCounting } from './request-counting.ts'
-import { reportBudget, stoppedRunError, withService } from './service.ts'
+import { fatalRunError, reportBudget, withService } from './service.ts'
 import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts'
 import { withRequestBudgets } from './with-resources.ts'
 import { writebackDeps } from './writeback-deps.ts'
@@ -132,10 +132,10 @@ function previewWithService(
         const lines = await withRequestCounting(warehouse, project, 'dry_run', service, () =>
           previewLines(deps, validLines),
         )
-        return { lines, requests: service.client.requests() }
+        return { lines, requests: service.client.requestCount() }
       } catch (error) {
         if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error
-        throw stoppedRunError(project, error.failure, service.client.hasServiceAnswered())
+        throw fatalRunError(project, error.failure, service.client.hasServiceResponded())
       }
     }),
   )

@@ -7,7 +7,7 @@ import { sendQueued } from '../writeback/send/send-queued.ts'
 import { countUnsettled, withRetryingOutbox } from './outbox.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { withRequestCounting } from './request-counting.ts'
-import { reportBudget, type Service, stoppedRunError, withService } from './service.ts'
+import { fatalRunError, reportBudget, type Service, withService } from './service.ts'
 import { withRequestBudgets, withWarehouse } from './with-resources.ts'
 import { maxConcurrentLanes, readOnlySetting, rejectReadOnly, writebackDeps } from './writeback-deps.ts'
 import { circuitNotices, missingScopeNotices, withoutProjectNotices } from './writeback-notices.ts'
@@ -40,8 +40,8 @@ export async function pushProject(config: Config, project: ProjectConfig, option
           reportBudget(service, options.onBudget)
         },
       })
-      if (result.stoppedBy !== null)
-        throw stoppedRunError(project, result.stoppedBy, service.client.hasServiceAnswered())
+      if (result.fatalFailure !== null)
+        throw fatalRunError(project, result.fatalFailure, service.client.hasServiceResponded())
       const heldLanes = (await admin.listBlockedLanes()).length
       const notices = [
         ...circuitNotices(result.circuits, projectCommandHint(config.projects, project.name)),
@@ -53,7 +53,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
         settled: result.settled,
         queue: await admin.countByStatus({}),
         tookMs: Date.now() - startedAt,
-        requests: service.client.requests(),
+        requests: service.client.requestCount(),
         outcome: signal.aborted ? 'interrupted' : notices.length > 0 ? 'held' : 'done',
         notices,
         heldLanes,

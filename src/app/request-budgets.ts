@@ -15,14 +15,14 @@ import type { WarehouseRetry } from './warehouse-retry.ts'
 
 export type RequestBudgets = {
   readonly forProject: (project: ProjectConfig) => RequestBudget
-  /** Null where this process has not used it yet. */
+  /** Null if this process has not used it yet. */
   readonly ifOpened: (project: ProjectConfig) => RequestBudget | null
   readonly close: () => void
 }
 
 /**
- * `warehouse` null: there is none yet, so no process to share with. Throws UserError where the URL of Redis is not valid,
- * and where a worker keeps its budgets elsewhere. `warehouseRetry`: for budgets in a warehouse that may be away.
+ * `warehouse` null: there is none yet, so no process to share with. Throws UserError if the URL of Redis is not valid,
+ * or if a worker keeps its budgets elsewhere. `warehouseRetry`: for budgets in a warehouse that may be away.
  */
 export async function openRequestBudgets(
   queueUrl: string,

@@ -20,7 +20,7 @@ export async function withRequestCounting<T>(
   let recorded = 0
   let lastWrite = Promise.resolve()
   const write = async () => {
-    const requests = client.requests()
+    const requests = client.requestCount()
     if (requests === recorded) return
     recorded = requests
     await warehouse.recordRequests(source, requests, Date.now()).catch(() => {})

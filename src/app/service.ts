@@ -40,9 +40,9 @@ export function connectService(project: ProjectConfig, budget: RequestBudget, op
     budget,
     readOnly: project.readOnly,
     signal: stopSignal,
-    hardSignal: hardAbort.signal,
+    inFlightSignal: hardAbort.signal,
     log,
-    windowMs: project.rate.windowMs,
+    defaultRetryAfterMs: project.rate.windowMs,
     ...(onOutcome === undefined ? {} : { onOutcome }),
     ...(connections === undefined ? {} : { connections }),
   })
@@ -69,8 +69,8 @@ export function reportBudget({ budget }: Service, onBudget: (budget: BudgetView)
   budget.view().then(onBudget, () => {})
 }
 
-/** The error of a stopped run. `hasServiceAnswered`: the service answered before, so its address is right. */
-export function stoppedRunError(project: ProjectConfig, failure: ApiFailure, hasServiceAnswered = false): UserError {
+/** The error of a run that a fatal failure ended. `hasServiceResponded`: the service responded before, so its address is right. */
+export function fatalRunError(project: ProjectConfig, failure: ApiFailure, hasServiceResponded = false): UserError {
   const why = describeFailure(failure)
   if (isBudgetUnavailable(failure)) return new UserError({ ...budgetUnavailable, why, exitCode: 1 })
   const location = `at ${project.baseUrl.href} (project ${project.name})`
@@ -86,7 +86,7 @@ export function stoppedRunError(project: ProjectConfig, failure: ApiFailure, has
     return new UserError({ what: `this API is not served ${location}`, why, next, exitCode: 2 })
   }
   const resumeHint = 'the next run continues where this one stopped'
-  if (hasServiceAnswered || (failure.kind === 'transient' && failure.status !== null)) {
+  if (hasServiceResponded || (failure.kind === 'transient' && failure.status !== null)) {
     return new UserError({
       what: `the service fails ${location}`,
       why,

@@ -42,17 +42,17 @@ export async function runSyncUnderLock(
         mirrored: new Set(project.streams),
         startDate: project.startDate,
         timeZone: project.timeZone,
-        lookBack: Math.ceil(project.lookBackMs / 1000),
+        lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
         get: service.client.get,
         mirror: warehouse.mirror(project.projectId, { schema: project.schema, holder: lock.token }),
-        requests: service.client.requests,
+        requestCount: service.client.requestCount,
         now: Date.now,
         signal: service.signal,
         ...(options.isSliceOver === undefined ? {} : { isSliceOver: options.isSliceOver }),
         onProgress: (progress) => options.onProgress(progress, service),
         log: options.log,
       })
-      return { run, requests: service.client.requests(), isLockLost }
+      return { run, requests: service.client.requestCount(), isLockLost }
     } finally {
       stopHeartbeat()
     }

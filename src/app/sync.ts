@@ -6,7 +6,7 @@ import type { StreamName } from '../core/streams.ts'
 import type { Logger } from '../log.ts'
 import { acquireLocks } from './acquire-locks.ts'
 import type { RequestBudgets } from './request-budgets.ts'
-import { reportBudget, stoppedRunError } from './service.ts'
+import { fatalRunError, reportBudget } from './service.ts'
 import { runSyncUnderLock } from './sync-run.ts'
 import { withRequestBudgets, withWarehouseRetries } from './with-resources.ts'
 
@@ -41,7 +41,7 @@ export async function syncProject(config: Config, project: ProjectConfig, option
         log,
       })
     const { run, requests } = await withRequestBudgets(config, warehouse, log, syncOnBudget, warehouseRetry)
-    if (run.stopped !== null) throw stoppedRunError(project, run.stopped)
+    if (run.fatalFailure !== null) throw fatalRunError(project, run.fatalFailure)
     const gaps = await warehouse.listGaps(project.projectId)
     const sum = (of: 'rows' | 'changed') => run.reports.reduce((total, report) => total + report[of], 0)
     return {

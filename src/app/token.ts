@@ -23,7 +23,7 @@ export function mintWidgetToken(
 }
 
 /**
- * Tries the next likely address only where the one before has no such endpoint: no token was minted there. Throws
+ * Tries the next likely address only if the one before has no such endpoint, so that no token was minted there. Throws
  * UserError, and ApiError only when aborted.
  */
 async function requestToken(
@@ -36,10 +36,10 @@ async function requestToken(
   const triedUrls: URL[] = []
   for (const url of addresses) {
     triedUrls.push(url)
-    const answer = await requestTokenAt(url, project, budget, session, options)
-    if ('token' in answer) return answer
-    if (!isMissingEndpoint(answer) || triedUrls.length === addresses.length)
-      throw tokenError(project, triedUrls, answer)
+    const result = await requestTokenAt(url, project, budget, session, options)
+    if ('token' in result) return result
+    if (!isMissingEndpoint(result) || triedUrls.length === addresses.length)
+      throw tokenError(project, triedUrls, result)
   }
   throw new Error('a project has no address to ask for a widget token')
 }
@@ -51,7 +51,7 @@ function requestTokenAt(
   session: WidgetSession,
   options: ServiceOptions,
 ): Promise<WidgetToken | TokenFailure> {
-  // A token changes nothing in the project, so it may be minted where writing is switched off.
+  // A token changes nothing in the project, so it may be minted even if writing is switched off.
   return withService({ ...project, baseUrl, readOnly: false }, budget, options, ({ client }) =>
     mintToken(client, session).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.failure.kind === 'aborted') throw error

@@ -33,7 +33,7 @@ export function verifyProject(config: Config, project: ProjectConfig, options: V
         signal,
         onProgress,
       })
-      return { project: project.name, ...result, requests: client.requests() }
+      return { project: project.name, ...result, requests: client.requestCount() }
     }
     const compareThroughService = (budgets: RequestBudgets) =>
       withService(project, budgets.forProject(project), { signal, log }, compare)

@@ -1,6 +1,6 @@
 /**
  * Retries while the warehouse is away: Postgres restarts, or another process locks the SQLite file. Everything retried here
- * may be repeated, also where it was done and only its answer was lost.
+ * may be repeated, even if it was done and only its response was lost.
  */
 import pRetry from 'p-retry'
 import type { Mirror } from '../core/mirror.ts'
@@ -12,7 +12,7 @@ import type { LockResult } from '../warehouse/mirror/stream-locks.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 
 export type WarehouseRetry = {
-  /** Retries while the warehouse is away. `work` must be idempotent: it may be done although its answer is lost. */
+  /** Retries while the warehouse is away. `work` must be idempotent: it may be done although its response is lost. */
   readonly run: <T>(work: () => Promise<T>) => Promise<T>
   readonly isWarehouseAway: () => boolean
 }
@@ -78,7 +78,7 @@ export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): 
     mirror: (project, options) => retryingMirror(warehouse.mirror(project, options), retry),
     outbox: (project) => retryingOutbox(warehouse.outbox(project), retry),
     outboxAdmin: (project) => retryingOutboxAdmin(warehouse.outboxAdmin(project), retry),
-    // A lock whose answer was lost is held by no process, and expires.
+    // A lock whose response was lost is held by no process, and expires.
     lockStreams: async (...args) => retryingLock(await retry.run(() => warehouse.lockStreams(...args)), retry),
     status: (...args) => retry.run(() => warehouse.status(...args)),
     listGaps: (project) => retry.run(() => warehouse.listGaps(project)),
@@ -108,7 +108,7 @@ function retryingLock(lock: LockResult, retry: WarehouseRetry): LockResult {
 }
 
 /**
- * `markSending` is not retried: where it is not known whether it was recorded, nothing is sent. Lost claims are found again
+ * `markSending` is not retried: if it is not known whether it was recorded, nothing is sent. Lost claims are found again
  * when their lease expires.
  */
 function retryingOutbox(outbox: OutboxRepository, retry: WarehouseRetry): OutboxRepository {

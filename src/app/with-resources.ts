@@ -23,7 +23,7 @@ export async function withWarehouse<T>(
   }
 }
 
-/** Read-only. Throws UserError where nothing was ever mirrored. */
+/** Read-only. Throws UserError if nothing was ever mirrored. */
 export function withReadOnlyWarehouse<T>(config: Config, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
   return withWarehouse(config, work, { access: 'read' })
 }

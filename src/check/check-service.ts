@@ -1,16 +1,16 @@
 /** Checks what a sync needs from the service: the connection, the key, each scope and the clock. Changes nothing. */
 import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../core/api-request.ts'
-import { clockTolerance } from '../core/cursor-limit.ts'
+import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import type { CheckItem } from '../core/report.ts'
-import { day, rfc3339, type Seconds } from '../core/time.ts'
+import { daySeconds, type EpochSeconds, rfc3339 } from '../core/time.ts'
 import { allStreams } from '../streams/catalog.ts'
 import type { ApiScope, Stream } from '../streams/stream.ts'
 
 const newKeyAdvice = 'create a key under Settings > API keys in the app (only the account owner can)'
 
 /** `now`: this machine's clock. Never throws ApiError. */
-export async function checkService(get: ApiGet, project: string, now: Seconds): Promise<CheckItem[]> {
+export async function checkService(get: ApiGet, project: string, now: EpochSeconds): Promise<CheckItem[]> {
   const items: CheckItem[] = []
   for (const [scope, [path, query]] of scopeProbes(project, now)) {
     const result = await tryGet(get, path, query)
@@ -30,10 +30,10 @@ export async function checkService(get: ApiGet, project: string, now: Seconds): 
 type Probe = readonly [path: string, query: QueryParams]
 
 /** One small request for each scope: of the first stream that can be read without the id of a row. */
-function scopeProbes(project: string, now: Seconds): Map<ApiScope, Probe> {
+function scopeProbes(project: string, now: EpochSeconds): Map<ApiScope, Probe> {
   const probes = new Map<ApiScope, Probe>()
   for (const stream of allStreams) {
-    const probe = probeOf(stream, project, { from: rfc3339(now - day), to: rfc3339(now) })
+    const probe = probeOf(stream, project, { from: rfc3339(now - daySeconds), to: rfc3339(now) })
     if (probe !== null && !probes.has(stream.scope)) probes.set(stream.scope, probe)
   }
   return probes
@@ -66,11 +66,11 @@ async function tryGet(get: ApiGet, path: string, query: QueryParams): Promise<Ap
   }
 }
 
-function connectionItems({ servedAt, requestId }: ApiResponse, now: Seconds): CheckItem[] {
+function connectionItems({ serverDate, requestId }: ApiResponse, now: EpochSeconds): CheckItem[] {
   const id = requestId === null ? '' : ` (request ${requestId})`
   const reached: CheckItem = { name: 'connection', state: 'ok', detail: `the service answers${id}`, hint: null }
-  if (servedAt === null || Math.abs(servedAt - now) <= clockTolerance) return [reached]
-  const detail = `this machine's clock says ${rfc3339(now)}, the service's ${rfc3339(servedAt)}`
+  if (serverDate === null || Math.abs(serverDate - now) <= clockToleranceSeconds) return [reached]
+  const detail = `this machine's clock says ${rfc3339(now)}, the service's ${rfc3339(serverDate)}`
   return [reached, { name: 'clock', state: 'warning', detail, hint: "set this machine's clock by NTP" }]
 }
 

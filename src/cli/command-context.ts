@@ -13,7 +13,7 @@ import type { Display } from './render/display.ts'
 import { openDisplay } from './render/display.ts'
 
 export type CommandContext = {
-  /** Writes the answer to standard output. */
+  /** Writes the result to standard output. */
   readonly writeOut: (text: string) => void
   /** Writes errors to standard error. */
   readonly writeErr: (text: string) => void
@@ -81,7 +81,7 @@ const levelByDisplay = { terminal: 'warn', plain: 'info', quiet: 'error' } as co
   LogLevel
 >
 
-/** A truncated answer must not pass for a complete one. */
+/** A truncated result must not pass for a complete one. */
 function exitOnStdoutError(error: NodeJS.ErrnoException): void {
   const why = systemErrorText(error)?.why ?? error.code
   if (error.code !== 'EPIPE') process.stderr.write(`deskmirror: cannot write the answer to standard output: ${why}\n`)

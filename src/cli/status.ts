@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import { describeFailure } from '../core/api-failure.ts'
 import { type CommandHint, projectCommandHint } from '../core/command-hint.ts'
-import { clockTolerance } from '../core/cursor-limit.ts'
+import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import type { JobKind } from '../core/job-failure.ts'
 import type { StatusReport } from '../core/report.ts'
 import type { EpochMs } from '../core/time.ts'
@@ -47,14 +47,14 @@ async function runStatus(context: CommandContext, options: Options): Promise<Com
   })
   return joinResults(answers, (report) => {
     const isOnlyProject = config.projects.length === 1
-    const typed = projectCommandHint(config.projects, report.project)
-    const renderOptions = { verbose: options.verbose === true, now: context.now(), typed, isOnlyProject }
+    const formatCommand = projectCommandHint(config.projects, report.project)
+    const renderOptions = { verbose: options.verbose === true, now: context.now(), formatCommand, isOnlyProject }
     return { lines: renderStatus(report, renderOptions), exit: 0 }
   })
 }
 
 /** The stored failure text of a stream that was interrupted; it has not failed. */
-const stoppedText = describeFailure({ kind: 'aborted' })
+const interruptedText = describeFailure({ kind: 'aborted' })
 
 /** `readOnly`: writing to the service is switched off. */
 type ProjectStatus = StatusReport & { readonly readOnly: boolean }
@@ -62,13 +62,13 @@ type ProjectStatus = StatusReport & { readonly readOnly: boolean }
 type StatusRenderOptions = {
   readonly verbose: boolean
   readonly now: EpochMs
-  readonly typed: CommandHint
+  readonly formatCommand: CommandHint
   readonly isOnlyProject: boolean
 }
 
 export function renderStatus(
   report: ProjectStatus,
-  { verbose, now, typed, isOnlyProject }: StatusRenderOptions,
+  { verbose, now, formatCommand, isOnlyProject }: StatusRenderOptions,
 ): readonly string[] {
   const header = ['', 'rows', 'deleted', 'pending', 'newest', 'last complete read', '']
   const rows = report.streams.map((stream) => [
@@ -89,11 +89,11 @@ export function renderStatus(
       ...pausedRow(report, now),
       ...clockRow(report),
       ...budgetRows(report, now),
-      ...queueRows(report, typed, isOnlyProject),
+      ...writebackRows(report, formatCommand, isOnlyProject),
     ]),
     ...alignColumns([header, ...rows]),
     ...aheadLines(report),
-    ...renderStreamReasons(report.streams.filter(({ failed }) => failed !== stoppedText)),
+    ...renderStreamReasons(report.streams.filter(({ failed }) => failed !== interruptedText)),
     ...failureLines(report, now),
     ...(report.gaps.length === 0 ? ['no gaps'] : renderGaps(report.gaps)),
     ...behaviourLines(report, verbose),
@@ -101,7 +101,7 @@ export function renderStatus(
 }
 
 function streamState({ failed, failedSince, skipped }: StatusReport['streams'][number], now: EpochMs): string {
-  if (failed === stoppedText) return 'stopped'
+  if (failed === interruptedText) return 'stopped'
   if (failed !== null) return failedSince === null ? 'failed' : `failing for ${durationSince(failedSince, now)}`
   return skipped === null ? '' : 'skipped'
 }
@@ -168,7 +168,7 @@ function pausedRow({ paused }: StatusReport, now: EpochMs): string[][] {
 }
 
 function clockRow({ clockOffset: offset }: StatusReport): string[][] {
-  if (offset === null || Math.abs(offset) <= clockTolerance) return []
+  if (offset === null || Math.abs(offset) <= clockToleranceSeconds) return []
   const way = offset > 0 ? 'ahead of' : 'behind'
   return [
     [
@@ -197,9 +197,9 @@ function budgetRows({ budget }: StatusReport, now: EpochMs): string[][] {
   return [['budget', used + forecast], ...lostRow(budget, now)]
 }
 
-function queueRows(
+function writebackRows(
   { writebacks, nameless, heldLanes, readOnly }: ProjectStatus,
-  typed: CommandHint,
+  formatCommand: CommandHint,
   isOnlyProject: boolean,
 ): string[][] {
   const queue = Object.entries(writebacks).map(([state, rows]) => `${formatCount(rows)} ${state}`)
@@ -207,7 +207,7 @@ function queueRows(
     ...(queue.length === 0 ? [] : [queue.join(', ')]),
     ...(readOnly ? ['nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)'] : []),
     ...renderWithoutProject(nameless, isOnlyProject),
-    ...renderBlockedLanes(heldLanes, typed),
+    ...renderBlockedLanes(heldLanes, formatCommand),
   ]
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
 }

@@ -60,7 +60,7 @@ async function runToken(context: CommandContext, options: Options): Promise<Comm
   const session = { visitor, metadata: Object.fromEntries(metadata ?? []), ttl }
   const minted = await mintWidgetToken(config, project, session, { signal, log })
   const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)
-  // Integers beyond 2^53 do not occur in a token's answer.
+  // Integers beyond 2^53 do not occur in the response.
   const answer: unknown = JSON.parse(stringifyJson(minted.answer))
   return {
     document: { project: project.name, token: minted.token, expiresAt, answer },

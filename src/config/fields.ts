@@ -5,7 +5,7 @@ import { parseDuration } from '../core/duration.ts'
 import { parseRate } from '../core/rate-limit/rate.ts'
 import { parseServerUrl } from '../core/server-url.ts'
 import { streamNames } from '../core/streams.ts'
-import type { Seconds } from '../core/time.ts'
+import type { EpochSeconds } from '../core/time.ts'
 import { parseTime } from '../core/time.ts'
 import { containsApiKey } from './redaction.ts'
 
@@ -19,7 +19,7 @@ export function parsedField<T>(allowed: string, parse: (text: string) => T | und
   })
 }
 
-/** Null where the setting is left out. */
+/** Null if the setting is left out. */
 export function orNull<T>(field: z.ZodType<T>): z.ZodType<T | null> {
   return field.optional().transform((value) => value ?? null)
 }
@@ -121,7 +121,7 @@ function isTimeZone(name: string): boolean {
 }
 
 /** The first second of a calendar day (UTC), or the given time. Dates that do not exist are refused. */
-function parseStartDate(text: string): Seconds | undefined {
+function parseStartDate(text: string): EpochSeconds | undefined {
   const at = parseTime(text.length === 10 ? `${text}T00:00:00Z` : text)
   return at !== undefined && z.iso.date().safeParse(text.slice(0, 10)).success ? at : undefined
 }

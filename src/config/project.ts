@@ -26,7 +26,7 @@ export const projectSettings = {
   /** How far before its cursor an incremental sync starts, because rows may appear this late. */
   lookBackMs: setting('look_back', field.duration.default(600_000)),
   verifyAfterMs: setting('verify_after', field.duration.default(120_000)),
-  /** Whether a reply without an answer is sent again after two searches in its conversation did not find it. */
+  /** Whether a reply without a response is sent again after two verifications did not find it. */
   resendReplies: setting('resend_replies', field.flag.default(true)),
   /** A batch with more rows waits for approval; null = none does. */
   approveOver: setting('approve_over', field.rowCount.default(null)),

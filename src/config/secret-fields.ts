@@ -1,4 +1,4 @@
-/** Secrets as settings: the file holds a reference, and the secret is read from where it points. */
+/** Secrets as settings: the file holds a reference, and the secret is read from the place it names. */
 import { z } from 'zod'
 import { type Secret, secret } from '../core/secret.ts'
 import { UserError } from '../core/user-error.ts'

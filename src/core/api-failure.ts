@@ -1,13 +1,13 @@
 import type { Ms } from './time.ts'
 
 /**
- * What can go wrong with one call of the service: a closed union. Only `src/api/classify.ts` reads HTTP statuses and
- * makes these values. `requestId` is the service's id of the answer, to quote to its support.
+ * What can go wrong with one request to the service: a closed union. Only `src/api/classify.ts` reads HTTP statuses and
+ * makes these values. `requestId` is the service's id of the response, to quote to its support.
  */
 export type ApiFailure =
-  /** Over the rate limit: the service did nothing, and the same call may be sent again after `waitMs`. */
+  /** Over the rate limit: the service did nothing, and the same request may be sent again after `waitMs`. */
   | { readonly kind: 'throttled'; readonly waitMs: Ms; readonly why: string; readonly requestId: string | null }
-  /** A network error, a 5xx or an unreadable answer. The service certainly did nothing only if `mayHaveBeenSent` is false. */
+  /** A network error, a 5xx or an unreadable response. Only a false `mayHaveBeenSent` proves that nothing was done. */
   | {
       readonly kind: 'transient'
       readonly why: string
@@ -22,7 +22,7 @@ export type ApiFailure =
       readonly isBudgetFailure?: true
       readonly requestId: string | null
     }
-  /** The service understood the call and refuses it: 400, 404 and the like. Retrying does not help. */
+  /** The service understood the request and refuses it: 400, 404 and the like. Retrying does not help. */
   | {
       readonly kind: 'refused'
       readonly status: number
@@ -70,23 +70,23 @@ export function isBudgetUnavailable(failure: ApiFailure): boolean {
   return failure.kind === 'transient' && failure.isBudgetFailure === true
 }
 
-/** The service itself refused, not a proxy: a proxy answers without the service's envelope. */
+/** The service itself refused, not a proxy: a proxy responds without the service's envelope. */
 export function isRefusedByService(failure: ApiFailure): boolean {
   return failure.kind === 'refused' && !failure.code.startsWith('http_')
 }
 
-/** A refused call: retrying does not help. */
+/** A refused request: retrying does not help. */
 export function isRefused(error: unknown): boolean {
   return error instanceof ApiError && error.failure.kind === 'refused'
 }
 
-/** The service answered that there is no such row. A proxy's 404, without the envelope, says nothing about rows. */
+/** The service responded that there is no such row. A proxy's 404, without the envelope, says nothing about rows. */
 export function isNotFound(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return false
   return error.failure.status === 404 && error.failure.code !== 'http_404'
 }
 
-/** Why a row cannot be read by its id although it may exist: an unusable id, or an answer that is too large; else null. */
+/** Why a row cannot be read by its id although it may exist: an unusable id, or too large a response; else null. */
 export function unreadableRowReason(error: unknown): string | null {
   if (!(error instanceof ApiError) || error.failure.kind !== 'refused') return null
   const { status, why } = error.failure

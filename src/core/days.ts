@@ -1,17 +1,17 @@
 /** The days of a time zone, for rollups. A day may have 23 to 25 hours. */
 import { DateTime } from 'luxon'
-import { day as fullDay, hour, type Seconds } from './time.ts'
+import { daySeconds, type EpochSeconds, hourSeconds } from './time.ts'
 
 /** From its first second to the first second of the next day, which is excluded. */
 export type LocalDay = {
   /** The local date: `2026-03-29`. */
   readonly date: string
-  readonly from: Seconds
-  readonly to: Seconds
+  readonly from: EpochSeconds
+  readonly to: EpochSeconds
 }
 
 /** Every day from that of `first` to that of `last`, both included, newest first. */
-export function localDaysBetween(first: Seconds, last: Seconds, zone: string): LocalDay[] {
+export function localDaysBetween(first: EpochSeconds, last: EpochSeconds, zone: string): LocalDay[] {
   const days: LocalDay[] = []
   const earliest = Math.min(first, last)
   let date = localDateAt(last, zone)
@@ -30,21 +30,21 @@ export function localDateOfDay({ from, to }: Pick<LocalDay, 'from' | 'to'>, zone
   return localDaysBetween(from, from, zone).some((day) => day.from === from && day.to === to) ? date : null
 }
 
-function localDateAt(at: Seconds, zone: string): string {
+function localDateAt(at: EpochSeconds, zone: string): string {
   return DateTime.fromSeconds(at, { zone }).toFormat('yyyy-MM-dd')
 }
 
 function addDays(date: string, days: number): string {
-  return new Date(Date.parse(`${date}T00:00:00Z`) + days * fullDay * 1000).toISOString().slice(0, 10)
+  return new Date(Date.parse(`${date}T00:00:00Z`) + days * daySeconds * 1000).toISOString().slice(0, 10)
 }
 
 /** The first second of a date. Luxon alone is off by an hour if midnight occurs twice. */
-function startOfDate(date: string, zone: string): Seconds {
+function startOfDate(date: string, zone: string): EpochSeconds {
   const midnight = DateTime.fromISO(date, { zone }).toUnixInteger()
   if (localDateAt(midnight, zone) === date && localDateAt(midnight - 1, zone) < date) return midnight
   const utc = Date.parse(`${date}T00:00:00Z`) / 1000
   // No zone is more than 14 hours from UTC.
-  let [before, after] = [utc - 16 * hour, utc + 16 * hour]
+  let [before, after] = [utc - 16 * hourSeconds, utc + 16 * hourSeconds]
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2)
     if (localDateAt(middle, zone) < date) before = middle

@@ -1,6 +1,6 @@
 /**
  * Converts a row that was read by its id to the shape that the list shows. Otherwise fields that only one of the two
- * answers contains would appear and vanish with every read.
+ * responses contains would appear and vanish with every read.
  */
 import { asJsonObject, parseJson } from './json.ts'
 import type { Json } from './row.ts'

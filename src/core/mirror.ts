@@ -1,17 +1,17 @@
 /**
  * The mirror of one project as a sync run uses it: a port that the warehouse implements with SQL.
  */
-import type { Gap, MirrorRow, RefusedRow, ServiceBehaviour } from './row.ts'
+import type { Gap, MirrorRow, RejectedRow, ServiceBehaviour } from './row.ts'
 import type { ChildStreamName, ListStreamName, StreamName } from './streams.ts'
-import type { EpochMs, Seconds } from './time.ts'
+import type { EpochMs, EpochSeconds } from './time.ts'
 
-/** What one answer brought. All of it is stored in one transaction, or none. */
+/** What one response brought. All of it is stored in one transaction, or none. */
 export type MirrorCommit = {
   readonly stream: StreamName
   /** Rows of the stream's table. The same key may occur twice; the last one wins. */
   readonly rows: readonly MirrorRow[]
   /** When the request was sent. A copy requested earlier never replaces one requested later. */
-  readonly askedAt: EpochMs
+  readonly requestedAt: EpochMs
   /**
    * The rows are current, because they were read by their ids or in a full scan. Other rows of a list may be stale copies:
    * they do not replace a row with a later `last_message_at`, but mark it for a recheck.
@@ -26,15 +26,15 @@ export type MirrorCommit = {
   /** Subjects of the stream's gaps that this commit closes. */
   readonly resolvedGapSubjects?: readonly string[]
   /** Rows that could not be read: each is a gap, or makes its parent's list incomplete. */
-  readonly refused?: readonly RefusedRow[]
+  readonly rejectedRows?: readonly RejectedRow[]
   readonly observations?: readonly ServiceBehaviour[]
 }
 
 /**
- * `changed`: how many rows were new or different; the others stay untouched. `refused`: the rows that were refused
- * already, and those that the database cannot store.
+ * `changed`: how many rows were new or different; the others stay untouched. `rejectedRows`: those of the
+ * commit, and the rows that the database cannot store.
  */
-export type CommitResult = { readonly changed: number; readonly refused?: readonly RefusedRow[] }
+export type CommitResult = { readonly changed: number; readonly rejectedRows?: readonly RejectedRow[] }
 
 /** A parent whose children are to be read. */
 export type PendingChild = {
@@ -51,7 +51,7 @@ export type PendingChild = {
   /** Already read, and to be read again from its beginning, for a reconcile or a full sync. */
   readonly mustReread: boolean
   /** The parent's last activity as its row shows it: `occurred_at`, `last_message_at`, or when a visitor was last seen. */
-  readonly parentAt: Seconds | null
+  readonly parentAt: EpochSeconds | null
 }
 
 /** The result of reading one parent's children. */
@@ -73,10 +73,10 @@ export type ChildReadResult = {
 
 /** The window of a stored rollup, and when it was last read, by the service's clock. */
 export type StoredRollup = {
-  readonly from: Seconds
-  readonly to: Seconds
+  readonly from: EpochSeconds
+  readonly to: EpochSeconds
   readonly timeZone: string | null
-  readonly readAt: Seconds
+  readonly readAt: EpochSeconds
 }
 
 /** `ended`: read completely at least once. `skipped`: never, and the key lacked its scope the last time. */
@@ -137,9 +137,9 @@ export type Mirror = {
    * Marks the conversations pending that have messages dated after `cursorLimit`, least recently read first: a new message
    * dated earlier does not change what such a conversation shows.
    */
-  readonly markFutureDatedPending: (cursorLimit: Seconds, most: number, now: EpochMs) => Promise<void>
+  readonly markFutureDatedPending: (cursorLimit: EpochSeconds, most: number, now: EpochMs) => Promise<void>
   /** How many rows of the stream are dated after `cursorLimit`, counted to `most`. */
-  readonly countFutureRows: (stream: StreamName, cursorLimit: Seconds, most: number) => Promise<number>
+  readonly countFutureRows: (stream: StreamName, cursorLimit: EpochSeconds, most: number) => Promise<number>
 
   /** Marks the children of these parents pending, whatever the parents' rows show. Ids that are not mirrored are ignored. */
   readonly markChildrenPending: (stream: ChildStreamName, parentIds: readonly string[], now: EpochMs) => Promise<void>
@@ -167,11 +167,11 @@ export type Mirror = {
   readonly markDeleted: (stream: ListStreamName, id: string, at: EpochMs) => Promise<void>
 
   /** The `newest`-th newest `occurred_at` of calls up to `until` (1 = the newest); null if there are fewer. */
-  readonly nthNewestCallTime: (newest: number, until: Seconds) => Promise<Seconds | null>
+  readonly nthNewestCallTime: (newest: number, until: EpochSeconds) => Promise<EpochSeconds | null>
   /** The earliest time in any mirrored row; null for an empty mirror. */
-  readonly earliestTime: () => Promise<Seconds | null>
+  readonly earliestTime: () => Promise<EpochSeconds | null>
   /** The time of the latest message that any row shows. */
-  readonly latestMessageTime: () => Promise<Seconds | null>
+  readonly latestMessageTime: () => Promise<EpochSeconds | null>
   /** All stored rollups, newest first. */
   readonly rollups: () => Promise<readonly StoredRollup[]>
   /** How far earlier runs have read each of these streams; a stream that no run has tried is missing. */

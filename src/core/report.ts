@@ -95,7 +95,7 @@ export type StatusReport = {
     readonly outcome: SyncOutcome | null
     readonly requests: number
   } | null
-  /** Seconds by which the service's clock was ahead of this machine's in the last answer; null = unknown. */
+  /** Seconds by which the service's clock was ahead of this machine's in the last response; null = unknown. */
   readonly clockOffset: number | null
   /** The process that is syncing now, if any. */
   readonly running: { readonly holder: string; readonly since: string } | null

@@ -1,16 +1,16 @@
 /** Which days' rollups a sync run requests. A past day can change at any time, and nothing shows that it did. */
 import type { LocalDay } from './days.ts'
 import type { SyncMode } from './mirror.ts'
-import { day, hour, type Seconds } from './time.ts'
+import { daySeconds, type EpochSeconds, hourSeconds } from './time.ts'
 
 /** The subject of the gap of past days that are missing. */
 export const historyGapSubject = 'history'
 
 /** How long after its end a day's rollup is likely to change (late calls, late replies). */
-const settlingTime = day
+const settlingSeconds = daySeconds
 
 /** How often a past day that is likely to change is read again at most. */
-const minRereadInterval = 6 * hour
+const minRereadIntervalSeconds = 6 * hourSeconds
 
 /** How many of the last days each reconcile reads again. */
 const recentDays = 7
@@ -18,7 +18,7 @@ const recentDays = 7
 const rereadShare = { atLeast: 30, oneIn: 7 }
 
 /** The time of the last read of a day; undefined = never. */
-export type LastReadLookup = (day: LocalDay) => Seconds | undefined
+export type LastReadLookup = (day: LocalDay) => EpochSeconds | undefined
 
 /** The days that were never read, in the given order. */
 export function missingDays(days: readonly LocalDay[], lastRead: LastReadLookup): LocalDay[] {
@@ -26,11 +26,11 @@ export function missingDays(days: readonly LocalDay[], lastRead: LastReadLookup)
 }
 
 /** The days whose last read was before or soon after their end, least recently read first. */
-export function unsettledDays(days: readonly LocalDay[], lastRead: LastReadLookup, now: Seconds): LocalDay[] {
+export function unsettledDays(days: readonly LocalDay[], lastRead: LastReadLookup, now: EpochSeconds): LocalDay[] {
   const unsettled = days.filter((localDay) => {
     const at = lastRead(localDay)
-    if (at === undefined || at >= localDay.to + settlingTime) return false
-    return localDay.to > now || at < localDay.to || now - at > minRereadInterval
+    if (at === undefined || at >= localDay.to + settlingSeconds) return false
+    return localDay.to > now || at < localDay.to || now - at > minRereadIntervalSeconds
   })
   return oldestReadFirst(unsettled, lastRead)
 }

@@ -1,6 +1,6 @@
 /** A row of the mirror, read from the service and not yet stored, and what is known to be missing. */
 import type { StreamName } from './streams.ts'
-import type { Seconds } from './time.ts'
+import type { EpochSeconds } from './time.ts'
 
 /** The value of a column. A bigint is an integer beyond 2^53. */
 export type Scalar = string | number | bigint | boolean | null
@@ -22,10 +22,10 @@ export type MirrorRow = {
 export type ExtraField = { readonly value: Scalar; readonly isJsonText: boolean }
 
 /** A row that cannot be stored. `id` null: its id could not be read. */
-export type RefusedRow = { readonly id: string | null; readonly why: string }
+export type RejectedRow = { readonly id: string | null; readonly why: string }
 
 /** One printable line, whatever the id contains. */
-export function describeRefusedRow({ id, why }: RefusedRow): string {
+export function describeRejectedRow({ id, why }: RejectedRow): string {
   const name = id === null ? 'a row without a readable id' : `row ${printableId(id)}`
   return `${name} could not be stored: ${why}`
 }
@@ -38,8 +38,8 @@ function printableId(id: string): string {
 /** Data known to be missing: the seconds from `from` to `to`, both included; null = not known. */
 export type Gap = {
   readonly stream: StreamName
-  readonly from: Seconds | null
-  readonly to: Seconds | null
+  readonly from: EpochSeconds | null
+  readonly to: EpochSeconds | null
   readonly reason: string
   /** Identifies the gap if its times and its reason do not: the same subject found twice is one gap. */
   readonly subject?: string

@@ -59,7 +59,7 @@ function childNodes(value: Exclude<Json, string | number | bigint | boolean | nu
   return fields.map(([name, inner]) => ({ value: inner, name, parentTable: parentTableOf(inner) })).reverse()
 }
 
-/** Where ids are not documented as UUIDs, any value in a field named `…id` counts. */
+/** If ids are not documented as UUIDs, any value in a field named `…id` counts. */
 function isRowId(value: Json, table: NodeTable, name: string): boolean {
   if (typeof value === 'string' && uuidPattern.test(value)) return true
   if (table === null || table === 'projects' || streamSpecs[table].hasUuids) return false

@@ -1,4 +1,4 @@
-/** Access control: a token where one is set, and no requests from other sites' pages. */
+/** Access control: a token if one is set, and no requests from other sites' pages. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopback } from '../core/base-url.ts'

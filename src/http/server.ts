@@ -47,7 +47,7 @@ const bodyLimit = 64 * 1024
 export const maxConnections = 256
 const closeGraceMs: Ms = 2000
 
-/** Throws UserError where it cannot listen at the address. */
+/** Throws UserError if it cannot listen at the address. */
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   // By default Node checks request timeouts only every 30 seconds.
   const serverOptions = { connectionsCheckingInterval: 1000 }

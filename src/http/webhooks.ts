@@ -1,4 +1,4 @@
-/** The webhook receiver: `POST /webhooks/{project}`. Verifies the signature, stores the delivery, and answers. */
+/** The webhook receiver: `POST /webhooks/{project}`. Verifies the signature, stores the delivery, and responds. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Secret } from '../core/secret.ts'
 import type { Logger } from '../log.ts'
@@ -31,7 +31,7 @@ export function webhookRoutes(receiver: WebhookReceiver): HttpRoutes {
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
     app.post<{ Params: { project: string } }>('/:project', async (request, reply) => {
       const receipt = await receiveDelivery(receiver, request.params.project, request)
-      // The same answer for every reason: the client learns neither which projects exist nor which have a secret.
+      // The same response for every reason: the client learns neither which projects exist nor which have a secret.
       if (receipt === null) return reply.code(401).send({ error: 'this is not signed with a secret of this project' })
       if (receipt === 'full') {
         const error = 'too many deliveries of this project are pending; the mirror catches up by its schedules'

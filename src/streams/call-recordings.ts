@@ -1,13 +1,13 @@
 /** Recording metadata, one request per call. A recording can appear long after its call. */
 import { pathSegment } from '../core/path-segment.ts'
-import { day, hour, minute, rfc3339, type Seconds } from '../core/time.ts'
+import { daySeconds, hourSeconds, minuteSeconds, rfc3339, type Seconds } from '../core/time.ts'
 import { type DocumentedFields, toRow } from './item.ts'
 import type { ChildObjectStream } from './stream.ts'
 
 const documented: DocumentedFields = { callId: ['call_id', 'text'], hasRecording: ['has_recording', 'boolean'] }
 
 /** Up to this age of the call, a missing recording is requested again. */
-const recheckWindow = 7 * day
+const recheckWindowSeconds = 7 * daySeconds
 
 export const callRecordings: ChildObjectStream = {
   kind: 'child-object',
@@ -20,7 +20,7 @@ export const callRecordings: ChildObjectStream = {
   },
   // The intervals grow: a recording that is missing after an hour is rarely there after two.
   rereadAfter: (item, age: Seconds) => {
-    if (item?.hasRecording === true || age > recheckWindow) return null
-    return Math.max(15 * minute, Math.min(age, 6 * hour))
+    if (item?.hasRecording === true || age > recheckWindowSeconds) return null
+    return Math.max(15 * minuteSeconds, Math.min(age, 6 * hourSeconds))
   },
 }

@@ -2,15 +2,15 @@
 import type { LocalDay } from '../core/days.ts'
 import { asJsonObject, type JsonObject } from '../core/json.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
-import type { Json, MirrorRow, RefusedRow } from '../core/row.ts'
+import type { Json, MirrorRow, RejectedRow } from '../core/row.ts'
 import type { ListStreamName, StreamNameOf } from '../core/streams.ts'
-import type { Seconds } from '../core/time.ts'
+import type { EpochSeconds, Seconds } from '../core/time.ts'
 import { findKey, foreignProject } from './item.ts'
 
 export type ApiScope = `${string}:read`
 
 /** Rows, and items that are not rows: no object, no key, or of another project. */
-export type ParsedRows = { readonly rows: readonly MirrorRow[]; readonly refused: readonly RefusedRow[] }
+export type ParsedRows = { readonly rows: readonly MirrorRow[]; readonly rejectedRows: readonly RejectedRow[] }
 
 /** A list of the project, paged by time; its rows can also be read by id. */
 export type ListStream = {
@@ -19,14 +19,14 @@ export type ListStream = {
   readonly scope: ApiScope
   readonly list: (project: string) => ListEndpoint
   readonly rowPath: (project: string, id: string) => string
-  /** `project`: rows that name another project are refused. */
+  /** `project`: rows that name another project are rejected. */
   readonly parseRows: (items: readonly Json[], project?: string | null) => ParsedRows
 }
 
 export type ChildRowOptions = {
-  /** Rows that name another project are refused. */
+  /** Rows that name another project are rejected. */
   readonly project?: string | null
-  /** Counts identical rows across the batches of one answer, to number them. Mutable. */
+  /** Counts identical rows across the batches of one response, to number them. Mutable. */
   readonly duplicateCounts?: Map<string, number>
 }
 
@@ -45,9 +45,9 @@ export type ChildObjectStream = {
   readonly name: StreamNameOf<'child-object'>
   readonly scope: ApiScope
   readonly path: (parentId: string) => string
-  /** `item` null: the service answered 404 for a parent that exists. */
-  readonly parseRow: (item: JsonObject | null, parentId: string, readAt: Seconds) => MirrorRow
-  /** Seconds until the next read if the parent does not change; null = never. `age`: seconds since the parent's time. */
+  /** `item` null: the service responded 404 for a parent that exists. */
+  readonly parseRow: (item: JsonObject | null, parentId: string, readAt: EpochSeconds) => MirrorRow
+  /** Time until the next read if the parent does not change; null = never. `age`: time since the parent's own. */
   readonly rereadAfter: (item: JsonObject | null, age: Seconds) => Seconds | null
 }
 
@@ -57,7 +57,7 @@ export type DailyStream = {
   readonly name: StreamNameOf<'daily'>
   readonly scope: ApiScope
   readonly path: (project: string) => string
-  readonly parseRow: (item: Json, day: LocalDay, timeZone: string, readAt: Seconds) => MirrorRow
+  readonly parseRow: (item: Json, day: LocalDay, timeZone: string, readAt: EpochSeconds) => MirrorRow
 }
 
 /** An object that shows the current state only. */
@@ -66,7 +66,7 @@ export type SnapshotStream = {
   readonly name: StreamNameOf<'snapshot'>
   readonly scope: ApiScope
   readonly path: (project: string) => string
-  readonly parseRow: (item: Json, readAt: Seconds) => MirrorRow
+  readonly parseRow: (item: Json, readAt: EpochSeconds) => MirrorRow
 }
 
 export type Stream = ListStream | ChildListStream | ChildObjectStream | DailyStream | SnapshotStream
@@ -77,16 +77,16 @@ type RowParser = (item: JsonObject) => MirrorRow | null
 /** `project`: the project that the rows have to belong to; null = not checked. */
 export function parseItems(items: readonly Json[], project: string | null, parseRow: RowParser): ParsedRows {
   const rows: MirrorRow[] = []
-  const refused: RefusedRow[] = []
+  const rejectedRows: RejectedRow[] = []
   for (const item of items) {
     const row = parseItem(item, project, parseRow)
-    if ('why' in row) refused.push(row)
+    if ('why' in row) rejectedRows.push(row)
     else rows.push(row)
   }
-  return { rows, refused }
+  return { rows, rejectedRows }
 }
 
-function parseItem(item: Json, project: string | null, parseRow: RowParser): MirrorRow | RefusedRow {
+function parseItem(item: Json, project: string | null, parseRow: RowParser): MirrorRow | RejectedRow {
   const fields = asJsonObject(item)
   if (fields === null) return { id: null, why: 'it is not a JSON object' }
   const other = project === null ? null : foreignProject(fields, project)

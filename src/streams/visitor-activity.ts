@@ -39,7 +39,7 @@ export const visitorActivity: ChildListStream = {
     identify: entryHash,
     times: timesIn,
   }),
-  // Entries may be identical. An answer contains every entry of a second, so numbering within it is stable.
+  // Entries may be identical. A response contains every entry of a second, so numbering within it is stable.
   parseRows: (items, visitor, { project = null, duplicateCounts = new Map() } = {}) =>
     parseItems(items, project, (item) => {
       const entry = entryHash(item)

@@ -2,9 +2,9 @@
 import type { PageBatch } from '../api/list-reader.ts'
 import type { ChildReadResult, PendingChild } from '../core/mirror.ts'
 import type { PendingRanges, TimeRange } from '../core/pagination/pending-ranges.ts'
-import { readPendingRanges, writePendingRanges } from '../core/pagination/pending-ranges.ts'
-import { describeRefusedRow } from '../core/row.ts'
-import type { Ms, Seconds } from '../core/time.ts'
+import { formatPendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
+import { describeRejectedRow } from '../core/row.ts'
+import type { EpochSeconds, Ms } from '../core/time.ts'
 import type { ChildListStream } from '../streams/stream.ts'
 import { type ChildReader, syncChildren } from './children.ts'
 import { withLookBack } from './look-back.ts'
@@ -22,24 +22,25 @@ export async function syncChildLists(run: SyncRun, stream: ChildListStream): Pro
 
 /** Reads the new rows of one parent, or all of its rows, and commits them page by page. */
 function childListReader(run: SyncRun, stream: ChildListStream): ChildReader {
-  return async (child, priority, latest) => {
+  return async (child, priority, lowWatermark) => {
     const start = streamRange(run, stream.name)
     const isFullRead = child.mustReread || child.cursor === null
     const ranges = isFullRead ? [start] : incrementalRanges(run, stream.name, child, start)
     const list = stream.list(run.projectId, child.parentId)
-    const missing = new Set<string>()
+    const incompleteReasons = new Set<string>()
     let duplicateCounts = new Map<string, number>()
     for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
-      const options = { project: run.projectId, duplicateCounts }
-      const { rows: all, refused } = stream.parseRows(batch.items, child.parentId, options)
-      if (batch.isLastOfAnswer) duplicateCounts = new Map()
-      const rows = all.filter((row) => !isBeforeStartDate(run, row))
-      for (const { reason } of batch.missedRanges) missing.add(reason)
-      const end = batch.isComplete
-        ? { child: { ...toChildReadResult(run, stream, child, batch, latest), ...toCompleteness(isFullRead, missing) } }
-        : {}
-      const { refused: rejected = [] } = await commitPage(run, stream.name, batch, { rows, refused }, end)
-      for (const row of rejected) missing.add(describeRefusedRow(row))
+      const parsed = stream.parseRows(batch.items, child.parentId, { project: run.projectId, duplicateCounts })
+      if (batch.isLastOfResponse) duplicateCounts = new Map()
+      const rows = parsed.rows.filter((row) => !isBeforeStartDate(run, row))
+      for (const { reason } of batch.missedRanges) incompleteReasons.add(reason)
+      const readResult = () => ({
+        ...toChildReadResult(run, stream, child, batch, lowWatermark),
+        ...toCompleteness(isFullRead, incompleteReasons),
+      })
+      const end = batch.isComplete ? { child: readResult() } : {}
+      const { rejectedRows = [] } = await commitPage(run, stream.name, batch, { ...parsed, rows }, end)
+      for (const row of rejectedRows) incompleteReasons.add(describeRejectedRow(row))
     }
   }
 }
@@ -54,9 +55,9 @@ function incrementalRanges(
   child: PendingChild,
   start: TimeRange,
 ): PendingRanges {
-  const ranges = withLookBack(run, stream, readPendingRanges(child.cursor, start))
+  const ranges = withLookBack(run, stream, parsePendingRanges(child.cursor, start))
   if (child.parentAt === null) return ranges
-  const from = Math.max(start.lo, child.parentAt - run.lookBack)
+  const from = Math.max(start.lo, child.parentAt - run.lookBackSeconds)
   return ranges.map((range) => (range.hi === null ? { ...range, lo: Math.min(range.lo, from) } : range))
 }
 
@@ -65,10 +66,11 @@ function toChildReadResult(
   stream: ChildListStream,
   child: PendingChild,
   batch: PageBatch,
-  latest: Seconds,
+  lowWatermark: EpochSeconds,
 ) {
-  const cursor = writePendingRanges(batch.pendingRanges)
-  const delayMs = rereadDelayMs(run, stream.name, child, batch.pendingRanges, cursor, latest)
+  const cursor = formatPendingRanges(batch.pendingRanges)
+  const listed = { ranges: batch.pendingRanges, cursor, lowWatermark }
+  const delayMs = rereadDelayMs(run, stream.name, child, listed)
   const againAt = delayMs === null ? null : run.now() + delayMs
   return { stream: stream.name, parentId: child.parentId, requestedVersion: child.requestedVersion, cursor, againAt }
 }
@@ -78,30 +80,34 @@ const secondEndDelayMs = 5000
 /** After this time a second is certainly over. */
 const minSecondMs = 2000
 
+/** What a read of a list showed. `cursor`: the text of `ranges`. */
+type ListedRows = { readonly ranges: PendingRanges; readonly cursor: string; readonly lowWatermark: EpochSeconds }
+
 /**
- * The delay until the list is read again although its parent shows nothing new; null = never. 0 if messages that the
- * parent shows are missing, after half the row's age for activity; `secondEndDelayMs` if its last second may not have been
- * over; otherwise once, when rows can no longer be late.
+ * The delay until the list is read again although its parent shows nothing new; null = never. The first rule that applies
+ * decides; 1, 3 and 4 hold within the lookback window.
+ * 1. The parent shows a newer message than the list: at once.
+ * 2. The list's last second may not have been over when it was read: after `secondEndDelayMs`.
+ * 3. The parent shows newer activity than the list: after half the time since that activity.
+ * 4. A row may still arrive late: once, at the end of the lookback window.
  */
 function rereadDelayMs(
   run: SyncRun,
   stream: ChildListStream['name'],
   child: PendingChild,
-  ranges: PendingRanges,
-  cursor: string,
-  latest: Seconds,
+  { ranges, cursor, lowWatermark }: ListedRows,
 ): Ms | null {
-  const seen = ranges.reduce((at, { lo, hi }) => (hi === null ? Math.max(at, lo) : at), 0)
-  const newest = Math.max(seen, child.parentAt ?? 0)
-  const age = run.cursorLimit() - newest
-  const isRecent = age >= 0 && age < run.lookBack
-  const isIncomplete = isRecent && seen < newest
+  const newestListed = ranges.reduce((at, { lo, hi }) => (hi === null ? Math.max(at, lo) : at), 0)
+  const newestKnown = Math.max(newestListed, child.parentAt ?? 0)
+  const ageSeconds = run.cursorLimit() - newestKnown
+  const isRecent = ageSeconds >= 0 && ageSeconds < run.lookBackSeconds
+  const isIncomplete = isRecent && newestListed < newestKnown
   if (isIncomplete && stream === 'messages') return 0
   const isUnchanged = cursor === child.cursor && child.checkedAt !== null && run.now() - child.checkedAt > minSecondMs
-  if (!isUnchanged && !isLastSecondOver(ranges, latest)) return secondEndDelayMs
-  const remainingMs = (run.lookBack - age) * 1000
-  // A visitor may be seen without any listed activity, so the intervals grow.
-  if (isIncomplete) return Math.min(remainingMs, Math.max(secondEndDelayMs, age * 500))
+  if (!isUnchanged && !isLastSecondOver(ranges, lowWatermark)) return secondEndDelayMs
+  const remainingMs = (run.lookBackSeconds - ageSeconds) * 1000
+  // A visitor may be seen without any activity, so the intervals grow.
+  if (isIncomplete) return Math.min(remainingMs, Math.max(secondEndDelayMs, (ageSeconds * 1000) / 2))
   return isRecent ? remainingMs : null
 }
 
@@ -109,12 +115,15 @@ function rereadDelayMs(
  * The list's last second was over when it was read, because something later had been seen. A row that is added within
  * that second does not change the parent's times, which are whole seconds, so nothing would show it.
  */
-function isLastSecondOver(ranges: PendingRanges, latest: Seconds): boolean {
-  return ranges.every(({ lo, hi }) => hi !== null || lo < latest - 1)
+function isLastSecondOver(ranges: PendingRanges, lowWatermark: EpochSeconds): boolean {
+  return ranges.every(({ lo, hi }) => hi !== null || lo < lowWatermark - 1)
 }
 
 /** Only a full read can show that nothing is missing. */
-function toCompleteness(isFullRead: boolean, missing: ReadonlySet<string>): Pick<ChildReadResult, 'complete' | 'why'> {
-  if (missing.size > 0) return { complete: false, why: [...missing].join('; ') }
+function toCompleteness(
+  isFullRead: boolean,
+  incompleteReasons: ReadonlySet<string>,
+): Pick<ChildReadResult, 'complete' | 'why'> {
+  if (incompleteReasons.size > 0) return { complete: false, why: [...incompleteReasons].join('; ') }
   return { complete: isFullRead || 'as before' }
 }

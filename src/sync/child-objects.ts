@@ -2,7 +2,7 @@
 import { isNotFound } from '../core/api-failure.ts'
 import { asJsonObject } from '../core/json.ts'
 import type { PendingChild } from '../core/mirror.ts'
-import { parseTime, rfc3339, type Seconds } from '../core/time.ts'
+import { type EpochSeconds, parseTime, rfc3339, type Seconds } from '../core/time.ts'
 import { calls } from '../streams/list-streams.ts'
 import type { ChildObjectStream } from '../streams/stream.ts'
 import type { ChildReader } from './children.ts'
@@ -14,18 +14,18 @@ const noRecordingBehaviour = 'call_recordings.none'
 export function childObjectReader(run: SyncRun, stream: ChildObjectStream): ChildReader {
   const hasNoRecording = serialize((call) => confirmNoRecording(run, call))
   return async (child, priority) => {
-    const answer = await run.get(stream.path(child.parentId), {}, priority).catch(async (error) => {
+    const response = await run.get(stream.path(child.parentId), {}, priority).catch(async (error) => {
       if (isNotFound(error) && (await hasNoRecording(child.parentId))) return null
       throw error
     })
-    const item = answer === null ? null : asJsonObject(answer.data)
-    const now = answer?.cursorLimit ?? run.cursorLimit()
+    const item = response === null ? null : asJsonObject(response.data)
+    const now = response?.cursorLimit ?? run.cursorLimit()
     const rereadAfter = stream.rereadAfter(item, childAge(child, now))
     const { parentId, requestedVersion } = child
     const { changed } = await run.mirror.commit({
       stream: stream.name,
       rows: [stream.parseRow(item, parentId, now)],
-      askedAt: answer?.askedAt ?? run.now(),
+      requestedAt: response?.requestedAt ?? run.now(),
       child: {
         stream: stream.name,
         parentId,
@@ -39,8 +39,8 @@ export function childObjectReader(run: SyncRun, stream: ChildObjectStream): Chil
   }
 }
 
-/** Seconds since the call; since its first read if it shows no time or a future one. */
-function childAge({ parentAt, cursor }: PendingChild, now: Seconds): Seconds {
+/** The time since the call, or since its first read if it shows no time or a future one. */
+function childAge({ parentAt, cursor }: PendingChild, now: EpochSeconds): Seconds {
   return now - (parentAt !== null && parentAt <= now ? parentAt : (parseTime(cursor) ?? now))
 }
 
@@ -58,10 +58,10 @@ function serialize(check: (call: string) => Promise<boolean>): (call: string) =>
 async function confirmNoRecording(run: SyncRun, call: string): Promise<boolean> {
   if ((await run.mirror.behaviours()).has(noRecordingBehaviour)) return true
   try {
-    const { requestId, askedAt } = await run.get(calls.rowPath(run.projectId, call), {}, 'fresh')
+    const { requestId, requestedAt } = await run.get(calls.rowPath(run.projectId, call), {}, 'fresh')
     const evidence = `call ${call} exists and its recording was answered 404, request ${requestId ?? 'without id'}`
     const observations = [{ name: noRecordingBehaviour, value: 'answered 404', evidence }]
-    await run.mirror.commit({ stream: 'call_recordings', rows: [], askedAt, observations })
+    await run.mirror.commit({ stream: 'call_recordings', rows: [], requestedAt, observations })
     return true
   } catch (error) {
     if (isNotFound(error)) return false

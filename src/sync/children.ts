@@ -3,20 +3,20 @@
  * warehouse, so a failed child is retried later and does not block the others.
  */
 import { ApiError, describeFailure, isNotFound, isRefused } from '../core/api-failure.ts'
-import { clockTolerance } from '../core/cursor-limit.ts'
+import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import type { PendingChild } from '../core/mirror.ts'
-import { allTime, readPendingRanges } from '../core/pagination/pending-ranges.ts'
+import { allTime, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import { type ChildStreamName, streamSpecs } from '../core/streams.ts'
-import type { Ms, Seconds } from '../core/time.ts'
+import type { EpochSeconds, Ms } from '../core/time.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import { mapConcurrently } from './map-concurrently.ts'
 import { markRowDeleted } from './missing-rows.ts'
 import type { SyncRun } from './run.ts'
 import { throwIfSliceOver } from './stop.ts'
 
-/** `latest`: a lower bound of the service's time before the child is requested. */
-export type ChildReader = (child: PendingChild, priority: Priority, latest: Seconds) => Promise<void>
+/** `lowWatermark`: no row that is added from now on is dated before this time. */
+export type ChildReader = (child: PendingChild, priority: Priority, lowWatermark: EpochSeconds) => Promise<void>
 
 /** How many conversations with future-dated messages an incremental sync reads again, least recently read first. */
 const maxFutureDatedRereads = 200
@@ -32,21 +32,21 @@ export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: 
   if (run.mode !== 'incremental') {
     await run.mirror.requestFullReads(stream, run.mode === 'full' ? 'all' : rereadShare, run.now())
   } else if (stream === 'messages') {
-    await run.mirror.markFutureDatedPending(run.cursorLimit() + clockTolerance, maxFutureDatedRereads, run.now())
+    await run.mirror.markFutureDatedPending(run.cursorLimit() + clockToleranceSeconds, maxFutureDatedRereads, run.now())
   }
   run.stats.setRemaining(stream, await run.mirror.countPendingChildren(stream, run.now()))
   const failed: PendingChild[] = []
   // Children that become pending from now on belong to the next run, so that an incomplete list is not reread at once.
   const now = run.now()
-  // No parent is reread twice in one run, even if this machine's clock is set back.
-  const seenParents = new Set<string>()
+  // No parent is reread twice in one run, even if this machine's clock is set back. A first read does not count.
+  const rereadParents = new Set<string>()
   for (let isFirst = true; ; isFirst = false) {
     if (!isFirst) throwIfSliceOver(run)
     // The first child alone: what it shows about the service saves requests for the others.
     const all = await run.mirror.readPendingChildren(stream, now, isFirst ? 1 : batchSize)
-    const pending = all.filter(({ parentId }) => !seenParents.has(parentId))
+    const pending = all.filter(({ parentId }) => !rereadParents.has(parentId))
     if (pending.length === 0) break
-    for (const { parentId, fetchedVersion } of pending) if (fetchedVersion > 0) seenParents.add(parentId)
+    for (const { parentId, fetchedVersion } of pending) if (fetchedVersion > 0) rereadParents.add(parentId)
     failed.push(...(await readChildren(run, stream, pending, read)))
   }
   const unreadable = await readChildren(run, stream, failed, read)
@@ -61,11 +61,11 @@ async function readChildren(
   pending: readonly PendingChild[],
   read: ChildReader,
 ): Promise<PendingChild[]> {
-  const latest = await latestSeenTime(run)
+  const lowWatermark = await readLowWatermark(run)
   const attempt = async (child: PendingChild) => {
     throwIfSliceOver(run)
     try {
-      await read(child, childPriority(child), latest)
+      await read(child, childPriority(child), lowWatermark)
       return []
     } catch (error) {
       await handleChildFailure(run, stream, child, error)
@@ -76,14 +76,14 @@ async function readChildren(
 }
 
 /**
- * The latest time in anything read so far, up to the clocks; 0 = none. New rows are not earlier. Visitor activity does
- * not count, because its times may come from browsers.
+ * The latest time in anything read so far, but not beyond the clocks; 0 = unknown. No row that is added from now on is
+ * dated before it. Visitor activity does not count, because its times may come from browsers.
  */
-async function latestSeenTime({ mirror, cursorLimit }: SyncRun): Promise<Seconds> {
+async function readLowWatermark({ mirror, cursorLimit }: SyncRun): Promise<EpochSeconds> {
   const cursors = await Promise.all(['conversations', 'visitors'].map(mirror.readCursor))
-  const openRanges = cursors.flatMap((cursor) => readPendingRanges(cursor, allTime)).filter(({ hi }) => hi === null)
-  const latest = Math.max(0, (await mirror.latestMessageTime()) ?? 0, ...openRanges.map(({ lo }) => lo))
-  return Math.min(latest, cursorLimit())
+  const openRanges = cursors.flatMap((cursor) => parsePendingRanges(cursor, allTime)).filter(({ hi }) => hi === null)
+  const latestSeen = Math.max(0, (await mirror.latestMessageTime()) ?? 0, ...openRanges.map(({ lo }) => lo))
+  return Math.min(latestSeen, cursorLimit())
 }
 
 function childPriority({ fetchedVersion, mustReread }: PendingChild): Priority {

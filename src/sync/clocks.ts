@@ -1,7 +1,7 @@
 /** Clock differences and rows dated in the future: counted for notices. */
-import { clockTolerance, presentTime } from '../core/cursor-limit.ts'
+import { clockToleranceSeconds, presentTime } from '../core/cursor-limit.ts'
 import { childStreamNames, isChildStream, type StreamName } from '../core/streams.ts'
-import { rfc3339, type Seconds } from '../core/time.ts'
+import { type EpochSeconds, rfc3339, type Seconds } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 
 /** Rows are counted up to this number. */
@@ -11,7 +11,7 @@ const maxCounted = 10_000
 export async function createPresentTime({
   mirror,
   clocks,
-}: Pick<SyncRun, 'mirror' | 'clocks'>): Promise<() => Seconds> {
+}: Pick<SyncRun, 'mirror' | 'clocks'>): Promise<() => EpochSeconds> {
   const newestMessage = (await mirror.latestMessageTime()) ?? 0
   return () => presentTime({ ...clocks(), newestMessage })
 }
@@ -28,15 +28,16 @@ export function recordFutureDated(
   for (const id of ids) if (known.size < maxCounted) known.add(id)
 }
 
-/** Notices for users after a run. `offset`: seconds by which the service's clock is ahead; null = unknown. */
+/** Notices for users after a run. `offset`: how far the service's clock is ahead; null = unknown. */
 export async function clockNotices(run: SyncRun, offset: Seconds | null): Promise<string[]> {
   const counts = new Map([...run.futureDated].map(([stream, ids]) => [stream, ids.size]))
   for (const stream of childStreamNames) {
-    if (run.streams.has(stream))
-      counts.set(stream, await run.mirror.countFutureRows(stream, run.cursorLimit() + clockTolerance, maxCounted))
+    if (!run.streams.has(stream)) continue
+    const limit = run.cursorLimit() + clockToleranceSeconds
+    counts.set(stream, await run.mirror.countFutureRows(stream, limit, maxCounted))
   }
   const rows = [...counts].filter(([, count]) => count > 0).map(([stream, count]) => futureDatedNotice(stream, count))
-  return offset === null || Math.abs(offset) <= clockTolerance ? rows : [clockOffsetNotice(run, offset), ...rows]
+  return offset === null || Math.abs(offset) <= clockToleranceSeconds ? rows : [clockOffsetNotice(run, offset), ...rows]
 }
 
 function clockOffsetNotice({ now }: SyncRun, offset: Seconds): string {

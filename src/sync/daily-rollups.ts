@@ -15,7 +15,7 @@ import {
   writeRereadCounts,
 } from '../core/rollups.ts'
 import { listStreamNames, type StreamName } from '../core/streams.ts'
-import { rfc3339, type Seconds } from '../core/time.ts'
+import { type EpochSeconds, rfc3339 } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
 import { createPresentTime } from './clocks.ts'
 import { findRollupHistory, type RollupHistory } from './rollup-history.ts'
@@ -28,7 +28,7 @@ const rereadCursor = 'analytics:again'
 export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promise<void> {
   const history = await findRollupHistory(run, listStandings(run))
   if (history.kind === 'waiting') return recordWaiting(run, stream, history.lists)
-  // Before the first answer only this machine's clock shows the current day.
+  // Before the first response only this machine's clock shows the current day.
   const present = await createPresentTime(run)
   const assumedTime = present()
   const isDayRight = () => isSameDay(present(), assumedTime, run.timeZone)
@@ -36,9 +36,9 @@ export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promi
   if (!isDone) await readDays(run, stream, history, { present, isDayRight: () => true })
 }
 
-type DayClock = { readonly present: () => Seconds; readonly isDayRight: () => boolean }
+type DayClock = { readonly present: () => EpochSeconds; readonly isDayRight: () => boolean }
 
-/** False if the first answer shows that the current day is another one; that answer is not stored. */
+/** False if the first response shows that the current day is another one; that response is not stored. */
 async function readDays(run: SyncRun, stream: DailyStream, history: RollupHistory, clock: DayClock): Promise<boolean> {
   const { present, isDayRight } = clock
   const now = present()
@@ -56,12 +56,12 @@ async function readDays(run: SyncRun, stream: DailyStream, history: RollupHistor
   for (const [index, day] of all.entries()) {
     const left = Math.max(0, all.length - unsettled.length - index - 1)
     const rereads = { last: Math.max(0, left - older.length), older: Math.min(left, older.length) }
-    const answer = await fetchDay(run, stream, day, { isFirst: index < missing.length, present })
+    const { data, requestedAt } = await fetchDay(run, stream, day, { isFirst: index < missing.length, present })
     if (index === 0 && !isDayRight()) return false
     const cursors =
       run.mode === 'reconcile' && index >= missing.length ? { [rereadCursor]: writeRereadCounts(rereads) } : {}
-    const rows = [stream.parseRow(answer.data, day, run.timeZone, present())]
-    const { changed } = await run.mirror.commit({ stream: stream.name, rows, askedAt: answer.askedAt, cursors })
+    const rows = [stream.parseRow(data, day, run.timeZone, present())]
+    const { changed } = await run.mirror.commit({ stream: stream.name, rows, requestedAt, cursors })
     run.stats.recordPage(stream.name, 1, changed)
     if (day !== all.at(-1)) throwIfSliceOver(run)
   }
@@ -69,7 +69,7 @@ async function readDays(run: SyncRun, stream: DailyStream, history: RollupHistor
   return true
 }
 
-function isSameDay(a: Seconds, b: Seconds, zone: string): boolean {
+function isSameDay(a: EpochSeconds, b: EpochSeconds, zone: string): boolean {
   return localDaysBetween(a, b, zone).length === 1 && localDaysBetween(b, a, zone).length === 1
 }
 
@@ -85,7 +85,7 @@ async function recordWaiting(run: SyncRun, stream: DailyStream, lists: readonly 
     `no rollup has been read, as ${lists.join(', ')} ${lists.length === 1 ? 'has' : 'have'} never been read to the end, ` +
     'so the first day is unknown (a start date would define it)'
   const gaps = [{ stream: stream.name, from: null, to: null, reason, subject: historyGapSubject }]
-  await run.mirror.commit({ stream: stream.name, rows: [], askedAt: run.now(), gaps })
+  await run.mirror.commit({ stream: stream.name, rows: [], requestedAt: run.now(), gaps })
   run.waitingStreams.add(stream.name)
 }
 
@@ -113,7 +113,12 @@ async function rereadsOfRun(run: SyncRun, days: number): Promise<RereadCounts> {
 }
 
 /** Every day from the first known one has been read. */
-async function finishDays(run: SyncRun, stream: DailyStream, history: RollupHistory, first: Seconds): Promise<void> {
+async function finishDays(
+  run: SyncRun,
+  stream: DailyStream,
+  history: RollupHistory,
+  first: EpochSeconds,
+): Promise<void> {
   const reason =
     `how far back the rollups go is not known, as neither ${listStreamNames.join(' nor ')} are mirrored: ` +
     'set DESKMIRROR_START_DATE'
@@ -121,13 +126,13 @@ async function finishDays(run: SyncRun, stream: DailyStream, history: RollupHist
   await run.mirror.commit({
     stream: stream.name,
     rows: [],
-    askedAt: run.now(),
+    requestedAt: run.now(),
     cursors: { [rereadCursor]: null },
     ...(history.kind === 'unknown' ? { gaps: [gap] } : { resolvedGapSubjects: [historyGapSubject] }),
   })
 }
 
-type DayRequest = { readonly isFirst: boolean; readonly present: () => Seconds }
+type DayRequest = { readonly isFirst: boolean; readonly present: () => EpochSeconds }
 
 function fetchDay(
   run: SyncRun,
@@ -135,8 +140,8 @@ function fetchDay(
   day: LocalDay,
   { isFirst, present }: DayRequest,
 ): Promise<ApiResponse> {
-  const query = (to: Seconds) => ({ from: rfc3339(day.from), to: rfc3339(to) })
-  const get = (to: Seconds) => run.get(stream.path(run.projectId), query(to), priorityFor(run, isFirst))
+  const query = (to: EpochSeconds) => ({ from: rfc3339(day.from), to: rfc3339(to) })
+  const get = (to: EpochSeconds) => run.get(stream.path(run.projectId), query(to), priorityFor(run, isFirst))
   const now = present()
   return get(day.to).catch((error) => {
     // The current day ends in the future, which a service may not accept.

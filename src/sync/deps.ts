@@ -3,7 +3,7 @@ import type { ApiGet } from '../core/api-request.ts'
 import type { Mirror, SyncMode } from '../core/mirror.ts'
 import type { SyncProgress } from '../core/report.ts'
 import type { StreamName } from '../core/streams.ts'
-import type { EpochMs, Seconds } from '../core/time.ts'
+import type { EpochMs, EpochSeconds, Seconds } from '../core/time.ts'
 
 export type SyncDeps = {
   /** The project's id at the service. */
@@ -14,14 +14,14 @@ export type SyncDeps = {
   /** All streams that the project mirrors. */
   readonly mirrored: ReadonlySet<StreamName>
   /** How far back calls, analytics and activity go; null = without limit. */
-  readonly startDate: Seconds | null
+  readonly startDate: EpochSeconds | null
   readonly timeZone: string
   /** How far behind its cursor an incremental sync begins. */
-  readonly lookBack: Seconds
+  readonly lookBackSeconds: Seconds
   readonly get: ApiGet
   readonly mirror: Mirror
   /** HTTP requests sent so far, retries included. */
-  readonly requests: () => number
+  readonly requestCount: () => number
   readonly now: () => EpochMs
   /** Stops the run after the current pages. */
   readonly signal: AbortSignal

@@ -1,7 +1,7 @@
 /** Syncs the lists of a project: the rows since the cursor, or all of them. */
-import { type PendingRanges, readPendingRanges, writePendingRanges } from '../core/pagination/pending-ranges.ts'
+import { formatPendingRanges, type PendingRanges, parsePendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
-import { day } from '../core/time.ts'
+import { daySeconds } from '../core/time.ts'
 import type { ListStream } from '../streams/stream.ts'
 import { withLookBack } from './look-back.ts'
 import { recheckRows, resolveUnseenRows } from './missing-rows.ts'
@@ -17,11 +17,11 @@ const maxCallRereads = 150
 export async function syncList(run: SyncRun, stream: ListStream): Promise<void> {
   if (run.mode !== 'incremental') return readWholeList(run, stream)
   const stored = await run.mirror.readCursor(stream.name)
-  const known = readPendingRanges(stored, streamRange(run, stream.name))
+  const known = parsePendingRanges(stored, streamRange(run, stream.name))
   const ranges = stored === null ? known : withLookBack(run, stream.name, known)
-  const recent = stream.name === 'calls' ? await withLateCalls(run, ranges) : ranges
+  const recent = stream.name === 'calls' ? await withLateArrivingCalls(run, ranges) : ranges
   const all = [...recent, ...(await newlyCoveredRanges(run, stream.name))]
-  await readRanges(run, stream, { cursor: stream.name, ranges: all, priority: priorityFor(run, stored === null) })
+  await readRanges(run, stream, { cursorName: stream.name, ranges: all, priority: priorityFor(run, stored === null) })
   await storeStartDate(run, stream.name)
   if (stream.name !== 'conversations') return
   if (stored !== null) await readOpenConversations(run, stream)
@@ -33,31 +33,32 @@ export async function syncList(run: SyncRun, stream: ListStream): Promise<void> 
  * next run. The end is the new cursor, and rows that the list did not show are requested by their ids.
  */
 async function readWholeList(run: SyncRun, stream: ListStream): Promise<void> {
-  const cursor = `${stream.name}:whole`
-  const [stored, since] = await wholeListStart(run, stream, cursor)
-  const ranges = readPendingRanges(stored, streamRange(run, stream.name))
-  await readRanges(run, stream, { cursor, ranges, priority: priorityFor(run, false), seenRowsKey: cursor })
+  const cursorName = `${stream.name}:whole`
+  const [stored, since] = await wholeListStart(run, stream, cursorName)
+  const ranges = parsePendingRanges(stored, streamRange(run, stream.name))
+  await readRanges(run, stream, { cursorName, ranges, priority: priorityFor(run, false), seenRowsKey: cursorName })
   await run.mirror.resolveGaps(stream.name, since)
   await storeStartDate(run, stream.name)
-  await resolveUnseenRows(run, stream, cursor)
-  await run.mirror.commit({ stream: stream.name, rows: [], askedAt: run.now(), cursors: { [cursor]: null } })
-  await run.mirror.forgetSeenRows(cursor)
+  await resolveUnseenRows(run, stream, cursorName)
+  await run.mirror.commit({ stream: stream.name, rows: [], requestedAt: run.now(), cursors: { [cursorName]: null } })
+  await run.mirror.forgetSeenRows(cursorName)
 }
 
-/** The cursor of an unfinished read of the whole list, null = none; and when that read began, in ms since 1970. */
-async function wholeListStart(run: SyncRun, stream: ListStream, cursor: string): Promise<[string | null, number]> {
-  const sinceCursor = `${cursor}:since`
-  const stored = run.mode === 'full' ? null : await run.mirror.readCursor(cursor)
-  if (stored !== null) return [stored, Number((await run.mirror.readCursor(sinceCursor)) ?? 0)]
-  await run.mirror.forgetSeenRows(cursor)
+/** The cursor of an unfinished read of the whole list (null = none), and when that read began, in ms since 1970. */
+async function wholeListStart(run: SyncRun, stream: ListStream, cursorName: string): Promise<[string | null, number]> {
+  const sinceCursorName = `${cursorName}:since`
+  const stored = run.mode === 'full' ? null : await run.mirror.readCursor(cursorName)
+  if (stored !== null) return [stored, Number((await run.mirror.readCursor(sinceCursorName)) ?? 0)]
+  await run.mirror.forgetSeenRows(cursorName)
   const since = run.now()
-  await run.mirror.commit({ stream: stream.name, rows: [], askedAt: since, cursors: { [sinceCursor]: String(since) } })
+  const cursors = { [sinceCursorName]: String(since) }
+  await run.mirror.commit({ stream: stream.name, rows: [], requestedAt: since, cursors })
   return [null, since]
 }
 
 type RangesRead = {
   /** The name of the cursor that is stored with each page. */
-  readonly cursor: string
+  readonly cursorName: string
   readonly ranges: PendingRanges
   readonly priority: Priority
   readonly seenRowsKey?: string
@@ -66,13 +67,13 @@ type RangesRead = {
 async function readRanges(
   run: SyncRun,
   stream: ListStream,
-  { cursor, ranges, priority, seenRowsKey }: RangesRead,
+  { cursorName, ranges, priority, seenRowsKey }: RangesRead,
 ): Promise<void> {
   const list = stream.list(run.projectId)
   for await (const batch of readPages(run, { stream: stream.name, list, ranges, priority })) {
-    const position = writePendingRanges(batch.pendingRanges)
+    const cursor = formatPendingRanges(batch.pendingRanges)
     await commitPage(run, stream.name, batch, stream.parseRows(batch.items, run.projectId), {
-      cursors: batch.isComplete ? { [cursor]: position, [stream.name]: position } : { [cursor]: position },
+      cursors: batch.isComplete ? { [cursorName]: cursor, [stream.name]: cursor } : { [cursorName]: cursor },
       gaps: toGaps(stream.name, batch),
       ...(seenRowsKey === undefined ? {} : { seenRowsKey, isAuthoritative: true }),
     })
@@ -81,11 +82,11 @@ async function readRanges(
 }
 
 /** Calls can appear late: the open range begins a day earlier, but not so early that it needs another page. */
-async function withLateCalls(run: SyncRun, ranges: PendingRanges): Promise<PendingRanges> {
+async function withLateArrivingCalls(run: SyncRun, ranges: PendingRanges): Promise<PendingRanges> {
   const pageStart = await run.mirror.nthNewestCallTime(maxCallRereads, run.cursorLimit())
   return ranges.map((range) => {
     if (range.hi !== null) return range
-    const lo = Math.max(range.lo - day, pageStart ?? 0, run.startDate ?? 0)
+    const lo = Math.max(range.lo - daySeconds, pageStart ?? 0, run.startDate ?? 0)
     return { ...range, lo: Math.min(range.lo, lo) }
   })
 }

@@ -5,9 +5,10 @@ import { rfc3339 } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 import { streamRange } from './start-date.ts'
 
-/** The ranges of a stored cursor, extended backwards by the look-back. */
+/** The ranges of a stored cursor, extended backwards by the lookback window. */
 export function withLookBack(run: SyncRun, stream: StreamName, ranges: PendingRanges): PendingRanges {
-  const options = { by: run.lookBack, now: Math.floor(run.now() / 1000), start: streamRange(run, stream).lo }
+  const { lookBackSeconds } = run
+  const options = { lookBackSeconds, now: Math.floor(run.now() / 1000), start: streamRange(run, stream).lo }
   const implausible = ranges.find(({ lo, hi }) => hi === null && isImplausibleCursor(lo, options))
   if (implausible !== undefined) {
     run.notices.add(

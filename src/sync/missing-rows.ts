@@ -1,6 +1,8 @@
 /** Rows that a list did not show are requested by their ids, and marked as deleted only if the service answers 404. */
+
 import { isNotFound, unreadableRowReason } from '../core/api-failure.ts'
 import { toListShape } from '../core/list-shape.ts'
+import type { MirrorCommit } from '../core/mirror.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { MirrorRow } from '../core/row.ts'
 import type { StreamName } from '../core/streams.ts'
@@ -35,7 +37,8 @@ export async function markRowDeleted(
 }
 
 function recordMassDeletion(run: SyncRun, stream: ListStream['name'], count: string | null): Promise<unknown> {
-  return run.mirror.commit({ stream, rows: [], askedAt: run.now(), cursors: { [massDeletionCursor(stream)]: count } })
+  const cursors = { [massDeletionCursor(stream)]: count }
+  return run.mirror.commit({ stream, rows: [], requestedAt: run.now(), cursors })
 }
 
 /** After a complete read of a list: requests the rows that it did not show, and marks the deleted ones. */
@@ -82,21 +85,22 @@ export function rereadByIds(
   const request = async (id: string) => run.get(stream.rowPath(run.projectId, id), {}, priority)
   const read = async (id: string) => {
     throwIfAborted(run.signal)
-    const answer = await request(id).catch(async (error) => {
+    const response = await request(id).catch(async (error) => {
       if (isNotFound(error)) return null
       const why = unreadableRowReason(error)
       if (why === null) throw error
-      await run.mirror.commit({ stream: stream.name, rows: [], refused: [{ id, why }], askedAt: run.now() })
+      await run.mirror.commit({ stream: stream.name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() })
       return 'unreadable'
     })
-    if (answer === 'unreadable') return { row: null }
-    if (answer === null) {
+    if (response === 'unreadable') return { row: null }
+    if (response === null) {
       if (await markRowDeleted(run, stream.name, id)) run.stats.recordPage(stream.name, 0, 1)
       return { row: null }
     }
     const stored = (await run.mirror.rawOf(stream.name, [id])).get(id)
-    const { rows, refused } = stream.parseRows([toListShape(stored, answer.data)], run.projectId)
-    const commit = { stream: stream.name, rows, refused, askedAt: answer.askedAt, isAuthoritative: true }
+    const { data, requestedAt } = response
+    const { rows, rejectedRows } = stream.parseRows([toListShape(stored, data)], run.projectId)
+    const commit: MirrorCommit = { stream: stream.name, rows, rejectedRows, requestedAt, isAuthoritative: true }
     run.stats.recordPage(stream.name, rows.length, (await run.mirror.commit(commit)).changed)
     return { row: rows[0] ?? null }
   }

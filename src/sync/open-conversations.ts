@@ -43,6 +43,6 @@ async function rereadUnlisted(run: SyncRun, stream: ListStream): Promise<void> {
 async function recordUnreliableFilter(run: SyncRun): Promise<void> {
   const evidence = `${minEvidence} conversations that are not handled were missing from the list with handled=false`
   const observations = [{ name: unreliableFilter, value: 'unreliable', evidence }]
-  await run.mirror.commit({ stream: 'conversations', rows: [], askedAt: run.now(), observations })
+  await run.mirror.commit({ stream: 'conversations', rows: [], requestedAt: run.now(), observations })
   run.notices.add('The service does not list all open conversations, so only a reconcile updates all handled flags.')
 }

@@ -32,8 +32,8 @@ export async function* readPages(
 ): AsyncGenerator<PageBatch> {
   const profile = await loadProfile(run, list)
   const isList = isListStream(stream)
-  const alwaysHasMore = (await alwaysSaysMore(run)) || (isList ? null : false)
-  for await (const batch of readList(run.get, { list, profile, ranges, priority, alwaysHasMore })) {
+  const isHasMoreUnreliable = (await isHasMoreKnownUnreliable(run)) || (isList ? null : false)
+  for await (const batch of readList(run.get, { list, profile, ranges, priority, isHasMoreUnreliable })) {
     if (batch.observations.length > 0) {
       run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? profile, batch.profile))
       await reportObservations(run, stream, batch.observations)
@@ -50,14 +50,14 @@ export async function commitPage(
   run: SyncRun,
   stream: StreamName,
   batch: PageBatch,
-  { rows, refused }: ParsedRows,
+  { rows, rejectedRows }: ParsedRows,
   more: Partial<MirrorCommit> = {},
 ): Promise<CommitResult> {
   const result = await run.mirror.commit({
     stream,
     rows,
-    refused: [...batch.refused, ...refused],
-    askedAt: batch.answer?.askedAt ?? run.now(),
+    rejectedRows: [...batch.rejectedRows, ...rejectedRows],
+    requestedAt: batch.response?.requestedAt ?? run.now(),
     observations: batch.observations,
     ...more,
   })
@@ -66,16 +66,16 @@ export async function commitPage(
 }
 
 /** Some list of the service is known to set `hasMore` on its last page. */
-export async function alwaysSaysMore(run: SyncRun): Promise<boolean> {
-  if ([...run.profiles.values()].some(({ isHasMoreExact }) => isHasMoreExact === false)) return true
+export async function isHasMoreKnownUnreliable(run: SyncRun): Promise<boolean> {
+  if ([...run.profiles.values()].some(({ isHasMoreReliable }) => isHasMoreReliable === false)) return true
   return [...(await run.mirror.behaviours())].some(
     ([name, value]) => name.endsWith('.has_more') && value === 'not exact',
   )
 }
 
-function isEmptyWithMore({ answer, items, isLastOfAnswer, refused }: PageBatch): boolean {
-  const { hasMore = false } = (answer?.data ?? {}) as { readonly hasMore?: unknown }
-  return isLastOfAnswer && items.length === 0 && refused.length === 0 && hasMore === true
+function isEmptyWithMore({ response, items, isLastOfResponse, rejectedRows }: PageBatch): boolean {
+  const { hasMore = false } = (response?.data ?? {}) as { readonly hasMore?: unknown }
+  return isLastOfResponse && items.length === 0 && rejectedRows.length === 0 && hasMore === true
 }
 
 /** A reconcile retries parameters that did not work before, because the service may have changed. */

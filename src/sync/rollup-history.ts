@@ -1,10 +1,10 @@
 /** How far back the rollups go. The API does not say so; the earliest mirrored row shows it, once the lists are read. */
 import { listStreamNames, type StreamName } from '../core/streams.ts'
-import type { Seconds } from '../core/time.ts'
+import type { EpochSeconds } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 
 export type RollupHistory =
-  | { readonly kind: 'known'; readonly from: Seconds }
+  | { readonly kind: 'known'; readonly from: EpochSeconds }
   /** These lists have never been read completely, so an earlier row may still appear. */
   | { readonly kind: 'waiting'; readonly lists: readonly StreamName[] }
   /** No list can be read. */

@@ -4,7 +4,7 @@ import { clockOffsetCursor } from '../core/mirror.ts'
 import type { PagingProfile } from '../core/pagination/paging-profile.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { StreamName } from '../core/streams.ts'
-import type { Seconds } from '../core/time.ts'
+import type { EpochSeconds, Seconds } from '../core/time.ts'
 import type { SyncDeps } from './deps.ts'
 import { createRunStats, type RunStats } from './run-stats.ts'
 
@@ -18,27 +18,27 @@ export type SyncRun = SyncDeps & {
   readonly waitingStreams: Set<StreamName>
   /** The failures that ended streams early. */
   readonly failures: Map<StreamName, ApiFailure>
-  /** The service has answered at least once. */
-  readonly isAnswered: () => boolean
+  /** The service has responded at least once. */
+  readonly hasServiceResponded: () => boolean
   /** Ids of rows dated in the future, as the lists showed them. */
   readonly futureDated: Map<StreamName, Set<string>>
   /** Lists that were empty and had `hasMore` set. */
   readonly emptyListsWithMore: Set<StreamName>
-  /** The earlier of the service's clock, by its last answer, and this machine's. */
-  readonly cursorLimit: () => Seconds
-  /** Seconds by which the service's clock was ahead of this machine's in this run; null = no answer showed it. */
+  /** The earlier of the service's clock, by its last response, and this machine's. */
+  readonly cursorLimit: () => EpochSeconds
+  /** Seconds by which the service's clock was ahead of this machine's in this run; null = no response showed it. */
   readonly clockOffset: () => Seconds | null
   /** This machine's clock, and the service's by the last known offset. */
-  readonly clocks: () => { readonly localTime: Seconds; readonly serviceTime: Seconds }
+  readonly clocks: () => { readonly localTime: EpochSeconds; readonly serviceTime: EpochSeconds }
 }
 
 export async function startRun(deps: SyncDeps): Promise<SyncRun> {
   const stats = createRunStats(deps.now, deps.onProgress)
   const id = await deps.mirror.startRun(deps.mode, deps.now())
-  // The offset that an earlier run stored applies until an answer shows another one.
+  // The offset that an earlier run stored applies until a response shows another one.
   let offset = Number(await deps.mirror.readCursor(clockOffsetCursor)) || 0
   let measuredOffset: Seconds | null = null
-  let isAnswered = false
+  let hasServiceResponded = false
   const localTime = () => Math.floor(deps.now() / 1000)
   return {
     ...deps,
@@ -48,7 +48,7 @@ export async function startRun(deps: SyncDeps): Promise<SyncRun> {
     notices: new Set(),
     waitingStreams: new Set(),
     failures: new Map(),
-    isAnswered: () => isAnswered,
+    hasServiceResponded: () => hasServiceResponded,
     futureDated: new Map(),
     emptyListsWithMore: new Set(),
     cursorLimit: () => localTime() + Math.min(0, offset),
@@ -58,13 +58,13 @@ export async function startRun(deps: SyncDeps): Promise<SyncRun> {
       return { localTime: now, serviceTime: now + offset }
     },
     get: async (path, query, priority) => {
-      const answer = await deps.get(path, query, priority)
-      isAnswered = true
-      if (answer.servedAt !== null) {
-        measuredOffset = answer.servedAt - localTime()
+      const response = await deps.get(path, query, priority)
+      hasServiceResponded = true
+      if (response.serverDate !== null) {
+        measuredOffset = response.serverDate - localTime()
         offset = measuredOffset
       }
-      return answer
+      return response
     },
   }
 }

@@ -31,7 +31,7 @@ export async function storeStartDate(run: SyncRun, stream: StreamName): Promise<
   const reached = parseTime(await run.mirror.readCursor(name))
   const { lo } = streamRange(run, stream)
   if (reached !== undefined && reached <= lo) return
-  await run.mirror.commit({ stream, rows: [], askedAt: run.now(), cursors: { [name]: rfc3339(lo) } })
+  await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), cursors: { [name]: rfc3339(lo) } })
 }
 
 const startDateCursor = (stream: StreamName) => `${stream}:start`

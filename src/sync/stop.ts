@@ -6,7 +6,7 @@ export function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new ApiError({ kind: 'aborted' })
 }
 
-/** Also stops at the end of the time slice. */
+/** Also stops at the end of the time slice, which makes the outcome `interrupted`. */
 export function throwIfSliceOver({ signal, isSliceOver }: Pick<SyncDeps, 'signal' | 'isSliceOver'>): void {
   throwIfAborted(signal)
   if (isSliceOver?.() === true) throw new ApiError({ kind: 'aborted' })

@@ -20,7 +20,7 @@ import { clockNotices, createPresentTime } from './clocks.ts'
 import { syncDailyRollups } from './daily-rollups.ts'
 import type { SyncDeps } from './deps.ts'
 import { syncList } from './lists.ts'
-import { alwaysSaysMore } from './pages.ts'
+import { isHasMoreKnownUnreliable } from './pages.ts'
 import { type SyncRun, startRun } from './run.ts'
 
 export type SyncResult = {
@@ -28,64 +28,60 @@ export type SyncResult = {
   readonly reports: readonly StreamReport[]
   readonly notices: readonly string[]
   /** The failure that stopped the whole run: a denied key, or an address that does not serve this API. */
-  readonly stopped: ApiFailure | null
+  readonly fatalFailure: ApiFailure | null
 }
 
 /** Syncs the streams once, or stops after the current pages. Never throws ApiError; anything thrown is a bug. */
 export async function runSync(deps: SyncDeps): Promise<SyncResult> {
-  const stop = new AbortController()
-  const signal = AbortSignal.any([deps.signal, stop.signal])
+  const fatalAbort = new AbortController()
+  const signal = AbortSignal.any([deps.signal, fatalAbort.signal])
   const run = await startRun({ ...deps, signal })
   const heartbeatTimer = setInterval(() => void sendHeartbeat(run), 1000)
-  let stopped: ApiFailure | null = null
-  const runGuarded = (stream: Stream) =>
+  let fatalFailure: ApiFailure | null = null
+  const runUntilFatal = (stream: Stream) =>
     runStream(run, stream).catch((error) => {
-      stopped ??= error instanceof ApiError ? error.failure : null
-      stop.abort()
+      fatalFailure ??= error instanceof ApiError ? error.failure : null
+      fatalAbort.abort()
       if (!(error instanceof ApiError)) throw error
     })
   try {
-    await runAll([availability, ...Object.values(listStreams)], runGuarded)
-    stopped ??= serviceFailure(run)
-    if (stopped !== null) stop.abort()
+    await runAll([availability, ...Object.values(listStreams)], runUntilFatal)
+    fatalFailure ??= serviceFailure(run)
+    if (fatalFailure !== null) fatalAbort.abort()
     for (const notice of sortOrderNotices(run)) run.notices.add(notice)
     await recordEmptyLists(run)
-    await runAll(childStreams, runGuarded)
+    await runAll(childStreams, runUntilFatal)
     for (const notice of await clockNotices(run, run.clockOffset())) run.notices.add(notice)
     // Last, because the earliest time in any row decides the first day to read.
-    await runAll([analytics], runGuarded)
+    await runAll([analytics], runUntilFatal)
   } finally {
     clearInterval(heartbeatTimer)
   }
   await storeClockOffset(run)
   const reports = run.stats.reports()
-  const outcome = await toOutcome(run, deps.signal.aborted, stopped !== null, reports)
+  const outcome = await toOutcome(run, deps.signal.aborted, fatalFailure !== null, reports)
   await sendHeartbeat(run)
   // A waiting stream has not been read, so its standing stays as it is.
   const startedReports = reports.filter(({ stream }) => !run.waitingStreams.has(stream))
   await run.mirror.finishRun(run.id, outcome, startedReports, run.now())
-  return { outcome, reports, notices: [...run.notices], stopped }
+  return { outcome, reports, notices: [...run.notices], fatalFailure }
 }
 
 /** Runs after all lists, because only then is it known whether the service sets `hasMore` on every last page. */
 async function recordEmptyLists(run: SyncRun): Promise<void> {
-  if (run.emptyListsWithMore.size === 0 || (await alwaysSaysMore(run))) return
+  if (run.emptyListsWithMore.size === 0 || (await isHasMoreKnownUnreliable(run))) return
   for (const stream of run.emptyListsWithMore) {
     const gaps = [{ stream, from: null, to: null, reason: gapReasons.emptyWithMore }]
-    await run.mirror.commit({ stream, rows: [], askedAt: run.now(), gaps })
+    await run.mirror.commit({ stream, rows: [], requestedAt: run.now(), gaps })
   }
 }
 
-/** For `status`, and for the next run until its first answer. */
+/** For `status`, and for the next run until its first response. */
 async function storeClockOffset(run: SyncRun): Promise<void> {
   const offset = run.clockOffset()
   if (offset === null || String(offset) === (await run.mirror.readCursor(clockOffsetCursor))) return
-  await run.mirror.commit({
-    stream: 'availability',
-    rows: [],
-    askedAt: run.now(),
-    cursors: { [clockOffsetCursor]: String(offset) },
-  })
+  const cursors = { [clockOffsetCursor]: String(offset) }
+  await run.mirror.commit({ stream: 'availability', rows: [], requestedAt: run.now(), cursors })
 }
 
 /** Waits for all streams even if one throws, then throws the first error. */
@@ -106,7 +102,7 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     if (!(error instanceof ApiError)) throw error
     const { failure } = error
     run.failures.set(stream.name, failure)
-    if (failure.kind === 'denied' && failure.scope === null && failure.code !== 'api_key_scope_missing') throw error
+    if (isKeyDenied(failure)) throw error
     if (failure.kind === 'denied') run.stats.skip(stream.name, failure.scope ?? stream.scope)
     else run.stats.fail(stream.name, describeFailure(failure))
     if (failure.kind !== 'aborted')
@@ -116,9 +112,14 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
   }
 }
 
-/** The first failure if the service is unreachable as a whole: no stream got an answer, and none was refused. */
+/** The key itself is denied. A missing scope, which the service may leave unnamed, concerns only some of the streams. */
+function isKeyDenied(failure: ApiFailure): boolean {
+  return failure.kind === 'denied' && failure.scope === null && failure.code !== 'api_key_scope_missing'
+}
+
+/** The first failure if the service is unreachable as a whole: no stream got a response, and none was refused. */
 function serviceFailure(run: SyncRun): ApiFailure | null {
-  if (run.isAnswered()) return null
+  if (run.hasServiceResponded()) return null
   const failures = [...run.failures.values()]
   const [first = null] = failures
   const isUnreachable = (failure: ApiFailure) =>
@@ -148,12 +149,12 @@ function syncStream(run: SyncRun, stream: Stream): Promise<void> {
 
 /** Stores the current availability of agents. */
 async function syncSnapshot(run: SyncRun, stream: SnapshotStream): Promise<void> {
-  const answer = await run.get(stream.path(run.projectId), {}, 'fresh')
-  const other = foreignProject(asJsonObject(answer.data) ?? {}, run.projectId)
-  const refused = other === null ? [] : [{ id: null, why: `it belongs to another project (${other})` }]
+  const { data, requestedAt } = await run.get(stream.path(run.projectId), {}, 'fresh')
+  const other = foreignProject(asJsonObject(data) ?? {}, run.projectId)
+  const rejectedRows = other === null ? [] : [{ id: null, why: `it belongs to another project (${other})` }]
   const present = await createPresentTime(run)
-  const rows = other === null ? [stream.parseRow(answer.data, present())] : []
-  const { changed } = await run.mirror.commit({ stream: stream.name, rows, refused, askedAt: answer.askedAt })
+  const rows = other === null ? [stream.parseRow(data, present())] : []
+  const { changed } = await run.mirror.commit({ stream: stream.name, rows, rejectedRows, requestedAt })
   run.stats.recordPage(stream.name, rows.length, changed)
 }
 
@@ -183,10 +184,10 @@ function sortOrderNotices(run: SyncRun): string[] {
 async function toOutcome(
   run: SyncRun,
   isInterrupted: boolean,
-  isStopped: boolean,
+  hasFatalFailure: boolean,
   reports: readonly StreamReport[],
 ): Promise<SyncOutcome> {
-  if (isStopped) return 'failed'
+  if (hasFatalFailure) return 'failed'
   if (isInterrupted || [...run.failures.values()].some(({ kind }) => kind === 'aborted')) return 'interrupted'
   if (reports.some((report) => report.failed !== null)) return 'failed'
   const gaps = await Promise.all([...run.streams].map((stream) => run.mirror.listOpenGaps(stream)))
@@ -197,7 +198,7 @@ async function toOutcome(
 
 /** Logs failures at `debug` only: if the warehouse is away, the run itself reports it. */
 function sendHeartbeat(run: SyncRun): Promise<void> {
-  return run.mirror.heartbeat(run.id, run.requests(), run.now()).catch((error) => {
+  return run.mirror.heartbeat(run.id, run.requestCount(), run.now()).catch((error) => {
     run.log.debug({ event: 'run.heartbeat_failed', why: error instanceof Error ? error.message : String(error) })
   })
 }

@@ -10,7 +10,7 @@ import { pathSegmentProblem } from '../core/path-segment.ts'
 import type { SyncProgress } from '../core/report.ts'
 import type { Json, MirrorRow } from '../core/row.ts'
 import { type StreamName, streamSpecs } from '../core/streams.ts'
-import type { Seconds } from '../core/time.ts'
+import type { EpochSeconds } from '../core/time.ts'
 import { allStreams } from '../streams/catalog.ts'
 import type { ChildListStream, ChildObjectStream, DailyStream, ListStream, Stream } from '../streams/stream.ts'
 import { isBeforeStartDate, streamRange } from '../sync/start-date.ts'
@@ -20,7 +20,7 @@ import { type Comparison, createComparison, type VerifyResult } from './comparis
 export type VerifyDeps = {
   readonly projectId: string
   readonly streams: ReadonlySet<StreamName>
-  readonly startDate: Seconds | null
+  readonly startDate: EpochSeconds | null
   readonly get: ApiGet
   readonly mirror: MirrorReader
   /** How many differences are listed; all are counted. */
@@ -46,7 +46,7 @@ export async function runVerify(deps: VerifyDeps): Promise<VerifyResult> {
   return comparison.result()
 }
 
-/** The scope that a denied call lacked: the stream's own if the answer does not name it. Null for other errors. */
+/** The scope that a denied call lacked: the stream's own if the response does not name it. Null for other errors. */
 function missingScope(error: unknown, stream: Stream): string | null {
   if (!(error instanceof ApiError) || error.failure.kind !== 'denied') return null
   const { scope, code } = error.failure
@@ -93,8 +93,8 @@ async function compareUnlisted(
   { id, raw }: { readonly id: string; readonly raw: string },
   comparison: Comparison,
 ): Promise<void> {
-  const answer = await nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'verify'))
-  const there = answer === null ? undefined : stream.parseRows([answer.data], deps.projectId).rows[0]?.raw
+  const response = await nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'verify'))
+  const there = response === null ? undefined : stream.parseRows([response.data], deps.projectId).rows[0]?.raw
   if (there === undefined) comparison.gone(stream.name, id)
   else comparison.row(stream.name, id, raw, there, 'both')
 }
@@ -126,8 +126,8 @@ function childKey({ name }: ChildListStream, row: MirrorRow): string {
 
 async function compareChildObjects(deps: VerifyDeps, stream: ChildObjectStream, comparison: Comparison): Promise<void> {
   for await (const parent of readParents(deps, stream)) {
-    const answer = await nullIfNotFound(deps.get(stream.path(parent), {}, 'verify'))
-    const there = stringifyJson(answer === null ? {} : asJsonObject(answer.data))
+    const response = await nullIfNotFound(deps.get(stream.path(parent), {}, 'verify'))
+    const there = stringifyJson(response === null ? {} : asJsonObject(response.data))
     comparison.row(stream.name, parent, (await deps.mirror.rawOf(stream.name, [parent])).get(parent), there)
   }
 }
@@ -169,8 +169,8 @@ async function* readStoredRows({ mirror, signal }: VerifyDeps, stream: StreamNam
   }
 }
 
-function nullIfNotFound<T>(answer: Promise<T>): Promise<T | null> {
-  return answer.catch((error) => {
+function nullIfNotFound<T>(response: Promise<T>): Promise<T | null> {
+  return response.catch((error) => {
     if (isNotFound(error)) return null
     throw error
   })

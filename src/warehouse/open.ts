@@ -62,7 +62,7 @@ export type Warehouse = {
   readonly query: (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
   /** Deletes runs that changed nothing and are older than that; returns how many. */
   readonly deleteIdleRuns: (olderThan: number) => Promise<number>
-  /** Rejects where the database does not answer. */
+  /** Rejects if the database does not answer. */
   readonly ping: () => Promise<void>
   readonly close: () => Promise<void>
 }

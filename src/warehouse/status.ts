@@ -1,6 +1,6 @@
 /** The status report of a project, read from the warehouse alone. */
 import { type RawBuilder, sql } from 'kysely'
-import { clockTolerance } from '../core/cursor-limit.ts'
+import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import { failedStream, type JobFailure } from '../core/job-failure.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'
 import type { Rate } from '../core/rate-limit/rate.ts'
@@ -37,7 +37,7 @@ export async function readStatus(
   const failures = await listFailures(db, project)
   const statusOf = await readStreamStatuses(db, project, failures)
   const clockOffset = await readClockOffset(db, project)
-  const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockTolerance
+  const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockToleranceSeconds
   const streams = []
   for (const stream of streamNames) {
     const { unreadable, ...counted } = await countRows(db, project, stream).catch(toUnreadable)

@@ -13,10 +13,10 @@ export type WritebackDeps = {
    * Sends one HTTP request and never repeats it. `markSending` is called when the rate limit allows the request, before
    * any byte is sent; the request is sent only if it returns true. Throws ApiError.
    */
-  readonly send: (call: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
+  readonly send: (request: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
   readonly outbox: OutboxRepository
   readonly mirror: Pick<Mirror, 'commit' | 'rawOf'>
-  /** Delay before an unanswered reply is verified. */
+  /** Delay before a reply without a response is verified. */
   readonly verifyAfterMs: Ms
   /** Whether a reply that two verifications did not find is sent again; otherwise a person decides. */
   readonly resendReplies: boolean

@@ -31,7 +31,7 @@ test('a request carries the key, asks for gzip, and goes below the path of the b
     'accept-encoding': 'gzip',
     'user-agent': 'deskmirror/1.2.3',
   })
-  expect(client.requests()).toBe(1)
+  expect(client.requestCount()).toBe(1)
 })
 
 test('an answer has its data, its request id, and the clocks of both sides', async () => {
@@ -45,13 +45,13 @@ test('an answer has its data, its request id, and the clocks of both sides', asy
     data: { id: 12345678901234567890n },
     status: 200,
     requestId: 'req-7',
-    servedAt: Date.parse('2026-11-18T10:00:00Z') / 1000,
+    serverDate: Date.parse('2026-11-18T10:00:00Z') / 1000,
     cursorLimit: 0,
-    askedAt: 42,
+    requestedAt: 42,
   })
 })
 
-test('the header x-request-id is used where the body has no request id', async () => {
+test('the header x-request-id is used if the body has no request id', async () => {
   const service = await startTestService(jsonAnswer(200, { data: {} }, { 'x-request-id': 'from-header' }))
   expect(await createTestClient(service.url).get('/thing', {}, 'fresh')).toMatchObject({ requestId: 'from-header' })
 })
@@ -92,7 +92,7 @@ test('an endless body is aborted at the cap', async () => {
 })
 
 describe('a write', () => {
-  test('is refused where writing is switched off: it takes no slot, and reads continue', async () => {
+  test('is refused if writing is switched off: it takes no slot, and reads continue', async () => {
     const service = await startTestService(emptyListAnswer)
     const budget = memoryBudget({ ...unlimitedPolicy, writeRate: { requests: 0, windowMs: 60_000 } })
     const client = createTestClient(service.url, { readOnly: true, budget })
@@ -101,7 +101,7 @@ describe('a write', () => {
       await expect(client.send({ ...writeCall, method })).rejects.toMatchObject({ name: 'UserError', exitCode: 2 })
     await expect(client.send(writeCall)).rejects.toMatchObject(refused)
     await client.send(readCall)
-    expect([service.requestCount(), client.requests()]).toEqual([1, 1])
+    expect([service.requestCount(), client.requestCount()]).toEqual([1, 1])
   })
 
   test('sends its body as JSON, with integers beyond 2^53 whole, on its own connection', async () => {

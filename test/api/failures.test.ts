@@ -225,7 +225,7 @@ describe('transient', () => {
       const client = createTestClient(url, { budget })
       await failureOf(client.send(writeCall))
       expect(await budget.view()).toMatchObject({ inUse: 0 })
-      expect(client.requests()).toBe(0)
+      expect(client.requestCount()).toBe(0)
     })
   })
 })

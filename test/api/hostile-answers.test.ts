@@ -26,11 +26,11 @@ async function read(answer: RequestHandler): Promise<ApiResponse> {
   return createTestClient((await startTestService(answer)).url).send(readCall)
 }
 
-function rowsOf({ items }: ApiResponse): { built: Json[]; refused: unknown[] } {
+function rowsOf({ items }: ApiResponse): { built: Json[]; rejectedRows: unknown[] } {
   const batches = [...(items?.batches() ?? [])]
   return {
     built: batches.flatMap((batch) => [...batch.items]),
-    refused: batches.flatMap((batch) => [...batch.refused]),
+    rejectedRows: batches.flatMap((batch) => [...batch.rejectedRows]),
   }
 }
 
@@ -45,15 +45,15 @@ describe('a row that is too large is left out of its page and reported with its 
     const largeRow = `{"id":"b","name":"B, [x] \\"{","more":${value},"last":1}`
     const answer = await read(send(list(`{"id":"a"},${largeRow} , {"id":"c"}`)))
     expect(answer).toMatchObject({ data: { hasMore: true }, requestId: 'r' })
-    expect(rowsOf(answer)).toEqual({ built: [{ id: 'a' }, { id: 'c' }], refused: [{ id: 'b', why }] })
+    expect(rowsOf(answer)).toEqual({ built: [{ id: 'a' }, { id: 'c' }], rejectedRows: [{ id: 'b', why }] })
   })
 
-  test('also where it is larger than the limit of an answer, compressed or not', async () => {
+  test('also if it is larger than the limit of an answer, compressed or not', async () => {
     const body = list(`{"id":1},{"id":2,"more":"${'x'.repeat(100 << 20)}"},{"id":3}`)
     for (const answer of [send(body), send(gzipSync(body, { level: 1 }), { 'content-encoding': 'gzip' })]) {
-      const { built, refused } = rowsOf(await read(answer))
+      const { built, rejectedRows } = rowsOf(await read(answer))
       expect(built).toEqual([{ id: 1 }, { id: 3 }])
-      expect(refused).toEqual([{ id: '2', why: 'it is longer than 4194304 bytes' }])
+      expect(rejectedRows).toEqual([{ id: '2', why: 'it is longer than 4194304 bytes' }])
     }
   })
 })
@@ -71,7 +71,7 @@ test('chunks of any size make the same answer', async () => {
     })
     expect(rowsOf(answer)).toEqual({
       built: [{ id: 'a', x: '\\"],' }, ['é', 1], null, 's', { id: 'c', items: [1] }],
-      refused: [{ id: 'b', why: 'it is nested more than 1000 levels deep' }],
+      rejectedRows: [{ id: 'b', why: 'it is nested more than 1000 levels deep' }],
     })
   }
 })

@@ -18,7 +18,7 @@ async function errorAt(address: string): Promise<string> {
     key: 'svc_live_0123456789',
     budget: createRequestBudget(createMemoryStore({ rate, writeRate: rate, reserve: 0 })),
     signal: new AbortController().signal,
-    retries: { attempts: 1, baseMs: 1, capMs: 1, maxAskedWaitMs: 0 },
+    retries: { attempts: 1, baseMs: 1, capMs: 1, maxRequestedWaitMs: 0 },
   })
   onTestFinished(() => client.close())
   const error = await client.get('/x', {}, 'fresh').catch((thrown: unknown) => thrown)

@@ -66,8 +66,8 @@ describe('a 429', () => {
       answersInOrder(jsonAnswer(429, '', { 'retry-after': '9' }), jsonAnswer(429, ''), emptyListAnswer),
       {
         budget,
-        retries: { ...quickRetries, maxAskedWaitMs: 900_000 },
-        windowMs: 30_000,
+        retries: { ...quickRetries, maxRequestedWaitMs: 900_000 },
+        defaultRetryAfterMs: 30_000,
       },
     )
     await reading
@@ -77,7 +77,7 @@ describe('a 429', () => {
   test('that repeats ends when the waits exceed the limit', async () => {
     const { reading, service } = await readFrom(jsonAnswer(429, '', { 'retry-after': '10' }), {
       budget: unpaused(),
-      retries: { ...quickRetries, maxAskedWaitMs: 45_000 },
+      retries: { ...quickRetries, maxRequestedWaitMs: 45_000 },
     })
     expect(await failureOf(reading)).toMatchObject({ kind: 'throttled', waitMs: 10_000 })
     expect(service.requestCount()).toBe(5)
@@ -156,7 +156,7 @@ describe('the stop signal', () => {
 test('the wait before a retry is a random part of a growing time', async () => {
   const waits: unknown[] = []
   const log = onRetry((event) => waits.push(event.wait_ms))
-  const retries = { attempts: 6, baseMs: 4, capMs: 20, maxAskedWaitMs: 1000 }
+  const retries = { attempts: 6, baseMs: 4, capMs: 20, maxRequestedWaitMs: 1000 }
   const { reading } = await readFrom(broken, { log, retries, random: () => 0.5 })
   await failureOf(reading)
   expect(waits).toEqual([2, 4, 8, 10, 10])

@@ -48,7 +48,7 @@ test.for(Object.entries(answers))('%s', async ([, answer]) => {
   const log = { debug: (event: unknown) => void lines.push(event), warn: (event: unknown) => void lines.push(event) }
   const service = await startTestService(answer)
   const budget = { ...memoryBudget(), recordThrottle: async () => {} }
-  const retries = { attempts: 2, baseMs: 1, capMs: 1, maxAskedWaitMs: 1 }
+  const retries = { attempts: 2, baseMs: 1, capMs: 1, maxRequestedWaitMs: 1 }
   const client = createTestClient(service.url, { log, timeoutMs: 200, retries, budget })
   const errors = [
     await errorOf(client.send(readCall)),

@@ -69,7 +69,7 @@ export function memoryBudget(policy = unlimitedPolicy): RequestBudget {
   return createRequestBudget(createMemoryStore(policy))
 }
 
-export const quickRetries = { attempts: 8, baseMs: 1, capMs: 4, maxAskedWaitMs: 60_000 }
+export const quickRetries = { attempts: 8, baseMs: 1, capMs: 4, maxRequestedWaitMs: 60_000 }
 
 export function createTestClient(url: URL, options: Partial<ClientOptions> = {}): Client {
   const client = createClient({
@@ -87,7 +87,7 @@ export function createTestClient(url: URL, options: Partial<ClientOptions> = {})
 export const readCall: ApiRequest = { method: 'GET', path: '/thing', priority: 'fresh' }
 export const writeCall: ApiRequest = { method: 'POST', path: '/thing', priority: 'write', body: { content: 'hello' } }
 
-/** The error of the call; the test fails where there is none, or where anything but ApiError was thrown. */
+/** The error of the call; the test fails if there is none, or if anything but ApiError was thrown. */
 export async function errorOf(call: Promise<unknown>): Promise<ApiError> {
   const error = await call.then(
     () => new Error('the call did not fail'),

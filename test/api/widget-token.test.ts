@@ -52,7 +52,7 @@ describe('the token is found', () => {
   })
 })
 
-describe('the expiry time is known only where the answer says it', () => {
+describe('the expiry time is known only if the answer says it', () => {
   const noon = Date.parse('2026-11-21T12:00:00Z') / 1000
   test.for<[string, unknown, number | null]>([
     ['a time', { token: 'x1', expiresAt: '2026-11-21T12:00:00Z' }, noon],

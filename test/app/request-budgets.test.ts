@@ -20,7 +20,7 @@ for (const db of databases) {
       const before = budgets.forProject(project)
       expect(budgets.forProject({ ...project })).toBe(before)
       const { signal } = new AbortController()
-      await before.acquire({ priority: 'fresh', write: false, deadlineMs: 5000, signal })
+      await before.acquire({ priority: 'fresh', write: false, maxDurationMs: 5000, signal })
       const after = budgets.forProject({ ...project, rate: minute(300) })
       expect(await after.view()).toMatchObject({ limit: 300, inUse: 1 })
       expect(budgets.ifOpened(project)).toBe(after)
@@ -44,11 +44,11 @@ test('a closed budget logs when it is open again', async () => {
     policy: { rate, writeRate: rate, reserve: 0 },
     record: warehouse.budgetRecord('key'),
     keyUse: warehouse.keyUse('key'),
-    deadlineMs: 100,
+    maxDurationMs: 100,
     onClosed: () => void opened.push(logWhenBudgetOpens('shop', budget, log, () => false)),
   })
   const budget = createRequestBudget(store)
-  const acquire = () => budget.acquire({ priority: 'fresh', write: false, deadlineMs: 50 })
+  const acquire = () => budget.acquire({ priority: 'fresh', write: false, maxDurationMs: 50 })
   await acquire()
   await warehouse.query('delete from sync_budgets')
   // Waits until it is open.

@@ -20,12 +20,13 @@ import { columnName } from '../../src/warehouse/discovered-columns/column-name.t
 import { createCsvParser, jsonLinesParser } from '../../src/writeback/import/parse-lines.ts'
 import { matchesPayload } from '../../src/writeback/verify/match-reply.ts'
 
-const call = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const
-const context = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: createRedactor('svc_live_secret') }
+const request = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const
+const redact = createRedactor('svc_live_secret')
+const context = { request, requestedAt: 0, receivedAt: 0, defaultRetryAfterMs: 60_000, redact }
 
 function classifyAnswer(status: number, body: unknown, headers: Record<string, string> = {}): unknown {
   const splitBody = { rest: Buffer.from(JSON.stringify(body)), batches: null }
-  return classifyExchange({ kind: 'answered', head: { status, headers }, body: splitBody }, context)
+  return classifyExchange({ kind: 'complete', head: { status, headers }, body: splitBody }, context)
 }
 
 const row = (text: string) => ({ id: 'c1', [text]: text, createdAt: text, nested: { [text]: [text] } })

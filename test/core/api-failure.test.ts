@@ -3,10 +3,16 @@ import { classifyExchange } from '../../src/api/classify.ts'
 import { ApiError, isNotFound } from '../../src/core/api-failure.ts'
 
 function answered404(body: string): ApiError {
-  const call = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const
-  const context = { call, askedAt: 0, answeredAt: 0, windowMs: 60_000, redact: (text: string) => text }
+  const request = { method: 'GET', path: '/public/calls/1', priority: 'fresh' } as const
+  const context = {
+    request,
+    requestedAt: 0,
+    receivedAt: 0,
+    defaultRetryAfterMs: 60_000,
+    redact: (text: string) => text,
+  }
   const split = { rest: Buffer.from(body), batches: null }
-  const outcome = classifyExchange({ kind: 'answered', head: { status: 404, headers: {} }, body: split }, context)
+  const outcome = classifyExchange({ kind: 'complete', head: { status: 404, headers: {} }, body: split }, context)
   if (outcome.ok) throw new Error('a 404 must be a failure')
   return new ApiError(outcome.failure)
 }

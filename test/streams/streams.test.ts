@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseJson } from '../../src/core/json.ts'
 import type { Json } from '../../src/core/row.ts'
-import { day, hour, minute } from '../../src/core/time.ts'
+import { daySeconds, hourSeconds, minuteSeconds } from '../../src/core/time.ts'
 import { availability } from '../../src/streams/availability.ts'
 import { callRecordings } from '../../src/streams/call-recordings.ts'
 import { calls, conversations, visitors } from '../../src/streams/list-streams.ts'
@@ -70,7 +70,7 @@ describe('keys', () => {
 
   test('rows without one are refused', () => {
     expect(calls.parseRows([null, 7, [], { id: null }, { name: 'x' }, { id: 'k' }] as Json[])).toMatchObject({
-      refused: Array(5).fill(expect.anything()),
+      rejectedRows: Array(5).fill(expect.anything()),
     })
   })
 })
@@ -117,9 +117,14 @@ describe('activity entries', () => {
 describe('a missing recording', () => {
   const none = { hasRecording: false }
   test('is requested again at growing intervals while its call is younger than a week', () => {
-    const ages = [0, hour, 3 * hour, 2 * day]
-    expect(ages.map((age) => callRecordings.rereadAfter(none, age))).toEqual([15 * minute, hour, 3 * hour, 6 * hour])
-    expect(callRecordings.rereadAfter(none, 8 * day)).toBeNull()
+    const ages = [0, hourSeconds, 3 * hourSeconds, 2 * daySeconds]
+    expect(ages.map((age) => callRecordings.rereadAfter(none, age))).toEqual([
+      15 * minuteSeconds,
+      hourSeconds,
+      3 * hourSeconds,
+      6 * hourSeconds,
+    ])
+    expect(callRecordings.rereadAfter(none, 8 * daySeconds)).toBeNull()
   })
 
   test('is not requested again once it exists', () => {

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/api/client.ts'
 import { createRequestBudget } from '../../src/api/rate-limit/request-budget.ts'
 import { createMemoryStore } from '../../src/api/rate-limit/state-store.ts'
-import { stoppedRunError } from '../../src/app/service.ts'
+import { fatalRunError } from '../../src/app/service.ts'
 import { createLog } from '../../src/log.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { runSync } from '../../src/sync/sync.ts'
@@ -39,20 +39,24 @@ test('a 502 after good answers ends its stream, and the error does not blame the
     key: sandbox.key,
     budget: createRequestBudget(createMemoryStore(unlimitedPolicy)),
     signal,
-    retries: { attempts: 2, baseMs: 1, capMs: 1, maxAskedWaitMs: 1000 },
+    retries: { attempts: 2, baseMs: 1, capMs: 1, maxRequestedWaitMs: 1000 },
   })
   onTestFinished(client.close)
-  const { stopped, outcome, reports } = await runSync({
+  const {
+    fatalFailure: stopped,
+    outcome,
+    reports,
+  } = await runSync({
     projectId: sandbox.projectId,
     mode: 'incremental',
     streams: new Set(['conversations']),
     mirrored: new Set(['conversations']),
     startDate: null,
     timeZone: 'UTC',
-    lookBack: 600,
+    lookBackSeconds: 600,
     get: client.get,
     mirror: warehouse.mirror(sandbox.projectId),
-    requests: client.requests,
+    requestCount: client.requestCount,
     now: Date.now,
     signal,
     onProgress: () => {},
@@ -62,10 +66,7 @@ test('a 502 after good answers ends its stream, and the error does not blame the
   expect(reports).toMatchObject([{ stream: 'conversations', failed: expect.stringContaining('502') }])
   const failure = { kind: 'transient', why: '502', mayHaveBeenSent: true, status: 502, requestId: null } as const
   const project = projectConfigOf(sandbox)
-  for (const error of [
-    stoppedRunError(project, failure),
-    stoppedRunError(project, { ...failure, status: null }, true),
-  ]) {
+  for (const error of [fatalRunError(project, failure), fatalRunError(project, { ...failure, status: null }, true)]) {
     expect(error.what).toMatch(/^the service fails at http/)
     expect(error.next).not.toContain('DESKMIRROR_BASE_URL')
   }

@@ -15,9 +15,9 @@ test('a stream whose scope the key lacks is skipped, even if the message does no
         data: { items: [], hasMore: false },
         status: 200,
         requestId: null,
-        servedAt: null,
+        serverDate: null,
         cursorLimit: 0,
-        askedAt: 0,
+        requestedAt: 0,
       }
     },
     mirror: { readRows: async () => [], rawOf: async () => new Map() },

@@ -9,7 +9,9 @@ for (const db of databases) {
     test('a row is stored with its columns, its raw text and the time of the request', async () => {
       const { mirror, one } = await openTestWarehouse(db)
       const run = await mirror.startRun('incremental', 1_780_272_000_000)
-      await mirror.commit(commit('messages', [message('c1', 7, { content: 'hello' })], { askedAt: 1_780_272_000_999 }))
+      await mirror.commit(
+        commit('messages', [message('c1', 7, { content: 'hello' })], { requestedAt: 1_780_272_000_999 }),
+      )
       expect(await one('select * from messages')).toMatchObject({
         project_id: 'main',
         conversation_id: 'c1',
@@ -43,14 +45,16 @@ for (const db of databases) {
       const { mirror, list } = await openTestWarehouse(db)
       await mirror.commit(commit('visitors', [visitor('v1')]))
       const [before] = await list('select synced_at from visitors')
-      await mirror.commit(commit('visitors', [visitor('v1')], { askedAt: Date.UTC(2027, 0, 1) }))
+      await mirror.commit(commit('visitors', [visitor('v1')], { requestedAt: Date.UTC(2027, 0, 1) }))
       expect(await list('select synced_at from visitors')).toEqual([before])
     })
 
     test('a copy requested earlier never replaces one requested later', async () => {
       const { mirror, list } = await openTestWarehouse(db)
-      await mirror.commit(commit('visitors', [visitor('v1', {}, { name: 'new' })], { askedAt: 2000 }))
-      expect(await mirror.commit(commit('visitors', [visitor('v1', {}, { name: 'old' })], { askedAt: 1999 }))).toEqual({
+      await mirror.commit(commit('visitors', [visitor('v1', {}, { name: 'new' })], { requestedAt: 2000 }))
+      expect(
+        await mirror.commit(commit('visitors', [visitor('v1', {}, { name: 'old' })], { requestedAt: 1999 })),
+      ).toEqual({
         changed: 0,
       })
       expect(await list('select name from visitors')).toEqual(['new'])

@@ -179,11 +179,11 @@ for (const db of databases) {
     test('refreshes come before first reads, and first reads go newest first', async () => {
       const { mirror } = await openTestWarehouse(db)
       for (const [i, id] of ['c1', 'c2', 'c3'].entries()) {
-        await mirror.commit(commit('conversations', [conversation(id)], { askedAt: 1000 + i }))
+        await mirror.commit(commit('conversations', [conversation(id)], { requestedAt: 1000 + i }))
       }
       await mirror.commit(
         commit('messages', [], {
-          askedAt: 2000,
+          requestedAt: 2000,
           child: { stream: 'messages', parentId: 'c3', requestedVersion: 1, ...read, againAt: 3000 },
         }),
       )
@@ -221,17 +221,17 @@ for (const db of databases) {
 
     test('a full re-read comes last, stays pending until it is done, and is then like any other child', async () => {
       const { mirror } = await openTestWarehouse(db)
-      await mirror.commit(commit('conversations', [conversation('c1')], { askedAt: 1 }))
+      await mirror.commit(commit('conversations', [conversation('c1')], { requestedAt: 1 }))
       const childRead = { stream: 'messages', parentId: 'c1', requestedVersion: 1, ...read } as const
-      await mirror.commit(commit('messages', [], { askedAt: 2, child: childRead }))
+      await mirror.commit(commit('messages', [], { requestedAt: 2, child: childRead }))
       await mirror.requestFullReads('messages', 'all', 3)
-      await mirror.commit(commit('conversations', [conversation('c2')], { askedAt: 4 }))
+      await mirror.commit(commit('conversations', [conversation('c2')], { requestedAt: 4 }))
       const pending = await mirror.readPendingChildren('messages', 5, 10)
       expect(pending.map(({ parentId, mustReread }) => [parentId, mustReread])).toEqual([
         ['c2', false],
         ['c1', true],
       ])
-      await mirror.commit(commit('messages', [], { askedAt: 6, child: { ...childRead, againAt: 7 } }))
+      await mirror.commit(commit('messages', [], { requestedAt: 6, child: { ...childRead, againAt: 7 } }))
       expect(await mirror.readPendingChildren('messages', 7, 1)).toMatchObject([{ parentId: 'c1', mustReread: false }])
     })
 
@@ -262,8 +262,8 @@ for (const db of databases) {
       ])
       expect(await mirror.countPendingChildren('visitor_activity', later)).toBe(0)
       expect(await mirror.commit(commit('visitors', [visitor('v1')]))).toEqual({ changed: 0 })
-      expect(await mirror.commit(commit('visitors', [visitor('v1')], { askedAt: later }))).toEqual({ changed: 1 })
-      await mirror.commit(commit('visitor_activity', [activity('v1', 'h')], { askedAt: later }))
+      expect(await mirror.commit(commit('visitors', [visitor('v1')], { requestedAt: later }))).toEqual({ changed: 1 })
+      await mirror.commit(commit('visitor_activity', [activity('v1', 'h')], { requestedAt: later }))
       expect([await deletedAt('visitors'), await deletedAt('visitor_activity')]).toEqual([null, null])
       expect(await mirror.countPendingChildren('visitor_activity', later)).toBe(1)
     })

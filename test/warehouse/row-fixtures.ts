@@ -87,6 +87,6 @@ export const commit = (
 ): MirrorCommit => ({
   stream,
   rows,
-  askedAt: ++lastAskedAt,
+  requestedAt: ++lastAskedAt,
   ...rest,
 })

@@ -173,12 +173,18 @@ for (const db of databases) {
     test('status reports rows, freshness, pending children, gaps, behaviours and the budget', async () => {
       const { warehouse, mirror } = await openTestWarehouse(db)
       const run = await mirror.startRun('incremental', now)
-      await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')], { askedAt: now }))
+      await mirror.commit(commit('conversations', [conversation('c1'), conversation('c2')], { requestedAt: now }))
       await mirror.commit(
-        commit('visitors', [visitor('v1')], { askedAt: now, observations: [{ name: 'n', value: 'v', evidence: 'e' }] }),
+        commit('visitors', [visitor('v1')], {
+          requestedAt: now,
+          observations: [{ name: 'n', value: 'v', evidence: 'e' }],
+        }),
       )
       await mirror.commit(
-        commit('calls', [call('k1')], { askedAt: now, gaps: [{ stream: 'calls', from: 0, to: 0, reason: 'crowded' }] }),
+        commit('calls', [call('k1')], {
+          requestedAt: now,
+          gaps: [{ stream: 'calls', from: 0, to: 0, reason: 'crowded' }],
+        }),
       )
       await mirror.markDeleted('conversations', 'c2', now)
       await mirror.heartbeat(run, 30, now + 500)

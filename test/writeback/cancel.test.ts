@@ -131,7 +131,7 @@ async function createInFlight(database: 'sqlite' | 'postgres', arrives: boolean)
   const claimed = await outbox.claim(id!, Date.now())
   await outbox.markSending(claimed!, { before: { ids: ['1'] } }, Date.now(), Date.now())
   if (arrives) service.say({ senderType: 'agent', content: 'Once.', name: 'Ann' })
-  await outbox.settleSent(claimed!, { event: 'no_answer', why: 'silence', evidence: { sender: 'ended' } })
+  await outbox.settleSent(claimed!, { event: 'no_response', why: 'silence', evidence: { sender: 'ended' } })
   return { ...o, id: id!, service, outbox }
 }
 
@@ -173,7 +173,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     for (const [event, becomes] of [
       ['accepted', 'succeeded'],
       ['not_sent', 'cancelled'],
-      ['no_answer', 'sending'],
+      ['no_response', 'sending'],
     ] as const) {
       const o = await createOutboxFor(service, database)
       const [id] = await o.queue(replyLine('Once.'))

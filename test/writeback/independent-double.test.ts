@@ -1,4 +1,4 @@
-/** Services that differ from the sandbox where the documentation leaves it open: nothing arrives twice or gets stuck. */
+/** Services that differ from the sandbox as far as the documentation allows: nothing arrives twice or gets stuck. */
 import pg from 'pg'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ApiError } from '../../src/core/api-failure.ts'
@@ -213,7 +213,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
     const claimed = await outbox.claim(id!, Date.now())
     await outbox.markSending(claimed!, {}, Date.now(), Date.now() + 1e9)
     expect(await o.admin.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 0, ids: [] })
-    await outbox.settleSent(claimed!, { event: 'no_answer', why: 'silence', dueAt: Date.now() + 1e9 })
+    await outbox.settleSent(claimed!, { event: 'no_response', why: 'silence', dueAt: Date.now() + 1e9 })
     expect(await o.admin.decide('arrived', {}, 'a person')).toEqual({ count: 0, ids: [] })
     expect(await o.admin.decide('arrived', { ids: [id!] }, 'a person')).toEqual({ count: 1, ids: [id] })
     expect(await o.statuses()).toEqual(['succeeded'])
@@ -289,9 +289,9 @@ test('an id in upper case is the same conversation', async () => {
 
 for (const [status, event, becomes] of [
   ['queued', 'accepted', 'succeeded'],
-  ['queued', 'no_answer', 'sending'],
+  ['queued', 'no_response', 'sending'],
   ['cancelled', 'accepted', 'succeeded'],
-  ['cancelled', 'no_answer', 'sending'],
+  ['cancelled', 'no_response', 'sending'],
 ] as const) {
   test(`the status ${status}, set by SQL in flight, does not prevent the outcome ${event}`, async () => {
     const service = await startIndependentDouble()
@@ -364,7 +364,9 @@ test('write-backs are sent even if reads are very slow', async () => {
   const o = await createOutboxFor(service)
   const [id] = await o.queue(handledLine)
   let now = Date.now()
-  const answer = (data: Json) => ({ data, status: 200, requestId: null, servedAt: null, cursorLimit: 0, askedAt: now })
+  const respond = (data: Json) => {
+    return { data, status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: now }
+  }
   let reads = 0
   const outbox = o.warehouse.outbox(ids.project)
   const result = await sendOne(
@@ -374,10 +376,10 @@ test('write-backs are sent even if reads are very slow', async () => {
         now += 25_000
         reads += 1
         if (reads > 10) throw new Error('it reads for ever')
-        return answer({ id: ids.conversation, lastMessageAt: '2020-01-01T00:00:00Z', handledAt: null })
+        return respond({ id: ids.conversation, lastMessageAt: '2020-01-01T00:00:00Z', handledAt: null })
       },
       send: async (_call, markSending) => {
-        if (await markSending()) return answer(null)
+        if (await markSending()) return respond(null)
         throw new ApiError({
           kind: 'transient',
           why: 'not sent',

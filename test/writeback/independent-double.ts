@@ -1,4 +1,4 @@
-/** A second double of the service, written only from its documentation, that behaves unlike the sandbox where it may. */
+/** A second double of the service, written only from its documentation, that behaves unlike the sandbox if it may. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'

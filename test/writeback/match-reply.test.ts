@@ -13,7 +13,8 @@ const message = (id: string, content = 'Hello?', senderName = 'Vi'): SnapshotMes
   return { id, at: 0, content, senderName, side: 'unknown' }
 }
 const matching = (id: string) => message(id, payload.content, payload.sender_name)
-const known = { before: new Set(['1', '2']), isChanged: false, otherIds: new Set<string>(), payload, isComplete: true }
+const matchedIds = new Set<string>()
+const known = { before: new Set(['1', '2']), isChanged: false, matchedIds, payload, isComplete: true }
 
 test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: null }, object]>([
   ['the same messages', [message('1'), message('2')], {}, { kind: 'absent' }],
@@ -35,7 +36,7 @@ test.for<[string, readonly SnapshotMessage[], Partial<typeof known> | { before: 
   [
     'a message matched to another write-back',
     [message('1'), message('2'), matching('3')],
-    { otherIds: new Set(['3']) },
+    { matchedIds: new Set(['3']) },
     { kind: 'absent' },
   ],
   [
@@ -79,7 +80,7 @@ test('ids with a start time, as earlier versions stored them, are incomplete', (
 test('a reply that shows after the last verification is found and not sent a third time', async () => {
   const service = await startIndependentDouble({
     write: (_path, _body, _does, nth) => (nth <= 2 ? { cut: true } : null),
-    // The guard, two verifications, and one more before the resend.
+    // The precondition check, two verifications, and one more before the resend.
     onListed: (nth, say) => nth === 4 && say({ senderType: 'agent', content: 'Once.', name: 'Ann' }),
   })
   const o = await createOutboxFor(service)
@@ -182,7 +183,7 @@ for (const ahead of [3, 199, 200]) {
       get: async (_path: string, { since = '' }: QueryParams) => {
         const [items, left] = [rows.filter(({ createdAt }) => createdAt >= String(since)), 200]
         const data = { items: items.slice(0, left), hasMore: items.length > left }
-        return { data, status: 200, requestId: null, servedAt: null, askedAt: 0 }
+        return { data, status: 200, requestId: null, serverDate: null, requestedAt: 0 }
       },
       outbox: { readBehaviours: async () => new Map(), recordBehaviours: async () => {} },
       now: () => 0,

@@ -99,7 +99,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const claimed = (await outbox.claim(id!, Date.now()))!
       const messages = [...o.sandbox.truth('messages')].filter(({ parentId }) => parentId === o.conversation(0))
       await outbox.markSending(claimed, { before: { ids: messages.map((row) => row.id!) } }, Date.now(), Date.now())
-      await outbox.settleSent(claimed, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
+      await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
       const verifying = (await outbox.claim(id!, Date.now()))!
       expect(await outbox.settle(verifying, { event: 'absent', why: 'a test' })).toBe('queued')
       o.sandbox.mutate.agentReplies(o.conversation(0), 'Late.', 'Ann')
@@ -115,7 +115,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const claimed = (await outbox.claim(id!, Date.now()))!
       await outbox.markSending(claimed, { before: { ids: [] } }, Date.now(), Date.now())
-      await outbox.settleSent(claimed, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
+      await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
       const verifying = (await outbox.claim(id!, Date.now()))!
       await outbox.settle(verifying, { event: 'absent', why: 'a test' })
       o.sandbox.mutate.deleteConversation(gone)
@@ -129,7 +129,7 @@ for (const database of ['sqlite', 'postgres'] as const) {
       const outbox = o.warehouse.outbox(o.sandbox.projectId)
       const claimed = (await outbox.claim(id!, Date.now()))!
       await outbox.markSending(claimed, { before: {} }, Date.now(), Date.now())
-      await outbox.settleSent(claimed, { event: 'no_answer', why: 'a test', evidence: { sender: 'ended' } })
+      await outbox.settleSent(claimed, { event: 'no_response', why: 'a test', evidence: { sender: 'ended' } })
       await o.warehouse.query(`update writebacks set payload = '{"content": "x", "sender_name": "A\\nn"}'`)
       await o.push()
       expect(await o.statuses()).toEqual(['uncertain'])

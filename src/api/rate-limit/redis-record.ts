@@ -11,7 +11,7 @@ import { UserError } from '../../core/user-error.ts'
  * ARGV[3]  milliseconds since 1970 up to which the write may be done
  * ARGV[4]  text
  * ARGV[5]  milliseconds after which an unused record expires
- * answer   {1 if this write is stored, milliseconds since 1970, run id, version or nil, text or nil}
+ * reply    {1 if this write is stored, milliseconds since 1970, run id, version or nil, text or nil}
  *
  * A version is `run id of the server:token`: a restart or a failover changes the run id, and may have lost writes.
  */
@@ -42,7 +42,7 @@ export type RedisBudgetRecords = {
 
 /**
  * One connection for all budgets of this process, `redis://` or `rediss://`. It reconnects by itself; commands fail soon
- * while it is down. Throws UserError where the URL is not valid. `onError` gets connection errors as text only: ioredis's
+ * while it is down. Throws UserError if the URL is not valid. `onError` gets connection errors as text only: ioredis's
  * own errors carry the command that failed, which may contain the password.
  */
 export function openRedisRecords(url: string, onError: (why: string) => void = () => {}): RedisBudgetRecords {
@@ -50,7 +50,7 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
     connectTimeout: 5000,
     commandTimeout: 5000,
     retryStrategy: (tries) => Math.min(2000, tries * 50),
-    // A command may have been executed although its answer was lost, so none is sent again when the connection breaks.
+    // A command may have been executed although its reply was lost, so none is sent again when the connection breaks.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     // After a failover the old primary refuses writes, so connect to the new one.
@@ -70,10 +70,10 @@ export function openRedisRecords(url: string, onError: (why: string) => void = (
   }
   const runScript: RunScript = (...values) =>
     swapBudgetRecord.apply(redis, values).then(
-      (answer) => {
-        // ioredis falls back to database 0 where the named one does not exist, and no other process shares that record.
+      (reply) => {
+        // ioredis falls back to database 0 if the named one does not exist, and no other process shares that record.
         if (lastError !== null && /DB index/i.test(lastError)) throw new Error(`Redis: ${lastError}`)
-        return answer
+        return reply
       },
       (error: unknown) => {
         throw new Error(`Redis: ${lastError ?? errorText(error)}`)
@@ -95,15 +95,8 @@ function redisRecord(runScript: RunScript, key: string): BudgetRecord {
   return {
     read: async () => toRecordReading(await runScript(key, '', '', 0, '', recordTtlMs)),
     compareAndSet: async (seen, text) => {
-      const answer = await runScript(
-        key,
-        randomUUID(),
-        seen.version ?? '',
-        seen.now + maxSwapDelayMs,
-        text,
-        recordTtlMs,
-      )
-      return { swapped: answer[0] === 1, reading: toRecordReading(answer) }
+      const reply = await runScript(key, randomUUID(), seen.version ?? '', seen.now + maxSwapDelayMs, text, recordTtlMs)
+      return { swapped: reply[0] === 1, reading: toRecordReading(reply) }
     },
   }
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { uptime } from 'node:os'
 import { ApiError } from '../../core/api-failure.ts'
 import { grantTtlMs, type PendingRequest } from '../../core/rate-limit/acquire-slot.ts'
-import type { Slot } from '../../core/rate-limit/budget.ts'
+import type { Slot, SlotEnding } from '../../core/rate-limit/budget.ts'
 import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
 import { priorities } from '../../core/rate-limit/priority.ts'
 import type { BudgetView } from '../../core/report.ts'
@@ -12,11 +12,11 @@ import type { Ms } from '../../core/time.ts'
 export type RequestBudget = {
   /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */
   readonly acquire: (request: SlotRequest) => Promise<Grant>
-  /** The service answered (also with a 429). Never fails: a slot that cannot be released expires later. */
-  readonly releaseAnswered: (slot: Slot) => void
+  /** The service responded (also with a 429). Never fails: a slot that cannot be released expires later. */
+  readonly releaseResponded: (slot: Slot) => void
   /** No byte of the request was sent. Never fails either. */
   readonly releaseUnsent: (slot: Slot) => void
-  /** The answer was a 429: all requests of the key pause for `waitMs`. */
+  /** The response was a 429: all requests of the key pause for `waitMs`. */
   readonly recordThrottle: (slot: Slot, waitMs: Ms) => Promise<void>
   readonly view: () => Promise<BudgetView>
 }
@@ -42,7 +42,7 @@ export function createRequestBudget(
   let isServing = false
   let wakeUp = () => {}
 
-  const release = (slot: Slot, ending: 'answered' | 'unsent') => {
+  const release = (slot: Slot, ending: SlotEnding) => {
     store.release(slot, ending).then(
       () => ending === 'unsent' && wakeUp(),
       () => {},
@@ -67,7 +67,7 @@ export function createRequestBudget(
       wakeUp = resolve
     })
     // Taken before the request: the slot cannot have been granted earlier.
-    const askedAt = monotonic()
+    const requestedAt = monotonic()
     const decision = await store.acquire(
       holder,
       heads.map((head) => head.request),
@@ -77,15 +77,15 @@ export function createRequestBudget(
     const queue = head && queues.get(queueName(head.request))
     // The request may have been aborted meanwhile: the next in its queue goes instead.
     const next = queue?.values().next().value
-    const ageMs = () => monotonic() - askedAt
+    const ageMs = () => monotonic() - requestedAt
     if (next === undefined || ageMs() > grantTtlMs) return release(decision.slot, 'unsent')
     queue?.delete(next)
-    next.grant({ ...decision.slot, remainingMs: () => next.request.deadlineMs - ageMs() })
+    next.grant({ ...decision.slot, remainingMs: () => next.request.maxDurationMs - ageMs() })
   }
 
-  async function acquire({ priority, write, deadlineMs, signal }: SlotRequest): Promise<Grant> {
+  async function acquire({ priority, write, maxDurationMs, signal }: SlotRequest): Promise<Grant> {
     if (signal?.aborted) throw new ApiError({ kind: 'aborted' })
-    const request: PendingRequest = { priority, write, deadlineMs }
+    const request: PendingRequest = { priority, write, maxDurationMs }
     const queue = queues.get(queueName(request)) ?? new Set()
     queues.set(queueName(request), queue)
     // Only the first of a queue changes the set of pending requests.
@@ -98,7 +98,7 @@ export function createRequestBudget(
 
   return {
     acquire,
-    releaseAnswered: (slot) => release(slot, 'answered'),
+    releaseResponded: (slot) => release(slot, 'responded'),
     releaseUnsent: (slot) => release(slot, 'unsent'),
     recordThrottle: (slot, waitMs) => store.recordThrottle(slot, waitMs),
     view: () => store.view(),

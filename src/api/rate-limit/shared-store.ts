@@ -1,11 +1,11 @@
 /**
- * A budget store that processes share: the budget's decisions on a compare-and-set record. Operations requested during a
- * swap go together into the next one; a swap that lost to another process is decided again on what that process wrote.
- * Where the record may have been lost, the budget is closed in the record, and so for all processes.
+ * A budget store that processes share: group commit over a compare-and-set record. Operations requested during a swap go
+ * together into the next one; a swap that lost to another process is decided again on what that process wrote. If the
+ * record may have been lost, the budget is closed in the record, and so for all processes.
  */
 import { uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { defaultDeadlineMs } from '../../core/rate-limit/acquire-slot.ts'
+import { defaultMaxDurationMs } from '../../core/rate-limit/acquire-slot.ts'
 import { type BudgetPolicy, type BudgetState, initialBudgetState } from '../../core/rate-limit/budget.ts'
 import {
   type BudgetRecord,
@@ -14,7 +14,7 @@ import {
   recordUseEveryMs,
 } from '../../core/rate-limit/budget-record.ts'
 import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
-import { closeBudget, distrustReason, startBudget } from '../../core/rate-limit/fail-closed.ts'
+import { closeBudget, invalidReason, startBudget } from '../../core/rate-limit/fail-closed.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../core/rate-limit/state-encoding.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { createStateStore, type UpdateState } from './state-store.ts'
@@ -27,45 +27,48 @@ export type SharedStoreOptions = {
   /** Called in the one process that closes the budget. `why` completes `the request budget is closed: `. */
   readonly onClosed: (why: string) => void
   /** How long a request of any process can take at most, from requesting its slot. */
-  readonly deadlineMs?: Ms
+  readonly maxDurationMs?: Ms
   /** Milliseconds of a clock that is never set, and that keeps running while the machine is suspended. */
   readonly monotonic?: () => Ms
   /** 0 to below 1. */
   readonly random?: () => number
 }
 
-/** The state before the steps. `isNew`: it is not the stored one. `distrustReason`: why the stored one is not trusted. */
-type BaseState = { readonly state: BudgetState; readonly isNew: boolean; readonly distrustReason: string | null }
-type Observation = { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms }
+/** The state before the steps. `isReset`: it replaces the stored one. `invalidReason`: why the stored one is not valid. */
+type StartingState = { readonly state: BudgetState; readonly isReset: boolean; readonly invalidReason: string | null }
+type StateSnapshot = { readonly state: BudgetState; readonly now: EpochMs; readonly at: Ms }
 
 /** Each lost swap is another process's success, so many in a row mean that something else is wrong. */
 const maxSwapAttempts = 100
 const storeTimeoutMs = 10_000
 
-/** Updates reject where the record cannot be reached; the next one tries again. */
+/** Updates reject if the record cannot be reached; the next one tries again. */
 export function createSharedStore(options: SharedStoreOptions): BudgetStore {
-  const { policy, record, keyUse, onClosed, deadlineMs = defaultDeadlineMs, random = Math.random } = options
+  const { policy, record, keyUse, onClosed, maxDurationMs = defaultMaxDurationMs, random = Math.random } = options
   const { monotonic = () => uptime() * 1000 } = options
-  const unusedAfterMs = deadlineMs + Math.max(policy.rate.windowMs, policy.writeRate.windowMs) + recordUseEveryMs
-  let last: Observation | null = null
+  const unusedAfterMs = maxDurationMs + Math.max(policy.rate.windowMs, policy.writeRate.windowMs) + recordUseEveryMs
+  let lastSeen: StateSnapshot | null = null
   let useRecordedAt = Number.NEGATIVE_INFINITY
 
-  /** `wasUnused`: evaluated at most once a commit. */
-  async function chooseBase(reading: RecordReading, wasUnused: () => Promise<boolean>): Promise<BaseState> {
+  /** `wasUnused`: evaluated at most once per commit. */
+  async function resolveStartingState(
+    reading: RecordReading,
+    wasUnused: () => Promise<boolean>,
+  ): Promise<StartingState> {
     const { now, restarted } = reading
     const state = reading.text === null ? null : decodeBudgetState(reading.text)
     const why =
       state === null
-        ? missingReason(reading, last !== null)
-        : distrustReason({ state, now, restarted }, last && { ...last, agoMs: monotonic() - last.at })
-    if (state !== null && why === null) return { state, isNew: false, distrustReason: why }
-    const known = newestState(last?.state, state)
-    if (last === null && (await wasUnused()))
-      return { state: startBudget(known, now), isNew: true, distrustReason: null }
-    return { state: closeBudget(policy, known, now, deadlineMs), isNew: true, distrustReason: why }
+        ? missingReason(reading, lastSeen !== null)
+        : invalidReason({ state, now, restarted }, lastSeen && { ...lastSeen, agoMs: monotonic() - lastSeen.at })
+    if (state !== null && why === null) return { state, isReset: false, invalidReason: why }
+    const known = newestState(lastSeen?.state, state)
+    if (lastSeen === null && (await wasUnused()))
+      return { state: startBudget(known, now), isReset: true, invalidReason: null }
+    return { state: closeBudget(policy, known, now, maxDurationMs), isReset: true, invalidReason: why }
   }
 
-  /** Where this fails, the grant fails too: a slot is lost, and no limit is broken. */
+  /** If this fails, the grant fails too: a slot is lost, and no limit is broken. */
   async function recordUse(at: Ms): Promise<void> {
     if (at - useRecordedAt < recordUseEveryMs) return
     await withTimeout(storeTimeoutMs, keyUse.recordUse())
@@ -80,18 +83,18 @@ export function createSharedStore(options: SharedStoreOptions): BudgetStore {
     const at = monotonic()
     let reading = await withTimeout(storeTimeoutMs, record.read())
     for (let tries = 1; tries <= maxSwapAttempts; tries += 1) {
-      const base = await chooseBase(reading, wasUnused)
+      const starting = await resolveStartingState(reading, wasUnused)
       // A clock that is set back a little stands still.
-      const now = Math.max(reading.now, base.state.at)
-      const { state, done } = applySteps(steps, base.state, now)
-      const changed = state !== base.state
+      const now = Math.max(reading.now, starting.state.at)
+      const { state, done } = applySteps(steps, starting.state, now)
+      const changed = state !== starting.state
       const swap = changed
         ? await withTimeout(storeTimeoutMs, record.compareAndSet(reading, encodeBudgetState(policy, state)))
         : null
       if (swap === null || swap.swapped) {
         // A new state that was not written does not count.
-        if (changed || !base.isNew) last = { state, now: reading.now, at }
-        if (changed && base.distrustReason !== null) onClosed(base.distrustReason)
+        if (changed || !starting.isReset) lastSeen = { state, now: reading.now, at }
+        if (changed && starting.invalidReason !== null) onClosed(starting.invalidReason)
         if (changed) await recordUse(at)
         for (const finish of done) finish()
         return
@@ -110,7 +113,7 @@ function missingReason({ text }: RecordReading, wasSeen: boolean): string {
   return wasSeen ? 'its record is gone' : 'there is no record of the last requests'
 }
 
-/** The newest state known, where the stored one is not trusted. */
+/** The newest state known, if the stored one is not valid. */
 function newestState(lastSeen: BudgetState | undefined, found: BudgetState | null): BudgetState {
   const [seen, stored] = [lastSeen ?? initialBudgetState, found ?? initialBudgetState]
   return stored.era > seen.era ? stored : seen

@@ -19,7 +19,7 @@ export type JobFailures = {
   readonly recordFailure: (subject: JobSubject, error: unknown, isLogged?: boolean) => Promise<boolean>
   /** A job succeeded. Never rejects. */
   readonly recordSuccess: (subject: JobSubject) => Promise<void>
-  /** Reads what other workers stored, and stores what could not be stored before. Rejects where the warehouse is away. */
+  /** Reads what other workers stored, and stores what could not be stored before. Rejects if the warehouse is away. */
   readonly refresh: () => Promise<void>
   readonly list: () => readonly FailingJob[]
   /** Why the warehouse cannot be used, according to the failed jobs; null: it can, as far as known. */
@@ -27,7 +27,7 @@ export type JobFailures = {
 }
 
 export type JobFailuresDeps = {
-  readonly failureLog: JobFailureRepository
+  readonly jobFailures: JobFailureRepository
   readonly projects: () => readonly { readonly name: string; readonly projectId: string }[]
   readonly log: Logger
   readonly metrics: Pick<WorkerMetrics, 'countJobFailure'>
@@ -46,13 +46,13 @@ type FailingEntry = {
 const maxTracked = 500
 
 export function createJobFailures({
-  failureLog,
+  jobFailures,
   projects,
   log,
   metrics,
   now = Date.now,
 }: JobFailuresDeps): JobFailures {
-  const { failing, storeEntry, removeEntry, refresh } = createFailureTable({ failureLog, projects, now })
+  const { failing, storeEntry, removeEntry, refresh } = createFailureTable({ jobFailures, projects, now })
   const outage = createOutageTracker(log, now)
   const updateOutage = () => outage.update([...failing.values()].some(({ cause }) => cause === 'unusable'))
 
@@ -76,7 +76,7 @@ export function createJobFailures({
       return isNewReason
     },
     recordSuccess: async (subject) => {
-      if (subject.job !== 'schedule') outage.answered()
+      if (subject.job !== 'schedule') outage.responded()
       const key = subjectKey(subject)
       const entry = failing.get(key)
       if (entry !== undefined) {
@@ -89,7 +89,7 @@ export function createJobFailures({
       updateOutage()
     },
     refresh: async () => {
-      await refresh(outage.answered)
+      await refresh(outage.responded)
       updateOutage()
     },
     list: () =>
@@ -104,10 +104,10 @@ export function createJobFailures({
 
 /** The failing jobs in memory, and their rows in the warehouse. */
 function createFailureTable({
-  failureLog,
+  jobFailures,
   projects,
   now,
-}: Required<Pick<JobFailuresDeps, 'failureLog' | 'projects' | 'now'>>) {
+}: Required<Pick<JobFailuresDeps, 'jobFailures' | 'projects' | 'now'>>) {
   const failing = new Map<string, FailingEntry>()
   /** Stored failures of jobs that have succeeded: they may still be read, or could not be removed yet. */
   const recovered = new Map<string, { readonly failure: JobFailure; readonly isRemoved: boolean }>()
@@ -115,7 +115,7 @@ function createFailureTable({
   const storeEntry = async (key: string): Promise<void> => {
     const entry = failing.get(key)
     if (entry === undefined) return
-    const isStored = await failureLog.record(entry.failure).then(
+    const isStored = await jobFailures.record(entry.failure).then(
       () => true,
       () => false,
     )
@@ -125,16 +125,16 @@ function createFailureTable({
   const removeEntry = async (key: string, failure: JobFailure): Promise<void> => {
     failing.delete(key)
     recovered.set(key, { failure, isRemoved: false })
-    await failureLog.clear(failure).then(
+    await jobFailures.clear(failure).then(
       () => recovered.set(key, { failure, isRemoved: true }),
       () => {},
     )
   }
-  const refresh = async (onAnswered: () => void): Promise<void> => {
+  const refresh = async (onResponse: () => void): Promise<void> => {
     const stored = new Set([...failing].filter(([, entry]) => entry.isStored).map(([key]) => key))
     for (const [key, { isRemoved }] of recovered) if (isRemoved) recovered.delete(key)
-    const rows = new Map((await failureLog.list()).map((failure) => [failureKey(failure), failure]))
-    onAnswered()
+    const rows = new Map((await jobFailures.list()).map((failure) => [failureKey(failure), failure]))
+    onResponse()
     for (const key of stored) if (!rows.has(key)) failing.delete(key)
     for (const [key, failure] of rows) {
       const subject = toJobSubject(failure, projects())
@@ -162,7 +162,7 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
       outage.failures += 1
     },
     /** The warehouse answered a query. */
-    answered: () => {
+    responded: () => {
       isAway = false
     },
     update: (isUnusable: boolean) => {

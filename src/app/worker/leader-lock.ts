@@ -4,7 +4,7 @@ import type { AcquiredLock } from '../sync-run.ts'
 
 export type LeaderLocks = {
   /** Acquires or extends the role; false: another worker has it. */
-  readonly tryLead: (role: string) => Promise<boolean>
+  readonly tryAcquireLeadership: (role: string) => Promise<boolean>
   readonly release: () => Promise<void>
 }
 
@@ -14,7 +14,7 @@ const allProjects = '*'
 export function createLeaderLocks(warehouse: Warehouse): LeaderLocks {
   const held = new Map<string, AcquiredLock>()
   return {
-    tryLead: async (role) => {
+    tryAcquireLeadership: async (role) => {
       if (await held.get(role)?.heartbeat(Date.now())) return true
       held.delete(role)
       const lock = await warehouse.lockStreams(allProjects, [role], Date.now())

@@ -13,7 +13,7 @@ import type { ServiceOptions } from '../service.ts'
 
 /** What is counted in this folder. `createMetrics` does it, and does not compile while it lacks a member. */
 export type WorkerMetrics = {
-  /** A request was answered or given up. */
+  /** A request got a response, or was given up. */
   readonly countRequest: (request: { project: string; priority: Priority; outcome: 'ok' | ApiFailure['kind'] }) => void
   readonly countRows: (page: { project: string; stream: StreamName; rows: number; changed: number }) => void
   /** A write-back reached this status. */

@@ -10,7 +10,7 @@ import { serviceOptions, type WorkerResources } from './resources.ts'
 /** The modes that a worker schedules; only people request `full`. */
 export type SyncSliceMode = 'incremental' | 'reconcile'
 
-/** `sliceMs`: after this time the run ends where it can continue later. `signal`: ends it after the current page. */
+/** `sliceMs`: after this time the run ends as soon as it can be continued later. `signal`: ends it after the current page. */
 export type SyncSliceOptions = {
   readonly stream: StreamName
   readonly mode: SyncSliceMode
@@ -55,7 +55,7 @@ export async function runSyncSlice(
     const level = resources.isNewMessage(`${project.name} ${stream} ${notice}`) ? 'warn' : 'debug'
     log[level]({ event: 'sync.noticed', project: project.name, stream, notice })
   }
-  if (run.stopped?.kind === 'denied') return pauseProject(resources, project, run.stopped)
+  if (run.fatalFailure?.kind === 'denied') return pauseProject(resources, project, run.fatalFailure)
   if (isRecorded) await warehouse.projects.setPause(project.projectId, null)
   if (signal.aborted) return { kind: 'interrupted' }
   if (isLockLost) return { kind: 'busy', holder: 'another process' }

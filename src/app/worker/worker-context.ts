@@ -33,7 +33,7 @@ export type WorkerContext = {
   /** One due delivery of each project that has any; `project` is its id. */
   readonly dueDeliveries: () => Promise<readonly { readonly project: string; readonly id: string }[]>
   /** Mirrored child streams of the project that have pending children now. The others are marked as completely read. */
-  readonly pendingChildStreams: (project: ProjectConfig) => Promise<readonly ChildStreamName[]>
+  readonly markSyncedAndListPending: (project: ProjectConfig) => Promise<readonly ChildStreamName[]>
   /** The same for all projects, by their id, without marking the others. */
   readonly allPendingChildStreams: () => Promise<ReadonlyMap<string, readonly ChildStreamName[]>>
   /** Whether rollups are missing at the beginning, or have another time zone than configured. */
@@ -41,13 +41,13 @@ export type WorkerContext = {
   /** When each stream was last read completely, by the project's id; 0 = never, because the key lacks its scope. */
   readonly lastCompletions: () => Promise<ReadonlyMap<string, ReadonlyMap<StreamName, EpochMs>>>
   readonly mirrorHealth: (projects: readonly ProjectConfig[]) => Promise<readonly ProjectHealth[]>
-  readonly failureLog: JobFailureRepository
-  readonly tryLead: LeaderLocks['tryLead']
+  readonly jobFailures: JobFailureRepository
+  readonly tryAcquireLeadership: LeaderLocks['tryAcquireLeadership']
   /** Records that this worker runs, for `status`. `queue`: redis, postgres or embedded. */
   readonly recordHeartbeat: (queue: string) => Promise<void>
   /** Deletes runs without changes after a week and webhook deliveries after a month; updates table statistics. */
   readonly runHousekeeping: () => Promise<{ readonly runsDeleted: number; readonly deliveriesDeleted: number }>
-  /** Rejects where the warehouse does not answer. */
+  /** Rejects if the warehouse does not answer. */
   readonly ping: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -55,7 +55,7 @@ export type WorkerContext = {
 const idleRunRetentionMs = 7 * 86_400_000
 const deliveryRetentionMs = 30 * 86_400_000
 
-/** Throws UserError where the warehouse cannot be opened. */
+/** Throws UserError if the warehouse cannot be opened. */
 export async function openWorkerContext(config: Config, options: WorkerContextOptions): Promise<WorkerContext> {
   const warehouse = await openWarehouse(config.databaseUrl)
   const budgets = await openRequestBudgets(config.queueUrl, warehouse, options.log).catch(async (error: unknown) => {
@@ -73,12 +73,12 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
     storeDelivery: (projectId, body) => storeDelivery(warehouse, projectId, body),
     processDeliveries: (project, deliveryOptions) => processDeliveries(resources, project, deliveryOptions),
     dueDeliveries: () => warehouse.deliveries.firstDuePerProject(Date.now()),
-    pendingChildStreams: async ({ projectId, streams }) => {
+    markSyncedAndListPending: async ({ projectId, streams }) => {
       const mirrored = childStreamNames.filter((stream) => streams.includes(stream))
-      const due = await warehouse.streamStates.pendingChildStreams(projectId, Date.now())
-      const read = mirrored.filter((stream) => !due.includes(stream))
-      await warehouse.streamStates.markSynced(projectId, read, Date.now())
-      return mirrored.filter((stream) => due.includes(stream))
+      const pending = await warehouse.streamStates.pendingChildStreams(projectId, Date.now())
+      const synced = mirrored.filter((stream) => !pending.includes(stream))
+      await warehouse.streamStates.markSynced(projectId, synced, Date.now())
+      return mirrored.filter((stream) => pending.includes(stream))
     },
     areRollupsBehind: (project) => areRollupsBehind(warehouse, project),
     allPendingChildStreams: () => warehouse.streamStates.allPendingChildStreams(Date.now()),
@@ -90,8 +90,8 @@ export async function openWorkerContext(config: Config, options: WorkerContextOp
       )
     },
     mirrorHealth: (projects) => readMirrorHealth(resources, projects),
-    failureLog: warehouse.jobFailures,
-    tryLead: leaderLocks.tryLead,
+    jobFailures: warehouse.jobFailures,
+    tryAcquireLeadership: leaderLocks.tryAcquireLeadership,
     recordHeartbeat: (queue) => warehouse.workers.recordHeartbeat(workerId, queue, Date.now()),
     runHousekeeping: async () => {
       const runsDeleted = await warehouse.deleteIdleRuns(Date.now() - idleRunRetentionMs)
@@ -120,7 +120,7 @@ async function areRollupsBehind(warehouse: Warehouse, project: ProjectConfig): P
   const history = await findRollupHistory({ mirror, mirrored: new Set(streams), startDate })
   if (history.kind === 'waiting') return false
   const stored = await mirror.rollups()
-  const first = stored.at(-1)
-  if (first === undefined || stored.some((rollup) => rollup.timeZone !== timeZone)) return true
-  return history.kind === 'known' && history.from < first.from
+  const oldest = stored.at(-1)
+  if (oldest === undefined || stored.some((rollup) => rollup.timeZone !== timeZone)) return true
+  return history.kind === 'known' && history.from < oldest.from
 }

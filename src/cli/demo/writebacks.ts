@@ -14,7 +14,7 @@ select 'note', visitor_id, '{"content": "Waited long."}'
 from conversations where waiting_since is not null order by waiting_since limit 1`,
 ]
 
-/** The service performs the second reply, but the connection breaks before its answer. */
+/** The service performs the second reply, but the connection breaks before its response. */
 export function dropOneAnswer({ scriptFault }: Sandbox): void {
   scriptFault({ kind: 'reset-after', operation: 'sendMessage', skip: 1 })
 }

@@ -9,11 +9,11 @@ export function formatCounts(counts: StatusCounts): string {
   return present.map((status) => `${formatCount(counts[status] ?? 0)} ${status}`).join(', ')
 }
 
-/** No line if every row has a project. `willBeAssigned`: the next push assigns them to the only project. */
-export function renderWithoutProject(rows: number, willBeAssigned = false): string[] {
+/** No line if every row has a project. `isOnlyProject`: the next push assigns them to it. */
+export function renderWithoutProject(rows: number, isOnlyProject = false): string[] {
   if (rows === 0) return []
   const [have, them, are] = rows === 1 ? ['1 row has', 'it', 'is'] : [`${formatCount(rows)} rows have`, 'them', 'are']
-  const consequence = willBeAssigned
+  const consequence = isOnlyProject
     ? `: the next push assigns ${them} to this project`
     : ` and ${are} not sent until project_id is set in writebacks and writeback_events`
   return [`${have} no project${consequence}`]

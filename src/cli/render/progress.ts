@@ -1,5 +1,5 @@
 /** Progress as values: what each stream has done, how fast, and how long it still takes. Pure: no clock, no I/O. */
-import { burstSlots } from '../../core/rate-limit/capacity.ts'
+import { burstSlots } from '../../core/rate-limit/slot-usage.ts'
 import type { BudgetView, SyncProgress } from '../../core/report.ts'
 import type { StreamName } from '../../core/streams.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'

@@ -10,7 +10,7 @@ export type OutboxFilter = {
   readonly operations?: readonly Operation[]
   /** The id of the conversation or the visitor. */
   readonly target?: string
-  /** A cancellation also covers rows without a project. Only where a single project is configured. */
+  /** A cancellation also covers rows without a project. Only if a single project is configured. */
   readonly orWithoutProject?: boolean
 }
 

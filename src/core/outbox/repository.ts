@@ -27,7 +27,7 @@ export type Writeback = {
   readonly targetSnapshot: TargetSnapshot | null
   readonly evidence: Evidence
   /** Increases with every claim (a fencing token). */
-  readonly epoch: number
+  readonly fencingToken: number
 }
 
 export type TargetSnapshot = {
@@ -88,7 +88,10 @@ export type OutboxRepository = {
   readonly hasPending: (filter?: ClaimFilter) => Promise<boolean>
   /** Claims it for this process; null if another process has it or it is no longer first in its lane. */
   readonly claim: (id: string, now: EpochMs) => Promise<Writeback | null>
-  /** Records the send before the request goes out; false if it must not be sent any more. `dueAt`: when to verify it. */
+  /**
+   * Records the send before the request goes out. False if it was superseded: it has expired, a person made another
+   * decision, another write-back was put in front of it, or the claim was lost. `dueAt`: when to verify it.
+   */
   readonly markSending: (writeback: Writeback, evidence: Evidence, now: EpochMs, dueAt: EpochMs) => Promise<boolean>
   /** Stores the outcome of the send that `markSending` recorded; returns the new status, or null if it was superseded. */
   readonly settleSent: (writeback: Writeback, transition: Transition) => Promise<WritebackStatus | null>

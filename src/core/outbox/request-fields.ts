@@ -11,7 +11,7 @@ export type PayloadField = {
   readonly value: string
   readonly help: string
   readonly default?: boolean
-  /** The help of the option that clears it, where null does. */
+  /** The help of the option that clears it, if null does. */
   readonly clearHelp?: string
   /** Whether the option's value `-` means standard input. */
   readonly readsStdin?: boolean

@@ -74,10 +74,12 @@ export const outboxEvents = [
   'accepted',
   'refused',
   /** It was sent but no readable response came; it is verified later. */
-  'no_answer',
+  'no_response',
+  /** A verification did not find it; another one follows. */
+  'not_found_yet',
   /** Verification found it. */
   'found',
-  /** Verification did not find it, and it may be sent again. */
+  /** The last verification did not find it either, and it may be sent again. */
   'absent',
   /** Nothing readable shows whether it arrived. */
   'unverifiable',
@@ -102,7 +104,8 @@ function revokedTransitions(
     not_sent: becomes,
     accepted: 'succeeded',
     refused: 'failed',
-    no_answer: staysAs,
+    no_response: staysAs,
+    not_found_yet: staysAs,
     found: 'succeeded',
     absent: becomes,
     unverifiable: uncertain,
@@ -119,12 +122,12 @@ const transitions: Readonly<Record<WritebackState, Readonly<Partial<Record<Outbo
     conflicted: 'conflict',
     invalid: 'failed',
     sending_started: 'sending',
-    // A send that was taken for lost may become visible before it is sent again.
+    // A send that was not found before may become visible before it is sent again.
     found: 'succeeded',
     unverifiable: 'uncertain',
     // Set back to queued by SQL while it was in flight.
     accepted: 'succeeded',
-    no_answer: 'sending',
+    no_response: 'sending',
   },
   sending: {
     cancelled: 'cancelling',
@@ -132,7 +135,8 @@ const transitions: Readonly<Record<WritebackState, Readonly<Partial<Record<Outbo
     not_sent: 'queued',
     accepted: 'succeeded',
     refused: 'failed',
-    no_answer: 'sending',
+    no_response: 'sending',
+    not_found_yet: 'sending',
     found: 'succeeded',
     absent: 'queued',
     unverifiable: 'uncertain',
@@ -148,7 +152,7 @@ const transitions: Readonly<Record<WritebackState, Readonly<Partial<Record<Outbo
     not_sent: 'queued',
     accepted: 'succeeded',
     refused: 'failed',
-    no_answer: 'uncertain',
+    no_response: 'uncertain',
     arrived: 'succeeded',
     lost: 'failed',
   },
@@ -156,7 +160,7 @@ const transitions: Readonly<Record<WritebackState, Readonly<Partial<Record<Outbo
     not_sent: 'cancelled',
     accepted: 'succeeded',
     refused: 'failed',
-    no_answer: 'uncertain_cancelled',
+    no_response: 'uncertain_cancelled',
     arrived: 'succeeded',
     lost: 'failed',
   },
@@ -165,7 +169,7 @@ const transitions: Readonly<Record<WritebackState, Readonly<Partial<Record<Outbo
     not_sent: 'expired',
     accepted: 'succeeded',
     refused: 'failed',
-    no_answer: 'uncertain_expired',
+    no_response: 'uncertain_expired',
     arrived: 'succeeded',
     lost: 'failed',
   },
@@ -173,8 +177,8 @@ const transitions: Readonly<Record<WritebackState, Readonly<Partial<Record<Outbo
   failed: { retried: 'queued' },
   conflict: { retried: 'queued' },
   // Set by SQL while it was in flight.
-  cancelled: { retried: 'queued', accepted: 'succeeded', no_answer: 'cancelling' },
-  expired: { retried: 'queued', accepted: 'succeeded', no_answer: 'expiring' },
+  cancelled: { retried: 'queued', accepted: 'succeeded', no_response: 'cancelling' },
+  expired: { retried: 'queued', accepted: 'succeeded', no_response: 'expiring' },
 }
 
 /** The state after an event; null if the event is not possible in this state. */

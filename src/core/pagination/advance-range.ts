@@ -1,9 +1,9 @@
 /** Moves on within a range after a full page: from its edge, or past a second that fills a page. */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 import { continueWith, finishRange, giveUpRange } from './finish-range.ts'
 import { conservativeOrder, edgeSecond, fallbackRangeOf, rangeBeyondEdge, remainingAfterPage } from './page-edge.ts'
 import { isFullPage, isShortPage, type PageQuery, type ScanPage } from './page-evidence.ts'
-import { oppositeOf, type PagingProfile, type ScanDirection } from './paging-profile.ts'
+import { boundOf, oppositeOf, type PagingProfile, type ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 import type { Opening, Paging, RangePhase, RangeScan, ScanContext, ScanStep } from './scan-state.ts'
 import { recentPages, toStep } from './scan-state.ts'
@@ -37,7 +37,7 @@ function startRange(scan: ScanContext, { range }: Opening, query: PageQuery, ord
     remainingAfterPage(direction, range, order, page.times)?.range ?? range
   // Newest rows first without a bound; with a lower bound the service may begin at the old end, so all rows remain.
   const isWholeRangeLeft = order.direction === 'descending' && bounds.lower === undefined
-  const rests = { up: isWholeRangeLeft ? range : restAfter('up'), down: restAfter('down') }
+  const rests = { forward: isWholeRangeLeft ? range : restAfter('forward'), backward: restAfter('backward') }
   const rangeScan = firstRangeScan(scan.profile, scan.list.isDocumented, range, query, rests)
   const { direction } = rangeScan
   const rest = rests[direction]
@@ -61,12 +61,14 @@ function firstRangeScan(
   rests: Readonly<Record<ScanDirection, TimeRange>>,
 ): RangeScan {
   const { direction, support, order } = profile
-  const isUpSuggested =
-    order?.direction == null ? isUsable(profile, 'up') || !isUsable(profile, 'down') : order.direction === 'ascending'
-  const suggested: ScanDirection = isUpSuggested ? 'up' : 'down'
+  const isForwardSuggested =
+    order?.direction == null
+      ? isUsable(profile, 'forward') || !isUsable(profile, 'backward')
+      : order.direction === 'ascending'
+  const suggested: ScanDirection = isForwardSuggested ? 'forward' : 'backward'
   const chosen = direction ?? (isUsable(profile, suggested) ? suggested : oppositeOf(suggested))
   const alternative = oppositeOf(chosen)
-  const isUndocumented = !isDocumented && (support.up !== 'honoured' || support.down !== 'honoured')
+  const isUndocumented = !isDocumented && (support.lower !== 'honoured' || support.upper !== 'honoured')
   return {
     direction: chosen,
     oppositeRange: direction === null && isUsable(profile, alternative) ? rests[alternative] : null,
@@ -81,18 +83,19 @@ function firstRangeScan(
 }
 
 function isUsable({ support }: PagingProfile, direction: ScanDirection): boolean {
-  return support[direction] === 'honoured' || support[direction] === 'unknown'
+  const known = support[boundOf(direction)]
+  return known === 'honoured' || known === 'unknown'
 }
 
 /** The edge did not advance: the range is finished, the overlap fills the page, or a second has more rows than a page. */
 function handleStuckEdge(scan: ScanContext, phase: Paging, { page, bounds }: PageQuery): ScanStep {
   const { range, rangeScan, recent, isStalled } = phase
   const { direction } = rangeScan
+  const bound = boundOf(direction)
   const { inclusiveBounds, largestPage } = scan.profile
   if (!page.hasMore || page.ids.length < largestPage) return finishRange(scan, phase, page)
   const second = edgeSecond(direction, range)
-  const isExact = (direction === 'up' ? bounds.lower : bounds.upper) === second
-  if (!isExact && inclusiveBounds[direction] !== false) {
+  if (bounds[bound] !== second && inclusiveBounds[bound] !== false) {
     const overlapIds = idsWithin(second, scan.profile, page)
     return toStep({ ...scan, phase: { name: 'probing', range, rangeScan, recent, isStalled, overlapIds } })
   }
@@ -103,7 +106,7 @@ function handleStuckEdge(scan: ScanContext, phase: Paging, { page, bounds }: Pag
 }
 
 /** The rows of a page within this second. */
-function idsWithin(second: Seconds, { order }: PagingProfile, { ids, times }: ScanPage): string[] {
+function idsWithin(second: EpochSeconds, { order }: PagingProfile, { ids, times }: ScanPage): string[] {
   return ids.filter((_, i) => order?.fields.some((field) => times[i]?.get(field) === second))
 }
 
@@ -120,7 +123,7 @@ export function cutsOffOverlap(phase: RangePhase, { ids }: ScanPage): boolean {
 /** The bound excludes its second, which fills a page: that second is a timestamp collision, and the page begins after it. */
 export function skipCollision(scan: ScanContext, phase: Paging, query: PageQuery): ScanStep {
   const { direction } = phase.rangeScan
-  const inclusiveBounds = { ...scan.profile.inclusiveBounds, [direction]: false }
+  const inclusiveBounds = { ...scan.profile.inclusiveBounds, [boundOf(direction)]: false }
   const profile: PagingProfile = { ...scan.profile, inclusiveBounds }
   const next = continueRange({ ...scan, profile }, { ...phase, range: rangeBeyondEdge(direction, phase.range) }, query)
   return { ...next, timestampCollisions: [edgeSecond(direction, phase.range), ...next.timestampCollisions] }

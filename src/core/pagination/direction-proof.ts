@@ -1,6 +1,6 @@
 /** Whether the pages of a range prove that their direction leads to the rows that `hasMore` of the first page claims. */
 import { isFullPage, isShortPage, type NewRows, type PageQuery } from './page-evidence.ts'
-import { oppositeOf, type PagingProfile } from './paging-profile.ts'
+import { boundOf, oppositeOf, type PagingProfile } from './paging-profile.ts'
 import { hasAdvanced, type RangePhase, type RangeScan } from './scan-state.ts'
 import type { RowTimes } from './sort-order.ts'
 
@@ -11,7 +11,8 @@ export function provesDirection(
   query: PageQuery,
   { newIds, hasOlder }: NewRows,
 ): boolean {
-  if (hasOlder || (rangeScan.direction === 'up' && rangeScan.originEnd === 'up' && newIds.length > 0)) return true
+  if (hasOlder || (rangeScan.direction === 'forward' && rangeScan.originEnd === 'forward' && newIds.length > 0))
+    return true
   return !isFullPage(profile, query.page) && provesLowerBound(rangeScan, query)
 }
 
@@ -20,7 +21,7 @@ function provesLowerBound(
   { direction, firstPage, wholeRange }: RangeScan,
   { page, bounds: { lower } }: PageQuery,
 ): boolean {
-  if (direction !== 'up' || lower === undefined || lower > wholeRange.lo || firstPage.bounds.lower !== undefined)
+  if (direction !== 'forward' || lower === undefined || lower > wholeRange.lo || firstPage.bounds.lower !== undefined)
     return false
   const isBefore = (row: RowTimes) => row.size > 0 && [...row.values()].every((at) => at < lower)
   return firstPage.page.times.some(isBefore) && !page.times.some(isBefore)
@@ -34,8 +35,8 @@ export function withOrigin(phase: RangePhase, query: PageQuery): RangeScan {
 /** `isProven`: by the page. `profile`: after the page. */
 export function updateRangeScan(rangeScan: RangeScan, profile: PagingProfile, isProven: boolean): RangeScan {
   const { direction, originEnd, wholeRange, firstPage } = rangeScan
-  const isMeaningless = profile.isHasMoreExact === false && isShortPage(firstPage.page)
-  const isOriginProof = originEnd === direction && profile.support[direction] === 'honoured'
+  const isMeaningless = profile.isHasMoreReliable === false && isShortPage(firstPage.page)
+  const isOriginProof = originEnd === direction && profile.support[boundOf(direction)] === 'honoured'
   const isWrongEnd = originEnd === oppositeOf(direction)
   return {
     ...rangeScan,

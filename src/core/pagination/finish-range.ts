@@ -1,13 +1,13 @@
 /** Finishes a direction of a range: the opposite direction follows, then the next range. */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 import { rowPlaces, type ScanPage } from './page-evidence.ts'
-import { oppositeOf, type PagingProfile } from './paging-profile.ts'
+import { boundOf, oppositeOf, type PagingProfile } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 import type { Opening, Paging, RangePhase, ScanContext, ScanState, ScanStep, Skipping } from './scan-state.ts'
 import { toGap, toStep } from './scan-state.ts'
 import { completeUpTo } from './sort-order.ts'
 
-/** Continues with the rest of the range `from`. When the scan reads downwards, the open end is left for the next run. */
+/** Continues with the rest of the range `from`. A backward scan leaves the open end for the next run. */
 export function continueWith(
   scan: ScanContext,
   from: TimeRange,
@@ -64,12 +64,12 @@ export function openNextRange({ remainingRanges: [range, ...remainingRanges], ..
 export function disableBound(scan: ScanContext, phase: Opening | RangePhase, why: 'refused' | 'ignored'): ScanStep {
   if (phase.name === 'opening') return finishRange(scan, phase, null)
   const { rangeScan } = phase
-  const { direction } = rangeScan
+  const bound = boundOf(rangeScan.direction)
   const { support, inclusiveBounds } = scan.profile
   const profile: PagingProfile = {
     ...scan.profile,
-    support: { ...support, [direction]: why },
-    inclusiveBounds: { ...inclusiveBounds, [direction]: null },
+    support: { ...support, [bound]: why },
+    inclusiveBounds: { ...inclusiveBounds, [bound]: null },
   }
   const unproven = { hasUnprovenMore: true, unverifiedRange: rangeScan.unverifiedRange ?? phase.range }
   return finishRange({ ...scan, profile }, { ...phase, rangeScan: { ...rangeScan, ...unproven } }, null)
@@ -78,8 +78,8 @@ export function disableBound(scan: ScanContext, phase: Opening | RangePhase, why
 /** The rest of the range is unreachable, and so is an earlier unverified range. */
 export function giveUpRange(scan: ScanContext, phase: Opening | RangePhase, page: ScanPage): ScanStep {
   const isUnproven = phase.name !== 'opening' && phase.rangeScan.hasUnprovenMore
-  const lost = (isUnproven ? phase.rangeScan.unverifiedRange : null) ?? phase.range
-  return leaveRange(scan, phase.range, page, lost)
+  const unreachable = (isUnproven ? phase.rangeScan.unverifiedRange : null) ?? phase.range
+  return leaveRange(scan, phase.range, page, unreachable)
 }
 
 /** The next run begins with the newest second seen, but not beyond the cursor limit. */
@@ -88,6 +88,6 @@ function nextRunRangeOf(scan: ScanContext, { lo }: TimeRange, page: ScanPage | n
   return { lo: Math.min(seen, page?.cursorLimit ?? seen, scan.frozenCursorLimit ?? seen), hi: null }
 }
 
-export function newestTime({ order }: PagingProfile, page: ScanPage): Seconds {
+export function newestTime({ order }: PagingProfile, page: ScanPage): EpochSeconds {
   return (order === null ? undefined : completeUpTo(order, page.times)) ?? 0
 }

@@ -1,5 +1,5 @@
 /** Fills in missing times from the neighbours, so that one unreadable row does not hide the order of a whole page. */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 import type { RowTimes } from './sort-order.ts'
 
 /** A time that this share of the rows shows belongs to all of them. */
@@ -24,7 +24,7 @@ export function fillMissingTimes(
   return filled
 }
 
-function nearestTime(times: readonly RowTimes[], i: number, field: string): Seconds {
+function nearestTime(times: readonly RowTimes[], i: number, field: string): EpochSeconds {
   for (let step = 1; step <= times.length; step++) {
     const at = times[i - step]?.get(field) ?? times[i + step]?.get(field)
     if (at !== undefined) return at

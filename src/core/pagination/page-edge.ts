@@ -2,7 +2,7 @@
  * The edge that a scan reaches with a page: the rest of the range beyond it, and whether the next page joins there. Because
  * requests overlap by a second, it must repeat a row of the page before it.
  */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 import { rowPlaces, type ScanPage } from './page-evidence.ts'
 import type { ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
@@ -16,14 +16,15 @@ export function remainingAfterPage(
   assumed: SortOrder,
   times: readonly RowTimes[],
 ): { range: TimeRange; order: SortOrder } | null {
-  const hasMoved = (at: Seconds) => (direction === 'up' ? at > range.lo : range.hi === null || at < range.hi)
-  const edgeOf = (order: SortOrder) => (direction === 'up' ? completeUpTo(order, times) : completeDownTo(order, times))
+  const isForward = direction === 'forward'
+  const hasMoved = (at: EpochSeconds) => (isForward ? at > range.lo : range.hi === null || at < range.hi)
+  const edgeOf = (order: SortOrder) => (isForward ? completeUpTo(order, times) : completeDownTo(order, times))
   const safestEdge = edgeOf(assumed)
   const isMoved = safestEdge !== undefined && hasMoved(safestEdge)
   const order = isMoved ? assumed : dropUnmovedFields(assumed, times, hasMoved)
   const edge = edgeOf(order)
   if (edge === undefined || !hasMoved(edge)) return null
-  return { order, range: direction === 'up' ? { lo: edge, hi: range.hi } : { lo: range.lo, hi: edge } }
+  return { order, range: isForward ? { lo: edge, hi: range.hi } : { lo: range.lo, hi: edge } }
 }
 
 /** The range with half of the page included again. */
@@ -37,19 +38,19 @@ export function fallbackRangeOf(
     const sorted = times.flatMap((row) => row.get(field) ?? []).sort((a, b) => a - b)
     return sorted[sorted.length >> 1] ?? []
   })
-  if (direction === 'up') return { lo: Math.min(range.lo, ...middles), hi: range.hi }
+  if (direction === 'forward') return { lo: Math.min(range.lo, ...middles), hi: range.hi }
   return { lo: range.lo, hi: range.hi === null ? null : Math.max(range.hi, ...middles) }
 }
 
 /** The second at the edge of the remaining range. */
-export function edgeSecond(direction: ScanDirection, range: TimeRange): Seconds {
-  return direction === 'up' ? range.lo : (range.hi ?? range.lo)
+export function edgeSecond(direction: ScanDirection, range: TimeRange): EpochSeconds {
+  return direction === 'forward' ? range.lo : (range.hi ?? range.lo)
 }
 
 /** The range without the second at its edge. */
 export function rangeBeyondEdge(direction: ScanDirection, range: TimeRange): TimeRange {
   const second = edgeSecond(direction, range)
-  return direction === 'up' ? { lo: second + 1, hi: range.hi } : { lo: range.lo, hi: second - 1 }
+  return direction === 'forward' ? { lo: second + 1, hi: range.hi } : { lo: range.lo, hi: second - 1 }
 }
 
 /** All times that every row shows, if none orders the rows: the edge is then safe under each of them. */
@@ -71,7 +72,8 @@ export function isUnjoined(phase: Paging, page: ScanPage, order: SortOrder | nul
 export function fallBack({ range, rangeScan, recent, fallbackRange }: Paging, after: Paging): Paging | null {
   const { direction, lastFallbackAt } = rangeScan
   const second = edgeSecond(direction, range)
-  const isBeyond = lastFallbackAt === null || (direction === 'up' ? second > lastFallbackAt : second < lastFallbackAt)
+  const isBeyond =
+    lastFallbackAt === null || (direction === 'forward' ? second > lastFallbackAt : second < lastFallbackAt)
   if (fallbackRange === null || !isBeyond) return null
   return {
     ...after,

@@ -1,8 +1,8 @@
 /** What a page proves about the service besides the order of its rows: which rows are new, what bounds include. */
-import { clockTolerance } from '../cursor-limit.ts'
-import type { Seconds } from '../time.ts'
+import { clockToleranceSeconds } from '../cursor-limit.ts'
+import type { EpochSeconds } from '../time.ts'
 import { defaultPageSize, maxPageSize } from './list-endpoint.ts'
-import type { PagingProfile, ScanDirection } from './paging-profile.ts'
+import { type Bound, boundOf, type PagingProfile, type ScanDirection } from './paging-profile.ts'
 import { minOf, type OrderObservation, type RowTimes, type SortOrder, type TimeBounds } from './sort-order.ts'
 
 export type ScanPage = {
@@ -10,7 +10,7 @@ export type ScanPage = {
   readonly times: readonly RowTimes[]
   readonly hasMore: boolean
   /** The earlier of the two clocks when the page was requested. No row of it moves a cursor beyond. */
-  readonly cursorLimit: Seconds
+  readonly cursorLimit: EpochSeconds
 }
 
 /** A page and the bounds of its request. */
@@ -47,8 +47,8 @@ export function isShortPage({ ids, hasMore }: ScanPage): boolean {
 }
 
 /** A page with more rows than the maximum and without `hasMore` is not full: the service does not page at all. */
-export function isFullPage({ isHasMoreExact }: PagingProfile, page: ScanPage): boolean {
-  const hasMore = page.hasMore && (isHasMoreExact !== false || !isShortPage(page))
+export function isFullPage({ isHasMoreReliable }: PagingProfile, page: ScanPage): boolean {
+  const hasMore = page.hasMore && (isHasMoreReliable !== false || !isShortPage(page))
   return page.ids.length > 0 && (hasMore || page.ids.length === maxPageSize)
 }
 
@@ -67,8 +67,8 @@ function isOrderReversed(before: SortOrder | null, now: SortOrder | null): boole
 type PageContext = {
   /** The direction of the scan, if the page proves it. */
   readonly provenDirection: ScanDirection | null
-  /** The side on which the request had no overlap; null = both overlapped. */
-  readonly exactSide: ScanDirection | null
+  /** The bound at which the request had no overlap; null = both overlapped. */
+  readonly exactBound: Bound | null
   readonly isLastPageShort: boolean
   readonly newRows: NewRows
 }
@@ -80,32 +80,33 @@ export function updateProfile(
   { order, fit }: OrderObservation,
   { page, bounds }: PageQuery,
 ): PagingProfile {
-  const { support, isHasMoreExact, largestPage } = profile
-  const isInclusive = (side: ScanDirection) => {
-    const known = profile.inclusiveBounds[side]
-    const at = side === 'up' ? bounds.lower : bounds.upper
+  const { support, isHasMoreReliable, largestPage } = profile
+  const isInclusive = (bound: Bound) => {
+    const known = profile.inclusiveBounds[bound]
+    const at = bounds[bound]
     const [field, ...others] = order?.fields ?? []
     // Bounds may compare with hidden fractions and show a part of their second, so `false` is final.
     if (at === undefined || field === undefined || known === false) return known
     const isShown = page.times.some((row) => row.get(field) === at)
     if (others.length === 0 && isShown) return true
     // The request without overlap begins with a second that has rows, so a bound that shows none of them is exclusive.
-    return known === null && context?.exactSide === side ? context.newRows.hasRepeated || isShown : known
+    return known === null && context?.exactBound === bound ? context.newRows.hasRepeated || isShown : known
   }
   const proven = context?.provenDirection ?? null
+  const provenBound = proven && boundOf(proven)
   const observedLimit = page.ids.length > defaultPageSize ? 'honoured' : page.hasMore ? 'ignored' : 'unknown'
   // Only a later page without `hasMore` proves that the service does not always set it.
-  const afterShortPage = context?.newRows.newIds.length === 0 ? false : page.hasMore ? isHasMoreExact : true
+  const afterShortPage = context?.newRows.newIds.length === 0 ? false : page.hasMore ? isHasMoreReliable : true
   return {
     ...profile,
     order,
     hasMixedOrder: profile.hasMixedOrder || isOrderReversed(profile.order, order),
-    inclusiveBounds: { up: isInclusive('up'), down: isInclusive('down') },
+    inclusiveBounds: { lower: isInclusive('lower'), upper: isInclusive('upper') },
     direction: fit === 'contradicts' ? null : (proven ?? profile.direction),
-    isHasMoreExact: context?.isLastPageShort && !isHasMoreExact ? afterShortPage : isHasMoreExact,
+    isHasMoreReliable: context?.isLastPageShort && !isHasMoreReliable ? afterShortPage : isHasMoreReliable,
     support: {
       ...support,
-      ...(proven !== null && support[proven] === 'unknown' ? { [proven]: 'honoured' } : {}),
+      ...(provenBound !== null && support[provenBound] === 'unknown' ? { [provenBound]: 'honoured' } : {}),
       limit: support.limit === 'unknown' ? observedLimit : support.limit,
     },
     largestPage: page.hasMore ? Math.max(largestPage, page.ids.length) : largestPage,
@@ -120,6 +121,6 @@ export function findFutureDated(order: SortOrder | null, { ids, times, cursorLim
   return ids.filter((_, i) => {
     const row = times[i] ?? new Map<string, number>()
     const shown = order === null ? [...row.values()] : order.fields.flatMap((field) => row.get(field) ?? [])
-    return shown.length > 0 && shown.every((at) => at > cursorLimit + clockTolerance)
+    return shown.length > 0 && shown.every((at) => at > cursorLimit + clockToleranceSeconds)
   })
 }

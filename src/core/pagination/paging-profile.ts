@@ -7,15 +7,22 @@ import type { ServiceBehaviour } from '../row.ts'
 import { defaultPageSize, type ListEndpoint } from './list-endpoint.ts'
 import type { SortDirection, SortOrder } from './sort-order.ts'
 
-/** `up`: the pages begin with the oldest rows; `down`: with the newest. */
-export type ScanDirection = 'up' | 'down'
+/** `forward`: the pages begin with the oldest rows; `backward`: with the newest. */
+export type ScanDirection = 'forward' | 'backward'
 
 export function oppositeOf(direction: ScanDirection): ScanDirection {
-  return direction === 'up' ? 'down' : 'up'
+  return direction === 'forward' ? 'backward' : 'forward'
 }
 
-/** How the service treats a parameter. */
-export type Support = 'honoured' | 'ignored' | 'refused' | 'unknown'
+export type Bound = 'lower' | 'upper'
+
+/** The time bound that a scan in this direction moves from page to page. */
+export function boundOf(direction: ScanDirection): Bound {
+  return direction === 'forward' ? 'lower' : 'upper'
+}
+
+/** How the service treats a parameter. `absent`: the list has none. */
+export type Support = 'honoured' | 'ignored' | 'refused' | 'absent' | 'unknown'
 
 export type PagingProfile = {
   readonly order: SortOrder | null
@@ -24,13 +31,13 @@ export type PagingProfile = {
   /** Proven by a second page that brought new rows. */
   readonly direction: ScanDirection | null
   /** Whether a bound includes its own second; null = unknown. */
-  readonly inclusiveBounds: { readonly up: boolean | null; readonly down: boolean | null }
-  readonly support: { readonly up: Support; readonly down: Support; readonly limit: Support }
+  readonly inclusiveBounds: { readonly lower: boolean | null; readonly upper: boolean | null }
+  readonly support: { readonly lower: Support; readonly upper: Support; readonly limit: Support }
   /**
    * Whether `hasMore` is reliable on a short page: true once more rows followed such a page, false if none did, null =
    * unknown. Every reconcile resets false.
    */
-  readonly isHasMoreExact: boolean | null
+  readonly isHasMoreReliable: boolean | null
   /** The service requires both bounds in every request. */
   readonly requiresBothBounds: boolean
   /** The largest page seen: the size of a full page if the service ignores `limit`. */
@@ -40,18 +47,18 @@ export type PagingProfile = {
 /** The profile before the first page. */
 export function emptyProfile(list: ListEndpoint): PagingProfile {
   const bound = (name: string | null): Support =>
-    name === null ? 'refused' : list.isDocumented ? 'honoured' : 'unknown'
+    name === null ? 'absent' : list.isDocumented ? 'honoured' : 'unknown'
   return {
     order: null,
     hasMixedOrder: false,
     direction: null,
-    inclusiveBounds: { up: null, down: null },
+    inclusiveBounds: { lower: null, upper: null },
     support: {
-      up: bound(list.lowerParam),
-      down: bound(list.upperParam),
+      lower: bound(list.lowerParam),
+      upper: bound(list.upperParam),
       limit: list.isDocumented ? 'honoured' : 'unknown',
     },
-    isHasMoreExact: null,
+    isHasMoreReliable: null,
     requiresBothBounds: false,
     largestPage: defaultPageSize,
   }
@@ -59,10 +66,10 @@ export function emptyProfile(list: ListEndpoint): PagingProfile {
 
 const mixedOrderText = 'both ways'
 
-const directionTexts = { up: 'oldest first', down: 'newest first' } as const
+const directionTexts = { forward: 'oldest first', backward: 'newest first' } as const
 
 /** The facts that differ from `before`, as rows for `service_behaviours`. */
-export function observations(
+export function toObservations(
   list: ListEndpoint,
   before: PagingProfile,
   now: PagingProfile,
@@ -75,52 +82,64 @@ export function observations(
 }
 
 function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
-  const { order, hasMixedOrder, direction, inclusiveBounds, support, isHasMoreExact, requiresBothBounds, largestPage } =
-    profile
-  const way = hasMixedOrder ? mixedOrderText : (order?.direction ?? 'unknown way')
+  const {
+    order,
+    hasMixedOrder,
+    direction,
+    inclusiveBounds,
+    support,
+    isHasMoreReliable,
+    requiresBothBounds,
+    largestPage,
+  } = profile
+  const directionText = hasMixedOrder ? mixedOrderText : (order?.direction ?? 'unknown way')
   const supportText = (value: Support) =>
     value === 'unknown' || (value === 'honoured' && list.isDocumented) ? null : value
-  const all: [name: string | null, value: string | boolean | null][] = [
-    ['order', order && `${way} by ${order.fields.join(' or ')}`],
+  const facts: [name: string | null, value: string | boolean | null][] = [
+    ['order', order && `${directionText} by ${order.fields.join(' or ')}`],
     ['pages', direction && directionTexts[direction]],
-    [list.lowerParam && `${list.lowerParam}_includes`, inclusiveBounds.up],
-    [list.upperParam && `${list.upperParam}_includes`, inclusiveBounds.down],
-    ['has_more', isHasMoreExact === null ? null : isHasMoreExact ? 'exact' : 'not exact'],
+    [list.lowerParam && `${list.lowerParam}_includes`, inclusiveBounds.lower],
+    [list.upperParam && `${list.upperParam}_includes`, inclusiveBounds.upper],
+    ['has_more', isHasMoreReliable === null ? null : isHasMoreReliable ? 'exact' : 'not exact'],
     ['bounds', requiresBothBounds ? 'both required' : null],
     ['page_size', largestPage === defaultPageSize ? null : String(largestPage)],
-    [list.lowerParam, supportText(support.up)],
-    [list.upperParam, supportText(support.down)],
+    [list.lowerParam, supportText(support.lower)],
+    [list.upperParam, supportText(support.upper)],
     ['limit', supportText(support.limit)],
   ]
-  return all.flatMap(([name, value]) => (name === null || value === null ? [] : [[name, String(value)]]))
+  return facts.flatMap(([name, value]) => (name === null || value === null ? [] : [[name, String(value)]]))
 }
 
 /** The stored profile of earlier runs. An unreadable value counts as unknown. */
 export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string, string>): PagingProfile {
   const empty = emptyProfile(list)
   const stored = (name: string | null) => (name === null ? undefined : behaviours.get(`${list.name}.${name}`))
-  const supportOf = (name: string | null, otherwise: Support) => readSupport(stored(name)) ?? otherwise
+  const supportOf = (name: string | null, otherwise: Support) => parseSupport(stored(name)) ?? otherwise
   const size = Number(stored('page_size'))
   return {
-    order: readOrder(stored('order')),
+    order: parseOrder(stored('order')),
     hasMixedOrder: stored('order')?.startsWith(mixedOrderText) ?? false,
-    direction: stored('pages') === directionTexts.up ? 'up' : stored('pages') === directionTexts.down ? 'down' : null,
+    direction: parseDirection(stored('pages')),
     inclusiveBounds: {
-      up: readFlag(stored(list.lowerParam && `${list.lowerParam}_includes`)),
-      down: readFlag(stored(list.upperParam && `${list.upperParam}_includes`)),
+      lower: parseBoolean(stored(list.lowerParam && `${list.lowerParam}_includes`)),
+      upper: parseBoolean(stored(list.upperParam && `${list.upperParam}_includes`)),
     },
     support: {
-      up: supportOf(list.lowerParam, empty.support.up),
-      down: supportOf(list.upperParam, empty.support.down),
+      lower: supportOf(list.lowerParam, empty.support.lower),
+      upper: supportOf(list.upperParam, empty.support.upper),
       limit: supportOf('limit', empty.support.limit),
     },
-    isHasMoreExact: stored('has_more') === 'exact' ? true : stored('has_more') === 'not exact' ? false : null,
+    isHasMoreReliable: stored('has_more') === 'exact' ? true : stored('has_more') === 'not exact' ? false : null,
     requiresBothBounds: stored('bounds') === 'both required',
     largestPage: Number.isInteger(size) && size > 0 ? size : empty.largestPage,
   }
 }
 
-function readOrder(text: string | undefined): SortOrder | null {
+function parseDirection(text: string | undefined): ScanDirection | null {
+  return text === directionTexts.forward ? 'forward' : text === directionTexts.backward ? 'backward' : null
+}
+
+function parseOrder(text: string | undefined): SortOrder | null {
   const [, way, fields] = /^(ascending|descending|unknown way|both ways) by (.+)$/.exec(text ?? '') ?? []
   if (way === undefined || fields === undefined) return null
   return {
@@ -129,11 +148,11 @@ function readOrder(text: string | undefined): SortOrder | null {
   }
 }
 
-function readFlag(text: string | undefined): boolean | null {
+function parseBoolean(text: string | undefined): boolean | null {
   return text === 'true' ? true : text === 'false' ? false : null
 }
 
-function readSupport(text: string | undefined): Support | undefined {
+function parseSupport(text: string | undefined): Support | undefined {
   return text === 'honoured' || text === 'ignored' || text === 'refused' ? text : undefined
 }
 
@@ -142,7 +161,7 @@ function readSupport(text: string | undefined): Support | undefined {
  * wrong.
  */
 export function isBehaviourChange(before: string, now: string): boolean {
-  const [was, is] = [readOrder(before), readOrder(now)]
+  const [was, is] = [parseOrder(before), parseOrder(now)]
   if (was === null || is === null) return before !== now && !/^\d+$/.test(before)
   const isDirectionChanged =
     was.direction !== null &&
@@ -157,24 +176,24 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
     direction: null,
     support: emptyProfile(list).support,
     requiresBothBounds: false,
-    isHasMoreExact: profile.isHasMoreExact || null,
+    isHasMoreReliable: profile.isHasMoreReliable || null,
   }
 }
 
 /** Merges the profiles of two concurrent scans of one list; `later` wins if both know a value. */
 export function mergeProfiles(shared: PagingProfile, later: PagingProfile): PagingProfile {
-  const supportOf = (side: 'up' | 'down' | 'limit') =>
-    later.support[side] === 'unknown' ? shared.support[side] : later.support[side]
+  const supportOf = (parameter: Bound | 'limit') =>
+    later.support[parameter] === 'unknown' ? shared.support[parameter] : later.support[parameter]
   return {
     order: later.order ?? shared.order,
     hasMixedOrder: later.hasMixedOrder || shared.hasMixedOrder,
     direction: later.direction ?? shared.direction,
     inclusiveBounds: {
-      up: later.inclusiveBounds.up ?? shared.inclusiveBounds.up,
-      down: later.inclusiveBounds.down ?? shared.inclusiveBounds.down,
+      lower: later.inclusiveBounds.lower ?? shared.inclusiveBounds.lower,
+      upper: later.inclusiveBounds.upper ?? shared.inclusiveBounds.upper,
     },
-    support: { up: supportOf('up'), down: supportOf('down'), limit: supportOf('limit') },
-    isHasMoreExact: shared.isHasMoreExact === true ? true : (later.isHasMoreExact ?? shared.isHasMoreExact),
+    support: { lower: supportOf('lower'), upper: supportOf('upper'), limit: supportOf('limit') },
+    isHasMoreReliable: shared.isHasMoreReliable === true ? true : (later.isHasMoreReliable ?? shared.isHasMoreReliable),
     requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,
     largestPage: Math.max(later.largestPage, shared.largestPage),
   }

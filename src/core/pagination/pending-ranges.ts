@@ -2,10 +2,10 @@
  * The cursor of a list: the time ranges still to be read. One open range after a complete run (from the last second
  * seen), more after an interrupted one.
  */
-import { parseTime, rfc3339, type Seconds } from '../time.ts'
+import { type EpochSeconds, parseTime, rfc3339, type Seconds } from '../time.ts'
 
 /** Seconds from `lo` to `hi`, both included; null = no end. */
-export type TimeRange = { readonly lo: Seconds; readonly hi: Seconds | null }
+export type TimeRange = { readonly lo: EpochSeconds; readonly hi: EpochSeconds | null }
 
 export type PendingRanges = readonly TimeRange[]
 
@@ -13,17 +13,17 @@ export type PendingRanges = readonly TimeRange[]
 export const allTime: TimeRange = { lo: 0, hi: null }
 
 /** As ISO 8601 intervals, with an open end left out: `2026-05-01T00:00:00Z/2026-05-02T00:00:00Z 2026-06-01T00:00:00Z/`. */
-export function writePendingRanges(ranges: PendingRanges): string {
+export function formatPendingRanges(ranges: PendingRanges): string {
   return ranges.map(({ lo, hi }) => `${rfc3339(lo)}/${hi === null ? '' : rfc3339(hi)}`).join(' ')
 }
 
 /** The ranges of a stored cursor; `start` if there is none, or it is unreadable. */
-export function readPendingRanges(text: string | null, start: TimeRange): PendingRanges {
-  const ranges = (text ?? '').split(' ').map(readTimeRange)
+export function parsePendingRanges(text: string | null, start: TimeRange): PendingRanges {
+  const ranges = (text ?? '').split(' ').map(parseTimeRange)
   return ranges.some((range) => range === undefined) ? [start] : ranges.filter((range) => range !== undefined)
 }
 
-function readTimeRange(text: string): TimeRange | undefined {
+function parseTimeRange(text: string): TimeRange | undefined {
   const [from, to] = text.split('/')
   const lo = parseTime(from)
   const hi = to === '' ? null : parseTime(to)
@@ -31,12 +31,11 @@ function readTimeRange(text: string): TimeRange | undefined {
 }
 
 export type LookBackOptions = {
-  /** The look-back. */
-  readonly by: Seconds
+  readonly lookBackSeconds: Seconds
   /** This machine's clock. */
-  readonly now: Seconds
+  readonly now: EpochSeconds
   /** The earliest begin. */
-  readonly start: Seconds
+  readonly start: EpochSeconds
 }
 
 /** Extends the open range backwards, because rows may appear late. Ranges with an end are read for the first time. */
@@ -47,14 +46,14 @@ export function applyLookBack(ranges: PendingRanges, options: LookBackOptions): 
 }
 
 /** The cursor is ahead of any plausible clock, so rows since then may be dated before it. */
-export function isImplausibleCursor(cursor: Seconds, { by, now }: LookBackOptions): boolean {
-  return cursor > now + Math.max(by, maxClockSetback)
+export function isImplausibleCursor(cursor: EpochSeconds, { lookBackSeconds, now }: LookBackOptions): boolean {
+  return cursor > now + Math.max(lookBackSeconds, maxClockSetbackSeconds)
 }
 
-/** Seconds by which a clock may have been set back. */
-const maxClockSetback = 600
+/** How far a clock may have been set back. */
+const maxClockSetbackSeconds: Seconds = 600
 
-function lookBackStart(cursor: Seconds, options: LookBackOptions): Seconds {
+function lookBackStart(cursor: EpochSeconds, options: LookBackOptions): EpochSeconds {
   if (isImplausibleCursor(cursor, options)) return options.start
-  return Math.max(options.start, Math.min(cursor, options.now) - options.by)
+  return Math.max(options.start, Math.min(cursor, options.now) - options.lookBackSeconds)
 }

@@ -7,10 +7,10 @@
  *
  *   every phase ──page not full, or no way on──▶ paging in the opposite direction, opening the next range, or done
  */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 import type { ListEndpoint } from './list-endpoint.ts'
 import { isShortPage, type PageQuery, rowPlaces, type ScanPage } from './page-evidence.ts'
-import type { PagingProfile, ScanDirection } from './paging-profile.ts'
+import { type Bound, boundOf, type PagingProfile, type ScanDirection } from './paging-profile.ts'
 import type { PendingRanges, TimeRange } from './pending-ranges.ts'
 
 export type ScanState = ScanContext & { readonly phase: ScanPhase }
@@ -30,13 +30,16 @@ export type ScanContext = {
   readonly remainingRanges: PendingRanges
   /** Where the next run begins, once the open end has been read. */
   readonly nextRunRange: TimeRange | null
-  /** The cursor limit when a page first showed future-dated rows: rows added since may be dated before those. */
-  readonly frozenCursorLimit: Seconds | null
+  /**
+   * The cursor limit when a page first showed future-dated rows. The next run begins there at the latest, because rows
+   * added meanwhile are dated before the future-dated ones.
+   */
+  readonly frozenCursorLimit: EpochSeconds | null
   /**
    * The service sets `hasMore` on every last page, so an empty page with `hasMore` means nothing. Null: not known yet,
    * then a list that is empty from its beginning is decided later.
    */
-  readonly alwaysHasMore: boolean | null
+  readonly isHasMoreUnreliable: boolean | null
   /**
    * The last row of a page that was ordered by none of its times, and its range: the next page has to show that row. One
    * report is enough for a scan.
@@ -99,20 +102,20 @@ export type RangeScan = {
   /** The first page of the range, and the range that was requested. */
   readonly firstPage: PageQuery
   readonly wholeRange: TimeRange
-  /** The page from which this direction continues: the first page, or its own first one if it begins with the whole range. */
+  /** The page that the start check repeats: the first page, or this direction's own if it began with the whole range. */
   readonly originPage: PageQuery
-  /** The end from which `originPage` was taken, by the start check. */
+  /** From which end `originPage` came, as the start check found: `forward` is the old end. */
   readonly originEnd: ScanDirection | 'unknown' | 'unchecked'
-  /** What is missing if neither direction shows further rows; null = nothing. */
+  /** The gap to report if neither direction shows further rows; null = none. */
   readonly unverifiedRange: TimeRange | null
   /** The edge of the last fallback. Later fallbacks must be beyond it, so that every scan ends. */
-  readonly lastFallbackAt: Seconds | null
+  readonly lastFallbackAt: EpochSeconds | null
 }
 
 export type ScanStep = {
   readonly state: ScanState
   /** Seconds with more rows than a page. The scan skips them; partitions of the list may show them. */
-  readonly timestampCollisions: readonly Seconds[]
+  readonly timestampCollisions: readonly EpochSeconds[]
   /** What this scan could not read. */
   readonly missedRanges: readonly MissedRange[]
 }
@@ -136,21 +139,21 @@ export function toGap(range: TimeRange, reason: keyof typeof gapReasons): Missed
   return { range, reason: gapReasons[reason] }
 }
 
-/** The side on which the next request has no overlap; null = both overlap. */
-export function exactSide(phase: Opening | RangePhase): ScanDirection | null {
+/** The bound at which the next request has no overlap; null = both overlap. */
+export function exactBound(phase: Opening | RangePhase): Bound | null {
   switch (phase.name) {
     case 'opening':
     case 'paging':
       return null
     case 'probing':
     case 'skipping':
-      return phase.rangeScan.direction
+      return boundOf(phase.rangeScan.direction)
   }
 }
 
 /** Earlier pages have covered a part of the range, so the next page has to join them. */
 export function hasAdvanced({ range, rangeScan: { direction, wholeRange } }: RangePhase): boolean {
-  return direction === 'up' ? range.lo > wholeRange.lo : range.hi !== wholeRange.hi
+  return direction === 'forward' ? range.lo > wholeRange.lo : range.hi !== wholeRange.hi
 }
 
 export function recentPages(page: ScanPage, before: RecentPages | null): RecentPages {

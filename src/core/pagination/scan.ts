@@ -6,17 +6,17 @@
  * their own second, whether `hasMore` is exact. Requests overlap by one second, which is correct in every case, and the
  * pages show the rest.
  */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 import { continueRange, cutsOffOverlap, skipCollision } from './advance-range.ts'
 import { provesDirection, updateRangeScan, withOrigin } from './direction-proof.ts'
 import { disableBound, newestTime, openNextRange } from './finish-range.ts'
 import type { ListEndpoint } from './list-endpoint.ts'
 import { fallBack, isUnjoined } from './page-edge.ts'
 import { findNewRows, isFullPage, type PageQuery, type ScanPage, updateProfile } from './page-evidence.ts'
-import { emptyProfile, type PagingProfile, type ScanDirection } from './paging-profile.ts'
+import { type Bound, boundOf, emptyProfile, type PagingProfile } from './paging-profile.ts'
 import type { PendingRanges, TimeRange } from './pending-ranges.ts'
 import type { ActiveScan, Paging, RangePhase, ScanContext, ScanState, ScanStep } from './scan-state.ts'
-import { exactSide, recentPages, toGap, toStep } from './scan-state.ts'
+import { exactBound, recentPages, toGap, toStep } from './scan-state.ts'
 import { inferOrder, type OrderObservation, type TimeBounds } from './sort-order.ts'
 
 /** Begins a scan. The range without an end comes first, so that new rows are read before old ones. */
@@ -24,7 +24,7 @@ export function startScan(
   list: ListEndpoint,
   profile: PagingProfile | null,
   ranges: PendingRanges,
-  alwaysHasMore: boolean | null = null,
+  isHasMoreUnreliable: boolean | null = null,
 ): ScanState {
   return openNextRange({
     list,
@@ -32,7 +32,7 @@ export function startScan(
     remainingRanges: [...ranges].sort((a, b) => Number(b.hi === null) - Number(a.hi === null)),
     nextRunRange: null,
     frozenCursorLimit: null,
-    alwaysHasMore,
+    isHasMoreUnreliable,
     unordered: null,
   })
 }
@@ -45,23 +45,22 @@ function withoutMixedOrder(profile: PagingProfile): PagingProfile {
 }
 
 /** The upper bound of an open range if the service requires both bounds: 2100-01-01T00:00:00Z. */
-const farFuture: Seconds = 4_102_444_800
+const farFuture: EpochSeconds = 4_102_444_800
 
 /** The bounds of the next request: one second wider than the range, because bounds may be exclusive. */
 export function nextRequest({ list, profile, phase }: ActiveScan): TimeBounds {
   const { lo, hi } = phase.range
   const isOpening = phase.name === 'opening'
-  const isSent = (side: ScanDirection) =>
-    profile.support[side] === 'honoured' ||
-    (profile.support[side] === 'unknown' && !isOpening && phase.rangeScan.direction === side)
-  const overlapAt = (side: ScanDirection) =>
-    exactSide(phase) === side && profile.inclusiveBounds[side] !== false ? 0 : 1
-  const isFirstRequest = isOpening && !(profile.direction === 'up' && profile.support.up === 'honoured')
+  const isSent = (bound: Bound) =>
+    profile.support[bound] === 'honoured' ||
+    (profile.support[bound] === 'unknown' && !isOpening && boundOf(phase.rangeScan.direction) === bound)
+  const overlapAt = (bound: Bound) => (exactBound(phase) === bound && profile.inclusiveBounds[bound] !== false ? 0 : 1)
+  const isFirstRequest = isOpening && !(profile.direction === 'forward' && profile.support.lower === 'honoured')
   const hasLowerBound = list.isDocumented || lo > 0 || !isFirstRequest
   const openEnd = profile.requiresBothBounds ? farFuture : undefined
   return {
-    lower: isSent('up') && hasLowerBound ? Math.max(0, lo - overlapAt('up')) : undefined,
-    upper: isSent('down') ? (hi === null ? openEnd : hi + overlapAt('down')) : undefined,
+    lower: isSent('lower') && hasLowerBound ? Math.max(0, lo - overlapAt('lower')) : undefined,
+    upper: isSent('upper') ? (hi === null ? openEnd : hi + overlapAt('upper')) : undefined,
   }
 }
 
@@ -93,7 +92,7 @@ function applyLaterPage(
   const { profile } = before
   const { page } = query
   const { direction } = phase.rangeScan
-  if (observation.fit === 'unordered' && profile.support[direction] === 'unknown')
+  if (observation.fit === 'unordered' && profile.support[boundOf(direction)] === 'unknown')
     return disableBound(before, phase, 'ignored')
   const unjoined = phase.name === 'paging' && isUnjoined(phase, page, observation.order) ? phase : null
   const newRows = findNewRows(phase.recent.ids, phase.rangeScan.firstPage.page, page, observation.order)
@@ -101,7 +100,7 @@ function applyLaterPage(
   const isProven = unjoined === null && provesDirection(rangeScan, profile, query, newRows)
   const context = {
     provenDirection: isProven ? direction : null,
-    exactSide: exactSide(phase),
+    exactBound: exactBound(phase),
     isLastPageShort: phase.recent.isLastShort,
     newRows,
   }
@@ -150,12 +149,12 @@ function updateContext(
 
 /** Adds the gaps that a page shows to those of its step. `unjoined`: the phase whose last page it does not join. */
 function reportGaps(before: ActiveScan, page: ScanPage, step: ScanStep, unjoined: Paging | null): ScanStep {
-  const lost = unorderedRange(before, step.state, page)
+  const unorderedGap = unorderedRange(before, step.state, page)
   return {
     ...step,
-    state: lost === null ? step.state : { ...step.state, unordered: 'reported' },
+    state: unorderedGap === null ? step.state : { ...step.state, unordered: 'reported' },
     missedRanges: [
-      ...(lost === null ? [] : [toGap(lost, 'unordered')]),
+      ...(unorderedGap === null ? [] : [toGap(unorderedGap, 'unordered')]),
       ...(unjoined === null ? [] : [toGap(unjoined.fallbackRange ?? unjoined.range, 'unjoined')]),
       ...step.missedRanges,
       ...(isEmptyWithMore(before, page) ? [toGap(before.phase.range, 'emptyWithMore')] : []),
@@ -172,7 +171,7 @@ function unorderedRange(before: ActiveScan, { phase, unordered }: ScanState, pag
 }
 
 /** An empty page with `hasMore` set is a gap: no parameter leads to the rows after it. */
-function isEmptyWithMore({ phase, profile, alwaysHasMore }: ActiveScan, { ids, hasMore }: ScanPage): boolean {
-  if (ids.length > 0 || !hasMore || alwaysHasMore === true || profile.isHasMoreExact === false) return false
-  return alwaysHasMore === false || phase.name !== 'opening' || phase.range.lo !== 0
+function isEmptyWithMore({ phase, profile, isHasMoreUnreliable }: ActiveScan, { ids, hasMore }: ScanPage): boolean {
+  if (ids.length > 0 || !hasMore || isHasMoreUnreliable === true || profile.isHasMoreReliable === false) return false
+  return isHasMoreUnreliable === false || phase.name !== 'opening' || phase.range.lo !== 0
 }

@@ -2,10 +2,10 @@
  * Infers from its pages which time field orders a list. The documentation does not say, and a wrong guess loses rows. So
  * every field that no page contradicts stays a candidate, and cursors are safe under all of them.
  */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 
 /** The times of one item, by dotted path. */
-export type RowTimes = ReadonlyMap<string, Seconds>
+export type RowTimes = ReadonlyMap<string, EpochSeconds>
 
 export type SortDirection = 'ascending' | 'descending'
 
@@ -17,7 +17,7 @@ export type SortOrder = {
 }
 
 /** The time bounds of a request; undefined = not sent. */
-export type TimeBounds = { readonly lower?: Seconds | undefined; readonly upper?: Seconds | undefined }
+export type TimeBounds = { readonly lower?: EpochSeconds | undefined; readonly upper?: EpochSeconds | undefined }
 
 export type OrderObservation = {
   readonly order: SortOrder | null
@@ -26,22 +26,22 @@ export type OrderObservation = {
 }
 
 /** Fewer rows may be in order by chance, or out of order by a stale copy, so they do not change the assumed order. */
-const minTellingRows = 10
+const minConclusiveRows = 10
 
 /** The assumed order after another page. One row in fifty may be a stale copy. */
 export function inferOrder(assumed: SortOrder | null, rows: readonly RowTimes[], bounds: TimeBounds): OrderObservation {
   const unchanged = { order: assumed, fit: 'agrees' } as const
   if (rows.length === 0) return unchanged
-  const seen = [...(rows[0]?.keys() ?? [])].flatMap((field) => toFieldTrend(field, rows, bounds) ?? [])
-  const direction = commonDirection(seen)
-  const agreeing = seen.filter((field) => direction === null || field[direction]).map((field) => field.name)
-  const kept = assumed?.fields.filter((field) => agreeing.includes(field)) ?? agreeing
+  const trends = [...(rows[0]?.keys() ?? [])].flatMap((field) => toFieldTrend(field, rows, bounds) ?? [])
+  const direction = commonDirection(trends)
+  const consistent = trends.filter((field) => direction === null || field[direction]).map((field) => field.name)
+  const remaining = assumed?.fields.filter((field) => consistent.includes(field)) ?? consistent
   const isReversed = assumed?.direction != null && direction !== null && direction !== assumed.direction
-  if (kept.length > 0 && !isReversed)
-    return { order: { fields: kept, direction: assumed?.direction ?? direction }, fit: 'agrees' }
-  if (rows.length < minTellingRows) return unchanged
-  if (agreeing.length > 0 && direction !== null)
-    return { order: { fields: agreeing, direction }, fit: assumed === null ? 'agrees' : 'contradicts' }
+  if (remaining.length > 0 && !isReversed)
+    return { order: { fields: remaining, direction: assumed?.direction ?? direction }, fit: 'agrees' }
+  if (rows.length < minConclusiveRows) return unchanged
+  if (consistent.length > 0 && direction !== null)
+    return { order: { fields: consistent, direction }, fit: assumed === null ? 'agrees' : 'contradicts' }
   // No field orders so many rows, so a cursor by the assumed order could skip some.
   return { order: null, fit: 'unordered' }
 }
@@ -50,9 +50,9 @@ type FieldTrend = { readonly name: string; readonly ascending: boolean; readonly
 
 /** The trend of one field in a page; undefined if it is not in every row, or outside the requested bounds. */
 function toFieldTrend(name: string, rows: readonly RowTimes[], bounds: TimeBounds): FieldTrend | undefined {
-  const stale = Math.floor(rows.length / 50)
+  const tolerance = Math.floor(rows.length / 50)
   let [falls, rises, outside] = [0, 0, 0]
-  let before: Seconds | undefined
+  let before: EpochSeconds | undefined
   for (const row of rows) {
     const at = row.get(name)
     if (at === undefined) return undefined
@@ -61,8 +61,8 @@ function toFieldTrend(name: string, rows: readonly RowTimes[], bounds: TimeBound
     if (at < (bounds.lower ?? at) || at > (bounds.upper ?? at)) outside++
     before = at
   }
-  if (outside > stale || (falls > stale && rises > stale)) return undefined
-  return { name, ascending: falls <= stale, descending: rises <= stale }
+  if (outside > tolerance || (falls > tolerance && rises > tolerance)) return undefined
+  return { name, ascending: falls <= tolerance, descending: rises <= tolerance }
 }
 
 /** The direction of some field that no other one contradicts. */
@@ -72,13 +72,13 @@ function commonDirection(fields: readonly FieldTrend[]): SortDirection | null {
   return isAscending === isDescending ? null : isAscending ? 'ascending' : 'descending'
 }
 
-/** The time up to which an upward page is certainly complete, its own second excluded: safe under every candidate. */
-export function completeUpTo(order: SortOrder, rows: readonly RowTimes[]): Seconds | undefined {
+/** The time before which a forward page misses no row, whichever candidate orders the list. */
+export function completeUpTo(order: SortOrder, rows: readonly RowTimes[]): EpochSeconds | undefined {
   return minOf(fieldEdges(order, rows, maxOf))
 }
 
-/** The time down to which a downward page is certainly complete, its own second excluded. */
-export function completeDownTo(order: SortOrder, rows: readonly RowTimes[]): Seconds | undefined {
+/** The time after which a backward page misses no row, whichever candidate orders the list. */
+export function completeDownTo(order: SortOrder, rows: readonly RowTimes[]): EpochSeconds | undefined {
   return maxOf(fieldEdges(order, rows, minOf))
 }
 
@@ -86,7 +86,7 @@ export function completeDownTo(order: SortOrder, rows: readonly RowTimes[]): Sec
 export function dropUnmovedFields(
   order: SortOrder,
   rows: readonly RowTimes[],
-  moved: (edge: Seconds) => boolean,
+  moved: (edge: EpochSeconds) => boolean,
 ): SortOrder {
   const pick = order.direction === 'descending' ? minOf : maxOf
   const moving = order.fields.filter((field) => moved(fieldExtreme(field, rows, pick) ?? Number.NaN))
@@ -95,11 +95,11 @@ export function dropUnmovedFields(
 
 type ExtremeOf = typeof minOf
 
-function fieldEdges({ fields }: SortOrder, rows: readonly RowTimes[], pick: ExtremeOf): Seconds[] {
+function fieldEdges({ fields }: SortOrder, rows: readonly RowTimes[], pick: ExtremeOf): EpochSeconds[] {
   return fields.map((field) => fieldExtreme(field, rows, pick)).filter((edge) => edge !== undefined)
 }
 
-function fieldExtreme(field: string, rows: readonly RowTimes[], pick: ExtremeOf): Seconds | undefined {
+function fieldExtreme(field: string, rows: readonly RowTimes[], pick: ExtremeOf): EpochSeconds | undefined {
   return pick(rows.map((row) => row.get(field)).filter((at) => at !== undefined))
 }
 

@@ -1,9 +1,9 @@
 /**
  * The start check: repeats the first page's request for a single row if the pages do not show from which end the scan
- * began. It relies on no clock, because the clock of the answers may differ from that of the rows.
+ * began. It relies on no clock, because the clock of the responses may differ from that of the rows.
  */
 import { findNewRows, isShortPage, type PageQuery, type ScanPage } from './page-evidence.ts'
-import type { ScanDirection } from './paging-profile.ts'
+import { boundOf, type ScanDirection } from './paging-profile.ts'
 import { type ActiveScan, hasAdvanced } from './scan-state.ts'
 import type { RowTimes, SortDirection, SortOrder, TimeBounds } from './sort-order.ts'
 import { inferOrder, maxOf, minOf } from './sort-order.ts'
@@ -16,11 +16,11 @@ export function startCheckFor({ profile, phase }: ActiveScan, { page, bounds }: 
   const { order } = inferOrder(profile.order, page.times, bounds)
   const newRows = findNewRows(phase.recent.ids, firstPage.page, page, order)
   // Without new rows, the start only matters if the bound certainly works and the first page was not short.
-  const isBoundProven = profile.support[direction] === 'honoured' && !isShortPage(firstPage.page)
+  const isBoundProven = profile.support[boundOf(direction)] === 'honoured' && !isShortPage(firstPage.page)
   return newRows.hasOlder || (newRows.newIds.length === 0 && !isBoundProven) ? null : originPage.bounds
 }
 
-/** The state before a page with the result of the start check. `again`: its answer; null = it failed. */
+/** The state before a page with the result of the start check. `again`: its response; null = it failed. */
 export function applyStartCheck(scan: ActiveScan, { page, bounds }: PageQuery, again: ScanPage | null): ActiveScan {
   const { profile, phase } = scan
   if (phase.name === 'opening') return scan
@@ -32,8 +32,8 @@ export function applyStartCheck(scan: ActiveScan, { page, bounds }: PageQuery, a
 }
 
 /**
- * `up`: from the old end, so newer rows follow. `later`: rows that were seen after the page; a repeated page from the new
- * end would show them.
+ * `forward`: from the old end, so newer rows follow. `later`: rows that were seen after the page; a repeated page from the
+ * new end would show them.
  */
 function inferPageEnd(
   page: ScanPage,
@@ -42,19 +42,19 @@ function inferPageEnd(
   later: readonly string[],
 ): ScanDirection | 'unknown' {
   const shown = new Set(again.ids)
-  if (later.some((id) => shown.has(id))) return 'down'
+  if (later.some((id) => shown.has(id))) return 'backward'
   const index = page.ids.findIndex((id) => shown.has(id))
   // A service that ignores `limit` shows the whole page again.
-  if (again.ids.length > 1) return index !== -1 && later.length > 0 ? 'up' : 'unknown'
+  if (again.ids.length > 1) return index !== -1 && later.length > 0 ? 'forward' : 'unknown'
   const fields = order?.fields ?? []
   const isUnmoved = fields.every((field) => page.times[index]?.get(field) === again.times[0]?.get(field))
   // A row that has just been added or moved is at the new end, so it cannot be shown as the oldest.
-  if (!isUnmoved) return again.times.some(isNewestOf(page, fields)) ? 'down' : 'unknown'
+  if (!isUnmoved) return again.times.some(isNewestOf(page, fields)) ? 'backward' : 'unknown'
   const sortDirection = pageDirection(page, fields)
   // Rows may vanish between the requests, so a position near an end is enough.
   const isNearStart = index < page.ids.length / 2
   if (sortDirection === null || index === -1) return 'unknown'
-  return isNearStart === (sortDirection === 'ascending') ? 'up' : 'down'
+  return isNearStart === (sortDirection === 'ascending') ? 'forward' : 'backward'
 }
 
 /** A row is as new as the newest of a page by some time in which the page's rows differ. */
@@ -73,6 +73,6 @@ function pageDirection({ times }: ScanPage, fields: readonly string[]): SortDire
     const steps = times.slice(1).map((row, i) => Math.sign((row.get(field) ?? 0) - (times[i]?.get(field) ?? 0)))
     return Math.sign(steps.reduce<number>((sum, step) => sum + step, 0))
   })
-  const [up, down] = [directions.includes(1), directions.includes(-1)]
-  return up === down ? null : up ? 'ascending' : 'descending'
+  const [rises, falls] = [directions.includes(1), directions.includes(-1)]
+  return rises === falls ? null : rises ? 'ascending' : 'descending'
 }

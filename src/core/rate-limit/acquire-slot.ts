@@ -1,22 +1,23 @@
 /** Which waiting request may be sent now, and how long the others wait. Pure. */
 import type { EpochMs, Ms } from '../time.ts'
-import { advanceTo, allowances, type BudgetPolicy, type BudgetState, type Slot } from './budget.ts'
-import { type Allowance, burstSlots, type Capacity, msUntilSlot, nextPacedAt } from './capacity.ts'
+import { advanceTo, type BudgetPolicy, type BudgetState, type Slot, slotLimits } from './budget.ts'
 import { type Priority, priorities } from './priority.ts'
+import { burstSlots, msUntilSlot, nextPacedAt, type SlotLimit, type SlotUsage } from './slot-usage.ts'
 import { addSlots, roundUpToGrain } from './slots.ts'
 import { addWaiter, isBehindOthers, removeWaiter } from './waiters.ts'
 
-/** One kind of request that a process has waiting. `deadlineMs`: how long it can take at most, once it is granted. */
-export type PendingRequest = { readonly priority: Priority; readonly write: boolean; readonly deadlineMs: Ms }
+/** One kind of request that a process has waiting. `maxDurationMs`: how long it can take at most, once it is granted. */
+export type PendingRequest = { readonly priority: Priority; readonly write: boolean; readonly maxDurationMs: Ms }
 
 /**
- * A grant must be used or returned within this time after it was requested; the request's deadline includes it. So a
+ * A grant must be used or returned within this time after it was requested; `maxDurationMs` includes it. So a
  * process that was suspended in between never sends on an expired slot.
  */
 export const grantTtlMs: Ms = 1000
 
-/** The deadline of a request whose exchange has the client's usual 30 seconds. */
-export const defaultDeadlineMs: Ms = 30_000 + grantTtlMs
+/** How long one exchange may take unless the client says otherwise. */
+export const defaultTimeoutMs: Ms = 30_000
+export const defaultMaxDurationMs: Ms = defaultTimeoutMs + grantTtlMs
 
 /** `granted`: index of the pending request that may go. `waitMs`: ask again after this time, or when something changes. */
 export type SlotDecision = { readonly granted: number; readonly slot: Slot } | { readonly waitMs: Ms }
@@ -39,8 +40,9 @@ export function acquireSlot(
 }
 
 /**
- * Write slots are so few that the process that just got one is usually the first to request the next. So writes have
- * their own waiters: a process that waits for a write may well get slots for reads meanwhile.
+ * Waiters for write slots are kept in the same list under a rank and a name of their own, so that a process that waits for
+ * a write still gets slots for reads. Write slots are few, and without waiters the process that just got one would usually
+ * get the next as well.
  */
 const writeWaiterRank = priorities.length
 const writeWaiterId = (holder: string) => `${holder} w`
@@ -54,7 +56,7 @@ function withWriteWaiter(
   const isWriteWaiting = pending.some(
     (request, index) => request.write && !('granted' in decision && decision.granted === index),
   )
-  const until = state.at + rate.windowMs / 12 + Math.min(1000, rate.windowMs / 20)
+  const until = waiterExpiry(state.at, maxWaitMs(rate.windowMs), rate.windowMs)
   const waiterId = writeWaiterId(holder)
   const waiters = isWriteWaiting
     ? addWaiter(state.waiters, { holder: waiterId, rank: writeWaiterRank, until }, state.at)
@@ -71,13 +73,13 @@ function decideSlot(
 ): AcquireResult {
   const state = advanceTo(before, clock)
   const now = state.at
-  const { all, writes } = allowances(policy, state, now)
+  const { all, writes } = slotLimits(policy, state, now)
   const writeWaiters = state.waiters.filter(({ rank }) => rank === writeWaiterRank)
-  const isContested = state.writes.taken.total >= burstSlots(writes.slots)
-  const mustYieldWrite = isContested && isBehindOthers(writeWaiters, writeWaiterId(holder), writeWaiterRank, now)
-  const yieldMs = mustYieldWrite ? writes.windowMs / 240 : 0
+  const isPastBurst = state.writes.taken.total >= burstSlots(writes.slots)
+  const mustYieldWrite = isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(holder), writeWaiterRank, now)
+  const writeYieldMs = mustYieldWrite ? writes.windowMs / 240 : 0
   const writeWaitMs = (request: PendingRequest) =>
-    request.write ? Math.max(yieldMs, msUntilSlot(state.writes, writes, now)) : 0
+    request.write ? Math.max(writeYieldMs, msUntilSlot(state.writes, writes, now)) : 0
   const sharedWaitMs = Math.max(state.pausedUntil - now, state.closedUntil - now, msUntilSlot(state.all, all, now))
   const index = pending.findIndex((request) => writeWaitMs(request) <= sharedWaitMs)
   const request = pending[index]
@@ -90,23 +92,25 @@ function decideSlot(
 
 function grantSlot(
   state: BudgetState,
-  { all, writes }: { readonly all: Allowance; readonly writes: Allowance },
+  { all, writes }: { readonly all: SlotLimit; readonly writes: SlotLimit },
   holder: string,
   request: PendingRequest,
   index: number,
 ): AcquireResult {
   const now = state.at
-  const freeAt = roundUpToGrain(now + request.deadlineMs + all.windowMs, all.windowMs)
-  const writeFreeAt = request.write ? roundUpToGrain(now + request.deadlineMs + writes.windowMs, writes.windowMs) : null
-  const occupy = (capacity: Capacity, allowance: Allowance, until: EpochMs): Capacity => ({
-    taken: addSlots(capacity.taken, until),
-    pacedAt: nextPacedAt(capacity, allowance, now),
+  const freeAt = roundUpToGrain(now + request.maxDurationMs + all.windowMs, all.windowMs)
+  const writeFreeAt = request.write
+    ? roundUpToGrain(now + request.maxDurationMs + writes.windowMs, writes.windowMs)
+    : null
+  const takeSlot = (usage: SlotUsage, limit: SlotLimit, until: EpochMs): SlotUsage => ({
+    taken: addSlots(usage.taken, until),
+    pacedAt: nextPacedAt(usage, limit, now),
   })
   return {
     state: {
       ...state,
-      all: occupy(state.all, all, freeAt),
-      writes: writeFreeAt === null ? state.writes : occupy(state.writes, writes, writeFreeAt),
+      all: takeSlot(state.all, all, freeAt),
+      writes: writeFreeAt === null ? state.writes : takeSlot(state.writes, writes, writeFreeAt),
       waiters: removeWaiter(state.waiters, holder),
     },
     decision: { granted: index, slot: { grantedAt: now, freeAt, writeFreeAt } },
@@ -122,9 +126,8 @@ function deferRequest(
   policy: BudgetPolicy,
 ): AcquireResult {
   const { windowMs } = policy.rate
-  // No wait is long: the cause may go away, and a process that died must not delay the others.
-  const wait = Math.max(1, Math.min(waitMs, windowMs / 12))
-  const until = state.at + wait + Math.min(1000, windowMs / 20)
+  const wait = Math.max(1, Math.min(waitMs, maxWaitMs(windowMs)))
+  const until = waiterExpiry(state.at, wait, windowMs)
   const waiters =
     request === null
       ? removeWaiter(state.waiters, holder)
@@ -132,8 +135,18 @@ function deferRequest(
   return { state: { ...state, waiters }, decision: { waitMs: wait } }
 }
 
+/** No wait is long: the cause may go away, and a process that died must not delay the others. */
+function maxWaitMs(windowMs: Ms): Ms {
+  return windowMs / 12
+}
+
+/** When a waiter loses its place: a little later than it should ask again. */
+function waiterExpiry(now: EpochMs, waitMs: Ms, windowMs: Ms): EpochMs {
+  return now + waitMs + Math.min(1000, windowMs / 20)
+}
+
 /** While there are spare slots, no process yields. */
-function mustYield(state: BudgetState, all: Allowance, holder: string, request: PendingRequest): boolean {
+function mustYield(state: BudgetState, all: SlotLimit, holder: string, request: PendingRequest): boolean {
   const hasSpareSlots = state.all.taken.total < burstSlots(all.slots)
   return !hasSpareSlots && isBehindOthers(state.waiters, holder, priorities.indexOf(request.priority), state.at)
 }

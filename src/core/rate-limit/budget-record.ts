@@ -16,7 +16,7 @@ export type RecordReading = {
 
 export type SwapResult = { readonly swapped: boolean; readonly reading: RecordReading }
 
-/** Both functions reject where the store cannot be reached; then the swap may or may not have been done. */
+/** Both functions reject if the store cannot be reached; then the swap may or may not have been done. */
 export type BudgetRecord = {
   readonly read: () => Promise<RecordReading>
   /**

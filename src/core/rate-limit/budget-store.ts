@@ -11,7 +11,7 @@ export type BudgetStore = {
   /** Requests one slot for the process named `holder`; see `acquireSlot`. */
   readonly acquire: (holder: string, pending: readonly PendingRequest[]) => Promise<SlotDecision>
   readonly release: (slot: Slot, ending: SlotEnding) => Promise<void>
-  /** The answer to the slot's request was a 429. */
+  /** The response to the slot's request was a 429. */
   readonly recordThrottle: (slot: Slot, waitMs: Ms) => Promise<void>
   readonly recordPriorUsage: (usage: PriorUsage) => Promise<void>
   readonly view: () => Promise<BudgetView>

@@ -1,14 +1,14 @@
 /**
  * The request budget of one API key: which slots are taken, and how that changes. Pure: `(state, now, …) → state`.
  *
- * A slot is taken before the request leaves, and is free again one window after the answer arrived (or one window after
- * the deadline, where no answer came). The service counts a request at some point between sending and answer. So all
+ * A slot is taken before the request leaves, and is free again one window after the response arrived (or one window after
+ * the deadline, if none came). The service counts a request at some point between sending and response. So all
  * requests that it counts within one window hold their slots at the same time, and no window, fixed or sliding, contains
  * more requests than there are slots. A limiter that counts at sending time cannot promise that.
  */
 import type { EpochMs, Ms } from '../time.ts'
-import { type Allowance, type Capacity, emptyCapacity } from './capacity.ts'
 import type { Rate } from './rate.ts'
+import { emptyUsage, type SlotLimit, type SlotUsage } from './slot-usage.ts'
 import { addSlots, expireSlots, removeSlot, roundUpToGrain, shiftSlots } from './slots.ts'
 import { liveWaiters, type Waiter } from './waiters.ts'
 
@@ -26,8 +26,8 @@ export type Slot = {
 /** Plain data. All times are by the clock of the store that keeps the state. */
 export type BudgetState = {
   readonly at: EpochMs
-  readonly all: Capacity
-  readonly writes: Capacity
+  readonly all: SlotUsage
+  readonly writes: SlotUsage
   readonly pausedUntil: EpochMs
   /** Nothing is granted before: the requests sent until then may not be known. */
   readonly closedUntil: EpochMs
@@ -41,8 +41,8 @@ export type BudgetState = {
 
 export const initialBudgetState: BudgetState = {
   at: 0,
-  all: emptyCapacity,
-  writes: emptyCapacity,
+  all: emptyUsage,
+  writes: emptyUsage,
   pausedUntil: 0,
   closedUntil: 0,
   era: 0,
@@ -58,8 +58,8 @@ const minShare = 0.1
 /** Share of the slots that comes back with each window without a 429. */
 const shareRegainPerWindow = 0.025
 
-/** How a slot ends: the service answered, or no byte of the request can have left. */
-export type SlotEnding = 'answered' | 'unsent'
+/** How a slot ends: the service responded, or no byte of the request can have left. */
+export type SlotEnding = 'responded' | 'unsent'
 
 export function releaseSlot(
   policy: BudgetPolicy,
@@ -69,15 +69,16 @@ export function releaseSlot(
   ending: SlotEnding,
 ): BudgetState {
   const state = advanceTo(before, clock)
-  const end = (capacity: Capacity, freeAt: EpochMs, windowMs: Ms): Capacity => {
-    const remaining = removeSlot(capacity.taken, freeAt)
+  const endSlot = (usage: SlotUsage, freeAt: EpochMs, windowMs: Ms): SlotUsage => {
+    const remaining = removeSlot(usage.taken, freeAt)
     const taken = ending === 'unsent' ? remaining : addSlots(remaining, roundUpToGrain(state.at + windowMs, windowMs))
-    return { ...capacity, taken }
+    return { ...usage, taken }
   }
   return {
     ...state,
-    all: end(state.all, slot.freeAt, policy.rate.windowMs),
-    writes: slot.writeFreeAt === null ? state.writes : end(state.writes, slot.writeFreeAt, policy.writeRate.windowMs),
+    all: endSlot(state.all, slot.freeAt, policy.rate.windowMs),
+    writes:
+      slot.writeFreeAt === null ? state.writes : endSlot(state.writes, slot.writeFreeAt, policy.writeRate.windowMs),
   }
 }
 
@@ -114,26 +115,26 @@ export function recordPriorUsage(
   usage: PriorUsage,
 ): BudgetState {
   const state = advanceTo(before, clock)
-  const occupy = (capacity: Capacity, count: number, windowMs: Ms): Capacity => {
+  const addUsage = (current: SlotUsage, count: number, windowMs: Ms): SlotUsage => {
     const freeAt = roundUpToGrain(state.at - Math.max(0, usage.agoMs) + windowMs, windowMs)
-    return count <= 0 || freeAt <= state.at ? capacity : { ...capacity, taken: addSlots(capacity.taken, freeAt, count) }
+    return count <= 0 || freeAt <= state.at ? current : { ...current, taken: addSlots(current.taken, freeAt, count) }
   }
   return {
     ...state,
-    all: occupy(state.all, usage.requests, policy.rate.windowMs),
-    writes: occupy(state.writes, usage.writes, policy.writeRate.windowMs),
+    all: addUsage(state.all, usage.requests, policy.rate.windowMs),
+    writes: addUsage(state.writes, usage.writes, policy.writeRate.windowMs),
   }
 }
 
 /** The slots that may be used at `now`: fewer after a 429, and without the reserve. */
-export function allowances(policy: BudgetPolicy, state: BudgetState, now: EpochMs) {
+export function slotLimits(policy: BudgetPolicy, state: BudgetState, now: EpochMs) {
   const share = (1 - safetyMargin) * (1 - policy.reserve) * currentShare(policy, state, now)
-  const allowance = ({ requests, windowMs }: Rate): Allowance => ({
+  const toLimit = ({ requests, windowMs }: Rate): SlotLimit => ({
     // The rounding keeps 0.95 × 600 from being 569.
     slots: Math.max(1, Math.floor(Math.round(requests * share * 1e6) / 1e6)),
     windowMs,
   })
-  return { all: allowance(policy.rate), writes: allowance(policy.writeRate) }
+  return { all: toLimit(policy.rate), writes: toLimit(policy.writeRate) }
 }
 
 function currentShare(policy: BudgetPolicy, { shrunk }: BudgetState, now: EpochMs): number {
@@ -155,14 +156,14 @@ export function advanceTo(before: BudgetState, now: EpochMs): BudgetState {
 
 /** The same state on a clock that was shifted by `by` milliseconds: all durations stay the same. */
 export function shiftClock(state: BudgetState, by: Ms): BudgetState {
-  const shiftCapacity = ({ taken, pacedAt }: Capacity): Capacity => ({
+  const shiftUsage = ({ taken, pacedAt }: SlotUsage): SlotUsage => ({
     taken: shiftSlots(taken, by),
     pacedAt: pacedAt + by,
   })
   return {
     ...state,
-    all: shiftCapacity(state.all),
-    writes: shiftCapacity(state.writes),
+    all: shiftUsage(state.all),
+    writes: shiftUsage(state.writes),
     at: state.at + by,
     pausedUntil: state.pausedUntil + by,
     closedUntil: state.closedUntil + by,

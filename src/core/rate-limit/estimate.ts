@@ -1,8 +1,8 @@
 /** What a budget reports: how much of it is in use, and how long a number of requests will take. Pure. */
 import type { BudgetView } from '../report.ts'
 import type { EpochMs, Ms } from '../time.ts'
-import { advanceTo, allowances, type BudgetPolicy, type BudgetState, initialBudgetState } from './budget.ts'
-import { burstSlots } from './capacity.ts'
+import { advanceTo, type BudgetPolicy, type BudgetState, initialBudgetState, slotLimits } from './budget.ts'
+import { burstSlots } from './slot-usage.ts'
 import { msUntilNextFree } from './slots.ts'
 
 export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: EpochMs): BudgetView {
@@ -10,7 +10,7 @@ export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: Epo
   return {
     limit: policy.rate.requests,
     windowMs: policy.rate.windowMs,
-    slots: allowances(policy, state, state.at).all.slots,
+    slots: slotLimits(policy, state, state.at).all.slots,
     inUse: state.all.taken.total,
     pausedForMs: state.pausedUntil > state.at ? state.pausedUntil - state.at : null,
     closedForMs: state.closedUntil > state.at ? state.closedUntil - state.at : null,
@@ -21,7 +21,7 @@ export function budgetView(policy: BudgetPolicy, before: BudgetState, clock: Epo
 /** Milliseconds until `requests` more can have been sent, if no other process sends: pause, burst, spread, even pace. */
 export function estimateSendMs(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, requests: number): Ms {
   const state = advanceTo(before, clock)
-  const { slots, windowMs } = allowances(policy, state, state.at).all
+  const { slots, windowMs } = slotLimits(policy, state, state.at).all
   const taken = state.all.taken.total
   const free = Math.max(0, slots - taken)
   const burstLeft = Math.max(0, burstSlots(slots) - taken)
@@ -38,8 +38,8 @@ export function estimateSendMs(policy: BudgetPolicy, before: BudgetState, clock:
   )
 }
 
-/** Milliseconds that `writes` take at an even pace, where no other process writes and the service throttles nothing. */
+/** Milliseconds that `writes` take at an even pace, if no other process writes and the service throttles nothing. */
 export function estimateWritesMs(policy: BudgetPolicy, writes: number): Ms {
-  const { slots, windowMs } = allowances(policy, initialBudgetState, 0).writes
+  const { slots, windowMs } = slotLimits(policy, initialBudgetState, 0).writes
   return Math.ceil((writes * windowMs) / slots)
 }

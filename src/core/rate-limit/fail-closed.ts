@@ -2,23 +2,23 @@
  * What happens when the record of what was sent may have been lost: the budget closes, for all processes that share it. Pure.
  *
  * Closing for one window would be too short. The service may count a request that was under way when the record was lost
- * up to its deadline later, and if its process died, or no answer came, no process will ever record it. So the budget
- * stays closed as if every slot had been taken just now and none were ever answered: they are free again one window after
+ * up to its deadline later, and if its process died, or no response came, no process will ever record it. So the budget
+ * stays closed as if every slot had been taken just now and none ever got a response: they are free again one window after
  * their deadline. All slots of the lost record were granted earlier and are free by then, so none of it is needed.
  */
 import type { EpochMs, Ms } from '../time.ts'
 import { type BudgetPolicy, type BudgetState, initialBudgetState, shiftClock } from './budget.ts'
-import { emptyCapacity } from './capacity.ts'
+import { emptyUsage } from './slot-usage.ts'
 
 /** `before`: the newest known state. A pause and a reduced share of the slots last as long as they would have from then. */
-export function closeBudget(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, deadlineMs: Ms): BudgetState {
+export function closeBudget(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, maxDurationMs: Ms): BudgetState {
   const windowMs = Math.max(policy.rate.windowMs, policy.writeRate.windowMs)
   return {
     ...shiftClock(before, clock - before.at),
-    all: emptyCapacity,
-    writes: emptyCapacity,
+    all: emptyUsage,
+    writes: emptyUsage,
     waiters: [],
-    closedUntil: clock + deadlineMs + windowMs,
+    closedUntil: clock + maxDurationMs + windowMs,
     era: nextEra(before, clock),
   }
 }
@@ -39,7 +39,7 @@ export type LastObservation = { readonly state: BudgetState; readonly now: Epoch
 /** What the record holds now. `restarted`: the store restarted since this was written, and may have lost later writes. */
 export type ObservedRecord = { readonly state: BudgetState; readonly now: EpochMs; readonly restarted: boolean }
 
-/** Tolerated difference of two clocks: a step of a time daemon, a slow answer. */
+/** Tolerated difference of two clocks: a step of a time daemon, a slow response. */
 export const clockToleranceMs: Ms = 1000
 /** Two free-running clocks drift apart by less than this share. */
 const maxClockDrift = 1 / 1000
@@ -48,7 +48,7 @@ const maxClockDrift = 1 / 1000
  * Why the record cannot be trusted, for a person; null: it can. A newer era means that another process closed the budget
  * since our last reading, for whatever reason we would find now.
  */
-export function distrustReason(observed: ObservedRecord, last: LastObservation | null): string | null {
+export function invalidReason(observed: ObservedRecord, last: LastObservation | null): string | null {
   const { state, now, restarted } = observed
   if (restarted) return 'its store restarted, so recent requests may not be counted'
   if (now < state.at - clockToleranceMs)

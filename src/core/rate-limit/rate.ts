@@ -5,7 +5,7 @@ import type { Ms } from '../time.ts'
 /** `requests` in every window of `windowMs`. */
 export type Rate = { readonly requests: number; readonly windowMs: Ms }
 
-/** The rate of `600/60s` or `600/m`; undefined for anything else, and where either number is zero. */
+/** The rate of `600/60s` or `600/m`; undefined for anything else, and if either number is zero. */
 export function parseRate(text: string): Rate | undefined {
   const [requests = '', window = '', ...rest] = text.trim().split('/')
   if (rest.length > 0 || !/^\d{1,12}$/.test(requests)) return undefined

@@ -32,7 +32,7 @@ export function addSlots(taken: TakenSlots, freeAt: EpochMs, count = 1): TakenSl
   return { total: taken.total + count, batches }
 }
 
-/** Without one slot that ends at `freeAt`; unchanged where there is none. */
+/** Without one slot that ends at `freeAt`; unchanged if there is none. */
 export function removeSlot(taken: TakenSlots, freeAt: EpochMs): TakenSlots {
   const index = batchIndex(taken.batches, freeAt)
   const batch = taken.batches[index]
@@ -60,7 +60,7 @@ export function shiftSlots(taken: TakenSlots, by: Ms): TakenSlots {
   return { total: taken.total, batches: taken.batches.map(({ freeAt, count }) => ({ freeAt: freeAt + by, count })) }
 }
 
-/** Milliseconds until the next slot is free; 0 where none is taken. */
+/** Milliseconds until the next slot is free; 0 if none is taken. */
 export function msUntilNextFree(taken: TakenSlots, now: EpochMs): Ms {
   const earliest = taken.batches[0]
   return earliest === undefined ? 0 : Math.max(0, earliest.freeAt - now)

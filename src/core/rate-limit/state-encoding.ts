@@ -5,7 +5,7 @@
  */
 import type { EpochMs, Ms } from '../time.ts'
 import type { BudgetPolicy, BudgetState } from './budget.ts'
-import type { Capacity } from './capacity.ts'
+import type { SlotUsage } from './slot-usage.ts'
 import { type TakenSlots, timeGrainMs } from './slots.ts'
 
 /** Raised when an older text can no longer be read. */
@@ -16,21 +16,21 @@ export function encodeBudgetState(policy: BudgetPolicy, state: BudgetState): str
   return JSON.stringify({
     form: formatVersion,
     ...rest,
-    all: encodeCapacity(all, timeGrainMs(policy.rate.windowMs)),
-    writes: encodeCapacity(writes, timeGrainMs(policy.writeRate.windowMs)),
+    all: encodeUsage(all, timeGrainMs(policy.rate.windowMs)),
+    writes: encodeUsage(writes, timeGrainMs(policy.writeRate.windowMs)),
     turns: waiters.map(({ holder, rank, since, until }) => [holder, rank, since, until]),
   })
 }
 
-/** Null where the text is not of this format. */
+/** Null if the text is not of this format. */
 export function decodeBudgetState(text: string): BudgetState | null {
   try {
     const { form, all, writes, turns, ...rest } = JSON.parse(text)
     if (form !== formatVersion) return null
     const state: BudgetState = {
       ...rest,
-      all: decodeCapacity(all),
-      writes: decodeCapacity(writes),
+      all: decodeUsage(all),
+      writes: decodeUsage(writes),
       waiters: (turns as [string, number, number, number][]).map(([holder, rank, since, until]) => ({
         holder,
         rank,
@@ -45,9 +45,9 @@ export function decodeBudgetState(text: string): BudgetState | null {
 }
 
 /** Grain, pace, and `36 2*3 1 …`: in base 36, the grains since the batch before, and `*` the number of slots if not one. */
-type EncodedCapacity = readonly [grainMs: Ms, pacedAt: EpochMs, batches: string]
+type EncodedUsage = readonly [grainMs: Ms, pacedAt: EpochMs, batches: string]
 
-function encodeCapacity({ taken, pacedAt }: Capacity, grainMs: Ms): EncodedCapacity {
+function encodeUsage({ taken, pacedAt }: SlotUsage, grainMs: Ms): EncodedUsage {
   let before = 0
   const batches = taken.batches.map(({ freeAt, count }) => {
     const index = Math.round(freeAt / grainMs)
@@ -60,7 +60,7 @@ function encodeCapacity({ taken, pacedAt }: Capacity, grainMs: Ms): EncodedCapac
   return [grainMs, pacedAt, batches.join(' ')]
 }
 
-function decodeCapacity([grainMs, pacedAt, text]: EncodedCapacity): Capacity {
+function decodeUsage([grainMs, pacedAt, text]: EncodedUsage): SlotUsage {
   let before = 0
   let total = 0
   const batches = (text === '' ? [] : text.split(' ')).map((word) => {
@@ -78,9 +78,7 @@ function decodeCapacity([grainMs, pacedAt, text]: EncodedCapacity): Capacity {
 function isCompleteState({ all, writes, waiters, shrunk, ...rest }: BudgetState): boolean {
   const { at, pausedUntil, closedUntil, era, throttled } = rest
   const numbers = [at, pausedUntil, closedUntil, era, throttled, shrunk.at, shrunk.share, all.pacedAt, writes.pacedAt]
-  const slots = [all, writes].flatMap((capacity) =>
-    capacity.taken.batches.flatMap(({ freeAt, count }) => [freeAt, count]),
-  )
+  const slots = [all, writes].flatMap((usage) => usage.taken.batches.flatMap(({ freeAt, count }) => [freeAt, count]))
   const waiting = waiters.flatMap(({ rank, since, until }) => [rank, since, until])
   return [...numbers, ...slots, ...waiting].every(Number.isFinite)
 }

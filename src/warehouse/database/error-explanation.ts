@@ -8,7 +8,7 @@ export type ErrorExplanation = {
   readonly exitCode: 1 | 2
 }
 
-/** Explanations by code, or by the driver's message where it has no code; the first match counts. */
+/** Explanations by code, or by the driver's message if it has no code; the first match counts. */
 export type ExplanationTable = readonly (readonly [RegExp, ErrorExplanation])[]
 
 export function lookUpExplanation(table: ExplanationTable, code: string): ErrorExplanation | undefined {

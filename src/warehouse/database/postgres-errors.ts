@@ -3,7 +3,7 @@ import type { ExplanationTable } from './error-explanation.ts'
 
 const inUrl = 'in DESKMIRROR_DATABASE_URL'
 
-/** Codes of Node (E…), of TLS and of Postgres (five characters); where there is no code, the driver's message. */
+/** Codes of Node (E…), of TLS and of Postgres (five characters); if there is no code, the driver's message. */
 export const postgresExplanations: ExplanationTable = [
   [
     /^FILE_/,

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { localDateOfDay } from '../../core/days.ts'
 import type { StoredRollup } from '../../core/mirror.ts'
 import { historyGapSubject } from '../../core/rollups.ts'
-import { parseTime, type Seconds } from '../../core/time.ts'
+import { type EpochSeconds, parseTime } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { openGap } from './gaps.ts'
@@ -88,6 +88,6 @@ async function openHistoryGap(
   await openGap(context, trx, { stream: 'analytics', from, to, reason, subject: historyGapSubject })
 }
 
-function toSeconds(text: string): Seconds {
+function toSeconds(text: string): EpochSeconds {
   return parseTime(text) ?? 0
 }

@@ -1,7 +1,7 @@
 /** Commits one page: its rows, its cursors and everything that follows from them, in one transaction. */
 import { sql } from 'kysely'
 import type { ChildReadResult, CommitResult, MirrorCommit } from '../../core/mirror.ts'
-import { describeRefusedRow, type Gap, type RefusedRow } from '../../core/row.ts'
+import { describeRejectedRow, type Gap, type RejectedRow } from '../../core/row.ts'
 import { childStreamsOf, isChildStream, type StreamName } from '../../core/streams.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
@@ -22,83 +22,84 @@ import { keyColumns } from './stream-tables.ts'
 /** Keeps compiled insert plans from page to page. */
 export function createPageCommitter(context: ProjectContext): (commit: MirrorCommit) => Promise<CommitResult> {
   const planFor = createInsertPlans(context)
-  const store = async (commit: MirrorCommit): Promise<CommitResult> => {
-    const fields = await context.fields.ensureColumns(commit.stream, commit.rows, commit.askedAt)
+  const commitPage = async (commit: MirrorCommit): Promise<CommitResult> => {
+    const fields = await context.fields.ensureColumns(commit.stream, commit.rows, commit.requestedAt)
     const plan = planFor(commit.stream, fields, commit.isAuthoritative ?? false)
     const escaped = context.escapeCount.escaped
-    const { rows, unkeyed } = encodeRows(plan, commit.rows, commit.askedAt)
-    const storeAll = async (trx: Db) => ({ changed: await storeRows(context, trx, plan, rows, commit), refused: [] })
-    const storeIsolated = (trx: Db) =>
-      isolateBadRows(trx, plan, rows, (batch) => storeRows(context, trx, plan, batch, commit))
-    const commitWith = (storeRowsOnce: (trx: Db) => Promise<IsolationResult>) =>
-      inTransaction(context, async (trx) => {
-        const { changed, refused: unstorable } = await storeRowsOnce(trx)
-        const refused = [...(commit.refused ?? []), ...unkeyed, ...unstorable]
-        await storeOutcome(context, trx, commit, refused)
+    const { rows, rowsWithoutKey } = encodeRows(plan, commit.rows, commit.requestedAt)
+    const upsertAllRows = async (trx: Db): Promise<IsolationResult> => ({
+      changed: await upsertPage(context, trx, plan, rows, commit),
+      rejectedRows: [],
+    })
+    const upsertValidRows = (trx: Db) =>
+      isolateBadRows(trx, plan, rows, (batch) => upsertPage(context, trx, plan, batch, commit))
+    const commitWith = (upsertRows: (trx: Db) => Promise<IsolationResult>) =>
+      inTransaction(context, async (trx): Promise<CommitResult> => {
+        const { changed, rejectedRows: unstorableRows } = await upsertRows(trx)
+        const rejectedRows = [...(commit.rejectedRows ?? []), ...rowsWithoutKey, ...unstorableRows]
+        await storeSyncState(context, trx, commit, rejectedRows)
         if (context.escapeCount.escaped > escaped)
           await addEscapedCount(context, trx, context.escapeCount.escaped - escaped)
-        return refused.length === 0 ? { changed } : { changed, refused }
+        return rejectedRows.length === 0 ? { changed } : { changed, rejectedRows }
       })
     // Rows that the database rejects are rare, so they are isolated only after a commit of the whole page has failed.
-    return commitWith(storeAll).catch((error) =>
-      valueErrorReason(error) === null ? Promise.reject(error) : commitWith(storeIsolated),
+    return commitWith(upsertAllRows).catch((error) =>
+      valueErrorReason(error) === null ? Promise.reject(error) : commitWith(upsertValidRows),
     )
   }
-  return (commit) => context.runSerially(() => store(commit))
+  return (commit) => context.runSerially(() => commitPage(commit))
 }
 
-async function storeRows(
+async function upsertPage(
   context: ProjectContext,
   trx: Db,
   plan: InsertPlan,
   rows: SqlValue[][],
   commit: MirrorCommit,
 ): Promise<number> {
-  const { stream, askedAt: now } = commit
+  const { stream, requestedAt } = commit
   if (stream === 'analytics') await clearForRollups(context, trx, plan, rows)
   if (rows.length === 0) return 0
   const storedBefore = stream === 'conversations' ? await readStoredConversations(context, trx, plan, rows) : null
   const { changed, returned } = await context.upsert(trx, plan.shape, rows)
   const stored = new Set(returned)
   if (storedBefore !== null) {
-    await recordChanges(context, trx, { plan, rows, before: storedBefore, stored, now })
+    await recordChanges(context, trx, { plan, rows, before: storedBefore, stored, requestedAt })
     await addSeenRows(context, trx, recheckSet, findDisputedIds(plan, rows, storedBefore, stored))
   } else {
-    for (const child of childStreamsOf(stream)) await markChildrenPending(context, trx, child, returned, now)
+    for (const child of childStreamsOf(stream)) await markChildrenPending(context, trx, child, returned, requestedAt)
   }
   const checkedColumn = checkedAtColumn[stream]
-  if (checkedColumn !== undefined) await updateCheckedAt(context, trx, plan, rows, checkedColumn, now)
+  if (checkedColumn !== undefined) await updateCheckedAt(context, trx, plan, rows, checkedColumn, requestedAt)
   if (stream === 'analytics') await refreshMetrics(context, trx, plan, rows, stored)
   if (commit.seenRowsKey !== undefined) await addSeenRows(context, trx, commit.seenRowsKey, rowKeys(plan, rows))
   return changed
 }
 
-async function storeOutcome(
+async function storeSyncState(
   context: ProjectContext,
   trx: Db,
   commit: MirrorCommit,
-  refused: readonly RefusedRow[],
+  rejectedRows: readonly RejectedRow[],
 ): Promise<void> {
   const { stream, child } = commit
-  if (child !== undefined) await recordChildRead(context, trx, addRejectedRows(child, refused), commit.askedAt)
+  if (child !== undefined) await recordChildRead(context, trx, addRejectedRows(child, rejectedRows), commit.requestedAt)
   for (const gap of commit.gaps ?? []) await openGap(context, trx, gap)
   for (const subject of commit.resolvedGapSubjects ?? []) await closeGap(context, trx, stream, subject)
-  if (child === undefined) for (const row of refused) await openGap(context, trx, ...gapForRow(commit, row))
+  if (child === undefined) for (const row of rejectedRows) await openGap(context, trx, ...gapForRow(commit, row))
   await recordBehaviours(context, trx, commit.observations ?? [])
   await writeCursors(context, trx, commit.cursors ?? {})
 }
 
-function addRejectedRows(child: ChildReadResult, refused: readonly RefusedRow[]): ChildReadResult {
-  if (refused.length === 0) return child
-  const why = [...new Set([...(child.why === undefined ? [] : [child.why]), ...refused.map(describeRefusedRow)])].join(
-    '; ',
-  )
-  return { ...child, complete: false, why }
+function addRejectedRows(child: ChildReadResult, rejectedRows: readonly RejectedRow[]): ChildReadResult {
+  if (rejectedRows.length === 0) return child
+  const reasons = [...(child.why === undefined ? [] : [child.why]), ...rejectedRows.map(describeRejectedRow)]
+  return { ...child, complete: false, why: [...new Set(reasons)].join('; ') }
 }
 
 /** A rejected row of a child list is a gap of its parent, which closes when the list has been read completely. */
-function gapForRow({ stream, rows }: MirrorCommit, row: RefusedRow): [gap: Gap, subject?: string] {
-  const gap = { stream, from: null, to: null, reason: describeRefusedRow(row) }
+function gapForRow({ stream, rows }: MirrorCommit, row: RejectedRow): [gap: Gap, subject?: string] {
+  const gap = { stream, from: null, to: null, reason: describeRejectedRow(row) }
   const parent = isChildStream(stream) ? rows[0]?.columns[keyColumns(stream)[0] ?? ''] : undefined
   if (typeof parent === 'string') return [gap, unlistedSubject(parent)]
   return row.id === null ? [gap] : [gap, `row:${indexableText(row.id)}`]
@@ -119,7 +120,7 @@ async function updateCheckedAt(
   plan: InsertPlan,
   rows: readonly SqlValue[][],
   column: string,
-  now: number,
+  requestedAt: number,
 ) {
   const { table, columns } = plan.shape
   const at = columns.findIndex(({ name }) => name === column)
@@ -130,7 +131,7 @@ async function updateCheckedAt(
     )
     await sql`
       update ${sql.table(table)} set ${sql.ref(column)} = ${row[at]}
-      where project_id = ${context.project} and ${key} and asked_at <= ${now}
+      where project_id = ${context.project} and ${key} and asked_at <= ${requestedAt}
         and ${sql.ref(column)} is distinct from ${typedParameter(context.kind, 'time', row[at])}`.execute(trx)
   }
 }

@@ -75,10 +75,10 @@ export async function recordChanges(
     rows: readonly SqlValue[][]
     before: StoredConversations
     stored: ReadonlySet<string>
-    now: number
+    requestedAt: number
   },
 ): Promise<void> {
-  const { plan, before: storedBefore, now } = page
+  const { plan, before: storedBefore, requestedAt } = page
   const rows = page.rows.filter((row) => page.stored.has(columnText(plan, row, 'id') ?? ''))
   const withNewMessages = rows.filter((row) => {
     const previous = storedBefore.get(columnText(plan, row, 'id') ?? '')
@@ -90,9 +90,9 @@ export async function recordChanges(
   })
   const columnValues = (name: string) =>
     withNewMessages.map((row) => columnText(plan, row, name)).filter((id) => id !== null)
-  await markChildrenPending(context, trx, 'messages', columnValues('id'), now)
-  await markKnownPending(context, trx, 'visitor_activity', [...new Set(columnValues('visitor_id'))], now)
-  const changes = rows.flatMap((row) => diffConversation(context, plan, row, storedBefore, now))
+  await markChildrenPending(context, trx, 'messages', columnValues('id'), requestedAt)
+  await markKnownPending(context, trx, 'visitor_activity', [...new Set(columnValues('visitor_id'))], requestedAt)
+  const changes = rows.flatMap((row) => diffConversation(context, plan, row, storedBefore, requestedAt))
   // At most 700 parameters per statement.
   for (let i = 0; i < changes.length; i += 100) {
     await trx
@@ -107,7 +107,7 @@ function diffConversation(
   plan: InsertPlan,
   row: readonly SqlValue[],
   storedBefore: StoredConversations,
-  now: number,
+  requestedAt: number,
 ) {
   const id = columnText(plan, row, 'id') ?? ''
   const previous = storedBefore.get(id)
@@ -117,9 +117,9 @@ function diffConversation(
     .filter(({ old_value, new_value }) => old_value !== new_value)
     .map((change) => ({
       project_id: context.project,
-      id: newId(now),
+      id: newId(requestedAt),
       conversation_id: id,
       ...change,
-      seen_at: toTimestamp(now),
+      seen_at: toTimestamp(requestedAt),
     }))
 }

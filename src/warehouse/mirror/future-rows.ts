@@ -1,7 +1,7 @@
 /** Future-dated rows: their times are later than the clocks allow. */
 import { sql } from 'kysely'
 import { isPagedStream, type StreamName, streamSpecs } from '../../core/streams.ts'
-import { rfc3339, type Seconds } from '../../core/time.ts'
+import { type EpochSeconds, rfc3339 } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import type { ProjectContext } from './project-context.ts'
@@ -15,7 +15,7 @@ type ProjectDb = { readonly db: Db; readonly project: string }
  */
 export async function markFutureDatedPending(
   context: ProjectContext,
-  cursorLimit: Seconds,
+  cursorLimit: EpochSeconds,
   limit: number,
   now: number,
 ): Promise<void> {
@@ -40,7 +40,7 @@ export async function markFutureDatedPending(
 export async function countFutureRows(
   { db, project }: ProjectDb,
   stream: StreamName,
-  cursorLimit: Seconds,
+  cursorLimit: EpochSeconds,
   limit: number,
 ): Promise<number> {
   const timeColumn = isPagedStream(stream) ? await timeColumnOf({ db, project }, stream) : null

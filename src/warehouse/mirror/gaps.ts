@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Gap } from '../../core/row.ts'
 import type { StreamName } from '../../core/streams.ts'
-import { parseTime, rfc3339, type Seconds, toTimestamp } from '../../core/time.ts'
+import { type EpochSeconds, parseTime, rfc3339, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { newId } from '../database/new-id.ts'
 import type { ProjectContext } from './project-context.ts'
@@ -82,7 +82,7 @@ export async function listOpenGaps(context: ProjectContext, stream: StreamName):
   return rows.map((row) => ({ stream, from: toSeconds(row.from_ts), to: toSeconds(row.to_ts), reason: row.reason }))
 }
 
-function toSeconds(text: string | null): Seconds | null {
+function toSeconds(text: string | null): EpochSeconds | null {
   return parseTime(text) ?? null
 }
 

@@ -1,5 +1,5 @@
 /** How a stream's rows become SQL parameters: the columns in order, and an encoder for each of them. */
-import type { MirrorRow, RefusedRow, Scalar } from '../../core/row.ts'
+import type { MirrorRow, RejectedRow, Scalar } from '../../core/row.ts'
 import { childStreamsOf, type StreamName, streamSpecs } from '../../core/streams.ts'
 import { toTimestamp } from '../../core/time.ts'
 import type { StreamFields } from '../discovered-columns/field-records.ts'
@@ -14,7 +14,7 @@ export type InsertPlan = {
   /** The key's columns as indexes into a row, without `project_id`. */
   readonly keyIndexes: readonly number[]
   /** Parameters of one row. `raw`, times and texts are encoded for the database. */
-  readonly encodeRow: (row: MirrorRow, askedAt: number) => SqlValue[]
+  readonly encodeRow: (row: MirrorRow, requestedAt: number) => SqlValue[]
 }
 
 /** Caches plans by what they depend on, so that statements are compiled once. */
@@ -75,8 +75,8 @@ function createRowEncoder(
     return computedColumns(context)[name] ?? ((row) => row.columns[name])
   })
   let requestTime: RequestTime = { at: Number.NaN, text: '' }
-  return (row, askedAt) => {
-    if (requestTime.at !== askedAt) requestTime = { at: askedAt, text: toTimestamp(askedAt) }
+  return (row, requestedAt) => {
+    if (requestTime.at !== requestedAt) requestTime = { at: requestedAt, text: toTimestamp(requestedAt) }
     const parameters: SqlValue[] = new Array(columns.length)
     for (let i = 0; i < columns.length; i++)
       parameters[i] = (encoders[i] as EncodeValue)((readers[i] as ValueReader)(row, requestTime))
@@ -102,16 +102,16 @@ function computedColumns(context: ProjectContext): Readonly<Record<string, Value
  */
 const maxKeyBytes = 800
 
-/** Encoded rows, one per key: the last one wins. Rows whose key cannot be stored are returned as `unkeyed`. */
+/** Encoded rows, one per key: the last one wins. Rows whose key cannot be stored are returned as `rowsWithoutKey`. */
 export function encodeRows(
   plan: InsertPlan,
   rows: readonly MirrorRow[],
-  askedAt: number,
-): { rows: SqlValue[][]; unkeyed: RefusedRow[] } {
+  requestedAt: number,
+): { rows: SqlValue[][]; rowsWithoutKey: RejectedRow[] } {
   const byKey = new Map<string, SqlValue[]>()
-  const unkeyed: RefusedRow[] = []
+  const rowsWithoutKey: RejectedRow[] = []
   for (const row of rows) {
-    const parameters = plan.encodeRow(row, askedAt)
+    const parameters = plan.encodeRow(row, requestedAt)
     const parts = plan.keyIndexes.map((i) => parameters[i] ?? null)
     const rejection = parts.includes(null)
       ? 'its key is missing or unreadable'
@@ -119,9 +119,9 @@ export function encodeRows(
         ? 'its id is too long'
         : null
     if (rejection === null) byKey.set(parts.join('\n'), parameters)
-    else unkeyed.push({ id: row.columns.id === undefined ? null : String(row.columns.id), why: rejection })
+    else rowsWithoutKey.push({ id: row.columns.id === undefined ? null : String(row.columns.id), why: rejection })
   }
-  return { rows: [...byKey.values()], unkeyed }
+  return { rows: [...byKey.values()], rowsWithoutKey }
 }
 
 function isKeyPartTooLong(part: SqlValue): boolean {

@@ -1,38 +1,38 @@
 /** Finds the rows that the database cannot store, so that all others are stored. */
 import { sql } from 'kysely'
-import type { RefusedRow } from '../../core/row.ts'
+import type { RejectedRow } from '../../core/row.ts'
 import type { Db } from '../database/connection-pool.ts'
 import type { SqlValue } from './encode-value.ts'
 import type { InsertPlan } from './insert-plan.ts'
 
-export type IsolationResult = { readonly changed: number; readonly refused: readonly RefusedRow[] }
+export type IsolationResult = { readonly changed: number; readonly rejectedRows: readonly RejectedRow[] }
 
 /** Stores all rows except those that the database rejects: halves a rejected batch until single rows are left. */
 export async function isolateBadRows(
   trx: Db,
   plan: InsertPlan,
   rows: SqlValue[][],
-  store: (rows: SqlValue[][]) => Promise<number>,
+  upsertRows: (rows: SqlValue[][]) => Promise<number>,
 ): Promise<IsolationResult> {
-  if (rows.length === 0) return { changed: 0, refused: [] }
+  if (rows.length === 0) return { changed: 0, rejectedRows: [] }
   await sql`savepoint isolating`.execute(trx)
   try {
-    const changed = await store(rows)
+    const changed = await upsertRows(rows)
     await sql`release savepoint isolating`.execute(trx)
-    return { changed, refused: [] }
+    return { changed, rejectedRows: [] }
   } catch (error) {
     const why = valueErrorReason(error)
     if (why === null) throw error
     await sql`rollback to savepoint isolating`.execute(trx)
     await sql`release savepoint isolating`.execute(trx)
-    if (rows.length === 1) return { changed: 0, refused: [{ id: rowId(plan, rows[0] ?? []), why }] }
+    if (rows.length === 1) return { changed: 0, rejectedRows: [{ id: rowId(plan, rows[0] ?? []), why }] }
   }
   const half = rows.length >> 1
   const [first, last] = [
-    await isolateBadRows(trx, plan, rows.slice(0, half), store),
-    await isolateBadRows(trx, plan, rows.slice(half), store),
+    await isolateBadRows(trx, plan, rows.slice(0, half), upsertRows),
+    await isolateBadRows(trx, plan, rows.slice(half), upsertRows),
   ]
-  return { changed: first.changed + last.changed, refused: [...first.refused, ...last.refused] }
+  return { changed: first.changed + last.changed, rejectedRows: [...first.rejectedRows, ...last.rejectedRows] }
 }
 
 /** The id of a row within its parent: the last part of its key, but the hash for an activity entry. */

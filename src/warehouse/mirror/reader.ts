@@ -4,7 +4,7 @@ import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
 import type { RowKey } from '../../core/mirror.ts'
 import { isPagedStream, type MirroredTable, type StreamName, streamNames, streamSpecs } from '../../core/streams.ts'
-import { parseTime, rfc3339, type Seconds } from '../../core/time.ts'
+import { type EpochSeconds, parseTime, rfc3339 } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'
 import { decodeJson } from '../database/escape.ts'
@@ -84,8 +84,8 @@ function notDeleted(stream: StreamName) {
 export async function nthNewestCallTime(
   context: ProjectContext,
   newest: number,
-  until: Seconds,
-): Promise<Seconds | null> {
+  until: EpochSeconds,
+): Promise<EpochSeconds | null> {
   const row = await context.db
     .selectFrom('calls')
     .select('occurred_at')
@@ -103,7 +103,7 @@ export async function nthNewestCallTime(
 const earliestPlausible = '2000-01-01T00:00:00Z'
 
 /** The earliest plausible time of any row of the lists, by the indexed columns; null for an empty mirror. */
-export async function earliestTime(context: ProjectContext): Promise<Seconds | null> {
+export async function earliestTime(context: ProjectContext): Promise<EpochSeconds | null> {
   const selects = streamNames.filter(isPagedStream).flatMap((stream) => {
     const { startColumn, table } = streamSpecs[stream]
     if (startColumn === null) return []
@@ -115,7 +115,7 @@ export async function earliestTime(context: ProjectContext): Promise<Seconds | n
 }
 
 /** The latest time of any message, by the indexed columns: messages, and conversations that are not handled. */
-export async function latestMessageTime(context: ProjectContext): Promise<Seconds | null> {
+export async function latestMessageTime(context: ProjectContext): Promise<EpochSeconds | null> {
   const times = await readTimes(
     context,
     sql`
@@ -125,7 +125,7 @@ export async function latestMessageTime(context: ProjectContext): Promise<Second
   return times.length === 0 ? null : Math.max(...times)
 }
 
-async function readTimes(context: ProjectContext, query: RawBuilder<unknown>): Promise<Seconds[]> {
+async function readTimes(context: ProjectContext, query: RawBuilder<unknown>): Promise<EpochSeconds[]> {
   const { rows } = await sql<{ at: string | null }>`${query}`.execute(context.db)
   return rows.map(({ at }) => parseTime(at)).filter((at) => at !== undefined)
 }

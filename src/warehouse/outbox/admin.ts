@@ -16,7 +16,7 @@ import { inDurableTransaction, inDurableTransactionOnce } from '../database/dura
 import { decodeJson, decodeText, encodeJson, encodeText } from '../database/escape.ts'
 import { newId } from '../database/new-id.ts'
 import { effectiveStatus } from './cancellations.ts'
-import { applyDecision, matchesFilter, revokeSending } from './decisions.ts'
+import { applyDecision, filterSql, revokeSending } from './decisions.ts'
 import { type OutboxContext, selectTargetSnapshot, toTimeValue } from './row.ts'
 
 export function createOutboxAdmin(context: OutboxContext): OutboxAdmin {
@@ -124,9 +124,7 @@ async function listEntries(
   const status = await effectiveStatus(context)
   const { rows } = await sql<Omit<OutboxEntry, 'payload'> & { payload: string }>`
     select ${entryColumns}, ${status} as status from writebacks
-    where project_id = ${context.project} and ${which} and ${matchesFilter(filter, status)} ${order}`.execute(
-    context.db,
-  )
+    where project_id = ${context.project} and ${which} and ${filterSql(filter, status)} ${order}`.execute(context.db)
   const text = (stored: string | null) => (stored === null ? null : decodeText(stored))
   return rows.map((row) => ({
     ...row,
@@ -160,7 +158,7 @@ async function countByStatus(context: OutboxContext, filter: OutboxFilter): Prom
   const status = isOpen ? await effectiveStatus(context) : sql`status`
   const { rows } = await sql<{ status: WritebackStatus; count: number }>`
     select ${status} as status, count(*) as count from writebacks
-    where project_id = ${context.project} and ${matchesFilter(filter, status)} group by 1`.execute(context.db)
+    where project_id = ${context.project} and ${filterSql(filter, status)} group by 1`.execute(context.db)
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 

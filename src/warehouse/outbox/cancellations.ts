@@ -18,13 +18,13 @@ export type CancellationScope = {
 }
 
 /** The write-back is cancelled, but its row is not updated yet. */
-export const isCoveredByCancel = sql`exists (select 1 from writeback_cancellations decided
+export const coveredByCancelSql = sql`exists (select 1 from writeback_cancellations decided
   where (decided.project_id = writebacks.project_id or (decided.nameless = 1 and writebacks.project_id = ''))
     and decided.finished_at is null and writebacks.seq > decided.done_to and writebacks.seq <= decided.up_to
     and (decided.batch_id is null or decided.batch_id = writebacks.batch_id))`
 
 /** No process can be sending these. */
-const isUnsent = sql`status in ('draft','queued')`
+const unsentSql = sql`status in ('draft','queued')`
 
 /**
  * In Postgres, recording a cancellation waits for sends that are being recorded, and blocks later ones until they can
@@ -50,9 +50,9 @@ export function recordCancellation(
   return inDurableTransaction(context.db, context.kind, async (trx) => {
     await acquireCancellationLock(context, trx, 'exclusive')
     const isAlreadyCancelled = (await hasOpenCancellation({ db: trx, project: context.project }))
-      ? isCoveredByCancel
+      ? coveredByCancelSql
       : sql`false`
-    const covered = sql`project_id in (${sql.join(orWithoutProject ? [context.project, ''] : [context.project])}) and ${isUnsent}
+    const covered = sql`project_id in (${sql.join(orWithoutProject ? [context.project, ''] : [context.project])}) and ${unsentSql}
       and not ${isAlreadyCancelled} and ${batch === null ? sql`true` : sql`batch_id = ${batch}`}`
     const first = await sql<{ id: string }>`select id from writebacks where ${covered} limit 1000`.execute(trx)
     const all = await sql<{ count: number }>`select count(*) as count from writebacks where ${covered}`.execute(trx)
@@ -68,7 +68,7 @@ export function recordCancellation(
   })
 }
 
-function isOfProject(project: string, orWithoutProject: boolean): RawBuilder<unknown> {
+function ofProjectSql(project: string, orWithoutProject: boolean): RawBuilder<unknown> {
   return sql`project_id || '' in (${sql.join(orWithoutProject ? [project, ''] : [project])})`
 }
 
@@ -130,14 +130,14 @@ async function cancelRows(
   const why = `cancelled by ${by}`
   await sql`update writebacks set status = 'cancelled', step = ${why}, error = ${why}, epoch = epoch + 1, owner = null,
     lease_until = null, due_at = null, revoked_as = null, finished_at = ${typedParameter(context.kind, 'time', at)}
-    where seq > ${doneTo} and seq <= ${end} and ${isOfProject(context.project, orWithoutProject === 1)} and status || '' in ('draft','queued')
+    where seq > ${doneTo} and seq <= ${end} and ${ofProjectSql(context.project, orWithoutProject === 1)} and status || '' in ('draft','queued')
       and ${batch === null ? sql`true` : sql`batch_id || '' = ${batch}`}`.execute(trx)
 }
 
 /** An SQL expression for the status, with cancellations that are not applied to the row yet. */
 export async function effectiveStatus(context: Pick<OutboxContext, 'db' | 'project'>): Promise<RawBuilder<unknown>> {
   if (!(await hasOpenCancellation(context))) return sql`status`
-  return sql`case when ${isUnsent} and ${isCoveredByCancel} then 'cancelled' else status end`
+  return sql`case when ${unsentSql} and ${coveredByCancelSql} then 'cancelled' else status end`
 }
 
 /** A transaction over a million rows would block everyone else. */

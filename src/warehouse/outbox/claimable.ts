@@ -1,48 +1,55 @@
-/** Which write-backs of a project can be claimed now, in SQL. */
+/**
+ * Which write-backs of a project can be claimed now, in SQL. A lane (an ordering key) holds the write-backs to one
+ * conversation or visitor, which are sent in order.
+ */
 import { type RawBuilder, sql } from 'kysely'
 import type { ClaimableWriteback, ClaimFilter } from '../../core/outbox/repository.ts'
 import { laneBlockingStatuses } from '../../core/outbox/state.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { isOwnerDead } from './claim-owner.ts'
-import { isOperationWhere, type OutboxContext } from './row.ts'
+import { type OutboxContext, operationSql } from './row.ts'
 
 /** Delays are shorter than this, so a later due time comes from a clock that was set back since. */
 const maxDelayMs: Ms = 30 * 86_400_000
 
 /** No earlier write-back of the lane is unsettled. */
-const isFirstInLane = sql`not exists (select 1 from writebacks before where before.project_id = writebacks.project_id
+const firstInLaneSql = sql`not exists (select 1 from writebacks before where before.project_id = writebacks.project_id
   and before.lane = writebacks.lane and before.seq < writebacks.seq
   and before.status in (${sql.join(laneBlockingStatuses.map((status) => sql.lit(status)))}))`
 
 /** A retry or an approval may put a write-back in front of one in flight, which must finish first. */
-const isLaneIdle = sql`not exists (select 1 from writebacks other where other.project_id = writebacks.project_id
+const laneIdleSql = sql`not exists (select 1 from writebacks other where other.project_id = writebacks.project_id
   and other.lane = writebacks.lane and other.seq > writebacks.seq and other.status = 'sending')`
 
 /** The order of its lane allows it to be sent. */
-export const isNextInLane = sql`${isFirstInLane} and ${isLaneIdle}`
+export const nextInLaneSql = sql`${firstInLaneSql} and ${laneIdleSql}`
 
 /** No process works on it: it has no owner, a dead owner, or an expired lease. */
-async function isUnowned(context: OutboxContext, now: EpochMs): Promise<RawBuilder<unknown>> {
-  const { rows } = await sql<{ owner: string }>`
-    select distinct owner from writebacks where project_id = ${context.project} and owner is not null`.execute(
-    context.db,
-  )
-  const dead = rows.map((row) => row.owner).filter((owner) => isOwnerDead(owner, context.kind))
+function unownedSql(now: EpochMs, deadOwners: readonly string[]): RawBuilder<unknown> {
   const free = [
     sql`owner is null`,
     sql`lease_until <= ${now}`,
     sql`lease_until > ${now + maxDelayMs}`,
-    ...dead.map((owner) => sql`owner = ${owner}`),
+    ...deadOwners.map((owner) => sql`owner = ${owner}`),
   ]
   return sql`(${sql.join(free, sql` or `)})`
 }
 
-function isDue(now: EpochMs): RawBuilder<unknown> {
+function dueSql(now: EpochMs): RawBuilder<unknown> {
   return sql`(due_at is null or due_at <= ${now} or due_at > ${now + maxDelayMs})`
 }
 
-export async function isClaimable(context: OutboxContext, now: EpochMs): Promise<RawBuilder<unknown>> {
-  return sql`status in ('queued','sending') and ${isDue(now)} and ${await isUnowned(context, now)} and ${isNextInLane}`
+export function claimableSql(now: EpochMs, deadOwners: readonly string[]): RawBuilder<unknown> {
+  return sql`status in ('queued','sending') and ${dueSql(now)} and ${unownedSql(now, deadOwners)} and ${nextInLaneSql}`
+}
+
+/** Processes that own claims and are certainly dead. */
+export async function findDeadOwners(context: OutboxContext): Promise<string[]> {
+  const { rows } = await sql<{ owner: string }>`
+    select distinct owner from writebacks where project_id = ${context.project} and owner is not null`.execute(
+    context.db,
+  )
+  return rows.map((row) => row.owner).filter((owner) => isOwnerDead(owner, context.kind))
 }
 
 export async function findClaimable(
@@ -51,25 +58,22 @@ export async function findClaimable(
   limit: number,
   filter: ClaimFilter = {},
 ): Promise<ClaimableWriteback[]> {
+  const claimable = claimableSql(now, await findDeadOwners(context))
   const { rows } = await sql<ClaimableWriteback>`
     select id, lane, operation, status, batch_id as "batchId" from writebacks
-    where project_id = ${context.project} and ${matchesClaimFilter(filter)} and ${await isClaimable(context, now)}
+    where project_id = ${context.project} and ${claimFilterSql(filter)} and ${claimable}
     order by seq limit ${limit}`.execute(context.db)
   return rows
 }
 
 export async function hasPending(context: OutboxContext, filter: ClaimFilter = {}): Promise<boolean> {
   const { rows } = await sql`
-    select 1 from writebacks where project_id = ${context.project} and status in ('queued','sending') and ${matchesClaimFilter(filter)}
-      and ${isFirstInLane} limit 1`.execute(context.db)
+    select 1 from writebacks where project_id = ${context.project} and status in ('queued','sending') and ${claimFilterSql(filter)}
+      and ${firstInLaneSql} limit 1`.execute(context.db)
   return rows.length > 0
 }
 
-function matchesClaimFilter({
-  lane,
-  withoutOperations = [],
-  withoutQueuedSends = [],
-}: ClaimFilter): RawBuilder<unknown> {
+function claimFilterSql({ lane, withoutOperations = [], withoutQueuedSends = [] }: ClaimFilter): RawBuilder<unknown> {
   const batches =
     withoutQueuedSends === 'all'
       ? [sql`true`]
@@ -80,7 +84,7 @@ function matchesClaimFilter({
     ...(batches.length === 0
       ? []
       : [
-          sql`not (status = 'queued' and ${isOperationWhere(({ isIdempotent }) => !isIdempotent)} and (${sql.join(batches, sql` or `)}))`,
+          sql`not (status = 'queued' and ${operationSql(({ isIdempotent }) => !isIdempotent)} and (${sql.join(batches, sql` or `)}))`,
         ]),
   ]
   return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)

@@ -99,7 +99,7 @@ async function applyToRows(
   const targets = moves
     .filter(({ from, to }) => toStoredState(from).status !== toStoredState(to).status)
     .map(({ from }) => from)
-  const hasMoved = isInStates(targets)
+  const hasMoved = inStatesSql(targets)
   const [target] = moves
     .map(({ to }) => toStoredState(to).status)
     .filter((status) => decidedStatus[decision] === status)
@@ -118,8 +118,8 @@ async function applyToRows(
       owner = case when ${hasMoved} then null else owner end,
       lease_until = case when ${hasMoved} then null else lease_until end,
       due_at = case when ${hasMoved} then null else due_at end ${decision === 'retried' ? resetForRetry : sql``}
-    where ${among} and ${isInStates(moves.map(({ from }) => from))} and ${matchesFilter(filter)}
-      and ${isDecidable(decision, filter)} returning id, status`.execute(trx)
+    where ${among} and ${inStatesSql(moves.map(({ from }) => from))} and ${filterSql(filter)}
+      and ${decidableSql(decision, filter)} returning id, status`.execute(trx)
   return rows.filter(({ status }) => status === target).map(({ id }) => id)
 }
 
@@ -133,23 +133,23 @@ const decidedStatus: Readonly<Record<OutboxDecision, WritebackStatus>> = {
 }
 
 /** A row in flight can be resolved only by its id, and only when no process waits for its response. */
-function isDecidable(decision: OutboxDecision, { ids }: OutboxFilter): RawBuilder<unknown> {
+function decidableSql(decision: OutboxDecision, { ids }: OutboxFilter): RawBuilder<unknown> {
   if (decision !== 'arrived' && decision !== 'lost') return sql`true`
   return ids === undefined ? sql`status <> 'sending'` : sql`(status <> 'sending' or owner is null)`
 }
 
-function isInStates(states: readonly WritebackState[]): RawBuilder<unknown> {
-  const isInState = (state: WritebackState) => {
+function inStatesSql(states: readonly WritebackState[]): RawBuilder<unknown> {
+  const inStateSql = (state: WritebackState) => {
     const { status, revokedAs } = toStoredState(state)
     if (revokedAs !== null) return sql`(status || '' = ${status} and revoked_as = ${revokedAs})`
-    const isPlain = status === 'sending' || status === 'uncertain' ? sql`revoked_as is null` : sql`true`
-    return sql`(status || '' = ${status} and ${isPlain})`
+    const plainStatesSql = status === 'sending' || status === 'uncertain' ? sql`revoked_as is null` : sql`true`
+    return sql`(status || '' = ${status} and ${plainStatesSql})`
   }
-  return states.length === 0 ? sql`false` : sql`(${sql.join(states.map(isInState), sql` or `)})`
+  return states.length === 0 ? sql`false` : sql`(${sql.join(states.map(inStateSql), sql` or `)})`
 }
 
 /** An SQL condition for the filter. `status`: the SQL expression to compare the status with. */
-export function matchesFilter(
+export function filterSql(
   { ids, batch, statuses, operations, target }: OutboxFilter,
   status: RawBuilder<unknown> = sql`status`,
 ): RawBuilder<unknown> {

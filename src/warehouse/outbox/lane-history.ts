@@ -45,24 +45,24 @@ function lastEventSeq(condition: RawBuilder<unknown> = sql`true`): RawBuilder<nu
 }
 
 /** A person queued it again after it had ended. */
-const isReopening = sql`event.from_status in ('failed','conflict','cancelled','expired')`
+const reopeningSql = sql`event.from_status in ('failed','conflict','cancelled','expired')`
 
 /** When the mirror's view of the target was stored: as it was queued, or queued again. */
 async function snapshotSeq(context: OutboxContext, { id }: Writeback): Promise<number> {
   const { rows } = await sql<{ seq: number }>`
-    select ${lastEventSeq(sql`(event.from_status is null or ${isReopening})`)} as seq from writebacks
+    select ${lastEventSeq(sql`(event.from_status is null or ${reopeningSql})`)} as seq from writebacks
     where project_id = ${context.project} and id = ${id}`.execute(context.db)
   return rows[0]?.seq ?? 0
 }
 
-const isSuccess = sql`event.to_status = 'succeeded'`
+const successSql = sql`event.to_status = 'succeeded'`
 
 async function hasUnmatchedDuplicate(context: OutboxContext, writeback: Writeback): Promise<boolean> {
   const { rows } = await sql`
     select 1 from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
       and operation = 'message' and status = 'succeeded' and message_id is null
       and payload = (select payload from writebacks own where own.project_id = ${context.project} and own.id = ${writeback.id})
-      and ${lastEventSeq(isSuccess)} > ${await snapshotSeq(context, writeback)} limit 1`.execute(context.db)
+      and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)} limit 1`.execute(context.db)
   return rows.length > 0
 }
 
@@ -73,8 +73,8 @@ async function findOwnEdit(
 ): Promise<string | null | undefined> {
   const { rows } = await sql<{ payload: string }>`
     select payload from writebacks where project_id = ${context.project} and lane = ${writeback.lane} and id <> ${writeback.id}
-      and operation = 'visitor' and status = 'succeeded' and ${lastEventSeq(isSuccess)} > ${await snapshotSeq(context, writeback)}
-    order by ${lastEventSeq(isSuccess)} desc`.execute(context.db)
+      and operation = 'visitor' and status = 'succeeded' and ${lastEventSeq(successSql)} > ${await snapshotSeq(context, writeback)}
+    order by ${lastEventSeq(successSql)} desc`.execute(context.db)
   for (const row of rows) {
     const payload: { name?: string | null; email?: string | null } = JSON.parse(decodeJson(context.kind, row.payload))
     if (payload[field] !== undefined) return payload[field]
@@ -97,7 +97,7 @@ async function findPreviousReplyStatus(context: OutboxContext, writeback: Writeb
 /** A person who queued it again knew the outcome of the earlier ones. */
 async function reopenedSeq(context: OutboxContext, { id }: Writeback): Promise<number> {
   const { rows } = await sql<{ seq: number }>`
-    select ${lastEventSeq(isReopening)} as seq from writebacks where project_id = ${context.project} and id = ${id}`.execute(
+    select ${lastEventSeq(reopeningSql)} as seq from writebacks where project_id = ${context.project} and id = ${id}`.execute(
     context.db,
   )
   return rows[0]?.seq ?? 0

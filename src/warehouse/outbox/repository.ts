@@ -1,6 +1,6 @@
 /**
- * OutboxRepository in SQL. Claims are compare-and-set, so only one of several processes succeeds. `epoch` is the fencing
- * token of a claim, `attempts` that of a send.
+ * OutboxRepository in SQL. Claims are compare-and-set, so only one of several processes succeeds. Two counters are fencing
+ * tokens: the column `epoch` that of a claim, `attempts` that of a send.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Evidence, OutboxRepository, SendOutcome, Transition, Writeback } from '../../core/outbox/repository.ts'
@@ -17,16 +17,21 @@ import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
 import { readBehaviours, recordBehaviours } from '../mirror/behaviours.ts'
-import { acquireCancellationLock, applyCancellations, hasOpenCancellation, isCoveredByCancel } from './cancellations.ts'
+import {
+  acquireCancellationLock,
+  applyCancellations,
+  coveredByCancelSql,
+  hasOpenCancellation,
+} from './cancellations.ts'
 import { currentOwner } from './claim-owner.ts'
-import { findClaimable, hasPending, isClaimable, isNextInLane } from './claimable.ts'
+import { claimableSql, findClaimable, findDeadOwners, hasPending, nextInLaneSql } from './claimable.ts'
 import { createLaneHistory } from './lane-history.ts'
 import {
   decodeEvidence,
   encodeEvidence,
-  isOperationWhere,
   type OutboxContext,
   type OutboxRow,
+  operationSql,
   senderState,
   toTimeValue,
   toWriteback,
@@ -51,7 +56,7 @@ export function createOutboxRepository(context: OutboxContext): OutboxRepository
     settleSent: (writeback, transition) =>
       settle(context, writeback, transition, sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`),
     settle: (writeback, transition) =>
-      settle(context, writeback, transition, sql`epoch = ${writeback.epoch} and status = ${writeback.status}`),
+      settle(context, writeback, transition, sql`epoch = ${writeback.fencingToken} and status = ${writeback.status}`),
     release: (writeback, dueAt, evidence) => release(context, writeback, dueAt, evidence),
     recordMessageId: (writeback, messageId) => recordMessageId(context, writeback, messageId),
     ...createLaneHistory(context),
@@ -72,7 +77,7 @@ async function lockLane(context: OutboxContext, trx: Db, lane: RawBuilder<unknow
 }
 
 async function claim(context: OutboxContext, id: string, owner: string, now: EpochMs): Promise<Writeback | null> {
-  const claimable = await isClaimable(context, now)
+  const claimable = claimableSql(now, await findDeadOwners(context))
   return inDurableTransaction(context.db, context.kind, async (trx) => {
     const lock = context.kind === 'postgres' ? sql`for update` : sql``
     await lockLane(
@@ -83,7 +88,7 @@ async function claim(context: OutboxContext, id: string, owner: string, now: Epo
     const { rows } = await sql<OutboxRow>`
       select id, lane, operation, conversation_id, visitor_id, payload, status, attempts, batch_id, expect, created_at,
         expires_at, seen, evidence, epoch, owner, revoked_as from writebacks
-      where project_id = ${context.project} and id = ${id} and ${claimable} and not (status = 'queued' and ${isCoveredByCancel}) ${lock}`.execute(
+      where project_id = ${context.project} and id = ${id} and ${claimable} and not (status = 'queued' and ${coveredByCancelSql}) ${lock}`.execute(
       trx,
     )
     const row = rows[0]
@@ -115,9 +120,9 @@ function markSending(
       update writebacks set status = 'sending', attempts = attempts + 1, sent_at = ${toTimeValue(context, now)}, finished_at = null,
         error = null, revoked_as = null, step = 'about to be sent', evidence = ${encodeEvidence(context.kind, rest)},
         lease_until = ${typedParameter(context.kind, 'integer', now + leaseMs)}, due_at = ${typedParameter(context.kind, 'integer', dueAt)}
-      where project_id = ${context.project} and id = ${writeback.id} and status = 'queued' and epoch = ${writeback.epoch}
-        and owner = ${owner} and attempts = ${writeback.attempts} and ${isNextInLane}
-        and not ${isCoveredByCancel}`.execute(trx)
+      where project_id = ${context.project} and id = ${writeback.id} and status = 'queued' and epoch = ${writeback.fencingToken}
+        and owner = ${owner} and attempts = ${writeback.attempts} and ${nextInLaneSql}
+        and not ${coveredByCancelSql}`.execute(trx)
     return numAffectedRows === 1n
   })
 }
@@ -191,7 +196,7 @@ async function release(
   const merged = encodeEvidence(context.kind, { ...writeback.evidence, ...evidence })
   const released = sql`
     update writebacks set owner = null, lease_until = null, due_at = ${typedParameter(context.kind, 'integer', dueAt)}, evidence = ${merged}
-    where project_id = ${context.project} and id = ${writeback.id} and epoch = ${writeback.epoch} and status = ${writeback.status}`
+    where project_id = ${context.project} and id = ${writeback.id} and epoch = ${writeback.fencingToken} and status = ${writeback.status}`
   await retryOnDeadlock(() => released.execute(context.db))
 }
 
@@ -213,7 +218,7 @@ async function listRecentOutcomes(context: OutboxContext, limit: number): Promis
     evidence: string | null
   }>`
     select status, batch_id as batch, finished_at as at, error as why, evidence from writebacks
-    where project_id = ${context.project} and ${isOperationWhere(({ isIdempotent }) => !isIdempotent)} and status in ('succeeded','failed','uncertain')
+    where project_id = ${context.project} and ${operationSql(({ isIdempotent }) => !isIdempotent)} and status in ('succeeded','failed','uncertain')
       and finished_at is not null
     order by finished_at desc, seq desc limit ${limit}`.execute(context.db)
   return rows.map(({ status, batch, at, why, evidence }) => ({

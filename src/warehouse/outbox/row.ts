@@ -73,7 +73,7 @@ export function toWriteback(kind: DatabaseKind, row: OutboxRow, evidence: Eviden
     expiresAt: row.expires_at,
     targetSnapshot: row.seen === null ? null : decodeSnapshot(JSON.parse(decodeJson(kind, row.seen))),
     evidence,
-    epoch: row.epoch + 1,
+    fencingToken: row.epoch + 1,
   }
 }
 
@@ -126,7 +126,7 @@ export function toTimeValue({ kind, clock }: OutboxContext, ms: EpochMs = clock(
 }
 
 /** An SQL condition. Literals, so that it implies the condition of an index. */
-export function isOperationWhere(
+export function operationSql(
   condition: (type: OperationType) => boolean,
   operation: RawBuilder<unknown> = sql`operation`,
 ): RawBuilder<unknown> {
@@ -143,7 +143,7 @@ export function selectTargetSnapshot(
   const at = sql.raw(
     kind === 'sqlite' ? 'last_message_at' : `to_char(last_message_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
   )
-  return sql`case when ${isOperationWhere(({ target }) => target === 'conversation', of('operation'))}
+  return sql`case when ${operationSql(({ target }) => target === 'conversation', of('operation'))}
     then (select ${object}('last_message_at', ${at}) from conversations
       where conversations.project_id = ${of('project_id')} and conversations.id = ${of('conversation_id')})
     else (select ${object}('name', name, 'email', email) from visitors

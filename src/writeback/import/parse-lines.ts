@@ -69,7 +69,7 @@ export function createCsvParser(): LineParser {
   }
 }
 
-/** Spreadsheets write a row of separators where a row was cleared. */
+/** Spreadsheets write a row of separators for a row that was cleared. */
 function isBlankRecord({ cells, mistake }: CsvRecord): boolean {
   return mistake === null && cells.every((cell) => cell.trim() === '')
 }

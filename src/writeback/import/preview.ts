@@ -1,5 +1,5 @@
 /**
- * Previews an import against the service's current records: reads each target once and runs the guards as before a send.
+ * Previews an import against the service's current records: reads each target once and checks the preconditions.
  * Queues and sends nothing. The current mirror counts as what the person saw.
  */
 import pMap from 'p-map'
@@ -19,7 +19,7 @@ import { visitors } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
 import { createHandler } from '../operations/catalog.ts'
 import { conversationPath } from '../operations/conversation.ts'
-import type { Guarded, OperationHandler, PreviewDetail } from '../operations/operation-handler.ts'
+import type { OperationHandler, PreconditionResult, PreviewDetail } from '../operations/operation-handler.ts'
 
 /** An import line without a mistake. */
 export type ValidLine = { readonly line: number; readonly request: WritebackRequest }
@@ -57,12 +57,12 @@ export async function previewLines(deps: PreviewDeps, lines: readonly ValidLine[
 
 /** Reads each record once, however many lines have it as their target. */
 function memoizeGet(get: ApiGet): ApiGet {
-  const answers = new Map<string, Promise<ApiResponse>>()
+  const responses = new Map<string, Promise<ApiResponse>>()
   return (path, query) => {
     const key = `${path} ${JSON.stringify(query)}`
-    const answer = answers.get(key) ?? get(path, query, 'fresh')
-    answers.set(key, answer)
-    return answer
+    const response = responses.get(key) ?? get(path, query, 'fresh')
+    responses.set(key, response)
+    return response
   }
 }
 
@@ -122,24 +122,24 @@ async function describeRequest(
     const path = isConversation ? conversationPath(target) : visitors.rowPath(deps.projectId, target)
     const live = await deps.get(path, {}, 'fresh')
     const handler = createHandler(request)
-    const guarded = await runGuard(deps, request, handler, snapshot)
-    if (guarded.canSend) return handler.describePreview(live, guarded)
-    return { would: guarded.event === 'invalid' ? 'fail' : 'conflict', detail: guarded.why }
+    const precondition = await checkPrecondition(deps, request, handler, snapshot)
+    if (precondition.canSend) return handler.describePreview(live, precondition)
+    return { would: precondition.event === 'invalid' ? 'fail' : 'conflict', detail: precondition.why }
   } catch (error) {
     return describePreviewError(request, error)
   }
 }
 
-/** Skips guards that only record the current messages: that would cost a request and show nothing. */
-async function runGuard(
+/** Skips a check that only records the current messages: it would cost a request and show nothing. */
+async function checkPrecondition(
   deps: PreviewDeps,
   request: WritebackRequest,
   handler: OperationHandler,
   snapshot: TargetSnapshot | null,
-): Promise<Guarded> {
+): Promise<PreconditionResult> {
   const { operation, expect } = request
   if (expect === null && !operationTypes[operation].isIdempotent) return { canSend: true, body: {}, before: {} }
-  return handler.guard(deps, asIfQueued(request, snapshot, deps.now()))
+  return handler.checkPrecondition(deps, asIfQueued(request, snapshot, deps.now()))
 }
 
 /** Rethrows errors that do not concern this request. */
@@ -156,7 +156,7 @@ function describePreviewError({ operation }: WritebackRequest, error: unknown): 
 function asIfQueued(request: WritebackRequest, snapshot: TargetSnapshot | null, now: EpochMs): Writeback {
   const { operation, target, expiresAt } = request
   const createdAt = rfc3339(Math.floor(now / 1000))
-  const fresh = { status: 'queued', revokedAs: null, attempts: 0, batchId: null, evidence: {}, epoch: 0 } as const
+  const unsent = { revokedAs: null, attempts: 0, batchId: null, evidence: {}, fencingToken: 0 }
   return {
     id: '',
     lane: '',
@@ -166,7 +166,8 @@ function asIfQueued(request: WritebackRequest, snapshot: TargetSnapshot | null, 
     createdAt,
     expiresAt,
     targetSnapshot: snapshot,
-    ...fresh,
+    ...unsent,
+    status: 'queued',
   }
 }
 

@@ -18,8 +18,8 @@ export async function refreshConversation(
   { get, mirror, projectId: project }: WritebackDeps,
   id: string,
 ): Promise<void> {
-  const answer = await get(conversationPath(id), {}, 'write')
+  const response = await get(conversationPath(id), {}, 'write')
   const stored = (await mirror.rawOf('conversations', [id])).get(id)
-  const { rows } = conversations.parseRows([toListShape(stored, answer.data)], project)
-  await mirror.commit({ stream: 'conversations', rows, askedAt: answer.askedAt, isAuthoritative: true })
+  const { rows } = conversations.parseRows([toListShape(stored, response.data)], project)
+  await mirror.commit({ stream: 'conversations', rows, requestedAt: response.requestedAt, isAuthoritative: true })
 }

@@ -9,7 +9,7 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
   method: 'POST',
   path: (_project, id) => `${conversationPath(id)}/handled`,
   verifyDelayFactor: 0.1,
-  guard: async (deps, writeback) => {
+  checkPrecondition: async (deps, writeback) => {
     // For "reply, then close": without the reply, closing would leave the customer without an answer.
     const reply = wanted ? await deps.outbox.findPreviousReplyStatus(writeback) : null
     if (reply !== null && reply !== 'succeeded')

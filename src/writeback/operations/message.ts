@@ -9,7 +9,7 @@ import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import { findKey } from '../../streams/item.ts'
 import { messages } from '../../streams/messages.ts'
 import type { WritebackDeps } from '../deps.ts'
-import { wasSent } from '../send/send-task.ts'
+import { isInDoubt } from '../send/send-task.ts'
 import { readSnapshot, readSnapshotTwice } from '../verify/conversation-snapshot.ts'
 import {
   digestMessages,
@@ -27,28 +27,28 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
   method: 'POST',
   path: (_project, id) => `${conversationPath(id)}/messages`,
   verifyDelayFactor: 1,
-  guard: async (deps, writeback) => {
+  checkPrecondition: async (deps, writeback) => {
     const body = { content: payload.content, senderName: payload.sender_name }
-    // It was verified just now. Reading again could record a reply that arrives late as an older message.
-    if (wasSent(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
+    // It was verified just now. A second read could count a late reply as a message from before the send.
+    if (isInDoubt(writeback)) return { canSend: true, body, before: writeback.evidence.before ?? {} }
     if (expect !== null) {
       const conversation = await deps.get(conversationPath(writeback.target), {}, 'write')
       const why = await findViolation(deps, writeback, expect, conversation)
       if (why !== null) return { canSend: false, event: 'conflicted', why }
     }
-    const { messages: shownMessages, isComplete } = await readSnapshot(deps, writeback.target)
+    const { messages: currentMessages, isComplete } = await readSnapshot(deps, writeback.target)
     return {
       canSend: true,
       body,
-      before: isComplete ? { ids: shownMessages.map(({ id }) => id), digest: digestMessages(shownMessages) } : {},
+      before: isComplete ? { ids: currentMessages.map(({ id }) => id), digest: digestMessages(currentMessages) } : {},
     }
   },
   verify: async (deps, writeback) => {
-    const { messages: shownMessages, isComplete } = await readSnapshotTwice(deps, writeback.target)
-    const otherIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
+    const { messages: currentMessages, isComplete } = await readSnapshotTwice(deps, writeback.target)
+    const matchedIds = await deps.outbox.listMatchedMessageIds(writeback.lane)
     const before = messageIdsBefore(writeback)
-    const isChanged = before !== null && hasContentChanged(shownMessages, before, writeback.evidence.before?.digest)
-    const verification = matchReply(shownMessages, { before, isChanged, otherIds, payload, isComplete })
+    const isChanged = before !== null && hasContentChanged(currentMessages, before, writeback.evidence.before?.digest)
+    const verification = matchReply(currentMessages, { before, isChanged, matchedIds, payload, isComplete })
     if (verification.kind === 'found' && (await deps.outbox.hasUnmatchedDuplicate(writeback)))
       return {
         kind: 'unverifiable',
@@ -61,8 +61,9 @@ export const createMessageHandler: CreateHandler<'message'> = ({ payload, expect
     return { would: 'send', detail: isHandled(live) ? `${detail}; handled → open` : detail }
   },
   refreshTarget: (deps, writeback) => refreshConversation(deps, writeback.target),
-  findMessageId: async (deps, writeback, answer) =>
-    (await storeReturnedMessage(deps, writeback, answer)) ?? (await findSentMessage(deps, writeback, payload, answer)),
+  findMessageId: async (deps, writeback, response) =>
+    (await storeReturnedMessage(deps, writeback, response)) ??
+    (await findSentMessage(deps, writeback, payload, response)),
 })
 
 const documentedFields = ['id', 'conversationId', 'senderType', 'kind', 'content', 'senderDisplayName', 'createdAt']
@@ -71,14 +72,14 @@ const documentedFields = ['id', 'conversationId', 'senderType', 'kind', 'content
 async function storeReturnedMessage(
   deps: WritebackDeps,
   writeback: Writeback,
-  answer: ApiResponse,
+  response: ApiResponse,
 ): Promise<string | null> {
-  const fields = asJsonObject(answer.data)
+  const fields = asJsonObject(response.data)
   if (fields === null || !documentedFields.every((name) => name in fields)) return null
   if (String(fields.conversationId).toLowerCase() !== writeback.target.toLowerCase()) return null
-  const { rows } = messages.parseRows([answer.data], writeback.target)
-  await deps.mirror.commit({ stream: 'messages', rows, askedAt: answer.askedAt })
-  return findKey(answer.data, ['id'])
+  const { rows } = messages.parseRows([response.data], writeback.target)
+  await deps.mirror.commit({ stream: 'messages', rows, requestedAt: response.requestedAt })
+  return findKey(response.data, ['id'])
 }
 
 /** Finds the message that the reply created, by the id in the response or by its text, and stores the messages. */
@@ -86,22 +87,30 @@ async function findSentMessage(
   deps: WritebackDeps,
   writeback: Writeback,
   payload: WritebackPayload['message'],
-  answer: ApiResponse,
+  response: ApiResponse,
 ): Promise<string | null> {
-  const { messages: shownMessages, rows, askedAt } = await readSnapshot(deps, writeback.target)
-  await deps.mirror.commit({ stream: 'messages', rows, askedAt })
+  const { messages: currentMessages, rows, requestedAt } = await readSnapshot(deps, writeback.target)
+  await deps.mirror.commit({ stream: 'messages', rows, requestedAt })
   const before = messageIdsBefore(writeback)
   if (before === null) return null
-  const added = newMessages(shownMessages, before, await deps.outbox.listMatchedMessageIds(writeback.lane))
-  return messageIdIn(answer, before) ?? added.find((candidate) => matchesPayload(candidate, payload))?.id ?? null
+  const added = newMessages(currentMessages, before, await deps.outbox.listMatchedMessageIds(writeback.lane))
+  return messageIdIn(response, before) ?? added.find((candidate) => matchesPayload(candidate, payload))?.id ?? null
 }
 
-/** The new message id in the response, if it has the form of a message id. The list may not show it yet. */
+/** The new message id in the response, if it has the form of the known ids. The list may not show it yet. */
 function messageIdIn({ data }: ApiResponse, before: ReadonlySet<string>): string | null {
-  const inner = asJsonObject(data)?.message
-  const ids = [findKey(data, ['messageId']), inner === undefined ? null : findKey(inner, ['id']), findKey(data, ['id'])]
-  const named = ids.find((id) => id !== null) ?? null
-  const isNumber = (id: string) => /^\d{1,19}$/.test(id)
-  const [example = '0'] = before
-  return named === null || before.has(named) || isNumber(named) !== isNumber(example) ? null : named
+  const nested = asJsonObject(data)?.message
+  const ids = [
+    findKey(data, ['messageId']),
+    nested === undefined ? null : findKey(nested, ['id']),
+    findKey(data, ['id']),
+  ]
+  const candidateId = ids.find((id) => id !== null) ?? null
+  const [knownId = '0'] = before
+  if (candidateId === null || before.has(candidateId)) return null
+  return isNumber(candidateId) === isNumber(knownId) ? candidateId : null
+}
+
+function isNumber(id: string): boolean {
+  return /^\d{1,19}$/.test(id)
 }

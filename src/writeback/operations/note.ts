@@ -22,7 +22,7 @@ export const createNoteHandler: CreateHandler<'note'> = ({ payload, expect }) =>
   path: (project, id) => `${visitors.rowPath(project, id)}/notes`,
   // Nothing can be verified later.
   verifyDelayFactor: 0,
-  guard: async (deps, writeback) => {
+  checkPrecondition: async (deps, writeback) => {
     const why = await findVisitorViolation(deps, writeback, expect)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
     return { canSend: true, body: { [await chooseFieldName(deps, writeback)]: payload.content }, before: {} }

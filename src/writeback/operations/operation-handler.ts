@@ -9,14 +9,14 @@ import type { Json } from '../../core/row.ts'
 import type { WritebackDeps } from '../deps.ts'
 
 /** The result of the check just before a send. */
-export type Guarded =
+export type PreconditionResult =
   | { readonly canSend: true; readonly body: Json; readonly before: NonNullable<Evidence['before']> }
   /** `conflicted`: the target changed in a way that contradicts it. `invalid`: no such target, or it cannot be sent. */
   | { readonly canSend: false; readonly event: 'conflicted' | 'invalid'; readonly why: string }
 
-export type ReadyToSend = Extract<Guarded, { canSend: true }>
+export type ReadyToSend = Extract<PreconditionResult, { canSend: true }>
 
-/** Whether an unanswered send arrived. */
+/** Whether a send without a response arrived. */
 export type Verification =
   | { readonly kind: 'found'; readonly how: string; readonly messageId?: string }
   /** It did not arrive, and sending it again would not duplicate it. */
@@ -34,7 +34,7 @@ export type OperationHandler = {
   readonly method: 'POST' | 'PATCH'
   readonly path: (project: string, target: string) => string
   /** Throws ApiError. */
-  readonly guard: (deps: WritebackDeps, writeback: Writeback) => Promise<Guarded>
+  readonly checkPrecondition: (deps: WritebackDeps, writeback: Writeback) => Promise<PreconditionResult>
   /** Throws ApiError. */
   readonly verify: (deps: WritebackDeps, writeback: Writeback) => Promise<Verification>
   /** Delay before verification as a fraction of `verifyAfterMs`; 0 if it cannot be verified. */
@@ -53,7 +53,7 @@ export type OperationHandler = {
   /** Reads the target and stores it in the mirror. Throws ApiError. */
   readonly refreshTarget: (deps: WritebackDeps, writeback: Writeback) => Promise<void>
   /** The id of the message that it created; null if unknown. Throws ApiError. */
-  readonly findMessageId?: (deps: WritebackDeps, writeback: Writeback, answer: ApiResponse) => Promise<string | null>
+  readonly findMessageId?: (deps: WritebackDeps, writeback: Writeback, response: ApiResponse) => Promise<string | null>
 }
 
 /** Of a text, without the text itself: previews are printed and logged. */

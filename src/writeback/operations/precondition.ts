@@ -3,13 +3,13 @@ import type { ApiResponse } from '../../core/api-request.ts'
 import { asJsonObject } from '../../core/json.ts'
 import type { Writeback } from '../../core/outbox/repository.ts'
 import { toLaneName } from '../../core/outbox/writeback-request.ts'
-import { parseTime, rfc3339, type Seconds } from '../../core/time.ts'
+import { type EpochSeconds, parseTime, rfc3339 } from '../../core/time.ts'
 import type { WritebackDeps } from '../deps.ts'
 import { readSnapshot, type SnapshotMessage, toMessageSide } from '../verify/conversation-snapshot.ts'
 import { conversationPath } from './conversation.ts'
 
 /** What the person saw: the conversation up to this second (in the mirror or elsewhere), or up to this message. */
-type Precondition = { readonly at: Seconds; readonly isFromMirror: boolean } | { readonly id: string }
+type Precondition = { readonly at: EpochSeconds; readonly isFromMirror: boolean } | { readonly id: string }
 
 /** From `expect`, else from the mirror as it was when queued, else from the time of queueing. */
 function toPrecondition(writeback: Writeback, expect: string | null, conversation: ApiResponse): Precondition {
@@ -20,7 +20,7 @@ function toPrecondition(writeback: Writeback, expect: string | null, conversatio
   if (mirroredAt !== undefined) return { at: mirroredAt, isFromMirror: true }
   // Corrects for the difference between the service's clock and ours.
   const clockOffset =
-    conversation.servedAt === null ? 0 : conversation.servedAt - Math.floor(conversation.askedAt / 1000)
+    conversation.serverDate === null ? 0 : conversation.serverDate - Math.floor(conversation.requestedAt / 1000)
   return { at: (parseTime(writeback.createdAt) ?? 0) + clockOffset, isFromMirror: false }
 }
 

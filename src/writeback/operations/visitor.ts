@@ -15,7 +15,7 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
   method: 'PATCH',
   path: visitors.rowPath,
   verifyDelayFactor: 0.1,
-  guard: async (deps, writeback) => {
+  checkPrecondition: async (deps, writeback) => {
     const why = await findVisitorViolation(deps, writeback, expect)
     if (why !== null) return { canSend: false, event: 'conflicted', why }
     const live = toProfile(await readVisitor(deps, writeback.target))
@@ -55,10 +55,10 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
   },
   describePreview: (_live, { before }) => describeChanges(payload, before),
   refreshTarget: async (deps, writeback) => {
-    const answer = await readVisitor(deps, writeback.target)
+    const response = await readVisitor(deps, writeback.target)
     const stored = (await deps.mirror.rawOf('visitors', [writeback.target])).get(writeback.target)
-    const { rows } = visitors.parseRows([toListShape(stored, answer.data)], deps.projectId)
-    await deps.mirror.commit({ stream: 'visitors', rows, askedAt: answer.askedAt, isAuthoritative: true })
+    const { rows } = visitors.parseRows([toListShape(stored, response.data)], deps.projectId)
+    await deps.mirror.commit({ stream: 'visitors', rows, requestedAt: response.requestedAt, isAuthoritative: true })
   },
 })
 
@@ -92,8 +92,8 @@ function isSameText(a: string | null | undefined, b: string | null | undefined):
 }
 
 /** Fields that the service does not show are absent. */
-function toProfile(answer: ApiResponse): VisitorProfile {
-  const fields = asJsonObject(answer.data)
+function toProfile(response: ApiResponse): VisitorProfile {
+  const fields = asJsonObject(response.data)
   const text = (value: Json | undefined) => (typeof value === 'string' || value === null ? value : undefined)
   const [name, email] = [text(fields?.name), text(fields?.email)]
   return { ...(name === undefined ? {} : { name }), ...(email === undefined ? {} : { email }) }

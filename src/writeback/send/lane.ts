@@ -8,17 +8,17 @@ import type { WritebackStatus } from '../../core/outbox/state.ts'
 import { hasExpired, operationTypes, parseRequest } from '../../core/outbox/writeback-request.ts'
 import type { WritebackDeps } from '../deps.ts'
 import { createHandler } from '../operations/catalog.ts'
-import type { Guarded } from '../operations/operation-handler.ts'
+import type { PreconditionResult } from '../operations/operation-handler.ts'
 import { verifyBeforeResend, verifySend } from '../verify/verify-send.ts'
 import { sendRequest } from './send-request.ts'
 import {
   backOffMs,
+  isInDoubt,
   refreshMirror,
   type SendTask,
   type SendTaskResult,
   settleTask,
   toTaskResult,
-  wasSent,
 } from './send-task.ts'
 
 export type LaneCallbacks = {
@@ -40,7 +40,7 @@ export async function sendLane(
     const writeback = await deps.outbox.claim(head.id, deps.now())
     if (writeback === null) return null
     const result = await sendOne(deps, writeback)
-    if (result.kind === 'lost') return null
+    if (result.kind === 'claim_lost') return null
     if (result.kind === 'deferred' && result.failure !== null) return result.failure
     if (result.kind === 'settled') {
       callbacks.onSettled(result.status)
@@ -68,41 +68,44 @@ export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promis
     return settleTask({ deps, writeback }, { event, why: result.why.join('; ') })
   }
   const task: SendTask = { deps, writeback, handler: createHandler(result.request) }
-  const isLate = hasExpired(writeback.expiresAt, deps.now())
+  const isExpired = hasExpired(writeback.expiresAt, deps.now())
   const expired = { event: 'expired', why: `expired at ${writeback.expiresAt}` } as const
   try {
-    if (writeback.status !== 'sending') return isLate ? await settleTask(task, expired) : await guardAndSend(task)
+    if (writeback.status !== 'sending') return isExpired ? await settleTask(task, expired) : await checkAndSend(task)
     // Recorded before verification, so that it is not sent again whatever verification finds.
-    return isLate && writeback.revokedAs === null ? await settleTask(task, expired) : await verifySend(task)
+    return isExpired && writeback.revokedAs === null ? await settleTask(task, expired) : await verifySend(task)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     return releaseForRetry(task, error)
   }
 }
 
-async function guardAndSend(task: SendTask): Promise<SendTaskResult> {
+async function checkAndSend(task: SendTask): Promise<SendTaskResult> {
   const { deps, writeback, handler } = task
   const { isIdempotent } = operationTypes[writeback.operation]
   for (;;) {
     // Verified before each attempt: an earlier send may have arrived late, also during a long wait for the rate limit.
-    const verified = !isIdempotent && wasSent(writeback) ? await verifyBeforeResend(task) : null
+    const verified = !isIdempotent && isInDoubt(writeback) ? await verifyBeforeResend(task) : null
     if (verified !== null) return verified
-    const guarded = await handler.guard(deps, writeback).catch(toMissingTarget)
-    if (!guarded.canSend) return settleUnsent(task, guarded)
-    const result = await sendRequest(task, guarded)
+    const precondition = await handler.checkPrecondition(deps, writeback).catch(toMissingTarget)
+    if (!precondition.canSend) return settleUnsent(task, precondition)
+    const result = await sendRequest(task, precondition)
     if (result !== 'stale') return result
   }
 }
 
 /** Refreshes the mirror after a conflict, so that it shows the reason. */
-async function settleUnsent(task: SendTask, guarded: Exclude<Guarded, { canSend: true }>): Promise<SendTaskResult> {
-  const status = await task.deps.outbox.settle(task.writeback, guarded)
+async function settleUnsent(
+  task: SendTask,
+  precondition: Exclude<PreconditionResult, { canSend: true }>,
+): Promise<SendTaskResult> {
+  const status = await task.deps.outbox.settle(task.writeback, precondition)
   if (status === 'conflict') await refreshMirror(task, null)
   return toTaskResult(status)
 }
 
 /** The target does not exist, or the service refuses to return it. */
-function toMissingTarget(error: unknown): Guarded {
+function toMissingTarget(error: unknown): PreconditionResult {
   if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
   return { canSend: false, event: 'invalid', why: describeFailure(error.failure) }
 }
@@ -110,12 +113,12 @@ function toMissingTarget(error: unknown): Guarded {
 /** A read failed or the rate limit gave no slot: the write-back stays unchanged and is tried later. */
 async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): Promise<SendTaskResult> {
   const { failure } = error
-  const tries = (writeback.evidence.tries ?? 0) + 1
+  const preSendFailures = (writeback.evidence.tries ?? 0) + 1
   const canRetry = failure.kind === 'transient' || failure.kind === 'throttled'
   await deps.outbox.release(
     writeback,
-    canRetry ? deps.now() + backOffMs(tries, deps.random()) : null,
-    canRetry ? { tries } : {},
+    canRetry ? deps.now() + backOffMs(preSendFailures, deps.random()) : null,
+    canRetry ? { tries: preSendFailures } : {},
   )
   if (failure.kind === 'denied' || isRefused(error)) throw error
   return { kind: 'deferred', failure: failure.kind === 'aborted' ? null : failure }

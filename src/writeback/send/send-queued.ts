@@ -29,7 +29,7 @@ export type SendQueuedResult = {
   /** Settled write-backs by status. */
   readonly settled: StatusCounts
   /** The failure that stopped it early: the service does not answer, or denies the key. */
-  readonly stoppedBy: ApiFailure | null
+  readonly fatalFailure: ApiFailure | null
   /** Operations for which the key lacks the scope. */
   readonly denied: ReadonlyMap<Operation, ApiFailure>
   readonly circuits: CircuitState
@@ -84,14 +84,14 @@ function createRunState(onChange: () => void) {
   const settled: Partial<Record<WritebackStatus, number>> = {}
   const denied = new Map<Operation, ApiFailure>()
   let failuresInARow = 0
-  let stoppedBy: ApiFailure | null = null
+  let fatalFailure: ApiFailure | null = null
   let bug: { readonly error: unknown } | null = null
   const onBug = (error: unknown) => {
     bug ??= { error }
   }
   return {
     settledCount: () => Object.values(settled).reduce((sum, count) => sum + count, 0),
-    canContinue: () => stoppedBy === null && bug === null,
+    canContinue: () => fatalFailure === null && bug === null,
     unscopedOperations: () => [...denied.keys()],
     onSettled: (status: WritebackStatus) => {
       settled[status] = (settled[status] ?? 0) + 1
@@ -101,18 +101,18 @@ function createRunState(onChange: () => void) {
     onServiceFailure: (failure: ApiFailure | null) => {
       if (failure === null || failure.kind === 'throttled') return
       failuresInARow += 1
-      if (failuresInARow >= maxFailuresInARow) stoppedBy ??= failure
+      if (failuresInARow >= maxFailuresInARow) fatalFailure ??= failure
     },
     onError: (operation: Operation, error: unknown) => {
       if (!(error instanceof ApiError)) return onBug(error)
       const unscoped = operationsWithoutScope(operation, error.failure)
       for (const lacking of unscoped) denied.set(lacking, error.failure)
-      if (unscoped.length === 0) stoppedBy ??= error.failure
+      if (unscoped.length === 0) fatalFailure ??= error.failure
     },
     onBug,
     finish: () => {
       if (bug !== null) throw bug.error
-      return { settled, stoppedBy, denied }
+      return { settled, fatalFailure, denied }
     },
   }
 }

@@ -8,7 +8,7 @@ import type { Json } from '../../core/row.ts'
 import type { ReadyToSend } from '../operations/operation-handler.ts'
 import {
   backOffMs,
-  guardValidMs,
+  preconditionValidMs,
   refreshMirror,
   type SendTask,
   type SendTaskResult,
@@ -17,37 +17,37 @@ import {
 } from './send-task.ts'
 
 /**
- * Call it right after the guard. `stale`: nothing was sent, as the request waited so long that the guard's check is
- * outdated. Throws ApiError if the rate limit gave no slot, or if the key is denied; the write-back is then queued again.
+ * Call it right after the precondition check. `stale`: nothing was sent, because the request waited so long that the
+ * check is outdated. Throws ApiError if the rate limit gave no slot, or if the key is denied; the write-back is then queued again.
  */
 export async function sendRequest(task: SendTask, ready: ReadyToSend): Promise<SendTaskResult | 'stale'> {
   const { deps, writeback, handler } = task
-  // Measured after the guard: with a slow service, a guard that takes longer than the limit would block every send.
-  const guardedAt = deps.now()
-  let decision = null as 'recorded' | 'stale' | 'lost' | null
+  // Measured after the check: with a slow service, a check that takes longer than the limit would block every send.
+  const checkedAt = deps.now()
+  let decision = null as 'recorded' | 'stale' | 'superseded' | null
   const markSending = async () => {
     const now = deps.now()
-    if (now - guardedAt > guardValidMs) decision = 'stale'
+    if (now - checkedAt > preconditionValidMs) decision = 'stale'
     else
       decision = (await deps.outbox.markSending(writeback, { before: ready.before }, now, now + verifyDelayMs(task)))
         ? 'recorded'
-        : 'lost'
+        : 'superseded'
     return decision === 'recorded'
   }
   const path = handler.path(deps.projectId, writeback.target)
-  const call = { method: handler.method, path, body: ready.body, priority: 'write' } as const
-  const sent = await deps.send(call, markSending).catch((error: unknown) => {
+  const request = { method: handler.method, path, body: ready.body, priority: 'write' } as const
+  const sent = await deps.send(request, markSending).catch((error: unknown) => {
     if (!(error instanceof ApiError) || decision === null) throw error
     return error.failure
   })
   if ('data' in sent) return settleAccepted(task, ready, sent)
   if (decision === 'recorded') return settleFailure(task, ready, sent)
-  const waitedMs = deps.now() - guardedAt
+  const waitedMs = deps.now() - checkedAt
   deps.log.debug({ event: 'writeback.not_sent', id: writeback.id, why: decision, waited_ms: waitedMs })
   if (decision === 'stale') return 'stale'
-  // A person made another decision, or another write-back was put in front of it.
+  // It has expired, a person made another decision, another write-back was put in front of it, or the claim was lost.
   await deps.outbox.release(writeback, null)
-  return { kind: 'lost' }
+  return { kind: 'claim_lost' }
 }
 
 async function settleFailure(task: SendTask, { body }: ReadyToSend, failure: ApiFailure): Promise<SendTaskResult> {
@@ -79,12 +79,17 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
     }
     case 'transient': {
       const { why, requestId, status, mayHaveBeenSent, statedResult } = failure
-      const tries = (writeback.evidence.tries ?? 0) + 1
+      const preSendFailures = (writeback.evidence.tries ?? 0) + 1
       if (!mayHaveBeenSent)
-        return { event: 'not_sent', why, evidence: { tries }, dueAt: now + backOffMs(tries, deps.random()) }
+        return {
+          event: 'not_sent',
+          why,
+          evidence: { tries: preSendFailures },
+          dueAt: now + backOffMs(preSendFailures, deps.random()),
+        }
       const claimEvidence = statedResult === undefined ? {} : { claim: { says: statedResult, why } }
       const evidence = { sender: 'ended', tries: 0, ...(status === null ? {} : { status }), ...claimEvidence } as const
-      return { event: 'no_answer', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
+      return { event: 'no_response', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
     }
     default:
       return assertNever(failure)
@@ -95,10 +100,10 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
 async function settleAccepted(
   task: SendTask,
   { body, before }: ReadyToSend,
-  answer: ApiResponse,
+  response: ApiResponse,
 ): Promise<SendTaskResult> {
   const { deps, writeback, handler } = task
-  const { status, requestId } = answer
+  const { status, requestId } = response
   const observedBehaviours = handler.toObservedBehaviours?.(body) ?? []
   const why = `the service answered ${status}`
   const settledStatus = await deps.outbox.settleSent(writeback, {
@@ -109,6 +114,6 @@ async function settleAccepted(
     observedBehaviours,
   })
   const sentWriteback = { ...writeback, evidence: { ...writeback.evidence, before } }
-  if (settledStatus !== null) await refreshMirror({ ...task, writeback: sentWriteback }, answer)
+  if (settledStatus !== null) await refreshMirror({ ...task, writeback: sentWriteback }, response)
   return toTaskResult(settledStatus)
 }

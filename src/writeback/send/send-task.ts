@@ -13,16 +13,16 @@ export type SendTask = {
   readonly handler: OperationHandler
 }
 
-/** `deferred`: continued later. `lost`: the claim was lost. */
+/** `deferred`: continued later. `claim_lost`: another process works on it, or it was settled otherwise. */
 export type SendTaskResult =
   | { readonly kind: 'settled'; readonly status: WritebackStatus }
   /** `failure`: set if the service failed. */
   | { readonly kind: 'deferred'; readonly failure: ApiFailure | null }
-  | { readonly kind: 'lost' }
+  | { readonly kind: 'claim_lost' }
 
 /** `status`: the new status; null if the claim was lost. */
 export function toTaskResult(status: WritebackStatus | null, failure: ApiFailure | null = null): SendTaskResult {
-  if (status === null) return { kind: 'lost' }
+  if (status === null) return { kind: 'claim_lost' }
   return status === 'queued' || status === 'sending' ? { kind: 'deferred', failure } : { kind: 'settled', status }
 }
 
@@ -35,11 +35,14 @@ export async function settleTask(
 
 /**
  * Shows the effect of a write-back, or the reason for a conflict, in the mirror before the next sync. A failed read is
- * only logged, as it does not change the outcome. `answer`: the response to an accepted write-back, else null.
+ * only logged, as it does not change the outcome. `response`: that of an accepted write-back, else null.
  */
-export async function refreshMirror({ deps, writeback, handler }: SendTask, answer: ApiResponse | null): Promise<void> {
+export async function refreshMirror(
+  { deps, writeback, handler }: SendTask,
+  response: ApiResponse | null,
+): Promise<void> {
   try {
-    const messageId = answer === null ? null : ((await handler.findMessageId?.(deps, writeback, answer)) ?? null)
+    const messageId = response === null ? null : ((await handler.findMessageId?.(deps, writeback, response)) ?? null)
     if (messageId !== null) await deps.outbox.recordMessageId(writeback, messageId)
     await handler.refreshTarget(deps, writeback)
   } catch (error) {
@@ -48,8 +51,8 @@ export async function refreshMirror({ deps, writeback, handler }: SendTask, answ
   }
 }
 
-/** It was sent without a response, and no person has queued it again since. */
-export function wasSent({ attempts, evidence }: Writeback): boolean {
+/** It was sent, no response proved its outcome, and no person has queued it again since. */
+export function isInDoubt({ attempts, evidence }: Writeback): boolean {
   return attempts > 0 && evidence.before !== undefined
 }
 
@@ -58,15 +61,15 @@ export function verifyDelayMs({ deps, handler }: SendTask): Ms {
   return Math.ceil(deps.verifyAfterMs * handler.verifyDelayFactor)
 }
 
-/** How long the guard's check is valid. */
-export const guardValidMs: Ms = 20_000
+/** How long the precondition check is valid. */
+export const preconditionValidMs: Ms = 20_000
 
 /** After this many sends without a readable response, a person decides. */
 export const maxSends = 5
 
 /** Back-off after the n-th failed attempt in a row, in whole milliseconds. `jitter`: from 0 to below 1. */
-export function backOffMs(tries: number, jitter: number): Ms {
-  return Math.round(Math.min(60_000, 500 * 2 ** Math.min(tries, 10)) * (0.5 + jitter / 2))
+export function backOffMs(failures: number, jitter: number): Ms {
+  return Math.round(Math.min(60_000, 500 * 2 ** Math.min(failures, 10)) * (0.5 + jitter / 2))
 }
 
 /**

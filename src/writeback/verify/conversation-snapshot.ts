@@ -4,13 +4,13 @@ import { maxPageSize } from '../../core/pagination/list-endpoint.ts'
 import { decodeProfile, type PagingProfile } from '../../core/pagination/paging-profile.ts'
 import { allTime, type TimeRange } from '../../core/pagination/pending-ranges.ts'
 import type { MirrorRow } from '../../core/row.ts'
-import { type EpochMs, parseTime, type Seconds } from '../../core/time.ts'
+import { type EpochMs, type EpochSeconds, parseTime } from '../../core/time.ts'
 import { messages } from '../../streams/messages.ts'
 import type { WritebackDeps } from '../deps.ts'
 
 export type SnapshotMessage = {
   readonly id: string
-  readonly at: Seconds | null
+  readonly at: EpochSeconds | null
   readonly content: string | null
   readonly senderName: string | null
   readonly side: MessageSide
@@ -26,7 +26,7 @@ export type ConversationSnapshot = {
   readonly messages: readonly SnapshotMessage[]
   /** The same messages as rows for the mirror. */
   readonly rows: readonly MirrorRow[]
-  readonly askedAt: EpochMs
+  readonly requestedAt: EpochMs
   /** False if messages may be missing. */
   readonly isComplete: boolean
 }
@@ -36,8 +36,8 @@ const maxPages = 50
 
 /** Reads all messages: the service's clocks may be wrong, so a time bound could exclude the message. Throws ApiError. */
 export async function readSnapshot(deps: WritebackDeps, conversation: string): Promise<ConversationSnapshot> {
-  const askedAt = deps.now()
-  return toSnapshot(await readMessagePages(deps, conversation, allTime, null), askedAt)
+  const requestedAt = deps.now()
+  return toSnapshot(await readMessagePages(deps, conversation, allTime, null), requestedAt)
 }
 
 /**
@@ -46,14 +46,14 @@ export async function readSnapshot(deps: WritebackDeps, conversation: string): P
  * of the first page and must show the same messages. Throws ApiError.
  */
 export async function readSnapshotTwice(deps: WritebackDeps, conversation: string): Promise<ConversationSnapshot> {
-  const askedAt = deps.now()
+  const requestedAt = deps.now()
   const first = await readMessagePages(deps, conversation, allTime, null)
   const { middleTime, profile, rows } = first
-  if (first.pages <= 1 || !first.isComplete || middleTime === null) return toSnapshot(first, askedAt)
-  const range = (profile.direction ?? 'up') === 'up' ? { lo: middleTime, hi: null } : { lo: 0, hi: middleTime }
+  if (first.pages <= 1 || !first.isComplete || middleTime === null) return toSnapshot(first, requestedAt)
+  const range = profile.direction === 'backward' ? { lo: 0, hi: middleTime } : { lo: middleTime, hi: null }
   const again = await readMessagePages(deps, conversation, range, profile)
   const isConsistent = again.isComplete && [...again.rows.keys()].every((id) => rows.has(id))
-  return toSnapshot({ ...first, rows: new Map([...again.rows, ...rows]), isComplete: isConsistent }, askedAt)
+  return toSnapshot({ ...first, rows: new Map([...again.rows, ...rows]), isComplete: isConsistent }, requestedAt)
 }
 
 type MessagePages = {
@@ -61,7 +61,7 @@ type MessagePages = {
   readonly pages: number
   readonly isComplete: boolean
   /** The time of the middle row of the first page. */
-  readonly middleTime: Seconds | null
+  readonly middleTime: EpochSeconds | null
   readonly profile: PagingProfile
 }
 
@@ -75,15 +75,15 @@ async function readMessagePages(
   let profile = knownProfile ?? decodeProfile(list, await deps.outbox.readBehaviours())
   const rows = new Map<string, MirrorRow>()
   let [pages, isComplete, isInOrder] = [0, true, true]
-  let middleTime: Seconds | null = null
+  let middleTime: EpochSeconds | null = null
   for await (const read of readList(deps.get, { list, profile, ranges: [range], priority: 'write' })) {
-    const { rows: messageRows, refused } = messages.parseRows(read.items, conversation)
+    const { rows: messageRows, rejectedRows } = messages.parseRows(read.items, conversation)
     const snapshots = messageRows.map(toSnapshotMessage)
     for (const row of messageRows) rows.set(String(row.columns.id), row)
     profile = read.profile
     middleTime ??= snapshots[snapshots.length >> 1]?.at ?? null
-    if (read.isLastOfAnswer && read.items.length > 0) pages += 1
-    isComplete &&= refused.length + read.refused.length + read.missedRanges.length === 0
+    if (read.isLastOfResponse && read.items.length > 0) pages += 1
+    isComplete &&= rejectedRows.length + read.rejectedRows.length + read.missedRanges.length === 0
     isComplete &&= messageRows.every(({ columns }) => columns.id != null)
     isInOrder &&= isSorted(snapshots)
     if (read.observations.length > 0) await deps.outbox.recordBehaviours(read.observations)
@@ -96,14 +96,14 @@ async function readMessagePages(
   return { rows, pages, isComplete: isComplete && (isInOrder || pages <= 1), middleTime, profile }
 }
 
-function toSnapshot({ rows, isComplete }: MessagePages, askedAt: EpochMs): ConversationSnapshot {
+function toSnapshot({ rows, isComplete }: MessagePages, requestedAt: EpochMs): ConversationSnapshot {
   const all = [...rows.values()]
   const oldestFirst = (some: readonly MirrorRow[]) => some.map(toSnapshotMessage).sort(compareByTime)
   return {
     utterances: oldestFirst(all.filter(isUtterance)),
     messages: oldestFirst(all),
     rows: all,
-    askedAt,
+    requestedAt,
     isComplete,
   }
 }

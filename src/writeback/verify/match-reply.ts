@@ -14,7 +14,7 @@ export type ReplyContext = {
   /** Whether the text of one of them has changed, as a service may append a reply to an existing message. */
   readonly isChanged: boolean
   /** Ids that are matched to other write-backs. */
-  readonly otherIds: ReadonlySet<string>
+  readonly matchedIds: ReadonlySet<string>
   readonly payload: WritebackPayload['message']
   /** Whether all current messages could be read. */
   readonly isComplete: boolean
@@ -23,14 +23,14 @@ export type ReplyContext = {
 /** `absent`, which allows a resend, only if the conversation shows exactly the same messages as before. */
 export function matchReply(
   messages: readonly SnapshotMessage[],
-  { before, isChanged, otherIds, payload, isComplete }: ReplyContext,
+  { before, isChanged, matchedIds, payload, isComplete }: ReplyContext,
 ): Verification {
   if (before === null) {
-    const similar = messages.find((message) => !otherIds.has(message.id) && matchesPayload(message, payload))
+    const similar = messages.find((message) => !matchedIds.has(message.id) && matchesPayload(message, payload))
     const similarText = similar === undefined ? '' : `; message ${similar.id} is similar`
     return { kind: 'unverifiable', why: `not all messages could be read before it was sent${similarText}` }
   }
-  const added = newMessages(messages, before, otherIds)
+  const added = newMessages(messages, before, matchedIds)
   const same = added.find((message) => matchesPayload(message, payload))
   if (same !== undefined)
     return { kind: 'found', how: `it is in the conversation (message ${same.id})`, messageId: same.id }
@@ -59,9 +59,9 @@ export function matchReply(
 export function newMessages(
   messages: readonly SnapshotMessage[],
   before: ReadonlySet<string>,
-  otherIds: ReadonlySet<string>,
+  matchedIds: ReadonlySet<string>,
 ): readonly SnapshotMessage[] {
-  return messages.filter(({ id }) => !before.has(id) && !otherIds.has(id))
+  return messages.filter(({ id }) => !before.has(id) && !matchedIds.has(id))
 }
 
 /** Null if they were not all stored; earlier versions stored only those of the last minutes. */

@@ -1,4 +1,4 @@
-/** Verifies a send without a response: finds out whether it arrived. */
+/** Finds out whether a send without a response arrived. */
 import { ApiError, describeFailure, isRefusedByService } from '../../core/api-failure.ts'
 import { operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { Verification } from '../operations/operation-handler.ts'
@@ -14,17 +14,17 @@ import {
 
 /** Throws ApiError if the service cannot be read now. */
 export async function verifySend(task: SendTask): Promise<SendTaskResult> {
-  const verification = await verify(task)
+  const verification = await runVerification(task)
   return verification.kind === 'absent' ? settleAbsent(task) : settleVerification(task, verification)
 }
 
-/** Verifies again just before a resend; null if it did not arrive. */
+/** Verifies once more just before a resend. Null if it did not arrive, so that it can be sent again. */
 export async function verifyBeforeResend(task: SendTask): Promise<SendTaskResult | null> {
-  const verification = await verify(task)
+  const verification = await runVerification(task)
   return verification.kind === 'absent' ? null : settleVerification(task, verification)
 }
 
-async function verify({ deps, writeback, handler }: SendTask): Promise<Verification> {
+async function runVerification({ deps, writeback, handler }: SendTask): Promise<Verification> {
   return handler.verify(deps, writeback).catch((error: unknown) => {
     // The target no longer exists, so nothing can be verified.
     if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
@@ -38,9 +38,10 @@ async function settleVerification(
 ): Promise<SendTaskResult> {
   if (verification.kind === 'unverifiable') return settleTask(task, { event: 'unverifiable', why: verification.why })
   const { how, messageId } = verification
-  const answerStatus = task.writeback.evidence.status
-  const answer = answerStatus === undefined ? 'no response came' : `the response proved nothing (${answerStatus})`
-  const transition = { event: 'found', why: `${answer}, but ${how}`, evidence: { found: how } } as const
+  const responseStatus = task.writeback.evidence.status
+  const responseText =
+    responseStatus === undefined ? 'no response came' : `the response proved nothing (${responseStatus})`
+  const transition = { event: 'found', why: `${responseText}, but ${how}`, evidence: { found: how } } as const
   const status = await task.deps.outbox.settle(
     task.writeback,
     messageId === undefined ? transition : { ...transition, messageId },
@@ -51,20 +52,20 @@ async function settleVerification(
 
 async function settleAbsent(task: SendTask): Promise<SendTaskResult> {
   const { deps, writeback } = task
-  const verifications = (writeback.evidence.looks ?? 0) + 1
-  if (verifications < verificationsNeeded) {
+  const missedVerifications = (writeback.evidence.looks ?? 0) + 1
+  if (missedVerifications < verificationsNeeded) {
     const why = 'it was not found; it will be verified again'
     return settleTask(task, {
-      event: 'no_answer',
+      event: 'not_found_yet',
       why,
-      evidence: { looks: verifications },
+      evidence: { looks: missedVerifications },
       dueAt: deps.now() + deps.verifyAfterMs,
     })
   }
-  const claim = writeback.evidence.claim
-  if (claim?.says === 'refused') return settleTask(task, { event: 'refused', why: claim.why })
-  const whyNot = whyNotResend(task)
-  if (whyNot !== null) return settleTask(task, { event: 'unverifiable', why: whyNot })
+  const statedResult = writeback.evidence.claim
+  if (statedResult?.says === 'refused') return settleTask(task, { event: 'refused', why: statedResult.why })
+  const blocker = resendBlocker(task)
+  if (blocker !== null) return settleTask(task, { event: 'unverifiable', why: blocker })
   const next =
     writeback.revokedAs === null
       ? 'it will be sent again'
@@ -73,7 +74,7 @@ async function settleAbsent(task: SendTask): Promise<SendTaskResult> {
 }
 
 /** Null if it may be sent again. */
-function whyNotResend({ deps, writeback }: SendTask): string | null {
+function resendBlocker({ deps, writeback }: SendTask): string | null {
   if (writeback.revokedAs === null && writeback.attempts >= maxSends)
     return `it was sent ${writeback.attempts} times, and no response proved its outcome`
   if (operationTypes[writeback.operation].isIdempotent) return null

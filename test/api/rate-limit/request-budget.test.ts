@@ -14,7 +14,7 @@ const rate = (requests: number, windowMs: number): BudgetPolicy => ({
   writeRate: { requests, windowMs },
   reserve: 0,
 })
-const slotRequest = (priority: Priority, write = false): SlotRequest => ({ priority, write, deadlineMs: 1000 })
+const slotRequest = (priority: Priority, write = false): SlotRequest => ({ priority, write, maxDurationMs: 1000 })
 const earlierSlot: Slot = { grantedAt: 0, freeAt: 0, writeFreeAt: null }
 
 /** A budget that is paused for a short time, so that requests can queue. */
@@ -105,7 +105,7 @@ describe('a store that cannot be reached', () => {
     const service = await startTestService(emptyListAnswer)
     const client = createTestClient(service.url, {
       budget: createRequestBudget(broken),
-      retries: { attempts: 1, baseMs: 1, capMs: 1, maxAskedWaitMs: 1 },
+      retries: { attempts: 1, baseMs: 1, capMs: 1, maxRequestedWaitMs: 1 },
     })
     await expect(client.get('/thing', {}, 'fresh')).rejects.toMatchObject({
       failure: { kind: 'transient', mayHaveBeenSent: false, why: expect.stringContaining('connection refused') },
@@ -145,7 +145,7 @@ test('a request whose process was suspended beyond its deadline is not sent; a r
   const service = await startTestService(emptyListAnswer)
   const client = createTestClient(service.url, { budget: { ...budget, acquire } })
   expect((await client.get('/thing', {}, 'fresh')).status).toBe(200)
-  expect({ arrived: service.requestCount(), counted: client.requests() }).toEqual({ arrived: 1, counted: 1 })
+  expect({ arrived: service.requestCount(), counted: client.requestCount() }).toEqual({ arrived: 1, counted: 1 })
   expect(await budget.view()).toMatchObject({ inUse: 1 })
   suspensions = 1
   const write = client.send({ method: 'POST', path: '/thing', priority: 'write', body: {} })
@@ -173,6 +173,6 @@ test('two processes that share a store stay within the limit of a server that co
 
 test('a budget with a huge rate delays no request', async () => {
   const budget = memoryBudget()
-  for (let count = 0; count < 20_000; count += 1) budget.releaseAnswered(await budget.acquire(slotRequest('backfill')))
+  for (let count = 0; count < 20_000; count += 1) budget.releaseResponded(await budget.acquire(slotRequest('backfill')))
   expect(await budget.view()).toMatchObject({ inUse: 20_000 })
 })

@@ -31,7 +31,7 @@ const budget = createRequestBudget(
     record: await openRecord(task.store),
     keyUse: { isUnusedFor: async () => task.isKeyUnused, recordUse: async () => {} },
     onClosed: (why) => process.stdout.write(`lost: ${why}\n`),
-    deadlineMs: task.timeoutMs + 1000,
+    maxDurationMs: task.timeoutMs + 1000,
   }),
 )
 const client = createClient({

@@ -24,9 +24,9 @@ import {
   unusedKey,
 } from './record-stores.ts'
 
-const deadlineMs = 31_000
-const read: PendingRequest = { priority: 'fresh', write: false, deadlineMs }
-const closedMs = deadlineMs + testPolicy.rate.windowMs
+const maxDurationMs = 31_000
+const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
+const closedMs = maxDurationMs + testPolicy.rate.windowMs
 
 async function granted(store: BudgetStore, holder = 'me'): Promise<Slot> {
   const decision = await store.acquire(holder, [read])
@@ -42,7 +42,7 @@ type Operation =
 const pendingRequest = fc.record({
   priority: fc.constantFrom(...priorities),
   write: fc.boolean(),
-  deadlineMs: fc.constant(deadlineMs),
+  maxDurationMs: fc.constant(maxDurationMs),
 })
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
@@ -85,7 +85,7 @@ async function compare(stores: readonly BudgetStore[], now: () => number, operat
         await store.recordThrottle(slot, 20)
         state = recordThrottle(testPolicy, state, now(), slot, 20)
       } else {
-        const ending = operation.do === 'release' ? 'answered' : 'unsent'
+        const ending = operation.do === 'release' ? 'responded' : 'unsent'
         await store.release(slot, ending)
         state = releaseSlot(testPolicy, state, now(), slot, ending)
       }
@@ -228,7 +228,7 @@ for (const recordStore of recordStores) {
       expect(used).toBe(true)
     })
 
-    test('no slot is granted where the use of the key cannot be recorded', async () => {
+    test('no slot is granted if the use of the key cannot be recorded', async () => {
       const location = await recordStore.make()
       const use = { ...unusedKey, recordUse: () => Promise.reject(new Error('read only')) }
       await expect(
@@ -333,7 +333,7 @@ describe('a store that cannot be reached', () => {
     const { store } = createTestStore(record)
     const slot = await granted(store)
     state.down = true
-    const requested = [store.acquire('me', [read]), store.release(slot, 'answered'), store.view()]
+    const requested = [store.acquire('me', [read]), store.release(slot, 'responded'), store.view()]
     for (const pending of requested) await expect(pending).rejects.toThrow('connection refused')
     state.down = false
     expect(await store.acquire('me', [read])).toHaveProperty('slot')
@@ -374,7 +374,7 @@ describe('a process that was suspended', () => {
   test('after its grant may not send after its deadline', async () => {
     const { budget, own } = await suspended(0)
     const grant = await budget.acquire(read)
-    own.now += deadlineMs - 1
+    own.now += maxDurationMs - 1
     expect(grant.remainingMs()).toBeGreaterThan(0)
     own.now += 1
     expect(grant.remainingMs()).toBeLessThanOrEqual(0)

@@ -75,14 +75,14 @@ test('with a clock far behind, all rows are read again and count as future-dated
 })
 
 test('the earlier of the two clocks at the time of the request counts', () => {
-  const times = { servedAt: 1000, askedAt: 900_000, answeredAt: 900_100 }
+  const times = { serverDate: 1000, requestedAt: 900_000, receivedAt: 900_100 }
   expect(toCursorLimit(times)).toBe(900)
-  expect(toCursorLimit({ ...times, askedAt: 2_000_000, answeredAt: 2_003_500 })).toBe(997)
-  expect(toCursorLimit({ ...times, servedAt: null })).toBe(900)
+  expect(toCursorLimit({ ...times, requestedAt: 2_000_000, receivedAt: 2_003_500 })).toBe(997)
+  expect(toCursorLimit({ ...times, serverDate: null })).toBe(900)
 })
 
 test('a run begins one look-back before its cursor, but not before the start, and anew after an implausible cursor', () => {
-  const options = { by: 600, now: 100_000, start: 0 }
+  const options = { lookBackSeconds: 600, now: 100_000, start: 0 }
   const begin = (lo: number, more: Partial<typeof options> = {}) =>
     applyLookBack([{ lo, hi: null }], { ...options, ...more })[0]!.lo
   expect(begin(90_000)).toBe(89_400)

@@ -276,7 +276,7 @@ test('a service that always sets `hasMore` is recognized, and its `hasMore` is t
     behaviour,
     sinceList,
   )
-  expect(first).toMatchObject({ requests: 2, missed: [], profile: { isHasMoreExact: false } })
+  expect(first).toMatchObject({ requests: 2, missed: [], profile: { isHasMoreReliable: false } })
   expect(
     await scanList(
       items(30, (i) => i * 60),
@@ -307,7 +307,7 @@ test('small pages of rows that are added meanwhile do not hide that a full page 
   const { get, requests } = serveList(truth, behaviour, unknownList)
   const busy: ApiGet = async (path, query, priority) => {
     if (requests() > 2) truth.push(...added.splice(0, 1))
-    return { ...(await get(path, query, priority)), servedAt: truth.at(-1)!.at }
+    return { ...(await get(path, query, priority)), serverDate: truth.at(-1)!.at }
   }
   const missed = []
   const options = { list: unknownList, profile: null, ranges: [allTime], priority: 'backfill' } as const
@@ -351,14 +351,14 @@ describe('a service that hides rows after it has cut a page', () => {
   }
 
   test('is read to its end, even if its short pages once looked like the last one', async () => {
-    const misled = { ...emptyProfile(sinceList), isHasMoreExact: false }
+    const misled: PagingProfile = { ...emptyProfile(sinceList), isHasMoreReliable: false }
     const truth = items(900, (i) => i * 60)
     const ends = []
     for (const profile of [null, resetUnsupported(sinceList, misled)]) {
       let last: PageBatch | null = null
       const options = { list: sinceList, profile, ranges: [allTime], priority: 'verify' } as const
       for await (const batch of readList(hiding(truth), options)) last = batch
-      ends.push([last?.pendingRanges[0]?.lo, last?.profile.isHasMoreExact])
+      ends.push([last?.pendingRanges[0]?.lo, last?.profile.isHasMoreReliable])
     }
     expect(ends).toEqual([
       [truth.at(-1)!.at, true],

@@ -127,5 +127,5 @@ export function parameterRefused(field: string): ApiError {
 const farAhead = 9_999_999_999
 
 function toResponse(data: Json): ApiResponse {
-  return { data, status: 200, requestId: null, servedAt: null, cursorLimit: farAhead, askedAt: 0 }
+  return { data, status: 200, requestId: null, serverDate: null, cursorLimit: farAhead, requestedAt: 0 }
 }

@@ -76,7 +76,7 @@ function createChangingList(list: ListEndpoint, { n, apart, written, moved, take
   )
   const dated: ApiGet = async (...args) => ({
     ...(await get(...args)),
-    servedAt: ahead === null ? null : clock + ahead,
+    serverDate: ahead === null ? null : clock + ahead,
   })
   const stopChanges = () => {
     isQuiet = true

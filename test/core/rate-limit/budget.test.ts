@@ -12,7 +12,7 @@ import {
 } from '../../../src/core/rate-limit/budget.ts'
 import { budgetView, estimateSendMs } from '../../../src/core/rate-limit/estimate.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
-import { deadlineMs, simulate } from './simulated-world.ts'
+import { maxDurationMs, simulate } from './simulated-world.ts'
 
 const windowMs = 60_000
 const policy: BudgetPolicy = {
@@ -20,8 +20,8 @@ const policy: BudgetPolicy = {
   writeRate: { requests: 120, windowMs },
   reserve: 0,
 }
-const read: PendingRequest = { priority: 'fresh', write: false, deadlineMs }
-const write: PendingRequest = { priority: 'write', write: true, deadlineMs }
+const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
+const write: PendingRequest = { priority: 'write', write: true, maxDurationMs }
 
 /** Takes as many slots as are granted at that time. */
 function takeAll(state: BudgetState, now: number, request: PendingRequest, max: number, by = policy) {
@@ -37,22 +37,22 @@ function takeAll(state: BudgetState, now: number, request: PendingRequest, max: 
 }
 
 const answer = (state: BudgetState, now: number, slots: readonly Slot[]) =>
-  slots.reduce((before, slot) => releaseSlot(policy, before, now, slot, 'answered'), state)
+  slots.reduce((before, slot) => releaseSlot(policy, before, now, slot, 'responded'), state)
 
 describe('a slot', () => {
   test('is free again one window after the answer, and not a millisecond earlier', () => {
     const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
     const { state, slots } = takeAll(initialBudgetState, 0, read, 1, single)
-    const answered = releaseSlot(single, state, 20_000, slots[0]!, 'answered')
-    expect(acquireSlot(single, answered, 79_999, 'me', [read]).decision).toHaveProperty('waitMs')
-    expect(acquireSlot(single, answered, 80_000, 'me', [read]).decision).toHaveProperty('granted', 0)
+    const responded = releaseSlot(single, state, 20_000, slots[0]!, 'responded')
+    expect(acquireSlot(single, responded, 79_999, 'me', [read]).decision).toHaveProperty('waitMs')
+    expect(acquireSlot(single, responded, 80_000, 'me', [read]).decision).toHaveProperty('granted', 0)
   })
 
   test('without an answer is free again one window after the deadline', () => {
     const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
     const { state } = takeAll(initialBudgetState, 0, read, 1, single)
-    expect(acquireSlot(single, state, deadlineMs + windowMs - 1, 'me', [read]).decision).toHaveProperty('waitMs')
-    expect(acquireSlot(single, state, deadlineMs + windowMs, 'me', [read]).decision).toHaveProperty('granted', 0)
+    expect(acquireSlot(single, state, maxDurationMs + windowMs - 1, 'me', [read]).decision).toHaveProperty('waitMs')
+    expect(acquireSlot(single, state, maxDurationMs + windowMs, 'me', [read]).decision).toHaveProperty('granted', 0)
   })
 
   test('of a request that was never sent is free at once', () => {
@@ -127,7 +127,7 @@ describe('limits of any size', () => {
     let state = initialBudgetState
     for (let now = 0; now < 100_000; now += 10) {
       const taken = takeAll(state, now, read, 5, huge)
-      state = taken.slots.reduce((before, slot) => releaseSlot(huge, before, now + 5, slot, 'answered'), taken.state)
+      state = taken.slots.reduce((before, slot) => releaseSlot(huge, before, now + 5, slot, 'responded'), taken.state)
     }
     expect(budgetView(huge, state, 100_000).inUse).toBeGreaterThan(29_000)
     expect(state.all.taken.batches.length).toBeLessThanOrEqual(602)

@@ -10,42 +10,42 @@ import {
   releaseSlot,
 } from '../../../src/core/rate-limit/budget.ts'
 import { budgetView, estimateSendMs } from '../../../src/core/rate-limit/estimate.ts'
-import { closeBudget, distrustReason, startBudget } from '../../../src/core/rate-limit/fail-closed.ts'
+import { closeBudget, invalidReason, startBudget } from '../../../src/core/rate-limit/fail-closed.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../../src/core/rate-limit/state-encoding.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 import { everyServer, limit, slidingLog, windowMs } from './limited-servers.ts'
-import { type Burst, deadlineMs, maxInWindow, simulate } from './simulated-world.ts'
+import { type Burst, maxDurationMs, maxInWindow, simulate } from './simulated-world.ts'
 
 const policy: BudgetPolicy = {
   rate: { requests: limit, windowMs },
   writeRate: { requests: 120, windowMs },
   reserve: 0,
 }
-const read: PendingRequest = { priority: 'fresh', write: false, deadlineMs }
+const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
 const saturated: Burst = { at: 0, priority: 'backfill', write: false, count: 1e9 }
 
 describe('a budget whose record was lost', () => {
-  const closed = closeBudget(policy, initialBudgetState, 1000, deadlineMs)
+  const closed = closeBudget(policy, initialBudgetState, 1000, maxDurationMs)
 
   test('grants nothing for a deadline and a window, as if every slot had been taken at that time', () => {
-    const until = 1000 + deadlineMs + windowMs
+    const until = 1000 + maxDurationMs + windowMs
     expect(acquireSlot(policy, closed, until - 1, 'me', [read]).decision).toHaveProperty('waitMs')
     expect(acquireSlot(policy, closed, until, 'me', [read]).decision).toHaveProperty('granted')
   })
 
   test('reports it, and includes it in estimates', () => {
     expect(budgetView(policy, closed, 2000)).toMatchObject({
-      closedForMs: deadlineMs + windowMs - 1000,
+      closedForMs: maxDurationMs + windowMs - 1000,
       pausedForMs: null,
     })
     expect(budgetView(policy, closed, 200_000)).toMatchObject({ closedForMs: null })
-    expect(estimateSendMs(policy, closed, 2000, 1)).toBe(deadlineMs + windowMs - 1000)
+    expect(estimateSendMs(policy, closed, 2000, 1)).toBe(maxDurationMs + windowMs - 1000)
   })
 
   test('keeps the pause that the service asked for, as far as it is known', () => {
     const slot = { grantedAt: 0, freeAt: 0, writeFreeAt: null }
     const paused = recordThrottle(policy, initialBudgetState, 5000, slot, 600_000)
-    expect(budgetView(policy, closeBudget(policy, paused, 1e12, deadlineMs), 1e12)).toMatchObject({
+    expect(budgetView(policy, closeBudget(policy, paused, 1e12, maxDurationMs), 1e12)).toMatchObject({
       pausedForMs: 600_000,
       slots: 456,
     })
@@ -59,7 +59,7 @@ describe('a budget whose record was lost', () => {
       unanswered: 1,
       countsLate: true,
       processes: [[saturated]],
-      latency: () => (sent++ === 0 ? deadlineMs : 50),
+      latency: () => (sent++ === 0 ? maxDurationMs : 50),
       servers: [],
       untilMs: 200_000,
       random: seededRandom(1),
@@ -106,7 +106,7 @@ describe('a record', () => {
   const last = { state, now: at + 50, agoMs: 3000 }
   const found = { state, now: at + 3050, restarted: false }
 
-  test.for<[string, Parameters<typeof distrustReason>]>([
+  test.for<[string, Parameters<typeof invalidReason>]>([
     ['that is unchanged', [found, last]],
     ['that others have changed', [{ ...found, state: { ...state, at: at + 2000 } }, last]],
     ['that this process sees for the first time', [found, null]],
@@ -132,23 +132,23 @@ describe('a record', () => {
       [{ ...found, state: { ...state, at: at - 9e6, era: 8 }, now: at - 9e6 }, last],
     ],
   ])('%s is trusted', ([, [now, before]]) => {
-    expect(distrustReason(now, before)).toBeNull()
+    expect(invalidReason(now, before)).toBeNull()
   })
 
-  test.for<[string, RegExp, Parameters<typeof distrustReason>]>([
+  test.for<[string, RegExp, Parameters<typeof invalidReason>]>([
     ['of a store that restarted', /restarted/, [{ ...found, restarted: true }, null]],
     ['of a store whose clock was set back', /set back by 5\.0 s/, [{ ...found, now: at - 5000 }, null]],
     ['that is older than the last one seen', /older/, [{ ...found, state: { ...state, at: at - 1 } }, last]],
     ['from before the budget was closed', /older/, [{ ...found, state: { ...state, era: 6 } }, last]],
     ['of a store whose clock was set forward', /set forward by 2\.0 s/, [{ ...found, now: at + 5050 }, last]],
   ])('%s is not trusted', ([, why, [now, before]]) => {
-    expect(distrustReason(now, before)).toMatch(why)
+    expect(invalidReason(now, before)).toMatch(why)
   })
 
-  test('that closes or starts a budget is newer than any before, even where the clock was set back', () => {
-    const later = closeBudget(policy, state, at, deadlineMs)
+  test('that closes or starts a budget is newer than any before, even if the clock was set back', () => {
+    const later = closeBudget(policy, state, at, maxDurationMs)
     expect(later.era).toBeGreaterThan(state.era)
-    expect(closeBudget(policy, later, 5, deadlineMs).era).toBeGreaterThan(later.era)
+    expect(closeBudget(policy, later, 5, maxDurationMs).era).toBeGreaterThan(later.era)
     expect(startBudget(later, 5).era).toBeGreaterThan(later.era)
   })
 })
@@ -167,11 +167,11 @@ describe('the encoded state', () => {
         })),
     )
   const time = fc.double({ min: -1e13, max: 1e13, noNaN: true }).map((value) => value + 0)
-  const capacity = fc.record({ taken: slots, pacedAt: time })
+  const usage = fc.record({ taken: slots, pacedAt: time })
   const anyState: fc.Arbitrary<BudgetState> = fc.record({
     at: time,
-    all: capacity,
-    writes: capacity,
+    all: usage,
+    writes: usage,
     pausedUntil: time,
     closedUntil: time,
     era: fc.nat(),
@@ -203,7 +203,7 @@ describe('the encoded state', () => {
       const now = 1_790_000_000_000 + (step * window) / 600
       const taken = acquireSlot(rated, state, now, 'me', [{ ...read, write: true }])
       state =
-        'slot' in taken.decision ? releaseSlot(rated, taken.state, now, taken.decision.slot, 'answered') : taken.state
+        'slot' in taken.decision ? releaseSlot(rated, taken.state, now, taken.decision.slot, 'responded') : taken.state
     }
     expect(budgetView(rated, state, state.at).inUse).toBeGreaterThan(550)
     const text = encodeBudgetState(rated, state)

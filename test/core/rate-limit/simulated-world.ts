@@ -65,14 +65,14 @@ export type SimulationResult = {
   readonly state: BudgetState
 }
 
-export const deadlineMs = 30_000
+export const maxDurationMs = 30_000
 
 export function simulate(world: SimulatedWorld): SimulationResult {
   const { policy, random, latency } = world
   let state = world.state ?? initialBudgetState
   let lost = false
   const currentState = (now: number) => {
-    if (lost) state = closeBudget(policy, initialBudgetState, now, deadlineMs)
+    if (lost) state = closeBudget(policy, initialBudgetState, now, maxDurationMs)
     lost = false
     return state
   }
@@ -103,7 +103,7 @@ export function simulate(world: SimulatedWorld): SimulationResult {
     })
     if (random() < (world.unanswered ?? 0)) return
     events.add(at + takes, (now) => {
-      state = releaseSlot(policy, currentState(now), now, slot, 'answered')
+      state = releaseSlot(policy, currentState(now), now, slot, 'responded')
       if (admitted) return
       throttled += 1
       state = recordThrottle(policy, state, now, slot, world.retryAfterMs ?? 60_000)
@@ -133,7 +133,7 @@ export function simulate(world: SimulatedWorld): SimulationResult {
     for (const { at, priority, write, count } of bursts) {
       events.add(at, (now) => {
         const key = `${['write', 'fresh', 'backfill', 'verify'].indexOf(priority)} ${write ? 0 : 1}`
-        waiting.set(key, { request: { priority, write, deadlineMs }, left: (waiting.get(key)?.left ?? 0) + count })
+        waiting.set(key, { request: { priority, write, maxDurationMs }, left: (waiting.get(key)?.left ?? 0) + count })
         serve(now)
       })
     }

@@ -1,5 +1,5 @@
 /**
- * How many slots are taken, and how fast the others may be used. Pure.
+ * How many slots are taken (usage), how many there are (limit), and the pace of the rest. Pure.
  *
  * Slots alone keep every window right, fixed or sliding. But they would let a whole window's worth of requests go at once,
  * again and again, and three kinds of servers punish that: those that estimate a sliding window from two fixed ones
@@ -19,12 +19,12 @@ import type { EpochMs, Ms } from '../time.ts'
 import { msUntilNextFree, noTakenSlots, type TakenSlots } from './slots.ts'
 
 /** `pacedAt`: the time from which the pace of the next grant is counted. It may be a little before the last grant. */
-export type Capacity = { readonly taken: TakenSlots; readonly pacedAt: EpochMs }
+export type SlotUsage = { readonly taken: TakenSlots; readonly pacedAt: EpochMs }
 
 /** How many slots there are now. `slots` is at least 1. */
-export type Allowance = { readonly slots: number; readonly windowMs: Ms }
+export type SlotLimit = { readonly slots: number; readonly windowMs: Ms }
 
-export const emptyCapacity: Capacity = { taken: noTakenSlots, pacedAt: 0 }
+export const emptyUsage: SlotUsage = { taken: noTakenSlots, pacedAt: 0 }
 
 /** How many slots may be taken without a pace. */
 export function burstSlots(slots: number): number {
@@ -32,22 +32,19 @@ export function burstSlots(slots: number): number {
 }
 
 /** Milliseconds until a slot may be free; 0 = a slot may be taken now. */
-export function msUntilSlot(capacity: Capacity, { slots, windowMs }: Allowance, now: EpochMs): Ms {
-  const taken = capacity.taken.total
+export function msUntilSlot(usage: SlotUsage, { slots, windowMs }: SlotLimit, now: EpochMs): Ms {
+  const taken = usage.taken.total
   if (taken < burstSlots(slots)) return 0
-  if (taken >= slots) return Math.max(1, msUntilNextFree(capacity.taken, now))
-  return Math.max(0, capacity.pacedAt + paceIntervalMs(capacity.taken, slots, windowMs, now) - now)
+  if (taken >= slots) return Math.max(1, msUntilNextFree(usage.taken, now))
+  return Math.max(0, usage.pacedAt + paceIntervalMs(usage.taken, slots, windowMs, now) - now)
 }
 
 /** The time from which the pace after a grant at `now` is counted. */
-export function nextPacedAt(capacity: Capacity, { slots, windowMs }: Allowance, now: EpochMs): EpochMs {
-  if (capacity.taken.total < burstSlots(slots)) return now
+export function nextPacedAt(usage: SlotUsage, { slots, windowMs }: SlotLimit, now: EpochMs): EpochMs {
+  if (usage.taken.total < burstSlots(slots)) return now
   // Timers fire late; without catching up, each delay would be lost capacity.
   const catchUpMs = windowMs / 120
-  return Math.max(
-    now - catchUpMs,
-    Math.min(now, capacity.pacedAt + paceIntervalMs(capacity.taken, slots, windowMs, now)),
-  )
+  return Math.max(now - catchUpMs, Math.min(now, usage.pacedAt + paceIntervalMs(usage.taken, slots, windowMs, now)))
 }
 
 /** Milliseconds from one grant to the next. */
