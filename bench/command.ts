@@ -1,7 +1,7 @@
 /** Runs one command of deskmirror as users run it, in its own process, and measures it. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import type { SyncReport } from '../src/core/report.ts'
+import type { SyncReport } from '../src/core/command-reports.ts'
 import { launcher, type SandboxProcess } from './sandbox.ts'
 
 /** `peakMb`: the largest resident set of the process, in 10^6 bytes. `tookMs`: from its start to its end. */

@@ -3,7 +3,7 @@ import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
 import type { HttpRoutes } from '../src/http/server.ts'
-import type { JobQueue } from './backends/schedule.ts'
+import type { JobQueue } from './backends/ensure-schedule.ts'
 
 const prefix = '/queues'
 

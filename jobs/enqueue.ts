@@ -1,6 +1,6 @@
 /** Adds jobs to the queues. A job that waits or runs already is not added again. */
 import type { Backend } from './backends/backend.ts'
-import type { JobQueue } from './backends/schedule.ts'
+import type { JobQueue } from './backends/ensure-schedule.ts'
 import {
   type LaneJob,
   laneJobId,

@@ -1,8 +1,8 @@
 /** The queues and the data of their jobs: names only. What there is to do is in the warehouse. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { scheduleNames } from '../src/core/schedule.ts'
-import { streamNames } from '../src/core/streams.ts'
+import { scheduleNames } from '../src/core/default-schedules.ts'
+import { streamNames } from '../src/core/stream-specs.ts'
 
 /**
  * `clock`: schedule firings; each job takes milliseconds. `passes`: the first time slice of an incremental sync run.

@@ -1,7 +1,7 @@
 /** Which jobs a schedule firing starts, and which are overdue. Pure. */
 import type { ProjectConfig } from '../src/config/config.ts'
-import type { Schedule, ScheduleName } from '../src/core/schedule.ts'
-import { childStreamNames, listStreamNames, type StreamName } from '../src/core/streams.ts'
+import type { Schedule, ScheduleName } from '../src/core/default-schedules.ts'
+import { childStreamNames, listStreamNames, type StreamName } from '../src/core/stream-specs.ts'
 import type { EpochMs, Ms } from '../src/core/time.ts'
 import type { SyncJob, SyncQueueName } from './queues.ts'
 

@@ -2,9 +2,9 @@
 import type { ProjectConfig } from '../src/config/config.ts'
 import type { EpochMs } from '../src/core/time.ts'
 import type { Backend } from './backends/backend.ts'
-import type { JobQueue } from './backends/schedule.ts'
+import type { JobQueue } from './backends/ensure-schedule.ts'
+import { schedulesForProjects } from './project-schedules.ts'
 import type { SchedulerJob } from './queues.ts'
-import { schedulesForProjects } from './schedules.ts'
 
 /** A full check of thousands of schedules runs when something may have changed, else once an hour. */
 const fullCheckEveryMs = 3_600_000

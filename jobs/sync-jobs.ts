@@ -2,7 +2,7 @@
 import type { SyncSliceResult } from '../src/app/worker/sync-slice.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
 import { assertNever } from '../src/core/assert-never.ts'
-import { isListStream } from '../src/core/streams.ts'
+import { isListStream } from '../src/core/stream-specs.ts'
 import type { Ms } from '../src/core/time.ts'
 import type { RunningJob } from './backends/backend.ts'
 import { dropJob, type JobDeps } from './job-deps.ts'

@@ -1,10 +1,10 @@
 /** What the queue costs, measured on a private Redis: all projects' schedules, waiting jobs, running jobs. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Backend, openBackend } from '../../jobs/backends/backend.ts'
-import type { JobSchedule } from '../../jobs/backends/schedule.ts'
+import type { JobSchedule } from '../../jobs/backends/ensure-schedule.ts'
+import { schedulesForProjects } from '../../jobs/project-schedules.ts'
 import type { SchedulerJob, SyncJob } from '../../jobs/queues.ts'
 import { createScheduleSync } from '../../jobs/schedule-sync.ts'
-import { schedulesForProjects } from '../../jobs/schedules.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/log.ts'
 import { type RedisUse, redisUse, usedSince } from './redis-use.ts'

@@ -3,12 +3,18 @@
  * rotation, keys limit requests, and each thread and the queue server do one thing at a time. Schedules, planned jobs and
  * follow-up jobs come from the program itself; the rest imitates jobs/ in short.
  */
-import type { Recurrence } from '../../jobs/backends/schedule.ts'
+import type { Recurrence } from '../../jobs/backends/ensure-schedule.ts'
+import { schedulesForProjects } from '../../jobs/project-schedules.ts'
 import type { SchedulerJob, SyncJob, SyncQueueName } from '../../jobs/queues.ts'
 import { incrementalSyncJobs, type PlannedSyncJob, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
-import { schedulesForProjects } from '../../jobs/schedules.ts'
 import type { ProjectConfig } from '../../src/config/config.ts'
-import { childStreamsOf, isChildStream, isListStream, type StreamName, streamNames } from '../../src/core/streams.ts'
+import {
+  childStreamsOf,
+  isChildStream,
+  isListStream,
+  type StreamName,
+  streamNames,
+} from '../../src/core/stream-specs.ts'
 import type { EpochMs, Ms } from '../../src/core/time.ts'
 import type { Costs, PerStream } from './costs.ts'
 import { createDistribution, type Distribution } from './distribution.ts'

@@ -4,9 +4,9 @@ import { type IQueueBackend, type Job, type JobProgress, Queue, Worker, type Wor
 import type { Logger } from '../../src/log.ts'
 import { applyJobResult, type JobResult } from '../job-result.ts'
 import { openEmbedded } from './embedded/embedded.ts'
+import { ensureSchedule, type JobQueue, type JobSchedule } from './ensure-schedule.ts'
 import { openPostgres } from './postgres.ts'
 import { openRedis } from './redis.ts'
-import { ensureSchedule, type JobQueue, type JobSchedule } from './schedule.ts'
 import type { BackendKind, StoreConnection, StoreOptions } from './store-connection.ts'
 import { createStoreErrorLog, isStoreConnectionError } from './store-errors.ts'
 

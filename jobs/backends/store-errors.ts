@@ -57,7 +57,7 @@ export function createStoreErrorLog({ log, backend, ping, countError }: StoreErr
     )
     if (outage === null) return
     if (!isReachable || Date.now() - outage.lastAt < recoveredAfterMs) return checkLater()
-    log.info({ event: 'queue.reconnected', backend, for_ms: Date.now() - outage.since, errors: outage.errors })
+    log.info({ event: 'queue.connected', backend, for_ms: Date.now() - outage.since, errors: outage.errors })
     outage = null
   }
   const checkLater = () => {

@@ -1,7 +1,7 @@
 /** Locks the streams of a one-shot sync: all at once, or stream by stream as other processes release them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProjectConfig } from '../config/config.ts'
-import type { StreamName } from '../core/streams.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 import { UserError } from '../core/user-error.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'

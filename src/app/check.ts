@@ -1,7 +1,7 @@
 /** Runs `check`: requests and queries that show whether a sync can work. Changes nothing. */
 import { checkService } from '../check/check-service.ts'
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { CheckItem } from '../core/report.ts'
+import type { CheckItem } from '../core/command-reports.ts'
 import { UserError } from '../core/user-error.ts'
 import { EmptyWarehouseError } from '../warehouse/database/migrate.ts'
 import { findExposedFiles } from '../warehouse/database/sqlite-file.ts'

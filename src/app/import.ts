@@ -1,9 +1,9 @@
 /** Opens what an import of write-backs needs, and runs the import or its preview. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { ApiError } from '../core/api-failure.ts'
+import type { BudgetView } from '../core/command-reports.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { ImportReport, PreviewReport, QueuedImport, RejectedImport } from '../core/outbox/reports.ts'
-import type { BudgetView } from '../core/report.ts'
 import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import { checkLines } from '../writeback/import/check-lines.ts'

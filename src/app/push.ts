@@ -1,7 +1,7 @@
 /** The `push` use case: opens what it needs and sends one project's queued write-backs until none can be sent. */
 import type { Config, ProjectConfig } from '../config/config.ts'
 import { projectCommandHint } from '../core/command-hint.ts'
-import type { BudgetView, PushProgress, PushReport } from '../core/report.ts'
+import type { BudgetView, PushProgress, PushReport } from '../core/command-reports.ts'
 import type { Logger } from '../log.ts'
 import { sendQueued } from '../writeback/send/send-queued.ts'
 import { countUnsettled, withRetryingOutbox } from './outbox.ts'

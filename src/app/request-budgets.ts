@@ -111,7 +111,7 @@ export async function logWhenBudgetOpens(
   const since = Date.now()
   while (!isStopped()) {
     const { closedForMs } = await budget.view().catch(() => ({ closedForMs: pollEveryMs }))
-    if (closedForMs === null) return log.info({ event: 'budget.reopened', project, for_ms: Date.now() - since })
+    if (closedForMs === null) return log.info({ event: 'budget.opened', project, for_ms: Date.now() - since })
     await sleep(Math.min(closedForMs, pollEveryMs) + 1, undefined, { ref: false })
   }
 }

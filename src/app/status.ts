@@ -1,6 +1,6 @@
 /** Runs `status` and `migrate`, which need only the warehouse. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { StatusReport } from '../core/report.ts'
+import type { StatusReport } from '../core/command-reports.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
 import { withReadOnlyWarehouse, withWarehouse } from './with-resources.ts'
 

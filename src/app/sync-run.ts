@@ -1,8 +1,8 @@
 /** A sync run over some streams of a project, under their lock: `sync` makes one, a worker one for each time slice. */
 import type { ProjectConfig } from '../config/config.ts'
+import type { SyncProgress } from '../core/command-reports.ts'
 import type { SyncMode } from '../core/mirror.ts'
-import type { SyncProgress } from '../core/report.ts'
-import type { StreamName } from '../core/streams.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 import { runSync, type SyncResult } from '../sync/sync.ts'
 import { heartbeatTimeoutMs, type LockResult } from '../warehouse/mirror/stream-locks.ts'
 import type { Warehouse } from '../warehouse/open.ts'

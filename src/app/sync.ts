@@ -1,8 +1,8 @@
 /** Runs `sync`: one sync run over one project, under its lock and on its budget. */
 import type { Config, ProjectConfig } from '../config/config.ts'
+import type { BudgetView, SyncProgress, SyncReport } from '../core/command-reports.ts'
 import type { SyncMode } from '../core/mirror.ts'
-import type { BudgetView, SyncProgress, SyncReport } from '../core/report.ts'
-import type { StreamName } from '../core/streams.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 import type { Logger } from '../log.ts'
 import { acquireLocks } from './acquire-locks.ts'
 import type { RequestBudgets } from './request-budgets.ts'

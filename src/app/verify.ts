@@ -1,7 +1,7 @@
 /** Runs `verify`: compares the mirror with the service. Changes nothing. */
 import type { Config, ProjectConfig } from '../config/config.ts'
-import type { SyncProgress, VerifyReport } from '../core/report.ts'
-import type { StreamName } from '../core/streams.ts'
+import type { SyncProgress, VerifyReport } from '../core/command-reports.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 import type { Logger } from '../log.ts'
 import { runVerify } from '../verify/verify.ts'
 import type { RequestBudgets } from './request-budgets.ts'

@@ -1,10 +1,10 @@
 /** Checks what a sync needs from the service: the connection, the key, each scope and the clock. Changes nothing. */
 import { ApiError, budgetUnavailable, describeFailure, isBudgetUnavailable } from '../core/api-failure.ts'
 import type { ApiGet, ApiResponse, QueryParams } from '../core/api-request.ts'
+import type { CheckItem } from '../core/command-reports.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
-import type { CheckItem } from '../core/report.ts'
 import { daySeconds, type EpochSeconds, rfc3339 } from '../core/time.ts'
-import { allStreams } from '../streams/catalog.ts'
+import { allStreams } from '../streams/all-streams.ts'
 import type { ApiScope, Stream } from '../streams/stream.ts'
 
 const newKeyAdvice = 'create a key under Settings > API keys in the app (only the account owner can)'

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { ProjectConfig } from '../config/config.ts'
 import { parseDuration } from '../core/duration.ts'
-import { type StreamName, streamNames } from '../core/streams.ts'
+import { type StreamName, streamNames } from '../core/stream-specs.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../core/time.ts'
 
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')

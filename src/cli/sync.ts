@@ -1,8 +1,8 @@
 /** `deskmirror sync`: one sync run over the service, to the end. */
 import { Command, Option } from 'commander'
+import type { GapReport, SyncReport } from '../core/command-reports.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from '../core/mirror.ts'
-import type { GapReport, SyncReport } from '../core/report.ts'
-import type { StreamName } from '../core/streams.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'

@@ -1,7 +1,7 @@
 /** `deskmirror verify`: compares the mirror with the service, row by row. */
 import { Command } from 'commander'
-import type { Difference, VerifyReport } from '../core/report.ts'
-import type { StreamName } from '../core/streams.ts'
+import type { Difference, VerifyReport } from '../core/command-reports.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'

@@ -1,9 +1,9 @@
 /** The configuration as the rest of the program gets it: its types, its defaults, and what a change of it needs. */
 import { isDeepStrictEqual } from 'node:util'
-import { defaultSchedules } from '../core/schedule.ts'
-import { type GlobalConfig, globalSettings } from './globals.ts'
-import { type ProjectSettings, projectSettings } from './project.ts'
-import { defaultsOf } from './settings.ts'
+import { defaultSchedules } from '../core/default-schedules.ts'
+import { type GlobalConfig, globalSettings } from './program-settings.ts'
+import { type ProjectSettings, projectSettings } from './project-settings.ts'
+import { defaultsOf } from './setting.ts'
 
 /** `readOnly`: the same as in `Config`; repeated here so that every caller of the service has it. */
 export type ProjectConfig = ProjectSettings & Pick<GlobalConfig, 'readOnly'>

@@ -1,14 +1,14 @@
 /** Turns variables and a YAML file into the configuration, or into all of its problems at once. */
 import type { Config } from './config.ts'
-import { readGlobalConfig } from './globals.ts'
 import type { ConfigProblem } from './problems.ts'
-import { allProjectSettings, type ProjectSettings, toProject } from './project.ts'
+import { readGlobalConfig } from './program-settings.ts'
+import { allProjectSettings, type ProjectSettings, toProject } from './project-settings.ts'
 import { containsApiKey } from './redaction.ts'
 import { deferSecretErrors } from './secret-fields.ts'
-import { schemaOf } from './settings.ts'
+import { schemaOf } from './setting.ts'
 import type { ConfigResult, ConfigSources, RawSettings } from './sources.ts'
 import { asRecord, locationOf, toConfigProblems } from './sources.ts'
-import { readVariables, variableName } from './variables.ts'
+import { readVariables, variableName } from './variable-names.ts'
 
 const projectName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { ConfigProblem } from './problems.ts'
 import { describeProblem, redactName } from './redaction.ts'
 import type { ReadSecret } from './secret-fields.ts'
-import type { Variables } from './variables.ts'
+import type { Variables } from './variable-names.ts'
 import type { YamlFile } from './yaml-file.ts'
 
 /**

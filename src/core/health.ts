@@ -1,7 +1,8 @@
 /** The health of one project's mirror in numbers, measured repeatedly while the worker runs. */
+
+import type { BudgetView } from './command-reports.ts'
 import { type FailingJob, failedStream } from './job-failure.ts'
-import type { BudgetView } from './report.ts'
-import type { StreamName } from './streams.ts'
+import type { StreamName } from './stream-specs.ts'
 import type { Ms } from './time.ts'
 
 /** What the warehouse counts of a project. */

@@ -1,5 +1,5 @@
 /** The failing jobs of a worker. A failure is recorded until the same job succeeds. */
-import { type StreamName, streamNames } from './streams.ts'
+import { type StreamName, streamNames } from './stream-specs.ts'
 import type { EpochMs, Ms } from './time.ts'
 
 /** `maintenance` restores schedules and overdue work. `outbox_poll` looks for write-backs that can be sent. */

@@ -2,7 +2,7 @@
  * The mirror of one project as a sync run uses it: a port that the warehouse implements with SQL.
  */
 import type { Gap, MirrorRow, RejectedRow, ServiceBehaviour } from './row.ts'
-import type { ChildStreamName, ListStreamName, StreamName } from './streams.ts'
+import type { ChildStreamName, ListStreamName, StreamName } from './stream-specs.ts'
 import type { EpochMs, EpochSeconds } from './time.ts'
 
 /** What one response brought. All of it is stored in one transaction, or none. */

@@ -1,5 +1,5 @@
 /** A row of the mirror, read from the service and not yet stored, and what is known to be missing. */
-import type { StreamName } from './streams.ts'
+import type { StreamName } from './stream-specs.ts'
 import type { EpochSeconds } from './time.ts'
 
 /** The value of a column. A bigint is an integer beyond 2^53. */

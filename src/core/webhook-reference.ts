@@ -5,7 +5,7 @@
 import { tryParseJson } from './json.ts'
 import { uuidPattern } from './path-segment.ts'
 import type { Json } from './row.ts'
-import { type ListStreamName, listStreamNames, streamSpecs } from './streams.ts'
+import { type ListStreamName, listStreamNames, streamSpecs } from './stream-specs.ts'
 
 /** `table` null: the payload does not show it. */
 export type WebhookReference = { readonly id: string; readonly table: ListStreamName | null }

@@ -3,7 +3,7 @@ import type { LocalDay } from '../core/days.ts'
 import { asJsonObject, type JsonObject } from '../core/json.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { Json, MirrorRow, RejectedRow } from '../core/row.ts'
-import type { ListStreamName, StreamNameOf } from '../core/streams.ts'
+import type { ListStreamName, StreamNameOf } from '../core/stream-specs.ts'
 import type { EpochSeconds, Seconds } from '../core/time.ts'
 import { findKey, foreignProject } from './item.ts'
 

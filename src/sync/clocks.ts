@@ -1,6 +1,6 @@
 /** Clock differences and rows dated in the future: counted for notices. */
 import { clockToleranceSeconds, presentTime } from '../core/cursor-limit.ts'
-import { childStreamNames, isChildStream, type StreamName } from '../core/streams.ts'
+import { childStreamNames, isChildStream, type StreamName } from '../core/stream-specs.ts'
 import { type EpochSeconds, rfc3339, type Seconds } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 

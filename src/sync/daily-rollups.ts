@@ -14,7 +14,7 @@ import {
   unsettledDays,
   writeRereadCounts,
 } from '../core/rollups.ts'
-import { listStreamNames, type StreamName } from '../core/streams.ts'
+import { listStreamNames, type StreamName } from '../core/stream-specs.ts'
 import { type EpochSeconds, rfc3339 } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
 import { createPresentTime } from './clocks.ts'

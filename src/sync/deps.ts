@@ -1,8 +1,8 @@
 /** What a sync needs from outside: values and functions, so that it depends on neither HTTP nor SQL. */
 import type { ApiGet } from '../core/api-request.ts'
+import type { SyncProgress } from '../core/command-reports.ts'
 import type { Mirror, SyncMode } from '../core/mirror.ts'
-import type { SyncProgress } from '../core/report.ts'
-import type { StreamName } from '../core/streams.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, EpochSeconds, Seconds } from '../core/time.ts'
 
 export type SyncDeps = {

@@ -1,6 +1,6 @@
 /** Where an incremental sync begins: some minutes behind its cursor, because rows may appear late. */
 import { applyLookBack, isImplausibleCursor, type PendingRanges } from '../core/pagination/pending-ranges.ts'
-import type { StreamName } from '../core/streams.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 import { rfc3339 } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 import { streamRange } from './start-date.ts'

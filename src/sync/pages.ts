@@ -12,7 +12,7 @@ import {
 import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { Gap, ServiceBehaviour } from '../core/row.ts'
-import { isListStream, type StreamName } from '../core/streams.ts'
+import { isListStream, type StreamName } from '../core/stream-specs.ts'
 import type { ParsedRows } from '../streams/stream.ts'
 import { recordFutureDated } from './clocks.ts'
 import type { SyncRun } from './run.ts'

@@ -1,5 +1,5 @@
 /** How far back the rollups go. The API does not say so; the earliest mirrored row shows it, once the lists are read. */
-import { listStreamNames, type StreamName } from '../core/streams.ts'
+import { listStreamNames, type StreamName } from '../core/stream-specs.ts'
 import type { EpochSeconds } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 

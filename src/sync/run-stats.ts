@@ -1,7 +1,8 @@
 /** Counts what each stream of a run did, and reports the progress. */
+
+import type { SyncProgress } from '../core/command-reports.ts'
 import type { StreamReport } from '../core/mirror.ts'
-import type { SyncProgress } from '../core/report.ts'
-import type { StreamName } from '../core/streams.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs } from '../core/time.ts'
 
 type StreamCounts = {

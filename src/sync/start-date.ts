@@ -1,7 +1,7 @@
 /** How far back a stream goes, and what to read when the start date is moved back. */
 import { allTime, type PendingRanges, type TimeRange } from '../core/pagination/pending-ranges.ts'
 import type { MirrorRow } from '../core/row.ts'
-import { hasStartDate, type StreamName } from '../core/streams.ts'
+import { hasStartDate, type StreamName } from '../core/stream-specs.ts'
 import { parseTime, rfc3339 } from '../core/time.ts'
 import type { SyncRun } from './run.ts'
 

@@ -1,9 +1,9 @@
 /** Counts and lists the differences between the mirror and the service. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ApiGet } from '../core/api-request.ts'
+import type { Difference, SyncProgress, VerifyReport } from '../core/command-reports.ts'
 import { asJsonObject, parseJson } from '../core/json.ts'
-import type { Difference, SyncProgress, VerifyReport } from '../core/report.ts'
-import type { StreamName } from '../core/streams.ts'
+import type { StreamName } from '../core/stream-specs.ts'
 
 export type VerifyResult = Omit<VerifyReport, 'project' | 'requests'>
 

@@ -1,11 +1,11 @@
 /** The status report of a project, read from the warehouse alone. */
 import { type RawBuilder, sql } from 'kysely'
+import type { FailureReport, GapReport, StatusReport } from '../core/command-reports.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
 import { failedStream, type JobFailure } from '../core/job-failure.ts'
 import { clockOffsetCursor } from '../core/mirror.ts'
 import type { Rate } from '../core/rate-limit/rate.ts'
-import type { FailureReport, GapReport, StatusReport } from '../core/report.ts'
-import { isChildStream, type StreamName, streamNames, streamSpecs } from '../core/streams.ts'
+import { isChildStream, type StreamName, streamNames, streamSpecs } from '../core/stream-specs.ts'
 import { toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 import { WarehouseError } from './database/explain-error.ts'

@@ -1,7 +1,7 @@
 /** The state of every stream, for workers and metrics: when it was last synced, and what is left to read. */
 import { sql } from 'kysely'
 import type { ProjectCounts } from '../core/health.ts'
-import { type ChildStreamName, childStreamNames, type StreamName } from '../core/streams.ts'
+import { type ChildStreamName, childStreamNames, type StreamName } from '../core/stream-specs.ts'
 import { type EpochMs, parseTime, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 import { pendingConditions } from './mirror/pending-children.ts'

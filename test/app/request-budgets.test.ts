@@ -55,5 +55,5 @@ test('a closed budget logs when it is open again', async () => {
   await acquire()
   expect(opened).toHaveLength(1)
   await opened[0]
-  expect(lines).toMatchObject([{ event: 'budget.reopened', project: 'shop', for_ms: expect.any(Number) }])
+  expect(lines).toMatchObject([{ event: 'budget.opened', project: 'shop', for_ms: expect.any(Number) }])
 })

@@ -6,8 +6,8 @@ import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { verifyCommand } from '../../src/cli/verify.ts'
 import { ApiError } from '../../src/core/api-failure.ts'
+import type { CheckItem, StatusReport, SyncReport, VerifyReport } from '../../src/core/command-reports.ts'
 import type { SyncOutcome } from '../../src/core/mirror.ts'
-import type { CheckItem, StatusReport, SyncReport, VerifyReport } from '../../src/core/report.ts'
 import { createUserError, runCommand } from './run-command.ts'
 
 function syncReport(project: string, outcome: SyncOutcome = 'complete'): SyncReport {

@@ -10,7 +10,7 @@ import {
   streamProgressRow,
   timeLeft,
 } from '../../src/cli/render/progress.ts'
-import type { BudgetView, SyncProgress } from '../../src/core/report.ts'
+import type { BudgetView, SyncProgress } from '../../src/core/command-reports.ts'
 
 const budget: BudgetView = {
   limit: 600,

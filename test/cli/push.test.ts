@@ -1,7 +1,7 @@
 /** `deskmirror push`: sends what is queued, and prints the outcomes. */
 import { describe, expect, test } from 'vitest'
 import { pushCommand, renderProgress } from '../../src/cli/push.ts'
-import type { PushReport } from '../../src/core/report.ts'
+import type { PushReport } from '../../src/core/command-reports.ts'
 import { createUserError, runCommand } from './run-command.ts'
 import { type CliScenario, startCliScenario } from './scenario.ts'
 

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
 import { ConfigurationError } from '../../src/config/problems.ts'
 import { collectSecrets } from '../../src/config/secrets.ts'
-import { defaultSchedules } from '../../src/core/schedule.ts'
+import { defaultSchedules } from '../../src/core/default-schedules.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 let folder = ''

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { DateTime } from 'luxon'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Backend, JobHandler, JobWorkerOptions } from '../../jobs/backends/backend.ts'
-import { ensureSchedule, type JobQueue, type Recurrence } from '../../jobs/backends/schedule.ts'
+import { ensureSchedule, type JobQueue, type Recurrence } from '../../jobs/backends/ensure-schedule.ts'
 import type { JobResult } from '../../jobs/job-result.ts'
 import { type QueueFixture, queueFixtures } from './queue-fixtures.ts'
 

@@ -1,13 +1,13 @@
 /** The worker's scheduling decisions, without a queue. */
 import { describe, expect, test } from 'vitest'
+import { schedulesForProjects } from '../../jobs/project-schedules.ts'
 import { parseSchedulerJob, parseSyncJob, syncJobId } from '../../jobs/queues.ts'
 import { type CompletionTimes, overdueSyncJobs, syncJobsOfSchedule } from '../../jobs/schedule-plan.ts'
 import { afterFailedFiring } from '../../jobs/scheduler-jobs.ts'
-import { schedulesForProjects } from '../../jobs/schedules.ts'
 import { type Config, defaultProject, type ProjectConfig, settingsNeedingRestart } from '../../src/config/config.ts'
-import { defaultSchedules } from '../../src/core/schedule.ts'
+import { defaultSchedules } from '../../src/core/default-schedules.ts'
 import { secret } from '../../src/core/secret.ts'
-import { type StreamName, streamNames } from '../../src/core/streams.ts'
+import { type StreamName, streamNames } from '../../src/core/stream-specs.ts'
 import { configOf } from '../sync/sync-sandbox.ts'
 
 const shop = defaultProject({

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createGzip } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { SyncReport } from '../../src/core/report.ts'
+import type { SyncReport } from '../../src/core/command-reports.ts'
 import { type DatabaseInstance, databases } from '../support/databases.ts'
 
 const script = fileURLToPath(new URL('one-answer.ts', import.meta.url))

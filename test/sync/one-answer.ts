@@ -1,6 +1,6 @@
 /** A script for the memory test: syncs in its own process, started like the program, and prints its peak memory. */
 import { createRequire } from 'node:module'
-import { streamNames } from '../../src/core/streams.ts'
+import { streamNames } from '../../src/core/stream-specs.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { syncOnce } from './sync-sandbox.ts'
 

@@ -1,7 +1,7 @@
 /** The rollups: how far back they go, their time zone, and when they are read again. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { secret } from '../../src/core/secret.ts'
-import type { StreamName } from '../../src/core/streams.ts'
+import type { StreamName } from '../../src/core/stream-specs.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'

@@ -2,11 +2,11 @@
 import { pino } from 'pino'
 import { type SyncOptions, syncProject } from '../../src/app/sync.ts'
 import { type Config, defaultConfig, defaultProject, type ProjectConfig } from '../../src/config/config.ts'
+import type { SyncReport } from '../../src/core/command-reports.ts'
 import { parseJson, stringifyJson } from '../../src/core/json.ts'
-import type { SyncReport } from '../../src/core/report.ts'
 import type { Json } from '../../src/core/row.ts'
 import { secret } from '../../src/core/secret.ts'
-import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../src/core/streams.ts'
+import { isChildStream, type StreamName, streamNames, streamSpecs } from '../../src/core/stream-specs.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 

@@ -1,5 +1,5 @@
 /** A sandbox and an empty warehouse for one test, both removed afterwards. */
-import type { SyncReport } from '../../src/core/report.ts'
+import type { SyncReport } from '../../src/core/command-reports.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../src/warehouse/open.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'

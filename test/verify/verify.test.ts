@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ApiError } from '../../src/core/api-failure.ts'
-import { streamNames } from '../../src/core/streams.ts'
+import { streamNames } from '../../src/core/stream-specs.ts'
 import { runVerify } from '../../src/verify/verify.ts'
 
 test('a stream whose scope the key lacks is skipped, even if the message does not name the scope', async () => {

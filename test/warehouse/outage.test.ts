@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { importWritebacks } from '../../src/app/import.ts'
 import { pushProject } from '../../src/app/push.ts'
 import { verifyProject } from '../../src/app/verify.ts'
-import { streamNames } from '../../src/core/streams.ts'
+import { streamNames } from '../../src/core/stream-specs.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/open.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'

@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import { uptime } from 'node:os'
 import { ApiError } from '../../core/api-failure.ts'
+import type { BudgetView } from '../../core/command-reports.ts'
 import { grantTtlMs, type PendingRequest } from '../../core/rate-limit/acquire-slot.ts'
 import type { Slot, SlotEnding } from '../../core/rate-limit/budget.ts'
 import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
 import { priorities } from '../../core/rate-limit/priority.ts'
-import type { BudgetView } from '../../core/report.ts'
 import type { Ms } from '../../core/time.ts'
 
 export type RequestBudget = {

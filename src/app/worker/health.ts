@@ -1,7 +1,7 @@
 /** The health of the worker's projects, for metrics. */
 import type { ProjectConfig } from '../../config/config.ts'
 import type { ProjectHealth } from '../../core/health.ts'
-import type { ChildStreamName } from '../../core/streams.ts'
+import type { ChildStreamName } from '../../core/stream-specs.ts'
 import { noSyncState } from '../../warehouse/stream-states.ts'
 import type { WorkerResources } from './resources.ts'
 

@@ -11,9 +11,9 @@ import { withRequestCounting } from '../request-counting.ts'
 import { withService } from '../service.ts'
 import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../writeback-deps.ts'
 import { withoutProjectNotices } from '../writeback-notices.ts'
-import { createCircuitBreaker } from './circuit-breaker.ts'
 import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
 import { serviceOptions, type WorkerResources } from './resources.ts'
+import { createCircuitBreaker } from './worker-circuits.ts'
 
 export type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
 

@@ -1,7 +1,7 @@
 /** One time slice of a sync run: one stream of a project, read under its lock. */
 import type { ProjectConfig } from '../../config/config.ts'
 import type { SyncOutcome } from '../../core/mirror.ts'
-import { isChildStream, type StreamName } from '../../core/streams.ts'
+import { isChildStream, type StreamName } from '../../core/stream-specs.ts'
 import type { Ms } from '../../core/time.ts'
 import { runSyncUnderLock } from '../sync-run.ts'
 import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'

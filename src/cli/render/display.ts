@@ -1,6 +1,6 @@
 /** Progress on standard error: redrawn in place on a terminal, an occasional line elsewhere, nothing when quiet. */
 import { createLogUpdate } from 'log-update'
-import type { BudgetView, SyncProgress } from '../../core/report.ts'
+import type { BudgetView, SyncProgress } from '../../core/command-reports.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Progress, StreamProgress } from './progress.ts'
 import { afterProgress, emptyProgress, progressSummary, streamProgressRow } from './progress.ts'

@@ -1,7 +1,8 @@
 /** Progress as values: what each stream has done, how fast, and how long it still takes. Pure: no clock, no I/O. */
+
+import type { BudgetView, SyncProgress } from '../../core/command-reports.ts'
 import { burstSlots } from '../../core/rate-limit/slot-usage.ts'
-import type { BudgetView, SyncProgress } from '../../core/report.ts'
-import type { StreamName } from '../../core/streams.ts'
+import type { StreamName } from '../../core/stream-specs.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
 import { formatCount, formatDuration, pluralize } from './format.ts'
 

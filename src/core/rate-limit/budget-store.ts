@@ -2,7 +2,7 @@
  * Where a budget's state is kept, so that several processes can share it. Decisions are made where the state is, by its
  * clock; a process only waits as long as the decision says.
  */
-import type { BudgetView } from '../report.ts'
+import type { BudgetView } from '../command-reports.ts'
 import type { Ms } from '../time.ts'
 import type { PendingRequest, SlotDecision } from './acquire-slot.ts'
 import type { PriorUsage, Slot, SlotEnding } from './budget.ts'

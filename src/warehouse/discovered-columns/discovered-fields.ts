@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
 import type { ExtraField, MirrorRow } from '../../core/row.ts'
-import { type StreamName, streamSpecs } from '../../core/streams.ts'
+import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { columnName } from './column-name.ts'
 import {

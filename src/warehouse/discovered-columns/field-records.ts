@@ -1,7 +1,7 @@
 /** The discovered fields as they are stored in `discovered_fields`. */
 import { sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
-import type { StreamName } from '../../core/streams.ts'
+import type { StreamName } from '../../core/stream-specs.ts'
 import { toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { decodeText, encodeText } from '../database/escape.ts'

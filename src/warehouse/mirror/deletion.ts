@@ -1,6 +1,6 @@
 /** Rows that the service no longer has: they stay, with `deleted_at`. Storing a row again clears it. */
 import { sql } from 'kysely'
-import { childStreamsOf, type ListStreamName, streamSpecs } from '../../core/streams.ts'
+import { childStreamsOf, type ListStreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { toTimestamp } from '../../core/time.ts'
 import { removePendingChildren } from './pending-children.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'

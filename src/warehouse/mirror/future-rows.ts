@@ -1,6 +1,6 @@
 /** Future-dated rows: their times are later than the clocks allow. */
 import { sql } from 'kysely'
-import { isPagedStream, type StreamName, streamSpecs } from '../../core/streams.ts'
+import { isPagedStream, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { type EpochSeconds, rfc3339 } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Gap } from '../../core/row.ts'
-import type { StreamName } from '../../core/streams.ts'
+import type { StreamName } from '../../core/stream-specs.ts'
 import { type EpochSeconds, parseTime, rfc3339, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { newId } from '../database/new-id.ts'

@@ -1,6 +1,6 @@
 /** How a stream's rows become SQL parameters: the columns in order, and an encoder for each of them. */
 import type { MirrorRow, RejectedRow, Scalar } from '../../core/row.ts'
-import { childStreamsOf, type StreamName, streamSpecs } from '../../core/streams.ts'
+import { childStreamsOf, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { toTimestamp } from '../../core/time.ts'
 import type { StreamFields } from '../discovered-columns/field-records.ts'
 import { columnTypeOf } from '../discovered-columns/field-type.ts'

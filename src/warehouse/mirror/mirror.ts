@@ -5,7 +5,6 @@ import { createStatisticsUpdater } from '../database/statistics.ts'
 import { backfillColumns } from '../discovered-columns/backfill-columns.ts'
 import { createDiscoveredFields } from '../discovered-columns/discovered-fields.ts'
 import { readRollups } from './analytics-rollups.ts'
-import { readBehaviours } from './behaviours.ts'
 import { createPageCommitter } from './commit-page.ts'
 import { recheckSet } from './conversation-changes.ts'
 import { readCursor } from './cursors.ts'
@@ -13,6 +12,7 @@ import { markDeleted } from './deletion.ts'
 import type { EscapeCount } from './encode-value.ts'
 import { countFutureRows, markFutureDatedPending } from './future-rows.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
+import { readBehaviours } from './learned-behaviours.ts'
 import {
   countPendingChildren,
   markKnownPending,

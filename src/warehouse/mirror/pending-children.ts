@@ -1,7 +1,7 @@
 /** Pending children: parents whose child lists are to be read. They are found by a query, never held in memory. */
 import { type RawBuilder, sql } from 'kysely'
 import type { ChildReadResult, PendingChild } from '../../core/mirror.ts'
-import { type ChildStreamName, streamSpecs } from '../../core/streams.ts'
+import { type ChildStreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { parseTime } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'

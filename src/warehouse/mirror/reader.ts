@@ -3,7 +3,13 @@ import { type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type ColumnSpec, tables } from '../../../schema/tables.ts'
 import type { RowKey } from '../../core/mirror.ts'
-import { isPagedStream, type MirroredTable, type StreamName, streamNames, streamSpecs } from '../../core/streams.ts'
+import {
+  isPagedStream,
+  type MirroredTable,
+  type StreamName,
+  streamNames,
+  streamSpecs,
+} from '../../core/stream-specs.ts'
 import { type EpochSeconds, parseTime, rfc3339 } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'

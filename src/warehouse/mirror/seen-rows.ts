@@ -1,6 +1,6 @@
 /** Seen rows: the ids that a scan of a whole list has returned, to find the mirrored rows that it has not. */
 import { sql } from 'kysely'
-import { type ListStreamName, streamSpecs } from '../../core/streams.ts'
+import { type ListStreamName, streamSpecs } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'
 import type { ProjectContext } from './project-context.ts'

@@ -1,7 +1,7 @@
 /** The columns of a stream's table: its key, and those that a page fills. */
 import type { ColumnType } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
-import { type MirroredTable, type StreamName, streamSpecs } from '../../core/streams.ts'
+import { type MirroredTable, type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 
 type Specs = typeof streamSpecs
 type ColumnOf<Table extends MirroredTable> = keyof (typeof tables)[Table]['columns']

@@ -1,7 +1,7 @@
 /** Sync runs: when they started, how many requests they sent, how they ended. */
 import { stringifyJson } from '../../core/json.ts'
 import type { StreamReport, StreamStanding, SyncMode, SyncOutcome } from '../../core/mirror.ts'
-import type { StreamName } from '../../core/streams.ts'
+import type { StreamName } from '../../core/stream-specs.ts'
 import { toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { newId } from '../database/new-id.ts'

@@ -5,7 +5,7 @@
 import { CompiledQuery, sql } from 'kysely'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import { tables } from '../../../schema/tables.ts'
-import type { MirroredTable } from '../../core/streams.ts'
+import type { MirroredTable } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { maxParameters, rowsPerStatement, typedParameter } from '../database/dialect.ts'
 import type { SqlValue } from './encode-value.ts'

@@ -16,7 +16,7 @@ import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { inDurableTransaction, retryOnDeadlock } from '../database/durable-transaction.ts'
-import { readBehaviours, recordBehaviours } from '../mirror/behaviours.ts'
+import { readBehaviours, recordBehaviours } from '../mirror/learned-behaviours.ts'
 import {
   acquireCancellationLock,
   applyCancellations,

@@ -17,8 +17,8 @@ import {
 import { type EpochMs, parseTime, rfc3339 } from '../../core/time.ts'
 import { visitors } from '../../streams/list-streams.ts'
 import type { WritebackDeps } from '../deps.ts'
-import { createHandler } from '../operations/catalog.ts'
 import { conversationPath } from '../operations/conversation.ts'
+import { createHandler } from '../operations/handlers.ts'
 import type { OperationHandler, PreconditionResult, PreviewDetail } from '../operations/operation-handler.ts'
 
 /** An import line without a mistake. */

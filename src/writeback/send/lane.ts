@@ -7,7 +7,7 @@ import type { ClaimableWriteback, Writeback } from '../../core/outbox/repository
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import { hasExpired, operationTypes, parseRequest } from '../../core/outbox/writeback-request.ts'
 import type { WritebackDeps } from '../deps.ts'
-import { createHandler } from '../operations/catalog.ts'
+import { createHandler } from '../operations/handlers.ts'
 import type { PreconditionResult } from '../operations/operation-handler.ts'
 import { verifyBeforeResend, verifySend } from '../verify/verify-send.ts'
 import { sendRequest } from './send-request.ts'

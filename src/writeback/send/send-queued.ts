@@ -1,10 +1,10 @@
 /** Sends the queued write-backs, several lanes in parallel, until nothing more can be done. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
+import type { PushProgress } from '../../core/command-reports.ts'
 import type { ClaimableWriteback } from '../../core/outbox/repository.ts'
 import type { StatusCounts, WritebackStatus } from '../../core/outbox/state.ts'
 import type { Operation } from '../../core/outbox/writeback-request.ts'
-import type { PushProgress } from '../../core/report.ts'
 import type { Ms } from '../../core/time.ts'
 import type { WritebackDeps } from '../deps.ts'
 import {

@@ -1,6 +1,6 @@
 /** The rollups in a worker, where they and each list are read by separate jobs. */
 import { expect, onTestFinished, test } from 'vitest'
-import { defaultSchedules } from '../../../src/core/schedule.ts'
+import { defaultSchedules } from '../../../src/core/default-schedules.ts'
 import { secret } from '../../../src/core/secret.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Warehouse } from '../../../src/warehouse/open.ts'

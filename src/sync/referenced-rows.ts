@@ -3,7 +3,7 @@
  * mirrored. If it contains no usable ids, an incremental sync of the lists is needed.
  */
 import { ApiError, isRefused } from '../core/api-failure.ts'
-import { childStreamsOf, type ListStreamName } from '../core/streams.ts'
+import { childStreamsOf, type ListStreamName } from '../core/stream-specs.ts'
 import { parseWebhook, type WebhookReference } from '../core/webhook-reference.ts'
 import { listStreams } from '../streams/list-streams.ts'
 import type { ListStream } from '../streams/stream.ts'

@@ -1,5 +1,5 @@
 /** All streams, in the order in which a sync reads them. */
-import { isChildStream, type StreamName } from '../core/streams.ts'
+import { isChildStream, type StreamName } from '../core/stream-specs.ts'
 import { analytics } from './analytics.ts'
 import { availability } from './availability.ts'
 import { callRecordings } from './call-recordings.ts'

@@ -2,7 +2,7 @@
 import type { JobKind } from './job-failure.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
 import type { StatusCounts } from './outbox/state.ts'
-import type { StreamName } from './streams.ts'
+import type { StreamName } from './stream-specs.ts'
 import type { Ms } from './time.ts'
 
 /** `sync`, one project. */

@@ -3,10 +3,10 @@ import { passwordsInUrl } from '../core/server-url.ts'
 import * as field from './fields.ts'
 import type { ConfigProblem } from './problems.ts'
 import { deferSecretErrors, secretField, secretReference, type UnreadableSecret } from './secret-fields.ts'
-import { type SettingValues, schemaOf, secretSetting, setting, valuesOf } from './settings.ts'
+import { type SettingValues, schemaOf, secretSetting, setting, valuesOf } from './setting.ts'
 import type { ConfigResult, ConfigSources, RawSettings } from './sources.ts'
 import { asRecord, locationOf, toConfigProblems } from './sources.ts'
-import { readVariables, variableName } from './variables.ts'
+import { readVariables, variableName } from './variable-names.ts'
 
 export const globalSettings = {
   /** `sqlite:PATH` or `postgres://…`; may carry a password, so it is never printed. */

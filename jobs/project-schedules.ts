@@ -1,7 +1,7 @@
 /** Turns the projects' configured schedules into job schedules. Pure. */
 import type { ProjectConfig } from '../src/config/config.ts'
-import { type Schedule, type ScheduleName, scheduleNames } from '../src/core/schedule.ts'
-import type { JobSchedule, Recurrence } from './backends/schedule.ts'
+import { type Schedule, type ScheduleName, scheduleNames } from '../src/core/default-schedules.ts'
+import type { JobSchedule, Recurrence } from './backends/ensure-schedule.ts'
 import { type SchedulerJob, schedulePhase } from './queues.ts'
 import { scheduledStreams } from './schedule-plan.ts'
 

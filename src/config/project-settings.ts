@@ -1,10 +1,10 @@
 /** The settings of one project. A new one needs a line here, and nothing else in this folder. */
-import type { Schedules } from '../core/schedule.ts'
-import { type StreamName, streamNames } from '../core/streams.ts'
+import type { Schedules } from '../core/default-schedules.ts'
+import { type StreamName, streamNames } from '../core/stream-specs.ts'
 import * as field from './fields.ts'
-import { scheduleMap, scheduleSettings } from './schedules.ts'
+import { scheduleMap, scheduleSettings } from './parse-schedule.ts'
 import { secretField, secretsField } from './secret-fields.ts'
-import { fileSetting, type Setting, type SettingValues, secretSetting, setting, valuesOf } from './settings.ts'
+import { fileSetting, type Setting, type SettingValues, secretSetting, setting, valuesOf } from './setting.ts'
 
 export const projectSettings = {
   /** Without a trailing slash; may have a path. */

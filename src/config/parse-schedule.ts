@@ -1,11 +1,11 @@
 /** Schedules as people write them: an interval, a cron pattern, `nightly`, `off`. */
 import { CronExpressionParser } from 'cron-parser'
 import { z } from 'zod'
+import { defaultSchedules, type Schedule, type ScheduleName, scheduleNames } from '../core/default-schedules.ts'
 import { parseDuration } from '../core/duration.ts'
-import { defaultSchedules, type Schedule, type ScheduleName, scheduleNames } from '../core/schedule.ts'
 import type { Ms } from '../core/time.ts'
 import { parsedField } from './fields.ts'
-import { fileSetting, type Setting, setting } from './settings.ts'
+import { fileSetting, type Setting, setting } from './setting.ts'
 
 const minIntervalMs: Ms = 1000
 const maxIntervalMs: Ms = 366 * 86_400_000

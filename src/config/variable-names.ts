@@ -1,5 +1,5 @@
 /** The environment variables, by the setting that each one fills. */
-import type { Setting } from './settings.ts'
+import type { Setting } from './setting.ts'
 
 export type Variables = Readonly<Record<string, string | undefined>>
 
