@@ -9,8 +9,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // One more than the cores that are promised: many tests wait for processes and servers.
-    maxWorkers: 3,
+    // Twice the cores that are promised: many tests wait for processes, servers and the disk.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirstSequencer },
     // Processes that the tests start need not compile anew what others have compiled: that is most of a short one's work.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
