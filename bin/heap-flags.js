@@ -7,6 +7,6 @@ var v8 = require('v8')
 module.exports = function keepHeapSmall() {
   // The young generation keeps its initial size.
   v8.setFlagsFromString('--semi-space-growth-factor=1')
-  // The old generation is collected when it is a fifth larger than what was in use.
-  v8.setFlagsFromString('--heap-growing-percent=20')
+  // The old generation is collected when it is an eighth larger than what was in use.
+  v8.setFlagsFromString('--heap-growing-percent=12')
 }

@@ -24,7 +24,7 @@ export function openSqlitePool(path: string, options: SqliteOptions): Connection
     database.pragma('journal_mode = wal')
     database.pragma(`synchronous = ${options.synchronous}`)
     // In KiB. Keys are random, so the upper pages of the indexes should stay cached. More is not measurably faster.
-    database.pragma('cache_size = -12288')
+    database.pragma('cache_size = -8192')
     database.pragma(`busy_timeout = ${busyTimeoutMs}`)
     // Rows of each index that `analyze` samples: tens of milliseconds for a table of any size.
     database.pragma('analysis_limit = 1000')
