@@ -1,0 +1,31 @@
+/** What the facts of a conversation are derived from: its stored rows, with times in seconds since 1970. */
+import type { Seconds } from '../time.ts'
+
+/** Who wrote a message. `other`: an utterance whose sender type has no known role. `event`: not an utterance. */
+export type Role = 'visitor' | 'human' | 'ai' | 'other' | 'event'
+
+export type HistoryMessage = {
+  readonly id: number
+  /** Null: the service showed no time. */
+  readonly at: Seconds | null
+  readonly role: Role
+  /** The name that the visitor saw; '' if there is none. */
+  readonly name: string
+}
+
+/** A change of `handled_at` that two reads showed; `old` and `new` are times of the service, or null = not handled. */
+export type HandledChange = { readonly old: Seconds | null; readonly new: Seconds | null; readonly seenAt: Seconds }
+
+/** Only what exists: deleted messages and conversations are left out. */
+export type ConversationHistory = {
+  readonly id: string
+  readonly visitorId: string | null
+  readonly origin: string | null
+  readonly assignedAgentId: string | null
+  readonly createdAt: Seconds | null
+  readonly handledAt: Seconds | null
+  /** Whether the service listed all messages. */
+  readonly isMessagesComplete: boolean
+  readonly messages: readonly HistoryMessage[]
+  readonly handledChanges: readonly HandledChange[]
+}
