@@ -1,11 +1,11 @@
 /** A project's local time and business hours, as functions of seconds since 1970. */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds, Seconds } from '../time.ts'
 
 export type Calendar = {
   /** The local date, `YYYY-MM-DD`. */
-  readonly dateOf: (at: Seconds) => string
+  readonly dateOf: (at: EpochSeconds) => string
   /** The local hour, 0 to 23. */
-  readonly hourOf: (at: Seconds) => number
+  readonly hourOf: (at: EpochSeconds) => number
   /** Seconds within business hours from `from` to `to`; negative if `to` is the earlier one. */
-  readonly businessSeconds: (from: Seconds, to: Seconds) => number
+  readonly businessSeconds: (from: EpochSeconds, to: EpochSeconds) => Seconds
 }

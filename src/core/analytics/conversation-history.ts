@@ -1,5 +1,5 @@
 /** What the facts of a conversation are derived from: its stored rows, with times in seconds since 1970. */
-import type { Seconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 
 /** Who wrote a message. `other`: an utterance whose sender type has no known role. `event`: not an utterance. */
 export type Role = 'visitor' | 'human' | 'ai' | 'other' | 'event'
@@ -7,14 +7,18 @@ export type Role = 'visitor' | 'human' | 'ai' | 'other' | 'event'
 export type HistoryMessage = {
   readonly id: number
   /** Null: the service showed no time. */
-  readonly at: Seconds | null
+  readonly at: EpochSeconds | null
   readonly role: Role
   /** The name that the visitor saw; '' if there is none. */
   readonly name: string
 }
 
 /** A change of `handled_at` that two reads showed; `old` and `new` are times of the service, or null = not handled. */
-export type HandledChange = { readonly old: Seconds | null; readonly new: Seconds | null; readonly seenAt: Seconds }
+export type HandledChange = {
+  readonly old: EpochSeconds | null
+  readonly new: EpochSeconds | null
+  readonly seenAt: EpochSeconds
+}
 
 /** Only what exists: deleted messages and conversations are left out. */
 export type ConversationHistory = {
@@ -22,8 +26,8 @@ export type ConversationHistory = {
   readonly visitorId: string | null
   readonly origin: string | null
   readonly assignedAgentId: string | null
-  readonly createdAt: Seconds | null
-  readonly handledAt: Seconds | null
+  readonly createdAt: EpochSeconds | null
+  readonly handledAt: EpochSeconds | null
   /** Whether the service listed all messages. */
   readonly isMessagesComplete: boolean
   readonly messages: readonly HistoryMessage[]
