@@ -5,8 +5,22 @@ export type DatabaseKind = 'sqlite' | 'postgres'
  * `key`: text that takes part in a key, compared by bytes in both databases. `time`: a time in UTC; RFC 3339 text
  * (`YYYY-MM-DDThh:mm:ssZ`) in SQLite, `timestamptz` in Postgres. `date`: a calendar date, `YYYY-MM-DD`. `json`: JSON
  * text, `jsonb` in Postgres.
+ *
+ * The tables for analysts use the rest. `utc_time` and `local_date` are `time` and `date` with declared types that BI tools
+ * recognise in SQLite, where a column of type `text` is a text for them. `int32`: a count or a number of an hour.
  */
-export type ColumnType = 'key' | 'text' | 'integer' | 'number' | 'boolean' | 'time' | 'date' | 'json'
+export type ColumnType =
+  | 'key'
+  | 'text'
+  | 'integer'
+  | 'number'
+  | 'boolean'
+  | 'time'
+  | 'date'
+  | 'json'
+  | 'int32'
+  | 'utc_time'
+  | 'local_date'
 
 /** SQL types by portable type. */
 export const sqlTypes: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType, string>>>> = {
@@ -19,6 +33,9 @@ export const sqlTypes: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType,
     time: 'text',
     date: 'text',
     json: 'text',
+    int32: 'integer',
+    utc_time: 'timestamp',
+    local_date: 'date',
   },
   postgres: {
     // Byte order instead of the database's collation, so that the order of keys is the same everywhere.
@@ -30,5 +47,8 @@ export const sqlTypes: Readonly<Record<DatabaseKind, Readonly<Record<ColumnType,
     time: 'timestamptz',
     date: 'date',
     json: 'jsonb',
+    int32: 'integer',
+    utc_time: 'timestamptz',
+    local_date: 'date',
   },
 }

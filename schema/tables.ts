@@ -3,17 +3,12 @@
  * A column is its portable type (`?` = may be null) and a note. A test checks that the migrations create these tables.
  */
 import { operations, operationsWhere, operationTypes, type TargetKind } from '../src/core/outbox/writeback-request.ts'
+import { analyticsTables } from './analytics-tables.ts'
 import type { ColumnType } from './column-types.ts'
+import { projectColumns, type TableSpec } from './table-spec.ts'
 
-export type ColumnSpec = readonly [type: ColumnType | `${ColumnType}?`, note: string]
-export type TableSpec = {
-  readonly note: string
-  /** The primary key, with `project_id` first if the table has one: projects never touch each other's rows. */
-  readonly key: readonly string[]
-  readonly columns: Readonly<Record<string, ColumnSpec>>
-}
+export type { ColumnSpec, TableSpec } from './table-spec.ts'
 
-const projectColumns = { project_id: ['key', 'the project that the row belongs to'] } as const
 const mirroredColumns = {
   ...projectColumns,
   raw: ['json', 'the row as the service sent it'],
@@ -439,6 +434,7 @@ export const tables = {
       fill_after: ['text?', 'the key up to which the column has been filled for stored rows; null = completely'],
     },
   },
+  ...analyticsTables,
 } as const satisfies Record<string, TableSpec>
 
 export type TableName = keyof typeof tables
@@ -452,6 +448,9 @@ type TypeValues = {
   time: string
   date: string
   json: string
+  int32: number
+  utc_time: string
+  local_date: string
 }
 type ColumnValue<T extends string> = T extends `${infer U extends ColumnType}?`
   ? TypeValues[U] | null

@@ -12,6 +12,9 @@ const castTypes: Readonly<Record<ColumnType, string>> = {
   time: 'timestamptz',
   date: 'date',
   json: 'jsonb',
+  int32: 'integer',
+  utc_time: 'timestamptz',
+  local_date: 'date',
 }
 
 /** A parameter of a column's type. */

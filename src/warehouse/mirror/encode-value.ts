@@ -32,6 +32,9 @@ const encoderFactories: Readonly<Record<ColumnType, EncoderFactory>> = {
   boolean: (kind) => (value) => toBoolean(value, kind),
   time: () => toTime,
   date: () => toDate,
+  int32: () => toInteger,
+  utc_time: () => toTime,
+  local_date: () => toDate,
   json: (kind, escapeCount) => (value) => {
     const json = typeof value === 'string' ? value : String(value)
     const stored = encodeJson(kind, json)
