@@ -45,6 +45,10 @@ export const analyticsTables = {
       first_human_seconds: ['integer?', 'from the first wait to that answer, however often the AI answered before'],
       first_human_business_seconds: ['integer?', 'the same within business hours'],
       human_names: ['int32', 'different names on human utterances'],
+      human_span_seconds: [
+        'integer?',
+        'from the first to the last human utterance, pauses included: the nearest to a handle time that the data allow',
+      ],
       last_human_name: ['text?', 'the name on the last human utterance'],
       last_utterance_at: ['utc_time?', 'when a visitor, human or the AI last wrote'],
       last_utterance_by: ['text?', 'who that was: visitor, human or ai'],
@@ -112,6 +116,7 @@ export const analyticsTables = {
       state: ['text', 'open or handled'],
       from_at: ['utc_time', 'when it began'],
       from_date: ['local_date', 'local day of from_at'],
+      from_hour: ['int32', 'local hour of from_at, 0 to 23'],
       began_by: [
         'text',
         'how exact from_at is: created or service = exact; message = the first message after a handling; seen = when a sync found the reopening; unknown',
@@ -225,6 +230,27 @@ export const analyticsTables = {
         'text?',
         'how far a rebuild has come: the kind and the id of what it rebuilt last, empty at its start; null = no rebuild is under way',
       ],
+      personal_data: ['boolean', 'false = the views leave out names and addresses of visitors'],
+    },
+  },
+  call_fields: {
+    note: 'Where calls hold what the views show of them: dotted paths within raw, from `analytics.calls` in deskmirror.yaml.',
+    key: ['project_id'],
+    columns: {
+      ...projectColumns,
+      visitor: ['text?', 'id of the visitor; null = the view tries likely names, as for the next three'],
+      ended: ['text?', 'when the call ended'],
+      outcome: ['text?', 'how it ended'],
+      duration: ['text?', 'how long it took, in seconds'],
+    },
+  },
+  _metabase_metadata: {
+    note: 'Descriptions of all objects for analysts, which Metabase reads when it syncs the database.',
+    key: ['keypath'],
+    columns: {
+      keypath: ['key', 'table.property or table.column.property'],
+      value: ['text', 'its value'],
+    },
     },
   },
 } as const satisfies Record<string, TableSpec>

@@ -12,7 +12,7 @@ const tables: Readonly<Record<string, { readonly key: string; readonly index?: s
       ai_messages int32!, other_messages int32!, system_events int32!, waits int32!, human_turns int32!,
       first_visitor_at utc_time, first_answer_seconds integer, first_answer_business_seconds integer,
       first_human_at utc_time, first_human_name text, first_human_seconds integer,
-      first_human_business_seconds integer, human_names int32!, last_human_name text, last_utterance_at utc_time,
+      first_human_business_seconds integer, human_names int32!, human_span_seconds integer, last_human_name text, last_utterance_at utc_time,
       last_utterance_by text, longest_wait_seconds integer, total_wait_seconds integer,
       total_human_wait_seconds integer, waiting_since utc_time, handled_at utc_time, handled_date local_date,
       handled_seconds integer, handled_business_seconds integer, first_handled_at utc_time,
@@ -32,7 +32,7 @@ const tables: Readonly<Record<string, { readonly key: string; readonly index?: s
     key: 'project_id conversation_id state_number',
     index: 'project_id conversation_id',
     columns: `project_id key!, conversation_id key!, state_number int32!, state text!, from_at utc_time!,
-      from_date local_date!, began_by text!, to_at utc_time, to_date local_date, seconds integer,
+      from_date local_date!, from_hour int32!, began_by text!, to_at utc_time, to_date local_date, seconds integer,
       business_seconds integer`,
   },
   fct_contribution: {
@@ -86,8 +86,13 @@ const tables: Readonly<Record<string, { readonly key: string; readonly index?: s
   facts_state: {
     key: 'project_id',
     columns: `project_id key!, mirrored_since utc_time!, version int32!, fingerprint text!, time_zone text!,
-      rebuilt_to text`,
+      rebuilt_to text, personal_data boolean!`,
   },
+  call_fields: {
+    key: 'project_id',
+    columns: 'project_id key!, visitor text, ended text, outcome text, duration text',
+  },
+  _metabase_metadata: { key: 'keypath', columns: 'keypath key!, value text!' },
 }
 
 export async function analytics(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
@@ -102,8 +107,8 @@ export async function analytics(db: Kysely<unknown>, kind: DatabaseKind): Promis
     if (!hasKey) await run(`create index ${name}_by_parent on ${name} (${toList(index)})`)
   }
   // Written once, because old runs may be deleted. A later project's is written with its first facts.
-  await run(`insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone)
-    select project_id, min(started_at), 0, '', '' from sync_runs group by project_id`)
+  await run(`insert into facts_state (project_id, mirrored_since, version, fingerprint, time_zone, personal_data)
+    select project_id, min(started_at), 0, '', '', true from sync_runs group by project_id`)
 }
 
 function toList(names: string): string {

@@ -56,6 +56,7 @@ export type StateRow = {
   readonly state: 'open' | 'handled'
   readonly from_at: EpochSeconds
   readonly from_date: LocalDate
+  readonly from_hour: number
   readonly began_by: StateBeginning
   readonly to_at: EpochSeconds | null
   readonly to_date: LocalDate | null
@@ -105,6 +106,8 @@ export type ConversationRow = {
   readonly first_human_seconds: Seconds | null
   readonly first_human_business_seconds: Seconds | null
   readonly human_names: number
+  /** From the first to the last human utterance, pauses included; null = no human wrote. */
+  readonly human_span_seconds: Seconds | null
   readonly last_human_name: string | null
   readonly last_utterance_at: EpochSeconds | null
   readonly last_utterance_by: SpeakerRole | null
