@@ -251,6 +251,5 @@ export const analyticsTables = {
       keypath: ['key', 'table.property or table.column.property'],
       value: ['text', 'its value'],
     },
-    },
   },
 } as const satisfies Record<string, TableSpec>
