@@ -1,0 +1,54 @@
+/** The model of fct_availability_hour: each snapshot holds until the next one, second by second. */
+import type { LocalClock } from './local-clock.ts'
+import { type SnapshotRow, seconds } from './raw-rows.ts'
+
+/** Without a newer snapshot nothing is known after that long. */
+const holdsAtMostSeconds = 600
+
+type AvailabilityRow = {
+  readonly date: string
+  readonly hour: number
+  snapshots: number
+  observed_seconds: number
+  available_seconds: number
+  agent_seconds: number
+  agents_min: number | null
+  agents_max: number | null
+}
+
+export function availabilityRows(snapshots: readonly SnapshotRow[], clock: LocalClock): AvailabilityRow[] {
+  const rows: AvailabilityRow[] = []
+  const rowAt = (at: number): AvailabilityRow => {
+    const { date, hour } = clock.localTime(at)
+    const found = rows.find((row) => row.date === date && row.hour === hour)
+    if (found !== undefined) return found
+    const empty = { snapshots: 0, observed_seconds: 0, available_seconds: 0, agent_seconds: 0 }
+    const row = { date, hour, ...empty, agents_min: null, agents_max: null }
+    rows.push(row)
+    return row
+  }
+  const ordered = snapshots.toSorted((a, b) => seconds(a.taken_at) - seconds(b.taken_at))
+  ordered.forEach((snapshot, index) => {
+    const takenAt = seconds(snapshot.taken_at)
+    const next = ordered[index + 1]
+    const until = next === undefined ? takenAt : Math.min(seconds(next.taken_at), takenAt + holdsAtMostSeconds)
+    rowAt(takenAt).snapshots++
+    noteAgents(rowAt(takenAt), snapshot)
+    for (let at = takenAt; at < until; at++) addSecond(rowAt(at), snapshot)
+  })
+  return rows
+}
+
+function addSecond(row: AvailabilityRow, snapshot: SnapshotRow): void {
+  row.observed_seconds++
+  if (snapshot.available === true) row.available_seconds++
+  row.agent_seconds += snapshot.agents_online ?? 0
+  noteAgents(row, snapshot)
+}
+
+/** Fewest and most agents of the snapshots that hold at some time within the hour. */
+function noteAgents(row: AvailabilityRow, { agents_online }: SnapshotRow): void {
+  if (agents_online === null) return
+  row.agents_min = Math.min(row.agents_min ?? agents_online, agents_online)
+  row.agents_max = Math.max(row.agents_max ?? agents_online, agents_online)
+}

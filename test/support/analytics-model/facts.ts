@@ -1,0 +1,32 @@
+/** The model's facts of a project: what the tables of the analyst's layer have to hold. */
+import { availabilityRows } from './availability.ts'
+import { livingConversations } from './conversation.ts'
+import { contributionRows, toConversationRow } from './conversation-facts.ts'
+import { createLocalClock } from './local-clock.ts'
+import type { ProjectRows } from './raw-rows.ts'
+import { statesOf, toStateRow } from './states.ts'
+import { visitRows } from './visits.ts'
+import { toWaitRow, waitsOf } from './waits.ts'
+
+export function deriveModelFacts(rows: ProjectRows) {
+  const clock = createLocalClock(rows.settings)
+  const parts = livingConversations(rows).map((conversation) => ({
+    conversation,
+    waits: waitsOf(conversation).map((wait) => toWaitRow(wait, clock)),
+    states: statesOf(conversation).map((span, index) => toStateRow(span, index + 1, clock)),
+  }))
+  return {
+    waits: parts.flatMap(({ conversation, waits }) =>
+      waits.map((wait) => ({ conversation_id: conversation.row.id, ...wait })),
+    ),
+    states: parts.flatMap(({ conversation, states }) =>
+      states.map((state) => ({ conversation_id: conversation.row.id, ...state })),
+    ),
+    contributions: parts.flatMap(({ conversation }) => contributionRows(conversation, clock)),
+    conversations: parts.map((part) => toConversationRow(part, rows.settings, clock)),
+    availabilityHours: availabilityRows(rows.snapshots, clock),
+    visits: visitRows(rows.activity, clock),
+  }
+}
+
+export type ModelFacts = ReturnType<typeof deriveModelFacts>

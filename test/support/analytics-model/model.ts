@@ -1,0 +1,60 @@
+/**
+ * The naive model of the analyst's layer: every row that its tables and views have to show for a project, by loops over
+ * the mirrored rows. It shares nothing with the program but the definitions.
+ */
+import { deriveModelFacts } from './facts.ts'
+import type { ModelRow, ProjectRows } from './raw-rows.ts'
+import { agentDays, answerDays, answerMonths, answerWeeks, slaDays, waitDays } from './reports/answers.ts'
+import { aiMonths, backlogDays, conversationDays } from './reports/conversations.ts'
+import { hourRows, weekHours } from './reports/hours.ts'
+
+export const factTables = [
+  'fct_wait',
+  'fct_state',
+  'fct_contribution',
+  'fct_conversation',
+  'fct_availability_hour',
+  'fct_visit',
+] as const
+
+export const reports = [
+  'report_wait_day',
+  'report_answer_day',
+  'report_answer_week',
+  'report_answer_month',
+  'report_conversation_day',
+  'report_backlog_day',
+  'report_hour',
+  'report_week_hour',
+  'report_agent_day',
+  'report_sla_day',
+  'report_ai_month',
+] as const
+
+export type ModelObject = (typeof factTables)[number] | (typeof reports)[number]
+
+/** The days for which the backlog is compared: from before the first event until after the last one. */
+export type ComparedDays = { readonly from: string; readonly to: string }
+
+export function deriveModel(rows: ProjectRows, days: ComparedDays): Readonly<Record<ModelObject, readonly ModelRow[]>> {
+  const facts = deriveModelFacts(rows)
+  return {
+    fct_wait: facts.waits,
+    fct_state: facts.states,
+    fct_contribution: facts.contributions,
+    fct_conversation: facts.conversations,
+    fct_availability_hour: facts.availabilityHours,
+    fct_visit: facts.visits,
+    report_wait_day: waitDays(facts),
+    report_answer_day: answerDays(facts),
+    report_answer_week: answerWeeks(facts),
+    report_answer_month: answerMonths(facts),
+    report_conversation_day: conversationDays(facts),
+    report_backlog_day: backlogDays(facts, rows.settings, days.from, days.to),
+    report_hour: hourRows(facts),
+    report_week_hour: weekHours(facts),
+    report_agent_day: agentDays(facts),
+    report_sla_day: slaDays(facts, rows.settings.targets),
+    report_ai_month: aiMonths(facts),
+  }
+}

@@ -1,0 +1,98 @@
+/** A random conversation with its messages, and how it was handled, reopened and looked at. */
+import type { Dice } from './dice.ts'
+import { type ConversationRow, type MessageRow, type ProjectRows, seconds, toTime } from './raw-rows.ts'
+
+const deletedAt = '2025-12-01T00:00:00Z'
+
+/** Adds a conversation and its messages to the rows. */
+export function randomConversation(id: string, around: number, rows: ProjectRows, dice: Dice): ConversationRow {
+  const { chance, int, pick } = dice
+  const conversation: ConversationRow = {
+    id,
+    visitor_id: pick(['visitor-1', 'visitor-2', null]),
+    origin: pick(['visitor_initiated', 'email', null]),
+    assigned_agent_id: pick(['agent-1', null]),
+    created_at: chance(0.05) ? null : toTime(around + int(-90_000, 90_000)),
+    handled_at: null,
+    deleted_at: chance(0.07) ? deletedAt : null,
+    messages_complete: pick([true, true, true, true, false, null]),
+  }
+  rows.conversations.push(conversation)
+  // Medians are of complete conversations, so most have nothing unknown.
+  const senders = chance(0.3) ? [...knownSenders, 'stranger', 'helper', null] : knownSenders
+  let at = conversation.created_at === null ? around : seconds(conversation.created_at)
+  const count = int(0, 11)
+  for (let n = 0; n < count; n++) {
+    at += pick([0, 0, 1, 59, 60, 61, 600, 600, 4000, 30_000, -5])
+    rows.messages.push(randomMessage(conversation, n, at, pick(senders), dice))
+  }
+  return conversation
+}
+
+const knownSenders = ['visitor', 'visitor', 'visitor', 'agent', 'agent', 'ai', 'system'] as const
+
+function randomMessage(
+  conversation: ConversationRow,
+  n: number,
+  at: number,
+  sender: string | null,
+  dice: Dice,
+): MessageRow {
+  const { chance } = dice
+  const eventKind = sender === 'system' ? 'joined' : null
+  const kind = chance(0.06) ? 'note' : chance(0.02) ? null : 'utterance'
+  return {
+    conversation_id: conversation.id,
+    // Mostly ascending: an id in the thousands belongs to an early message.
+    id: chance(0.15) ? 1000 - n : n + 1,
+    sender_type: sender,
+    kind: eventKind ?? kind,
+    sender_display_name: randomName(sender, dice),
+    created_at: chance(0.02) ? null : toTime(at),
+    deleted_at: conversation.deleted_at ?? (chance(0.04) ? deletedAt : null),
+  }
+}
+
+function randomName(sender: string | null, { pick }: Dice): string | null {
+  if (sender === 'agent') return pick(['Anna', 'Ben', null])
+  return sender === 'visitor' ? 'Visitor' : pick(['Assistant', ''])
+}
+
+/** Handled and reopened some times. Somebody looks after some of these, and always at the end: only then it is seen. */
+export function handleAndReopen(conversation: ConversationRow, around: number, rows: ProjectRows, dice: Dice): void {
+  const { chance, int } = dice
+  const isNew = !rows.changes.some(({ conversation_id }) => conversation_id === conversation.id)
+  let at = (conversation.created_at === null ? around : seconds(conversation.created_at)) + int(-2000, 40_000)
+  let handledAt = conversation.handled_at
+  // The first look has nothing to compare with.
+  let isMirrored = !isNew || chance(0.7)
+  const look = () => {
+    if (isMirrored) recordChange(conversation, 'handled_at', handledAt, at + int(0, 300), rows)
+    conversation.handled_at = handledAt
+    isMirrored = true
+  }
+  for (let steps = int(0, 4); steps > 0; steps--) {
+    handledAt = handledAt === null || chance(0.2) ? toTime(at) : null
+    if (chance(0.7)) look()
+    at += int(10, 20_000)
+  }
+  look()
+}
+
+export function recordChange(
+  conversation: ConversationRow,
+  field: 'handled_at' | 'assigned_agent_id',
+  value: string | null,
+  seenAt: number,
+  rows: ProjectRows,
+): void {
+  if (conversation[field] === value) return
+  rows.changes.push({
+    id: `change-${rows.changes.length}`,
+    conversation_id: conversation.id,
+    field,
+    old_value: conversation[field],
+    new_value: value,
+    seen_at: toTime(seenAt),
+  })
+}

@@ -1,0 +1,74 @@
+/** The model of the reports on conversations: those begun on a day, the backlog, and the AI's share. */
+import type { ModelFacts } from '../facts.ts'
+import { countWhere, groupBy, median, p90, share } from '../grouping.ts'
+import { daysBetween, monthOf, startOfDay } from '../local-clock.ts'
+import { type ModelRow, type ModelSettings, seconds } from '../raw-rows.ts'
+
+/** By the day on which they were created. */
+export function conversationDays({ conversations }: ModelFacts): ModelRow[] {
+  const dated = conversations.filter(({ created_date }) => created_date !== null)
+  return [...groupBy(dated, ({ created_date }) => String(created_date))].map(([date, ofDay]) => {
+    const humanSeconds = ofDay
+      .filter(({ is_complete }) => is_complete)
+      .map(({ first_human_seconds }) => first_human_seconds)
+      .filter((value) => value !== null)
+    return {
+      date,
+      started: ofDay.length,
+      incomplete: countWhere(ofDay, ({ is_complete }) => !is_complete),
+      unanswered: countWhere(ofDay, ({ answered_by }) => answered_by === 'nobody'),
+      ai_only: countWhere(ofDay, ({ answered_by }) => answered_by === 'ai'),
+      human_and_ai: countWhere(ofDay, ({ answered_by }) => answered_by === 'human and ai'),
+      human_only: countWhere(ofDay, ({ answered_by }) => answered_by === 'human'),
+      one_touch: countWhere(ofDay, ({ is_one_touch }) => is_one_touch),
+      reopened: countWhere(ofDay, ({ reopens_seen }) => reopens_seen > 0),
+      history_complete: countWhere(ofDay, ({ history_complete }) => history_complete),
+      with_first_human: humanSeconds.length,
+      first_human_median_seconds: median(humanSeconds),
+      first_human_p90_seconds: p90(humanSeconds),
+    }
+  })
+}
+
+/** Counts anew for each day which conversations were open, and which visitors waited, when it ended. */
+export function backlogDays(facts: ModelFacts, settings: ModelSettings, from: string, to: string): ModelRow[] {
+  const { states, waits } = facts
+  const opened = states.filter(({ state }) => state === 'open')
+  return daysBetween(from, to).map((date) => ({
+    date,
+    opened: countWhere(opened, ({ state_number, from_date }) => state_number === 1 && from_date === date),
+    reopened: countWhere(opened, ({ state_number, from_date }) => state_number > 1 && from_date === date),
+    handled: countWhere(states, ({ state, from_date }) => state === 'handled' && from_date === date),
+    open_at_end: countWhere(
+      opened,
+      ({ from_date, to_date }) => from_date <= date && (to_date === null || to_date > date),
+    ),
+    waiting_at_end: countWhere(
+      waits,
+      ({ started_date, ended_date }) => started_date <= date && (ended_date === null || ended_date > date),
+    ),
+    reopens_known: startOfDay(date, settings.timeZone) >= seconds(settings.mirroredSince),
+  }))
+}
+
+/** By the month in which they were created. */
+export function aiMonths({ conversations }: ModelFacts): ModelRow[] {
+  const dated = conversations.filter(({ created_date }) => created_date !== null)
+  return [...groupBy(dated, ({ created_date }) => monthOf(String(created_date)))].map(([month, ofMonth]) => {
+    const aiOnly = ofMonth.filter(({ answered_by }) => answered_by === 'ai')
+    const withAi = countWhere(ofMonth, ({ ai_messages }) => ai_messages > 0)
+    return {
+      month,
+      conversations: ofMonth.length,
+      with_ai: withAi,
+      ai_only: aiOnly.length,
+      ai_only_and_handled: countWhere(
+        aiOnly,
+        ({ handled_at, last_utterance_by }) =>
+          handled_at !== null && last_utterance_by !== null && last_utterance_by !== 'visitor',
+      ),
+      handed_over: countWhere(ofMonth, ({ answered_by }) => answered_by === 'human and ai'),
+      ai_only_share: share(aiOnly.length, withAi),
+    }
+  })
+}
