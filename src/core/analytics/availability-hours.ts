@@ -1,0 +1,63 @@
+/**
+ * Availability by local hour. A snapshot holds until the next one, but only for a limited time, because the mirror may
+ * have stopped in between. A span over the end of an hour is divided, second by second.
+ */
+import type { EpochSeconds, Seconds } from '../time.ts'
+import type { Calendar } from './calendar.ts'
+import type { AvailabilityHourRow } from './fact-rows.ts'
+
+export type AvailabilitySnapshot = {
+  readonly at: EpochSeconds
+  /** Null: the service did not say, so the snapshot observes nothing. */
+  readonly available: boolean | null
+  readonly agentsOnline: number | null
+}
+
+type MutableRow = { -readonly [Column in keyof AvailabilityHourRow]: AvailabilityHourRow[Column] }
+
+/** `snapshots`: in the order of time. The last one holds for no time: it is not known for how long. */
+export function deriveAvailabilityHours(
+  snapshots: readonly AvailabilitySnapshot[],
+  holdSeconds: Seconds,
+  calendar: Calendar,
+): AvailabilityHourRow[] {
+  const rows = new Map<string, MutableRow>()
+  const rowAt = (at: EpochSeconds): MutableRow => {
+    const [date, hour] = [calendar.dateOf(at), calendar.hourOf(at)]
+    const key = `${date} ${hour}`
+    const row = rows.get(key) ?? emptyRow(date, hour)
+    rows.set(key, row)
+    return row
+  }
+  for (const [index, snapshot] of snapshots.entries()) {
+    const ends = Math.min(snapshot.at + holdSeconds, snapshots[index + 1]?.at ?? snapshot.at)
+    const taken = rowAt(snapshot.at)
+    taken.snapshots++
+    addAgents(taken, snapshot)
+    for (let from = snapshot.at; from < ends; ) {
+      const to = Math.min(ends, calendar.hourEnd(from))
+      addSpan(rowAt(from), snapshot, to - from)
+      from = to
+    }
+  }
+  return [...rows.values()]
+}
+
+function emptyRow(date: string, hour: number): MutableRow {
+  const none = { snapshots: 0, observed_seconds: 0, available_seconds: 0, agent_seconds: 0 }
+  return { date, hour, ...none, agents_min: null, agents_max: null }
+}
+
+function addSpan(row: MutableRow, snapshot: AvailabilitySnapshot, seconds: Seconds): void {
+  addAgents(row, snapshot)
+  if (snapshot.available === null) return
+  row.observed_seconds += seconds
+  if (snapshot.available) row.available_seconds += seconds
+  row.agent_seconds += seconds * (snapshot.agentsOnline ?? 0)
+}
+
+function addAgents(row: MutableRow, { agentsOnline }: AvailabilitySnapshot): void {
+  if (agentsOnline === null) return
+  row.agents_min = Math.min(row.agents_min ?? agentsOnline, agentsOnline)
+  row.agents_max = Math.max(row.agents_max ?? agentsOnline, agentsOnline)
+}

@@ -1,0 +1,85 @@
+/** The rows that show analysts the calendar of a project: its offsets, business hours and dates. */
+import { daySeconds, type EpochSeconds } from '../time.ts'
+import { type BusinessHours, createBusinessHours, firstOpening } from './business-hours.ts'
+import type { BusinessSpanRow, DateRow, ZoneOffsetRow } from './fact-rows.ts'
+import { datePartsOf, dateText } from './local-date.ts'
+import type { CalendarSettings } from './project-calendar.ts'
+import { createTimeZone, type TimeZone } from './time-zone.ts'
+
+export type TimeRange = { readonly from: EpochSeconds; readonly to: EpochSeconds }
+
+export type CalendarRows = {
+  readonly zone_offsets: readonly ZoneOffsetRow[]
+  readonly business_spans: readonly BusinessSpanRow[]
+  readonly dim_date: readonly DateRow[]
+}
+
+/** From 2000, or an earlier `first`, to the end of the year after next. */
+export function calendarRange(now: EpochSeconds, first: EpochSeconds = firstOpening): TimeRange {
+  const lastYear = new Date(now * 1000).getUTCFullYear() + 2
+  return { from: Math.min(first, firstOpening), to: Date.UTC(lastYear + 1, 0, 1) / 1000 }
+}
+
+export function calendarRows({ timeZone, hours, holidays }: CalendarSettings, range: TimeRange): CalendarRows {
+  const zone = createTimeZone(timeZone)
+  const business = createBusinessHours(zone, hours, holidays)
+  return {
+    zone_offsets: offsetRows(zone, range),
+    business_spans: business.spansBetween(range.from, range.to),
+    dim_date: dateRows(zone, business, new Set(Object.keys(holidays)), range),
+  }
+}
+
+function offsetRows(zone: TimeZone, { from, to }: TimeRange): ZoneOffsetRow[] {
+  const rows: ZoneOffsetRow[] = []
+  for (const span of zone.offsetSpans(from, to)) {
+    if (rows.at(-1)?.offset_s !== span.offset) rows.push({ from_s: span.from, offset_s: span.offset })
+  }
+  return rows
+}
+
+function dateRows(
+  zone: TimeZone,
+  business: BusinessHours,
+  holidays: ReadonlySet<string>,
+  { from, to }: TimeRange,
+): DateRow[] {
+  const rows: DateRow[] = []
+  const localDay = (at: EpochSeconds) => Math.floor((at + zone.offsetSpanAt(at).offset) / daySeconds)
+  const last = localDay(to - 1)
+  for (let day = localDay(from), starts = startOfDay(zone, day); day <= last; day++) {
+    const ends = startOfDay(zone, day + 1)
+    const date = dateText(day)
+    // Pacific/Apia skipped 2011-12-30.
+    if (starts < ends) rows.push(dateRow(day, { starts_at: starts, ends_at: ends }, business, holidays.has(date)))
+    starts = ends
+  }
+  return rows
+}
+
+function dateRow(
+  day: number,
+  { starts_at, ends_at }: Pick<DateRow, 'starts_at' | 'ends_at'>,
+  business: BusinessHours,
+  isHoliday: boolean,
+): DateRow {
+  const parts = datePartsOf(day)
+  return {
+    date: dateText(day),
+    starts_at,
+    ends_at,
+    ...parts,
+    is_weekend: parts.weekday > 5,
+    is_holiday: isHoliday,
+    business_seconds: business.secondsBetween(starts_at, ends_at),
+  }
+}
+
+/** The first moment at which the local date is this day or a later one. */
+function startOfDay(zone: TimeZone, day: number): EpochSeconds {
+  const utc = day * daySeconds
+  for (const { from, to, offset } of zone.offsetSpans(utc - daySeconds, utc + daySeconds)) {
+    if (utc - offset < to) return Math.max(utc - offset, from)
+  }
+  return utc
+}

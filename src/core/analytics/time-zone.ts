@@ -1,0 +1,85 @@
+/** UTC offsets of a time zone, found once for each stretch of time that somebody asks for. */
+import { IANAZone } from 'luxon'
+import { daySeconds, type EpochSeconds, type Seconds } from '../time.ts'
+
+/** A span without a change of the clocks. */
+export type OffsetSpan = {
+  readonly from: EpochSeconds
+  readonly to: EpochSeconds
+  /** Seconds east of UTC. */
+  readonly offset: Seconds
+}
+
+export type TimeZone = {
+  readonly offsetSpanAt: (at: EpochSeconds) => OffsetSpan
+  /** In order; together they are exactly the range. */
+  readonly offsetSpans: (from: EpochSeconds, to: EpochSeconds) => Generator<OffsetSpan>
+}
+
+// Since 1970 no zone has changed its offset twice within a week.
+const probeSeconds = 3 * daySeconds
+const chunkSeconds = 128 * probeSeconds
+
+/** Offsets of years that no time of the service has are those of the nearest year. */
+const earliest: EpochSeconds = Date.UTC(1, 0, 2) / 1000
+const latest: EpochSeconds = Date.UTC(9999, 11, 30) / 1000
+
+/** `name`: an IANA name, already checked. */
+export function createTimeZone(name: string): TimeZone {
+  const zone = IANAZone.create(name)
+  const offsetAt = (at: EpochSeconds) => Math.round(zone.offset(Math.min(Math.max(at, earliest), latest) * 1000) * 60)
+  const chunks = new Map<number, readonly OffsetSpan[]>()
+  const chunkAt = (index: number) => {
+    const known = chunks.get(index)
+    if (known !== undefined) return known
+    const spans = spansOfChunk(index * chunkSeconds, offsetAt)
+    chunks.set(index, spans)
+    return spans
+  }
+  // Most times follow one that is near.
+  let last: OffsetSpan = { from: 0, to: 0, offset: 0 }
+  const offsetSpanAt = (at: EpochSeconds) => {
+    if (at >= last.from && at < last.to) return last
+    last = chunkAt(Math.floor(at / chunkSeconds)).find(({ to }) => at < to) ?? last
+    return last
+  }
+  function* offsetSpans(from: EpochSeconds, to: EpochSeconds) {
+    for (let at = from; at < to; ) {
+      const span = offsetSpanAt(at)
+      const end = Math.min(span.to, to)
+      yield { from: at, to: end, offset: span.offset }
+      at = end
+    }
+  }
+  return { offsetSpanAt, offsetSpans }
+}
+
+function spansOfChunk(start: EpochSeconds, offsetAt: (at: EpochSeconds) => Seconds): OffsetSpan[] {
+  const spans: OffsetSpan[] = []
+  let [from, offset] = [start, offsetAt(start)]
+  for (let at = start; at < start + chunkSeconds; at += probeSeconds) {
+    if (offsetAt(at + probeSeconds) === offset) continue
+    const change = firstMomentOfOffsetChange(at, at + probeSeconds, offsetAt)
+    spans.push({ from, to: change, offset })
+    from = change
+    offset = offsetAt(change)
+  }
+  if (from < start + chunkSeconds) spans.push({ from, to: start + chunkSeconds, offset })
+  return spans
+}
+
+/** `before` has the old offset, `after` a new one. */
+function firstMomentOfOffsetChange(
+  before: EpochSeconds,
+  after: EpochSeconds,
+  offsetAt: (at: EpochSeconds) => Seconds,
+): EpochSeconds {
+  const old = offsetAt(before)
+  let [low, high] = [before, after]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (offsetAt(middle) === old) low = middle
+    else high = middle
+  }
+  return high
+}
