@@ -1,5 +1,5 @@
 /** Random changes of a world: what later syncs bring. */
-import { type Dice, rollDice } from './dice.ts'
+import { type RandomChoices, seededChoices } from './random-choices.ts'
 import { handleAndReopen, recordChange } from './random-conversation.ts'
 import type { World } from './random-world.ts'
 import { type ConversationRow, type ProjectRows, seconds, toTime } from './raw-rows.ts'
@@ -18,31 +18,36 @@ export function mutateWorld(
   world: World,
   step: number,
 ): { readonly world: World; readonly touched: readonly Touched[] } {
-  const dice = rollDice(world.seed + step * 1_000_003)
+  const random = seededChoices(world.seed + step * 1_000_003)
   const changed = structuredClone(world)
-  const touched = changed.projects.map((rows) => mutateProject(rows, changed.around, step, dice))
+  const touched = changed.projects.map((rows) => mutateProject(rows, changed.around, step, random))
   return { world: changed, touched }
 }
 
-function mutateProject(rows: ProjectRows, around: number, step: number, dice: Dice): Touched {
+function mutateProject(rows: ProjectRows, around: number, step: number, random: RandomChoices): Touched {
   const touched: Touched = { project: rows.project, conversations: new Set(), visitors: new Set(), snapshots: [] }
   if (rows.conversations.length > 0) {
-    for (let count = dice.int(0, 3); count > 0; count--) {
-      const conversation = dice.pick(rows.conversations)
-      dice.pick(conversationMutations)(conversation, rows, dice, around)
+    for (let count = random.int(0, 3); count > 0; count--) {
+      const conversation = random.pick(rows.conversations)
+      random.pick(conversationMutations)(conversation, rows, random, around)
       touched.conversations.add(conversation.id)
     }
   }
-  if (dice.chance(0.3)) touched.visitors.add(addActivity(rows, around, step, dice))
-  if (dice.chance(0.3)) touched.snapshots.push(...addSnapshot(rows, dice))
+  if (random.chance(0.3)) touched.visitors.add(addActivity(rows, around, step, random))
+  if (random.chance(0.3)) touched.snapshots.push(...addSnapshot(rows, random))
   return touched
 }
 
-type ConversationMutation = (conversation: ConversationRow, rows: ProjectRows, dice: Dice, around: number) => void
+type ConversationMutation = (
+  conversation: ConversationRow,
+  rows: ProjectRows,
+  random: RandomChoices,
+  around: number,
+) => void
 
 /** Twice as likely: what happens most. */
 const conversationMutations: readonly ConversationMutation[] = [
-  (conversation, rows, dice, around) => handleAndReopen(conversation, around, rows, dice),
+  (conversation, rows, random, around) => handleAndReopen(conversation, around, rows, random),
   addMessage,
   addMessage,
   editMessage,
@@ -62,7 +67,12 @@ const messagesOf = ({ id }: ConversationRow, { messages }: ProjectRows) =>
   messages.filter(({ conversation_id }) => conversation_id === id)
 
 /** Sometimes the message is late: earlier than others that are known. */
-function addMessage(conversation: ConversationRow, rows: ProjectRows, { int, pick }: Dice, around: number): void {
+function addMessage(
+  conversation: ConversationRow,
+  rows: ProjectRows,
+  { int, pick }: RandomChoices,
+  around: number,
+): void {
   const messages = messagesOf(conversation, rows)
   const times = messages.map(({ created_at }) => created_at).filter((time) => time !== null)
   rows.messages.push({
@@ -76,7 +86,7 @@ function addMessage(conversation: ConversationRow, rows: ProjectRows, { int, pic
   })
 }
 
-function editMessage(conversation: ConversationRow, rows: ProjectRows, { pick }: Dice): void {
+function editMessage(conversation: ConversationRow, rows: ProjectRows, { pick }: RandomChoices): void {
   const messages = messagesOf(conversation, rows)
   if (messages.length === 0) return
   const message = pick(messages)
@@ -84,7 +94,7 @@ function editMessage(conversation: ConversationRow, rows: ProjectRows, { pick }:
   message.sender_display_name = pick(['Anna', 'Chloe'])
 }
 
-function deleteOrRestoreMessage(conversation: ConversationRow, rows: ProjectRows, { pick }: Dice): void {
+function deleteOrRestoreMessage(conversation: ConversationRow, rows: ProjectRows, { pick }: RandomChoices): void {
   const messages = messagesOf(conversation, rows)
   if (messages.length === 0 || conversation.deleted_at !== null) return
   const message = pick(messages)
@@ -97,7 +107,7 @@ function deleteOrRestore(conversation: ConversationRow, rows: ProjectRows): void
 }
 
 /** Returns the visitor. */
-function addActivity(rows: ProjectRows, around: number, step: number, { int, pick }: Dice): string {
+function addActivity(rows: ProjectRows, around: number, step: number, { int, pick }: RandomChoices): string {
   const visitor = pick(['visitor-1', 'visitor-2', 'visitor-3'])
   const occurred_at = toTime(around + int(-90_000, 90_000))
   const entry = { visitor_id: visitor, entry_hash: `late-${step}`, ordinal: 0, occurred_at, deleted_at: null }
@@ -106,7 +116,7 @@ function addActivity(rows: ProjectRows, around: number, step: number, { int, pic
 }
 
 /** Snapshots are only ever newer than all others. Returns the time of the new one, if there is one. */
-function addSnapshot(rows: ProjectRows, { int, pick }: Dice): string[] {
+function addSnapshot(rows: ProjectRows, { int, pick }: RandomChoices): string[] {
   const last = rows.snapshots.at(-1)
   if (last === undefined) return []
   const taken_at = toTime(seconds(last.taken_at) + pick([60, 599, 1800, 3600]))

@@ -1,8 +1,8 @@
 /** Random activity of a visitor, and random looks at the agents' availability. */
-import type { Dice } from './dice.ts'
+import type { RandomChoices } from './random-choices.ts'
 import { type ActivityRow, type SnapshotRow, toTime } from './raw-rows.ts'
 
-export function randomActivity(visitor: string, around: number, { chance, int, pick }: Dice): ActivityRow[] {
+export function randomActivity(visitor: string, around: number, { chance, int, pick }: RandomChoices): ActivityRow[] {
   let at = around + int(-90_000, 90_000)
   return Array.from({ length: int(0, 7) }, (_, n) => {
     at += pick([0, 1, 60, 1799, 1800, 1801, 5000, 40_000])
@@ -18,8 +18,8 @@ export function randomActivity(visitor: string, around: number, { chance, int, p
   })
 }
 
-export function randomSnapshots(around: number, dice: Dice): SnapshotRow[] {
-  const { chance, int, pick } = dice
+export function randomSnapshots(around: number, random: RandomChoices): SnapshotRow[] {
+  const { chance, int, pick } = random
   let at = around + int(-40_000, 40_000)
   return Array.from({ length: int(0, 12) }, () => {
     at += pick([1, 60, 60, 300, 599, 600, 601, 1700, 4000, 50_000])

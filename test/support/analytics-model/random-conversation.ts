@@ -1,12 +1,17 @@
 /** A random conversation with its messages, and how it was handled, reopened and looked at. */
-import type { Dice } from './dice.ts'
+import type { RandomChoices } from './random-choices.ts'
 import { type ConversationRow, type MessageRow, type ProjectRows, seconds, toTime } from './raw-rows.ts'
 
 const deletedAt = '2025-12-01T00:00:00Z'
 
 /** Adds a conversation and its messages to the rows. */
-export function randomConversation(id: string, around: number, rows: ProjectRows, dice: Dice): ConversationRow {
-  const { chance, int, pick } = dice
+export function randomConversation(
+  id: string,
+  around: number,
+  rows: ProjectRows,
+  random: RandomChoices,
+): ConversationRow {
+  const { chance, int, pick } = random
   const conversation: ConversationRow = {
     id,
     visitor_id: pick(['visitor-1', 'visitor-2', null]),
@@ -24,7 +29,7 @@ export function randomConversation(id: string, around: number, rows: ProjectRows
   const count = int(0, 11)
   for (let n = 0; n < count; n++) {
     at += pick([0, 0, 1, 59, 60, 61, 600, 600, 4000, 30_000, -5])
-    rows.messages.push(randomMessage(conversation, n, at, pick(senders), dice))
+    rows.messages.push(randomMessage(conversation, n, at, pick(senders), random))
   }
   return conversation
 }
@@ -36,9 +41,9 @@ function randomMessage(
   n: number,
   at: number,
   sender: string | null,
-  dice: Dice,
+  random: RandomChoices,
 ): MessageRow {
-  const { chance } = dice
+  const { chance } = random
   const eventKind = sender === 'system' ? 'joined' : null
   const kind = chance(0.06) ? 'note' : chance(0.02) ? null : 'utterance'
   return {
@@ -47,20 +52,25 @@ function randomMessage(
     id: chance(0.15) ? 1000 - n : n + 1,
     sender_type: sender,
     kind: eventKind ?? kind,
-    sender_display_name: randomName(sender, dice),
+    sender_display_name: randomName(sender, random),
     created_at: chance(0.02) ? null : toTime(at),
     deleted_at: conversation.deleted_at ?? (chance(0.04) ? deletedAt : null),
   }
 }
 
-function randomName(sender: string | null, { pick }: Dice): string | null {
+function randomName(sender: string | null, { pick }: RandomChoices): string | null {
   if (sender === 'agent') return pick(['Anna', 'Ben', null])
   return sender === 'visitor' ? 'Visitor' : pick(['Assistant', ''])
 }
 
-/** Handled and reopened some times. Somebody looks after some of these, and always at the end: only then it is seen. */
-export function handleAndReopen(conversation: ConversationRow, around: number, rows: ProjectRows, dice: Dice): void {
-  const { chance, int } = dice
+/** Handled and reopened some times. A sync looks after some of these, and always at the end: only then it is seen. */
+export function handleAndReopen(
+  conversation: ConversationRow,
+  around: number,
+  rows: ProjectRows,
+  random: RandomChoices,
+): void {
+  const { chance, int } = random
   const isNew = !rows.changes.some(({ conversation_id }) => conversation_id === conversation.id)
   let at = (conversation.created_at === null ? around : seconds(conversation.created_at)) + int(-2000, 40_000)
   let handledAt = conversation.handled_at

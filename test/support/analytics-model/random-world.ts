@@ -1,11 +1,12 @@
 /**
  * Random worlds: the rows of two projects that share conversation ids, around nights of change or the new year, with what
  * a service may send: equal seconds, ids out of order, times that run backwards or are missing, unknown senders, notes,
- * deleted rows, conversations handled before their last message, or handled and reopened while nobody looked.
+ * deleted rows, conversations handled before their last message, or handled and reopened between two looks.
  */
-import { type Dice, rollDice } from './dice.ts'
+
 import { toMinutes } from './local-clock.ts'
 import { randomActivity, randomSnapshots } from './random-activity.ts'
+import { type RandomChoices, seededChoices } from './random-choices.ts'
 import { handleAndReopen, randomConversation } from './random-conversation.ts'
 import { type ModelSettings, type OpenHours, type ProjectRows, seconds, toTime } from './raw-rows.ts'
 
@@ -36,29 +37,29 @@ const moments = [
 ] as const
 
 export function randomWorld(seed: number): World {
-  const dice = rollDice(seed)
-  const around = seconds(dice.pick(moments))
+  const random = seededChoices(seed)
+  const around = seconds(random.pick(moments))
   return {
     seed,
     around,
-    projects: ['a', 'b'].map((name) => randomProject(`world-${seed}-${name}`, around, dice)),
+    projects: ['a', 'b'].map((name) => randomProject(`world-${seed}-${name}`, around, random)),
   }
 }
 
-function randomProject(project: string, around: number, dice: Dice): ProjectRows {
+function randomProject(project: string, around: number, random: RandomChoices): ProjectRows {
   const rows: ProjectRows = {
     project,
-    settings: randomSettings(around, dice),
+    settings: randomSettings(around, random),
     conversations: [],
     messages: [],
     changes: [],
-    snapshots: randomSnapshots(around, dice),
-    activity: ['visitor-1', 'visitor-2'].flatMap((visitor) => randomActivity(visitor, around, dice)),
+    snapshots: randomSnapshots(around, random),
+    activity: ['visitor-1', 'visitor-2'].flatMap((visitor) => randomActivity(visitor, around, random)),
   }
-  const count = dice.int(0, 7)
+  const count = random.int(0, 7)
   for (let n = 0; n < count; n++) {
-    const conversation = randomConversation(`conversation-${n}`, around, rows, dice)
-    handleAndReopen(conversation, around, rows, dice)
+    const conversation = randomConversation(`conversation-${n}`, around, rows, random)
+    handleAndReopen(conversation, around, rows, random)
   }
   // Their conversation is not mirrored yet.
   for (const message of rows.messages.filter(({ id }) => id === 2).slice(0, 1))
@@ -66,16 +67,16 @@ function randomProject(project: string, around: number, dice: Dice): ProjectRows
   return rows
 }
 
-function randomSettings(around: number, dice: Dice): ModelSettings {
+function randomSettings(around: number, random: RandomChoices): ModelSettings {
   const dayAfter = (days: number) => toTime(around + days * 86_400).slice(0, 10)
-  const openWeekdays = [1, 2, 3, 4, 5, 6, 7].filter(() => dice.chance(0.7))
-  const weekly = Object.fromEntries(openWeekdays.map((weekday) => [weekday, randomHours(dice)]))
+  const openWeekdays = [1, 2, 3, 4, 5, 6, 7].filter(() => random.chance(0.7))
+  const weekly = Object.fromEntries(openWeekdays.map((weekday) => [weekday, randomHours(random)]))
   return {
-    timeZone: dice.pick(zones),
-    weekly: dice.chance(0.15) ? null : weekly,
-    holidays: dice.chance(0.5) ? { [dayAfter(0)]: [], [dayAfter(1)]: randomHours(dice) } : {},
-    roles: { visitor: 'visitor', agent: 'human', ai: 'ai', ...(dice.chance(0.3) ? { helper: 'ai' as const } : {}) },
-    mirroredSince: toTime(around - dice.int(-86_400, 86_400)),
+    timeZone: random.pick(zones),
+    weekly: random.chance(0.15) ? null : weekly,
+    holidays: random.chance(0.5) ? { [dayAfter(0)]: [], [dayAfter(1)]: randomHours(random) } : {},
+    roles: { visitor: 'visitor', agent: 'human', ai: 'ai', ...(random.chance(0.3) ? { helper: 'ai' as const } : {}) },
+    mirroredSince: toTime(around - random.int(-86_400, 86_400)),
     targets: [
       { name: 'first answer', clock: 'any', which: 'first', seconds: 600, hours: 'business', from: '2024-01-01' },
       { name: 'first answer', clock: 'any', which: 'first', seconds: 60, hours: 'all', from: dayAfter(1) },
@@ -86,12 +87,12 @@ function randomSettings(around: number, dice: Dice): ModelSettings {
 }
 
 /** Never past midnight; sometimes two stretches, sometimes the whole day. */
-function randomHours(dice: Dice): OpenHours[] {
-  if (dice.chance(0.2)) return [['0:00', '24:00']]
-  const clockTime = (hour: number) => `${hour}:${dice.pick(['00', '15', '30', '45'])}`
-  const opens = dice.int(0, 20)
-  const first: OpenHours = [clockTime(opens), clockTime(dice.int(opens, 22))]
+function randomHours(random: RandomChoices): OpenHours[] {
+  if (random.chance(0.2)) return [['0:00', '24:00']]
+  const clockTime = (hour: number) => `${hour}:${random.pick(['00', '15', '30', '45'])}`
+  const opens = random.int(0, 20)
+  const first: OpenHours = [clockTime(opens), clockTime(random.int(opens, 22))]
   const second: OpenHours = [first[1], '23:15']
-  const stretches = dice.chance(0.3) ? [first, second] : [first]
+  const stretches = random.chance(0.3) ? [first, second] : [first]
   return stretches.filter(([from, to]) => toMinutes(from) < toMinutes(to))
 }

@@ -36,7 +36,7 @@ function handlingsOf({ row, handledChanges }: ModelConversation): number[] {
 }
 
 /**
- * The reopening after a handling: the first message after it, as long as that came before somebody saw the change and
+ * The reopening after a handling: the first message after it, as long as that came before the change was seen and
  * before the next handling; else when the change was seen, or the next handling, if that was earlier.
  */
 function findReopening(

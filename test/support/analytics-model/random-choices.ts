@@ -1,7 +1,7 @@
 /** Choices of a seeded random number generator. */
 import { seededRandom } from '../seeded-random.ts'
 
-export type Dice = {
+export type RandomChoices = {
   /** True with that probability. */
   readonly chance: (probability: number) => boolean
   /** A whole number, both bounds included. */
@@ -10,16 +10,16 @@ export type Dice = {
   readonly shuffle: <T>(items: readonly T[]) => T[]
 }
 
-export function rollDice(seed: number): Dice {
-  const random = seededRandom(Math.imul(seed, 2_654_435_761))
-  const int = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
+export function seededChoices(seed: number): RandomChoices {
+  const next = seededRandom(Math.imul(seed, 2_654_435_761))
+  const int = (from: number, to: number) => from + Math.floor(next() * (to - from + 1))
   return {
-    chance: (probability) => random() < probability,
+    chance: (probability) => next() < probability,
     int,
     pick: (choices) => choices[int(0, choices.length - 1)] as (typeof choices)[number],
     shuffle: (items) =>
       items
-        .map((item) => ({ item, order: random() }))
+        .map((item) => ({ item, order: next() }))
         .sort((a, b) => a.order - b.order)
         .map(({ item }) => item),
   }
