@@ -40,10 +40,12 @@ export function availabilityRows(snapshots: readonly SnapshotRow[], clock: Local
 }
 
 function addSecond(row: AvailabilityRow, snapshot: SnapshotRow): void {
+  noteAgents(row, snapshot)
+  // The service did not say, so nothing was observed.
+  if (snapshot.available === null) return
   row.observed_seconds++
   if (snapshot.available === true) row.available_seconds++
   row.agent_seconds += snapshot.agents_online ?? 0
-  noteAgents(row, snapshot)
 }
 
 /** Fewest and most agents of the snapshots that hold at some time within the hour. */

@@ -29,10 +29,15 @@ export function statesOf(conversation: ModelConversation): StateSpan[] {
   return spans
 }
 
-/** Every moment at which `handled_at` ever stood: now, or before or after a change. */
+/**
+ * Every moment at which `handled_at` ever stood: now, or before or after a change. One that is later than the present
+ * one was withdrawn by the service: otherwise a handled conversation would end open.
+ */
 function handlingsOf({ row, handledChanges }: ModelConversation): number[] {
   const times = [row.handled_at, ...handledChanges.flatMap((change) => [change.old_value, change.new_value])]
-  return [...new Set(times.filter((time) => time !== null).map(seconds))].sort((a, b) => a - b)
+  const moments = new Set(times.filter((time) => time !== null).map(seconds))
+  const latest = row.handled_at === null ? Number.POSITIVE_INFINITY : seconds(row.handled_at)
+  return [...moments].filter((at) => at <= latest).sort((a, b) => a - b)
 }
 
 /**
