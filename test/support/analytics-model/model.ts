@@ -2,49 +2,48 @@
  * The naive model of the analyst's layer: every row that its tables and views have to show for a project, by loops over
  * the mirrored rows. It shares nothing with the program but the definitions.
  */
-import { deriveModelFacts } from './facts.ts'
+import { deriveModelFacts, type ModelFacts } from './facts.ts'
 import type { ModelRow, ProjectRows } from './raw-rows.ts'
 import { agentDays, answerDays, answerMonths, answerWeeks, slaDays, waitDays } from './reports/answers.ts'
 import { aiMonths, backlogDays, conversationDays } from './reports/conversations.ts'
 import { hourRows, weekHours } from './reports/hours.ts'
 
-export const factTables = [
-  'fct_wait',
-  'fct_state',
-  'fct_contribution',
-  'fct_conversation',
-  'fct_availability_hour',
-  'fct_visit',
-] as const
+export type FactTable =
+  | 'fct_wait'
+  | 'fct_state'
+  | 'fct_contribution'
+  | 'fct_conversation'
+  | 'fct_availability_hour'
+  | 'fct_visit'
 
-export const reports = [
-  'report_wait_day',
-  'report_answer_day',
-  'report_answer_week',
-  'report_answer_month',
-  'report_conversation_day',
-  'report_backlog_day',
-  'report_hour',
-  'report_week_hour',
-  'report_agent_day',
-  'report_sla_day',
-  'report_ai_month',
-] as const
-
-export type ModelObject = (typeof factTables)[number] | (typeof reports)[number]
+export type ModelObject =
+  | FactTable
+  | 'report_wait_day'
+  | 'report_answer_day'
+  | 'report_answer_week'
+  | 'report_answer_month'
+  | 'report_conversation_day'
+  | 'report_backlog_day'
+  | 'report_hour'
+  | 'report_week_hour'
+  | 'report_agent_day'
+  | 'report_sla_day'
+  | 'report_ai_month'
 
 /** The days for which the backlog is compared: from before the first event until after the last one. */
 export type ComparedDays = { readonly from: string; readonly to: string }
 
-export function deriveModel(rows: ProjectRows, days: ComparedDays): Readonly<Record<ModelObject, readonly ModelRow[]>> {
+type RowsBy<Name extends string> = Readonly<Record<Name, readonly ModelRow[]>>
+
+/** The rows of the tables alone. */
+export function deriveModelTables(rows: ProjectRows): RowsBy<FactTable> {
+  return toTables(deriveModelFacts(rows))
+}
+
+export function deriveModel(rows: ProjectRows, days: ComparedDays): RowsBy<ModelObject> {
   const facts = deriveModelFacts(rows)
   return {
-    fct_wait: facts.waits,
-    fct_state: facts.states,
-    fct_contribution: facts.contributions,
-    fct_conversation: facts.conversations,
-    fct_availability_hour: facts.availabilityHours,
-    fct_visit: facts.visits,
+    ...toTables(facts),
     report_wait_day: waitDays(facts),
     report_answer_day: answerDays(facts),
     report_answer_week: answerWeeks(facts),
@@ -56,5 +55,16 @@ export function deriveModel(rows: ProjectRows, days: ComparedDays): Readonly<Rec
     report_agent_day: agentDays(facts),
     report_sla_day: slaDays(facts, rows.settings.targets),
     report_ai_month: aiMonths(facts),
+  }
+}
+
+function toTables(facts: ModelFacts): RowsBy<FactTable> {
+  return {
+    fct_wait: facts.waits,
+    fct_state: facts.states,
+    fct_contribution: facts.contributions,
+    fct_conversation: facts.conversations,
+    fct_availability_hour: facts.availabilityHours,
+    fct_visit: facts.visits,
   }
 }

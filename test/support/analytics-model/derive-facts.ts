@@ -1,0 +1,105 @@
+/** The program's derivations, applied to the rows of a world without a database. */
+import type { AnalyticsSettings, OpeningHours } from '../../../src/core/analytics/analytics-settings.ts'
+import { deriveAvailabilityHours } from '../../../src/core/analytics/availability-hours.ts'
+import { deriveConversationFacts } from '../../../src/core/analytics/conversation-facts.ts'
+import type { ConversationHistory } from '../../../src/core/analytics/conversation-history.ts'
+import { createCalendar } from '../../../src/core/analytics/project-calendar.ts'
+import { deriveVisits } from '../../../src/core/analytics/visits.ts'
+import { toMinutes } from './local-clock.ts'
+import {
+  type ActivityRow,
+  type ConversationRow,
+  type ModelSettings,
+  type OpenHours,
+  type ProjectRows,
+  seconds,
+} from './raw-rows.ts'
+
+const secondsOrNull = (time: string | null): number | null => (time === null ? null : seconds(time))
+
+export function deriveFacts(rows: ProjectRows) {
+  const settings = toAnalyticsSettings(rows.settings)
+  const calendar = createCalendar({ ...settings, timeZone: rows.settings.timeZone })
+  const facts = rows.conversations
+    .filter(({ deleted_at }) => deleted_at === null)
+    .map((row) => deriveConversationFacts(toHistory(row, rows), calendar, seconds(rows.settings.mirroredSince)))
+  const snapshots = rows.snapshots.map((row) => ({
+    at: seconds(row.taken_at),
+    available: row.available,
+    agentsOnline: row.agents_online,
+  }))
+  return {
+    fct_wait: facts.flatMap(({ waits }) => waits),
+    fct_state: facts.flatMap(({ states }) => states),
+    fct_contribution: facts.flatMap(({ contributions }) => contributions),
+    fct_conversation: facts.map(({ conversation }) => conversation),
+    fct_availability_hour: deriveAvailabilityHours(snapshots, settings.availabilityHoldSeconds, calendar),
+    fct_visit: deriveVisits(toEntries(rows.activity), settings.visitGapSeconds, calendar),
+  }
+}
+
+function toHistory(row: ConversationRow, { messages, changes, settings }: ProjectRows): ConversationHistory {
+  return {
+    id: row.id,
+    visitorId: row.visitor_id,
+    origin: row.origin,
+    assignedAgentId: row.assigned_agent_id,
+    createdAt: secondsOrNull(row.created_at),
+    handledAt: secondsOrNull(row.handled_at),
+    isMessagesComplete: row.messages_complete === true,
+    messages: messages
+      .filter(({ conversation_id, deleted_at }) => conversation_id === row.id && deleted_at === null)
+      .map((message) => ({
+        id: message.id,
+        at: secondsOrNull(message.created_at),
+        role: message.kind === 'utterance' ? (settings.roles[message.sender_type ?? ''] ?? 'other') : 'event',
+        name: message.sender_display_name ?? '',
+      })),
+    handledChanges: changes
+      .filter(({ conversation_id, field }) => conversation_id === row.id && field === 'handled_at')
+      .map(({ old_value, new_value, seen_at }) => ({
+        old: secondsOrNull(old_value),
+        new: secondsOrNull(new_value),
+        seenAt: seconds(seen_at),
+      })),
+  }
+}
+
+function toEntries(activity: readonly ActivityRow[]) {
+  const entries = activity.flatMap(({ visitor_id, occurred_at, deleted_at, page, entry_hash }) =>
+    occurred_at === null || deleted_at !== null
+      ? []
+      : [{ visitorId: visitor_id, at: seconds(occurred_at), page, entry_hash }],
+  )
+  return entries.toSorted((a, b) => (a.entry_hash < b.entry_hash ? -1 : 1))
+}
+
+export function toAnalyticsSettings({ roles, weekly, holidays, targets }: ModelSettings): AnalyticsSettings {
+  return {
+    roles,
+    hours: weekly === null ? null : mapValues(weekly, toOpeningHours),
+    holidays: mapValues(holidays, toOpeningHours),
+    visitGapSeconds: 1800,
+    availabilityHoldSeconds: 600,
+    targets: targets.map(({ name, clock, which, seconds: withinSeconds, hours, from }) => ({
+      name,
+      clock,
+      which,
+      withinSeconds,
+      inBusinessHours: hours === 'business',
+      from,
+      to: null,
+    })),
+    calls: { visitor: null, ended: null, outcome: null, duration: null },
+    fields: { activityKind: null, activityPage: 'url' },
+    personalData: true,
+  }
+}
+
+function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
+}
+
+function toOpeningHours(hours: readonly OpenHours[]): OpeningHours[] {
+  return hours.map(([opens, closes]) => ({ opens: toMinutes(opens), closes: toMinutes(closes) }))
+}
