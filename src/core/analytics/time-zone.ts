@@ -24,8 +24,17 @@ const chunkSeconds = 128 * probeSeconds
 const earliest: EpochSeconds = Date.UTC(1, 0, 2) / 1000
 const latest: EpochSeconds = Date.UTC(9999, 11, 30) / 1000
 
+/** By name: finding the offsets takes milliseconds a year, and many projects and calendars share a zone. */
+const timeZones = new Map<string, TimeZone>()
+
 /** `name`: an IANA name, already checked. */
 export function createTimeZone(name: string): TimeZone {
+  const timeZone = timeZones.get(name) ?? findTimeZone(name)
+  timeZones.set(name, timeZone)
+  return timeZone
+}
+
+function findTimeZone(name: string): TimeZone {
   const zone = IANAZone.create(name)
   const offsetAt = (at: EpochSeconds) => Math.round(zone.offset(Math.min(Math.max(at, earliest), latest) * 1000) * 60)
   const chunks = new Map<number, readonly OffsetSpan[]>()
