@@ -1,6 +1,7 @@
 /** The configuration as the rest of the program gets it: its types, its defaults, and what a change of it needs. */
 import { isDeepStrictEqual } from 'node:util'
 import { defaultSchedules } from '../core/default-schedules.ts'
+import { analyticsSettings } from './analytics-settings.ts'
 import { type GlobalConfig, globalSettings } from './program-settings.ts'
 import { type ProjectSettings, projectSettings } from './project-settings.ts'
 import { defaultsOf } from './setting.ts'
@@ -20,7 +21,8 @@ type RequiredOfProject = 'name' | 'projectId' | 'baseUrl' | 'apiKey'
 
 /** A project with the default of each setting that `own` leaves out, for the demo, tests and benchmarks. */
 export function defaultProject(own: Pick<ProjectConfig, RequiredOfProject> & Partial<ProjectConfig>): ProjectConfig {
-  return { ...defaultsOf(projectSettings, own), schedules: defaultSchedules, readOnly: false, ...own }
+  const analytics = defaultsOf(analyticsSettings, {})
+  return { ...defaultsOf(projectSettings, own), schedules: defaultSchedules, analytics, readOnly: false, ...own }
 }
 
 /** The same for the whole configuration. */

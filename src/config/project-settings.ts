@@ -1,6 +1,8 @@
-/** The settings of one project. A new one needs a line here, and nothing else in this folder. */
+/** The settings of one project. A new one needs a line here or in `analytics-settings.ts`, and nothing else in this folder. */
+import type { AnalyticsSettings } from '../core/analytics/analytics-settings.ts'
 import type { Schedules } from '../core/default-schedules.ts'
 import { type StreamName, streamNames } from '../core/stream-specs.ts'
+import { analyticsMap, analyticsSettings } from './analytics-settings.ts'
 import * as field from './fields.ts'
 import { scheduleMap, scheduleSettings } from './parse-schedule.ts'
 import { secretField, secretsField } from './secret-fields.ts'
@@ -39,16 +41,27 @@ export const allProjectSettings: readonly Setting[] = [
   ...Object.values(projectSettings),
   scheduleMap,
   ...Object.values(scheduleSettings),
+  analyticsMap,
+  ...Object.values(analyticsSettings),
 ]
+
+/** Maps whose lines are settings of their own: `hours` in `analytics` is the setting `analytics.hours`. */
+export const settingMaps: readonly string[] = [scheduleMap.name, analyticsMap.name]
 
 export type ProjectSettings = SettingValues<typeof projectSettings> & {
   /** Its name in the YAML file, or `default`. */
   readonly name: string
   /** Cron patterns use the project's time zone. A schedule of a stream that is not mirrored does nothing. */
   readonly schedules: Schedules
+  readonly analytics: AnalyticsSettings
 }
 
 /** `checked`: by the names in the file. */
 export function toProject(name: string, checked: Readonly<Record<string, unknown>>): ProjectSettings {
-  return { name, ...valuesOf(projectSettings, checked), schedules: valuesOf(scheduleSettings, checked) }
+  return {
+    name,
+    ...valuesOf(projectSettings, checked),
+    schedules: valuesOf(scheduleSettings, checked),
+    analytics: valuesOf(analyticsSettings, checked),
+  }
 }

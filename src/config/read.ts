@@ -2,11 +2,11 @@
 import type { Config } from './config.ts'
 import type { ConfigProblem } from './problems.ts'
 import { readGlobalConfig } from './program-settings.ts'
-import { allProjectSettings, type ProjectSettings, toProject } from './project-settings.ts'
+import { allProjectSettings, type ProjectSettings, settingMaps, toProject } from './project-settings.ts'
 import { containsApiKey } from './redaction.ts'
 import { deferSecretErrors } from './secret-fields.ts'
 import { schemaOf } from './setting.ts'
-import type { ConfigResult, ConfigSources, RawSettings } from './sources.ts'
+import type { ConfigResult, ConfigSources, LocateSetting, RawSettings } from './sources.ts'
 import { asRecord, locationOf, toConfigProblems } from './sources.ts'
 import { readVariables, variableName } from './variable-names.ts'
 
@@ -76,11 +76,12 @@ function readNamedProject(
   name: string,
   settings: unknown,
 ): ConfigResult<ProjectSettings> {
-  const locate = (key = '') => locationOf(sources, ['projects', name, ...key.split('.').filter((part) => part !== '')])
+  const locate: LocateSetting = (key, within = []) =>
+    locationOf(sources, ['projects', name, ...(key === '' ? [] : key.split('.')), ...within])
   const lines = asRecord(settings)
-  if (lines === null) return problemAt(locate(), 'must be a map of settings')
+  if (lines === null) return problemAt(locate(''), 'must be a map of settings')
   if (!projectName.test(name) || containsApiKey(name))
-    return problemAt(locate(), 'is not a valid project name: use letters, digits, dots and dashes')
+    return problemAt(locate(''), 'is not a valid project name: use letters, digits, dots and dashes')
   return readProject(sources, name, defaults, lines, locate)
 }
 
@@ -103,17 +104,17 @@ function readProject(
   name: string,
   defaults: RawSettings,
   lines: RawSettings,
-  ownLocation: (key: string) => string,
+  ownLocation: LocateSetting,
 ): ConfigResult<ProjectSettings> {
-  const [defaultLines, ownLines] = [flattenSchedules(defaults), flattenSchedules(lines)]
+  const [defaultLines, ownLines] = [flattenMaps(defaults), flattenMaps(lines)]
   const fromVariables = readVariables(sources.variables, allProjectSettings, 'value')
   const needsSecrets = sources.needs === 'service'
   const keyReference = needsSecrets ? {} : { api_key: { env: variableName('api_key') } }
   const values: RawSettings = { ...keyReference, ...defaultLines, ...fromVariables, ...ownLines }
-  const locate = (key: string) => {
-    if (key in ownLines) return ownLocation(key)
+  const locate: LocateSetting = (key, within = []) => {
+    if (key in ownLines) return ownLocation(key, within)
     if (key in fromVariables) return variableName(key)
-    return key in defaultLines ? locationOf(sources, key.split('.')) : ownLocation(key)
+    return key in defaultLines ? locationOf(sources, [...key.split('.'), ...within]) : ownLocation(key, within)
   }
   const readSecret = needsSecrets ? sources.readSecret : deferSecretErrors(sources.readSecret)
   const parsed = schemaOf(allProjectSettings, readSecret).safeParse(values)
@@ -121,12 +122,14 @@ function readProject(
   return { value: toProject(name, parsed.data), problems: [] }
 }
 
-/** Splits the map `schedules` into settings; a value that is not a map stays, to be refused. */
-function flattenSchedules(settings: RawSettings): RawSettings {
-  const { schedules, ...others } = settings
-  const map = asRecord(schedules)
-  if (map === null) return settings
-  return { ...others, ...Object.fromEntries(Object.entries(map).map(([name, value]) => [`schedules.${name}`, value])) }
+/** Splits maps like `schedules` into settings; a value that is not a map stays, to be refused. */
+function flattenMaps(settings: RawSettings): RawSettings {
+  const entries = Object.entries(settings).flatMap(([name, value]) => {
+    const map = settingMaps.includes(name) ? asRecord(value) : null
+    if (map === null) return [[name, value]] as const
+    return Object.entries(map).map(([key, line]) => [`${name}.${key}`, line] as const)
+  })
+  return Object.fromEntries(entries)
 }
 
 /** A problem in a line that several projects inherit counts once. */

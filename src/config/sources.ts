@@ -26,26 +26,30 @@ export function asRecord(value: unknown): RawSettings | null {
   return isRecord(value) ? value : null
 }
 
-/** `deskmirror.yaml:7 projects.shop.rate`. */
-export function locationOf({ yaml }: ConfigSources, path: readonly string[]): string {
-  return [yaml?.locate(path) ?? 'deskmirror.yaml', path.map(redactName).join('.')]
+/** Names of settings, and positions in lists. */
+export type SettingPath = readonly (string | number)[]
+
+/** `deskmirror.yaml:7 projects.shop.rate`. The line shows the position in a list. */
+export function locationOf({ yaml }: ConfigSources, path: SettingPath): string {
+  const names = path.filter((part) => typeof part === 'string')
+  return [yaml?.locate(path) ?? 'deskmirror.yaml', names.map(redactName).join('.')]
     .filter((part) => part !== '')
     .join(' ')
 }
 
-/** Turns zod's issues into problems. `locate` returns the location of a setting by its key. */
-export function toConfigProblems(
-  error: z.ZodError,
-  values: RawSettings,
-  locate: (key: string) => string,
-): ConfigProblem[] {
+/** Returns the location of a setting by its key, or of a line within its value. */
+export type LocateSetting = (key: string, within?: SettingPath) => string
+
+/** Turns zod's issues into problems. */
+export function toConfigProblems(error: z.ZodError, values: RawSettings, locate: LocateSetting): ConfigProblem[] {
   return error.issues.flatMap((issue): ConfigProblem[] => {
+    const locateIn = ([key = '', ...within]: SettingPath) => locate(String(key), within)
+    const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ where: locate(key), why: 'is an unknown setting' }))
+      return issue.keys.map((key) => ({ where: locateIn([...path, key]), why: 'is an unknown setting' }))
     }
-    const [key = '', ...deeper] = issue.path.map(String)
-    const found = deeper.reduce((value, step) => Object(value)[step], values[key])
-    return [{ where: locate(key), why: describeProblem(key, found, issue.message) }]
+    const found = path.reduce((value: unknown, step) => Object(value)[step], values)
+    return [{ where: locateIn(path), why: describeProblem(String(path[0] ?? ''), found, issue.message) }]
   })
 }
 

@@ -58,7 +58,7 @@ describe('one project is described by variables', () => {
       logLevelChosen: false,
     })
     expect(warnings).toEqual([])
-    const { apiKey, baseUrl, widgetUrl, streams, ...project } = projects[0]!
+    const { apiKey, baseUrl, widgetUrl, streams, analytics, ...project } = projects[0]!
     expect(project).toEqual({
       name: 'default',
       projectId: needed.DESKMIRROR_PROJECT_ID,
