@@ -11,6 +11,8 @@ import type { Rate } from '../core/rate-limit/rate.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
+import type { FactsSettings } from './analytics/facts-state.ts'
+import { createProjectFacts, type ProjectFacts } from './analytics/project-facts.ts'
 import { createBudgetRecords } from './budget-records.ts'
 import { type ConnectionPool, type Db, openKysely } from './database/connection-pool.ts'
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
@@ -37,6 +39,8 @@ export type Warehouse = {
   /** What opening did to the schema; null for a reader. */
   readonly migration: MigrationSummary | null
   readonly mirror: (project: string, options?: MirrorOptions) => Mirror & MirrorReader
+  /** The facts of the project for analysts, by these settings. */
+  readonly facts: (project: string, settings: FactsSettings) => ProjectFacts
   /** The project's queue of write-backs: for the sender, and for people. */
   readonly outbox: (project: string) => OutboxRepository
   readonly outboxAdmin: (project: string) => OutboxAdmin
@@ -132,6 +136,7 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     kind: pool.kind,
     migration,
     mirror: (project, options = {}) => createMirror(db, pool, project, options),
+    facts: (project, settings) => createProjectFacts({ db, kind: pool.kind, project }, settings, Date.now),
     outbox: (project) => createOutboxRepository({ db, kind: pool.kind, project, clock: Date.now }),
     outboxAdmin: (project) => createOutboxAdmin({ db, kind: pool.kind, project, clock: Date.now }),
     lockStreams: (project, streams, now) => acquireStreamLocks(db, pool.kind, project, streams, now),

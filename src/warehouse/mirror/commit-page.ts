@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { ChildReadResult, CommitResult, MirrorCommit } from '../../core/mirror.ts'
 import { describeRejectedRow, type Gap, type RejectedRow } from '../../core/row.ts'
 import { childStreamsOf, isChildStream, type StreamName } from '../../core/stream-specs.ts'
+import { markFactsOfRows } from '../analytics/pending-facts.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { replaceMetrics } from './analytics-metrics.ts'
@@ -72,6 +73,8 @@ async function upsertPage(
   const checkedColumn = checkedAtColumn[stream]
   if (checkedColumn !== undefined) await updateCheckedAt(context, trx, plan, rows, checkedColumn, requestedAt)
   if (stream === 'analytics') await refreshMetrics(context, trx, plan, rows, stored)
+  if (changed > 0)
+    await markFactsOfRows(context, trx, stream, plan.shape.returning === null ? rowKeys(plan, rows) : returned)
   if (commit.seenRowsKey !== undefined) await addSeenRows(context, trx, commit.seenRowsKey, rowKeys(plan, rows))
   return changed
 }

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { childStreamsOf, type ListStreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { toTimestamp } from '../../core/time.ts'
+import { markFactsOfDeletedRow } from '../analytics/pending-facts.ts'
 import { removePendingChildren } from './pending-children.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
 import { keyColumns } from './stream-tables.ts'
@@ -23,5 +24,6 @@ export async function markDeleted(
           and deleted_at is null`.execute(trx)
     }
     for (const child of children) await removePendingChildren(context, trx, child, id)
+    await markFactsOfDeletedRow(context, trx, stream, id)
   })
 }

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { ChildReadResult, PendingChild } from '../../core/mirror.ts'
 import { type ChildStreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { parseTime } from '../../core/time.ts'
+import { markFactsOfRows } from '../analytics/pending-facts.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'
 import { timeColumnOf } from './future-rows.ts'
@@ -77,11 +78,12 @@ async function setMessagesComplete(
   complete: boolean,
 ): Promise<void> {
   const flag = context.kind === 'sqlite' ? Number(complete) : complete
-  await sql`
+  const { numAffectedRows } = await sql`
     update conversations set messages_complete = ${flag}
     where project_id = ${context.project} and id = ${parentId} and messages_complete is distinct from ${flag}`.execute(
     trx,
   )
+  if (numAffectedRows !== 0n) await markFactsOfRows(context, trx, 'conversations', [parentId])
 }
 
 export async function recordChildFailure(

@@ -1,0 +1,106 @@
+/** Reads what the facts of conversations are derived from: stored rows, with times in seconds since 1970. */
+import { sql } from 'kysely'
+import type { ConversationHistory, HandledChange, HistoryMessage } from '../../core/analytics/conversation-history.ts'
+import type { RoleOfSender } from '../../core/analytics/sender-roles.ts'
+import { type EpochSeconds, parseTime } from '../../core/time.ts'
+import type { Db } from '../database/connection-pool.ts'
+import { listParameter } from '../database/dialect.ts'
+import type { FactsContext } from './pending-facts.ts'
+import { epochSeconds } from './sql-time.ts'
+
+type Source = Pick<FactsContext, 'kind' | 'project'>
+
+type ConversationColumns = {
+  readonly id: string
+  readonly visitorId: string | null
+  readonly origin: string | null
+  readonly assignedAgentId: string | null
+  readonly createdAt: EpochSeconds | null
+  readonly handledAt: EpochSeconds | null
+  readonly isMessagesComplete: boolean | number | null
+}
+
+/** The conversations with these ids that exist. */
+export async function readHistories(
+  { kind, project }: Source,
+  trx: Db,
+  ids: readonly string[],
+  roleOf: RoleOfSender,
+): Promise<ConversationHistory[]> {
+  const { rows } = await sql<ConversationColumns>`
+    select id, visitor_id as "visitorId", origin, assigned_agent_id as "assignedAgentId",
+      ${epochSeconds(kind, 'created_at')} as "createdAt", ${epochSeconds(kind, 'handled_at')} as "handledAt",
+      messages_complete as "isMessagesComplete" from conversations
+    where project_id = ${project} and id in (select value from ${listParameter(kind, ids)} as listed)
+      and deleted_at is null`.execute(trx)
+  const messages = await readMessages({ kind, project }, trx, ids, roleOf)
+  const changes = await readHandledChanges({ kind, project }, trx, ids)
+  return rows.map((row) => ({
+    ...row,
+    isMessagesComplete: Boolean(row.isMessagesComplete),
+    messages: messages.get(row.id) ?? [],
+    handledChanges: changes.get(row.id) ?? [],
+  }))
+}
+
+/** In the order of their ids. */
+async function readMessages(
+  { kind, project }: Source,
+  trx: Db,
+  conversationIds: readonly string[],
+  roleOf: RoleOfSender,
+): Promise<Map<string, HistoryMessage[]>> {
+  type Row = Pick<HistoryMessage, 'id' | 'at'> & Record<'conversation' | 'sender' | 'kind' | 'name', string | null>
+  const { rows } = await sql<Row>`
+    select conversation_id as conversation, id, ${epochSeconds(kind, 'created_at')} as at, sender_type as sender, kind,
+      sender_display_name as name from messages
+    where project_id = ${project} and deleted_at is null
+      and conversation_id in (select value from ${listParameter(kind, conversationIds)} as listed)
+    order by conversation_id, id`.execute(trx)
+  return groupBy(
+    rows,
+    (row) => row.conversation ?? '',
+    (row) => ({
+      id: Number(row.id),
+      at: row.at,
+      role: row.kind === 'utterance' ? roleOf(row.sender) : 'event',
+      name: row.name ?? '',
+    }),
+  )
+}
+
+/** In the order in which they were seen. */
+async function readHandledChanges(
+  { kind, project }: Source,
+  trx: Db,
+  conversationIds: readonly string[],
+): Promise<Map<string, HandledChange[]>> {
+  const { rows } = await sql<Record<'conversation' | 'old' | 'new' | 'seen', string | null>>`
+    select conversation_id as conversation, old_value as old, new_value as new, seen_at as seen from conversation_changes
+    where project_id = ${project} and field = 'handled_at'
+      and conversation_id in (select value from ${listParameter(kind, conversationIds)} as listed)
+    order by id`.execute(trx)
+  return groupBy(
+    rows,
+    (row) => row.conversation ?? '',
+    (row) => ({
+      old: parseTime(row.old) ?? null,
+      new: parseTime(row.new) ?? null,
+      seenAt: parseTime(row.seen) ?? 0,
+    }),
+  )
+}
+
+function groupBy<Row, Value>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+  toValue: (row: Row) => Value,
+): Map<string, Value[]> {
+  const groups = new Map<string, Value[]>()
+  for (const row of rows) {
+    const group = groups.get(keyOf(row))
+    if (group === undefined) groups.set(keyOf(row), [toValue(row)])
+    else group.push(toValue(row))
+  }
+  return groups
+}

@@ -1,0 +1,114 @@
+/** Inserts and deletes rows of the tables for analysts, with statements that are compiled once for each size. */
+import { CompiledQuery, sql } from 'kysely'
+import { analyticsTables } from '../../../schema/analytics-tables.ts'
+import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
+import type { TableSpec } from '../../../schema/table-spec.ts'
+import { rfc3339 } from '../../core/time.ts'
+import type { Db } from '../database/connection-pool.ts'
+import { listParameter, rowsPerStatement, typedParameter } from '../database/dialect.ts'
+import { withoutNullability } from '../mirror/stream-tables.ts'
+import type { FactsContext } from './pending-facts.ts'
+
+export type AnalyticsTable = keyof typeof analyticsTables
+
+type Value = string | number | boolean | null
+type ColumnsOf<T extends AnalyticsTable> = keyof (typeof analyticsTables)[T]['columns']
+
+/** A row without `project_id`; times are seconds since 1970. */
+export type AnalyticsRow<T extends AnalyticsTable> = Readonly<Record<Exclude<ColumnsOf<T>, 'project_id'>, Value>>
+type AnyRow = Readonly<Record<string, Value>>
+
+type InsertPlan = {
+  /** The columns, `project_id` first. */
+  readonly columns: readonly { readonly name: string; readonly type: ColumnType }[]
+  /** Texts of statements by number of rows. */
+  readonly texts: Map<number, string>
+}
+
+const plans: Readonly<Record<DatabaseKind, Map<AnalyticsTable, InsertPlan>>> = {
+  sqlite: new Map(),
+  postgres: new Map(),
+}
+
+export async function insertRows<T extends AnalyticsTable>(
+  { kind, project }: Pick<FactsContext, 'kind' | 'project'>,
+  trx: Db,
+  table: T,
+  rows: readonly AnalyticsRow<T>[],
+): Promise<void> {
+  const plan = planFor(kind, table)
+  let from = 0
+  for (const size of rowsPerStatement[kind]) {
+    const step = size === 0 ? Math.max(1, rows.length - from) : size
+    for (; rows.length - from >= step; from += step) {
+      const text = plan.texts.get(step) ?? compileInsert(trx, kind, table, plan, step)
+      await trx.executeQuery(CompiledQuery.raw(text, parametersOf(kind, project, plan, rows, from, from + step)))
+    }
+  }
+}
+
+function planFor(kind: DatabaseKind, table: AnalyticsTable): InsertPlan {
+  const known = plans[kind].get(table)
+  if (known !== undefined) return known
+  const spec: TableSpec = analyticsTables[table]
+  const columns = Object.entries(spec.columns).map(([name, [type]]) => ({ name, type: withoutNullability(type) }))
+  const plan = { columns, texts: new Map() }
+  plans[kind].set(table, plan)
+  return plan
+}
+
+function compileInsert(db: Db, kind: DatabaseKind, table: AnalyticsTable, plan: InsertPlan, size: number): string {
+  const row = sql`(${sql.join(plan.columns.map(({ type }) => typedParameter(kind, type, null)))})`
+  const names = sql.join(plan.columns.map(({ name }) => sql.ref(name)))
+  const text = sql`insert into ${sql.table(table)} (${names})
+    values ${sql.join(Array.from({ length: size }, () => row))}`.compile(db).sql
+  // Other sizes occur once: the last rows of a batch in Postgres.
+  if (rowsPerStatement[kind].includes(size)) plan.texts.set(size, text)
+  return text
+}
+
+function parametersOf(
+  kind: DatabaseKind,
+  project: string,
+  { columns }: InsertPlan,
+  rows: readonly AnyRow[],
+  from: number,
+  to: number,
+): unknown[] {
+  const parameters: unknown[] = []
+  for (let i = from; i < to; i++) {
+    const row = rows[i] as AnyRow
+    for (const { name, type } of columns)
+      parameters.push(name === 'project_id' ? project : encode(kind, type, row[name] ?? null))
+  }
+  return parameters
+}
+
+/** Texts come from the mirror, so they are encoded already. */
+function encode(kind: DatabaseKind, type: ColumnType, value: Value) {
+  if (type === 'utc_time' && typeof value === 'number') return rfc3339(value)
+  return typeof value === 'boolean' && kind === 'sqlite' ? Number(value) : value
+}
+
+/** Deletes the project's rows whose `column` has one of these values. */
+export async function deleteRows(
+  { kind, project }: Pick<FactsContext, 'kind' | 'project'>,
+  trx: Db,
+  table: AnalyticsTable,
+  column: string,
+  values: readonly string[],
+): Promise<void> {
+  await sql`delete from ${sql.table(table)} where project_id = ${project}
+    and ${sql.ref(column)} in (select value from ${listParameter(kind, values)} as listed)`.execute(trx)
+}
+
+/** Replaces all of the project's rows. */
+export async function replaceRows<T extends AnalyticsTable>(
+  context: Pick<FactsContext, 'kind' | 'project'>,
+  trx: Db,
+  table: T,
+  rows: readonly AnalyticsRow<T>[],
+): Promise<void> {
+  await sql`delete from ${sql.table(table)} where project_id = ${context.project}`.execute(trx)
+  await insertRows(context, trx, table, rows)
+}

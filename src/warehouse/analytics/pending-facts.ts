@@ -1,0 +1,109 @@
+/**
+ * Pending facts: what is to be derived again because rows of the mirror changed. It is recorded in the transaction that
+ * changes the rows, so no change is ever missed, and derived later, many at a time.
+ */
+import { sql } from 'kysely'
+import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
+import type { Db } from '../database/connection-pool.ts'
+import { listParameter, typedParameter } from '../database/dialect.ts'
+import type { ProjectContext } from '../mirror/project-context.ts'
+
+/** What facts belong to: all of its facts are derived together. */
+export const factKinds = ['conversation', 'visitor', 'availability_hour'] as const
+export type FactKind = (typeof factKinds)[number]
+
+/** The project of the facts, and its database. */
+export type FactsContext = Pick<ProjectContext, 'db' | 'kind' | 'project'>
+
+/** By stream whose rows facts are derived from: what the first part of a row's key identifies. */
+const kindOfStream: Partial<Record<StreamName, FactKind>> = {
+  conversations: 'conversation',
+  messages: 'conversation',
+  visitor_activity: 'visitor',
+  availability: 'availability_hour',
+}
+
+/** Rows of the stream changed; `keys`: the first part of each one's key. Within the transaction that changes them. */
+export async function markFactsOfRows(
+  context: Pick<FactsContext, 'kind' | 'project'>,
+  trx: Db,
+  stream: StreamName,
+  keys: readonly string[],
+): Promise<void> {
+  const kind = kindOfStream[stream]
+  if (kind === undefined || keys.length === 0) return
+  await markPendingFacts(context, trx, kind, kind === 'availability_hour' ? keys.map(startOfHour) : keys)
+}
+
+/** The row and its children were deleted. */
+export async function markFactsOfDeletedRow(
+  context: Pick<FactsContext, 'kind' | 'project'>,
+  trx: Db,
+  stream: StreamName,
+  id: string,
+): Promise<void> {
+  const ofChildren = Object.entries(kindOfStream).filter(([child]) => parentOf(child as StreamName) === stream)
+  for (const kind of new Set(ofChildren.map(([, kind]) => kind))) await markPendingFacts(context, trx, kind, [id])
+}
+
+function parentOf(stream: StreamName): string | null {
+  const spec = streamSpecs[stream]
+  return 'parent' in spec ? spec.parent : null
+}
+
+/** RFC 3339 text in UTC, the hour's first second. */
+function startOfHour(time: string): string {
+  return `${time.slice(0, 13)}:00:00Z`
+}
+
+async function markPendingFacts(
+  { kind: database, project }: Pick<FactsContext, 'kind' | 'project'>,
+  trx: Db,
+  kind: FactKind,
+  ids: readonly string[],
+): Promise<void> {
+  const unique = [...new Set(ids)]
+  await sql`
+    insert into facts_due (project_id, kind, id)
+    select ${typedParameter(database, 'text', project)}, ${typedParameter(database, 'text', kind)}, due.value
+    from ${listParameter(database, unique)} as due where true
+    on conflict do nothing`.execute(trx)
+}
+
+/** Ids of that kind in their order, up to `limit`. */
+export async function listPendingFacts(
+  { project }: Pick<FactsContext, 'project'>,
+  trx: Db,
+  kind: FactKind,
+  limit: number,
+): Promise<string[]> {
+  const rows = await trx
+    .selectFrom('facts_due')
+    .select('id')
+    .where((eb) => eb.and({ project_id: project, kind }))
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Facts have been derived from the present rows. Under the project's write lock, so none was marked in between. */
+export async function removePendingFacts(
+  { kind: database, project }: Pick<FactsContext, 'kind' | 'project'>,
+  trx: Db,
+  kind: FactKind,
+  ids: readonly string[],
+): Promise<void> {
+  await sql`
+    delete from facts_due where project_id = ${project} and kind = ${kind}
+      and id in (select value from ${listParameter(database, ids)} as derived)`.execute(trx)
+}
+
+export async function countPendingFacts(db: Db, project: string, kind: FactKind): Promise<number> {
+  const { count } = await db
+    .selectFrom('facts_due')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where((eb) => eb.and({ project_id: project, kind }))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
