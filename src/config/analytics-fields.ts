@@ -1,6 +1,6 @@
 /** The fields of the settings below `analytics`. */
 import { z } from 'zod'
-import type { Holidays, OpeningHours, Target, Weekday, WeeklyHours } from '../core/analytics/analytics-settings.ts'
+import type { OpeningHours, Target, Weekday, WeeklyHours } from '../core/analytics/analytics-settings.ts'
 import { parseDuration } from '../core/duration.ts'
 import { parsedField } from './fields.ts'
 import { mergeStretches, parseDays, parseOpeningHours } from './parse-hours.ts'
@@ -16,46 +16,42 @@ export const roles = z.record(z.string(), role, {
   error: 'write a map of sender types and their roles, like { bot: ai, operator: human }',
 })
 
-const hoursOfDay = z
-  .union([z.string(), z.array(z.string())], { error: 'write hours like 9:00-12:30, a list of them, or closed' })
-  .transform((text, context): readonly OpeningHours[] => {
-    const stretches = [text].flat().map(parseOpeningHours)
-    if (stretches.every((stretch) => stretch !== undefined)) return mergeStretches(stretches.flat())
-    const message = 'write hours like 9:00-12:30 (before midnight: 24:00), a list of them, or closed'
-    context.addIssue({ code: 'custom', message })
-    return z.NEVER
+const hours = 'write hours like 9:00-12:30 (up to 24:00), a list of them, or closed'
+const hoursOfDay = z.unknown().transform((value, context): readonly OpeningHours[] => {
+  const stretches = [value].flat().flatMap((text, index) => {
+    const parsed = typeof text === 'string' ? parseOpeningHours(text) : undefined
+    if (parsed !== undefined) return parsed
+    context.addIssue({ code: 'custom', message: hours, path: Array.isArray(value) ? [index] : [] })
+    return []
   })
+  return mergeStretches(stretches)
+})
 
-/** Keys may name several days. */
-export const weeklyHours = z
-  .record(z.string(), hoursOfDay, { error: 'write a map of days and hours, like { mon-fri: 9:00-17:00 }' })
-  .transform((map, context): WeeklyHours => {
-    const week = new Map<Weekday, readonly OpeningHours[]>()
-    for (const [days, hours] of Object.entries(map)) {
-      const weekdays = parseDays(days)
-      const problem = weekdays === undefined ? 'name days like mon, mon-fri or sat, sun' : namedTwice(weekdays, week)
-      if (problem !== null) context.addIssue({ code: 'custom', message: problem, path: [days] })
-      for (const weekday of weekdays ?? []) week.set(weekday, hours)
-    }
-    return Object.fromEntries(week)
-  })
-
-function namedTwice(weekdays: readonly Weekday[], week: ReadonlyMap<Weekday, unknown>): string | null {
-  return weekdays.some((weekday) => week.has(weekday)) ? 'names a day that another line names, too: keep one' : null
+/** The hours by keys that `key` accepts. */
+function hoursBy(key: z.ZodType<string, string>, allowed: { readonly map: string; readonly key: string }) {
+  return z.record(key, hoursOfDay, { error: ({ code }) => (code === 'invalid_key' ? allowed.key : allowed.map) })
 }
 
-const date = z.iso.date({ error: 'write a date, like 2025-12-24' })
+const days = z.string().refine((text) => parseDays(text) !== undefined)
+export const weeklyHours = hoursBy(days, {
+  map: 'write a map of days and hours, like { mon-fri: 9:00-17:00 }',
+  key: 'name days like mon, mon-fri or sat, sun',
+}).transform((map, context): WeeklyHours => {
+  const week = new Map<Weekday, readonly OpeningHours[]>()
+  for (const [key, hoursOfDays] of Object.entries(map)) {
+    const weekdays = parseDays(key) ?? []
+    const message = 'names a day that another line names, too: keep one'
+    if (weekdays.some((weekday) => week.has(weekday))) context.addIssue({ code: 'custom', message, path: [key] })
+    for (const weekday of weekdays) week.set(weekday, hoursOfDays)
+  }
+  return Object.fromEntries(week)
+})
 
-export const holidays: z.ZodType<Holidays> = z
-  .record(z.string(), hoursOfDay, {
-    error: 'write a map of dates and hours, like { 2025-12-24: 9:00-12:00, 2025-12-25: closed }',
-  })
-  .superRefine((map, context) => {
-    for (const key of Object.keys(map)) {
-      if (date.safeParse(key).success) continue
-      context.addIssue({ code: 'custom', message: 'name a date, like 2025-12-24', path: [key] })
-    }
-  })
+const date = z.iso.date({ error: 'write a date, like 2025-12-24' })
+export const holidays = hoursBy(date, {
+  map: 'write a map of dates and hours, like { 2025-12-24: 9:00-12:00, 2025-12-25: closed }',
+  key: 'name a date, like 2025-12-24',
+})
 
 const target = z
   .strictObject(
