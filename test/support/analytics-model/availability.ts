@@ -20,7 +20,7 @@ export function availabilityRows(snapshots: readonly SnapshotRow[], clock: Local
   const rows: AvailabilityRow[] = []
   const rowAt = (at: number): AvailabilityRow => {
     const { date, hour } = clock.localTime(at)
-    const found = rows.find((row) => row.date === date && row.hour === hour)
+    const found = rows.findLast((row) => row.date === date && row.hour === hour)
     if (found !== undefined) return found
     const empty = { snapshots: 0, observed_seconds: 0, available_seconds: 0, agent_seconds: 0 }
     const row = { date, hour, ...empty, agents_min: null, agents_max: null }

@@ -6,7 +6,8 @@ import { deriveModelFacts, type ModelFacts } from './facts.ts'
 import type { ModelRow, ProjectRows } from './raw-rows.ts'
 import { agentDays, answerDays, answerMonths, answerWeeks, slaDays, waitDays } from './reports/answers.ts'
 import { aiMonths, backlogDays, conversationDays } from './reports/conversations.ts'
-import { hourRows, weekHours } from './reports/hours.ts'
+import { hourRows } from './reports/hours.ts'
+import { visitorDays } from './reports/visitors.ts'
 
 export type FactTable =
   | 'fct_wait'
@@ -25,10 +26,10 @@ export type ModelObject =
   | 'report_conversation_day'
   | 'report_backlog_day'
   | 'report_hour'
-  | 'report_week_hour'
   | 'report_agent_day'
   | 'report_sla_day'
   | 'report_ai_month'
+  | 'report_visitor_day'
 
 /** The days for which the backlog is compared: from before the first event until after the last one. */
 export type ComparedDays = { readonly from: string; readonly to: string }
@@ -51,10 +52,10 @@ export function deriveModel(rows: ProjectRows, days: ComparedDays): RowsBy<Model
     report_conversation_day: conversationDays(facts),
     report_backlog_day: backlogDays(facts, rows.settings, days.from, days.to),
     report_hour: hourRows(facts),
-    report_week_hour: weekHours(facts),
     report_agent_day: agentDays(facts),
     report_sla_day: slaDays(facts, rows.settings.targets),
     report_ai_month: aiMonths(facts),
+    report_visitor_day: visitorDays(facts),
   }
 }
 

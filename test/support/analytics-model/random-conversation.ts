@@ -71,13 +71,15 @@ export function handleAndReopen(
   random: RandomChoices,
 ): void {
   const { chance, int } = random
-  const isNew = !rows.changes.some(({ conversation_id }) => conversation_id === conversation.id)
+  const seenBefore = rows.changes.filter(({ conversation_id }) => conversation_id === conversation.id)
+  let lastSeen = Math.max(0, ...seenBefore.map(({ seen_at }) => seconds(seen_at)))
   let at = (conversation.created_at === null ? around : seconds(conversation.created_at)) + int(-2000, 40_000)
   let handledAt = conversation.handled_at
   // The first look has nothing to compare with.
-  let isMirrored = !isNew || chance(0.7)
+  let isMirrored = seenBefore.length > 0 || chance(0.7)
   const look = () => {
-    if (isMirrored) recordChange(conversation, 'handled_at', handledAt, at + int(0, 300), rows)
+    lastSeen = Math.max(lastSeen + 1, at + int(0, 300))
+    if (isMirrored) recordChange(conversation, 'handled_at', handledAt, lastSeen, rows)
     conversation.handled_at = handledAt
     isMirrored = true
   }

@@ -17,7 +17,7 @@ export type World = {
   readonly projects: readonly ProjectRows[]
 }
 
-const zones = [
+export const zones = [
   'UTC',
   'Europe/Berlin',
   'America/New_York',

@@ -57,6 +57,16 @@ export async function storeTouched(
   await storeProjects(warehouse, changed)
 }
 
+/** As commits of the changed rows mark them. */
+export async function markTouched(warehouse: Warehouse, touched: readonly Touched[]): Promise<void> {
+  const due = touched.flatMap(({ project, conversations, visitors, snapshots }) => {
+    const hours = new Set(snapshots.map((time) => `${time.slice(0, 13)}:00:00Z`))
+    const ids = { conversation: conversations, visitor: visitors, availability_hour: hours }
+    return Object.entries(ids).flatMap(([kind, found]) => [...found].map((id) => ({ project_id: project, kind, id })))
+  })
+  await insertRows(warehouse, 'facts_due', due)
+}
+
 const conversationTables = [
   ['conversations', 'id'],
   ['messages', 'conversation_id'],

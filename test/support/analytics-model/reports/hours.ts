@@ -1,25 +1,11 @@
-/** The model of report_hour and report_week_hour: demand and coverage by the local hour. */
+/** The model of report_hour: demand and coverage by the local hour. */
 import type { ModelFacts } from '../facts.ts'
-import { countWhere, groupBy, mean, share } from '../grouping.ts'
+import { countWhere, groupBy, share } from '../grouping.ts'
 import { weekdayOf } from '../local-clock.ts'
 import type { ModelRow } from '../raw-rows.ts'
 
-type HourRow = {
-  readonly date: string
-  readonly hour: number
-  readonly weekday: number
-  readonly conversations_started: number
-  readonly waits_started: number
-  readonly human_answers: number
-  readonly ai_answers: number
-  readonly observed_seconds: number
-  readonly available_share: number | null
-  readonly agents_online: number | null
-  readonly human_answers_per_agent_hour: number | null
-}
-
 /** Hours in which anything happened or was observed. */
-export function hourRows({ conversations, waits, availabilityHours }: ModelFacts): HourRow[] {
+export function hourRows({ conversations, waits, availabilityHours }: ModelFacts): ModelRow[] {
   const keyOf = (date: string | null, hour: number | null) => JSON.stringify([date, hour])
   const started = conversations.map(({ created_date, created_hour }) => keyOf(created_date, created_hour))
   const asked = waits.map(({ started_date, started_hour }) => keyOf(started_date, started_hour))
@@ -50,26 +36,4 @@ export function hourRows({ conversations, waits, availabilityHours }: ModelFacts
       human_answers_per_agent_hour: share(answers * 3600, agentSeconds),
     }
   })
-}
-
-/** Means of the hours that report_hour has. */
-export function weekHours(facts: ModelFacts): ModelRow[] {
-  const groups = groupBy(hourRows(facts), ({ weekday, hour }) => JSON.stringify([weekday, hour]))
-  return [...groups].map(([key, hours]) => {
-    const [weekday, hour] = JSON.parse(key) as [number, number]
-    return {
-      weekday,
-      hour,
-      hours: hours.length,
-      waits_started: mean(hours.map(({ waits_started }) => waits_started)),
-      human_answers: mean(hours.map(({ human_answers }) => human_answers)),
-      agents_online: meanOfKnown(hours.map(({ agents_online }) => agents_online)),
-      available_share: meanOfKnown(hours.map(({ available_share }) => available_share)),
-    }
-  })
-}
-
-function meanOfKnown(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null)
-  return known.length === 0 ? null : mean(known)
 }
