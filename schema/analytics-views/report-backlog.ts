@@ -1,0 +1,110 @@
+/** Open conversations and waiting visitors at the end of each day and of each hour: running sums over all changes. */
+import type { AnalyticsView } from './analytics-view.ts'
+import type { SqlDialect } from './sql-dialect.ts'
+import { count, date, flag, level, number, projectId } from './view-columns.ts'
+
+const caveat =
+  'Before the mirror began, reopenings are not known, so earlier numbers are too small: see reopens_known. Conversations without a time of creation are left out.'
+
+const measures = {
+  opened: count('conversations created'),
+  reopened: count('conversations reopened, as far as this was seen'),
+  handled: count('conversations marked handled'),
+  open_at_end: level('conversations open at the end: the number before + opened + reopened - handled'),
+  waiting_at_end: level('visitors whose last message had no answer at the end'),
+  reopens_known: flag('the mirror had begun, so reopenings are known'),
+}
+
+/**
+ * Changes of the backlog by day, or by day and hour. `net_waits`: waits that began, less those that ended. Most waits end
+ * in the period in which they began and change nothing, so they are left out before anything is grouped.
+ */
+function changesBy(...parts: readonly ('date' | 'hour')[]): string {
+  const outlasts = parts.map((part) => `ended_${part} <> started_${part}`).join(' or ')
+  const list = (prefix: string) => parts.map((part) => `${prefix}_${part}`).join(', ')
+  const named = parts.map((part) => `from_${part} as ${part}`).join(', ')
+  return `
+      select project_id, ${parts.join(', ')}, sum(opened) as opened, sum(reopened) as reopened,
+        sum(handled) as handled, sum(net_waits) as net_waits
+      from (
+        select project_id, ${named},
+          count(case when state_number = 1 then 1 end) as opened,
+          count(case when state = 'open' and state_number > 1 then 1 end) as reopened,
+          count(case when state = 'handled' then 1 end) as handled,
+          0 as net_waits
+        from fct_state
+        group by project_id, ${list('from')}
+        union all
+        select project_id, ${list('started')}, 0, 0, 0, count(*)
+        from fct_wait
+        where ended_date is null or ${outlasts}
+        group by project_id, ${list('started')}
+        union all
+        select project_id, ${list('ended')}, 0, 0, 0, -count(*)
+        from fct_wait
+        where ${outlasts}
+        group by project_id, ${list('ended')}
+      ) changes
+      group by project_id, ${parts.join(', ')}`
+}
+
+/** The measures, from the periods `p`, their changes `c` and the state `s` of the project. */
+function measuresBy(order: string): string {
+  const total = (value: string) => `cast(sum(${value}) over (partition by p.project_id order by ${order}) as bigint)`
+  return `
+      cast(coalesce(c.opened, 0) as bigint) as opened,
+      cast(coalesce(c.reopened, 0) as bigint) as reopened,
+      cast(coalesce(c.handled, 0) as bigint) as handled,
+      ${total('coalesce(c.opened, 0) + coalesce(c.reopened, 0) - coalesce(c.handled, 0)')} as open_at_end,
+      ${total('coalesce(c.net_waits, 0)')} as waiting_at_end,
+      p.starts_at >= s.mirrored_since as reopens_known`
+}
+
+export const reportBacklogDay: AnalyticsView = {
+  note: 'The backlog at the end of each day, and what changed it. The last row is today so far.',
+  caveat,
+  key: ['project_id', 'date'],
+  columns: { project_id: projectId, date: date('the local day'), ...measures },
+  select: (sql) => `
+    select p.project_id, p.date,${measuresBy('p.date')}
+    from dim_date p
+    join facts_state s on s.project_id = p.project_id
+    left join (${changesBy('date')}
+    ) c on c.project_id = p.project_id and c.date = p.date
+    where p.starts_at <= ${sql.now}`,
+}
+
+export const reportBacklogHour: AnalyticsView = {
+  note: 'The backlog at the end of each hour, and what changed it. The last row is the present hour so far.',
+  caveat: `${caveat} An hour that the clock shows twice is one row; an hour that it skips has none.`,
+  key: ['project_id', 'date', 'hour'],
+  columns: {
+    project_id: projectId,
+    date: date('the local day'),
+    hour: number('the local hour, 0 to 23'),
+    ...measures,
+  },
+  select: (sql) => `
+    select p.project_id, p.date, p.hour,${measuresBy('p.date, p.hour')}
+    from (${hoursOfDays(sql)}
+    ) p
+    join facts_state s on s.project_id = p.project_id
+    left join (${changesBy('date', 'hour')}
+    ) c on c.project_id = p.project_id and c.date = p.date and c.hour = p.hour`,
+}
+
+/** Every local hour that has begun. On most days the n-th hour is n; when the clocks change, the offset decides. */
+function hoursOfDays(sql: SqlDialect): string {
+  const hourStart = `${sql.epoch('d.starts_at')} + 3600 * n.hour`
+  const offset = `
+          select z.offset_s from zone_offsets z
+          where z.project_id = d.project_id and z.from_s <= ${hourStart} order by z.from_s desc limit 1`
+  return `
+      select distinct d.project_id, d.date, d.starts_at,
+        cast(case when ${sql.epoch('d.ends_at')} - ${sql.epoch('d.starts_at')} = 86400 then n.hour
+          else (${hourStart} + (${offset})) % 86400 / 3600 end as integer) as hour
+      from dim_date d
+      cross join (select hour from dim_hour union all select 24) n
+      where d.starts_at <= ${sql.now}
+        and ${hourStart} < ${sql.epoch('d.ends_at')} and ${hourStart} <= ${sql.epoch(sql.now)}`
+}

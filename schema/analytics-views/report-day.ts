@@ -1,0 +1,67 @@
+/** The day in one row: the numbers that a lead reads first. */
+import type { AnalyticsView } from './analytics-view.ts'
+import { type MergedSource, mergeByKey } from './merge-by-key.ts'
+import { count, date, duration, flag, level, meanSeconds, number, optional, projectId } from './view-columns.ts'
+
+const measures = {
+  started: count('conversations created'),
+  ai_only: count('of these, those in which the AI wrote and no human'),
+  incomplete: count('of these, those whose messages, times or senders are not all known'),
+  waits: count('times that a visitor began to wait'),
+  answered_by_human: count('of these, ended by a message of a human'),
+  answered_by_ai: count('ended by a message of the AI'),
+  unanswered: count('not ended yet'),
+  visitor_messages: count('messages of visitors'),
+  human_answer_median_seconds: optional(meanSeconds('median of the waits for a human')),
+  human_answer_p90_seconds: optional(duration('nine tenths of these waits took this long at most')),
+  human_answer_business_median_seconds: optional(meanSeconds('median of these waits within business hours')),
+  calls: count('calls that started'),
+  opened: count('conversations that entered the backlog for the first time'),
+  reopened: count('conversations reopened, as far as this was seen'),
+  handled: count('conversations marked handled'),
+  open_at_end: level('conversations open at the end of the day'),
+  waiting_at_end: level('visitors whose last message had no answer at the end of the day'),
+}
+
+export const reportDay: AnalyticsView = {
+  note: 'One row for each day until today: volume, response times, backlog and calls.',
+  caveat:
+    'Each number counts by its own date: conversations by creation, waits and response times by when the visitor asked. The last row is today so far, and the newest days still change.',
+  key: ['project_id', 'date'],
+  columns: {
+    project_id: projectId,
+    date: date('the local day'),
+    weekday: number('1 = Monday to 7 = Sunday'),
+    is_weekend: flag('Saturday or Sunday'),
+    is_holiday: flag('the settings give this day hours of its own'),
+    ...measures,
+  },
+  select: () => `
+    select v.project_id, v.date, d.weekday, d.is_weekend, d.is_holiday,
+      ${Object.keys(measures)
+        .map((name) => `v.${name}`)
+        .join(', ')}
+    from (${mergeByKey({ key: ['project_id', 'date'], columns: measures, sources })}
+    ) v
+    join dim_date d on d.project_id = v.project_id and d.date = v.date`,
+}
+
+/** A view by day; the columns keep their names, or get others. */
+function fromView(view: string, columns: readonly string[] | Readonly<Record<string, string>>): MergedSource {
+  const named = Array.isArray(columns) ? Object.fromEntries(columns.map((name) => [name, name])) : columns
+  return { key: ['project_id', 'date'], columns: named as Readonly<Record<string, string>>, from: view }
+}
+
+const sources = [
+  fromView('report_backlog_day', ['opened', 'reopened', 'handled', 'open_at_end', 'waiting_at_end']),
+  fromView('report_conversation_day', ['started', 'ai_only', 'incomplete']),
+  fromView('report_wait_day', ['waits', 'answered_by_human', 'answered_by_ai', 'unanswered', 'visitor_messages']),
+  fromView("report_answer_day where clock = 'human' and hours = 'all'", {
+    human_answer_median_seconds: 'median_seconds',
+    human_answer_p90_seconds: 'p90_seconds',
+  }),
+  fromView("report_answer_day where clock = 'human' and hours = 'business'", {
+    human_answer_business_median_seconds: 'median_seconds',
+  }),
+  fromView('report_call_day', ['calls']),
+]

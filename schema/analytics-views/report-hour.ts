@@ -1,0 +1,115 @@
+/** Demand and availability by hour: what came in, what was answered, and how many agents were there. */
+import type { AnalyticsView } from './analytics-view.ts'
+import { type MergedSource, mergeByKey } from './merge-by-key.ts'
+import { count, date, mean, number, optional, projectId, seconds, share } from './view-columns.ts'
+
+const answersPerAgentHour =
+  'human answers for each hour of an online agent: a substitute for occupancy, which cannot be computed'
+
+const merged = {
+  conversations_started: count('conversations created'),
+  waits_started: count('times that a visitor began to wait'),
+  human_answers: count('answers of humans to waiting visitors'),
+  ai_answers: count('answers of the AI to waiting visitors'),
+  observed_seconds: seconds('seconds for which the availability is known'),
+}
+
+export const reportHour: AnalyticsView = {
+  note: 'Demand and availability in each local hour in which anything was counted or observed.',
+  caveat:
+    'Availability is known only since the mirror began, and says how many agents were online, not who and not what they did. An hour that the clock shows twice is one row.',
+  key: ['project_id', 'date', 'hour'],
+  columns: {
+    project_id: projectId,
+    date: date('the local day'),
+    hour: number('the local hour, 0 to 23'),
+    weekday: optional(number('1 = Monday to 7 = Sunday')),
+    ...merged,
+    available_share: optional(share('of these, the share in which an agent was available; null = not observed')),
+    agents_online: optional(mean('mean number of agents online; null = not observed')),
+    human_answers_per_agent_hour: optional(mean(`${answersPerAgentHour}; null = no agent was seen`)),
+  },
+  select: () => `
+    select e.project_id, e.date, cast(e.hour as integer) as hour, d.weekday,
+      ${Object.keys(merged)
+        .map((name) => `e.${name}`)
+        .join(', ')},
+      cast(e.available_seconds as double precision) / nullif(e.observed_seconds, 0) as available_share,
+      cast(e.agent_seconds as double precision) / nullif(e.observed_seconds, 0) as agents_online,
+      cast(e.human_answers * 3600 as double precision) / nullif(e.agent_seconds, 0) as human_answers_per_agent_hour
+    from (${mergeByKey({
+      key: ['project_id', 'date', 'hour'],
+      columns: { ...merged, available_seconds: seconds(''), agent_seconds: seconds('') },
+      sources,
+    })}
+    ) e
+    left join dim_date d on d.project_id = e.project_id and d.date = e.date`,
+}
+
+/** Counts the rows of a table by the hour of one of its times. */
+function countBy(table: string, moment: string, name: string, condition: string): MergedSource {
+  const key = ['project_id', `${moment}_date`, `${moment}_hour`]
+  return { key, columns: { [name]: 'count(*)' }, from: `${table} where ${condition} group by ${key.join(', ')}` }
+}
+
+const sources: readonly MergedSource[] = [
+  countBy('fct_conversation', 'created', 'conversations_started', 'created_date is not null'),
+  countBy('fct_wait', 'started', 'waits_started', 'started_date is not null'),
+  countBy('fct_wait', 'human_answered', 'human_answers', 'human_answered_date is not null'),
+  countBy('fct_wait', 'ended', 'ai_answers', "ended_by = 'ai'"),
+  {
+    key: ['project_id', 'date', 'hour'],
+    columns: {
+      observed_seconds: 'observed_seconds',
+      available_seconds: 'available_seconds',
+      agent_seconds: 'agent_seconds',
+    },
+    from: 'fct_availability_hour',
+  },
+]
+
+export const reportWeekHour: AnalyticsView = {
+  note: 'A typical week: the mean of each hour of each weekday, from the first conversation until today.',
+  caveat: 'Over the whole history. For another period, group report_hour by weekday and hour.',
+  key: ['project_id', 'weekday', 'hour'],
+  columns: {
+    project_id: projectId,
+    weekday: number('1 = Monday to 7 = Sunday'),
+    hour: number('the local hour, 0 to 23'),
+    hours: count('days of that weekday, those without any event included'),
+    waits_started: mean('visitors who began to wait, in the mean of these days'),
+    human_answers: mean('answers of humans, in the mean of these days'),
+    agents_online: optional(mean('mean number of agents online while it was observed')),
+    available_share: optional(share('share of the observed time in which an agent was available')),
+  },
+  select: (sql) => `
+    select e.project_id, d.weekday, e.hour, max(w.days) as hours,
+      cast(sum(e.waits_started) as double precision) / max(w.days) as waits_started,
+      cast(sum(e.human_answers) as double precision) / max(w.days) as human_answers,
+      cast(sum(e.agent_seconds) as double precision) / nullif(sum(e.observed_seconds), 0) as agents_online,
+      cast(sum(e.available_seconds) as double precision) / nullif(sum(e.observed_seconds), 0) as available_share
+    from (
+      select project_id, started_date as date, started_hour as hour, count(*) as waits_started,
+        0 as human_answers, 0 as observed_seconds, 0 as available_seconds, 0 as agent_seconds
+      from fct_wait
+      group by project_id, started_date, started_hour
+      union all
+      select project_id, human_answered_date, human_answered_hour, 0, count(*), 0, 0, 0
+      from fct_wait
+      where human_answered_date is not null
+      group by project_id, human_answered_date, human_answered_hour
+      union all
+      select project_id, date, hour, 0, 0, observed_seconds, available_seconds, agent_seconds
+      from fct_availability_hour
+    ) e
+    join dim_date d on d.project_id = e.project_id and d.date = e.date
+    join (
+      select d.project_id, d.weekday, count(*) as days
+      from dim_date d
+      join (select project_id, min(created_date) as first_date from fct_conversation group by project_id) f
+        on f.project_id = d.project_id and d.date >= f.first_date
+      where d.starts_at <= ${sql.now}
+      group by d.project_id, d.weekday
+    ) w on w.project_id = e.project_id and w.weekday = d.weekday
+    group by e.project_id, d.weekday, e.hour`,
+}

@@ -1,0 +1,73 @@
+/** What the numbers leave out or cannot know: one row for each reason to be careful. */
+import type { AnalyticsView } from './analytics-view.ts'
+import { count, key, projectId, text } from './view-columns.ts'
+
+type Check = { readonly what: string; readonly meaning: string; readonly all: string; readonly wrong: string }
+
+const conversationsWhere = (condition: string) =>
+  `(select count(*) from fct_conversation c where c.project_id = p.project_id and ${condition})`
+const rowsOf = (table: string, condition: string) =>
+  `(select count(*) from ${table} m where m.project_id = p.project_id and ${condition})`
+const sumOf = (expression: string) =>
+  `(select coalesce(sum(${expression}), 0) from fct_conversation c where c.project_id = p.project_id)`
+
+const checks: readonly Check[] = [
+  {
+    what: 'incomplete conversations',
+    meaning: 'messages are missing, lack a time or have unknown senders: left out of all response times',
+    all: conversationsWhere('1 = 1'),
+    wrong: conversationsWhere('not c.is_complete'),
+  },
+  {
+    what: 'unknown sender types',
+    meaning: 'utterances of senders whose role is unknown: never counted as an answer; see dim_sender_type',
+    all: sumOf('c.messages - c.system_events'),
+    wrong: sumOf('c.other_messages'),
+  },
+  {
+    what: 'messages without a time',
+    meaning: 'counted in fct_conversation, and in nothing that depends on a time',
+    all: rowsOf('messages', '1 = 1'),
+    wrong: rowsOf('messages', 'm.created_at is null and m.deleted_at is null'),
+  },
+  {
+    what: 'conversations without a time of creation',
+    meaning: 'in no number by day of creation, and not in the backlog',
+    all: conversationsWhere('1 = 1'),
+    wrong: conversationsWhere('c.created_at is null'),
+  },
+  {
+    what: 'history before the mirror',
+    meaning: 'conversations from before the mirror began: their earlier reopenings are not known',
+    all: conversationsWhere('1 = 1'),
+    wrong: conversationsWhere('not c.history_complete'),
+  },
+  ...['conversations', 'messages', 'visitors', 'calls'].map((table) => ({
+    what: `deleted ${table}`,
+    meaning: 'no longer in the service: left out of all facts, and perhaps still in the rollups of the service',
+    all: rowsOf(table, '1 = 1'),
+    wrong: rowsOf(table, 'm.deleted_at is not null'),
+  })),
+]
+
+export const reportQuality: AnalyticsView = {
+  note: 'How many rows the numbers leave out or cannot fully know, and why.',
+  caveat: 'Over the whole history, not over the period of a dashboard.',
+  key: ['project_id', 'what'],
+  columns: {
+    project_id: projectId,
+    what: key('what is checked'),
+    rows_all: count('rows that were checked'),
+    rows_wrong: count('of these, rows to which the check applies'),
+    meaning: text('what it means for the numbers'),
+  },
+  select: () =>
+    checks
+      .map(
+        ({ what, meaning, all, wrong }) => `
+    select p.project_id, '${what}' as what, cast(${all} as bigint) as rows_all,
+      cast(${wrong} as bigint) as rows_wrong, '${meaning}' as meaning
+    from facts_state p`,
+      )
+      .join('\n    union all'),
+}
