@@ -21,8 +21,8 @@ const probeSeconds = 3 * daySeconds
 const chunkSeconds = 128 * probeSeconds
 
 /** Offsets of years that no time of the service has are those of the nearest year. */
-const earliest: EpochSeconds = Date.UTC(1, 0, 2) / 1000
-const latest: EpochSeconds = Date.UTC(9999, 11, 30) / 1000
+const earliest: EpochSeconds = Date.parse('0001-01-02T00:00:00Z') / 1000
+const latest: EpochSeconds = Date.parse('9999-12-30T00:00:00Z') / 1000
 
 /** By name: finding the offsets takes milliseconds a year, and many projects and calendars share a zone. */
 const timeZones = new Map<string, TimeZone>()
