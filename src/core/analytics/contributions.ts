@@ -9,15 +9,14 @@ export function deriveContributions(
   messages: readonly TimedMessage[],
   calendar: Calendar,
 ): ContributionRow[] {
-  const rows = new Map<string, { -readonly [Column in keyof ContributionRow]: ContributionRow[Column] }>()
+  const rows: { -readonly [Column in keyof ContributionRow]: ContributionRow[Column] }[] = []
   for (const { at, role, name: author } of messages) {
     const date = calendar.dateOf(at)
     const name = role === 'human' || role === 'ai' ? author : ''
-    const key = `${date} ${role} ${name}`
-    const row = rows.get(key)
-    if (row === undefined)
-      rows.set(key, { conversation_id: conversationId, date, role, name, messages: 1, first_at: at })
-    else row.messages++
+    // Its row is nearly always among the last ones.
+    const known = rows.findLast((row) => row.role === role && row.date === date && row.name === name)
+    if (known === undefined) rows.push({ conversation_id: conversationId, date, role, name, messages: 1, first_at: at })
+    else known.messages++
   }
-  return [...rows.values()]
+  return rows
 }

@@ -64,7 +64,8 @@ function reopeningOf(
   const latest = Math.min(goneAt ?? Number.POSITIVE_INFINITY, next?.at ?? Number.POSITIVE_INFINITY)
   const message = messages.find((candidate) => candidate.at > at)
   if (message !== undefined && message.at <= latest) return { at: message.at, by: 'message' }
-  return { at: Number.isFinite(latest) ? latest : at, by: goneAt === null ? 'unknown' : 'seen' }
+  // Never before the handling: our clock, which says when we saw the change, may be behind that of the service.
+  return { at: Number.isFinite(latest) ? Math.max(latest, at) : at, by: goneAt === null ? 'unknown' : 'seen' }
 }
 
 type Span = {

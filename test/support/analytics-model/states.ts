@@ -57,7 +57,7 @@ function findReopening(
   if (!Number.isFinite(latest)) return null
   const message = timed.find(({ at }) => at > handled && at <= latest)
   if (message !== undefined) return { beganBy: 'message', from: message.at }
-  return { beganBy: seen === undefined ? 'unknown' : 'seen', from: latest }
+  return { beganBy: seen === undefined ? 'unknown' : 'seen', from: Math.max(latest, handled) }
 }
 
 export function toStateRow(span: StateSpan, number: number, clock: LocalClock) {
