@@ -4,6 +4,7 @@ import { projectCommandHint } from '../core/command-hint.ts'
 import type { BudgetView, PushProgress, PushReport } from '../core/command-reports.ts'
 import type { Logger } from '../log.ts'
 import { sendQueued } from '../writeback/send/send-queued.ts'
+import { refreshFacts } from './facts.ts'
 import { countUnsettled, withRetryingOutbox } from './outbox.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { withRequestCounting } from './request-counting.ts'
@@ -40,6 +41,7 @@ export async function pushProject(config: Config, project: ProjectConfig, option
           reportBudget(service, options.onBudget)
         },
       })
+      await refreshFacts(warehouse, project, { signal, log })
       if (result.fatalFailure !== null)
         throw fatalRunError(project, result.fatalFailure, service.client.hasServiceResponded())
       const heldLanes = (await admin.listBlockedLanes()).length

@@ -3,9 +3,11 @@ import type { ProjectConfig } from '../config/config.ts'
 import type { SyncProgress } from '../core/command-reports.ts'
 import type { SyncMode } from '../core/mirror.ts'
 import type { StreamName } from '../core/stream-specs.ts'
+import type { Ms } from '../core/time.ts'
 import { runSync, type SyncResult } from '../sync/sync.ts'
 import { heartbeatTimeoutMs, type LockResult } from '../warehouse/mirror/stream-locks.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import { withFreshFacts } from './facts.ts'
 import type { RequestBudgets } from './request-budgets.ts'
 import { type Service, type ServiceOptions, withService } from './service.ts'
 
@@ -15,6 +17,8 @@ export type SyncRunOptions = ServiceOptions & {
   readonly mode: SyncMode
   readonly streams: readonly StreamName[]
   readonly isSliceOver?: () => boolean
+  /** For how long facts are derived at the end; what is left stays pending. */
+  readonly maxFactsMs?: Ms
   readonly onProgress: (progress: SyncProgress, service: Service) => void
 }
 
@@ -35,23 +39,27 @@ export async function runSyncUnderLock(
       service.stop()
     })
     try {
-      const run = await runSync({
-        projectId: project.projectId,
-        mode: options.mode,
-        streams: new Set(options.streams),
-        mirrored: new Set(project.streams),
-        startDate: project.startDate,
-        timeZone: project.timeZone,
-        lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
-        get: service.client.get,
-        mirror: warehouse.mirror(project.projectId, { schema: project.schema, holder: lock.token }),
-        requestCount: service.client.requestCount,
-        now: Date.now,
-        signal: service.signal,
-        ...(options.isSliceOver === undefined ? {} : { isSliceOver: options.isSliceOver }),
-        onProgress: (progress) => options.onProgress(progress, service),
-        log: options.log,
-      })
+      const syncOnce = () =>
+        runSync({
+          projectId: project.projectId,
+          mode: options.mode,
+          streams: new Set(options.streams),
+          mirrored: new Set(project.streams),
+          startDate: project.startDate,
+          timeZone: project.timeZone,
+          lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
+          get: service.client.get,
+          mirror: warehouse.mirror(project.projectId, { schema: project.schema, holder: lock.token }),
+          requestCount: service.client.requestCount,
+          now: Date.now,
+          signal: service.signal,
+          ...(options.isSliceOver === undefined ? {} : { isSliceOver: options.isSliceOver }),
+          onProgress: (progress) => options.onProgress(progress, service),
+          log: options.log,
+        })
+      const { log, maxFactsMs } = options
+      const factsOptions = { signal: service.signal, log, ...(maxFactsMs === undefined ? {} : { maxMs: maxFactsMs }) }
+      const run = await withFreshFacts(warehouse, project, factsOptions, syncOnce)
       return { run, requests: service.client.requestCount(), isLockLost }
     } finally {
       stopHeartbeat()

@@ -76,6 +76,7 @@ export function retryingWarehouse(warehouse: Warehouse, retry: WarehouseRetry): 
   return {
     ...warehouse,
     mirror: (project, options) => retryingMirror(warehouse.mirror(project, options), retry),
+    facts: (...args) => retryAllMethods(warehouse.facts(...args), retry),
     outbox: (project) => retryingOutbox(warehouse.outbox(project), retry),
     outboxAdmin: (project) => retryingOutboxAdmin(warehouse.outboxAdmin(project), retry),
     // A lock whose response was lost is held by no process, and expires.

@@ -7,6 +7,7 @@ import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
 import { isBlocked, operationsWithoutScope, toClaimFilter } from '../../writeback/send/circuit-breaker.ts'
 import { sendLane } from '../../writeback/send/lane.ts'
+import { refreshFacts } from '../facts.ts'
 import { withRequestCounting } from '../request-counting.ts'
 import { withService } from '../service.ts'
 import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../writeback-deps.ts'
@@ -131,6 +132,7 @@ async function runLaneSlice(
         const failure = await withRequestCounting(warehouse, project, 'writebacks', service, () =>
           sendLane(deps, head, hooks),
         )
+        await refreshFacts(warehouse, project, { signal, maxMs: sliceMs, log })
         if (signal.aborted) return { kind: 'interrupted' }
         if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }
         return { kind: performance.now() < endsAt ? 'done' : 'more' }

@@ -47,6 +47,7 @@ export async function runSyncSlice(
     mode,
     streams: [stream],
     isSliceOver: () => performance.now() >= endsAt,
+    maxFactsMs: sliceMs,
     onProgress: () => {},
   })
   for (const { stream, rows, changed } of run.reports)

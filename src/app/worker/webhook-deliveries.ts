@@ -7,6 +7,7 @@ import { syncReferencedRows, type WebhookDeps } from '../../sync/referenced-rows
 import { createRunStats } from '../../sync/run-stats.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
 import type { WebhookDelivery } from '../../warehouse/webhook-deliveries.ts'
+import { refreshFacts } from '../facts.ts'
 import { withRequestCounting } from '../request-counting.ts'
 import { type Service, withService } from '../service.ts'
 import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
@@ -89,6 +90,7 @@ async function processClaimed(
     metrics.countRows({ project: project.name, stream, rows, changed })
   const lists = done.some(({ needsListSync }) => needsListSync)
   if (done.length > 0) await enqueueFollowUps({ lists })
+  await refreshFacts(warehouse, project, { signal: service.signal, log: resources.log })
   for (const { id, found } of done) await warehouse.deliveries.settle(project.projectId, id, found, Date.now())
   if (failure === null) return { kind: 'done', deliveries: done.length, lists }
 

@@ -3,11 +3,11 @@ import { CompiledQuery, sql } from 'kysely'
 import { analyticsTables } from '../../../schema/analytics-tables.ts'
 import type { ColumnType, DatabaseKind } from '../../../schema/column-types.ts'
 import type { TableSpec } from '../../../schema/table-spec.ts'
-import { rfc3339 } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, rowsPerStatement, typedParameter } from '../database/dialect.ts'
 import { withoutNullability } from '../mirror/stream-tables.ts'
 import type { FactsContext } from './pending-facts.ts'
+import { timeText } from './time-text.ts'
 
 export type AnalyticsTable = keyof typeof analyticsTables
 
@@ -86,7 +86,7 @@ function parametersOf(
 
 /** Texts come from the mirror, so they are encoded already. */
 function encode(kind: DatabaseKind, type: ColumnType, value: Value) {
-  if (type === 'utc_time' && typeof value === 'number') return rfc3339(value)
+  if (type === 'utc_time' && typeof value === 'number') return timeText(value)
   return typeof value === 'boolean' && kind === 'sqlite' ? Number(value) : value
 }
 

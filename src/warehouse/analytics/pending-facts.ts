@@ -2,7 +2,8 @@
  * Pending facts: what is to be derived again because rows of the mirror changed. It is recorded in the transaction that
  * changes the rows, so no change is ever missed, and derived later, many at a time.
  */
-import { sql } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'
@@ -63,11 +64,19 @@ async function markPendingFacts(
   ids: readonly string[],
 ): Promise<void> {
   const unique = [...new Set(ids)]
+  // Each page of messages, the hot path of a first sync.
+  if (unique.length === 1) return void (await trx.executeQuery(markOne(database, [project, kind, ...unique])))
   await sql`
     insert into facts_due (project_id, kind, id)
     select ${typedParameter(database, 'text', project)}, ${typedParameter(database, 'text', kind)}, due.value
     from ${listParameter(database, unique)} as due where true
     on conflict do nothing`.execute(trx)
+}
+
+function markOne(database: DatabaseKind, parameters: readonly string[]): CompiledQuery {
+  const values = database === 'sqlite' ? '?, ?, ?' : '$1, $2, $3'
+  const text = `insert into facts_due (project_id, kind, id) values (${values}) on conflict do nothing`
+  return CompiledQuery.raw(text, [...parameters])
 }
 
 /** Ids of that kind in their order, up to `limit`. */

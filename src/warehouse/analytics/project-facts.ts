@@ -14,7 +14,7 @@ import type { FactDerivation, FactSource } from './fact-source.ts'
 import { createFactsState, type FactsSettings, fingerprintsOf, readFactsState } from './facts-state.ts'
 import { type FactKind, type FactsContext, listPendingFacts, removePendingFacts } from './pending-facts.ts'
 import { advanceRebuild, beginRebuild } from './rebuild.ts'
-import { isCalendarLongEnough, writeCalendar, writeReferenceTables } from './reference-tables.ts'
+import { isCalendarComplete, writeCalendar, writeReferenceTables } from './reference-tables.ts'
 import { visitFacts } from './visit-facts.ts'
 
 export type FactsOptions = {
@@ -60,7 +60,7 @@ export function createProjectFacts(context: FactsContext, settings: FactsSetting
     if (state !== null && state.version > factsVersion) return
     if (state?.fingerprint !== fingerprints.all || state.version !== factsVersion)
       await inTransaction(context, (trx) => applySettings(context, trx, settings, clock()))
-    else if (!(await isCalendarLongEnough(context, clock())))
+    else if (!(await isCalendarComplete(context, clock())))
       await inTransaction(context, (trx) => writeCalendar(context, trx, settings, clock()))
   }
 

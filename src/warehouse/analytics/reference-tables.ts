@@ -1,10 +1,11 @@
 /** What analysts see of a project's settings: its calendar, targets, roles, and where its calls hold what. */
 import { sql } from 'kysely'
-import { calendarRange, calendarRows } from '../../core/analytics/calendar-rows.ts'
+import { calendarRange, calendarRows, type TimeRange } from '../../core/analytics/calendar-rows.ts'
 import { factsVersion } from '../../core/analytics/facts-fingerprint.ts'
 import { slaRows } from '../../core/analytics/sla-rows.ts'
-import { daySeconds, type EpochMs, toTimestamp } from '../../core/time.ts'
+import { daySeconds, type EpochMs, parseTime } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
+import { earliestTime } from '../mirror/reader.ts'
 import { replaceRows } from './fact-rows.ts'
 import { type FactsSettings, fingerprintsOf } from './facts-state.ts'
 import type { FactsContext } from './pending-facts.ts'
@@ -33,19 +34,29 @@ export async function writeCalendar(
   { analytics, timeZone }: FactsSettings,
   now: EpochMs,
 ): Promise<void> {
-  const range = calendarRange(Math.floor(now / 1000))
+  const range = await neededRange({ ...context, db: trx }, now)
   const rows = calendarRows({ ...analytics, timeZone }, range)
   await replaceRows(context, trx, 'zone_offsets', rows.zone_offsets)
   await replaceRows(context, trx, 'business_spans', rows.business_spans)
   await replaceRows(context, trx, 'dim_date', rows.dim_date)
 }
 
-/** Whether the days of the next year are there: dashboards look ahead, and a process may run for months. */
-export async function isCalendarLongEnough({ db, project }: FactsContext, now: EpochMs): Promise<boolean> {
-  const { last } = await db
+/** Whether the calendar has the days of all rows, and those of the next year: a process may run for months. */
+export async function isCalendarComplete(context: FactsContext, now: EpochMs): Promise<boolean> {
+  const { first, last } = await context.db
     .selectFrom('dim_date')
-    .select((eb) => eb.fn.max('date').as('last'))
-    .where('project_id', '=', project)
+    .select((eb) => [eb.fn.min('starts_at').as('first'), eb.fn.max('ends_at').as('last')])
+    .where('project_id', '=', context.project)
     .executeTakeFirstOrThrow()
-  return last !== null && last > toTimestamp(now + 366 * daySeconds * 1000).slice(0, 10)
+  const { from } = await neededRange(context, now)
+  const isLongEnough = (parseTime(last) ?? 0) > now / 1000 + 366 * daySeconds
+  return isLongEnough && (parseTime(first) ?? Number.POSITIVE_INFINITY) <= from + daySeconds
+}
+
+/** Whole years from that of the earliest row, because a list of years without any row is of no use. */
+async function neededRange(context: FactsContext, now: EpochMs): Promise<TimeRange> {
+  const earliest = (await earliestTime(context)) ?? Math.floor(now / 1000)
+  // A day of another zone can begin in the year before.
+  const firstYear = new Date((earliest - daySeconds) * 1000).getUTCFullYear()
+  return { from: Date.UTC(firstYear, 0, 1) / 1000, to: calendarRange(Math.floor(now / 1000)).to }
 }

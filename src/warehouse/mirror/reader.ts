@@ -109,7 +109,7 @@ export async function nthNewestCallTime(
 const earliestPlausible = '2000-01-01T00:00:00Z'
 
 /** The earliest plausible time of any row of the lists, by the indexed columns; null for an empty mirror. */
-export async function earliestTime(context: ProjectContext): Promise<EpochSeconds | null> {
+export async function earliestTime(context: Pick<ProjectContext, 'db' | 'project'>): Promise<EpochSeconds | null> {
   const selects = streamNames.filter(isPagedStream).flatMap((stream) => {
     const { startColumn, table } = streamSpecs[stream]
     if (startColumn === null) return []
@@ -131,7 +131,7 @@ export async function latestMessageTime(context: ProjectContext): Promise<EpochS
   return times.length === 0 ? null : Math.max(...times)
 }
 
-async function readTimes(context: ProjectContext, query: RawBuilder<unknown>): Promise<EpochSeconds[]> {
+async function readTimes(context: Pick<ProjectContext, 'db'>, query: RawBuilder<unknown>): Promise<EpochSeconds[]> {
   const { rows } = await sql<{ at: string | null }>`${query}`.execute(context.db)
   return rows.map(({ at }) => parseTime(at)).filter((at) => at !== undefined)
 }
