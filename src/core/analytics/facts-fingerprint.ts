@@ -6,7 +6,7 @@ import { createTimeZone } from './time-zone.ts'
 /** Raise it with every change of a definition or of the columns of the facts. */
 export const factsVersion = 1
 
-type FactsSettings = Pick<
+export type FactsSettings = Pick<
   AnalyticsSettings,
   'roles' | 'hours' | 'holidays' | 'visitGapSeconds' | 'availabilityHoldSeconds' | 'fields'
 > & { readonly timeZone: string }
