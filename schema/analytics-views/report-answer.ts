@@ -11,6 +11,22 @@ const arms = [
   { clock: 'human', hours: 'business', value: 'human_business_seconds' },
 ] as const
 
+/** The answered waits of complete conversations by the day on which the visitor asked. `value`: how long they took. */
+export function answersByDay(value: (typeof arms)[number]['value']): string {
+  return answersOf(value, 'date', 'w.started_date', '')
+}
+
+function answersOf(value: string, column: string, expression: string, join: string): string {
+  return percentilesOf({
+    groups: { project_id: 'w.project_id', [column]: expression },
+    value: `w.${value}`,
+    from: `fct_wait w
+        join fct_conversation c
+          on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete${join}
+        where w.${value} is not null`,
+  })
+}
+
 type Period = { readonly column: string; readonly expression: string; readonly join: string; readonly note: ViewColumn }
 
 function answersBy({ column, expression, join, note }: Period): AnalyticsView {
@@ -35,14 +51,7 @@ function answersBy({ column, expression, join, note }: Period): AnalyticsView {
           ({ clock, hours, value }) => `
     select project_id, ${column}, '${clock}' as clock, '${hours}' as hours, values_counted as answers,
       median_value as median_seconds, p90_value as p90_seconds, mean_value as mean_seconds
-    from (${percentilesOf({
-      groups: { project_id: 'w.project_id', [column]: expression },
-      value: `w.${value}`,
-      from: `fct_wait w
-        join fct_conversation c
-          on c.project_id = w.project_id and c.conversation_id = w.conversation_id and c.is_complete${join}
-        where w.${value} is not null`,
-    })}
+    from (${answersOf(value, column, expression, join)}
     ) answers_of_period`,
         )
         .join('\n    union all'),

@@ -61,21 +61,23 @@ function measuresBy(order: string): string {
 }
 
 export const reportBacklogDay: AnalyticsView = {
-  note: 'The backlog at the end of each day, and what changed it. The last row is today so far.',
+  note: 'The backlog at the end of each day since the first conversation, and what changed it. The last row is today so far.',
   caveat,
   key: ['project_id', 'date'],
   columns: { project_id: projectId, date: date('the local day'), ...measures },
   select: (sql) => `
     select p.project_id, p.date,${measuresBy('p.date')}
-    from dim_date p
+    from (
+      select d.project_id, d.date, d.starts_at
+      from ${daysSoFar(sql)}
+    ) p
     join facts_state s on s.project_id = p.project_id
     left join (${changesBy('date')}
-    ) c on c.project_id = p.project_id and c.date = p.date
-    where p.starts_at <= ${sql.now}`,
+    ) c on c.project_id = p.project_id and c.date = p.date`,
 }
 
 export const reportBacklogHour: AnalyticsView = {
-  note: 'The backlog at the end of each hour, and what changed it. The last row is the present hour so far.',
+  note: 'The backlog at the end of each hour since the first conversation, and what changed it. The last row is the present hour so far.',
   caveat: `${caveat} An hour that the clock shows twice is one row; an hour that it skips has none.`,
   key: ['project_id', 'date', 'hour'],
   columns: {
@@ -93,6 +95,19 @@ export const reportBacklogHour: AnalyticsView = {
     ) c on c.project_id = p.project_id and c.date = p.date and c.hour = p.hour`,
 }
 
+/** The days `d` from a project's first conversation until today. */
+function daysSoFar(sql: SqlDialect): string {
+  return `dim_date d
+      join (
+        select project_id, min(created_at) as created_at, min(first_visitor_at) as first_visitor_at,
+          min(first_handled_at) as first_handled_at
+        from fct_conversation
+        group by project_id
+      ) f on f.project_id = d.project_id
+        and (d.ends_at > f.created_at or d.ends_at > f.first_visitor_at or d.ends_at > f.first_handled_at)
+        and d.starts_at <= ${sql.now}`
+}
+
 /** Every local hour that has begun. On most days the n-th hour is n; when the clocks change, the offset decides. */
 function hoursOfDays(sql: SqlDialect): string {
   const hourStart = `${sql.epoch('d.starts_at')} + 3600 * n.hour`
@@ -103,8 +118,7 @@ function hoursOfDays(sql: SqlDialect): string {
       select distinct d.project_id, d.date, d.starts_at,
         cast(case when ${sql.epoch('d.ends_at')} - ${sql.epoch('d.starts_at')} = 86400 then n.hour
           else (${hourStart} + (${offset})) % 86400 / 3600 end as integer) as hour
-      from dim_date d
-      cross join (select hour from dim_hour union all select 24) n
-      where d.starts_at <= ${sql.now}
-        and ${hourStart} < ${sql.epoch('d.ends_at')} and ${hourStart} <= ${sql.epoch(sql.now)}`
+      from ${daysSoFar(sql)}
+      join (select hour from dim_hour union all select 24) n
+        on ${hourStart} < ${sql.epoch('d.ends_at')} and ${hourStart} <= ${sql.epoch(sql.now)}`
 }

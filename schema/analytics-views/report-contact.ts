@@ -22,15 +22,21 @@ export const reportContact: AnalyticsView = {
     first_page: optional(text('the page on which the visit began')),
     last_page: optional(text('the last page of the visit')),
   },
+  // Visits are more than 30 minutes apart, unless `analytics.visit_gap` is shorter: then the later one counts.
   select: (sql) => `
-    select c.project_id, c.conversation_id, c.visitor_id, c.created_at, c.created_date, v.visit_number, v.entries,
-      ${sql.epoch('c.created_at')} - ${sql.epoch('v.started_at')} as seconds_before, v.first_page, v.last_page
-    from fct_conversation c
-    left join fct_visit v on v.project_id = c.project_id and v.visitor_id = c.visitor_id
-      and v.visit_number = (
-        select max(b.visit_number) from fct_visit b
-        where b.project_id = c.project_id and b.visitor_id = c.visitor_id and b.started_at <= c.created_at)
-      and ${sql.epoch('c.created_at')} - ${sql.epoch('v.ended_at')} <= 1800`,
+    select project_id, conversation_id, visitor_id, created_at, created_date, visit_number, entries, seconds_before,
+      first_page, last_page
+    from (
+      select c.project_id, c.conversation_id, c.visitor_id, c.created_at, c.created_date, v.visit_number, v.entries,
+        ${sql.epoch('c.created_at')} - ${sql.epoch('v.started_at')} as seconds_before, v.first_page, v.last_page,
+        row_number() over (
+          partition by c.project_id, c.created_date, c.conversation_id order by v.visit_number desc) as place
+      from fct_conversation c
+      left join fct_visit v on v.project_id = c.project_id and v.visitor_id = c.visitor_id
+        and v.started_at <= c.created_at
+        and ${sql.epoch('c.created_at')} - ${sql.epoch('v.ended_at')} <= 1800
+    ) visits
+    where place = 1`,
 }
 
 export const reportContactDay: AnalyticsView = {

@@ -4,7 +4,10 @@ import { type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import { type Migration, migrations } from '../../../schema/migrations/migrations.ts'
 import { type TableSpec, tables } from '../../../schema/tables.ts'
 import { UserError } from '../../core/user-error.ts'
+import { updateAnalyticsViews } from '../analytics/views.ts'
+import { writeComments } from './comments.ts'
 import type { Db } from './connection-pool.ts'
+import { retryOnDeadlock } from './durable-transaction.ts'
 
 /** Nothing has been mirrored into the warehouse: an error for a reader, and none for a first sync. */
 export class EmptyWarehouseError extends UserError {
@@ -28,16 +31,19 @@ export type MigrationSummary = {
 
 /** Throws UserError if a newer version has written to the database. Two processes may run it at once. */
 export async function migrate(db: Db, kind: DatabaseKind, list = migrations): Promise<MigrationSummary> {
-  return db.transaction().execute(async (trx) => {
+  const migrateOnce = async (trx: Db) => {
     if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext('deskmirror.migrate'))`.execute(trx)
     await createMigrationTable(trx, kind)
     const applied = await readAppliedMigrations(trx)
     rejectNewerSchema(applied, list)
     const missing = Object.entries(list).filter(([name]) => !applied.includes(name))
     for (const [name, migration] of missing) await applyMigration(trx, kind, name, migration)
-    if (missing.length > 0 && list === migrations) await writeComments(trx, kind)
+    if (missing.length > 0 && list === migrations) await writeTableComments(trx, kind)
+    if (list === migrations) await updateAnalyticsViews(trx, kind)
     return { from: applied.at(-1) ?? null, to: Object.keys(list).at(-1) ?? '', applied: missing.map(([name]) => name) }
-  })
+  }
+  // A query that reads several views may lock them in another order than they are replaced.
+  return retryOnDeadlock(() => db.transaction().execute(migrateOnce))
 }
 
 /** For a process that only reads: throws UserError unless the schema is this version's. */
@@ -95,15 +101,14 @@ async function applyMigration(trx: Db, kind: DatabaseKind, name: string, migrati
   await sql`insert into sync_schema (name) values (${name})`.execute(trx)
 }
 
-/** The notes of the data dictionary as comments, which BI tools show. One statement, as hundreds take far longer. */
-async function writeComments(db: Db, kind: DatabaseKind): Promise<void> {
-  // SQLite has no comments.
+/** SQLite has no comments. */
+async function writeTableComments(trx: Db, kind: DatabaseKind): Promise<void> {
   if (kind === 'sqlite') return
-  const comments = Object.entries<TableSpec>(tables).flatMap(([name, table]) => [
-    sql`comment on table ${sql.table(name)} is ${sql.lit(table.note)};`,
-    ...Object.entries(table.columns).map(
-      ([column, [, note]]) => sql`comment on column ${sql.ref(`${name}.${column}`)} is ${sql.lit(note)};`,
-    ),
-  ])
-  await sql`do $comments$ begin ${sql.join(comments, sql` `)} end $comments$`.execute(db)
+  const objects = Object.entries<TableSpec>(tables).map(([name, { note, columns }]) => ({
+    type: 'table' as const,
+    name,
+    note,
+    columns: Object.fromEntries(Object.entries(columns).map(([column, [, text]]) => [column, text])),
+  }))
+  await writeComments(trx, objects)
 }

@@ -1,0 +1,172 @@
+/**
+ * Creates the views for analysts, and replaces them when this version's differ from those of the database. Which views
+ * deskmirror created, and from what SQL, is itself a view (`sync_views`), so that it cannot disagree with them.
+ */
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { analyticsViews } from '../../../schema/analytics-views/all-views.ts'
+import type { AnalyticsView } from '../../../schema/analytics-views/analytics-view.ts'
+import { metabaseMetadata } from '../../../schema/analytics-views/metabase-metadata.ts'
+import { sqlDialects } from '../../../schema/analytics-views/sql-dialect.ts'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import { UserError } from '../../core/user-error.ts'
+import { writeComments } from '../database/comments.ts'
+import type { Db } from '../database/connection-pool.ts'
+
+const registryName = 'sync_views'
+const views = Object.entries<AnalyticsView>(analyticsViews)
+
+/** For a transaction under the lock of migrations. Queries of BI tools on the views delay it until they end. */
+export async function updateAnalyticsViews(trx: Db, kind: DatabaseKind): Promise<void> {
+  const existing = await listObjects(trx, kind)
+  const created = existing.has(registryName) ? await readRegistry(trx) : new Map<string, string>()
+  const fingerprint = fingerprintOf(kind)
+  const isCurrent = views.every(([name]) => existing.has(name) && created.get(name) === fingerprint)
+  if (isCurrent && created.size === views.length) return
+  rejectForeignObjects(existing, created)
+  if (kind === 'sqlite') await recreateViews(trx, kind, existing, created)
+  else await replaceViews(trx, kind, existing, created)
+  await createRegistry(trx, fingerprint)
+  if (kind === 'postgres') await writeViewComments(trx)
+  await writeMetabaseMetadata(trx)
+}
+
+/** Tables and views of the schema. */
+async function listObjects(db: Db, kind: DatabaseKind): Promise<ReadonlySet<string>> {
+  const { rows } = await (kind === 'sqlite'
+    ? sql<{ name: string }>`select name from sqlite_master where type in ('table', 'view')`
+    : sql<{ name: string }>`select relname as name from pg_class
+        where relnamespace = current_schema()::regnamespace and relkind in ('r', 'v', 'm', 'f', 'p')`
+  ).execute(db)
+  return new Set(rows.map(({ name }) => name))
+}
+
+async function readRegistry(db: Db): Promise<Map<string, string>> {
+  const { rows } = await sql<{ name: string; fingerprint: string }>`
+    select name, fingerprint from ${sql.table(registryName)}`.execute(db)
+  return new Map(rows.map(({ name, fingerprint }) => [name, fingerprint]))
+}
+
+/** Of the SQL and all texts that are stored with it. */
+function fingerprintOf(kind: DatabaseKind): string {
+  const statements = views.map(([name, view]) => selectOf(view, kind) + JSON.stringify([name, view]))
+  return createHash('sha256')
+    .update(JSON.stringify([statements, metabaseMetadata()]))
+    .digest('hex')
+    .slice(0, 16)
+}
+
+const selectOf = (view: AnalyticsView, kind: DatabaseKind) => view.select(sqlDialects[kind])
+
+/** A view of the user that has the name of one of ours is never replaced. */
+function rejectForeignObjects(existing: ReadonlySet<string>, created: ReadonlyMap<string, string>): void {
+  const foreign = views.find(([name]) => existing.has(name) && !created.has(name))
+  if (foreign === undefined) return
+  throw new UserError({
+    what: `cannot create the view ${foreign[0]}`,
+    why: 'the database has a table or view of that name, which deskmirror did not create',
+    next: 'rename it, then run `deskmirror migrate`',
+    exitCode: 2,
+  })
+}
+
+/**
+ * Postgres: views keep the rights that were granted on them, and views of users that read them, as long as their columns
+ * stay. Else they are created anew.
+ */
+async function replaceViews(
+  trx: Db,
+  kind: DatabaseKind,
+  existing: ReadonlySet<string>,
+  created: ReadonlyMap<string, string>,
+): Promise<void> {
+  await sql`savepoint replacing`.execute(trx)
+  try {
+    const retired = [...created.keys()].filter((name) => !(name in analyticsViews))
+    await dropViews(
+      trx,
+      [registryName, ...retired].filter((name) => existing.has(name)),
+    )
+    for (const [name, view] of views)
+      await sql`create or replace view ${sql.table(name)} as ${sql.raw(selectOf(view, kind))}`.execute(trx)
+  } catch (error) {
+    if (!hasCode(error, invalidTableDefinition)) throw error
+    await sql`rollback to savepoint replacing`.execute(trx)
+    await recreateViews(trx, kind, existing, created)
+  }
+  await sql`release savepoint replacing`.execute(trx)
+}
+
+async function recreateViews(
+  trx: Db,
+  kind: DatabaseKind,
+  existing: ReadonlySet<string>,
+  created: ReadonlyMap<string, string>,
+): Promise<void> {
+  // Views that read others come after them, in the registry as well.
+  const old = [registryName, ...[...created.keys()].reverse()].filter((name) => existing.has(name))
+  await dropViews(trx, old)
+  for (const [name, view] of views)
+    await sql`create view ${sql.table(name)} as ${sql.raw(selectOf(view, kind))}`.execute(trx)
+}
+
+async function dropViews(trx: Db, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    try {
+      await sql`drop view ${sql.table(name)}`.execute(trx)
+    } catch (error) {
+      throw hasCode(error, dependentObjectsStillExist) ? dependentViewError(name, error) : error
+    }
+  }
+}
+
+// Source: postgresql.org/docs/current/errcodes-appendix.html, read 2026-11-22.
+const invalidTableDefinition = '42P16'
+const dependentObjectsStillExist = '2BP01'
+
+const hasCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code
+
+function dependentViewError(name: string, error: unknown): UserError {
+  const detail = error instanceof Error && 'detail' in error ? String(error.detail) : 'another view reads it'
+  return new UserError(
+    {
+      what: `cannot replace the view ${name}, whose columns change in this version`,
+      why: detail.replaceAll('\n', '; '),
+      next: 'drop that view, run `deskmirror migrate`, and create it again',
+      exitCode: 2,
+    },
+    { cause: error },
+  )
+}
+
+async function createRegistry(trx: Db, fingerprint: string): Promise<void> {
+  const rows = views.map(([name]) => `select '${name}' as name, '${fingerprint}' as fingerprint`)
+  await sql`create view ${sql.table(registryName)} as ${sql.raw(rows.join(' union all '))}`.execute(trx)
+}
+
+async function writeViewComments(trx: Db): Promise<void> {
+  const objects = views.map(([name, { note, caveat, columns }]) => ({
+    type: 'view' as const,
+    name,
+    note: caveat === null ? note : `${note} ${caveat}`,
+    columns: Object.fromEntries(Object.entries(columns).map(([column, described]) => [column, described.note])),
+  }))
+  const registry = {
+    type: 'view' as const,
+    name: registryName,
+    note: 'Which views deskmirror created, and from what.',
+    columns: { name: 'name of the view', fingerprint: 'changes with the definitions of the views' },
+  }
+  await writeComments(trx, [...objects, registry])
+}
+
+async function writeMetabaseMetadata(trx: Db): Promise<void> {
+  const rows = metabaseMetadata()
+  await trx.deleteFrom('_metabase_metadata').execute()
+  for (let i = 0; i < rows.length; i += 500) {
+    await trx
+      .insertInto('_metabase_metadata')
+      .values(rows.slice(i, i + 500))
+      .execute()
+  }
+}
