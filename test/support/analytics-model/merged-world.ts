@@ -9,8 +9,8 @@ import type { ModelSettings, ProjectRows } from './raw-rows.ts'
 /** Projects at one time. `touched`: what changed since the step before. */
 export type MergedStep = { readonly projects: readonly ProjectRows[]; readonly touched: readonly Touched[] }
 
-/** All worlds are within them. */
-export const comparedDays = { from: '2024-12-20', to: '2025-11-20' } as const
+/** Nothing happens later in any world. */
+export const lastDay = '2025-11-20'
 
 /** In the middle of the worlds that are in June. */
 const mirroredSince = '2025-06-10T03:00:00Z'

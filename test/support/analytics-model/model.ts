@@ -31,9 +31,6 @@ export type ModelObject =
   | 'report_ai_month'
   | 'report_visitor_day'
 
-/** The days for which the backlog is compared: from before the first event until after the last one. */
-export type ComparedDays = { readonly from: string; readonly to: string }
-
 type RowsBy<Name extends string> = Readonly<Record<Name, readonly ModelRow[]>>
 
 /** The rows of the tables alone. */
@@ -41,7 +38,8 @@ export function deriveModelTables(rows: ProjectRows): RowsBy<FactTable> {
   return toTables(deriveModelFacts(rows))
 }
 
-export function deriveModel(rows: ProjectRows, days: ComparedDays): RowsBy<ModelObject> {
+/** `until`: the last local day of the backlog, which has a row for every day. */
+export function deriveModel(rows: ProjectRows, until: string): RowsBy<ModelObject> {
   const facts = deriveModelFacts(rows)
   return {
     ...toTables(facts),
@@ -50,7 +48,7 @@ export function deriveModel(rows: ProjectRows, days: ComparedDays): RowsBy<Model
     report_answer_week: answerWeeks(facts),
     report_answer_month: answerMonths(facts),
     report_conversation_day: conversationDays(facts),
-    report_backlog_day: backlogDays(facts, rows.settings, days.from, days.to),
+    report_backlog_day: backlogDays(facts, rows.settings, until),
     report_hour: hourRows(facts),
     report_agent_day: agentDays(facts),
     report_sla_day: slaDays(facts, rows.settings.targets),

@@ -58,7 +58,7 @@ const conversationMutations: readonly ConversationMutation[] = [
   },
   (conversation, rows, { pick }, around) => {
     const agent = pick(['agent-1', 'agent-2', null])
-    recordChange(conversation, 'assigned_agent_id', agent, around + 600_000, rows)
+    recordChange(conversation, 'assigned_agent_id', agent, around + 600_000 + rows.changes.length, rows)
     conversation.assigned_agent_id = agent
   },
 ]

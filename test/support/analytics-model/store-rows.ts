@@ -13,7 +13,7 @@ const mirrored = { raw: '{}', synced_at: '2025-12-01T00:00:00Z', asked_at: 1 }
 export async function storeProjects(warehouse: Warehouse, projects: readonly ProjectRows[]): Promise<void> {
   const each = <T>(rowsOf: (rows: ProjectRows) => readonly T[]) =>
     projects.flatMap((rows) => rowsOf(rows).map((row) => ({ project_id: rows.project, ...row })))
-  await insertRows(warehouse, 'sync_runs', projects.map(toSyncRun))
+  await storeFirstRun(warehouse, projects)
   await insertRows(warehouse, 'conversations', each((rows) => rows.conversations).map(withMirrored))
   await insertRows(warehouse, 'messages', each((rows) => rows.messages).map(withMirrored))
   await insertRows(
@@ -80,6 +80,11 @@ const withMirrored = <T>(row: T) => ({ ...row, ...mirrored })
 /** The page is an undocumented field of the entry. */
 function withPage<T extends { readonly page: string | null }>({ page, ...row }: T) {
   return { ...row, ...mirrored, raw: page === null ? '{}' : JSON.stringify({ url: page }) }
+}
+
+/** Says since when the projects are mirrored. */
+export async function storeFirstRun(warehouse: Warehouse, projects: readonly ProjectRows[]): Promise<void> {
+  await insertRows(warehouse, 'sync_runs', projects.map(toSyncRun))
 }
 
 function toSyncRun({ project, settings }: ProjectRows): Row {

@@ -30,11 +30,15 @@ export function conversationDays({ conversations }: ModelFacts): ModelRow[] {
   })
 }
 
-/** Counts anew for each day which conversations were open, and which visitors waited, when it ended. */
-export function backlogDays(facts: ModelFacts, settings: ModelSettings, from: string, to: string): ModelRow[] {
+/**
+ * Counts anew for each day which conversations were open, and which visitors waited, when it ended: from the first day on
+ * which anything happened.
+ */
+export function backlogDays(facts: ModelFacts, settings: ModelSettings, until: string): ModelRow[] {
   const { states, waits } = facts
+  const from = [...states.map(({ from_date }) => from_date), ...waits.map(({ started_date }) => started_date)].sort()[0]
   const opened = states.filter(({ state }) => state === 'open')
-  return daysBetween(from, to).map((date) => ({
+  return daysBetween(from ?? '9999', until).map((date) => ({
     date,
     opened: countWhere(opened, ({ state_number, from_date }) => state_number === 1 && from_date === date),
     reopened: countWhere(opened, ({ state_number, from_date }) => state_number > 1 && from_date === date),

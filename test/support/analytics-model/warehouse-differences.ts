@@ -1,16 +1,16 @@
-/** What the model expects of merged worlds at one step, and what a warehouse shows instead. */
+/** What the model expects of the tables and views, and what a warehouse shows instead. */
 import type { Warehouse } from '../../../src/warehouse/open.ts'
 import { findDifferences } from './compare.ts'
-import { comparedDays, type MergedStep } from './merged-world.ts'
+import { lastDay } from './merged-world.ts'
 import { deriveModel, type ModelObject } from './model.ts'
-import type { ModelRow } from './raw-rows.ts'
+import type { ModelRow, ProjectRows } from './raw-rows.ts'
 
-export type ExpectedObjects = ReadonlyMap<ModelObject, readonly ModelRow[]>
+type ExpectedObjects = ReadonlyMap<ModelObject, readonly ModelRow[]>
 
-export function expectedOf(steps: readonly MergedStep[]): ExpectedObjects {
+export function expectedOf(projects: readonly ProjectRows[]): ExpectedObjects {
   const expected = new Map<ModelObject, ModelRow[]>()
-  for (const rows of steps.flatMap(({ projects }) => projects)) {
-    for (const [object, ofProject] of Object.entries(deriveModel(rows, comparedDays))) {
+  for (const rows of projects) {
+    for (const [object, ofProject] of Object.entries(deriveModel(rows, lastDay))) {
       const withProject = ofProject.map((row) => ({ project_id: rows.project, ...row }))
       expected.set(object as ModelObject, [...(expected.get(object as ModelObject) ?? []), ...withProject])
     }
@@ -29,7 +29,7 @@ export async function findWarehouseDifferences(warehouse: Warehouse, expected: E
   return found
 }
 
-/** The backlog has a row for every day of the calendar. */
+/** The backlog has a row for every day until today. */
 function comparedPart(object: ModelObject): string {
-  return object === 'report_backlog_day' ? `where date between '${comparedDays.from}' and '${comparedDays.to}'` : ''
+  return object === 'report_backlog_day' ? `where date <= '${lastDay}'` : ''
 }
