@@ -1,0 +1,189 @@
+/**
+ * What a number of the service's daily rollup may count. The service documents none of them, so each number is compared
+ * with counts of our own: a population, the moment that decides on the day, and a filter.
+ */
+
+export type ConversationFilter =
+  | { readonly rows: 'all' | 'all and deleted ones' | 'complete ones' }
+  | { readonly rows: 'begun by the visitor' | 'with a human message' | 'with an AI message' }
+  | { readonly rows: 'of the origin' | 'not of the origin'; readonly origin: string }
+
+const conversationMoments = [
+  'creation',
+  'last message',
+  'handling',
+  'first visitor message',
+  'first human message',
+] as const
+const messageKinds = ['any message', 'an utterance', 'a visitor message', 'a human message', 'an AI message'] as const
+
+export type ConversationMoment = (typeof conversationMoments)[number]
+export type MessageKind = (typeof messageKinds)[number]
+
+export type MessageFilter =
+  | { readonly rows: 'all' | 'utterances' | 'events' }
+  | { readonly rows: 'of the sender type'; readonly senderType: string }
+
+/** Durations of answers; the others are counts. */
+export type AnswerMeasure = {
+  readonly population: 'answers'
+  readonly clock: 'any' | 'human'
+  readonly which: 'first' | 'every'
+  readonly countedOn: 'question' | 'answer'
+  readonly from: 'the first message' | 'creation'
+  readonly hours: 'all' | 'business'
+}
+
+export type CountMeasure =
+  | { readonly population: 'conversations'; readonly by: ConversationMoment; readonly filter: ConversationFilter }
+  /** Conversations with such a message within the day, each once. */
+  | { readonly population: 'active conversations'; readonly with: MessageKind; readonly filter: ConversationFilter }
+  | { readonly population: 'messages'; readonly filter: MessageFilter }
+  /** By a column with a time. */
+  | { readonly population: 'visitors'; readonly by: string }
+  /** Visitors who did it within the day, each once. */
+  | { readonly population: 'active visitors'; readonly with: 'a conversation created' | 'activity' }
+  | { readonly population: 'calls'; readonly by: string; readonly status: string | null }
+  | { readonly population: 'calls with a recording'; readonly by: string }
+
+export type RollupMeasure = AnswerMeasure | CountMeasure
+
+/** What the mirror has, as far as it makes candidates differ. */
+export type MirrorVocabulary = {
+  readonly origins: readonly string[]
+  readonly senderTypes: readonly string[]
+  /** Columns with times. */
+  readonly visitorTimes: readonly string[]
+  readonly callTimes: readonly string[]
+  readonly callStatuses: readonly string[]
+}
+
+export function rollupMeasures(mirror: MirrorVocabulary): RollupMeasure[] {
+  return [
+    ...conversationMeasures(mirror),
+    ...messageFilters(mirror).map((filter) => ({ population: 'messages', filter }) as const),
+    ...mirror.visitorTimes.map((by) => ({ population: 'visitors', by }) as const),
+    { population: 'active visitors', with: 'a conversation created' },
+    { population: 'active visitors', with: 'activity' },
+    ...mirror.callTimes.flatMap((by): CountMeasure[] => [
+      ...[null, ...mirror.callStatuses].map((status) => ({ population: 'calls', by, status }) as const),
+      { population: 'calls with a recording', by },
+    ]),
+    ...answerMeasures(),
+  ]
+}
+
+function conversationMeasures({ origins }: MirrorVocabulary): CountMeasure[] {
+  const rows = ['all', 'all and deleted ones', 'complete ones'] as const
+  const about = ['begun by the visitor', 'with a human message', 'with an AI message'] as const
+  const filters: readonly ConversationFilter[] = [
+    ...[...rows, ...about].map((filter) => ({ rows: filter })),
+    ...origins.flatMap((origin) => [
+      { rows: 'of the origin', origin } as const,
+      { rows: 'not of the origin', origin } as const,
+    ]),
+  ]
+  return filters.flatMap((filter) => [
+    ...conversationMoments.map((by) => ({ population: 'conversations', by, filter }) as const),
+    ...messageKinds.map((kind) => ({ population: 'active conversations', with: kind, filter }) as const),
+  ])
+}
+
+function messageFilters({ senderTypes }: MirrorVocabulary): MessageFilter[] {
+  return [
+    ...(['all', 'utterances', 'events'] as const).map((rows) => ({ rows })),
+    ...senderTypes.map((senderType) => ({ rows: 'of the sender type', senderType }) as const),
+  ]
+}
+
+function answerMeasures(): AnswerMeasure[] {
+  const starts = [
+    { which: 'first', from: 'the first message' },
+    { which: 'first', from: 'creation' },
+    { which: 'every', from: 'the first message' },
+  ] as const
+  return starts.flatMap((start) =>
+    (['any', 'human'] as const).flatMap((clock) =>
+      (['question', 'answer'] as const).flatMap((countedOn) =>
+        (['all', 'business'] as const).map(
+          (hours) => ({ population: 'answers', ...start, clock, countedOn, hours }) as const,
+        ),
+      ),
+    ),
+  )
+}
+
+/** In plain words: `conversations with a human message, by creation`. */
+export function describeMeasure(measure: RollupMeasure): string {
+  switch (measure.population) {
+    case 'conversations':
+      return `${withFilter('conversations', measure.filter)}, by ${measure.by}`
+    case 'active conversations':
+      return `${withFilter('conversations', measure.filter)}, with ${measure.with} on the day`
+    case 'messages':
+      return describeMessages(measure.filter)
+    case 'active visitors':
+      return `visitors with ${measure.with} on the day`
+    case 'calls':
+      return measure.status === null ? `calls, by ${measure.by}` : `calls of status ${measure.status}, by ${measure.by}`
+    case 'visitors':
+    case 'calls with a recording':
+      return `${measure.population}, by ${measure.by}`
+    case 'answers':
+      return describeAnswers(measure)
+  }
+}
+
+function withFilter(population: string, filter: ConversationFilter): string {
+  switch (filter.rows) {
+    case 'all':
+      return population
+    case 'all and deleted ones':
+      return `${population}, deleted ones too`
+    case 'complete ones':
+      return `complete ${population}`
+    case 'of the origin':
+    case 'not of the origin':
+      return `${population} ${filter.rows} ${filter.origin}`
+    default:
+      return `${population} ${filter.rows}`
+  }
+}
+
+function describeMessages(filter: MessageFilter): string {
+  if (filter.rows === 'all') return 'messages'
+  return filter.rows === 'of the sender type' ? `messages of the sender type ${filter.senderType}` : filter.rows
+}
+
+function describeAnswers({ clock, which, countedOn, from, hours }: AnswerMeasure): string {
+  const answer = clock === 'human' ? 'human answer' : 'answer'
+  const start = which === 'first' ? ` from ${from}` : ''
+  const time = hours === 'business' ? 'business time' : 'time'
+  return `${time} to ${which} ${answer}${start}, on the day of the ${countedOn}`
+}
+
+/** Of two measures that fit equally, the lower one is the more likely meaning. */
+export function complexityOf(measure: RollupMeasure): number {
+  switch (measure.population) {
+    case 'conversations':
+      return (measure.by === 'creation' || measure.by === 'handling' ? 0 : 1) + complexityOfFilter(measure.filter)
+    case 'active conversations':
+      return (measure.with === 'any message' ? 0 : 1) + complexityOfFilter(measure.filter)
+    case 'messages':
+      return measure.filter.rows === 'all' ? 0 : 1
+    case 'visitors':
+      return 0
+    case 'active visitors':
+    case 'calls with a recording':
+      return 1
+    case 'calls':
+      return measure.status === null ? 0 : 2
+    case 'answers':
+      return 1 + (measure.hours === 'business' ? 1 : 0) + (measure.from === 'creation' ? 1 : 0)
+  }
+}
+
+function complexityOfFilter(filter: ConversationFilter): number {
+  if (filter.rows === 'all') return 0
+  return 'origin' in filter ? 3 : 2
+}

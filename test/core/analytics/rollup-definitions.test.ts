@@ -1,0 +1,271 @@
+/** Learning what the numbers of the service's rollups count. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  compareDay,
+  isEqualAsShown,
+  isFinalDay,
+  learnDefinition,
+} from '../../../src/core/analytics/learn-rollup-definition.ts'
+import {
+  type Candidate,
+  candidatesOf,
+  describeDefinition,
+  type MeasureEvent,
+  type RollupWindow,
+} from '../../../src/core/analytics/rollup-definitions.ts'
+import { describeMeasure, type RollupMeasure, rollupMeasures } from '../../../src/core/analytics/rollup-measures.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
+
+const hour = 3600
+const firstMidnight = Date.parse('2026-01-04T22:00:00Z') / 1000
+/** The days of a zone two hours east of UTC. */
+const daysOf = (count: number): RollupWindow[] =>
+  Array.from({ length: count }, (_, day) => ({
+    from: firstMidnight + day * 24 * hour,
+    to: firstMidnight + (day + 1) * 24 * hour,
+  }))
+
+const byCreation: RollupMeasure = { population: 'conversations', by: 'creation', filter: { rows: 'all' } }
+const answers = {
+  population: 'answers',
+  which: 'first',
+  countedOn: 'question',
+  from: 'the first message',
+  hours: 'all',
+} as const
+
+/** The candidate of this name, without its values. */
+const valuesOf = (candidates: readonly Candidate[], name: string) =>
+  candidates.find((candidate) => candidate.name === name)?.values
+
+describe('a candidate counts the events of each day', () => {
+  const window = { from: firstMidnight, to: firstMidnight + 24 * hour }
+  const hours = (...times: readonly number[]) =>
+    times.map((time): MeasureEvent => ({ at: firstMidnight + time * hour, value: 1 }))
+
+  test('the day may begin and end in several ways', () => {
+    // At the start, an hour before its end, at its end, and within the UTC day of the same date.
+    const candidates = candidatesOf(byCreation, hours(0, 23, 24, 25.5), [window])
+    expect(candidates.map(({ name, values }) => [name, values[0]])).toEqual([
+      ['conversations, by creation', 2],
+      ['conversations, by creation, in the UTC day', 3],
+      ['conversations, by creation, with the last second', 3],
+      ['conversations, by creation, without the first second', 2],
+      ['conversations, by creation, an hour later', 2],
+    ])
+  })
+
+  test('active conversations count once a day', () => {
+    const measure: RollupMeasure = { population: 'active conversations', with: 'any message', filter: { rows: 'all' } }
+    const events = ['c1', 'c1', 'c2'].map((value, index) => ({ at: firstMidnight + index * hour, value }))
+    const candidates = candidatesOf(measure, events, [window])
+    expect(valuesOf(candidates, 'conversations, with any message on the day')).toEqual([2])
+  })
+
+  test('durations have several statistics, in several units', () => {
+    const durations = [600, 60, 120, 180].map((value, index) => ({ at: firstMidnight + index, value }))
+    const candidates = candidatesOf({ ...answers, clock: 'any' }, durations, [window, { from: 0, to: 1 }])
+    const values = (statistic: string, unit = 'seconds') =>
+      valuesOf(
+        candidates,
+        `${statistic} of the time to first answer from the first message, on the day of the question, in ${unit}`,
+      )
+    expect([values('median'), values('lower median'), values('mean')]).toEqual([
+      [150, null],
+      [120, null],
+      [240, null],
+    ])
+    expect([values('90th percentile'), values('interpolated 90th percentile')]).toEqual([
+      [600, null],
+      [expect.closeTo(474, 9), null],
+    ])
+    expect([values('maximum', 'minutes'), values('maximum', 'milliseconds')]).toEqual([
+      [10, null],
+      [600_000, null],
+    ])
+  })
+})
+
+test('every candidate has a name of its own, in plain words', () => {
+  const measures = rollupMeasures({
+    ...{ origins: ['widget', 'mail'], senderTypes: ['visitor', 'bot'], visitorTimes: ['created_at'] },
+    ...{ callTimes: ['occurred_at', 'ended_at'], callStatuses: ['missed'] },
+  })
+  const names = measures.flatMap((measure) =>
+    candidatesOf(measure, [], []).map(({ definition }) => describeDefinition(definition)),
+  )
+  expect(new Set(names).size).toBe(names.length)
+  expect(measures.map(describeMeasure)).toEqual(
+    expect.arrayContaining([
+      'conversations, by creation',
+      'complete conversations, by last message',
+      'conversations, deleted ones too, by creation',
+      'conversations not of the origin mail, by handling',
+      'conversations with a human message, with a visitor message on the day',
+      'messages of the sender type bot',
+      'visitors, by created_at',
+      'visitors with activity on the day',
+      'calls of status missed, by ended_at',
+      'calls with a recording, by occurred_at',
+      'business time to every human answer, on the day of the answer',
+    ]),
+  )
+})
+
+describe('a definition is learned from the days on which it is equal', () => {
+  const candidate = (name: string, values: readonly (number | null)[], complexity = 0): Candidate => ({
+    ...{ name, values, complexity },
+    definition: { measure: byCreation, statistic: 'count', unit: null, border: '' },
+  })
+  const numbers = (count: number, offset = 0) => Array.from({ length: count }, (_, day) => ((day * 7) % 10) + offset)
+  const learned = (service: readonly number[], ...candidates: readonly Candidate[]) => {
+    const { best, ...result } = learnDefinition(service, candidates)
+    return { ...result, best: best?.name ?? null }
+  }
+
+  test('proven: equal on at least 14 days of various values, and no other one fits', () => {
+    expect(learned(numbers(20), candidate('wrong', numbers(20, 1)), candidate('right', numbers(20)))).toEqual({
+      ...{ verdict: 'proven', best: 'right', days: 20, days_equal: 20, distinct_values: 10 },
+      ...{ as_good: 0, next_best_equal: 0, mean_difference: 0 },
+    })
+  })
+
+  test('candidates that are equal on all days are one answer, named by the simplest', () => {
+    const [plain, filtered] = [candidate('plain', numbers(20)), candidate('filtered', numbers(20), 2)]
+    expect(learned(numbers(20), filtered, plain)).toMatchObject({ verdict: 'proven', best: 'plain', as_good: 1 })
+  })
+
+  const almost = numbers(20).with(3, 99)
+  const cases: Readonly<
+    Record<string, readonly [service: readonly number[], own: readonly number[], verdict: string]>
+  > = {
+    'few days': [numbers(10), numbers(10), 'likely'],
+    'very few days': [numbers(6), numbers(6), 'unknown'],
+    'one day of twenty differs': [almost, numbers(20), 'likely'],
+    'two days of twenty differ': [almost.with(4, 99), numbers(20), 'unknown'],
+    'the same number every day': [numbers(20).fill(0), numbers(20).fill(0), 'unknown'],
+  }
+  test.each(Object.entries(cases))('%s', (_, [service, own, verdict]) => {
+    expect(learned(service, candidate('right', own)).verdict).toBe(verdict)
+  })
+
+  test('another candidate that fits nearly as well leaves a doubt', () => {
+    const rival = candidate('rival', numbers(20).with(3, 99).with(4, 99))
+    expect(learned(numbers(20), candidate('right', numbers(20)), rival)).toMatchObject({
+      ...{ verdict: 'likely', best: 'right', next_best_equal: 18 },
+    })
+  })
+
+  test('without days or candidates nothing is known', () => {
+    expect(learned([], candidate('right', []))).toMatchObject({ verdict: 'unknown', best: null, mean_difference: null })
+    expect(learned(numbers(20))).toMatchObject({ verdict: 'unknown', best: null, days: 20 })
+  })
+})
+
+test('equal means: to the digits that the service shows', () => {
+  expect([
+    isEqualAsShown(12, 12.4),
+    isEqualAsShown(12, 12.6),
+    isEqualAsShown(12.3, 12.34),
+    isEqualAsShown(12.3, 12.36),
+  ]).toEqual([...[true, false, true, false]])
+  expect([isEqualAsShown(0, null), isEqualAsShown(1, null)]).toEqual([true, false])
+})
+
+describe('definitions of a service are found among all candidates', () => {
+  const mirror = randomMirror(60)
+  const measures = rollupMeasures({
+    origins: ['widget'],
+    senderTypes: ['bot'],
+    visitorTimes: [],
+    callTimes: [],
+    callStatuses: [],
+  })
+  const windows = daysOf(60)
+  const candidates = measures.flatMap((measure) => candidatesOf(measure, eventsOf(measure, mirror), windows))
+
+  test.each([
+    ['conversations, by creation', 'proven'],
+    ['conversations, by creation, in the UTC day', 'proven'],
+    ['conversations, by first visitor message', 'proven'],
+    ['conversations with an AI message, by creation', 'proven'],
+    ['median of the time to first answer from the first message, on the day of the question, in seconds', 'proven'],
+    [
+      'median of the time to first human answer from the first message, on the day of the question, in seconds',
+      'proven',
+    ],
+    ['mean of the time to first human answer from the first message, on the day of the question, in minutes', 'proven'],
+  ])('%s', (name, verdict) => {
+    const service = (valuesOf(candidates, name) ?? []).map((value) => value ?? 0)
+    expect(service).toHaveLength(60)
+    const { best, ...learned } = learnDefinition(service, candidates)
+    expect([best?.values.map((value) => value ?? 0), learned.verdict]).toEqual([service, verdict])
+  })
+
+  test('numbers that are none of them are unknown', () => {
+    const numbers = fc.array(fc.nat(50), { minLength: 60, maxLength: 60 })
+    fc.assert(
+      fc.property(numbers, (service) => {
+        expect(learnDefinition(service, candidates).verdict).toBe('unknown')
+      }),
+      { numRuns: 5 },
+    )
+  })
+})
+
+describe('a day is compared once it is final', () => {
+  const final = { endsAt: 100, readAt: 100, hasGap: false, isComplete: true }
+  test.each([
+    ['it ended before it was read', {}, true],
+    ['it was read before its end', { readAt: 99 }, false],
+    ['the mirror has a gap', { hasGap: true }, false],
+    ['a conversation is not complete', { isComplete: false }, false],
+  ])('%s', (_, change, isFinal) => expect(isFinalDay({ ...final, ...change })).toBe(isFinal))
+
+  test('a proven definition that does not fit a final day shows a change', () => {
+    const day = { service: 5, own: 4, isFinal: true }
+    expect(compareDay('proven', day)).toBe('different')
+    expect(compareDay('likely', { ...day, own: 5 })).toBe('equal')
+    expect(compareDay('proven', { ...day, isFinal: false })).toBe('not final')
+    expect(compareDay('unknown', day)).toBe('not compared')
+  })
+})
+
+type MirroredConversation = Readonly<Record<'id' | 'createdAt' | 'askedAt' | 'aiAt' | 'humanAt', number>>
+
+/** Some conversations each hour; the AI answers a part of them. */
+function randomMirror(days: number): readonly MirroredConversation[] {
+  const random = seededRandom(13)
+  return Array.from({ length: days * 40 }, (_, id) => {
+    const createdAt = firstMidnight - 12 * hour + Math.floor(random() * (days + 1) * 24 * hour)
+    const askedAt = createdAt + Math.floor(random() * 2 * hour)
+    const humanAt = askedAt + Math.floor(random() * 5 * hour)
+    const aiAt = random() < 0.3 ? askedAt + Math.floor(random() * (humanAt - askedAt)) : Number.NaN
+    return { id, createdAt, askedAt, aiAt, humanAt }
+  })
+}
+
+/** The events of those measures that this small mirror knows. */
+function eventsOf(measure: RollupMeasure, mirror: readonly MirroredConversation[]): MeasureEvent[] {
+  return mirror.flatMap((conversation) => eventsOfConversation(measure, conversation)).sort((a, b) => a.at - b.at)
+}
+
+function eventsOfConversation(measure: RollupMeasure, mirrored: MirroredConversation): MeasureEvent[] {
+  const { createdAt, askedAt, aiAt, humanAt } = mirrored
+  const hasAi = !Number.isNaN(aiAt)
+  if (measure.population === 'conversations') {
+    const times = {
+      creation: createdAt,
+      'first visitor message': askedAt,
+      'first human message': humanAt,
+      handling: humanAt + hour,
+    }
+    const at = measure.by === 'last message' ? humanAt : times[measure.by]
+    return measure.filter.rows === 'with an AI message' && !hasAi ? [] : [{ at, value: mirrored.id }]
+  }
+  if (measure.population !== 'answers' || measure.hours === 'business') return []
+  const answeredAt = measure.clock === 'any' && hasAi ? aiAt : humanAt
+  const from = measure.from === 'creation' ? createdAt : askedAt
+  return [{ at: measure.countedOn === 'question' ? askedAt : answeredAt, value: answeredAt - from }]
+}
