@@ -64,7 +64,7 @@ export type StateRow = {
   readonly business_seconds: Seconds | null
 }
 
-/** How many messages somebody wrote in a conversation on one day. Messages without a time are in no row. */
+/** How many messages each writer wrote in a conversation on one day. Messages without a time are in no row. */
 export type ContributionRow = {
   readonly conversation_id: string
   readonly date: LocalDate

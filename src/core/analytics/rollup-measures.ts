@@ -8,7 +8,7 @@ export type ConversationFilter =
   | { readonly rows: 'begun by the visitor' | 'with a human message' | 'with an AI message' }
   | { readonly rows: 'of the origin' | 'not of the origin'; readonly origin: string }
 
-const conversationMoments = [
+const conversationTimes = [
   'creation',
   'last message',
   'handling',
@@ -17,7 +17,7 @@ const conversationMoments = [
 ] as const
 const messageKinds = ['any message', 'an utterance', 'a visitor message', 'a human message', 'an AI message'] as const
 
-export type ConversationMoment = (typeof conversationMoments)[number]
+export type ConversationTime = (typeof conversationTimes)[number]
 export type MessageKind = (typeof messageKinds)[number]
 
 export type MessageFilter =
@@ -35,7 +35,7 @@ export type AnswerMeasure = {
 }
 
 export type CountMeasure =
-  | { readonly population: 'conversations'; readonly by: ConversationMoment; readonly filter: ConversationFilter }
+  | { readonly population: 'conversations'; readonly by: ConversationTime; readonly filter: ConversationFilter }
   /** Conversations with such a message within the day, each once. */
   | { readonly population: 'active conversations'; readonly with: MessageKind; readonly filter: ConversationFilter }
   | { readonly population: 'messages'; readonly filter: MessageFilter }
@@ -84,7 +84,7 @@ function conversationMeasures({ origins }: MirrorVocabulary): CountMeasure[] {
     ]),
   ]
   return filters.flatMap((filter) => [
-    ...conversationMoments.map((by) => ({ population: 'conversations', by, filter }) as const),
+    ...conversationTimes.map((by) => ({ population: 'conversations', by, filter }) as const),
     ...messageKinds.map((kind) => ({ population: 'active conversations', with: kind, filter }) as const),
   ])
 }

@@ -1,4 +1,4 @@
-/** UTC offsets of a time zone, found once for each stretch of time that somebody asks for. */
+/** UTC offsets of a time zone, found once for each stretch of time that is asked for. */
 import { IANAZone } from 'luxon'
 import { daySeconds, type EpochSeconds, type Seconds } from '../time.ts'
 
@@ -68,7 +68,7 @@ function spansOfChunk(start: EpochSeconds, offsetAt: (at: EpochSeconds) => Secon
   let [from, offset] = [start, offsetAt(start)]
   for (let at = start; at < start + chunkSeconds; at += probeSeconds) {
     if (offsetAt(at + probeSeconds) === offset) continue
-    const change = firstMomentOfOffsetChange(at, at + probeSeconds, offsetAt)
+    const change = timeOfOffsetChange(at, at + probeSeconds, offsetAt)
     spans.push({ from, to: change, offset })
     from = change
     offset = offsetAt(change)
@@ -78,7 +78,7 @@ function spansOfChunk(start: EpochSeconds, offsetAt: (at: EpochSeconds) => Secon
 }
 
 /** `before` has the old offset, `after` a new one. */
-function firstMomentOfOffsetChange(
+function timeOfOffsetChange(
   before: EpochSeconds,
   after: EpochSeconds,
   offsetAt: (at: EpochSeconds) => Seconds,

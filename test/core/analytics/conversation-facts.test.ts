@@ -92,7 +92,7 @@ test('messages without a time count, but answer nobody', () => {
   })
 })
 
-describe('somebody waits while the conversation is open and its last wait has no end', () => {
+describe('a visitor waits while the conversation is open and its last wait has no end', () => {
   const cases: Readonly<Record<string, readonly [conversation: Day, since: string | null]>> = {
     'no answer': [{ lines: ['9:00 visitor', '9:05 visitor'] }, '9:00'],
     'a later question': [{ lines: ['9:00 visitor', '9:05 ai', '9:10 visitor'] }, '9:10'],
@@ -181,7 +181,9 @@ describe('whatever the conversation', () => {
       expect(sum(waits.map(({ messages }) => messages))).toBeLessThanOrEqual(row.visitor_messages)
       expect(sum(waits.map(({ answer_seconds }) => answer_seconds))).toBe(row.total_wait_seconds ?? 0)
       expect(sum(waits.map(({ human_seconds }) => human_seconds))).toBe(row.total_human_wait_seconds ?? 0)
-      const answeredAt = waits.map(({ human_answered_at }) => human_answered_at).filter((moment) => moment !== null)
+      const answeredAt = waits
+        .map(({ human_answered_at }) => human_answered_at)
+        .filter((answeredTime) => answeredTime !== null)
       expect(answeredAt.length).toBeLessThanOrEqual(row.human_turns)
     })
   })
