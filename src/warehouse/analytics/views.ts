@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { analyticsViews } from '../../../schema/analytics-views/all-views.ts'
 import type { AnalyticsView } from '../../../schema/analytics-views/analytics-view.ts'
+import { analyticsObjects } from '../../../schema/analytics-views/layer.ts'
 import { metabaseMetadata } from '../../../schema/analytics-views/metabase-metadata.ts'
 import { sqlDialects } from '../../../schema/analytics-views/sql-dialect.ts'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
@@ -35,8 +36,9 @@ export async function updateAnalyticsViews(trx: Db, kind: DatabaseKind): Promise
 async function listObjects(db: Db, kind: DatabaseKind): Promise<ReadonlySet<string>> {
   const { rows } = await (kind === 'sqlite'
     ? sql<{ name: string }>`select name from sqlite_master where type in ('table', 'view')`
-    : sql<{ name: string }>`select relname as name from pg_class
-        where relnamespace = current_schema()::regnamespace and relkind in ('r', 'v', 'm', 'f', 'p')`
+    : sql<{ name: string }>`select c.relname as name from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()
+        where c.relkind in ('r', 'v', 'm', 'f', 'p')`
   ).execute(db)
   return new Set(rows.map(({ name }) => name))
 }
