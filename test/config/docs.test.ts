@@ -3,11 +3,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { analyticsSettings } from '../../src/config/analytics-settings.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { createTempFolder } from '../support/temp-folder.ts'
 
 const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
-const example = /```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
+const [example = '', ...otherExamples] = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text)
 
 test('its example is a valid configuration', () => {
   const folder = createTempFolder()
@@ -27,6 +28,21 @@ test('its example is a valid configuration', () => {
     ['school', { kind: 'every', ms: 120_000 }, 'cron'],
     ['archive', { kind: 'cron', pattern: '*/15 7-19 * * mon-fri' }, 'off'],
   ])
+})
+
+test('its settings of analytics are valid, and every one is explained', () => {
+  const settings = otherExamples.find((text) => text.startsWith('analytics:')) ?? ''
+  const folder = createTempFolder()
+  const project = 'base_url: https://api.example.com/v1\nprojects: { shop: { project_id: shop } }\n'
+  writeFileSync(join(folder, 'deskmirror.yaml'), `${settings}${project}`)
+  const { analytics } = loadConfig('mirror', folder, {}).projects[0]!
+  expect([analytics.targets.length, analytics.hours?.[6], analytics.personalData]).toEqual([
+    ...[2, [{ opens: 600, closes: 840 }], false],
+  ])
+  for (const { name } of Object.values(analyticsSettings)) {
+    const key = name.replace('analytics.', '')
+    expect([settings.includes(`\n  ${key}:`), page.includes(`| \`${key}\` |`)], key).toEqual([true, true])
+  }
 })
 
 test('it names no variable that the program does not know', () => {
