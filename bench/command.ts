@@ -7,15 +7,16 @@ import { launcher, type SandboxProcess } from './sandbox.ts'
 /** `peakMb`: the largest resident set of the process, in 10^6 bytes. `tookMs`: from its start to its end. */
 export type CommandRun = { readonly stdout: string; readonly peakMb: number; readonly tookMs: number }
 
-/** Throws if the command does not exit with 0. */
+/** Throws if the command does not exit with 0. `program`: another checkout's, to compare with. */
 export async function runCommand(
   args: readonly string[],
   { environment }: SandboxProcess,
   databaseUrl: string,
+  program = launcher,
 ): Promise<CommandRun> {
   const began = performance.now()
   const env = { ...process.env, ...environment, DESKMIRROR_DATABASE_URL: databaseUrl }
-  const child = spawn(process.execPath, [launcher, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   let peakMb = 0
   const samplePeak = () => {
     peakMb = Math.max(peakMb, readPeakMb(child.pid ?? 0))
@@ -46,8 +47,8 @@ function readPeakMb(pid: number): number {
 export type SyncRun = CommandRun & { readonly report: SyncReport; readonly messages: number }
 
 /** Runs one sync, and counts the message rows that it stored. */
-export async function runSync(service: SandboxProcess, databaseUrl: string): Promise<SyncRun> {
-  const ran = await runCommand(['sync', '--quiet', '--json'], service, databaseUrl)
+export async function runSync(service: SandboxProcess, databaseUrl: string, program = launcher): Promise<SyncRun> {
+  const ran = await runCommand(['sync', '--quiet', '--json'], service, databaseUrl, program)
   const [report] = (JSON.parse(ran.stdout) as { readonly projects: readonly SyncReport[] }).projects
   if (report === undefined) throw new Error('no project was synced')
   const messages = report.streams.find(({ stream }) => stream === 'messages')?.rows ?? 0
