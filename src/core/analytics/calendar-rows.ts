@@ -14,10 +14,10 @@ export type CalendarRows = {
   readonly dim_date: readonly DateRow[]
 }
 
-/** From 2000, or an earlier `first`, to the end of the year after next. */
-export function calendarRange(now: EpochSeconds, first: EpochSeconds = firstOpening): TimeRange {
+/** From 2000 to the end of the year after next. */
+export function calendarRange(now: EpochSeconds): TimeRange {
   const lastYear = new Date(now * 1000).getUTCFullYear() + 2
-  return { from: Math.min(first, firstOpening), to: Date.UTC(lastYear + 1, 0, 1) / 1000 }
+  return { from: firstOpening, to: Date.UTC(lastYear + 1, 0, 1) / 1000 }
 }
 
 export function calendarRows({ timeZone, hours, holidays }: CalendarSettings, range: TimeRange): CalendarRows {
