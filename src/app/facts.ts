@@ -1,8 +1,12 @@
 /** Keeps the facts for analysts up to date with the mirror: during a long sync run, and at the end of all work. */
-import type { ProjectConfig } from '../config/config.ts'
+import type { Config, ProjectConfig } from '../config/config.ts'
+import type { FactsRebuildReport } from '../core/command-reports.ts'
 import type { Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
+import type { FactsOptions } from '../warehouse/analytics/project-facts.ts'
 import type { Warehouse } from '../warehouse/open.ts'
+import type { WarehouseRetryOptions } from './warehouse-retry.ts'
+import { withWarehouseRetries } from './with-resources.ts'
 
 export type FactsRefreshOptions = {
   /** Ends after the transaction in hand; what is left stays pending. */
@@ -56,4 +60,18 @@ function refreshInBackground(refresh: () => Promise<void>): () => Promise<void> 
     clearInterval(timer)
     await current
   }
+}
+
+/** Derives all facts of a project anew. */
+export function rebuildFacts(
+  config: Config,
+  project: ProjectConfig,
+  options: FactsOptions & Pick<WarehouseRetryOptions, 'notify'>,
+): Promise<FactsRebuildReport> {
+  const startedAt = performance.now()
+  return withWarehouseRetries(config, options, async (warehouse) => {
+    const { conversations, isComplete } = await warehouse.facts(project.projectId, project).rebuild(options)
+    const tookMs = Math.round(performance.now() - startedAt)
+    return { project: project.name, conversations, tookMs, outcome: isComplete ? 'complete' : 'interrupted' }
+  })
 }

@@ -1,26 +1,42 @@
-/** `deskmirror migrate`: brings the warehouse to this version's schema. */
+/** `deskmirror migrate`: brings the warehouse to this version's schema, and derives the facts for analysts anew. */
 import { Command } from 'commander'
+import type { FactsRebuildReport } from '../core/command-reports.ts'
+import type { Ms } from '../core/time.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
 import type { CommandContext } from './command-context.ts'
-import { type CommandResult, runAndPrint } from './command-result.ts'
-import { jsonOption } from './options.ts'
+import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
+import { jsonOption, projectOption, quietOption } from './options.ts'
+import { formatCount, formatDuration, pluralize } from './render/format.ts'
+
+type Options = {
+  readonly rebuildAnalytics?: true
+  readonly project?: string
+  readonly quiet?: true
+  readonly json?: true
+}
 
 const examples = `
 Every command that writes does this itself. Needs only the database: no address, no key.
+--rebuild-analytics needs the projects of the configuration, too. A rebuild that was stopped goes on with the next sync.
 
 Examples:
   $ deskmirror migrate
-  $ DESKMIRROR_DATABASE_URL=postgres://me@db/mirror deskmirror migrate --json`
+  $ DESKMIRROR_DATABASE_URL=postgres://me@db/mirror deskmirror migrate --json
+  $ deskmirror migrate --rebuild-analytics --project support`
 
 export function migrateCommand(context: CommandContext): Command {
   return new Command('migrate')
     .summary("bring the warehouse to this version's schema")
     .description("Creates the tables of the warehouse, or brings them to this version's schema.")
+    .option('--rebuild-analytics', 'derive all facts for analysts anew; other processes can sync meanwhile')
+    .addOption(projectOption())
+    .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: { readonly json?: true }) =>
-      runAndPrint(context, options.json === true, () => runMigrate(context)),
-    )
+    .action((options: Options) => {
+      const run = options.rebuildAnalytics === true ? runRebuild : runMigrate
+      return runAndPrint(context, options.json === true, () => run(context, options))
+    })
 }
 
 async function runMigrate(context: CommandContext): Promise<CommandResult> {
@@ -32,4 +48,34 @@ async function runMigrate(context: CommandContext): Promise<CommandResult> {
 function renderMigration({ from, to, applied }: MigrationSummary): readonly string[] {
   if (applied.length === 0) return [`the warehouse is at ${to} already`]
   return [...applied.map((name) => `applied ${name}`), `the warehouse went from ${from ?? 'nothing'} to ${to}`]
+}
+
+/** Opening the warehouse migrates it. */
+async function runRebuild(context: CommandContext, options: Options): Promise<CommandResult> {
+  const config = context.loadConfig('mirror')
+  const projects = selectProjects(config.projects, options.project)
+  const display = context.openDisplay(options.quiet === true)
+  const signal = context.openInterruptSignal(display, 'the conversations in hand')
+  const { rebuildFacts } = await context.load(() => import('../app/facts.ts'))
+  const results = await forEachProject(projects, signal, (project) => {
+    const startedAt = context.now()
+    const onProgress = (done: number, left: number) =>
+      display.onLine(renderRebuildProgress(done, left, context.now() - startedAt))
+    return rebuildFacts(config, project, { signal, onProgress, notify: display.notify }).finally(display.clear)
+  })
+  return joinResults(results, renderRebuild)
+}
+
+/** `12,000 conversations derived   40,500 left   about 14 s left` */
+export function renderRebuildProgress(done: number, left: number, tookMs: Ms): string {
+  const estimate =
+    left === 0 || done === 0 ? [] : [`about ${formatDuration(Math.max(1000, (tookMs / done) * left))} left`]
+  return [`${pluralize(done, 'conversation')} derived`, `${formatCount(left)} left`, ...estimate].join('   ')
+}
+
+function renderRebuild({ project, conversations, tookMs, outcome }: FactsRebuildReport) {
+  const what = `${project}: derived the facts of ${pluralize(conversations, 'conversation')} in ${formatDuration(tookMs)}`
+  return outcome === 'complete'
+    ? { lines: [what], exit: 0 as const }
+    : { lines: [`${what}; the next sync derives the rest`], exit: 1 as const }
 }

@@ -89,6 +89,7 @@ export function renderStatus(
       ...pausedRow(report, now),
       ...clockRow(report),
       ...budgetRows(report, now),
+      ...factsRow(report),
       ...writebackRows(report, formatCommand, isOnlyProject),
     ]),
     ...alignColumns([header, ...rows]),
@@ -195,6 +196,12 @@ function budgetRows({ budget }: StatusReport, now: EpochMs): string[][] {
   const used = `${formatCount(budget.usedInWindow)} of ${formatCount(budget.limit)} in the last ${formatDuration(budget.windowMs)}`
   const forecast = budget.forecastMs === 0 ? '' : `; what is pending takes about ${formatDuration(budget.forecastMs)}`
   return [['budget', used + forecast], ...lostRow(budget, now)]
+}
+
+function factsRow({ facts: { conversations, isRebuild } }: StatusReport): string[][] {
+  const waiting = pluralize(conversations, 'conversation')
+  if (isRebuild) return [['facts', `all are derived anew: ${waiting} left, with the next syncs`]]
+  return conversations === 0 ? [] : [['facts', `to be derived again for ${waiting}, with the next sync`]]
 }
 
 function writebackRows(

@@ -109,6 +109,7 @@ export type StatusReport = {
   /** The worker sends nothing for this project until then because the service denied its key. */
   readonly paused: { readonly until: string; readonly why: string } | null
   readonly gaps: readonly GapReport[]
+  readonly facts: FactsWaiting
   readonly writebacks: Readonly<Record<string, number>>
   /** Write-backs without a project, which were inserted by plain SQL. */
   readonly nameless: number
@@ -129,6 +130,22 @@ export type StatusReport = {
     /** When the record of recent requests was last lost; nothing was sent for one window after that. */
     readonly lost: { readonly at: string; readonly why: string } | null
   }
+}
+
+/** The conversations whose facts for analysts are still to be derived. */
+export type FactsWaiting = {
+  readonly conversations: number
+  /** All facts are being derived anew, because the settings or the definitions changed. */
+  readonly isRebuild: boolean
+}
+
+/** `migrate --rebuild-analytics`, one project. */
+export type FactsRebuildReport = {
+  readonly project: string
+  readonly conversations: number
+  readonly tookMs: Ms
+  /** `interrupted`: the next sync run continues. */
+  readonly outcome: 'complete' | 'interrupted'
 }
 
 /** `push`, one project. */

@@ -2,11 +2,18 @@
 import { describe, expect, test } from 'vitest'
 import { checkCommand } from '../../src/cli/check.ts'
 import { worstExitCode } from '../../src/cli/exit-code.ts'
+import { migrateCommand, renderRebuildProgress } from '../../src/cli/migrate.ts'
 import { statusCommand } from '../../src/cli/status.ts'
 import { syncCommand } from '../../src/cli/sync.ts'
 import { verifyCommand } from '../../src/cli/verify.ts'
 import { ApiError } from '../../src/core/api-failure.ts'
-import type { CheckItem, StatusReport, SyncReport, VerifyReport } from '../../src/core/command-reports.ts'
+import type {
+  CheckItem,
+  FactsRebuildReport,
+  StatusReport,
+  SyncReport,
+  VerifyReport,
+} from '../../src/core/command-reports.ts'
 import type { SyncOutcome } from '../../src/core/mirror.ts'
 import { createUserError, runCommand } from './run-command.ts'
 
@@ -208,6 +215,33 @@ describe('verify', () => {
   })
 })
 
+describe('migrate --rebuild-analytics', () => {
+  const done: FactsRebuildReport = { project: 'shop', conversations: 52_500, tookMs: 16_000, outcome: 'complete' }
+  test('says for how many conversations the facts were derived anew', async () => {
+    const useCases = { rebuildFacts: async () => done }
+    const args = ['--rebuild-analytics', '--project', 'shop']
+    expect(await runCommand(migrateCommand, args, useCases)).toMatchObject({
+      exit: 0,
+      out: 'shop: derived the facts of 52,500 conversations in 16.0 s\n',
+    })
+    const { out } = await runCommand(migrateCommand, [...args, '--json'], useCases)
+    expect(JSON.parse(out)).toEqual({ projects: [done] })
+  })
+  test('exits with 1 if it was stopped, as there is more to do', async () => {
+    const stopped: FactsRebuildReport = { ...done, outcome: 'interrupted' }
+    const { exit, out } = await runCommand(migrateCommand, ['--rebuild-analytics', '--project', 'shop'], {
+      rebuildFacts: async () => stopped,
+    })
+    expect([exit, out]).toEqual([1, expect.stringContaining('the next sync derives the rest')])
+  })
+  test('estimates how long it still takes', () => {
+    expect(renderRebuildProgress(12_000, 40_500, 4200)).toBe(
+      '12,000 conversations derived   40,500 left   about 14.2 s left',
+    )
+    expect(renderRebuildProgress(52_500, 0, 16_000)).toBe('52,500 conversations derived   0 left')
+  })
+})
+
 describe('status', () => {
   const now = Date.parse('2026-06-01T12:00:00Z')
   const report: StatusReport = {
@@ -240,6 +274,7 @@ describe('status', () => {
     gaps: [
       { stream: 'messages', from: null, to: null, reason: 'the list ends at 50', foundAt: '2026-06-01T11:58:00Z' },
     ],
+    facts: { conversations: 1200, isRebuild: false },
     writebacks: { queued: 3 },
     nameless: 1,
     heldLanes: 2,
@@ -262,6 +297,7 @@ describe('status', () => {
       'last run      reconcile, gaps, 2 min ago, 4,210 requests',
       'running       host (process 12), since 1 min ago',
       'budget        120 of 600 in the last 1 min; what is pending takes about 2.0 s',
+      'facts         to be derived again for 1,200 conversations, with the next sync',
       'write-backs   3 queued',
       '              1 row has no project and is not sent until project_id is set in writebacks and writeback_events',
       '              2 lanes wait until you resolve an uncertain write-back: deskmirror writeback list --status uncertain --project shop',
@@ -273,6 +309,21 @@ describe('status', () => {
     ]) {
       expect(out).toContain(line)
     }
+  })
+  test('says how far the facts for analysts are derived anew, and nothing while they are up to date', async () => {
+    const outputOf = async (facts: StatusReport['facts']) =>
+      (
+        await runCommand(
+          statusCommand,
+          ['--project', 'shop'],
+          { readStatus: async () => ({ ...report, facts }) },
+          { now },
+        )
+      ).out
+    expect(await outputOf({ conversations: 40_500, isRebuild: true })).toContain(
+      'facts         all are derived anew: 40,500 conversations left, with the next syncs',
+    )
+    expect(await outputOf({ conversations: 0, isRebuild: false })).not.toContain('facts')
   })
   test('shows the workers, a paused project, and that the record of the budget was lost last night', async () => {
     const degraded: StatusReport = {

@@ -61,6 +61,12 @@ test.concurrent('check, migrate, sync, sync again, status, verify: a first day o
   expect(status.out).toMatch(/^last run +incremental, complete/m)
   expect(status.out).toMatch(/^conversations +30 +0 +0/m)
 
+  const rebuild = await run('migrate', '--rebuild-analytics', '--json', '--quiet')
+  expect([rebuild.exit, JSON.parse(rebuild.out).projects]).toMatchObject([
+    0,
+    [{ project: 'default', conversations: 30, outcome: 'complete' }],
+  ])
+
   const verify = await run('verify', '--quiet', '--json')
   expect([verify.exit, JSON.parse(verify.out).projects[0].differences]).toEqual([0, []])
   for (const { out, err } of [check, migrate, first, second, status, verify])

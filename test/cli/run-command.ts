@@ -12,6 +12,7 @@ export type CommandOutput = { readonly exit: number; readonly out: string; reado
 /** What a test passes instead of the modules in `src/app/` that a command loads. */
 type UseCases = Partial<
   typeof import('../../src/app/check.ts') &
+    typeof import('../../src/app/facts.ts') &
     typeof import('../../src/app/import.ts') &
     typeof import('../../src/app/outbox.ts') &
     typeof import('../../src/app/push.ts') &

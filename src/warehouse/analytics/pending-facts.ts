@@ -107,12 +107,3 @@ export async function removePendingFacts(
     delete from facts_due where project_id = ${project} and kind = ${kind}
       and id in (select value from ${listParameter(database, ids)} as derived)`.execute(trx)
 }
-
-export async function countPendingFacts(db: Db, project: string, kind: FactKind): Promise<number> {
-  const { count } = await db
-    .selectFrom('facts_due')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where((eb) => eb.and({ project_id: project, kind }))
-    .executeTakeFirstOrThrow()
-  return Number(count)
-}

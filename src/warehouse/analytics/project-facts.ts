@@ -16,12 +16,13 @@ import { type FactKind, type FactsContext, listPendingFacts, removePendingFacts 
 import { advanceRebuild, beginRebuild } from './rebuild.ts'
 import { isCalendarComplete, writeCalendar, writeReferenceTables } from './reference-tables.ts'
 import { visitFacts } from './visit-facts.ts'
+import { countWaitingConversations } from './waiting-facts.ts'
 
 export type FactsOptions = {
   /** Ends after the present transaction; the next refresh continues. */
   readonly signal?: AbortSignal
-  /** How many conversations have been derived so far. */
-  readonly onProgress?: (conversations: number) => void
+  /** How many conversations have been derived so far, and how many are left. */
+  readonly onProgress?: (done: number, left: number) => void
 }
 
 /** `isComplete`: nothing is left to be derived. */
@@ -85,9 +86,11 @@ export function createProjectFacts(context: FactsContext, settings: FactsSetting
     let conversations = 0
     const count = async (kind: FactKind, ids: number) => {
       await statistics.rowsStored(ids * rowsPerId)
-      if (kind !== 'conversation') return
+      if (kind !== 'conversation' || ids === 0) return
       conversations += ids
-      onProgress?.(conversations)
+      if (onProgress === undefined) return
+      const { conversations: left } = await countWaitingConversations(context.db, context.project)
+      onProgress(conversations, left)
     }
     await prepare()
     for (;;) {

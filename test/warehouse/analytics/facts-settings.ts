@@ -1,0 +1,22 @@
+/** The settings by which tests derive facts. */
+import { analyticsSettings } from '../../../src/config/analytics-settings.ts'
+import { defaultsOf } from '../../../src/config/setting.ts'
+import type { AnalyticsSettings } from '../../../src/core/analytics/analytics-settings.ts'
+import type { ProjectFacts } from '../../../src/warehouse/analytics/project-facts.ts'
+import type { Warehouse } from '../../../src/warehouse/open.ts'
+
+/** Open on Thursdays from 9 to 17. */
+export const settings: AnalyticsSettings = {
+  ...defaultsOf(analyticsSettings, {}),
+  hours: { 4: [{ opens: 540, closes: 1020 }] },
+}
+
+/** Of the project `main`. */
+export function factsOf(
+  warehouse: Warehouse,
+  analytics = settings,
+  timeZone = 'Europe/Berlin',
+  project = 'main',
+): ProjectFacts {
+  return warehouse.facts(project, { timeZone, analytics })
+}
