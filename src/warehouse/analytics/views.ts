@@ -51,9 +51,9 @@ async function readRegistry(db: Db): Promise<Map<string, string>> {
 
 /** Of the SQL and all texts that are stored with it. */
 function fingerprintOf(kind: DatabaseKind): string {
-  const statements = views.map(([name, view]) => selectOf(view, kind) + JSON.stringify([name, view]))
+  const statements = views.map(([, view]) => selectOf(view, kind))
   return createHash('sha256')
-    .update(JSON.stringify([statements, metabaseMetadata()]))
+    .update(JSON.stringify([statements, analyticsObjects]))
     .digest('hex')
     .slice(0, 16)
 }
