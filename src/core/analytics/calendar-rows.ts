@@ -1,10 +1,10 @@
 /** The rows that show analysts the calendar of a project: its offsets, business hours and dates. */
-import { daySeconds, type EpochSeconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
 import { type BusinessHours, createBusinessHours, firstOpening } from './business-hours.ts'
 import type { BusinessSpanRow, DateRow, ZoneOffsetRow } from './fact-rows.ts'
 import { datePartsOf, dateText } from './local-date.ts'
 import type { CalendarSettings } from './project-calendar.ts'
-import { createTimeZone, type TimeZone } from './time-zone.ts'
+import { createTimeZone, localDayOf, startOfDay, type TimeZone } from './time-zone.ts'
 
 export type TimeRange = { readonly from: EpochSeconds; readonly to: EpochSeconds }
 
@@ -45,9 +45,8 @@ function dateRows(
   { from, to }: TimeRange,
 ): DateRow[] {
   const rows: DateRow[] = []
-  const localDay = (at: EpochSeconds) => Math.floor((at + zone.offsetSpanAt(at).offset) / daySeconds)
-  const last = localDay(to - 1)
-  for (let day = localDay(from), starts = startOfDay(zone, day); day <= last; day++) {
+  const last = localDayOf(zone, to - 1)
+  for (let day = localDayOf(zone, from), starts = startOfDay(zone, day); day <= last; day++) {
     const ends = startOfDay(zone, day + 1)
     const date = dateText(day)
     // Pacific/Apia skipped 2011-12-30.
@@ -73,13 +72,4 @@ function dateRow(
     is_holiday: isHoliday,
     business_seconds: business.secondsBetween(starts_at, ends_at),
   }
-}
-
-/** The first moment at which the local date is this day or a later one. */
-function startOfDay(zone: TimeZone, day: number): EpochSeconds {
-  const utc = day * daySeconds
-  for (const { from, to, offset } of zone.offsetSpans(utc - daySeconds, utc + daySeconds)) {
-    if (utc - offset < to) return Math.max(utc - offset, from)
-  }
-  return utc
 }

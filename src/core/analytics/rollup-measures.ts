@@ -24,7 +24,7 @@ export type MessageFilter =
   | { readonly rows: 'all' | 'utterances' | 'events' }
   | { readonly rows: 'of the sender type'; readonly senderType: string }
 
-/** Durations of answers; the others are counts. */
+/** Durations of answers. */
 export type AnswerMeasure = {
   readonly population: 'answers'
   readonly clock: 'any' | 'human'
@@ -46,7 +46,12 @@ export type CountMeasure =
   | { readonly population: 'calls'; readonly by: string; readonly status: string | null }
   | { readonly population: 'calls with a recording'; readonly by: string }
 
-export type RollupMeasure = AnswerMeasure | CountMeasure
+/** The local hours with the most of them. */
+export type HourMeasure = { readonly population: 'hours'; readonly with: (typeof busyWith)[number] }
+
+const busyWith = ['messages', 'visitor messages', 'conversations created'] as const
+
+export type RollupMeasure = AnswerMeasure | CountMeasure | HourMeasure
 
 /** What the mirror has, as far as it makes candidates differ. */
 export type MirrorVocabulary = {
@@ -70,6 +75,7 @@ export function rollupMeasures(mirror: MirrorVocabulary): RollupMeasure[] {
       { population: 'calls with a recording', by },
     ]),
     ...answerMeasures(),
+    ...busyWith.map((busy) => ({ population: 'hours', with: busy }) as const),
   ]
 }
 
@@ -131,6 +137,8 @@ export function describeMeasure(measure: RollupMeasure): string {
       return `${measure.population}, by ${measure.by}`
     case 'answers':
       return describeAnswers(measure)
+    case 'hours':
+      return `hour by ${measure.with}`
   }
 }
 
@@ -175,6 +183,7 @@ export function complexityOf(measure: RollupMeasure): number {
       return 0
     case 'active visitors':
     case 'calls with a recording':
+    case 'hours':
       return 1
     case 'calls':
       return measure.status === null ? 0 : 2

@@ -1,6 +1,7 @@
 /** UTC offsets of a time zone, found once for each stretch of time that is asked for. */
 import { IANAZone } from 'luxon'
 import { daySeconds, type EpochSeconds, type Seconds } from '../time.ts'
+import type { DayNumber } from './local-date.ts'
 
 /** A span without a change of the clocks. */
 export type OffsetSpan = {
@@ -91,4 +92,17 @@ function timeOfOffsetChange(
     else high = middle
   }
   return high
+}
+
+export function localDayOf(zone: TimeZone, at: EpochSeconds): DayNumber {
+  return Math.floor((at + zone.offsetSpanAt(at).offset) / daySeconds)
+}
+
+/** The first second at which the local date is this day or a later one. */
+export function startOfDay(zone: TimeZone, day: DayNumber): EpochSeconds {
+  const utc = day * daySeconds
+  for (const { from, to, offset } of zone.offsetSpans(utc - daySeconds, utc + daySeconds)) {
+    if (utc - offset < to) return Math.max(utc - offset, from)
+  }
+  return utc
 }

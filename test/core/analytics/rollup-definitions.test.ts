@@ -1,30 +1,27 @@
 /** Learning what the numbers of the service's rollups count. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  compareDay,
-  isEqualAsShown,
-  isFinalDay,
-  learnDefinition,
-} from '../../../src/core/analytics/learn-rollup-definition.ts'
+import { compareDay, isEqualAsShown, isFinalDay } from '../../../src/core/analytics/compare-rollup-day.ts'
+import { learnDefinition } from '../../../src/core/analytics/learn-rollup-definition.ts'
 import {
   type Candidate,
   candidatesOf,
-  describeDefinition,
   type MeasureEvent,
   type RollupWindow,
+  rollupBorders,
 } from '../../../src/core/analytics/rollup-definitions.ts'
 import { describeMeasure, type RollupMeasure, rollupMeasures } from '../../../src/core/analytics/rollup-measures.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
 const hour = 3600
 const firstMidnight = Date.parse('2026-01-04T22:00:00Z') / 1000
-/** The days of a zone two hours east of UTC. */
+/** The days of a zone two hours east of UTC, each read when it was over. */
 const daysOf = (count: number): RollupWindow[] =>
-  Array.from({ length: count }, (_, day) => ({
-    from: firstMidnight + day * 24 * hour,
-    to: firstMidnight + (day + 1) * 24 * hour,
-  }))
+  Array.from({ length: count }, (_, day) => {
+    const from = firstMidnight + day * 24 * hour
+    return { from, to: from + 24 * hour, readAt: from + 25 * hour }
+  })
+const borders = rollupBorders(['UTC', 'America/New_York'])
 
 const byCreation: RollupMeasure = { population: 'conversations', by: 'creation', filter: { rows: 'all' } }
 const answers = {
@@ -40,16 +37,17 @@ const valuesOf = (candidates: readonly Candidate[], name: string) =>
   candidates.find((candidate) => candidate.name === name)?.values
 
 describe('a candidate counts the events of each day', () => {
-  const window = { from: firstMidnight, to: firstMidnight + 24 * hour }
+  const windows = daysOf(1)
   const hours = (...times: readonly number[]) =>
     times.map((time): MeasureEvent => ({ at: firstMidnight + time * hour, value: 1 }))
 
   test('the day may begin and end in several ways', () => {
     // At the start, an hour before its end, at its end, and within the UTC day of the same date.
-    const candidates = candidatesOf(byCreation, hours(0, 23, 24, 25.5), [window])
+    const candidates = candidatesOf(byCreation, hours(0, 23, 24, 25.5), windows, borders)
     expect(candidates.map(({ name, values }) => [name, values[0]])).toEqual([
       ['conversations, by creation', 2],
-      ['conversations, by creation, in the UTC day', 3],
+      ['conversations, by creation, in the day of UTC', 3],
+      ['conversations, by creation, in the day of America/New_York', 3],
       ['conversations, by creation, with the last second', 3],
       ['conversations, by creation, without the first second', 2],
       ['conversations, by creation, an hour later', 2],
@@ -59,13 +57,14 @@ describe('a candidate counts the events of each day', () => {
   test('active conversations count once a day', () => {
     const measure: RollupMeasure = { population: 'active conversations', with: 'any message', filter: { rows: 'all' } }
     const events = ['c1', 'c1', 'c2'].map((value, index) => ({ at: firstMidnight + index * hour, value }))
-    const candidates = candidatesOf(measure, events, [window])
+    const candidates = candidatesOf(measure, events, windows, borders)
     expect(valuesOf(candidates, 'conversations, with any message on the day')).toEqual([2])
   })
 
   test('durations have several statistics, in several units', () => {
     const durations = [600, 60, 120, 180].map((value, index) => ({ at: firstMidnight + index, value }))
-    const candidates = candidatesOf({ ...answers, clock: 'any' }, durations, [window, { from: 0, to: 1 }])
+    const empty = { from: 0, to: 1, readAt: 2 }
+    const candidates = candidatesOf({ ...answers, clock: 'any' }, durations, [...windows, empty], borders)
     const values = (statistic: string, unit = 'seconds') =>
       valuesOf(
         candidates,
@@ -85,6 +84,26 @@ describe('a candidate counts the events of each day', () => {
       [600_000, null],
     ])
   })
+
+  test('a message is the last one only in what was read before the next one', () => {
+    const measure: RollupMeasure = { population: 'conversations', by: 'last message', filter: { rows: 'all' } }
+    const [day] = windows
+    const events = [
+      { at: firstMidnight, value: 1, until: firstMidnight + 30 * hour },
+      { at: firstMidnight + 30 * hour, value: 1 },
+    ]
+    const read = (readAt: number) => candidatesOf(measure, events, [{ ...day!, readAt }], borders)[0]!.values
+    expect([read(firstMidnight + 25 * hour), read(firstMidnight + 31 * hour)]).toEqual([[1], [0]])
+  })
+
+  test('the busiest hours are those with the most events; of two equal ones the earlier is first', () => {
+    const events = [9, 14, 14, 8, 14, 9, 8].map((value, index) => ({ at: firstMidnight + index, value }))
+    const candidates = candidatesOf({ population: 'hours', with: 'messages' }, events, windows, borders)
+    const names = ['most frequent', 'second most frequent', 'third most frequent'].map(
+      (rank) => `${rank} hour by messages`,
+    )
+    expect(names.map((name) => valuesOf(candidates, name)?.[0])).toEqual([14, 8, 9])
+  })
 })
 
 test('every candidate has a name of its own, in plain words', () => {
@@ -92,9 +111,7 @@ test('every candidate has a name of its own, in plain words', () => {
     ...{ origins: ['widget', 'mail'], senderTypes: ['visitor', 'bot'], visitorTimes: ['created_at'] },
     ...{ callTimes: ['occurred_at', 'ended_at'], callStatuses: ['missed'] },
   })
-  const names = measures.flatMap((measure) =>
-    candidatesOf(measure, [], []).map(({ definition }) => describeDefinition(definition)),
-  )
+  const names = measures.flatMap((measure) => candidatesOf(measure, [], [], borders).map(({ name }) => name))
   expect(new Set(names).size).toBe(names.length)
   expect(measures.map(describeMeasure)).toEqual(
     expect.arrayContaining([
@@ -116,7 +133,7 @@ test('every candidate has a name of its own, in plain words', () => {
 describe('a definition is learned from the days on which it is equal', () => {
   const candidate = (name: string, values: readonly (number | null)[], complexity = 0): Candidate => ({
     ...{ name, values, complexity },
-    definition: { measure: byCreation, statistic: 'count', unit: null, border: '' },
+    measure: byCreation,
   })
   const numbers = (count: number, offset = 0) => Array.from({ length: count }, (_, day) => ((day * 7) % 10) + offset)
   const learned = (service: readonly number[], ...candidates: readonly Candidate[]) => {
@@ -183,11 +200,12 @@ describe('definitions of a service are found among all candidates', () => {
     callStatuses: [],
   })
   const windows = daysOf(60)
-  const candidates = measures.flatMap((measure) => candidatesOf(measure, eventsOf(measure, mirror), windows))
+  const candidates = measures.flatMap((measure) => candidatesOf(measure, eventsOf(measure, mirror), windows, borders))
 
   test.each([
     ['conversations, by creation', 'proven'],
-    ['conversations, by creation, in the UTC day', 'proven'],
+    ['conversations, by creation, in the day of UTC', 'proven'],
+    ['conversations, by creation, in the day of America/New_York', 'proven'],
     ['conversations, by first visitor message', 'proven'],
     ['conversations with an AI message, by creation', 'proven'],
     ['median of the time to first answer from the first message, on the day of the question, in seconds', 'proven'],
