@@ -24,7 +24,7 @@ const changes: Readonly<Record<string, (mirror: Mirror) => Promise<unknown>>> = 
   'a message is edited': (mirror) =>
     mirror.commit(readMessages('c1', [message('c1', 4, { sender_display_name: 'Eve', created_at: timeAt(3720) })])),
   'a message has a sender whose role nobody knows': (mirror) =>
-    mirror.commit(readMessages('c1', [message('c1', 9, { sender_type: 'zebra' })])),
+    mirror.commit(readMessages('c2', [message('c2', 9, { sender_type: 'zebra' })])),
   'the service no longer lists all messages': (mirror) => mirror.commit(readMessages('c1', [], false)),
   'a conversation is new, and its messages are not read yet': (mirror) =>
     mirror.commit(commit('conversations', [conversation('c9')])),
@@ -46,8 +46,8 @@ const changes: Readonly<Record<string, (mirror: Mirror) => Promise<unknown>>> = 
     ),
   'a conversation is deleted': (mirror) => mirror.markDeleted('conversations', 'c1', Date.UTC(2026, 8, 1)),
   'a deleted conversation is there again': async (mirror) => {
-    await mirror.markDeleted('conversations', 'c1', Date.UTC(2026, 1, 1))
-    await mirror.commit(commit('conversations', [conversation('c1')]))
+    await mirror.markDeleted('conversations', 'c3', Date.UTC(2026, 1, 1))
+    await mirror.commit(commit('conversations', [conversation('c3')]))
   },
   'a visitor does something again, hours later': (mirror) => {
     const entry = activity('v1', 'three')
