@@ -1,13 +1,33 @@
-/** Writes the list of tables in `docs/warehouse.md` from `tables.ts`. `--check` only checks that it is current. */
+/**
+ * Writes the lists of tables and views in the documentation: those of the mirror into docs/warehouse.md, those for
+ * analysts into docs/analytics-objects.md. `--check` only checks that both are current.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { analyticsObjects } from './analytics-views/layer.ts'
+import { renderObject } from './analytics-views/render-objects.ts'
 import { type ColumnType, sqlTypes } from './column-types.ts'
 import { type ColumnSpec, type TableSpec, tables } from './tables.ts'
 
-const target = new URL('../docs/warehouse.md', import.meta.url)
-const [startMarker, endMarker] = [
-  '<!-- made from schema/tables.ts by `node schema/dictionary.ts` -->',
-  '<!-- end of what is made -->',
+const endMarker = '<!-- end of what is made -->'
+
+type MadePart = { readonly file: string; readonly startMarker: string; readonly render: () => string }
+
+const parts: readonly MadePart[] = [
+  {
+    file: 'docs/warehouse.md',
+    startMarker: '<!-- made from schema/tables.ts by `node schema/dictionary.ts` -->',
+    render: () => Object.entries<TableSpec>(tables).filter(isOfTheMirror).map(renderTable).join('\n'),
+  },
+  {
+    file: 'docs/analytics-objects.md',
+    startMarker: '<!-- made from schema/analytics-views/layer.ts by `node schema/dictionary.ts` -->',
+    render: () => analyticsObjects.map(renderObject).join('\n'),
+  },
 ]
+
+function isOfTheMirror([name]: [string, TableSpec]): boolean {
+  return analyticsObjects.every((object) => object.name !== name)
+}
 
 function renderTable([name, { note, key, columns }]: [string, TableSpec]): string {
   const lines = Object.entries(columns).map(renderColumn)
@@ -22,19 +42,21 @@ function renderColumn([name, [type, note]]: [string, ColumnSpec]): string {
   return `| \`${name}\` | ${sqlite} | ${postgres} | ${note} |`
 }
 
-function renderDictionary(text: string): string {
+function replaceMadePart({ file, startMarker, render }: MadePart, text: string): string {
   const [before, afterStart] = text.split(startMarker)
   const after = afterStart?.split(endMarker)[1]
-  if (before === undefined || after === undefined) throw new Error('docs/warehouse.md lacks the start or end marker')
-  const dictionary = Object.entries<TableSpec>(tables).map(renderTable).join('\n')
-  return `${before}${startMarker}\n\n${dictionary}\n${endMarker}${after}`
+  if (before === undefined || after === undefined) throw new Error(`${file} lacks the start or end marker`)
+  return `${before}${startMarker}\n\n${render()}\n${endMarker}${after}`
 }
 
-const text = readFileSync(target, 'utf8')
-const fresh = renderDictionary(text)
-if (!process.argv.includes('--check')) {
-  writeFileSync(target, fresh)
-} else if (text !== fresh) {
-  process.stderr.write('docs/warehouse.md is out of date: run node schema/dictionary.ts\n')
-  process.exitCode = 1
+for (const part of parts) {
+  const target = new URL(`../${part.file}`, import.meta.url)
+  const text = readFileSync(target, 'utf8')
+  const fresh = replaceMadePart(part, text)
+  if (!process.argv.includes('--check')) {
+    writeFileSync(target, fresh)
+  } else if (text !== fresh) {
+    process.stderr.write(`${part.file} is out of date: run node schema/dictionary.ts\n`)
+    process.exitCode = 1
+  }
 }
