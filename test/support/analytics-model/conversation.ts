@@ -1,5 +1,12 @@
 /** One living conversation with its living messages in the order in which they were written, and who wrote each. */
-import { type ChangeRow, type ConversationRow, type MessageRow, type ProjectRows, seconds } from './raw-rows.ts'
+import {
+  type ChangeRow,
+  type ConversationRow,
+  type MessageRow,
+  type ModelSettings,
+  type ProjectRows,
+  seconds,
+} from './raw-rows.ts'
 
 export type ModelRole = 'visitor' | 'human' | 'ai' | 'other' | 'event'
 
@@ -48,10 +55,7 @@ function assemble(row: ConversationRow, rows: ProjectRows): ModelConversation {
   }
 }
 
-function toModelMessage(
-  message: MessageRow,
-  roles: Readonly<Record<string, 'visitor' | 'human' | 'ai'>>,
-): ModelMessage {
+export function toModelMessage(message: MessageRow, roles: ModelSettings['roles']): ModelMessage {
   return {
     id: message.id,
     at: message.created_at === null ? null : seconds(message.created_at),

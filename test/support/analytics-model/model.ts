@@ -8,6 +8,7 @@ import { agentDays, answerDays, answerMonths, answerWeeks, slaDays, waitDays } f
 import { aiMonths, backlogDays, conversationDays } from './reports/conversations.ts'
 import { hourRows } from './reports/hours.ts'
 import { visitorDays } from './reports/visitors.ts'
+import { agents, messageHours, workloadDays } from './reports/work.ts'
 
 export type FactTable =
   | 'fct_wait'
@@ -30,6 +31,9 @@ export type ModelObject =
   | 'report_sla_day'
   | 'report_ai_month'
   | 'report_visitor_day'
+  | 'report_workload_day'
+  | 'report_message_hour'
+  | 'dim_agent'
 
 type RowsBy<Name extends string> = Readonly<Record<Name, readonly ModelRow[]>>
 
@@ -54,6 +58,9 @@ export function deriveModel(rows: ProjectRows, until: string): RowsBy<ModelObjec
     report_sla_day: slaDays(facts, rows.settings.targets),
     report_ai_month: aiMonths(facts),
     report_visitor_day: visitorDays(facts),
+    report_workload_day: workloadDays(facts),
+    report_message_hour: messageHours(rows),
+    dim_agent: agents(facts),
   }
 }
 
