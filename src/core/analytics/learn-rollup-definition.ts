@@ -1,5 +1,5 @@
 /** Which candidate a number of the service's rollup is: learned from the days on which both are equal. */
-import { isEqualAsShown, type Verdict } from './compare-rollup-day.ts'
+import { isEqualAsShown, toleranceOf, type Verdict } from './compare-rollup-day.ts'
 import type { Candidate } from './rollup-definitions.ts'
 
 export type LearnedDefinition = {
@@ -23,25 +23,57 @@ const likelihood = { days: 7, distinctValues: 3, lead: 1, equalShare: 0.95 }
 
 type Score = { readonly candidate: Candidate; readonly daysEqual: number; readonly meanDifference: number }
 
-/** `serviceValues`: of the final days, one for each value of the candidates. */
-export function learnDefinition(serviceValues: readonly number[], candidates: Iterable<Candidate>): LearnedDefinition {
-  const scores = [...candidates].map((candidate) => scoreOf(candidate, serviceValues)).sort(compareScores)
-  const [best] = scores
-  const evidence = { days: serviceValues.length, distinct_values: new Set(serviceValues).size }
-  if (best === undefined || serviceValues.length === 0) {
+/** A day on which the service's number counts. */
+type ComparedDay = { readonly index: number; readonly value: number; readonly tolerance: number }
+
+/**
+ * `serviceValues`: one for each value of the candidates, oldest first; null = the day is not final, or lacks the number.
+ * `proven`: the definition that was proven before. It stays until another one is proven, so that a day that differs shows.
+ */
+export function learnDefinition(
+  serviceValues: readonly (number | null)[],
+  candidates: readonly Candidate[],
+  proven: string | null = null,
+): LearnedDefinition {
+  const days = serviceValues.flatMap((value, index): ComparedDay[] =>
+    value === null ? [] : [{ index, value, tolerance: toleranceOf(value) }],
+  )
+  const learned = learnFrom(days, candidates, proven)
+  if (learned.verdict !== 'unknown') return learned
+  // The service may have changed what it counts: the days since then prove the new definition.
+  const latest = learnFrom(days.slice(-proof.days), candidates, proven)
+  return latest.verdict === 'proven' ? latest : learned
+}
+
+function learnFrom(
+  days: readonly ComparedDay[],
+  candidates: readonly Candidate[],
+  proven: string | null,
+): LearnedDefinition {
+  const evidence = { days: days.length, distinct_values: new Set(days.map(({ value }) => value)).size }
+  const scores = days.length === 0 ? [] : candidates.map((candidate) => scoreOf(candidate, days)).sort(compareScores)
+  const [first] = scores
+  if (first === undefined) {
     const none = { days_equal: 0, as_good: 0, next_best_equal: 0, mean_difference: null }
     return { verdict: 'unknown', best: null, ...evidence, ...none }
   }
-  const others = scores.filter(({ candidate }) => !hasEqualValues(candidate, best.candidate))
-  const fit = { days_equal: best.daysEqual, next_best_equal: others[0]?.daysEqual ?? 0 }
-  return {
-    verdict: verdictOf({ ...evidence, ...fit }),
-    best: best.candidate,
-    ...evidence,
-    ...fit,
-    as_good: scores.length - others.length - 1,
-    mean_difference: best.meanDifference,
+  const isSame = (a: Score, b: Score) => hasEqualValues(a.candidate, b.candidate, days)
+  const describe = (best: Score): LearnedDefinition => {
+    const others = scores.filter((score) => !isSame(score, best))
+    const fit = { days_equal: best.daysEqual, next_best_equal: others[0]?.daysEqual ?? 0 }
+    return {
+      verdict: verdictOf({ ...evidence, ...fit }),
+      best: best.candidate,
+      ...evidence,
+      ...fit,
+      as_good: scores.length - others.length - 1,
+      mean_difference: best.meanDifference,
+    }
   }
+  const learned = describe(first)
+  const before = scores.find(({ candidate }) => candidate.name === proven)
+  if (before === undefined || (learned.verdict === 'proven' && !isSame(before, first))) return learned
+  return describe(before)
 }
 
 type Evidence = Pick<LearnedDefinition, 'days' | 'days_equal' | 'distinct_values' | 'next_best_equal'>
@@ -53,15 +85,15 @@ function verdictOf({ days, days_equal, distinct_values, next_best_equal }: Evide
   return days_equal >= likelihood.equalShare * days && meets(likelihood) ? 'likely' : 'unknown'
 }
 
-function scoreOf(candidate: Candidate, serviceValues: readonly number[]): Score {
+function scoreOf(candidate: Candidate, days: readonly ComparedDay[]): Score {
   let daysEqual = 0
   let difference = 0
-  for (const [index, value] of serviceValues.entries()) {
+  for (const { index, value, tolerance } of days) {
     const own = candidate.values[index] ?? null
-    if (isEqualAsShown(value, own)) daysEqual++
+    if (isEqualAsShown(value, own, tolerance)) daysEqual++
     difference += Math.abs(value - (own ?? 0))
   }
-  return { candidate, daysEqual, meanDifference: difference / Math.max(1, serviceValues.length) }
+  return { candidate, daysEqual, meanDifference: difference / days.length }
 }
 
 /** The best one first. */
@@ -74,6 +106,6 @@ function compareScores(a: Score, b: Score): number {
   )
 }
 
-function hasEqualValues(a: Candidate, b: Candidate): boolean {
-  return a.values.every((value, index) => (value ?? 0) === (b.values[index] ?? 0))
+function hasEqualValues(a: Candidate, b: Candidate, days: readonly ComparedDay[]): boolean {
+  return a === b || days.every(({ index }) => (a.values[index] ?? 0) === (b.values[index] ?? 0))
 }

@@ -1,53 +1,20 @@
 /** Candidate meanings of a rollup's number: a measure, how its values become one number, and where a day begins and ends. */
-import { daySeconds, type EpochSeconds, hourSeconds } from '../time.ts'
+import type { EpochSeconds } from '../time.ts'
+import type { RollupDays } from './rollup-days.ts'
 import { complexityOf, describeMeasure, type RollupMeasure } from './rollup-measures.ts'
-import { computeStatistic, durationStatistics, hourStatistics, type Statistic } from './rollup-statistics.ts'
-import { createTimeZone, localDayOf, startOfDay } from './time-zone.ts'
+import { byFrequency, durationStatistic, durationStatistics, hourStatistics } from './rollup-statistics.ts'
 
 /** An occurrence of what a measure counts. */
 export type MeasureEvent = {
   readonly at: EpochSeconds
-  /** A duration, a local hour, or an id where each counts once. */
+  /** A duration, an hour, or an id where each counts once. */
   readonly value: number | string
+  /** It stands for that many equal ones; 1 if missing. */
+  readonly count?: number
+  /** It counts only in what was read then or later: an answer of Tuesday is in no rollup that was read on Monday. */
+  readonly since?: EpochSeconds | undefined
   /** It counts only in what was read before: a message is the last one until the next one. */
-  readonly until?: EpochSeconds
-}
-
-/** A day of the rollups: a window as the service was asked for it. */
-export type RollupWindow = { readonly from: EpochSeconds; readonly to: EpochSeconds; readonly readAt: EpochSeconds }
-
-/** What the service may make of a window. */
-export type Border = {
-  /** '' = as asked. */
-  readonly name: string
-  /** Of two definitions that fit equally, the lower one is the more likely. */
-  readonly complexity: number
-  readonly of: (window: RollupWindow) => Pick<RollupWindow, 'from' | 'to'>
-}
-
-/** `zones`: whose days the service may count. */
-export function rollupBorders(zones: readonly string[]): Border[] {
-  const shifted = (from: number, to: number) => (window: RollupWindow) => ({
-    from: window.from + from,
-    to: window.to + to,
-  })
-  return [
-    { name: '', complexity: 0, of: (window) => window },
-    ...zones.map((zone) => ({ name: `in the day of ${zone}`, complexity: zone === 'UTC' ? 1 : 2, of: dayOf(zone) })),
-    { name: 'with the last second', complexity: 2, of: shifted(0, 1) },
-    { name: 'without the first second', complexity: 3, of: shifted(1, 1) },
-    { name: 'an hour later', complexity: 3, of: shifted(hourSeconds, hourSeconds) },
-  ]
-}
-
-/** The zone's day of the date that has most of the window in UTC. */
-function dayOf(name: string): Border['of'] {
-  const zone = createTimeZone(name)
-  const utc = createTimeZone('UTC')
-  return ({ from }) => {
-    const day = localDayOf(utc, from + daySeconds / 2)
-    return { from: startOfDay(zone, day), to: startOfDay(zone, day + 1) }
-  }
+  readonly until?: EpochSeconds | undefined
 }
 
 const divisors = { seconds: 1, minutes: 60, hours: 3600, milliseconds: 0.001 } as const
@@ -57,73 +24,97 @@ export type Candidate = {
   /** In plain words; no two candidates share it. */
   readonly name: string
   readonly complexity: number
-  readonly measure: RollupMeasure
   /** By window; null = nothing to take the statistic of. */
   readonly values: readonly (number | null)[]
 }
 
-/** Every definition by a measure. `events`: in the order of time, for all windows and a day around them. */
-export function candidatesOf(
-  measure: RollupMeasure,
-  events: readonly MeasureEvent[],
-  windows: readonly RollupWindow[],
-  borders: readonly Border[],
-): Candidate[] {
-  return borders.flatMap((border) => {
-    const groups = windows.map((window) => valuesWithin(events, border.of(window), window.readAt))
-    return statisticsOf(measure).flatMap((statistic) => {
-      const values = groups.map((group) => computeStatistic(group, statistic))
-      return unitsOf(measure).map((unit) => ({
-        name: describeDefinition({ measure, statistic, unit, border }),
-        complexity: complexityOf(measure) + border.complexity,
-        measure,
-        values: unit === null ? values : values.map((value) => (value === null ? null : value / divisors[unit])),
-      }))
-    })
+/** Every definition by a measure. `events`: of all days, in any order. */
+export function candidatesOf(measure: RollupMeasure, events: Iterable<MeasureEvent>, days: RollupDays): Candidate[] {
+  const pieces = toPieces(events, days)
+  return days.borders.flatMap(({ border, ranges }) => {
+    const ofDays = ranges.map(([first, end], index) =>
+      eventsOfDay(pieces.slice(first, end), days.windows[index]?.readAt ?? 0),
+    )
+    const complexity = complexityOf(measure) + border.complexity
+    return numbersOf(measure, ofDays).map(({ name, values }) => ({
+      name: border.name === '' ? name : `${name}, ${border.name}`,
+      complexity,
+      values,
+    }))
   })
 }
 
-type Definition = {
-  readonly measure: RollupMeasure
-  readonly statistic: Statistic
-  readonly unit: Unit | null
-  readonly border: Border
-}
+/** Events of one piece. Those that all readings show and that have the same value are one. */
+type Piece = { readonly counts: Map<MeasureEvent['value'], number>; readonly timed: MeasureEvent[] }
 
-function describeDefinition({ measure, statistic, unit, border }: Definition): string {
-  const counted = describeMeasure(measure)
-  const number = unit === null ? counted : `${statistic} of the ${counted}, in ${unit}`
-  const named = measure.population === 'hours' ? `${statistic} ${counted}` : number
-  return border.name === '' ? named : `${named}, ${border.name}`
-}
-
-function statisticsOf({ population }: RollupMeasure): readonly Statistic[] {
-  if (population === 'answers') return durationStatistics
-  if (population === 'hours') return hourStatistics
-  return population.startsWith('active') ? ['count of different ones'] : ['count']
-}
-
-function unitsOf({ population }: RollupMeasure): readonly (Unit | null)[] {
-  return population === 'answers' ? (Object.keys(divisors) as Unit[]) : [null]
-}
-
-function valuesWithin(
-  events: readonly MeasureEvent[],
-  { from, to }: Pick<RollupWindow, 'from' | 'to'>,
-  readAt: EpochSeconds,
-): MeasureEvent['value'][] {
-  return events
-    .slice(firstAtOrAfter(events, from), firstAtOrAfter(events, to))
-    .filter(({ until }) => until === undefined || readAt < until)
-    .map(({ value }) => value)
-}
-
-function firstAtOrAfter(events: readonly MeasureEvent[], time: EpochSeconds): number {
-  let [low, high] = [0, events.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((events[middle]?.at ?? time) < time) low = middle + 1
-    else high = middle
+function toPieces(events: Iterable<MeasureEvent>, days: RollupDays): Piece[] {
+  const pieces = days.pieces.map((): Piece => ({ counts: new Map(), timed: [] }))
+  for (const event of events) {
+    const number = days.pieceOf(event.at)
+    const [piece, reads] = number === null ? [] : [pieces[number], days.pieces[number]]
+    if (piece === undefined || reads === undefined) continue
+    const { value, count = 1, since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = event
+    if (since > reads.lastReadAt || until <= reads.firstReadAt) continue
+    if (since <= reads.firstReadAt && until > reads.lastReadAt)
+      piece.counts.set(value, (piece.counts.get(value) ?? 0) + count)
+    else piece.timed.push(event)
   }
-  return low
+  return pieces
+}
+
+type DayValues = ReadonlyMap<MeasureEvent['value'], number>
+
+/** How often the day has each value, as a reading at that time shows it. */
+function eventsOfDay(pieces: readonly Piece[], readAt: EpochSeconds): DayValues {
+  const [only] = pieces
+  if (pieces.length === 1 && only !== undefined && only.timed.length === 0) return only.counts
+  const counts = new Map<MeasureEvent['value'], number>()
+  const add = (value: MeasureEvent['value'], count: number) => counts.set(value, (counts.get(value) ?? 0) + count)
+  for (const piece of pieces) {
+    for (const [value, count] of piece.counts) add(value, count)
+    for (const { value, count = 1, since, until } of piece.timed)
+      if ((since === undefined || since <= readAt) && (until === undefined || readAt < until)) add(value, count)
+  }
+  return counts
+}
+
+type NamedValues = Pick<Candidate, 'name' | 'values'>
+
+function numbersOf(measure: RollupMeasure, days: readonly DayValues[]): NamedValues[] {
+  const counted = describeMeasure(measure)
+  switch (measure.population) {
+    case 'answers':
+      return durationNumbers(counted, days.map(sortedValues))
+    case 'hours':
+      return hourNumbers(counted, days)
+    case 'active conversations':
+    case 'active visitors':
+      return [{ name: counted, values: days.map(({ size }) => size) }]
+    default:
+      return [{ name: counted, values: days.map((values) => [...values.values()].reduce((sum, n) => sum + n, 0)) }]
+  }
+}
+
+function sortedValues(values: DayValues): Float64Array {
+  const all: number[] = []
+  for (const [value, count] of values) for (let i = 0; i < count; i++) all.push(Number(value))
+  return Float64Array.from(all).sort()
+}
+
+function durationNumbers(counted: string, days: readonly Float64Array[]): NamedValues[] {
+  return durationStatistics.flatMap((statistic) => {
+    const seconds = days.map((sorted) => durationStatistic(sorted, statistic))
+    return Object.entries(divisors).map(([unit, divisor]) => ({
+      name: `${statistic} of the ${counted}, in ${unit}`,
+      values: divisor === 1 ? seconds : seconds.map((value) => (value === null ? null : value / divisor)),
+    }))
+  })
+}
+
+function hourNumbers(counted: string, days: readonly DayValues[]): NamedValues[] {
+  const ranked = days.map((values) => byFrequency(values as ReadonlyMap<number, number>))
+  return hourStatistics.map((statistic, rank) => ({
+    name: `${statistic} ${counted}`,
+    values: ranked.map((hours) => hours[rank] ?? null),
+  }))
 }

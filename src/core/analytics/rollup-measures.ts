@@ -3,9 +3,19 @@
  * with counts of our own: a population, the moment that decides on the day, and a filter.
  */
 
+const plainFilters = [
+  'all',
+  'all and deleted ones',
+  'begun by the visitor',
+  'with a human message',
+  'with an AI message',
+  'without an AI message',
+  'answered by the AI alone',
+  'not answered by the AI alone',
+] as const
+
 export type ConversationFilter =
-  | { readonly rows: 'all' | 'all and deleted ones' | 'complete ones' }
-  | { readonly rows: 'begun by the visitor' | 'with a human message' | 'with an AI message' }
+  | { readonly rows: (typeof plainFilters)[number] }
   | { readonly rows: 'of the origin' | 'not of the origin'; readonly origin: string }
 
 const conversationTimes = [
@@ -46,8 +56,12 @@ export type CountMeasure =
   | { readonly population: 'calls'; readonly by: string; readonly status: string | null }
   | { readonly population: 'calls with a recording'; readonly by: string }
 
-/** The local hours with the most of them. */
-export type HourMeasure = { readonly population: 'hours'; readonly with: (typeof busyWith)[number] }
+/** The hours of a zone's clock with the most of them. */
+export type HourMeasure = {
+  readonly population: 'hours'
+  readonly with: (typeof busyWith)[number]
+  readonly zone: string
+}
 
 const busyWith = ['messages', 'visitor messages', 'conversations created'] as const
 
@@ -61,6 +75,8 @@ export type MirrorVocabulary = {
   readonly visitorTimes: readonly string[]
   readonly callTimes: readonly string[]
   readonly callStatuses: readonly string[]
+  /** Whose hours the service may show. */
+  readonly zones: readonly string[]
 }
 
 export function rollupMeasures(mirror: MirrorVocabulary): RollupMeasure[] {
@@ -75,24 +91,26 @@ export function rollupMeasures(mirror: MirrorVocabulary): RollupMeasure[] {
       { population: 'calls with a recording', by },
     ]),
     ...answerMeasures(),
-    ...busyWith.map((busy) => ({ population: 'hours', with: busy }) as const),
+    ...mirror.zones.flatMap((zone) => busyWith.map((busy) => ({ population: 'hours', with: busy, zone }) as const)),
   ]
 }
 
+/** Origins are not combined with kinds of messages: too many candidates that few services can mean. */
 function conversationMeasures({ origins }: MirrorVocabulary): CountMeasure[] {
-  const rows = ['all', 'all and deleted ones', 'complete ones'] as const
-  const about = ['begun by the visitor', 'with a human message', 'with an AI message'] as const
-  const filters: readonly ConversationFilter[] = [
-    ...[...rows, ...about].map((filter) => ({ rows: filter })),
-    ...origins.flatMap((origin) => [
-      { rows: 'of the origin', origin } as const,
-      { rows: 'not of the origin', origin } as const,
-    ]),
-  ]
-  return filters.flatMap((filter) => [
-    ...conversationTimes.map((by) => ({ population: 'conversations', by, filter }) as const),
-    ...messageKinds.map((kind) => ({ population: 'active conversations', with: kind, filter }) as const),
+  const plain = plainFilters.map((rows): ConversationFilter => ({ rows }))
+  const byOrigin = origins.flatMap((origin): ConversationFilter[] => [
+    { rows: 'of the origin', origin },
+    { rows: 'not of the origin', origin },
   ])
+  return [
+    ...[...plain, ...byOrigin].flatMap((filter) => [
+      ...conversationTimes.map((by) => ({ population: 'conversations', by, filter }) as const),
+      { population: 'active conversations', with: 'any message', filter } as const,
+    ]),
+    ...plain.flatMap((filter) =>
+      messageKinds.slice(1).map((kind) => ({ population: 'active conversations', with: kind, filter }) as const),
+    ),
+  ]
 }
 
 function messageFilters({ senderTypes }: MirrorVocabulary): MessageFilter[] {
@@ -138,7 +156,7 @@ export function describeMeasure(measure: RollupMeasure): string {
     case 'answers':
       return describeAnswers(measure)
     case 'hours':
-      return `hour by ${measure.with}`
+      return `hour of ${measure.zone} by ${measure.with}`
   }
 }
 
@@ -148,8 +166,6 @@ function withFilter(population: string, filter: ConversationFilter): string {
       return population
     case 'all and deleted ones':
       return `${population}, deleted ones too`
-    case 'complete ones':
-      return `complete ${population}`
     case 'of the origin':
     case 'not of the origin':
       return `${population} ${filter.rows} ${filter.origin}`
@@ -183,8 +199,9 @@ export function complexityOf(measure: RollupMeasure): number {
       return 0
     case 'active visitors':
     case 'calls with a recording':
-    case 'hours':
       return 1
+    case 'hours':
+      return measure.zone === 'UTC' ? 2 : 1
     case 'calls':
       return measure.status === null ? 0 : 2
     case 'answers':

@@ -1,15 +1,9 @@
 /** Learning what the numbers of the service's rollups count. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compareDay, isEqualAsShown, isFinalDay } from '../../../src/core/analytics/compare-rollup-day.ts'
 import { learnDefinition } from '../../../src/core/analytics/learn-rollup-definition.ts'
-import {
-  type Candidate,
-  candidatesOf,
-  type MeasureEvent,
-  type RollupWindow,
-  rollupBorders,
-} from '../../../src/core/analytics/rollup-definitions.ts'
+import { createRollupDays, type RollupWindow, rollupBorders } from '../../../src/core/analytics/rollup-days.ts'
+import { type Candidate, candidatesOf, type MeasureEvent } from '../../../src/core/analytics/rollup-definitions.ts'
 import { describeMeasure, type RollupMeasure, rollupMeasures } from '../../../src/core/analytics/rollup-measures.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
@@ -43,7 +37,7 @@ describe('a candidate counts the events of each day', () => {
 
   test('the day may begin and end in several ways', () => {
     // At the start, an hour before its end, at its end, and within the UTC day of the same date.
-    const candidates = candidatesOf(byCreation, hours(0, 23, 24, 25.5), windows, borders)
+    const candidates = candidatesOf(byCreation, hours(0, 23, 24, 25.5), createRollupDays(windows, borders))
     expect(candidates.map(({ name, values }) => [name, values[0]])).toEqual([
       ['conversations, by creation', 2],
       ['conversations, by creation, in the day of UTC', 3],
@@ -57,31 +51,35 @@ describe('a candidate counts the events of each day', () => {
   test('active conversations count once a day', () => {
     const measure: RollupMeasure = { population: 'active conversations', with: 'any message', filter: { rows: 'all' } }
     const events = ['c1', 'c1', 'c2'].map((value, index) => ({ at: firstMidnight + index * hour, value }))
-    const candidates = candidatesOf(measure, events, windows, borders)
+    const candidates = candidatesOf(measure, events, createRollupDays(windows, borders))
     expect(valuesOf(candidates, 'conversations, with any message on the day')).toEqual([2])
   })
 
   test('durations have several statistics, in several units', () => {
     const durations = [600, 60, 120, 180].map((value, index) => ({ at: firstMidnight + index, value }))
     const empty = { from: 0, to: 1, readAt: 2 }
-    const candidates = candidatesOf({ ...answers, clock: 'any' }, durations, [...windows, empty], borders)
+    const candidates = candidatesOf(
+      { ...answers, clock: 'any' },
+      durations,
+      createRollupDays([empty, ...windows], borders),
+    )
     const values = (statistic: string, unit = 'seconds') =>
       valuesOf(
         candidates,
         `${statistic} of the time to first answer from the first message, on the day of the question, in ${unit}`,
       )
     expect([values('median'), values('lower median'), values('mean')]).toEqual([
-      [150, null],
-      [120, null],
-      [240, null],
+      [null, 150],
+      [null, 120],
+      [null, 240],
     ])
     expect([values('90th percentile'), values('interpolated 90th percentile')]).toEqual([
-      [600, null],
-      [expect.closeTo(474, 9), null],
+      [null, 600],
+      [null, expect.closeTo(474, 9)],
     ])
     expect([values('maximum', 'minutes'), values('maximum', 'milliseconds')]).toEqual([
-      [10, null],
-      [600_000, null],
+      [null, 10],
+      [null, 600_000],
     ])
   })
 
@@ -92,33 +90,41 @@ describe('a candidate counts the events of each day', () => {
       { at: firstMidnight, value: 1, until: firstMidnight + 30 * hour },
       { at: firstMidnight + 30 * hour, value: 1 },
     ]
-    const read = (readAt: number) => candidatesOf(measure, events, [{ ...day!, readAt }], borders)[0]!.values
+    const read = (readAt: number) =>
+      candidatesOf(measure, events, createRollupDays([{ ...day!, readAt }], borders))[0]!.values
     expect([read(firstMidnight + 25 * hour), read(firstMidnight + 31 * hour)]).toEqual([[1], [0]])
   })
 
   test('the busiest hours are those with the most events; of two equal ones the earlier is first', () => {
     const events = [9, 14, 14, 8, 14, 9, 8].map((value, index) => ({ at: firstMidnight + index, value }))
-    const candidates = candidatesOf({ population: 'hours', with: 'messages' }, events, windows, borders)
+    const candidates = candidatesOf(
+      { population: 'hours', with: 'messages', zone: 'UTC' },
+      events,
+      createRollupDays(windows, borders),
+    )
     const names = ['most frequent', 'second most frequent', 'third most frequent'].map(
-      (rank) => `${rank} hour by messages`,
+      (rank) => `${rank} hour of UTC by messages`,
     )
     expect(names.map((name) => valuesOf(candidates, name)?.[0])).toEqual([14, 8, 9])
   })
 })
 
 test('every candidate has a name of its own, in plain words', () => {
+  const windows = daysOf(3)
   const measures = rollupMeasures({
     ...{ origins: ['widget', 'mail'], senderTypes: ['visitor', 'bot'], visitorTimes: ['created_at'] },
-    ...{ callTimes: ['occurred_at', 'ended_at'], callStatuses: ['missed'] },
+    ...{ callTimes: ['occurred_at', 'ended_at'], callStatuses: ['missed'], zones: ['UTC'] },
   })
-  const names = measures.flatMap((measure) => candidatesOf(measure, [], [], borders).map(({ name }) => name))
+  const names = measures.flatMap((measure) =>
+    candidatesOf(measure, [], createRollupDays(windows, borders)).map(({ name }) => name),
+  )
   expect(new Set(names).size).toBe(names.length)
   expect(measures.map(describeMeasure)).toEqual(
     expect.arrayContaining([
       'conversations, by creation',
-      'complete conversations, by last message',
       'conversations, deleted ones too, by creation',
       'conversations not of the origin mail, by handling',
+      'conversations answered by the AI alone, by creation',
       'conversations with a human message, with a visitor message on the day',
       'messages of the sender type bot',
       'visitors, by created_at',
@@ -130,66 +136,6 @@ test('every candidate has a name of its own, in plain words', () => {
   )
 })
 
-describe('a definition is learned from the days on which it is equal', () => {
-  const candidate = (name: string, values: readonly (number | null)[], complexity = 0): Candidate => ({
-    ...{ name, values, complexity },
-    measure: byCreation,
-  })
-  const numbers = (count: number, offset = 0) => Array.from({ length: count }, (_, day) => ((day * 7) % 10) + offset)
-  const learned = (service: readonly number[], ...candidates: readonly Candidate[]) => {
-    const { best, ...result } = learnDefinition(service, candidates)
-    return { ...result, best: best?.name ?? null }
-  }
-
-  test('proven: equal on at least 14 days of various values, and no other one fits', () => {
-    expect(learned(numbers(20), candidate('wrong', numbers(20, 1)), candidate('right', numbers(20)))).toEqual({
-      ...{ verdict: 'proven', best: 'right', days: 20, days_equal: 20, distinct_values: 10 },
-      ...{ as_good: 0, next_best_equal: 0, mean_difference: 0 },
-    })
-  })
-
-  test('candidates that are equal on all days are one answer, named by the simplest', () => {
-    const [plain, filtered] = [candidate('plain', numbers(20)), candidate('filtered', numbers(20), 2)]
-    expect(learned(numbers(20), filtered, plain)).toMatchObject({ verdict: 'proven', best: 'plain', as_good: 1 })
-  })
-
-  const almost = numbers(20).with(3, 99)
-  const cases: Readonly<
-    Record<string, readonly [service: readonly number[], own: readonly number[], verdict: string]>
-  > = {
-    'few days': [numbers(10), numbers(10), 'likely'],
-    'very few days': [numbers(6), numbers(6), 'unknown'],
-    'one day of twenty differs': [almost, numbers(20), 'likely'],
-    'two days of twenty differ': [almost.with(4, 99), numbers(20), 'unknown'],
-    'the same number every day': [numbers(20).fill(0), numbers(20).fill(0), 'unknown'],
-  }
-  test.each(Object.entries(cases))('%s', (_, [service, own, verdict]) => {
-    expect(learned(service, candidate('right', own)).verdict).toBe(verdict)
-  })
-
-  test('another candidate that fits nearly as well leaves a doubt', () => {
-    const rival = candidate('rival', numbers(20).with(3, 99).with(4, 99))
-    expect(learned(numbers(20), candidate('right', numbers(20)), rival)).toMatchObject({
-      ...{ verdict: 'likely', best: 'right', next_best_equal: 18 },
-    })
-  })
-
-  test('without days or candidates nothing is known', () => {
-    expect(learned([], candidate('right', []))).toMatchObject({ verdict: 'unknown', best: null, mean_difference: null })
-    expect(learned(numbers(20))).toMatchObject({ verdict: 'unknown', best: null, days: 20 })
-  })
-})
-
-test('equal means: to the digits that the service shows', () => {
-  expect([
-    isEqualAsShown(12, 12.4),
-    isEqualAsShown(12, 12.6),
-    isEqualAsShown(12.3, 12.34),
-    isEqualAsShown(12.3, 12.36),
-  ]).toEqual([...[true, false, true, false]])
-  expect([isEqualAsShown(0, null), isEqualAsShown(1, null)]).toEqual([true, false])
-})
-
 describe('definitions of a service are found among all candidates', () => {
   const mirror = randomMirror(60)
   const measures = rollupMeasures({
@@ -198,9 +144,12 @@ describe('definitions of a service are found among all candidates', () => {
     visitorTimes: [],
     callTimes: [],
     callStatuses: [],
+    zones: ['UTC'],
   })
   const windows = daysOf(60)
-  const candidates = measures.flatMap((measure) => candidatesOf(measure, eventsOf(measure, mirror), windows, borders))
+  const candidates = measures.flatMap((measure) =>
+    candidatesOf(measure, eventsOf(measure, mirror), createRollupDays(windows, borders)),
+  )
 
   test.each([
     ['conversations, by creation', 'proven'],
@@ -229,24 +178,6 @@ describe('definitions of a service are found among all candidates', () => {
       }),
       { numRuns: 5 },
     )
-  })
-})
-
-describe('a day is compared once it is final', () => {
-  const final = { endsAt: 100, readAt: 100, hasGap: false, isComplete: true }
-  test.each([
-    ['it ended before it was read', {}, true],
-    ['it was read before its end', { readAt: 99 }, false],
-    ['the mirror has a gap', { hasGap: true }, false],
-    ['a conversation is not complete', { isComplete: false }, false],
-  ])('%s', (_, change, isFinal) => expect(isFinalDay({ ...final, ...change })).toBe(isFinal))
-
-  test('a proven definition that does not fit a final day shows a change', () => {
-    const day = { service: 5, own: 4, isFinal: true }
-    expect(compareDay('proven', day)).toBe('different')
-    expect(compareDay('likely', { ...day, own: 5 })).toBe('equal')
-    expect(compareDay('proven', { ...day, isFinal: false })).toBe('not final')
-    expect(compareDay('unknown', day)).toBe('not compared')
   })
 })
 

@@ -1,0 +1,141 @@
+/**
+ * Compares each number of the service's daily rollups with counts of our own, and learns which count it is. The result is
+ * stored beside the facts; a definition that is proven is a behaviour of the service.
+ */
+import { sql } from 'kysely'
+import { asShown } from '../../core/analytics/compare-rollup-day.ts'
+import { type LearnedDefinition, learnDefinition } from '../../core/analytics/learn-rollup-definition.ts'
+import { createCalendar } from '../../core/analytics/project-calendar.ts'
+import { definitionBehaviours, toDefinitionChange } from '../../core/analytics/proven-definition.ts'
+import { createRollupDays, likelyZones, rollupBorders } from '../../core/analytics/rollup-days.ts'
+import { type Candidate, candidatesOf } from '../../core/analytics/rollup-definitions.ts'
+import { eventsOf } from '../../core/analytics/rollup-events.ts'
+import { rollupMeasures } from '../../core/analytics/rollup-measures.ts'
+import { vocabularyOf } from '../../core/analytics/rollup-vocabulary.ts'
+import { type EpochMs, type EpochSeconds, rfc3339 } from '../../core/time.ts'
+import type { Db } from '../database/connection-pool.ts'
+import { decodeText, encodeText } from '../database/escape.ts'
+import { readBehaviours, recordBehaviours } from '../mirror/learned-behaviours.ts'
+import { inTransaction } from '../mirror/project-context.ts'
+import { insertRows, replaceRows } from './fact-rows.ts'
+import type { FactsSettings } from './facts-state.ts'
+import type { FactsContext } from './pending-facts.ts'
+import { isComparisonDue } from './rollup-comparison-due.ts'
+import { type RollupReading, readRollupReadings } from './rollup-readings.ts'
+import { readRollupRows } from './rollup-rows.ts'
+import { findUndocumentedColumns } from './rollup-undocumented.ts'
+
+export type RollupComparison = {
+  /** Null: nothing has been learned since the last time. Notices are sentences for people. */
+  readonly compareIfDue: () => Promise<{ readonly notices: readonly string[] } | null>
+}
+
+/** Numbers of a rollup that are compared; a hostile service may show any number of them. */
+const maxMetrics = 200
+
+export function createRollupComparison(
+  context: FactsContext,
+  settings: FactsSettings,
+  clock: () => EpochMs,
+): RollupComparison {
+  return {
+    compareIfDue: async () => {
+      const now = Math.floor(clock() / 1000)
+      if (!(await isComparisonDue(context, now))) return null
+      const readings = await readRollupReadings(context)
+      const metrics = [...new Set(readings.flatMap((reading) => [...reading.metrics.keys()]))].sort()
+      if (metrics.length === 0) return null
+      const candidates = await readCandidates(context, settings, readings)
+      const before = await readProvenDefinitions(context)
+      const learned = metrics.slice(0, maxMetrics).map((metric): LearnedMetric => {
+        const values = readings.map(({ isFinal, metrics }) => (isFinal ? (metrics.get(metric) ?? null) : null))
+        const proven = before.get(metric)?.definition ?? null
+        const definition = learnDefinition(values, candidates, proven)
+        const isKnown = definition.verdict !== 'unknown' || definition.best?.name === proven
+        return { metric, ...definition, shown: isKnown ? definition.best : null }
+      })
+      const changes = learned.map(({ metric, ...definition }) => {
+        const { definition: proven = null, isEqual: wasEqual = false } = before.get(metric) ?? {}
+        return toDefinitionChange(decodeText(metric), definition, { proven, wasEqual })
+      })
+      await inTransaction(context, async (trx) => {
+        await storeLearned(context, trx, { readings, learned, now })
+        const behaviours = changes.flatMap(({ behaviour }) => (behaviour === null ? [] : [behaviour]))
+        await recordBehaviours({ ...context, clock }, trx, behaviours)
+      })
+      return { notices: changes.flatMap(({ notice }) => (notice === null ? [] : [notice])) }
+    },
+  }
+}
+
+/** `shown`: the definition by which our own numbers are shown; null = none is known. */
+type LearnedMetric = LearnedDefinition & { readonly metric: string; readonly shown: Candidate | null }
+
+async function readCandidates(
+  context: FactsContext,
+  { timeZone, analytics }: FactsSettings,
+  readings: readonly RollupReading[],
+): Promise<Candidate[]> {
+  const zones = [...new Set([...likelyZones, timeZone])]
+  const days = createRollupDays(readings, rollupBorders(zones))
+  const columns = await findUndocumentedColumns(context)
+  const calendar = createCalendar({ ...analytics, timeZone })
+  const rows = await readRollupRows({ ...context, settings: analytics, calendar }, days, columns)
+  const measures = rollupMeasures(vocabularyOf(rows, columns, [...new Set([timeZone, 'UTC'])]))
+  return measures.flatMap((measure) => candidatesOf(measure, eventsOf(measure, rows), days))
+}
+
+type ProvenDefinition = { readonly definition: string; readonly isEqual: boolean }
+
+/** By metric. */
+async function readProvenDefinitions(context: FactsContext): Promise<Map<string, ProvenDefinition>> {
+  const { db, kind, project } = context
+  const rows = await db
+    .selectFrom('rollup_definitions')
+    .select(['metric', 'definition', 'days', 'days_equal as daysEqual'])
+    .where('project_id', '=', project)
+    .execute()
+  const proven = new Map<string, ProvenDefinition>()
+  for (const [name, definition] of await readBehaviours(context)) {
+    if (!name.startsWith(definitionBehaviours)) continue
+    const metric = encodeText(kind, name.slice(definitionBehaviours.length))
+    const row = rows.find((learned) => learned.metric === metric)
+    const stored = encodeText(kind, definition)
+    proven.set(metric, { definition: stored, isEqual: row?.definition === stored && row.days === row.daysEqual })
+  }
+  return proven
+}
+
+type Learned = {
+  readonly readings: readonly RollupReading[]
+  readonly learned: readonly LearnedMetric[]
+  readonly now: EpochSeconds
+}
+
+async function storeLearned(context: FactsContext, trx: Db, { readings, learned, now }: Learned): Promise<void> {
+  const { project } = context
+  const definitions = learned.map(({ best, shown, ...row }) => ({
+    ...row,
+    definition: shown?.name ?? null,
+    learned_at: now,
+  }))
+  await replaceRows(context, trx, 'rollup_definitions', definitions)
+  const comparisons = readings.flatMap(({ from, to, date, isFinal, metrics }, index) =>
+    learned.flatMap(({ metric, shown }) => {
+      const service_value = metrics.get(metric)
+      if (service_value === undefined) return []
+      const own_value = shown === null ? null : asShown(service_value, shown.values[index] ?? null)
+      const window = { window_from: from, window_to: to, date, metric }
+      return [{ ...window, service_value, own_value, is_final: isFinal, compared_at: now }]
+    }),
+  )
+  // Days of another time zone are replaced by days of this one.
+  await sql`
+    delete from rollup_comparisons where project_id = ${project}
+      and (window_from >= ${rfc3339(readings[0]?.from ?? 0)} or not exists (
+        select 1 from analytics_rollups r where r.project_id = rollup_comparisons.project_id
+          and r.window_from = rollup_comparisons.window_from and r.window_to = rollup_comparisons.window_to))`.execute(
+    trx,
+  )
+  await insertRows(context, trx, 'rollup_comparisons', comparisons)
+}
