@@ -32,9 +32,8 @@ export function deriveStates(history: History, messages: readonly TimedMessage[]
   }
   for (const [index, handling] of handlings.entries()) {
     if (opened !== null) add('open', opened, handling.at)
-    const next = handlings[index + 1]
-    const isPresent = next === undefined && handling.at === history.handledAt
-    opened = isPresent ? null : reopeningOf(handling, next, messages)
+    const isPresent = handling.at === history.handledAt
+    opened = isPresent ? null : reopeningOf(handling, handlings[index + 1], messages)
     add('handled', { at: handling.at, by: 'service' }, opened?.at ?? null)
   }
   if (opened !== null) add('open', opened, null)

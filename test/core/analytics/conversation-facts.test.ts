@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { deriveConversationFacts } from '../../../src/core/analytics/conversation-facts.ts'
 import type { ConversationHistory, Role } from '../../../src/core/analytics/conversation-history.ts'
-import { at, calendar, type Day, factsOf } from './conversations-on-a-day.ts'
+import { at, calendar, type Day, factsOf, historyOf } from './conversations-on-a-day.ts'
 
 const rowOf = (conversation: Day, mirroredSince?: string) => factsOf(conversation, mirroredSince).conversation
 const typical: Day = {
@@ -139,6 +139,18 @@ test('who wrote how much, day by day; names only of humans and the AI', () => {
   ]
   const shown = factsOf({ lines }).contributions.map(({ role, name, messages }) => `${role} ${name} ${messages}`)
   expect(shown).toEqual(['visitor  2', 'human Anna 2', 'human Ben 1', 'event  1'])
+})
+
+test('a conversation over midnight has contributions of two days', () => {
+  const midnight = at('0:00') + 86_400
+  const messages = [midnight - 60, midnight, midnight + 60].map(
+    (time, id) => ({ id, at: time, role: 'ai', name: 'Bot' }) as const,
+  )
+  const { contributions } = deriveConversationFacts({ ...historyOf({}), messages }, calendar, at('0:00'))
+  expect(contributions.map(({ date, messages: count, first_at }) => [date, count, first_at])).toEqual([
+    ['2026-01-05', 1, midnight - 60],
+    ['2026-01-06', 2, midnight],
+  ])
 })
 
 describe('whatever the conversation', () => {

@@ -19,6 +19,10 @@ const cases: Readonly<Record<string, readonly [conversation: Day, states: readon
     { lines: ['10:30 visitor'], changes: [{ old: '10:00', new: null, seen: '11:00' }] },
     ['open 09:00–10:00 created', 'handled 10:00–10:30 service', 'open 10:30– message'],
   ],
+  'a message at the very time of the handling does not reopen it': [
+    { lines: ['10:00 human', '10:30 visitor'], changes: [{ old: '10:00', new: null, seen: '11:00' }] },
+    ['open 09:00–10:00 created', 'handled 10:00–10:30 service', 'open 10:30– message'],
+  ],
   'reopened without a message: when we saw it': [
     { changes: [{ old: '10:00', new: null, seen: '11:00' }] },
     ['open 09:00–10:00 created', 'handled 10:00–11:00 service', 'open 11:00– seen'],
