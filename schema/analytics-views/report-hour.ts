@@ -47,8 +47,8 @@ export const reportHour: AnalyticsView = {
 }
 
 /** Counts the rows of a table by the hour of one of its times. */
-function countBy(table: string, moment: string, name: string, condition: string): MergedSource {
-  const key = ['project_id', `${moment}_date`, `${moment}_hour`]
+function countBy(table: string, time: string, name: string, condition: string): MergedSource {
+  const key = ['project_id', `${time}_date`, `${time}_hour`]
   return { key, columns: { [name]: 'count(*)' }, from: `${table} where ${condition} group by ${key.join(', ')}` }
 }
 

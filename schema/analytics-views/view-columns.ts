@@ -23,7 +23,7 @@ export const number = (note: string) => plain('int32', 'dimension', note)
 
 /** Can be added up over days. */
 export const count = (note: string): ViewColumn => ({ ...plain('integer', 'measure', note), aggregation: 'sum' })
-/** A count at one moment: the days of a month must not be added up. */
+/** A state at one time: the days of a month must not be added up. */
 export const level = (note: string) => plain('integer', 'measure', note)
 /** A mean or a rate. */
 export const mean = (note: string) => plain('number', 'measure', note)
