@@ -2,7 +2,7 @@
  * Pending facts: what is to be derived again because rows of the mirror changed. It is recorded in the transaction that
  * changes the rows, so no change is ever missed, and derived later, many at a time.
  */
-import { CompiledQuery, sql } from 'kysely'
+import { CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import { type StreamName, streamSpecs } from '../../core/stream-specs.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -34,6 +34,31 @@ export async function markFactsOfRows(
   const kind = kindOfStream[stream]
   if (kind === undefined || keys.length === 0) return
   await markPendingFacts(context, trx, kind, kind === 'availability_hour' ? keys.map(startOfHour) : keys)
+}
+
+/** Runs an update that returns ids, and marks these: one statement in Postgres, where each is a round trip. */
+export async function markFactsOfUpdated(
+  { kind: database, project }: Pick<FactsContext, 'kind' | 'project'>,
+  trx: Db,
+  kind: FactKind,
+  update: RawBuilder<{ id: string }>,
+): Promise<void> {
+  if (database === 'sqlite') {
+    const { rows } = await update.execute(trx)
+    if (rows.length > 0)
+      await markPendingFacts(
+        { kind: database, project },
+        trx,
+        kind,
+        rows.map(({ id }) => id),
+      )
+    return
+  }
+  await sql`
+    with updated as (${update})
+    insert into facts_due (project_id, kind, id)
+    select ${typedParameter(database, 'text', project)}, ${typedParameter(database, 'text', kind)}, id from updated
+    on conflict do nothing`.execute(trx)
 }
 
 /** The row and its children were deleted. */
@@ -77,6 +102,18 @@ function markOne(database: DatabaseKind, parameters: readonly string[]): Compile
   const values = database === 'sqlite' ? '?, ?, ?' : '$1, $2, $3'
   const text = `insert into facts_due (project_id, kind, id) values (${values}) on conflict do nothing`
   return CompiledQuery.raw(text, [...parameters])
+}
+
+/** A kind of which facts are pending; null = none are. */
+export async function findPendingKind({ project }: Pick<FactsContext, 'project'>, db: Db): Promise<FactKind | null> {
+  const row = await db
+    .selectFrom('facts_due')
+    .select('kind')
+    .where('project_id', '=', project)
+    .where('kind', 'in', factKinds)
+    .limit(1)
+    .executeTakeFirst()
+  return (row?.kind as FactKind | undefined) ?? null
 }
 
 /** Ids of that kind in their order, up to `limit`. */

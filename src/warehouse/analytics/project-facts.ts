@@ -2,19 +2,25 @@
  * The facts of one project: derived again where rows of the mirror changed, and rebuilt as a whole when the settings or
  * the definitions did. Several processes may do this at once: each step is a transaction under the project's write lock.
  */
-import { factsVersion } from '../../core/analytics/facts-fingerprint.ts'
+import type { Calendar } from '../../core/analytics/calendar.ts'
 import { createCalendar } from '../../core/analytics/project-calendar.ts'
 import type { EpochMs } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
 import { inTransaction } from '../mirror/project-context.ts'
+import { applySettings, areDerivedBy } from './apply-settings.ts'
 import { availabilityFacts } from './availability-facts.ts'
 import { conversationFacts } from './conversation-facts.ts'
 import type { FactDerivation, FactSource } from './fact-source.ts'
-import { createFactsState, type FactsSettings, fingerprintsOf, readFactsState } from './facts-state.ts'
-import { type FactKind, type FactsContext, listPendingFacts, removePendingFacts } from './pending-facts.ts'
-import { advanceRebuild, beginRebuild } from './rebuild.ts'
-import { isCalendarComplete, writeCalendar, writeReferenceTables } from './reference-tables.ts'
+import { type FactsSettings, readFactsState } from './facts-state.ts'
+import {
+  type FactKind,
+  type FactsContext,
+  findPendingKind,
+  listPendingFacts,
+  removePendingFacts,
+} from './pending-facts.ts'
+import { advanceRebuild, beginRebuild, type FactsStep } from './rebuild.ts'
 import { visitFacts } from './visit-facts.ts'
 import { countWaitingConversations } from './waiting-facts.ts'
 
@@ -35,99 +41,89 @@ export type ProjectFacts = {
   readonly rebuild: (options?: FactsOptions) => Promise<FactsReport>
 }
 
-/** Ids whose facts one transaction refreshes. */
-const idsPerRefresh = 500
-
-export const derivations: Readonly<Record<FactKind, FactDerivation>> = {
-  conversation: conversationFacts,
-  visitor: visitFacts,
-  availability_hour: availabilityFacts,
+type Work = FactsContext & {
+  readonly settings: FactsSettings
+  readonly calendar: Calendar
+  readonly clock: () => EpochMs
 }
 
 export function createProjectFacts(context: FactsContext, settings: FactsSettings, clock: () => EpochMs): ProjectFacts {
-  const fingerprints = fingerprintsOf(settings)
   const calendar = createCalendar({ ...settings.analytics, timeZone: settings.timeZone })
-  const statistics = createStatisticsUpdater(context.db, context.kind)
-
-  /** Null: a newer version of deskmirror or other settings derive the facts now, so this process must not. */
-  const openSource = async (db: Db): Promise<FactSource | null> => {
-    const state = await readFactsState(db, context.project)
-    if (state === null || state.version !== factsVersion || state.fingerprint !== fingerprints.all) return null
-    return { ...context, settings: settings.analytics, calendar, mirroredSince: state.mirroredSince }
-  }
-
-  const prepare = async () => {
-    const state = await readFactsState(context.db, context.project)
-    if (state !== null && state.version > factsVersion) return
-    if (state?.fingerprint !== fingerprints.all || state.version !== factsVersion)
-      await inTransaction(context, (trx) => applySettings(context, trx, settings, clock()))
-    else if (!(await isCalendarComplete(context, clock())))
-      await inTransaction(context, (trx) => writeCalendar(context, trx, settings, clock()))
-  }
-
-  /** One transaction; returns how many ids were handled. */
-  const refreshBatch = (derivation: FactDerivation) =>
-    inTransaction(context, async (trx) => {
-      const source = await openSource(trx)
-      const ids = source === null ? [] : await listPendingFacts(context, trx, derivation.kind, idsPerRefresh)
-      if (source === null || ids.length === 0) return 0
-      const count = await derivation.replaceFacts(source, trx, ids)
-      await removePendingFacts(context, trx, derivation.kind, ids.slice(0, count))
-      return count
-    })
-
-  const rebuildStep = () =>
-    inTransaction(context, async (trx) => {
-      const source = await openSource(trx)
-      return source === null ? null : advanceRebuild(source, trx, derivations)
-    })
-
-  const refresh = async ({ signal, onProgress }: FactsOptions = {}): Promise<FactsReport> => {
-    let conversations = 0
-    const count = async (kind: FactKind, ids: number) => {
-      await statistics.rowsStored(ids * rowsPerId)
-      if (kind !== 'conversation' || ids === 0) return
-      conversations += ids
-      if (onProgress === undefined) return
-      const { conversations: left } = await countWaitingConversations(context.db, context.project)
-      onProgress(conversations, left)
-    }
-    await prepare()
-    for (;;) {
-      for (const derivation of Object.values(derivations)) {
-        for (let ids = -1; ids !== 0; ) {
-          if (signal?.aborted) return { conversations, isComplete: false }
-          ids = await refreshBatch(derivation)
-          await count(derivation.kind, ids)
-        }
-      }
-      const step = await rebuildStep()
-      if (step === null) break
-      await count(step.kind, step.ids)
-    }
-    await statistics.runEnded()
-    return { conversations, isComplete: true }
-  }
-
+  const work: Work = { ...context, settings, calendar, clock }
   return {
-    refresh,
-    rebuild: async (options) => {
+    refresh: async (options = {}) => {
+      await applySettings(context, settings, clock())
+      return deriveAll(work, options)
+    },
+    rebuild: async (options = {}) => {
       await inTransaction(context, (trx) => beginRebuild(context, trx, settings, clock()))
-      return refresh(options)
+      return deriveAll(work, options)
     },
   }
+}
+
+async function deriveAll(work: Work, { signal, onProgress }: FactsOptions): Promise<FactsReport> {
+  const statistics = createStatisticsUpdater(work.db, work.kind)
+  let conversations = 0
+  while (!signal?.aborted) {
+    const step = await deriveNext(work)
+    if (step === 'all done' || step === 'superseded') {
+      await statistics.runEnded()
+      return { conversations, isComplete: step === 'all done' }
+    }
+    await statistics.rowsStored(step.ids * rowsPerId)
+    if (step.kind !== 'conversation') continue
+    conversations += step.ids
+    if (onProgress === undefined) continue
+    onProgress(conversations, (await countWaitingConversations(work.db, work.project)).conversations)
+  }
+  return { conversations, isComplete: false }
 }
 
 /** Rows of facts for each id, roughly. */
 const rowsPerId = 10
 
-/** The settings differ from those of the facts. Within the transaction, another process may have applied them already. */
-async function applySettings(context: FactsContext, trx: Db, settings: FactsSettings, now: EpochMs): Promise<void> {
-  const fingerprints = fingerprintsOf(settings)
-  await createFactsState(context, trx, now)
-  const state = await readFactsState(trx, context.project)
-  if (state?.fingerprint === fingerprints.all && state.version === factsVersion) return
-  const areFactsValid = state?.version === factsVersion && state.fingerprint.startsWith(`${fingerprints.facts} `)
-  if (areFactsValid) await writeReferenceTables(context, trx, settings, now)
-  else await beginRebuild(context, trx, settings, now)
+/**
+ * One transaction. What is pending goes first, so that a rebuild does not delay it. `superseded`: a process with other
+ * settings, or a newer version, derives the facts now, so this one must not.
+ */
+async function deriveNext(work: Work): Promise<FactsStep | 'all done' | 'superseded'> {
+  const kind = await findPendingKind(work, work.db)
+  if (kind === null && !(await isRebuilding(work))) return 'all done'
+  return inTransaction(work, async (trx) => {
+    const source = await openSource(work, trx)
+    if (source === null) return 'superseded'
+    if (kind !== null) return refreshPending(source, trx, derivations[kind])
+    return (await advanceRebuild(source, trx, derivations)) ?? 'all done'
+  })
+}
+
+async function isRebuilding({ db, project }: Work): Promise<boolean> {
+  const state = await readFactsState(db, project)
+  return state !== null && state.rebuild !== null
+}
+
+async function openSource(work: Work, trx: Db): Promise<FactSource | null> {
+  const state = await readFactsState(trx, work.project)
+  if (state === null || !areDerivedBy(state, work.settings)) return null
+  const { db, kind, project, calendar } = work
+  return { db, kind, project, calendar, settings: work.settings.analytics, mirroredSince: state.mirroredSince }
+}
+
+const derivations: Readonly<Record<FactKind, FactDerivation>> = {
+  conversation: conversationFacts,
+  visitor: visitFacts,
+  availability_hour: availabilityFacts,
+}
+
+/** Ids whose facts one transaction refreshes. */
+const idsPerRefresh = 500
+
+/** Another process may have refreshed them meanwhile: none, then. */
+async function refreshPending(source: FactSource, trx: Db, derivation: FactDerivation): Promise<FactsStep> {
+  const { kind, replaceFacts } = derivation
+  const ids = await listPendingFacts(source, trx, kind, idsPerRefresh)
+  const count = ids.length === 0 ? 0 : await replaceFacts(source, trx, ids)
+  await removePendingFacts(source, trx, kind, ids.slice(0, count))
+  return { kind, ids: count }
 }

@@ -16,6 +16,9 @@ import {
 import { type FactKind, type FactsContext, removePendingFacts } from './pending-facts.ts'
 import { writeReferenceTables } from './reference-tables.ts'
 
+/** What one transaction derived. */
+export type FactsStep = { readonly kind: FactKind; readonly ids: number }
+
 /** What was pending need not be remembered: the rebuild derives it. */
 export async function beginRebuild(
   context: FactsContext,
@@ -34,7 +37,7 @@ export async function advanceRebuild(
   source: FactSource,
   trx: Db,
   derivations: Readonly<Record<FactKind, FactDerivation>>,
-): Promise<{ readonly kind: FactKind; readonly ids: number } | null> {
+): Promise<FactsStep | null> {
   const position = (await readFactsState(trx, source.project))?.rebuild ?? null
   if (position === null) return null
   const { kind, after } = position

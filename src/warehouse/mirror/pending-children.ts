@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { ChildReadResult, PendingChild } from '../../core/mirror.ts'
 import { type ChildStreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { parseTime } from '../../core/time.ts'
-import { markFactsOfRows } from '../analytics/pending-facts.ts'
+import { markFactsOfUpdated } from '../analytics/pending-facts.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { listParameter, typedParameter } from '../database/dialect.ts'
 import { timeColumnOf } from './future-rows.ts'
@@ -78,12 +78,11 @@ async function setMessagesComplete(
   complete: boolean,
 ): Promise<void> {
   const flag = context.kind === 'sqlite' ? Number(complete) : complete
-  const { numAffectedRows } = await sql`
+  const update = sql<{ id: string }>`
     update conversations set messages_complete = ${flag}
-    where project_id = ${context.project} and id = ${parentId} and messages_complete is distinct from ${flag}`.execute(
-    trx,
-  )
-  if (numAffectedRows !== 0n) await markFactsOfRows(context, trx, 'conversations', [parentId])
+    where project_id = ${context.project} and id = ${parentId} and messages_complete is distinct from ${flag}
+    returning id`
+  await markFactsOfUpdated(context, trx, 'conversation', update)
 }
 
 export async function recordChildFailure(
