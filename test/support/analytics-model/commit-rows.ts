@@ -1,6 +1,6 @@
 /**
  * Brings the rows of a project into a mirror by the mirror's own commits: conversations as they looked each time, their
- * messages in two reads, of which the first shows some as they were before an edit, then deletions.
+ * messages in two reads, of which the first shows some as they were before an edit. Deletions are found at the end.
  */
 import type { Mirror, MirrorCommit } from '../../../src/core/mirror.ts'
 import type { MirrorRow, Scalar } from '../../../src/core/row.ts'
@@ -10,7 +10,7 @@ import { type ChangeRow, type ConversationRow, type MessageRow, type ProjectRows
 /** One thing that a sync stores. They may run in any order, if those of one list stay in theirs. */
 export type Arrival = () => Promise<unknown>
 
-type Writes = Pick<Mirror, 'commit' | 'markDeleted'>
+type Writes = Pick<Mirror, 'commit'>
 
 /** What the service no longer lists is never read, so messages that were deleted alone are left out of `rows`. */
 export function withoutDeletedRows(rows: ProjectRows): ProjectRows {
@@ -42,24 +42,33 @@ export function arrivalsOf(rows: ProjectRows, mirror: Writes, random: RandomChoi
   }
 }
 
+/** Later than all arrivals. */
+export function deletionsOf(rows: ProjectRows, { markDeleted }: Pick<Mirror, 'markDeleted'>): Arrival[] {
+  const at = Date.UTC(2026, 0, 1)
+  const deleted = rows.conversations.filter(({ deleted_at }) => deleted_at !== null)
+  return deleted.map(
+    ({ id }) =>
+      () =>
+        markDeleted('conversations', id, at),
+  )
+}
+
 function conversationArrivals(
   conversation: ConversationRow,
   rows: ProjectRows,
-  { commit, markDeleted }: Writes,
+  { commit }: Writes,
   random: RandomChoices,
 ): Arrival[] {
-  const { id, deleted_at, messages_complete } = conversation
+  const { id, messages_complete } = conversation
   const changes = rows.changes.filter((change) => change.conversation_id === id)
   const messages = random.shuffle(rows.messages.filter((message) => message.conversation_id === id))
   const looks = looksOf(conversation, changes).map((look) => () => commit(look))
-  const lastLook = Math.max(0, ...changes.map(({ seen_at }) => seconds(seen_at) * 1000))
   const firstRead = messages.slice(0, random.int(0, messages.length)).map(beforeEdit)
   const reads = [
     () => commit({ stream: 'messages', rows: firstRead.map(toMessage), requestedAt: 1 }),
     () => commit(lastRead(id, messages, messages_complete)),
   ]
-  const deletion = deleted_at === null ? [] : [() => markDeleted('conversations', id, lastLook + 1000)]
-  return [...looks.slice(0, 1), ...interleave(looks.slice(1), reads, random), ...deletion]
+  return [...looks.slice(0, 1), ...interleave(looks.slice(1), reads, random)]
 }
 
 /** Both keep their order. */

@@ -1,6 +1,6 @@
 /** Random worlds that arrive by commits in a random order: for the tests and their longer version. */
 import { expect, onTestFinished, test } from 'vitest'
-import { arrivalsOf, withoutDeletedRows } from '../../support/analytics-model/commit-rows.ts'
+import { arrivalsOf, deletionsOf, withoutDeletedRows } from '../../support/analytics-model/commit-rows.ts'
 import { mergedSteps } from '../../support/analytics-model/merged-world.ts'
 import { seededChoices } from '../../support/analytics-model/random-choices.ts'
 import { storeFirstRun } from '../../support/analytics-model/store-rows.ts'
@@ -23,10 +23,13 @@ export function testGoldenCommits(db: TestDatabase, seeds: readonly number[]): v
       const random = seededChoices(seed)
       for (const rows of projects) {
         const facts = factsOf(warehouse, rows)
-        for (const arrive of arrivalsOf(rows, warehouse.mirror(rows.project), random)) {
+        const mirror = warehouse.mirror(rows.project)
+        for (const arrive of arrivalsOf(rows, mirror, random)) {
           await arrive()
           if (random.chance(0.1)) await facts.refresh()
         }
+        await facts.refresh()
+        for (const remove of deletionsOf(rows, mirror)) await remove()
         await facts.refresh()
       }
       expect((await findWarehouseDifferences(warehouse, expectedOf(projects))).slice(0, 6)).toEqual([])
