@@ -1,6 +1,9 @@
-/** `deskmirror migrate`: brings the warehouse to this version's schema, and derives the facts for analysts anew. */
-import { Command } from 'commander'
-import type { FactsRebuildReport } from '../core/command-reports.ts'
+/**
+ * `deskmirror migrate`: brings the warehouse to this version's schema, derives the facts for analysts anew, and lets a role
+ * read them.
+ */
+import { Command, Option } from 'commander'
+import type { FactsRebuildReport, GrantReport } from '../core/command-reports.ts'
 import type { Ms } from '../core/time.ts'
 import type { MigrationSummary } from '../warehouse/database/migrate.ts'
 import type { CommandContext } from './command-context.ts'
@@ -10,6 +13,7 @@ import { formatCount, formatDuration, pluralize } from './render/format.ts'
 
 type Options = {
   readonly rebuildAnalytics?: true
+  readonly grant?: string
   readonly project?: string
   readonly quiet?: true
   readonly json?: true
@@ -18,24 +22,35 @@ type Options = {
 const examples = `
 Every command that writes does this itself. Needs only the database: no address, no key.
 --rebuild-analytics needs the projects of the configuration, too. A rebuild that was stopped goes on with the next sync.
+--grant needs Postgres and an existing role. Repeat it after an upgrade, for the objects that are new.
 
 Examples:
   $ deskmirror migrate
   $ DESKMIRROR_DATABASE_URL=postgres://me@db/mirror deskmirror migrate --json
-  $ deskmirror migrate --rebuild-analytics --project support`
+  $ deskmirror migrate --rebuild-analytics --project support
+  $ deskmirror migrate --grant analyst`
 
 export function migrateCommand(context: CommandContext): Command {
   return new Command('migrate')
     .summary("bring the warehouse to this version's schema")
     .description("Creates the tables of the warehouse, or brings them to this version's schema.")
     .option('--rebuild-analytics', 'derive all facts for analysts anew; other processes can sync meanwhile')
+    .addOption(
+      new Option(
+        '--grant <role>',
+        'let this role of Postgres read the objects for analysts, and nothing else',
+      ).conflicts(['rebuildAnalytics', 'project']),
+    )
     .addOption(projectOption())
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
     .action((options: Options) => {
-      const run = options.rebuildAnalytics === true ? runRebuild : runMigrate
-      return runAndPrint(context, options.json === true, () => run(context, options))
+      const { grant: role, rebuildAnalytics, json } = options
+      return runAndPrint(context, json === true, () => {
+        if (role !== undefined) return runGrant(context, role)
+        return rebuildAnalytics === true ? runRebuild(context, options) : runMigrate(context)
+      })
     })
 }
 
@@ -48,6 +63,22 @@ async function runMigrate(context: CommandContext): Promise<CommandResult> {
 function renderMigration({ from, to, applied }: MigrationSummary): readonly string[] {
   if (applied.length === 0) return [`the warehouse is at ${to} already`]
   return [...applied.map((name) => `applied ${name}`), `the warehouse went from ${from ?? 'nothing'} to ${to}`]
+}
+
+async function runGrant(context: CommandContext, role: string): Promise<CommandResult> {
+  const { grantToAnalyst } = await context.load(() => import('../app/status.ts'))
+  const result = await grantToAnalyst(context.loadConfig('database'), role)
+  return { document: result, lines: [...renderMigration(result), ...renderGrant(result)], exit: 0 }
+}
+
+function renderGrant({ role, granted, otherReadable }: GrantReport): readonly string[] {
+  const done = `${role} can read the ${granted.length} objects for analysts`
+  if (otherReadable.length === 0) return [`${done}, and nothing else of the warehouse`]
+  const others = `${otherReadable.slice(0, 5).join(', ')}${otherReadable.length > 5 ? ', …' : ''}`
+  return [
+    done,
+    `${role} had other rights before, and can also read ${pluralize(otherReadable.length, 'object')}: ${others}`,
+  ]
 }
 
 /** Opening the warehouse migrates it. */

@@ -153,6 +153,15 @@ export type PushReport = {
   readonly project: string
   /** Write-backs that this process settled, by their new state. */
   readonly settled: StatusCounts
+/** What a role may read after `migrate --grant`. */
+export type GrantReport = {
+  readonly role: string
+  /** The objects for analysts. */
+  readonly granted: readonly string[]
+  /** What else in the schema it can read, by rights that it had before. */
+  readonly otherReadable: readonly string[]
+}
+
   /** The whole queue at the end, by state. */
   readonly queue: StatusCounts
   readonly tookMs: Ms

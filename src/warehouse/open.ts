@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
-import type { GapReport, StatusReport } from '../core/command-reports.ts'
+import type { GapReport, GrantReport, StatusReport } from '../core/command-reports.ts'
 import type { Mirror, MirrorReader } from '../core/mirror.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { OutboxRepository } from '../core/outbox/repository.ts'
@@ -12,6 +12,7 @@ import type { StreamName } from '../core/stream-specs.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { FactsSettings } from './analytics/facts-state.ts'
+import { grantToAnalyst } from './analytics/grant.ts'
 import { createProjectFacts, type ProjectFacts } from './analytics/project-facts.ts'
 import { createBudgetRecords } from './budget-records.ts'
 import { type ConnectionPool, type Db, openKysely } from './database/connection-pool.ts'
@@ -47,6 +48,8 @@ export type Warehouse = {
   /** Locks streams of the project for this process, and closes runs of dead processes. `now`: in milliseconds. */
   readonly lockStreams: (project: string, streams: readonly string[], now: number) => Promise<LockResult>
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
+  /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
+  readonly grantToAnalyst: (role: string) => Promise<GrantReport>
   /** The project's open gaps, oldest first, up to a thousand. */
   readonly listGaps: (project: string) => Promise<readonly GapReport[]>
   /** The request budget of that name, shared by all processes that have this warehouse open. */
@@ -141,6 +144,7 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     outboxAdmin: (project) => createOutboxAdmin({ db, kind: pool.kind, project, clock: Date.now }),
     lockStreams: (project, streams, now) => acquireStreamLocks(db, pool.kind, project, streams, now),
     status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
+    grantToAnalyst: (role) => grantToAnalyst(db, pool.kind, role),
     listGaps: (project) => listGaps(db, project),
     budgetRecord: budgets.record,
     keyUse: budgets.keyUse,
