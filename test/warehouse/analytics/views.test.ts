@@ -220,6 +220,20 @@ function toNumbers(row: Readonly<Record<string, unknown>>) {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)]))
 }
 
+test('dates keep their declared type in SQLite, by which BI tools recognise them', async () => {
+  const [sqlite] = databases
+  if (sqlite === undefined) throw new Error('there is no database')
+  const { all } = await openTestWarehouse(sqlite)
+  for (const [name, { columns }] of views) {
+    const dates = Object.keys(columns).filter((column) => columns[column]?.type === 'local_date')
+    const found = await all(`select name from pragma_table_info('${name}') where type = 'date'`)
+    expect(
+      found.map((column) => column.name),
+      name,
+    ).toEqual(dates)
+  }
+})
+
 test('the SQL needs nothing that SQLite 3.28 lacks', () => {
   const later =
     /\bfilter \(|\biif\(|->>|\bunixepoch\(|\bmedian\(|\b(full|right) (outer )?join\b|nulls (first|last)|\bmaterialized\b|\bfloor\(|\bconcat\(|\blateral\b/i
