@@ -6,6 +6,7 @@ import { demoCommand } from './demo.ts'
 import { explainError, renderError } from './explain-error.ts'
 import { migrateCommand } from './migrate.ts'
 import { pushCommand } from './push.ts'
+import { reportCommand } from './report.ts'
 import { sandboxCommand } from './sandbox.ts'
 import { startCommand } from './start.ts'
 import { statusCommand } from './status.ts'
@@ -44,6 +45,7 @@ const commands = [
   pushCommand,
   startCommand,
   statusCommand,
+  reportCommand,
   verifyCommand,
   tokenCommand,
   migrateCommand,

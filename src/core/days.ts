@@ -30,7 +30,7 @@ export function localDateOfDay({ from, to }: Pick<LocalDay, 'from' | 'to'>, zone
   return localDaysBetween(from, from, zone).some((day) => day.from === from && day.to === to) ? date : null
 }
 
-function localDateAt(at: EpochSeconds, zone: string): string {
+export function localDateAt(at: EpochSeconds, zone: string): string {
   return DateTime.fromSeconds(at, { zone }).toFormat('yyyy-MM-dd')
 }
 

@@ -2,18 +2,21 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { sql } from 'kysely'
+import type { LocalDate } from '../core/analytics/fact-rows.ts'
 import type { GapReport, GrantReport, StatusReport } from '../core/command-reports.ts'
 import type { Mirror, MirrorReader } from '../core/mirror.ts'
 import type { OutboxAdmin } from '../core/outbox/admin.ts'
 import type { OutboxRepository } from '../core/outbox/repository.ts'
 import type { BudgetRecord, KeyUse } from '../core/rate-limit/budget-record.ts'
 import type { Rate } from '../core/rate-limit/rate.ts'
+import type { ReportPeriod } from '../core/report-period.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import { toTimestamp } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
 import type { FactsSettings } from './analytics/facts-state.ts'
 import { grantToAnalyst } from './analytics/grant.ts'
 import { createProjectFacts, type ProjectFacts } from './analytics/project-facts.ts'
+import { type ReportData, readReportData } from './analytics/report-data.ts'
 import { createBudgetRecords } from './budget-records.ts'
 import { type ConnectionPool, type Db, openKysely } from './database/connection-pool.ts'
 import { explainOpenError, explainRuntimeError, WarehouseError } from './database/explain-error.ts'
@@ -50,6 +53,12 @@ export type Warehouse = {
   readonly status: (project: string, now: number, rate: Rate, selected?: readonly StreamName[]) => Promise<StatusReport>
   /** Lets a role of Postgres read the objects for analysts. Throws UserError for SQLite. */
   readonly grantToAnalyst: (role: string) => Promise<GrantReport>
+  /** The numbers of a report. `now`: in milliseconds. Null: no facts of the project have been derived yet. */
+  readonly reportData: (
+    project: string,
+    now: number,
+    choosePeriod: (today: LocalDate) => ReportPeriod,
+  ) => Promise<ReportData | null>
   /** The project's open gaps, oldest first, up to a thousand. */
   readonly listGaps: (project: string) => Promise<readonly GapReport[]>
   /** The request budget of that name, shared by all processes that have this warehouse open. */
@@ -145,6 +154,7 @@ function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSum
     lockStreams: (project, streams, now) => acquireStreamLocks(db, pool.kind, project, streams, now),
     status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
     grantToAnalyst: (role) => grantToAnalyst(db, pool.kind, role),
+    reportData: (project, now, choosePeriod) => readReportData(db, pool.kind, project, now, choosePeriod),
     listGaps: (project) => listGaps(db, project),
     budgetRecord: budgets.record,
     keyUse: budgets.keyUse,

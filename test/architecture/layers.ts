@@ -24,7 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Folders of `src/` that hold use cases. */
-const useCases: readonly string[] = ['sync', 'verify', 'check', 'writeback']
+const useCases: readonly string[] = ['sync', 'verify', 'check', 'writeback', 'report']
 
 /** Packages that only some modules may import. */
 const packageUsers: Readonly<Record<string, readonly string[]>> = {

@@ -16,6 +16,7 @@ type UseCases = Partial<
     typeof import('../../src/app/import.ts') &
     typeof import('../../src/app/outbox.ts') &
     typeof import('../../src/app/push.ts') &
+    typeof import('../../src/app/report.ts') &
     typeof import('../../src/app/status.ts') &
     typeof import('../../src/app/sync.ts') &
     typeof import('../../src/app/token.ts') &

@@ -1,0 +1,42 @@
+/** Runs `report`: reads the warehouse only, and writes the file that was asked for. */
+import { rename, rm, writeFile } from 'node:fs/promises'
+import type { Config, ProjectConfig } from '../config/config.ts'
+import { chooseReportPeriod, type DateRange } from '../core/report-period.ts'
+import { systemErrorText } from '../core/system-error-text.ts'
+import type { EpochMs } from '../core/time.ts'
+import { UserError } from '../core/user-error.ts'
+import { buildReport, type Report } from '../report/report.ts'
+import { withReadOnlyWarehouse } from './with-resources.ts'
+
+/** Throws UserError if there are no facts yet, or the period is invalid. */
+export function readReport(
+  config: Config,
+  { name, projectId }: ProjectConfig,
+  dates: Partial<DateRange>,
+  now: EpochMs,
+): Promise<Report> {
+  return withReadOnlyWarehouse(config, async (warehouse) => {
+    const data = await warehouse.reportData(projectId, now, (today) => chooseReportPeriod(dates, today))
+    if (data !== null) return buildReport(name, data, now)
+    throw new UserError({
+      what: `there is nothing to report of ${name}`,
+      why: 'no facts have been derived from its mirror yet',
+      next: 'run `deskmirror sync`, which derives them at its end',
+      exitCode: 2,
+    })
+  })
+}
+
+/** The file is whole or not there. Throws UserError if it cannot be written. */
+export async function writeReportFile(path: string, text: string): Promise<void> {
+  const unfinished = `${path}.${process.pid}.unfinished`
+  try {
+    await writeFile(unfinished, text)
+    await rename(unfinished, path)
+  } catch (error) {
+    await rm(unfinished, { force: true }).catch(() => {})
+    const known = systemErrorText(error)
+    if (known === undefined) throw error
+    throw new UserError({ what: `cannot write ${path}`, ...known })
+  }
+}

@@ -1,0 +1,123 @@
+/** `deskmirror report`: the week on one page. Reads only the warehouse. */
+import { extname } from 'node:path'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { LocalDate } from '../core/analytics/fact-rows.ts'
+import { parseDate } from '../core/report-period.ts'
+import { UserError } from '../core/user-error.ts'
+import { renderHtml } from '../report/html/html.ts'
+import { renderMarkdown } from '../report/markdown.ts'
+import type { Report } from '../report/report.ts'
+import { type FailedReport, reportPage } from '../report/report-page.ts'
+import type { CommandContext } from './command-context.ts'
+import {
+  type CommandResult,
+  forEachProject,
+  joinResults,
+  type ProjectResult,
+  runAndPrint,
+  selectProjects,
+} from './command-result.ts'
+import { jsonOption, projectOption } from './options.ts'
+
+const formats = ['markdown', 'html', 'json'] as const
+type Format = (typeof formats)[number]
+
+type Options = {
+  readonly from?: LocalDate
+  readonly to?: LocalDate
+  readonly project?: string
+  readonly format?: Format
+  readonly output?: string
+  readonly json?: true
+}
+
+const examples = `
+Reads only the warehouse: needs no key and makes no request. Without dates it shows the last week, Monday to Sunday, that
+is over; with one of them, seven days. Days are those of the project's time zone. Several projects: one part for each.
+
+Examples:
+  $ deskmirror report                                          the last week, as Markdown
+  $ deskmirror report --output week.html                       a page with charts, to send or to print
+  $ deskmirror report --from 2026-10-01 --to 2026-10-31 --project shop
+  $ deskmirror report --json | jq '.projects[0].backlog.openAtEnd'
+
+Exit code: 0 whatever the numbers are · 1 or 2 if they cannot be read, or the file cannot be written`
+
+export function reportCommand(context: CommandContext): Command {
+  return new Command('report')
+    .summary('show the week on one page: volume, waits, backlog, AI, calls, and what changed')
+    .description('Shows a period on one page, what changed against the period before, and what is not certain.')
+    .option('--from <date>', 'the first day, for example 2026-11-09', parseDateOption)
+    .option('--to <date>', 'the last day', parseDateOption)
+    .addOption(projectOption())
+    .addOption(
+      new Option('--format <format>', 'html, markdown or json; else by the extension of --output, or markdown').choices(
+        formats,
+      ),
+    )
+    .option('--output <file>', 'write the page to this file')
+    .addOption(jsonOption())
+    .addHelpText('after', examples)
+    .action((options: Options) => {
+      const isJsonAnswer = options.json === true || (options.format === 'json' && options.output === undefined)
+      return runAndPrint(context, isJsonAnswer, () => runReport(context, options))
+    })
+}
+
+function parseDateOption(text: string): LocalDate {
+  const date = parseDate(text)
+  if (date === undefined) throw new InvalidArgumentError('Write a date like 2026-11-16.')
+  return date
+}
+
+async function runReport(context: CommandContext, options: Options): Promise<CommandResult> {
+  const format = chooseFormat(options)
+  const config = context.loadConfig('mirror')
+  const projects = selectProjects(config.projects, options.project)
+  const { readReport, writeReportFile } = await context.load(() => import('../app/report.ts'))
+  const { from, to, output } = options
+  const dates = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+  const results = await forEachProject(projects, null, (project) => readReport(config, project, dates, context.now()))
+  const answer = joinResults(results, () => ({ lines: [], exit: 0 }))
+  if (!results.some((result) => 'report' in result)) return answer
+  const page = formatPage(format, answer.document, results)
+  if (output === undefined) return { ...answer, lines: [page.trimEnd()] }
+  await writeReportFile(output, page)
+  return { ...answer, lines: [`wrote ${output}`] }
+}
+
+function formatPage(format: Format, document: unknown, results: readonly ProjectResult<Report>[]): string {
+  if (format === 'json') return `${JSON.stringify(document, null, 2)}\n`
+  const page = reportPage(results.map(toPart))
+  return format === 'html' ? renderHtml(page) : renderMarkdown(page)
+}
+
+function toPart(result: ProjectResult<Report>): Report | FailedReport {
+  if ('report' in result) return result.report
+  const { project, error } = result
+  return { project, what: error.what, why: error.why }
+}
+
+const formatsByExtension: Readonly<Record<string, Format>> = {
+  '.html': 'html',
+  '.htm': 'html',
+  '.md': 'markdown',
+  '.markdown': 'markdown',
+  '.json': 'json',
+}
+
+function chooseFormat({ format, json, output }: Options): Format {
+  if (json === true && format !== undefined && format !== 'json') {
+    throw unclearFormat(`--json and --format ${format} contradict each other`, 'leave one of them out')
+  }
+  if (json === true) return 'json'
+  if (format !== undefined) return format
+  if (output === undefined) return 'markdown'
+  const known = formatsByExtension[extname(output).toLowerCase()]
+  if (known !== undefined) return known
+  throw unclearFormat(`the name ${output} does not say it`, 'end it with .html, .md or .json, or add --format')
+}
+
+function unclearFormat(why: string, next: string): UserError {
+  return new UserError({ what: 'the format of the report is not clear', why, next, exitCode: 2 })
+}

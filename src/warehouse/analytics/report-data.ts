@@ -1,0 +1,176 @@
+/** What a report shows of a project, read from the tables and views for analysts. */
+import { sql } from 'kysely'
+import type { DatabaseKind } from '../../../schema/column-types.ts'
+import type { LocalDate } from '../../core/analytics/fact-rows.ts'
+import { localDateAt } from '../../core/days.ts'
+import type { DateRange, ReportPeriod } from '../../core/report-period.ts'
+import type { EpochMs, Seconds } from '../../core/time.ts'
+import type { Db } from '../database/connection-pool.ts'
+import { inSnapshot, type SnapshotReader } from '../database/snapshot.ts'
+import { type PeriodData, readPeriodData } from './report-period-data.ts'
+import {
+  type OpenQueue,
+  type QualityRow,
+  readQuality,
+  readQueue,
+  readStreams,
+  type StreamRow,
+} from './report-state-data.ts'
+import { epochSeconds } from './sql-time.ts'
+
+export type ReportData = {
+  readonly period: ReportPeriod
+  /** The present local day. */
+  readonly today: LocalDate
+  readonly project: ReportProject
+  /** Day of the oldest conversation; null = there is none. */
+  readonly firstDate: LocalDate | null
+  /** On some day of both periods, business is closed for a while. */
+  readonly hasBusinessHours: boolean
+  readonly current: PeriodData
+  readonly before: PeriodData
+  /** Days with any number, in order. */
+  readonly days: readonly DayRow[]
+  readonly hours: readonly HourRow[]
+  readonly queue: OpenQueue
+  readonly rollup: readonly RollupRow[]
+  readonly quality: readonly QualityRow[]
+  readonly streams: readonly StreamRow[]
+}
+
+/** From `dim_project`. Times are RFC 3339 text. */
+export type ReportProject = {
+  readonly timeZone: string
+  readonly mirroredSince: string
+  /** Conversations and messages are complete up to this time; null = not read to the end yet. */
+  readonly asOf: string | null
+  /** Null: not mirrored, or not read to the end yet. */
+  readonly callsAsOf: string | null
+  readonly factsDue: number
+  readonly isRebuilding: boolean
+}
+
+export type DayRow = {
+  readonly date: LocalDate
+  readonly started: number
+  readonly waits: number
+  readonly handled: number
+  readonly openAtEnd: number | null
+  readonly waitingAtEnd: number | null
+  readonly humanAnswerMedianSeconds: Seconds | null
+}
+
+/** `weekday`: 1 = Monday … 7. */
+export type HourRow = { readonly weekday: number; readonly hour: number; readonly waits: number }
+
+/** A number of the service's daily rollup over the period. */
+export type RollupRow = {
+  readonly metric: string
+  readonly verdict: string | null
+  readonly definition: string | null
+  readonly equal: number
+  readonly different: number
+  readonly notFinal: number
+  readonly notCompared: number
+  /** Of the days that are different; null = there are none. Sums would mislead: some numbers are medians. */
+  readonly largestDifference: number | null
+}
+
+/** Null: no facts of the project have been derived yet. All numbers are of one moment. */
+export function readReportData(
+  db: Db,
+  kind: DatabaseKind,
+  project: string,
+  now: EpochMs,
+  choosePeriod: (today: LocalDate) => ReportPeriod,
+): Promise<ReportData | null> {
+  return inSnapshot(db, kind, async (read) => {
+    const state = await readProject(read, project)
+    if (state === null) return null
+    const today = localDateAt(Math.floor(now / 1000), state.timeZone)
+    const period = choosePeriod(today)
+    const both: DateRange = { from: period.before.from, to: period.to }
+    return {
+      period,
+      today,
+      project: state,
+      ...(await readExtent(read, kind, project, both)),
+      current: await readPeriodData(read, project, period),
+      before: await readPeriodData(read, project, period.before),
+      days: await readDays(read, project, period),
+      hours: await readHours(read, project, period),
+      queue: await readQueue(read, project),
+      rollup: await readRollup(read, project, period),
+      quality: await readQuality(read, project),
+      streams: await readStreams(read, project),
+    }
+  })
+}
+
+async function readProject(read: SnapshotReader, project: string): Promise<ReportProject | null> {
+  const [row] = await read(sql<ReportProject>`
+    select time_zone as "timeZone", mirrored_since as "mirroredSince", as_of as "asOf", calls_as_of as "callsAsOf",
+      facts_due as "factsDue", is_rebuilding as "isRebuilding"
+    from dim_project
+    where project_id = ${project} and time_zone is not null`)
+  return row === undefined ? null : { ...row, isRebuilding: Boolean(row.isRebuilding) }
+}
+
+async function readExtent(read: SnapshotReader, kind: DatabaseKind, project: string, { from, to }: DateRange) {
+  const dayLength = sql`${epochSeconds(kind, 'ends_at')} - ${epochSeconds(kind, 'starts_at')}`
+  const [row] = await read(sql<{ firstDate: LocalDate | null; limitedDays: number }>`
+    select
+    (select min(created_date) from fct_conversation where project_id = ${project}) as "firstDate",
+    (select count(*) from dim_date where project_id = ${project} and date between ${from} and ${to}
+      and business_seconds < ${dayLength}) as "limitedDays"`)
+  return { firstDate: row?.firstDate ?? null, hasBusinessHours: (row?.limitedDays ?? 0) > 0 }
+}
+
+function readDays(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<DayRow[]> {
+  return read(sql<DayRow>`
+    select d.date, coalesce(c.started, 0) as started, coalesce(w.waits, 0) as waits,
+      coalesce(b.handled, 0) as handled, b.open_at_end as "openAtEnd", b.waiting_at_end as "waitingAtEnd",
+      a.median_seconds as "humanAnswerMedianSeconds"
+    from dim_date d
+    left join (
+      select created_date, count(*) as started from fct_conversation
+      where project_id = ${project} and created_date between ${from} and ${to} group by created_date
+    ) c on c.created_date = d.date
+    left join (
+      select started_date, count(*) as waits from fct_wait
+      where project_id = ${project} and started_date between ${from} and ${to} group by started_date
+    ) w on w.started_date = d.date
+    left join (
+      select date, handled, open_at_end, waiting_at_end from report_backlog_day
+      where project_id = ${project} and date between ${from} and ${to}
+    ) b on b.date = d.date
+    left join (
+      select date, median_seconds from report_answer_day
+      where project_id = ${project} and clock = 'human' and hours = 'all' and date between ${from} and ${to}
+    ) a on a.date = d.date
+    where d.project_id = ${project} and d.date between ${from} and ${to}
+    order by d.date`)
+}
+
+function readHours(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<HourRow[]> {
+  return read(sql<HourRow>`
+    select d.weekday, w.started_hour as hour, count(*) as waits
+    from fct_wait w
+    join dim_date d on d.project_id = w.project_id and d.date = w.started_date
+    where w.project_id = ${project} and w.started_date between ${from} and ${to}
+    group by d.weekday, w.started_hour
+    order by d.weekday, w.started_hour`)
+}
+
+function readRollup(read: SnapshotReader, project: string, { from, to }: DateRange): Promise<RollupRow[]> {
+  const days = (result: string) => sql`count(case when result = ${sql.lit(result)} then 1 end)`
+  return read(sql<RollupRow>`
+    select metric, max(verdict) as verdict, max(definition) as definition,
+      ${days('equal')} as equal, ${days('different')} as different, ${days('not final')} as "notFinal",
+      ${days('not compared')} as "notCompared",
+      max(case when result = 'different' then abs(difference) end) as "largestDifference"
+    from report_rollup_day
+    where project_id = ${project} and date between ${from} and ${to}
+    group by metric
+    order by metric`)
+}
