@@ -38,7 +38,7 @@ export function createPageCommitter(context: ProjectContext): (commit: MirrorCom
       inTransaction(context, async (trx): Promise<CommitResult> => {
         const { changed, rejectedRows: unstorableRows } = await upsertRows(trx)
         const rejectedRows = [...(commit.rejectedRows ?? []), ...rowsWithoutKey, ...unstorableRows]
-        await storeSyncState(context, trx, commit, rejectedRows)
+        await storeSyncState(context, trx, commit, rejectedRows, changed > 0)
         if (context.escapeCount.escaped > escaped)
           await addEscapedCount(context, trx, context.escapeCount.escaped - escaped)
         return rejectedRows.length === 0 ? { changed } : { changed, rejectedRows }
@@ -84,9 +84,11 @@ async function storeSyncState(
   trx: Db,
   commit: MirrorCommit,
   rejectedRows: readonly RejectedRow[],
+  hasChanges: boolean,
 ): Promise<void> {
   const { stream, child } = commit
-  if (child !== undefined) await recordChildRead(context, trx, addRejectedRows(child, rejectedRows), commit.requestedAt)
+  if (child !== undefined)
+    await recordChildRead(context, trx, addRejectedRows(child, rejectedRows), commit.requestedAt, hasChanges)
   for (const gap of commit.gaps ?? []) await openGap(context, trx, gap)
   for (const subject of commit.resolvedGapSubjects ?? []) await closeGap(context, trx, stream, subject)
   if (child === undefined) for (const row of rejectedRows) await openGap(context, trx, ...gapForRow(commit, row))

@@ -43,12 +43,16 @@ export async function markKnownPending(
       and parent_id in (select value from ${listParameter(context.kind, ids)} as listed)`.execute(trx)
 }
 
-/** A parent's children have been read: it becomes due again if it changed meanwhile, or at `againAt`. */
+/**
+ * A parent's children have been read: it becomes due again if it changed meanwhile, or at `againAt`. `hasChanges`: some of
+ * them changed, so that the parent's facts are pending already.
+ */
 export async function recordChildRead(
   context: ProjectContext,
   trx: Db,
   read: ChildReadResult,
   now: number,
+  hasChanges: boolean,
 ): Promise<void> {
   const parameter = (value: number | null) => typedParameter(context.kind, 'integer', value)
   await sql`
@@ -61,7 +65,7 @@ export async function recordChildRead(
   const { stream, parentId, complete } = read
   await closeGap(context, trx, stream, unreadSubject(parentId))
   if (complete === 'as before') return
-  if (stream === 'messages') await setMessagesComplete(context, trx, parentId, complete)
+  if (stream === 'messages') await setMessagesComplete(context, trx, parentId, complete, hasChanges)
   if (complete) return closeGap(context, trx, stream, unlistedSubject(parentId))
   const reason = read.why ?? 'the service would not list all of them'
   await openGap(context, trx, { stream, from: null, to: null, reason }, unlistedSubject(parentId))
@@ -76,13 +80,15 @@ async function setMessagesComplete(
   trx: Db,
   parentId: string,
   complete: boolean,
+  isMarked: boolean,
 ): Promise<void> {
   const flag = context.kind === 'sqlite' ? Number(complete) : complete
   const update = sql<{ id: string }>`
     update conversations set messages_complete = ${flag}
     where project_id = ${context.project} and id = ${parentId} and messages_complete is distinct from ${flag}
     returning id`
-  await markFactsOfUpdated(context, trx, 'conversation', update)
+  if (isMarked) await update.execute(trx)
+  else await markFactsOfUpdated(context, trx, 'conversation', update)
 }
 
 export async function recordChildFailure(
