@@ -115,6 +115,8 @@ export type Mirror = {
   ) => Promise<void>
 
   readonly readCursor: (name: string) => Promise<string | null>
+  /** Null deletes it. */
+  readonly writeCursor: (name: string, position: string | null) => Promise<void>
   /** The JSON text of the rows with these ids, deleted ones excluded. */
   readonly rawOf: (stream: StreamName, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
   readonly behaviours: () => Promise<ReadonlyMap<string, string>>

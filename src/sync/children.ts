@@ -49,9 +49,8 @@ export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: 
     for (const { parentId, fetchedVersion } of pending) if (fetchedVersion > 0) rereadParents.add(parentId)
     failed.push(...(await readChildren(run, stream, pending, read)))
   }
-  const unreadable = await readChildren(run, stream, failed, read)
-  if (unreadable.length > 0)
-    run.stats.fail(stream, `${unreadable.length} of its lists could not be read; they will be retried soon`)
+  const { length: unread } = await readChildren(run, stream, failed, read)
+  if (unread > 0) run.stats.fail(stream, `${unread} of its lists could not be read; they will be retried soon`)
 }
 
 /** Reads the children of these parents. Returns those that failed and are worth a retry. */
@@ -60,7 +59,7 @@ async function readChildren(
   stream: ChildStreamName,
   pending: readonly PendingChild[],
   read: ChildReader,
-): Promise<PendingChild[]> {
+) {
   const lowWatermark = await readLowWatermark(run)
   const attempt = async (child: PendingChild) => {
     throwIfSliceOver(run)
@@ -92,12 +91,7 @@ function childPriority({ fetchedVersion, mustReread }: PendingChild): Priority {
 }
 
 /** Schedules a retry of a failed child and records a gap until then. Rethrows what stops the whole stream. */
-async function handleChildFailure(
-  run: SyncRun,
-  stream: ChildStreamName,
-  child: PendingChild,
-  error: unknown,
-): Promise<void> {
+async function handleChildFailure(run: SyncRun, stream: ChildStreamName, child: PendingChild, error: unknown) {
   if (!(error instanceof ApiError)) throw error
   const { failure } = error
   if (failure.kind === 'aborted' || failure.kind === 'denied') throw error

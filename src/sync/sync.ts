@@ -51,7 +51,7 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
     for (const notice of sortOrderNotices(run)) run.notices.add(notice)
     await recordEmptyLists(run)
     await runAll(childStreams, runUntilFatal)
-    for (const notice of await clockNotices(run, run.clockOffset())) run.notices.add(notice)
+    for (const notice of await clockNotices(run)) run.notices.add(notice)
     // Last, because the earliest time in any row decides the first day to read.
     await runAll([analytics], runUntilFatal)
   } finally {
@@ -59,7 +59,7 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   }
   await storeClockOffset(run)
   const reports = run.stats.reports()
-  const outcome = await toOutcome(run, deps.signal.aborted, fatalFailure !== null, reports)
+  const outcome = fatalFailure === null ? await toOutcome(run, deps.signal.aborted, reports) : 'failed'
   await sendHeartbeat(run)
   // A waiting stream has not been read, so its standing stays as it is.
   const startedReports = reports.filter(({ stream }) => !run.waitingStreams.has(stream))
@@ -80,11 +80,10 @@ async function recordEmptyLists(run: SyncRun): Promise<void> {
 async function storeClockOffset(run: SyncRun): Promise<void> {
   const offset = run.clockOffset()
   if (offset === null || String(offset) === (await run.mirror.readCursor(clockOffsetCursor))) return
-  const cursors = { [clockOffsetCursor]: String(offset) }
-  await run.mirror.commit({ stream: 'availability', rows: [], requestedAt: run.now(), cursors })
+  await run.mirror.writeCursor(clockOffsetCursor, String(offset))
 }
 
-/** Waits for all streams even if one throws, then throws the first error. */
+/** Waits for all streams, even if one throws. */
 async function runAll(streams: readonly Stream[], work: (stream: Stream) => Promise<void>): Promise<void> {
   const results = await Promise.allSettled(streams.map(work))
   for (const result of results) if (result.status === 'rejected') throw result.reason
@@ -123,13 +122,13 @@ function serviceFailure(run: SyncRun): ApiFailure | null {
   const failures = [...run.failures.values()]
   const [first = null] = failures
   const isUnreachable = (failure: ApiFailure) =>
-    failure.kind === 'transient' ||
-    (failure.kind === 'refused' && (isRedirect(failure.status) || failure.status === 404))
+    failure.kind === 'transient' || (failure.kind === 'refused' && isWrongAddress(failure.status))
   return failures.length === run.stats.reports().length && failures.every(isUnreachable) ? first : null
 }
 
-function isRedirect(status: number): boolean {
-  return status >= 300 && status < 400
+/** A redirect or a 404. */
+function isWrongAddress(status: number): boolean {
+  return (status >= 300 && status < 400) || status === 404
 }
 
 function syncStream(run: SyncRun, stream: Stream): Promise<void> {
@@ -181,19 +180,11 @@ function sortOrderNotices(run: SyncRun): string[] {
   ]
 }
 
-async function toOutcome(
-  run: SyncRun,
-  isInterrupted: boolean,
-  hasFatalFailure: boolean,
-  reports: readonly StreamReport[],
-): Promise<SyncOutcome> {
-  if (hasFatalFailure) return 'failed'
+async function toOutcome(run: SyncRun, isInterrupted: boolean, reports: readonly StreamReport[]): Promise<SyncOutcome> {
   if (isInterrupted || [...run.failures.values()].some(({ kind }) => kind === 'aborted')) return 'interrupted'
   if (reports.some((report) => report.failed !== null)) return 'failed'
   const gaps = await Promise.all([...run.streams].map((stream) => run.mirror.listOpenGaps(stream)))
-  return gaps.some((openGaps) => openGaps.length > 0) || reports.some((report) => report.skipped !== null)
-    ? 'gaps'
-    : 'complete'
+  return gaps.flat().length > 0 || reports.some((report) => report.skipped !== null) ? 'gaps' : 'complete'
 }
 
 /** Logs failures at `debug` only: if the warehouse is away, the run itself reports it. */

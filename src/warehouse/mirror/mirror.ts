@@ -7,7 +7,7 @@ import { createDiscoveredFields } from '../discovered-columns/discovered-fields.
 import { readRollups } from './analytics-rollups.ts'
 import { createPageCommitter } from './commit-page.ts'
 import { recheckSet } from './conversation-changes.ts'
-import { readCursor } from './cursors.ts'
+import { readCursor, writeCursors } from './cursors.ts'
 import { markDeleted } from './deletion.ts'
 import type { EscapeCount } from './encode-value.ts'
 import { countFutureRows, markFutureDatedPending } from './future-rows.ts'
@@ -64,6 +64,8 @@ export function createMirror(
       if (committed.changed > 0) await statistics.rowsStored(committed.changed)
       return committed
     },
+    writeCursor: (name, position) =>
+      context.runSerially(() => inTransaction(context, (trx) => writeCursors(context, trx, { [name]: position }))),
     recordChildFailure: (stream, parentId, why, againAt) =>
       context.runSerially(() => recordChildFailure(context, stream, parentId, why, againAt)),
     requestFullReads: (stream, which, now) => context.runSerially(() => requestFullReads(context, stream, which, now)),
