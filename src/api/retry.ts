@@ -1,4 +1,4 @@
-/** Retries reads: the only layer of retries. */
+/** Retries single reads. A write is never retried here; children, jobs and the warehouse have retries of their own. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import { ApiError, type ApiFailure } from '../core/api-failure.ts'

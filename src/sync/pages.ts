@@ -1,14 +1,10 @@
 /** Reads the pages of a list for a sync, with the paging profile that earlier runs have stored. */
 import { type PageBatch, readList } from '../api/list-reader.ts'
+import { asJsonObject } from '../core/json.ts'
 import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
-import {
-  decodeProfile,
-  isBehaviourChange,
-  mergeProfiles,
-  type PagingProfile,
-  resetUnsupported,
-} from '../core/pagination/paging-profile.ts'
+import type { PagingProfile } from '../core/pagination/paging-profile.ts'
+import { decodeProfile, isBehaviourChange, mergeProfiles, resetUnsupported } from '../core/pagination/paging-profile.ts'
 import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
 import type { Gap, ServiceBehaviour } from '../core/row.ts'
@@ -18,7 +14,7 @@ import { recordFutureDated } from './clocks.ts'
 import type { SyncRun } from './run.ts'
 import { throwIfAborted } from './stop.ts'
 
-export type ListScan = {
+type ListScan = {
   readonly stream: StreamName
   readonly list: ListEndpoint
   readonly ranges: PendingRanges
@@ -26,14 +22,12 @@ export type ListScan = {
 }
 
 /** The pages of a list. The caller commits each page before it takes the next one. */
-export async function* readPages(
-  run: SyncRun,
-  { stream, list, ranges, priority }: ListScan,
-): AsyncGenerator<PageBatch> {
+export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<PageBatch> {
+  const { stream, list, ranges, priority } = scan
   const profile = await loadProfile(run, list)
   const isList = isListStream(stream)
-  const isHasMoreUnreliable = (await isHasMoreKnownUnreliable(run)) || (isList ? null : false)
-  for await (const batch of readList(run.get, { list, profile, ranges, priority, isHasMoreUnreliable })) {
+  const isHasMoreReliable = (await isHasMoreKnownUnreliable(run)) ? false : isList ? null : true
+  for await (const batch of readList(run.get, { list, profile, ranges, priority, isHasMoreReliable })) {
     if (batch.observations.length > 0) {
       run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? profile, batch.profile))
       await reportObservations(run, stream, batch.observations)
@@ -68,14 +62,13 @@ export async function commitPage(
 /** Some list of the service is known to set `hasMore` on its last page. */
 export async function isHasMoreKnownUnreliable(run: SyncRun): Promise<boolean> {
   if ([...run.profiles.values()].some(({ isHasMoreReliable }) => isHasMoreReliable === false)) return true
-  return [...(await run.mirror.behaviours())].some(
-    ([name, value]) => name.endsWith('.has_more') && value === 'not exact',
-  )
+  const behaviours = [...(await run.mirror.behaviours())]
+  return behaviours.some(([name, value]) => name.endsWith('.has_more') && value === 'not exact')
 }
 
 function isEmptyWithMore({ response, items, isLastOfResponse, rejectedRows }: PageBatch): boolean {
-  const { hasMore = false } = (response?.data ?? {}) as { readonly hasMore?: unknown }
-  return isLastOfResponse && items.length === 0 && rejectedRows.length === 0 && hasMore === true
+  const isEmpty = items.length === 0 && rejectedRows.length === 0
+  return isLastOfResponse && isEmpty && asJsonObject(response?.data)?.hasMore === true
 }
 
 /** A reconcile retries parameters that did not work before, because the service may have changed. */
@@ -87,11 +80,7 @@ async function loadProfile(run: SyncRun, list: ListEndpoint): Promise<PagingProf
   return run.profiles.get(list.name) ?? stored
 }
 
-async function reportObservations(
-  run: SyncRun,
-  stream: StreamName,
-  observations: readonly ServiceBehaviour[],
-): Promise<void> {
+async function reportObservations(run: SyncRun, stream: StreamName, observations: readonly ServiceBehaviour[]) {
   const before = await run.mirror.behaviours()
   for (const { name, value, evidence } of observations) {
     const was = before.get(name)
@@ -105,10 +94,5 @@ async function reportObservations(
 }
 
 export function toGaps(stream: StreamName, batch: PageBatch): Gap[] {
-  return batch.missedRanges.map(({ range, reason }) => ({
-    stream,
-    from: range.lo === 0 ? null : range.lo,
-    to: range.hi,
-    reason,
-  }))
+  return batch.missedRanges.map(({ range: { lo, hi }, reason }) => ({ stream, from: lo || null, to: hi, reason }))
 }

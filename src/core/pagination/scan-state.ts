@@ -36,10 +36,10 @@ export type ScanContext = {
    */
   readonly frozenCursorLimit: EpochSeconds | null
   /**
-   * The service sets `hasMore` on every last page, so an empty page with `hasMore` means nothing. Null: not known yet,
-   * then a list that is empty from its beginning is decided later.
+   * False: the service sets `hasMore` on every last page, so an empty page with `hasMore` means nothing. Null: not known
+   * yet, then a list that is empty from its beginning is decided later.
    */
-  readonly isHasMoreUnreliable: boolean | null
+  readonly isHasMoreReliable: boolean | null
   /**
    * The last row of a page that was ordered by none of its times, and its range: the next page has to show that row. One
    * report is enough for a scan.

@@ -24,7 +24,7 @@ export function startScan(
   list: ListEndpoint,
   profile: PagingProfile | null,
   ranges: PendingRanges,
-  isHasMoreUnreliable: boolean | null = null,
+  isHasMoreReliable: boolean | null = null,
 ): ScanState {
   return openNextRange({
     list,
@@ -32,7 +32,7 @@ export function startScan(
     remainingRanges: [...ranges].sort((a, b) => Number(b.hi === null) - Number(a.hi === null)),
     nextRunRange: null,
     frozenCursorLimit: null,
-    isHasMoreUnreliable,
+    isHasMoreReliable,
     unordered: null,
   })
 }
@@ -171,7 +171,7 @@ function unorderedRange(before: ActiveScan, { phase, unordered }: ScanState, pag
 }
 
 /** An empty page with `hasMore` set is a gap: no parameter leads to the rows after it. */
-function isEmptyWithMore({ phase, profile, isHasMoreUnreliable }: ActiveScan, { ids, hasMore }: ScanPage): boolean {
-  if (ids.length > 0 || !hasMore || isHasMoreUnreliable === true || profile.isHasMoreReliable === false) return false
-  return isHasMoreUnreliable === false || phase.name !== 'opening' || phase.range.lo !== 0
+function isEmptyWithMore({ phase, profile, isHasMoreReliable }: ActiveScan, { ids, hasMore }: ScanPage): boolean {
+  if (ids.length > 0 || !hasMore || isHasMoreReliable === false || profile.isHasMoreReliable === false) return false
+  return isHasMoreReliable === true || phase.name !== 'opening' || phase.range.lo !== 0
 }
