@@ -26,28 +26,19 @@ export type SlotRequest = PendingRequest & { readonly signal?: AbortSignal }
 /** `remainingMs`: until the deadline, by a clock that keeps running while this process is suspended; below 0 after it. */
 export type Grant = Slot & { readonly remainingMs: () => Ms }
 
-type QueuedRequest = {
-  readonly request: PendingRequest
-  readonly grant: (grant: Grant) => void
-  readonly fail: (error: unknown) => void
-}
+type QueuedRequest = { readonly request: PendingRequest } & Omit<PromiseWithResolvers<Grant>, 'promise'>
 
-/** `holder`: names this process in the store. `monotonic`: milliseconds of a clock that keeps running in a suspend. */
-export function createRequestBudget(
-  store: BudgetStore,
-  holder: string = randomUUID(),
-  monotonic: () => Ms = () => uptime() * 1000,
-): RequestBudget {
+/** Milliseconds of a clock that keeps running while the machine is suspended. */
+const uptimeMs = (): Ms => uptime() * 1000
+
+/** `holder`: names this process in the store. `now`: as `uptimeMs`. */
+export function createRequestBudget(store: BudgetStore, holder: string = randomUUID(), now = uptimeMs): RequestBudget {
   const queues = new Map<string, Set<QueuedRequest>>()
   let isServing = false
   let wakeUp = () => {}
 
-  const release = (slot: Slot, ending: SlotEnding) => {
-    store.release(slot, ending).then(
-      () => ending === 'unsent' && wakeUp(),
-      () => {},
-    )
-  }
+  const release = (slot: Slot, ending: SlotEnding) => store.release(slot, ending).catch(() => {})
+  const releaseUnsent = (slot: Slot) => void release(slot, 'unsent').then(() => wakeUp())
 
   async function serveQueues(): Promise<void> {
     if (isServing) return
@@ -55,7 +46,7 @@ export function createRequestBudget(
     try {
       for (let heads = queueHeads(queues); heads.length > 0; heads = queueHeads(queues)) await serveNext(heads)
     } catch (error) {
-      for (const queue of queues.values()) for (const queued of queue) queued.fail(error)
+      for (const queue of queues.values()) for (const queued of queue) queued.reject(error)
       queues.clear()
     } finally {
       isServing = false
@@ -63,29 +54,28 @@ export function createRequestBudget(
   }
 
   async function serveNext(heads: readonly QueuedRequest[]): Promise<void> {
-    const woken = new Promise<void>((resolve) => {
-      wakeUp = resolve
-    })
+    const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
+    wakeUp = wake
     // Taken before the request: the slot cannot have been granted earlier.
-    const requestedAt = monotonic()
-    const decision = await store.acquire(
-      holder,
-      heads.map((head) => head.request),
-    )
-    if ('waitMs' in decision) return sleepUnlessWoken(decision.waitMs, woken)
-    const head = heads[decision.granted]
-    const queue = head && queues.get(queueName(head.request))
+    const requestedAt = now()
+    const pending = heads.map((head) => head.request)
+    const decision = await store.acquire(holder, pending)
+    if ('waitMs' in decision) {
+      const timer = setTimeout(wake, decision.waitMs)
+      return woken.finally(() => clearTimeout(timer))
+    }
+    const request = pending[decision.granted]
+    const queue = request && queues.get(queueName(request))
     // The request may have been aborted meanwhile: the next in its queue goes instead.
     const next = queue?.values().next().value
-    const ageMs = () => monotonic() - requestedAt
-    if (next === undefined || ageMs() > grantTtlMs) return release(decision.slot, 'unsent')
+    const ageMs = () => now() - requestedAt
+    if (next === undefined || ageMs() > grantTtlMs) return releaseUnsent(decision.slot)
     queue?.delete(next)
-    next.grant({ ...decision.slot, remainingMs: () => next.request.maxDurationMs - ageMs() })
+    next.resolve({ ...decision.slot, remainingMs: () => next.request.maxDurationMs - ageMs() })
   }
 
-  async function acquire({ priority, write, maxDurationMs, signal }: SlotRequest): Promise<Grant> {
+  async function acquire({ signal, ...request }: SlotRequest): Promise<Grant> {
     if (signal?.aborted) throw new ApiError({ kind: 'aborted' })
-    const request: PendingRequest = { priority, write, maxDurationMs }
     const queue = queues.get(queueName(request)) ?? new Set()
     queues.set(queueName(request), queue)
     // Only the first of a queue changes the set of pending requests.
@@ -98,8 +88,8 @@ export function createRequestBudget(
 
   return {
     acquire,
-    releaseResponded: (slot) => release(slot, 'responded'),
-    releaseUnsent: (slot) => release(slot, 'unsent'),
+    releaseResponded: (slot) => void release(slot, 'responded'),
+    releaseUnsent,
     recordThrottle: (slot, waitMs) => store.recordThrottle(slot, waitMs),
     view: () => store.view(),
   }
@@ -112,26 +102,16 @@ function enqueueRequest(
   signal: AbortSignal | undefined,
   onRemoved: () => void,
 ): Promise<Grant> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      queue.delete(queued)
-      onRemoved()
-      reject(new ApiError({ kind: 'aborted' }))
-    }
-    const queued: QueuedRequest = {
-      request,
-      grant: (grant) => {
-        signal?.removeEventListener('abort', onAbort)
-        resolve(grant)
-      },
-      fail: (error) => {
-        signal?.removeEventListener('abort', onAbort)
-        reject(error)
-      },
-    }
-    signal?.addEventListener('abort', onAbort, { once: true })
-    queue.add(queued)
-  })
+  const { promise, ...resolvers } = Promise.withResolvers<Grant>()
+  const queued: QueuedRequest = { request, ...resolvers }
+  const onAbort = () => {
+    queue.delete(queued)
+    onRemoved()
+    queued.reject(new ApiError({ kind: 'aborted' }))
+  }
+  signal?.addEventListener('abort', onAbort, { once: true })
+  queue.add(queued)
+  return promise.finally(() => signal?.removeEventListener('abort', onAbort))
 }
 
 function queueName(request: PendingRequest): string {
@@ -143,13 +123,4 @@ function queueHeads(queues: ReadonlyMap<string, ReadonlySet<QueuedRequest>>): re
   const heads = [...queues.values()].flatMap((queue) => queue.values().next().value ?? [])
   const rank = ({ request }: QueuedRequest) => priorities.indexOf(request.priority) * 2 + (request.write ? 0 : 1)
   return heads.sort((a, b) => rank(a) - rank(b))
-}
-
-async function sleepUnlessWoken(ms: Ms, woken: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const slept = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([slept, woken])
-  clearTimeout(timer)
 }

@@ -1,6 +1,6 @@
 /** Which waiting request may be sent now, and how long the others wait. Pure. */
 import type { EpochMs, Ms } from '../time.ts'
-import { advanceTo, type BudgetPolicy, type BudgetState, type Slot, slotLimits } from './budget.ts'
+import { advanceTo, type BudgetPolicy, type BudgetState, type Slot, type SlotLimits, slotLimits } from './budget.ts'
 import { type Priority, priorities } from './priority.ts'
 import { burstSlots, msUntilSlot, nextPacedAt, type SlotLimit, type SlotUsage } from './slot-usage.ts'
 import { addSlots, roundUpToGrain } from './slots.ts'
@@ -8,6 +8,7 @@ import { addWaiter, isBehindOthers, removeWaiter } from './waiters.ts'
 
 /** One kind of request that a process has waiting. `maxDurationMs`: how long it can take at most, once it is granted. */
 export type PendingRequest = { readonly priority: Priority; readonly write: boolean; readonly maxDurationMs: Ms }
+type Pending = readonly PendingRequest[]
 
 /**
  * A grant must be used or returned within this time after it was requested; `maxDurationMs` includes it. So a
@@ -33,10 +34,10 @@ export function acquireSlot(
   before: BudgetState,
   clock: EpochMs,
   holder: string,
-  pending: readonly PendingRequest[],
+  pending: Pending,
 ): AcquireResult {
-  const result = decideSlot(policy, before, clock, holder, pending)
-  return { ...result, state: withWriteWaiter(result, policy, holder, pending) }
+  const result = decideSlot(policy, advanceTo(before, clock), holder, pending)
+  return { ...result, state: withWriteWaiter(result, policy.rate.windowMs, holder, pending) }
 }
 
 /**
@@ -47,16 +48,10 @@ export function acquireSlot(
 const writeWaiterRank = priorities.length
 const writeWaiterId = (holder: string) => `${holder} w`
 
-function withWriteWaiter(
-  { state, decision }: AcquireResult,
-  { rate }: BudgetPolicy,
-  holder: string,
-  pending: readonly PendingRequest[],
-): BudgetState {
-  const isWriteWaiting = pending.some(
-    (request, index) => request.write && !('granted' in decision && decision.granted === index),
-  )
-  const until = waiterExpiry(state.at, maxWaitMs(rate.windowMs), rate.windowMs)
+function withWriteWaiter({ state, decision }: AcquireResult, windowMs: Ms, holder: string, pending: Pending) {
+  const granted = 'granted' in decision ? decision.granted : null
+  const isWriteWaiting = pending.some((request, index) => request.write && index !== granted)
+  const until = waiterExpiry(state.at, maxWaitMs(windowMs), windowMs)
   const waiterId = writeWaiterId(holder)
   const waiters = isWriteWaiting
     ? addWaiter(state.waiters, { holder: waiterId, rank: writeWaiterRank, until }, state.at)
@@ -64,44 +59,32 @@ function withWriteWaiter(
   return waiters === state.waiters ? state : { ...state, waiters }
 }
 
-function decideSlot(
-  policy: BudgetPolicy,
-  before: BudgetState,
-  clock: EpochMs,
-  holder: string,
-  pending: readonly PendingRequest[],
-): AcquireResult {
-  const state = advanceTo(before, clock)
+function decideSlot(policy: BudgetPolicy, state: BudgetState, holder: string, pending: Pending): AcquireResult {
   const now = state.at
-  const { all, writes } = slotLimits(policy, state, now)
+  const limits = slotLimits(policy, state, now)
+  const { all, writes } = limits
   const writeWaiters = state.waiters.filter(({ rank }) => rank === writeWaiterRank)
   const isPastBurst = state.writes.taken.total >= burstSlots(writes.slots)
   const mustYieldWrite = isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(holder), writeWaiterRank, now)
   const writeYieldMs = mustYieldWrite ? writes.windowMs / 240 : 0
-  const writeWaitMs = (request: PendingRequest) =>
-    request.write ? Math.max(writeYieldMs, msUntilSlot(state.writes, writes, now)) : 0
+  const nextWriteMs = Math.max(writeYieldMs, msUntilSlot(state.writes, writes, now))
   const sharedWaitMs = Math.max(state.pausedUntil - now, state.closedUntil - now, msUntilSlot(state.all, all, now))
-  const index = pending.findIndex((request) => writeWaitMs(request) <= sharedWaitMs)
+  const index = pending.findIndex(({ write }) => !write || nextWriteMs <= sharedWaitMs)
   const request = pending[index]
-  if (request === undefined) return deferRequest(state, holder, null, Math.min(...pending.map(writeWaitMs)), policy)
-  if (sharedWaitMs > 0) return deferRequest(state, holder, request, sharedWaitMs, policy)
-  if (mustYield(state, all, holder, request))
-    return deferRequest(state, holder, request, all.windowMs / all.slots, policy)
-  return grantSlot(state, { all, writes }, holder, request, index)
+  const { windowMs } = policy.rate
+  if (request === undefined) return deferRequest(state, holder, null, nextWriteMs, windowMs)
+  if (sharedWaitMs > 0) return deferRequest(state, holder, request, sharedWaitMs, windowMs)
+  const paceMs = all.windowMs / all.slots
+  if (mustYield(state, all, holder, request)) return deferRequest(state, holder, request, paceMs, windowMs)
+  return grantSlot(state, limits, holder, request, index)
 }
 
-function grantSlot(
-  state: BudgetState,
-  { all, writes }: { readonly all: SlotLimit; readonly writes: SlotLimit },
-  holder: string,
-  request: PendingRequest,
-  index: number,
-): AcquireResult {
+function grantSlot(state: BudgetState, limits: SlotLimits, holder: string, request: PendingRequest, index: number) {
+  const { all, writes } = limits
   const now = state.at
-  const freeAt = roundUpToGrain(now + request.maxDurationMs + all.windowMs, all.windowMs)
-  const writeFreeAt = request.write
-    ? roundUpToGrain(now + request.maxDurationMs + writes.windowMs, writes.windowMs)
-    : null
+  const freeAfter = ({ windowMs }: SlotLimit) => roundUpToGrain(now + request.maxDurationMs + windowMs, windowMs)
+  const freeAt = freeAfter(all)
+  const writeFreeAt = request.write ? freeAfter(writes) : null
   const takeSlot = (usage: SlotUsage, limit: SlotLimit, until: EpochMs): SlotUsage => ({
     taken: addSlots(usage.taken, until),
     pacedAt: nextPacedAt(usage, limit, now),
@@ -118,14 +101,7 @@ function grantSlot(
 }
 
 /** Makes the process wait and keeps its place among the waiters; `request` null: it waits for nothing that others need. */
-function deferRequest(
-  state: BudgetState,
-  holder: string,
-  request: PendingRequest | null,
-  waitMs: Ms,
-  policy: BudgetPolicy,
-): AcquireResult {
-  const { windowMs } = policy.rate
+function deferRequest(state: BudgetState, holder: string, request: PendingRequest | null, waitMs: Ms, windowMs: Ms) {
   const wait = Math.max(1, Math.min(waitMs, maxWaitMs(windowMs)))
   const until = waiterExpiry(state.at, wait, windowMs)
   const waiters =

@@ -61,38 +61,23 @@ const shareRegainPerWindow = 0.025
 /** How a slot ends: the service responded, or no byte of the request can have left. */
 export type SlotEnding = 'responded' | 'unsent'
 
-export function releaseSlot(
-  policy: BudgetPolicy,
-  before: BudgetState,
-  clock: EpochMs,
-  slot: Slot,
-  ending: SlotEnding,
-): BudgetState {
+export function releaseSlot(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, slot: Slot, ending: SlotEnding) {
   const state = advanceTo(before, clock)
-  const endSlot = (usage: SlotUsage, freeAt: EpochMs, windowMs: Ms): SlotUsage => {
+  const endSlot = (usage: SlotUsage, freeAt: EpochMs | null, { windowMs }: Rate): SlotUsage => {
+    if (freeAt === null) return usage
     const remaining = removeSlot(usage.taken, freeAt)
     const taken = ending === 'unsent' ? remaining : addSlots(remaining, roundUpToGrain(state.at + windowMs, windowMs))
     return { ...usage, taken }
   }
-  return {
-    ...state,
-    all: endSlot(state.all, slot.freeAt, policy.rate.windowMs),
-    writes:
-      slot.writeFreeAt === null ? state.writes : endSlot(state.writes, slot.writeFreeAt, policy.writeRate.windowMs),
-  }
+  const all = endSlot(state.all, slot.freeAt, policy.rate)
+  return { ...state, all, writes: endSlot(state.writes, slot.writeFreeAt, policy.writeRate) }
 }
 
 /**
  * A 429: another program uses the key. All requests pause for `waitMs`, then continue with fewer slots. Requests that were
  * under way at the same time tell nothing new when they fail as well, so the slots shrink once for all of them.
  */
-export function recordThrottle(
-  policy: BudgetPolicy,
-  before: BudgetState,
-  clock: EpochMs,
-  slot: Slot,
-  waitMs: Ms,
-): BudgetState {
+export function recordThrottle(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, slot: Slot, waitMs: Ms) {
   const state = advanceTo(before, clock)
   const share = currentShare(policy, state, state.at)
   const isNewThrottle = state.shrunk.share === 1 || slot.grantedAt >= state.shrunk.at
@@ -108,22 +93,14 @@ export function recordThrottle(
 export type PriorUsage = { readonly requests: number; readonly writes: number; readonly agoMs: Ms }
 
 /** Takes slots for earlier requests as if all of them had been made last: rather too long than too short. */
-export function recordPriorUsage(
-  policy: BudgetPolicy,
-  before: BudgetState,
-  clock: EpochMs,
-  usage: PriorUsage,
-): BudgetState {
+export function recordPriorUsage(policy: BudgetPolicy, before: BudgetState, clock: EpochMs, usage: PriorUsage) {
   const state = advanceTo(before, clock)
-  const addUsage = (current: SlotUsage, count: number, windowMs: Ms): SlotUsage => {
+  const addUsage = (current: SlotUsage, count: number, { windowMs }: Rate): SlotUsage => {
     const freeAt = roundUpToGrain(state.at - Math.max(0, usage.agoMs) + windowMs, windowMs)
     return count <= 0 || freeAt <= state.at ? current : { ...current, taken: addSlots(current.taken, freeAt, count) }
   }
-  return {
-    ...state,
-    all: addUsage(state.all, usage.requests, policy.rate.windowMs),
-    writes: addUsage(state.writes, usage.writes, policy.writeRate.windowMs),
-  }
+  const all = addUsage(state.all, usage.requests, policy.rate)
+  return { ...state, all, writes: addUsage(state.writes, usage.writes, policy.writeRate) }
 }
 
 /** The slots that may be used at `now`: fewer after a 429, and without the reserve. */
@@ -136,6 +113,8 @@ export function slotLimits(policy: BudgetPolicy, state: BudgetState, now: EpochM
   })
   return { all: toLimit(policy.rate), writes: toLimit(policy.writeRate) }
 }
+
+export type SlotLimits = ReturnType<typeof slotLimits>
 
 function currentShare(policy: BudgetPolicy, { shrunk }: BudgetState, now: EpochMs): number {
   if (shrunk.share === 1) return 1
@@ -156,10 +135,7 @@ export function advanceTo(before: BudgetState, now: EpochMs): BudgetState {
 
 /** The same state on a clock that was shifted by `by` milliseconds: all durations stay the same. */
 export function shiftClock(state: BudgetState, by: Ms): BudgetState {
-  const shiftUsage = ({ taken, pacedAt }: SlotUsage): SlotUsage => ({
-    taken: shiftSlots(taken, by),
-    pacedAt: pacedAt + by,
-  })
+  const shiftUsage = (usage: SlotUsage) => ({ taken: shiftSlots(usage.taken, by), pacedAt: usage.pacedAt + by })
   return {
     ...state,
     all: shiftUsage(state.all),

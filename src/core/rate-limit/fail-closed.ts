@@ -40,7 +40,7 @@ export type LastObservation = { readonly state: BudgetState; readonly now: Epoch
 export type ObservedRecord = { readonly state: BudgetState; readonly now: EpochMs; readonly restarted: boolean }
 
 /** Tolerated difference of two clocks: a step of a time daemon, a slow response. */
-export const clockToleranceMs: Ms = 1000
+const clockToleranceMs: Ms = 1000
 /** Two free-running clocks drift apart by less than this share. */
 const maxClockDrift = 1 / 1000
 
@@ -51,8 +51,8 @@ const maxClockDrift = 1 / 1000
 export function invalidReason(observed: ObservedRecord, last: LastObservation | null): string | null {
   const { state, now, restarted } = observed
   if (restarted) return 'its store restarted, so recent requests may not be counted'
-  if (now < state.at - clockToleranceMs)
-    return `the clock of its store was set back by ${formatSeconds(state.at - now)}`
+  const behindMs = state.at - now
+  if (behindMs > clockToleranceMs) return `the clock of its store was set back by ${formatSeconds(behindMs)}`
   if (last === null || state.era > last.state.era) return null
   if (state.era < last.state.era || state.at < last.state.at)
     return 'its store holds an older state than the last one seen: a restored copy, or lost writes'

@@ -6,7 +6,7 @@
 import type { EpochMs, Ms } from '../time.ts'
 import type { BudgetPolicy, BudgetState } from './budget.ts'
 import type { SlotUsage } from './slot-usage.ts'
-import { type TakenSlots, timeGrainMs } from './slots.ts'
+import { timeGrainMs } from './slots.ts'
 
 /** Raised when an older text can no longer be read. */
 const formatVersion = 1
@@ -27,17 +27,8 @@ export function decodeBudgetState(text: string): BudgetState | null {
   try {
     const { form, all, writes, turns, ...rest } = JSON.parse(text)
     if (form !== formatVersion) return null
-    const state: BudgetState = {
-      ...rest,
-      all: decodeUsage(all),
-      writes: decodeUsage(writes),
-      waiters: (turns as [string, number, number, number][]).map(([holder, rank, since, until]) => ({
-        holder,
-        rank,
-        since,
-        until,
-      })),
-    }
+    const waiters = (turns as EncodedWaiter[]).map(([holder, rank, since, until]) => ({ holder, rank, since, until }))
+    const state: BudgetState = { ...rest, all: decodeUsage(all), writes: decodeUsage(writes), waiters }
     return isCompleteState(state) ? state : null
   } catch {
     return null
@@ -46,6 +37,8 @@ export function decodeBudgetState(text: string): BudgetState | null {
 
 /** Grain, pace, and `36 2*3 1 …`: in base 36, the grains since the batch before, and `*` the number of slots if not one. */
 type EncodedUsage = readonly [grainMs: Ms, pacedAt: EpochMs, batches: string]
+
+type EncodedWaiter = readonly [holder: string, rank: number, since: EpochMs, until: EpochMs]
 
 function encodeUsage({ taken, pacedAt }: SlotUsage, grainMs: Ms): EncodedUsage {
   let before = 0
@@ -71,8 +64,7 @@ function decodeUsage([grainMs, pacedAt, text]: EncodedUsage): SlotUsage {
     before += Number.parseInt(distance, 36)
     return { freeAt: before * grainMs, count }
   })
-  const taken: TakenSlots = { total, batches }
-  return { taken, pacedAt }
+  return { taken: { total, batches }, pacedAt }
 }
 
 function isCompleteState({ all, writes, waiters, shrunk, ...rest }: BudgetState): boolean {

@@ -24,17 +24,15 @@ export function addWaiter(waiters: readonly Waiter[], waiter: Omit<Waiter, 'sinc
 
 /** The process got a slot, or waits for nothing that others need. */
 export function removeWaiter(waiters: readonly Waiter[], holder: string): readonly Waiter[] {
-  return waiters.some((waiter) => waiter.holder === holder)
-    ? waiters.filter((waiter) => waiter.holder !== holder)
-    : waiters
+  const others = waiters.filter((waiter) => waiter.holder !== holder)
+  return others.length < waiters.length ? others : waiters
 }
 
 /** Whether another process waits at a more urgent rank, or longer at the same rank. */
 export function isBehindOthers(waiters: readonly Waiter[], holder: string, rank: number, now: EpochMs): boolean {
   const since = waitingSince(waiters, holder, rank) ?? now
-  return waiters.some(
-    (waiter) => waiter.holder !== holder && (waiter.rank < rank || (waiter.rank === rank && waiter.since < since)),
-  )
+  const isBefore = (other: Waiter) => other.rank < rank || (other.rank === rank && other.since < since)
+  return waiters.some((waiter) => waiter.holder !== holder && isBefore(waiter))
 }
 
 function waitingSince(waiters: readonly Waiter[], holder: string, rank: number): EpochMs | undefined {
