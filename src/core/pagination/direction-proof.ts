@@ -5,24 +5,17 @@ import { hasAdvanced, type RangePhase, type RangeScan } from './scan-state.ts'
 import type { RowTimes } from './sort-order.ts'
 
 /** Older rows existed before the scan; newer ones may have been added since, unless the pages begin with the oldest. */
-export function provesDirection(
-  rangeScan: RangeScan,
-  profile: PagingProfile,
-  query: PageQuery,
-  { newIds, hasOlder }: NewRows,
-): boolean {
-  if (hasOlder || (rangeScan.direction === 'forward' && rangeScan.originEnd === 'forward' && newIds.length > 0))
-    return true
-  return !isFullPage(profile, query.page) && provesLowerBound(rangeScan, query)
+export function provesDirection(scan: RangeScan, profile: PagingProfile, query: PageQuery, newRows: NewRows): boolean {
+  const isFromOldEnd = scan.direction === 'forward' && scan.originEnd === 'forward'
+  if (newRows.hasOlder || (isFromOldEnd && newRows.newIds.length > 0)) return true
+  return !isFullPage(profile, query.page) && provesLowerBound(scan, query)
 }
 
 /** The lower bound works: it removed rows that the first page showed without a bound. */
-function provesLowerBound(
-  { direction, firstPage, wholeRange }: RangeScan,
-  { page, bounds: { lower } }: PageQuery,
-): boolean {
-  if (direction !== 'forward' || lower === undefined || lower > wholeRange.lo || firstPage.bounds.lower !== undefined)
-    return false
+function provesLowerBound({ direction, firstPage, wholeRange }: RangeScan, { page, bounds }: PageQuery): boolean {
+  const { lower } = bounds
+  if (direction !== 'forward' || lower === undefined || firstPage.bounds.lower !== undefined) return false
+  if (lower > wholeRange.lo) return false
   const isBefore = (row: RowTimes) => row.size > 0 && [...row.values()].every((at) => at < lower)
   return firstPage.page.times.some(isBefore) && !page.times.some(isBefore)
 }

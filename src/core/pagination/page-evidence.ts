@@ -22,9 +22,11 @@ export type PageQuery = { readonly page: ScanPage; readonly bounds: TimeBounds }
  */
 export type NewRows = { readonly newIds: readonly string[]; readonly hasOlder: boolean; readonly hasRepeated: boolean }
 
+export type RecentIds = readonly ReadonlySet<string>[]
+
 /** `recent`: the ids of the last pages. `first`: the first page of the range, if this is a later one. */
 export function findNewRows(
-  recent: readonly ReadonlySet<string>[],
+  recent: RecentIds,
   first: ScanPage | null,
   page: ScanPage,
   order: SortOrder | null,

@@ -9,7 +9,7 @@
  */
 import type { EpochSeconds } from '../time.ts'
 import type { ListEndpoint } from './list-endpoint.ts'
-import { isShortPage, type PageQuery, rowPlaces, type ScanPage } from './page-evidence.ts'
+import { isShortPage, type PageQuery, type RecentIds, rowPlaces, type ScanPage } from './page-evidence.ts'
 import { type Bound, boundOf, type PagingProfile, type ScanDirection } from './paging-profile.ts'
 import type { PendingRanges, TimeRange } from './pending-ranges.ts'
 
@@ -85,7 +85,7 @@ type InRange = {
 /** What is remembered of the last pages. */
 export type RecentPages = {
   /** The ids of the last two pages; other rows are new. */
-  readonly ids: readonly ReadonlySet<string>[]
+  readonly ids: RecentIds
   /** The rows of the last page with their times. The next page joins it if it repeats one of them. */
   readonly lastRows: ReadonlySet<string>
   /** The last page was short and had `hasMore` set. */
@@ -141,14 +141,7 @@ export function toGap(range: TimeRange, reason: keyof typeof gapReasons): Missed
 
 /** The bound at which the next request has no overlap; null = both overlap. */
 export function exactBound(phase: Opening | RangePhase): Bound | null {
-  switch (phase.name) {
-    case 'opening':
-    case 'paging':
-      return null
-    case 'probing':
-    case 'skipping':
-      return boundOf(phase.rangeScan.direction)
-  }
+  return phase.name === 'probing' || phase.name === 'skipping' ? boundOf(phase.rangeScan.direction) : null
 }
 
 /** Earlier pages have covered a part of the range, so the next page has to join them. */

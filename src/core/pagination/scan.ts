@@ -39,9 +39,8 @@ export function startScan(
 
 /** If the pages of a list run in both directions, an earlier direction says nothing. */
 function withoutMixedOrder(profile: PagingProfile): PagingProfile {
-  return profile.hasMixedOrder && profile.order !== null
-    ? { ...profile, order: { ...profile.order, direction: null } }
-    : profile
+  const { order, hasMixedOrder } = profile
+  return hasMixedOrder && order !== null ? { ...profile, order: { ...order, direction: null } } : profile
 }
 
 /** The upper bound of an open range if the service requires both bounds: 2100-01-01T00:00:00Z. */
@@ -66,11 +65,8 @@ export function nextRequest({ list, profile, phase }: ActiveScan): TimeBounds {
 
 /** The ranges still to be read by this run or the next: the cursor to store with the page's rows. */
 export function pendingRanges({ phase, remainingRanges, nextRunRange }: ScanState): PendingRanges {
-  return [
-    ...(phase.name === 'done' ? [] : [phase.range]),
-    ...remainingRanges,
-    ...(nextRunRange === null ? [] : [nextRunRange]),
-  ]
+  const currentRange = phase.name === 'done' ? null : phase.range
+  return [currentRange, ...remainingRanges, nextRunRange].filter((range) => range !== null)
 }
 
 /** The state after a page. */
@@ -78,33 +74,25 @@ export function applyPage(before: ActiveScan, query: PageQuery): ScanStep {
   const { phase, profile } = before
   const observation = inferOrder(profile.order, query.page.times, query.bounds)
   if (phase.name !== 'opening') return applyLaterPage(before, phase, query, observation)
-  const after = updateContext(before, query, observation, updateProfile(profile, null, observation, query))
+  const after = updateContext(before, query.page, observation, updateProfile(profile, null, observation, query))
   return reportGaps(before, query.page, continueRange(after, phase, query), null)
 }
 
 /** The state after a page that is not the first one of its range. */
-function applyLaterPage(
-  before: ActiveScan,
-  phase: RangePhase,
-  query: PageQuery,
-  observation: OrderObservation,
-): ScanStep {
+function applyLaterPage(before: ActiveScan, phase: RangePhase, query: PageQuery, observation: OrderObservation) {
   const { profile } = before
   const { page } = query
   const { direction } = phase.rangeScan
-  if (observation.fit === 'unordered' && profile.support[boundOf(direction)] === 'unknown')
-    return disableBound(before, phase, 'ignored')
+  const isBoundUntried = profile.support[boundOf(direction)] === 'unknown'
+  if (observation.fit === 'unordered' && isBoundUntried) return disableBound(before, phase, 'ignored')
   const unjoined = phase.name === 'paging' && isUnjoined(phase, page, observation.order) ? phase : null
   const newRows = findNewRows(phase.recent.ids, phase.rangeScan.firstPage.page, page, observation.order)
   const rangeScan = withOrigin(phase, query)
   const isProven = unjoined === null && provesDirection(rangeScan, profile, query, newRows)
-  const context = {
-    provenDirection: isProven ? direction : null,
-    exactBound: exactBound(phase),
-    isLastPageShort: phase.recent.isLastShort,
-    newRows,
-  }
-  const after = updateContext(before, query, observation, updateProfile(profile, context, observation, query))
+  const provenDirection = isProven ? direction : null
+  const isLastPageShort = phase.recent.isLastShort
+  const context = { provenDirection, exactBound: exactBound(phase), isLastPageShort, newRows }
+  const after = updateContext(before, page, observation, updateProfile(profile, context, observation, query))
   const paging: Paging = {
     name: 'paging',
     range: phase.range,
@@ -131,7 +119,7 @@ export type RefusedParameter = 'limit' | 'bound' | 'open end'
 
 function updateContext(
   before: ActiveScan,
-  { page }: PageQuery,
+  page: ScanPage,
   { fit }: OrderObservation,
   profile: PagingProfile,
 ): ScanContext {

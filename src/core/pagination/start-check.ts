@@ -3,7 +3,7 @@
  * began. It relies on no clock, because the clock of the responses may differ from that of the rows.
  */
 import { findNewRows, isShortPage, type PageQuery, type ScanPage } from './page-evidence.ts'
-import { boundOf, type ScanDirection } from './paging-profile.ts'
+import { boundOf } from './paging-profile.ts'
 import { type ActiveScan, hasAdvanced } from './scan-state.ts'
 import type { RowTimes, SortDirection, SortOrder, TimeBounds } from './sort-order.ts'
 import { inferOrder, maxOf, minOf } from './sort-order.ts'
@@ -35,12 +35,7 @@ export function applyStartCheck(scan: ActiveScan, { page, bounds }: PageQuery, a
  * `forward`: from the old end, so newer rows follow. `later`: rows that were seen after the page; a repeated page from the
  * new end would show them.
  */
-function inferPageEnd(
-  page: ScanPage,
-  order: SortOrder | null,
-  again: ScanPage,
-  later: readonly string[],
-): ScanDirection | 'unknown' {
+function inferPageEnd(page: ScanPage, order: SortOrder | null, again: ScanPage, later: readonly string[]) {
   const shown = new Set(again.ids)
   if (later.some((id) => shown.has(id))) return 'backward'
   const index = page.ids.findIndex((id) => shown.has(id))
