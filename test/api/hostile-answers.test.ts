@@ -28,10 +28,8 @@ async function read(answer: RequestHandler): Promise<ApiResponse> {
 
 function rowsOf({ items }: ApiResponse): { built: Json[]; rejectedRows: unknown[] } {
   const batches = [...(items?.batches() ?? [])]
-  return {
-    built: batches.flatMap((batch) => [...batch.items]),
-    rejectedRows: batches.flatMap((batch) => [...batch.rejectedRows]),
-  }
+  const built = batches.flatMap((batch) => [...batch.items])
+  return { built, rejectedRows: batches.flatMap((batch) => [...batch.rejectedRows]) }
 }
 
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
@@ -110,11 +108,8 @@ test('a very slow answer is aborted long before its deadline', async () => {
     }
   })
   const failure = await failureOf(createTestClient(service.url, { stallMs: 100 }).send(readCall))
-  expect(failure).toMatchObject({
-    kind: 'transient',
-    mayHaveBeenSent: true,
-    why: expect.stringContaining('came too slowly'),
-  })
+  const why = expect.stringContaining('came too slowly')
+  expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, why })
 })
 
 test('an encoding named like a member of every object is unknown', async () => {

@@ -91,11 +91,8 @@ export async function overwriteRecord(record: BudgetRecord, text: string): Promi
   if (!swapped) throw new Error('another process wrote meanwhile')
 }
 
-export const testPolicy = {
-  rate: { requests: 100, windowMs: 60_000 },
-  writeRate: { requests: 20, windowMs: 60_000 },
-  reserve: 0,
-}
+const windowMs = 60_000
+export const testPolicy = { rate: { requests: 100, windowMs }, writeRate: { requests: 20, windowMs }, reserve: 0 }
 
 /** No process used the key before. */
 export const unusedKey: KeyUse = { isUnusedFor: async () => true, recordUse: async () => {} }

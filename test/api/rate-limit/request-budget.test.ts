@@ -9,11 +9,9 @@ import type { Priority } from '../../../src/core/rate-limit/priority.ts'
 import { slidingLog } from '../../core/rate-limit/limited-servers.ts'
 import { createTestClient, emptyListAnswer, jsonAnswer, memoryBudget, startTestService } from '../test-service.ts'
 
-const rate = (requests: number, windowMs: number): BudgetPolicy => ({
-  rate: { requests, windowMs },
-  writeRate: { requests, windowMs },
-  reserve: 0,
-})
+function rate(requests: number, windowMs: number): BudgetPolicy {
+  return { rate: { requests, windowMs }, writeRate: { requests, windowMs }, reserve: 0 }
+}
 const slotRequest = (priority: Priority, write = false): SlotRequest => ({ priority, write, maxDurationMs: 1000 })
 const earlierSlot: Slot = { grantedAt: 0, freeAt: 0, writeFreeAt: null }
 
@@ -126,9 +124,8 @@ describe('a store that cannot be reached', () => {
   test('does not affect an answer that has arrived', async () => {
     const memory = createMemoryStore(rate(600, 60_000))
     const service = await startTestService(emptyListAnswer)
-    const client = createTestClient(service.url, {
-      budget: createRequestBudget({ ...memory, release: broken.release }),
-    })
+    const budget = createRequestBudget({ ...memory, release: broken.release })
+    const client = createTestClient(service.url, { budget })
     expect((await client.get('/thing', {}, 'fresh')).status).toBe(200)
   })
 })

@@ -46,12 +46,7 @@ export type SimulatedWorld = {
   readonly random: Random
 }
 
-export type SentRequest = {
-  readonly at: number
-  readonly priority: Priority
-  readonly write: boolean
-  readonly process: number
-}
+export type SentRequest = Omit<Burst, 'count'> & { readonly process: number }
 
 export type SimulationResult = {
   readonly sent: readonly SentRequest[]
