@@ -1,6 +1,4 @@
-/**
- * The mirror of one project as a sync run uses it: a port that the warehouse implements with SQL.
- */
+/** The mirror of one project as a sync run uses it: a port that the warehouse implements with SQL. */
 import type { Gap, MirrorRow, RejectedRow, ServiceBehaviour } from './row.ts'
 import type { ChildStreamName, ListStreamName, StreamName } from './stream-specs.ts'
 import type { EpochMs, EpochSeconds } from './time.ts'
@@ -107,12 +105,7 @@ export type StreamReport = {
 export type Mirror = {
   readonly commit: (commit: MirrorCommit) => Promise<CommitResult>
   /** A parent's children could not be read: they are pending again at `againAt`, and a gap until they are read. */
-  readonly recordChildFailure: (
-    stream: ChildStreamName,
-    parentId: string,
-    why: string,
-    againAt: EpochMs,
-  ) => Promise<void>
+  readonly recordChildFailure: (stream: ChildStreamName, parent: string, why: string, againAt: EpochMs) => Promise<void>
 
   readonly readCursor: (name: string) => Promise<string | null>
   /** Null deletes it. */
@@ -122,11 +115,7 @@ export type Mirror = {
   readonly behaviours: () => Promise<ReadonlyMap<string, string>>
 
   /** Parents whose children are pending now: refreshes first, then first reads (newest first), then full rereads. */
-  readonly readPendingChildren: (
-    stream: ChildStreamName,
-    now: EpochMs,
-    limit: number,
-  ) => Promise<readonly PendingChild[]>
+  readonly readPendingChildren: (stream: ChildStreamName, now: EpochMs, max: number) => Promise<readonly PendingChild[]>
   readonly countPendingChildren: (stream: ChildStreamName, now: EpochMs) => Promise<number>
   /** Marks children for a full reread: all of them, or the least recently read, `atLeast` of them and one in `oneIn`. */
   readonly requestFullReads: (
@@ -184,12 +173,7 @@ export type Mirror = {
 
   readonly startRun: (mode: SyncMode, now: EpochMs) => Promise<string>
   readonly heartbeat: (run: string, requests: number, now: EpochMs) => Promise<void>
-  readonly finishRun: (
-    run: string,
-    outcome: SyncOutcome,
-    reports: readonly StreamReport[],
-    now: EpochMs,
-  ) => Promise<void>
+  readonly finishRun: (id: string, outcome: SyncOutcome, reports: readonly StreamReport[], at: EpochMs) => Promise<void>
 }
 
 /** The parts of a row's key as texts, without `project_id`. */

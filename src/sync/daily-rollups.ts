@@ -84,9 +84,8 @@ function noticeTimeZoneChange(run: SyncRun, stored: readonly StoredRollup[]): vo
   const outdated = others.filter((rollup) => localDateOfDay(rollup, run.timeZone) === null)
   if (outdated.length === 0) return
   const previousZone = outdated[0]?.timeZone ?? 'another time zone'
-  run.notices.add(
-    `The rollups were days of ${previousZone}; they are read again as days of ${run.timeZone}, one request per day.`,
-  )
+  const reread = `they are read again as days of ${run.timeZone}, one request per day`
+  run.notices.add(`The rollups were days of ${previousZone}; ${reread}.`)
 }
 
 /** Every day from the first known one has been read. */

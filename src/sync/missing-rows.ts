@@ -64,13 +64,13 @@ export async function recheckRows(run: SyncRun, stream: ListStream): Promise<voi
   await run.mirror.clearRecheck(ids)
 }
 
-/** Reads rows by their ids, stores those that exist, and marks the others. `row` null: unreadable or deleted. */
+/** Reads rows by their ids, stores those that exist, and marks the others. Null: unreadable or deleted. */
 export function rereadByIds(
   run: RereadDeps,
   stream: ListStream,
   ids: readonly string[],
   priority: Priority,
-): Promise<{ row: MirrorRow | null }[]> {
+): Promise<(MirrorRow | null)[]> {
   const request = async (id: string) => run.get(stream.rowPath(run.projectId, id), {}, priority)
   const recordUnreadable = async (id: string, error: unknown): Promise<null> => {
     if (isNotFound(error)) {
@@ -85,13 +85,13 @@ export function rereadByIds(
   const read = async (id: string) => {
     throwIfAborted(run.signal)
     const response = await request(id).catch((error) => recordUnreadable(id, error))
-    if (response === null) return { row: null }
+    if (response === null) return null
     const stored = (await run.mirror.rawOf(stream.name, [id])).get(id)
     const { data, requestedAt } = response
     const { rows, rejectedRows } = stream.parseRows([toListShape(stored, data)], run.projectId)
     const commit: MirrorCommit = { stream: stream.name, rows, rejectedRows, requestedAt, isAuthoritative: true }
     run.stats.recordPage(stream.name, rows.length, (await run.mirror.commit(commit)).changed)
-    return { row: rows[0] ?? null }
+    return rows[0] ?? null
   }
   return mapConcurrently(ids, concurrency, read)
 }

@@ -31,7 +31,7 @@ async function rereadUnlisted(run: SyncRun, stream: ListStream): Promise<void> {
   for (let after: string | null = null; ; ) {
     const ids = await run.mirror.listUnseenRows('conversations', seenRowsKey, 'open', after, minEvidence)
     if (ids.length === 0) return
-    for (const { row } of await rereadByIds(run, stream, ids, 'fresh')) {
+    for (const row of await rereadByIds(run, stream, ids, 'fresh')) {
       requested += 1
       if (row !== null && (row.columns.handled_at ?? null) === null) open += 1
     }

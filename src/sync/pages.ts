@@ -1,12 +1,10 @@
 /** Reads the pages of a list for a sync, with the paging profile that earlier runs have stored. */
-import { type PageBatch, readList } from '../api/list-reader.ts'
+import { type ListReadOptions, type PageBatch, readList } from '../api/list-reader.ts'
 import { asJsonObject } from '../core/json.ts'
 import type { CommitResult, MirrorCommit } from '../core/mirror.ts'
 import type { ListEndpoint } from '../core/pagination/list-endpoint.ts'
 import type { PagingProfile } from '../core/pagination/paging-profile.ts'
 import { decodeProfile, isBehaviourChange, mergeProfiles, resetUnsupported } from '../core/pagination/paging-profile.ts'
-import type { PendingRanges } from '../core/pagination/pending-ranges.ts'
-import type { Priority } from '../core/rate-limit/priority.ts'
 import type { Gap, ServiceBehaviour } from '../core/row.ts'
 import { isListStream, type StreamName } from '../core/stream-specs.ts'
 import type { ParsedRows } from '../streams/stream.ts'
@@ -14,12 +12,7 @@ import { recordFutureDated } from './clocks.ts'
 import type { SyncRun } from './run.ts'
 import { throwIfAborted } from './stop.ts'
 
-type ListScan = {
-  readonly stream: StreamName
-  readonly list: ListEndpoint
-  readonly ranges: PendingRanges
-  readonly priority: Priority
-}
+type ListScan = Pick<ListReadOptions, 'list' | 'ranges' | 'priority'> & { readonly stream: StreamName }
 
 /** The pages of a list. The caller commits each page before it takes the next one. */
 export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<PageBatch> {
