@@ -22,8 +22,8 @@ export async function findRollupHistory(
   if (startDate !== null) return { kind: 'known', from: startDate }
   const relevantLists = listStreamNames.filter((name) => mirrored.has(name))
   const before = await mirror.readStreamStandings(relevantLists)
-  const standingOf = (name: StreamName) =>
-    before.get(name) === 'ended' ? 'ended' : (thisRun.get(name) ?? before.get(name))
+  const latest = new Map([...before, ...thisRun])
+  const standingOf = (name: StreamName) => (before.get(name) === 'ended' ? 'ended' : latest.get(name))
   const waiting = relevantLists.filter((name) => !['ended', 'skipped'].includes(standingOf(name) ?? ''))
   if (waiting.length > 0 && (await mirror.rollups()).length === 0) return { kind: 'waiting', lists: waiting }
   const from = await mirror.earliestTime()

@@ -22,6 +22,7 @@ import type { SyncDeps } from './deps.ts'
 import { syncList } from './lists.ts'
 import { isHasMoreKnownUnreliable } from './pages.ts'
 import { type SyncRun, startRun } from './run.ts'
+import { isStopped } from './stop.ts'
 
 export type SyncResult = {
   readonly outcome: SyncOutcome
@@ -98,14 +99,18 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     if (isScopeDenied(run, stream)) run.stats.skip(stream.name, stream.scope)
     else await syncStream(counted, stream)
   } catch (error) {
+    if (isStopped(error)) {
+      run.stoppedStreams.add(stream.name)
+      return run.stats.fail(stream.name, describeFailure({ kind: 'aborted' }))
+    }
     if (!(error instanceof ApiError)) throw error
     const { failure } = error
     run.failures.set(stream.name, failure)
     if (isKeyDenied(failure)) throw error
+    const why = describeFailure(failure)
     if (failure.kind === 'denied') run.stats.skip(stream.name, failure.scope ?? stream.scope)
-    else run.stats.fail(stream.name, describeFailure(failure))
-    if (failure.kind !== 'aborted')
-      run.log.warn({ event: 'stream.ended', stream: stream.name, why: describeFailure(failure) })
+    else run.stats.fail(stream.name, why)
+    run.log.warn({ event: 'stream.ended', stream: stream.name, why })
   } finally {
     run.stats.finish(stream.name)
   }
@@ -181,7 +186,7 @@ function sortOrderNotices(run: SyncRun): string[] {
 }
 
 async function toOutcome(run: SyncRun, isInterrupted: boolean, reports: readonly StreamReport[]): Promise<SyncOutcome> {
-  if (isInterrupted || [...run.failures.values()].some(({ kind }) => kind === 'aborted')) return 'interrupted'
+  if (isInterrupted || run.stoppedStreams.size > 0) return 'interrupted'
   if (reports.some((report) => report.failed !== null)) return 'failed'
   const gaps = await Promise.all([...run.streams].map((stream) => run.mirror.listOpenGaps(stream)))
   return gaps.flat().length > 0 || reports.some((report) => report.skipped !== null) ? 'gaps' : 'complete'

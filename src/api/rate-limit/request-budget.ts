@@ -4,7 +4,7 @@ import { uptime } from 'node:os'
 import { ApiError } from '../../core/api-failure.ts'
 import type { BudgetView } from '../../core/command-reports.ts'
 import { grantTtlMs, type PendingRequest } from '../../core/rate-limit/acquire-slot.ts'
-import type { Slot, SlotEnding } from '../../core/rate-limit/budget.ts'
+import type { Slot } from '../../core/rate-limit/budget.ts'
 import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
 import { priorities } from '../../core/rate-limit/priority.ts'
 import type { Ms } from '../../core/time.ts'
@@ -31,14 +31,15 @@ type QueuedRequest = { readonly request: PendingRequest } & Omit<PromiseWithReso
 /** Milliseconds of a clock that keeps running while the machine is suspended. */
 const uptimeMs = (): Ms => uptime() * 1000
 
+const ignoreError = () => {}
+
 /** `holder`: names this process in the store. `now`: as `uptimeMs`. */
 export function createRequestBudget(store: BudgetStore, holder: string = randomUUID(), now = uptimeMs): RequestBudget {
   const queues = new Map<string, Set<QueuedRequest>>()
   let isServing = false
   let wakeUp = () => {}
 
-  const release = (slot: Slot, ending: SlotEnding) => store.release(slot, ending).catch(() => {})
-  const releaseUnsent = (slot: Slot) => void release(slot, 'unsent').then(() => wakeUp())
+  const releaseUnsent = (slot: Slot) => void store.release(slot, 'unsent').then(() => wakeUp(), ignoreError)
 
   async function serveQueues(): Promise<void> {
     if (isServing) return
@@ -79,19 +80,18 @@ export function createRequestBudget(store: BudgetStore, holder: string = randomU
     const queue = queues.get(queueName(request)) ?? new Set()
     queues.set(queueName(request), queue)
     // Only the first of a queue changes the set of pending requests.
-    const hadNone = queue.size === 0
+    if (queue.size === 0) wakeUp()
     const granted = enqueueRequest(queue, request, signal, () => wakeUp())
-    if (hadNone) wakeUp()
     void serveQueues()
     return granted
   }
 
   return {
     acquire,
-    releaseResponded: (slot) => void release(slot, 'responded'),
+    releaseResponded: (slot) => void store.release(slot, 'responded').catch(ignoreError),
     releaseUnsent,
-    recordThrottle: (slot, waitMs) => store.recordThrottle(slot, waitMs),
-    view: () => store.view(),
+    recordThrottle: store.recordThrottle,
+    view: store.view,
   }
 }
 
