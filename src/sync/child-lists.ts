@@ -67,7 +67,7 @@ const minSecondMs = 2000
 /** What a read of a list showed. `cursor`: the text of `ranges`. */
 type ListedRows = { readonly ranges: PendingRanges; readonly cursor: string; readonly lowWatermark: EpochSeconds }
 
-/** The delay until the list is read again although its parent shows nothing new, by the first rule; null = never. */
+/** The delay until the list is read again although its parent shows nothing new: the first rule decides; null = never. */
 function rereadDelayMs(run: SyncRun, stream: StreamName, child: PendingChild, listed: ListedRows): Ms | null {
   const newestListed = listed.ranges.reduce((at, { lo, hi }) => (hi === null ? Math.max(at, lo) : at), 0)
   const newestKnown = Math.max(newestListed, child.parentAt ?? 0)

@@ -7,14 +7,14 @@ import type { Opening, Paging, RangePhase, ScanContext, ScanState, ScanStep, Ski
 import { toGap, toStep } from './scan-state.ts'
 import { completeUpTo } from './sort-order.ts'
 
+type Page = ScanPage | null
+
 /** Continues with the rest of the range `from`. A backward scan leaves the open end for the next run. */
 export function continueWith(scan: ScanContext, from: TimeRange, phase: Paging | Skipping, page: Page): ScanStep {
   const { lo, hi } = phase.range
   const next: ScanContext = { ...scan, nextRunRange: hi === null ? null : nextRunRangeOf(scan, from, page) }
   return hi !== null && hi < lo ? finishRange(next, phase, page) : toStep({ ...next, phase })
 }
-
-type Page = ScanPage | null
 
 /** This direction is finished: continues in the opposite one if `hasMore` is unproven, else with the next range. */
 export function finishRange(scan: ScanContext, phase: Opening | RangePhase, page: Page): ScanStep {

@@ -1,4 +1,4 @@
-/** What a budget reports: how much of it is in use, and how long a number of requests will take. Pure. */
+/** What a budget reports: how much of it is in use, and how long a number of writes will take. Pure. */
 import type { BudgetView } from '../command-reports.ts'
 import type { EpochMs, Ms } from '../time.ts'
 import { advanceTo, type BudgetPolicy, type BudgetState, initialBudgetState, slotLimits } from './budget.ts'
