@@ -49,10 +49,8 @@ export type ClientOptions = {
 /** How long `beforeSend` may take: it records the send, and a busy database may delay that. */
 const maxBeforeSendMs: Ms = 10_000
 
-export type ClientLog = {
-  readonly debug: (event: Readonly<Record<string, unknown>>) => void
-  readonly warn: (event: Readonly<Record<string, unknown>>) => void
-}
+export type LogEvent = (event: Readonly<Record<string, unknown>>) => void
+export type ClientLog = { readonly debug: LogEvent; readonly warn: LogEvent }
 
 export type Client = {
   /** A read: retried, redirects refused. Throws ApiError. */
@@ -181,13 +179,8 @@ function readOnlyError({ method, path }: ApiRequest): UserError {
 function toHeaders(key: string, version: string): Readonly<Record<string, string>> {
   // The message must not show the key.
   if (!/^[\x21-\x7e]+$/.test(key)) throw new Error('the API key holds characters that cannot be sent in a header')
-  const userAgent = `deskmirror/${version}`
-  return {
-    authorization: `Bearer ${key}`,
-    accept: 'application/json',
-    'accept-encoding': 'gzip',
-    'user-agent': userAgent,
-  }
+  const accepted = { accept: 'application/json', 'accept-encoding': 'gzip' }
+  return { authorization: `Bearer ${key}`, ...accepted, 'user-agent': `deskmirror/${version}` }
 }
 
 function toHttpRequest(baseUrl: URL, headers: Readonly<Record<string, string>>, request: ApiRequest): HttpRequest {

@@ -2,6 +2,7 @@
 import type { JobKind } from './job-failure.ts'
 import type { StreamReport, SyncMode, SyncOutcome } from './mirror.ts'
 import type { StatusCounts } from './outbox/state.ts'
+import type { ServiceBehaviour } from './row.ts'
 import type { StreamName } from './stream-specs.ts'
 import type { Ms } from './time.ts'
 
@@ -114,12 +115,7 @@ export type StatusReport = {
   readonly nameless: number
   /** Lanes that wait until a person resolves an uncertain write-back. */
   readonly heldLanes: number
-  readonly behaviours: readonly {
-    readonly name: string
-    readonly value: string
-    readonly evidence: string
-    readonly learnedAt: string
-  }[]
+  readonly behaviours: readonly (ServiceBehaviour & { readonly learnedAt: string })[]
   /** Requests of all processes in the last window, and how long the pending work takes at the configured rate. */
   readonly budget: {
     readonly usedInWindow: number

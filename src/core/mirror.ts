@@ -1,4 +1,5 @@
 /** The mirror of one project as a sync run uses it: a port that the warehouse implements with SQL. */
+import type { LocalDay } from './days.ts'
 import type { Gap, MirrorRow, RejectedRow, ServiceBehaviour } from './row.ts'
 import type { ChildStreamName, ListStreamName, StreamName } from './stream-specs.ts'
 import type { EpochMs, EpochSeconds } from './time.ts'
@@ -70,12 +71,7 @@ export type ChildReadResult = {
 }
 
 /** The window of a stored rollup, and when it was last read, by the service's clock. */
-export type StoredRollup = {
-  readonly from: EpochSeconds
-  readonly to: EpochSeconds
-  readonly timeZone: string | null
-  readonly readAt: EpochSeconds
-}
+export type StoredRollup = Omit<LocalDay, 'date'> & { readonly timeZone: string | null; readonly readAt: EpochSeconds }
 
 /** `ended`: read completely at least once. `skipped`: never, and the key lacked its scope the last time. */
 export type StreamStanding = 'ended' | 'skipped' | 'unfinished'

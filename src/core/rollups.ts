@@ -37,13 +37,8 @@ export function planRollups(
   const keyOf = ({ from, to }: Pick<LocalDay, 'from' | 'to'>) => `${from}/${to}`
   const lastReads = new Map(stored.map((rollup) => [keyOf(rollup), rollup.readAt]))
   const lastRead = (day: LocalDay) => lastReads.get(keyOf(day))
-  const oldestReadFirst = (some: readonly LocalDay[]) =>
-    some.toSorted((a, b) => (lastRead(a) ?? 0) - (lastRead(b) ?? 0))
-  const {
-    missing = [],
-    unsettled = [],
-    settled = [],
-  } = Object.groupBy(days, (day) => standingOf(day, lastRead(day), now))
+  const oldestReadFirst = (all: readonly LocalDay[]) => all.toSorted((a, b) => (lastRead(a) ?? 0) - (lastRead(b) ?? 0))
+  const { missing = [], unsettled = [], settled = [] } = Object.groupBy(days, (day) => groupOf(day, lastRead(day), now))
   const { last, older } = remaining ?? plannedRereads(mode, settled.length)
   return {
     missing,
@@ -53,7 +48,7 @@ export function planRollups(
   }
 }
 
-function standingOf(day: LocalDay, lastRead: EpochSeconds | undefined, now: EpochSeconds) {
+function groupOf(day: LocalDay, lastRead: EpochSeconds | undefined, now: EpochSeconds) {
   if (lastRead === undefined) return 'missing'
   if (lastRead >= day.to + settlingSeconds) return 'settled'
   const isDue = day.to > now || lastRead < day.to || now - lastRead > minRereadIntervalSeconds

@@ -47,19 +47,14 @@ export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: 
     const pending = all.filter(({ parentId }) => !rereadParents.has(parentId))
     if (pending.length === 0) break
     for (const { parentId, fetchedVersion } of pending) if (fetchedVersion > 0) rereadParents.add(parentId)
-    failed.push(...(await readChildren(run, stream, pending, read)))
+    failed.push(...(await readAll(run, stream, pending, read)))
   }
-  const { length: unread } = await readChildren(run, stream, failed, read)
+  const { length: unread } = await readAll(run, stream, failed, read)
   if (unread > 0) run.stats.fail(stream, `${unread} of its lists could not be read; they will be retried soon`)
 }
 
 /** Reads the children of these parents. Returns those that failed and are worth a retry. */
-async function readChildren(
-  run: SyncRun,
-  stream: ChildStreamName,
-  pending: readonly PendingChild[],
-  read: ChildReader,
-) {
+async function readAll(run: SyncRun, stream: ChildStreamName, pending: readonly PendingChild[], read: ChildReader) {
   const lowWatermark = await readLowWatermark(run)
   const attempt = async (child: PendingChild) => {
     throwIfSliceOver(run)

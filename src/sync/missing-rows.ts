@@ -65,12 +65,7 @@ export async function recheckRows(run: SyncRun, stream: ListStream): Promise<voi
 }
 
 /** Reads rows by their ids, stores those that exist, and marks the others. Null: unreadable or deleted. */
-export function rereadByIds(
-  run: RereadDeps,
-  stream: ListStream,
-  ids: readonly string[],
-  priority: Priority,
-): Promise<(MirrorRow | null)[]> {
+export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly string[], priority: Priority) {
   const request = async (id: string) => run.get(stream.rowPath(run.projectId, id), {}, priority)
   const recordUnreadable = async (id: string, error: unknown): Promise<null> => {
     if (isNotFound(error)) {
@@ -82,7 +77,7 @@ export function rereadByIds(
     await run.mirror.commit({ stream: stream.name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() })
     return null
   }
-  const read = async (id: string) => {
+  const read = async (id: string): Promise<MirrorRow | null> => {
     throwIfAborted(run.signal)
     const response = await request(id).catch((error) => recordUnreadable(id, error))
     if (response === null) return null

@@ -5,9 +5,9 @@ import { ApiError } from '../../core/api-failure.ts'
 import type { BudgetView } from '../../core/command-reports.ts'
 import { grantTtlMs, type PendingRequest } from '../../core/rate-limit/acquire-slot.ts'
 import type { Slot } from '../../core/rate-limit/budget.ts'
-import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
 import { priorities } from '../../core/rate-limit/priority.ts'
 import type { Ms } from '../../core/time.ts'
+import type { BudgetStore } from './state-store.ts'
 
 export type RequestBudget = {
   /** Waits for a slot. Throws ApiError (aborted) as soon as the signal is aborted. */

@@ -9,10 +9,10 @@ import { defaultMaxDurationMs } from '../../core/rate-limit/acquire-slot.ts'
 import { type BudgetPolicy, type BudgetState, initialBudgetState } from '../../core/rate-limit/budget.ts'
 import type { BudgetRecord, KeyUse, RecordReading } from '../../core/rate-limit/budget-record.ts'
 import { recordUseEveryMs } from '../../core/rate-limit/budget-record.ts'
-import type { BudgetStore } from '../../core/rate-limit/budget-store.ts'
 import { closeBudget, invalidReason, startBudget } from '../../core/rate-limit/fail-closed.ts'
 import { decodeBudgetState, encodeBudgetState } from '../../core/rate-limit/state-encoding.ts'
 import type { EpochMs, Ms } from '../../core/time.ts'
+import type { BudgetStore } from './state-store.ts'
 import { createStateStore, type UpdateState } from './state-store.ts'
 
 export type SharedStoreOptions = {

@@ -24,14 +24,9 @@ export type NewRows = { readonly newIds: readonly string[]; readonly hasOlder: b
 
 export type RecentIds = readonly ReadonlySet<string>[]
 
-/** `recent`: the ids of the last pages. `first`: the first page of the range, if this is a later one. */
-export function findNewRows(
-  recent: RecentIds,
-  first: ScanPage | null,
-  page: ScanPage,
-  order: SortOrder | null,
-): NewRows {
-  const isKnown = (id: string) => recent.some((ids) => ids.has(id))
+/** `seen`: the ids of the last pages. `first`: the first page of the range, if this is a later one. */
+export function findNewRows(seen: RecentIds, first: ScanPage | null, page: ScanPage, order: SortOrder | null): NewRows {
+  const isKnown = (id: string) => seen.some((ids) => ids.has(id))
   const isNew = (_: unknown, i: number) => !isKnown(page.ids[i] ?? '')
   const hasOlder = first !== null && order !== null && page.times.filter(isNew).some(isOlderThan(first, order))
   return { newIds: page.ids.filter(isNew), hasOlder, hasRepeated: page.ids.some(isKnown) }

@@ -74,7 +74,7 @@ export function applyPage(before: ActiveScan, query: PageQuery): ScanStep {
   const { phase, profile } = before
   const observation = inferOrder(profile.order, query.page.times, query.bounds)
   if (phase.name !== 'opening') return applyLaterPage(before, phase, query, observation)
-  const after = updateContext(before, query.page, observation, updateProfile(profile, null, observation, query))
+  const after = nextContext(before, query.page, observation, updateProfile(profile, null, observation, query))
   return reportGaps(before, query.page, continueRange(after, phase, query), null)
 }
 
@@ -92,7 +92,7 @@ function applyLaterPage(before: ActiveScan, phase: RangePhase, query: PageQuery,
   const provenDirection = isProven ? direction : null
   const isLastPageShort = phase.recent.isLastShort
   const context = { provenDirection, exactBound: exactBound(phase), isLastPageShort, newRows }
-  const after = updateContext(before, page, observation, updateProfile(profile, context, observation, query))
+  const after = nextContext(before, page, observation, updateProfile(profile, context, observation, query))
   const paging: Paging = {
     name: 'paging',
     range: phase.range,
@@ -117,21 +117,16 @@ export function applyRefusal(scan: ActiveScan, parameter: RefusedParameter): Sca
 
 export type RefusedParameter = 'limit' | 'bound' | 'open end'
 
-function updateContext(
-  before: ActiveScan,
-  page: ScanPage,
-  { fit }: OrderObservation,
-  profile: PagingProfile,
-): ScanContext {
-  const { range } = before.phase
+function nextContext(scan: ActiveScan, page: ScanPage, { fit }: OrderObservation, profile: PagingProfile): ScanContext {
+  const { range } = scan.phase
   const isAhead = range.hi === null && newestTime(profile, page) > page.cursorLimit
   const isUnordered = fit === 'unordered' && isFullPage(profile, page)
   const unordered = isUnordered ? { lastRowId: page.ids.at(-1) ?? '', range } : null
   return {
-    ...before,
+    ...scan,
     profile,
-    frozenCursorLimit: before.frozenCursorLimit ?? (isAhead ? page.cursorLimit : null),
-    unordered: before.unordered === 'reported' ? 'reported' : unordered,
+    frozenCursorLimit: scan.frozenCursorLimit ?? (isAhead ? page.cursorLimit : null),
+    unordered: scan.unordered === 'reported' ? 'reported' : unordered,
   }
 }
 

@@ -29,14 +29,8 @@ type AcquireResult = { readonly state: BudgetState; readonly decision: SlotDecis
  * One process requests one slot; `pending` is what it has waiting, most urgent first, each kind once. Reads do not wait
  * for writes that have no write slot; otherwise no request overtakes a more urgent one, nor an older one of its priority.
  */
-export function acquireSlot(
-  policy: BudgetPolicy,
-  before: BudgetState,
-  clock: EpochMs,
-  holder: string,
-  pending: Pending,
-): AcquireResult {
-  const result = decideSlot(policy, advanceTo(before, clock), holder, pending)
+export function acquireSlot(policy: BudgetPolicy, before: BudgetState, now: EpochMs, holder: string, pending: Pending) {
+  const result = decideSlot(policy, advanceTo(before, now), holder, pending)
   return { ...result, state: withWriteWaiter(result, policy.rate.windowMs, holder, pending) }
 }
 

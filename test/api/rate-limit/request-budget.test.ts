@@ -1,10 +1,10 @@
 /** How the requests of one process queue for the budget. The clock is real, the windows are short. */
 import { describe, expect, test } from 'vitest'
 import { createRequestBudget, type SlotRequest } from '../../../src/api/rate-limit/request-budget.ts'
+import type { BudgetStore } from '../../../src/api/rate-limit/state-store.ts'
 import { createMemoryStore } from '../../../src/api/rate-limit/state-store.ts'
 import { ApiError } from '../../../src/core/api-failure.ts'
 import type { BudgetPolicy, Slot } from '../../../src/core/rate-limit/budget.ts'
-import type { BudgetStore } from '../../../src/core/rate-limit/budget-store.ts'
 import type { Priority } from '../../../src/core/rate-limit/priority.ts'
 import { slidingLog } from '../../core/rate-limit/limited-servers.ts'
 import { createTestClient, emptyListAnswer, jsonAnswer, memoryBudget, startTestService } from '../test-service.ts'

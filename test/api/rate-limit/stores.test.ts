@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRequestBudget } from '../../../src/api/rate-limit/request-budget.ts'
+import type { BudgetStore } from '../../../src/api/rate-limit/state-store.ts'
 import { createMemoryStore } from '../../../src/api/rate-limit/state-store.ts'
 import { acquireSlot, type PendingRequest, type SlotDecision } from '../../../src/core/rate-limit/acquire-slot.ts'
 import {
@@ -12,7 +13,6 @@ import {
   type Slot,
 } from '../../../src/core/rate-limit/budget.ts'
 import type { BudgetRecord } from '../../../src/core/rate-limit/budget-record.ts'
-import type { BudgetStore } from '../../../src/core/rate-limit/budget-store.ts'
 import { budgetView } from '../../../src/core/rate-limit/estimate.ts'
 import { priorities } from '../../../src/core/rate-limit/priority.ts'
 import {
