@@ -1,7 +1,8 @@
 /** One project of the service: its rows, its writes, and its mutations. */
+
+import type { Json } from '../core/row.ts'
 import type { EpochMs } from '../core/time.ts'
 import { withHostileRows } from './api/hostile-rows.ts'
-import type { Json } from './api/json.ts'
 import { createWireFormat, type WireFormat } from './api/wire.ts'
 import { createMutations, type Mutations } from './mutations.ts'
 import { createRandom, purposes } from './seed/random.ts'
@@ -45,23 +46,21 @@ export function createProject(
   switches: () => Switches,
 ): Project {
   let contentsCache: { state: ProjectState; mutate: Mutations } | undefined
+  const createContents = () => {
+    const state = createProjectState(createSeedData(seedOptions, switches()), clock)
+    return { state, mutate: createMutations(state, switches) }
+  }
   const contents = () => {
-    if (contentsCache === undefined) {
-      const state = createProjectState(createSeedData(seedOptions, switches()), clock)
-      contentsCache = { state, mutate: createMutations(state, switches) }
-    }
+    contentsCache ??= createContents()
     return contentsCache
   }
   let displayCache: { readonly for: Switches; readonly wire: WireFormat; readonly view: View } | undefined
   const display = () => {
     const s = switches()
+    if (displayCache?.for === s) return displayCache
     const { state } = contents()
-    if (displayCache?.for !== s)
-      displayCache = {
-        for: s,
-        wire: withHostileRows(createWireFormat(id, state.seedData.random, s), id, s),
-        view: createView(state, s),
-      }
+    const wire = withHostileRows(createWireFormat(id, state.seedData.random, s), id, s)
+    displayCache = { for: s, wire, view: createView(state, s) }
     return displayCache
   }
   return {

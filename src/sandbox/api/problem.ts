@@ -1,7 +1,7 @@
 /** An error response of the service. */
 
+import type { Json } from '../../core/row.ts'
 import type { Switches } from '../switches.ts'
-import type { Json } from './json.ts'
 
 /** The documented codes and their statuses, and one for unknown paths. */
 export const problemStatus = {

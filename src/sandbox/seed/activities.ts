@@ -3,8 +3,6 @@
 import type { Activity, Sequence, Visitor } from '../model.ts'
 import { integerBetween, pick, purposes, type Random, toUnitInterval } from './random.ts'
 
-export type Activities = { readonly of: (visitor: Visitor) => Sequence<Activity> }
-
 const activityKinds = [
   'page_view',
   'page_view',
@@ -15,8 +13,8 @@ const activityKinds = [
   'signed_in',
 ]
 
-export function createActivities(random: Random, [low, high]: readonly [number, number], storm: number): Activities {
-  const of = (visitor: Visitor): Sequence<Activity> => {
+export function createActivities(random: Random, [low, high]: readonly [number, number], storm: number) {
+  return (visitor: Visitor): Sequence<Activity> => {
     const length = integerBetween(low, high, random(purposes.size, purposes.entry, visitor.index))
     const span = visitor.lastSeenAt - visitor.createdAt
     const stormSize = Math.min(storm, length)
@@ -34,5 +32,4 @@ export function createActivities(random: Random, [low, high]: readonly [number, 
     }
     return { length, timeAt, rowAt }
   }
-  return { of }
 }

@@ -1,16 +1,13 @@
 /** Conversations of the seed data, and their messages. */
 import type { EpochMs, Ms } from '../../core/time.ts'
 import type { Conversation, Message, Sequence } from '../model.ts'
+import type { SeedRows } from '../row-store.ts'
 import { integerBetween, pick, purposes, type Random, toUnitInterval } from './random.ts'
-import { createRowIds, type RowIds } from './row-ids.ts'
+import { createRowIds } from './row-ids.ts'
 import type { SampleText, TextVariety } from './sample-text.ts'
 import type { Timeline } from './timeline.ts'
 
-export type Conversations = {
-  readonly count: number
-  readonly ids: RowIds
-  readonly seedRow: (index: number) => Conversation
-  readonly timeOf: (field: ConversationTime, index: number) => EpochMs
+type Conversations = SeedRows<Conversation, ConversationTime> & {
   readonly messages: (index: number) => Sequence<Message>
   /** Message ids from here on are free. */
   readonly firstFreeMessageId: number
@@ -18,7 +15,7 @@ export type Conversations = {
 
 export type ConversationTime = 'createdAt' | 'lastMessageAt' | 'updatedAt'
 
-export type ConversationParts = {
+type ConversationParts = {
   readonly random: Random
   readonly sampleText: SampleText
   readonly textVariety: TextVariety

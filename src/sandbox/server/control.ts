@@ -1,7 +1,8 @@
 /** The controls of a sandbox over HTTP, for a sandbox in another process. */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Json, toJsonText } from '../api/json.ts'
+import { stringifyJson } from '../../core/json.ts'
+import type { Json } from '../../core/row.ts'
 import type { Sandbox } from '../handle.ts'
 import type { KeyOptions } from '../options.ts'
 import type { MutationKind } from '../random-mutations.ts'
@@ -100,7 +101,7 @@ async function sendTruth(
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
   let lines: string[] = []
   for (const row of rows) {
-    lines.push(toJsonText(row, true))
+    lines.push(stringifyJson(row))
     if (lines.length < 500) continue
     if (!response.write(`${lines.join('\n')}\n`)) await Promise.race([once(response, 'drain'), once(response, 'close')])
     if (response.destroyed) return
@@ -120,5 +121,5 @@ async function readJsonBody(incoming: IncomingMessage): Promise<ControlBody> {
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(toJsonText(body as Json, true))
+  response.end(stringifyJson(body as Json))
 }

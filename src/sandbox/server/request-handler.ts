@@ -34,7 +34,6 @@ const widgetOperation: Operation = {
   method: 'POST',
   path: widgetPath,
   scope: 'conversations:write',
-  query: () => [],
   run: () => null,
 }
 
@@ -117,7 +116,7 @@ function respond(
     if (match.operation === widgetOperation) {
       if (faulty !== undefined) return faulty
       const data = runWidgetToken(service, request, onKey)
-      return s['token.answer'] === 'bare' ? bareResponse(data, s) : successResponse(data, requestId, false, s)
+      return s['token.answer'] === 'bare' ? bareResponse(data) : successResponse(data, requestId, false, s)
     }
     const project = authorize(service, match, request, onKey)
     if (fault !== null && faulty !== undefined && !faultKinds[fault].done) return faulty

@@ -3,8 +3,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
+import { stringifyJson } from '../../core/json.ts'
+import type { Json } from '../../core/row.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { type Json, toJsonText } from '../api/json.ts'
 import { type Problem, problemBody, problemStatus } from '../api/problem.ts'
 import type { Switches } from '../switches.ts'
 import type { FaultKind } from './faults.ts'
@@ -25,7 +26,7 @@ export function successResponse(data: Json, requestId: string, write: boolean, s
   return {
     status,
     headers: { 'content-type': jsonType },
-    body: toJsonText({ data: responseData, requestId }, s['ids.big']),
+    body: stringifyJson({ data: responseData, requestId }),
   }
 }
 
@@ -35,8 +36,8 @@ function writeResponseData(row: Json, s: Switches): Json {
 }
 
 /** The response of a service without an envelope. */
-export function bareResponse(data: Json, s: Switches): ServiceResponse {
-  return { status: 200, headers: { 'content-type': jsonType }, body: toJsonText(data, s['ids.big']) }
+export function bareResponse(data: Json): ServiceResponse {
+  return { status: 200, headers: { 'content-type': jsonType }, body: stringifyJson(data) }
 }
 
 export function problemResponse(problem: Problem, requestId: string, s: Switches, now: EpochMs): ServiceResponse {
