@@ -8,18 +8,13 @@ import { estimateWritesMs } from '../core/rate-limit/estimate.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'
-import { jsonOption, projectOption, quietOption } from './options.ts'
+import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
 import type { Display } from './render/display.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
 import { formatCounts, renderBlockedLanes } from './render/outbox.ts'
 import { formatBudget } from './render/progress.ts'
 
-type Options = {
-  readonly project?: string
-  readonly despiteFailures?: true
-  readonly quiet?: true
-  readonly json?: true
-}
+type Options = CommonOptions & { readonly despiteFailures?: true }
 
 const examples = `
 Checks each target before it writes, and waits to verify replies that got no response. It can run beside a worker
@@ -44,7 +39,7 @@ export function pushCommand(context: CommandContext): Command {
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runPush(context, options)))
+    .action((options: Options) => runAndPrint(context, options, () => runPush(context, options)))
 }
 
 /** What Ctrl-C waits for. */

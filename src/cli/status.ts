@@ -8,14 +8,14 @@ import type { JobKind } from '../core/job-failure.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
-import { jsonOption, projectOption } from './options.ts'
+import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
 import { renderBlockedLanes, renderWithoutProject } from './render/outbox.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
 import { alignColumns } from './render/table.ts'
 import { renderGaps } from './sync.ts'
 
-type Options = { readonly project?: string; readonly verbose?: true; readonly json?: true }
+type Options = CommonOptions & { readonly verbose?: true }
 
 const examples = `
 Reads only the warehouse: needs no key and makes no request.
@@ -35,7 +35,7 @@ export function statusCommand(context: CommandContext): Command {
     .option('--verbose', 'show the evidence behind each behaviour of the service')
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runStatus(context, options)))
+    .action((options: Options) => runAndPrint(context, options, () => runStatus(context, options)))
 }
 
 async function runStatus(context: CommandContext, options: Options): Promise<CommandResult> {

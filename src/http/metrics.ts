@@ -1,6 +1,8 @@
 /** The worker's metrics, in the text format of Prometheus. */
+
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { WorkerMetrics } from '../app/worker/resources.ts'
+import { errorText } from '../core/error-text.ts'
 import type { ProjectHealth } from '../core/health.ts'
 import type { FailingJob } from '../core/job-failure.ts'
 import type { SyncMode, SyncOutcome } from '../core/mirror.ts'
@@ -63,7 +65,7 @@ export function createMetrics({
     } catch (error) {
       up.set(0)
       healthGauges.clear()
-      if (wasUp) log.warn({ event: 'health.read_failed', why: error instanceof Error ? error.message : String(error) })
+      if (wasUp) log.warn({ event: 'health.read_failed', why: errorText(error) })
       wasUp = false
     }
   }

@@ -1,6 +1,8 @@
 /** The worker's HTTP server: liveness, readiness, metrics, and the routes that other modules add. */
+
 import { type FastifyInstance, type FastifyPluginAsync, fastify } from 'fastify'
 import { isLoopback } from '../core/base-url.ts'
+import { errorText } from '../core/error-text.ts'
 import type { Secret } from '../core/secret.ts'
 import type { Ms } from '../core/time.ts'
 import { UserError } from '../core/user-error.ts'
@@ -102,7 +104,7 @@ function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): vo
 }
 
 function toFailedResult(error: unknown): readonly ReadinessResult[] {
-  return [{ name: 'readiness', ok: false, why: error instanceof Error ? error.message : String(error) }]
+  return [{ name: 'readiness', ok: false, why: errorText(error) }]
 }
 
 function addMetrics(app: FastifyInstance, { metrics }: HttpServerOptions): void {

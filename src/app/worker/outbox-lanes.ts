@@ -15,7 +15,7 @@ import { currentPause, type PausedResult, pauseProject } from './project-pause.t
 import { serviceOptions, type WorkerResources } from './resources.ts'
 import { createCircuitBreaker } from './worker-circuits.ts'
 
-export type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
+type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
 
 export type LaneSliceResult =
   /** Nothing in the lane can be sent now. */
@@ -29,18 +29,10 @@ export type LaneSliceResult =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'interrupted' }
 
-export type OutboxLanes = {
-  /** Some lanes of each of these projects that are ready now, oldest first. */
-  readonly findReady: (
-    projects: readonly ProjectConfig[],
-  ) => Promise<readonly { readonly project: string; readonly lane: string }[]>
-  readonly runSlice: (project: ProjectConfig, options: LaneSliceOptions) => Promise<LaneSliceResult>
-}
-
 /** Enqueued at a time, of one project: the next ones are found when these are done. */
 const maxReadyLanes = 2 * maxConcurrentLanes
 
-export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
+export function createOutboxLanes(resources: WorkerResources) {
   const { warehouse } = resources
   const circuitBreaker = createCircuitBreaker(resources)
   const runningSlices = new Map<string, number>()
@@ -64,14 +56,15 @@ export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
     const { pause } = await currentPause(resources, project)
     if (pause !== null) return pause
     const { openCircuits, missingScopes } = await circuitBreaker.stateOf(project)
-    return runLaneSlice(resources, project, options, {
-      isHeldBack: (next) => isBlocked(openCircuits, missingScopes, next),
-      onMissingScopes: (operations) => circuitBreaker.recordMissingScopes(project, operations),
-    })
+    const isHeldBack = (next: ClaimableWriteback) => isBlocked(openCircuits, missingScopes, next)
+    return runLaneSlice(resources, project, options, isHeldBack, (operations) =>
+      circuitBreaker.recordMissingScopes(project, operations),
+    )
   }
 
   return {
-    findReady: async (projects) => {
+    /** Some lanes of each of these projects that are ready now, oldest first. */
+    findReady: async (projects: readonly ProjectConfig[]) => {
       const writable = projects.filter(({ readOnly }) => !readOnly)
       await revokeOnce(projects.filter(({ readOnly }) => readOnly))
       const [project] = writable
@@ -80,7 +73,7 @@ export function createOutboxLanes(resources: WorkerResources): OutboxLanes {
       await warnOfNoProject(projects.length > 1 && waiting.has(''))
       return (await Promise.all(writable.filter(({ projectId }) => waiting.has(projectId)).map(findReadyLanes))).flat()
     },
-    runSlice: async (project, options) => {
+    runSlice: async (project: ProjectConfig, options: LaneSliceOptions): Promise<LaneSliceResult> => {
       const { projectId } = project
       const count = runningSlices.get(projectId) ?? 0
       if (count >= maxConcurrentLanes) return { kind: 'busy' }
@@ -102,16 +95,12 @@ function createNoProjectWarning({ warehouse, log }: WorkerResources): (hasRows: 
   }
 }
 
-type LaneSliceHooks = {
-  readonly isHeldBack: (next: ClaimableWriteback) => boolean
-  readonly onMissingScopes: (operations: readonly Operation[]) => void
-}
-
 async function runLaneSlice(
   resources: WorkerResources,
   project: ProjectConfig,
   { lane, sliceMs, signal }: LaneSliceOptions,
-  { isHeldBack, onMissingScopes }: LaneSliceHooks,
+  isHeldBack: (next: ClaimableWriteback) => boolean,
+  onMissingScopes: (operations: readonly Operation[]) => void,
 ): Promise<LaneSliceResult> {
   const { warehouse, budgets, log, metrics } = resources
   const [head] = await warehouse.outbox(project.projectId).findClaimable(Date.now(), 1, { lane })

@@ -8,21 +8,26 @@ import type { Ms } from '../../core/time.ts'
 import type { ImportFormat } from '../../writeback/import/parse-lines.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
-import { expiresOption, jsonOption, oneProjectOption, parseWholeNumber, quietOption, toExpiryTime } from '../options.ts'
+import {
+  type CommonOptions,
+  expiresOption,
+  jsonOption,
+  oneProjectOption,
+  parseWholeNumber,
+  quietOption,
+  toExpiryTime,
+} from '../options.ts'
 import type { Display } from '../render/display.ts'
 import { pluralize } from '../render/format.ts'
 import { formatBudget } from '../render/progress.ts'
 import { renderImport } from './render-import.ts'
 import { renderPreview } from './render-preview.ts'
 
-type Options = {
+type Options = CommonOptions & {
   readonly format: ImportFormat
   readonly expires?: Ms
   readonly dryRun?: true
   readonly limit: number
-  readonly project?: string
-  readonly quiet?: true
-  readonly json?: true
 }
 
 const examples = `
@@ -59,9 +64,7 @@ export function importCommand(context: CommandContext): Command {
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((file: string, options: Options) =>
-      runAndPrint(context, options.json === true, () => runImport(context, file, options)),
-    )
+    .action((file: string, options: Options) => runAndPrint(context, options, () => runImport(context, file, options)))
 }
 
 function exampleLine(operation: Operation): string {

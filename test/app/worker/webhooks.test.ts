@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { pendingWebhookJobs } from '../../../jobs/webhook-receiver.ts'
+import { storeDelivery } from '../../../src/app/worker/webhook-deliveries.ts'
 import { openWorkerContext } from '../../../src/app/worker/worker-context.ts'
 import type { ProjectConfig } from '../../../src/config/config.ts'
 import { secret } from '../../../src/core/secret.ts'
@@ -165,12 +166,13 @@ describe('processing deliveries', () => {
     const metrics = createMetrics({ readHealth: async () => [], log })
     const context = await openWorkerContext(workerConfig(stores, [project]), { log, metrics })
     onTestFinished(context.close)
-    const store = (payload: unknown) => context.storeDelivery(sandbox.projectId, Buffer.from(JSON.stringify(payload)))
+    const store = (payload: unknown) =>
+      storeDelivery(warehouse, sandbox.projectId, Buffer.from(JSON.stringify(payload)))
     const followUps: boolean[] = []
     const processDue = (signal = new AbortController().signal) =>
       context.processDeliveries(project, { signal, enqueueFollowUps: async ({ lists }) => void followUps.push(lists) })
     const found = async () => (await warehouse.query('select found from webhook_deliveries')).map((row) => row.found)
-    return { sandbox, warehouse, context, store, processDue, followUps, found }
+    return { sandbox, warehouse, store, processDue, followUps, found }
   }
 
   test('reads each row once, however many deliveries are about it', async () => {
@@ -212,10 +214,10 @@ describe('processing deliveries', () => {
   })
 
   test('deliveries stay due when the service is away or the worker stops', async () => {
-    const { sandbox, warehouse, context, store, processDue, followUps } = await openContext()
+    const { sandbox, warehouse, store, processDue, followUps } = await openContext()
     await store({ conversationId: await idOf(warehouse, 'conversations') })
     expect(await processDue(AbortSignal.abort())).toEqual({ kind: 'interrupted' })
-    expect(await context.dueDeliveries()).toHaveLength(1)
+    expect(await warehouse.deliveries.firstDuePerProject(Date.now())).toHaveLength(1)
     await sandbox.stop()
     expect(await processDue()).toMatchObject({ kind: 'failed' })
     const [left] = await warehouse.query('select due_at, taken_at, attempts from webhook_deliveries')
