@@ -7,7 +7,7 @@ import type { Logger } from '../log.ts'
 import type { Warehouse } from '../warehouse/open.ts'
 import type { AcquiredLock } from './sync-run.ts'
 
-export type AcquireLocksOptions = {
+type AcquireLocksOptions = {
   readonly streams: readonly StreamName[]
   /** Wait instead of failing. A worker always reads some stream, one time slice each, so locks are acquired one by one. */
   readonly wait: boolean

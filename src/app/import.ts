@@ -25,7 +25,7 @@ import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts
 import { withRequestBudgets } from './with-resources.ts'
 import { writebackDeps } from './writeback-deps.ts'
 
-export type ImportSource = Pick<ImportFile, 'name' | 'format'> & {
+type ImportSource = Pick<ImportFile, 'name' | 'format'> & {
   /** A path, or a stream. */
   readonly source: string | AsyncIterable<Uint8Array>
 }
@@ -72,7 +72,7 @@ async function importWithRetries(
   return { ...result, outcome, queued, known: Math.max(0, rows - queued) }
 }
 
-export type PreviewOptions = {
+type PreviewOptions = {
   /** How many lines are compared with their records. */
   readonly limit: number
   readonly expiresAt: string | null

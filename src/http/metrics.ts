@@ -10,9 +10,8 @@ import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import { cacheResult, withTimeout } from './cache.ts'
-import { createHealthGauges } from './health-gauges.ts'
+import { createHealthGauges, createWorkerGauges } from './gauges.ts'
 import type { ReadinessResult } from './server.ts'
-import { createWorkerGauges } from './worker-gauges.ts'
 
 /** Sync runs and requests are counted as they end; the mirror's health is read on each scrape. */
 export type Metrics = ReturnType<typeof createMetrics>

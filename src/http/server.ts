@@ -13,7 +13,7 @@ import { cacheResult, withTimeout } from './cache.ts'
 /** One dependency of the worker. `why` goes to the log only. */
 export type ReadinessResult = { readonly name: string; readonly ok: boolean; readonly why: string | null }
 
-export type HealthChecks = {
+type HealthChecks = {
   /** Whether the process runs its maintenance. Answered from memory. */
   readonly isAlive: () => boolean
   readonly checkReadiness: () => Promise<readonly ReadinessResult[]>
