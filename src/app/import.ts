@@ -25,7 +25,7 @@ import type { WarehouseRetry, WarehouseRetryOptions } from './warehouse-retry.ts
 import { withRequestBudgets } from './with-resources.ts'
 import { writebackDeps } from './writeback-deps.ts'
 
-type ImportSource = Pick<ImportFile, 'name' | 'format'> & {
+export type ImportSource = Pick<ImportFile, 'name' | 'format'> & {
   /** A path, or a stream. */
   readonly source: string | AsyncIterable<Uint8Array>
 }

@@ -59,7 +59,11 @@ export function joinResults<T>(
   )
   const several = results.length > 1
   return {
-    document: { projects: results.map((result) => ('report' in result ? result.report : failureDocument(result))) },
+    document: {
+      projects: results.map((result) =>
+        'report' in result ? result.report : { project: result.project, error: errorDocument(result.error) },
+      ),
+    },
     lines: rendered.flatMap(({ lines }) => lines),
     exit: worstExitCode(rendered.map(({ exit }) => exit)),
     errors: results.flatMap((result) => ('error' in result ? [withProjectName(result, several)] : [])),
@@ -85,10 +89,6 @@ export function selectOneProject(
   if (project !== undefined && others.length === 0) return project
   const why = `this needs one project, and the configuration has ${projects.map((other) => other.name).join(', ')}`
   throw new UserError({ what, why, next: 'name one of those with --project', exitCode: 2 })
-}
-
-function failureDocument({ project, error }: ProjectFailure) {
-  return { project, error: errorDocument(error) }
 }
 
 function errorDocument({ what, why, next, exitCode }: ErrorExplanation) {

@@ -9,7 +9,7 @@ import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type CommonOptions, jsonOption, projectOption, quietOption } from './options.ts'
-import type { Display } from './render/display.ts'
+import { createProgressLine } from './render/display.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
 import { formatCounts, renderBlockedLanes } from './render/outbox.ts'
 import { formatBudget } from './render/progress.ts'
@@ -54,30 +54,16 @@ async function runPush(context: CommandContext, options: Options): Promise<Comma
   const { pushProject } = await context.load(() => import('../app/push.ts'))
   const despiteFailures = options.despiteFailures === true
   const answers = await forEachProject(projects, signal, (project) => {
-    const handlers = createProgressHandlers(project, display, context.now)
-    return pushProject(config, project, { ...handlers, notify: display.notify, signal, log, despiteFailures }).finally(
-      display.clear,
+    const since = context.now()
+    const handlers = createProgressLine<PushProgress>(
+      display,
+      { settled: 0, left: 0, working: 0 },
+      (progress, budget) => renderProgress(project, progress, context.now() - since, budget),
     )
+    const pushOptions = { ...handlers, notify: display.notify, signal, log, despiteFailures }
+    return pushProject(config, project, pushOptions).finally(display.clear)
   })
   return joinResults(answers, (report) => renderPush(report, projectCommandHint(config.projects, report.project)))
-}
-
-/** Combines progress and budget events into one progress line. */
-function createProgressHandlers(project: ProjectConfig, display: Display, now: CommandContext['now']) {
-  const since = now()
-  let last: PushProgress = { settled: 0, left: 0, working: 0 }
-  let budget: BudgetView | null = null
-  const render = () => display.onLine(renderProgress(project, last, now() - since, budget))
-  return {
-    onProgress: (progress: PushProgress) => {
-      last = progress
-      render()
-    },
-    onBudget: (view: BudgetView) => {
-      budget = view
-      render()
-    },
-  }
 }
 
 /** `120 settled   880 left   114 a minute   about 7 min 43 s left   budget 240 of 570` */

@@ -67,7 +67,7 @@ async function runVerify(context: CommandContext, options: Options): Promise<Com
   return joinResults(answers, renderVerify)
 }
 
-export function renderVerify(report: VerifyReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
+function renderVerify(report: VerifyReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {
   const differing = report.streams.reduce((sum, stream) => sum + stream.differing, 0)
   const skipped = renderStreamReasons(report.streams.map((stream) => ({ ...stream, failed: null })))
   const streams = report.streams.map((stream) => [

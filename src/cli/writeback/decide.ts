@@ -170,7 +170,7 @@ const resultWords: Readonly<Record<OutboxDecision, string>> = {
   lost: 'failed',
 }
 
-export function renderDecision(
+function renderDecision(
   { moved, ids, stayed, following }: DecisionReport,
   decision: OutboxDecision,
   hint: CommandHint,

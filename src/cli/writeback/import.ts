@@ -1,8 +1,8 @@
 /** `deskmirror writeback import`: queues all lines of a file or none, or previews them. */
 import { Command, InvalidArgumentError, Option } from 'commander'
+import type { ImportSource } from '../../app/import.ts'
 import type { Config, ProjectConfig } from '../../config/config.ts'
 import { projectCommandHint } from '../../core/command-hint.ts'
-import type { BudgetView } from '../../core/command-reports.ts'
 import { type Operation, operationsInHelp, operationTypes } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
 import type { ImportFormat } from '../../writeback/import/parse-lines.ts'
@@ -17,7 +17,7 @@ import {
   quietOption,
   toExpiryTime,
 } from '../options.ts'
-import type { Display } from '../render/display.ts'
+import { createProgressLine, type Display } from '../render/display.ts'
 import { pluralize } from '../render/format.ts'
 import { formatBudget } from '../render/progress.ts'
 import { renderImport } from './render-import.ts'
@@ -95,12 +95,7 @@ async function runImport(context: CommandContext, file: string, options: Options
   return work(context, config, project, { display, input, options }).finally(display.clear)
 }
 
-type ImportInput = {
-  readonly source: string | AsyncIterable<Uint8Array>
-  readonly name: string | null
-  readonly format: ImportFormat
-  readonly expiresAt: string | null
-}
+type ImportInput = ImportSource & { readonly expiresAt: string | null }
 type ImportCall = { readonly display: Display; readonly input: ImportInput; readonly options: Options }
 
 async function queueFile(
@@ -142,23 +137,12 @@ async function previewFile(
   const { previewImport } = await context.load(() => import('../../app/import.ts'))
   const log = context.openLog(config, display)
   const signal = context.openInterruptSignal(display, 'the lines in progress')
-  let lineCount = 0
-  let budget: BudgetView | null = null
-  const render = () =>
-    display.onLine(`${pluralize(lineCount, 'line')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`)
-  const report = await previewImport(config, project, input, {
-    limit: options.limit,
-    expiresAt: input.expiresAt,
-    signal,
-    log,
-    onProgress: (lines) => {
-      lineCount = lines
-      render()
-    },
-    onBudget: (view) => {
-      budget = view
-      render()
-    },
-  })
+  const handlers = createProgressLine(
+    display,
+    0,
+    (lines, budget) => `${pluralize(lines, 'line')} compared${budget === null ? '' : `   ${formatBudget(budget)}`}`,
+  )
+  const previewOptions = { limit: options.limit, expiresAt: input.expiresAt, signal, log, ...handlers }
+  const report = await previewImport(config, project, input, previewOptions)
   return renderPreview(report, project, projectCommandHint(config.projects, project.name))
 }

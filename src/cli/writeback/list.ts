@@ -93,7 +93,7 @@ function toFilter({ status, operation, batch, target }: Options): OutboxFilter {
   }
 }
 
-export function renderList({ writebacks, counts, nameless }: ListWritebacksReport, now: EpochMs): string[] {
+function renderList({ writebacks, counts, nameless }: ListWritebacksReport, now: EpochMs): string[] {
   const all = Object.values(counts).reduce((sum, rows) => sum + rows, 0)
   if (all === 0) return ['no write-backs', ...renderWithoutProject(nameless)]
   const beyond = all - writebacks.length

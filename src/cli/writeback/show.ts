@@ -42,10 +42,7 @@ async function runShow(context: CommandContext, id: string, options: CommonOptio
   }
 }
 
-export function renderWriteback(
-  { writeback, events, waitsFor, holds }: ShowWritebackReport,
-  hint: CommandHint,
-): string[] {
+function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackReport, hint: CommandHint): string[] {
   const fields: readonly (readonly [string, string | number | null])[] = [
     ['id', writeback.id],
     ['operation', writeback.operation],
