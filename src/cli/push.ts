@@ -85,15 +85,10 @@ export function renderProgress(
 }
 
 /** Statuses that a person should check. */
-const unsuccessfulStatuses = [
-  'failed',
-  'conflict',
-  'uncertain',
-  'expired',
-] as const satisfies readonly WritebackStatus[]
+const unsuccessfulStatuses: readonly WritebackStatus[] = ['failed', 'conflict', 'uncertain', 'expired']
 
 /** Statuses that can still be sent, automatically or after approval. */
-const remainingStatuses = ['queued', 'sending', 'draft'] as const satisfies readonly WritebackStatus[]
+const remainingStatuses: readonly WritebackStatus[] = ['queued', 'sending', 'draft']
 
 export function renderPush(
   report: PushReport,

@@ -60,14 +60,14 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   })
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: 'nothing is here' }))
   handleErrors(app, options.log)
-  const { token, host, plugins = [], log } = options
+  const { token, host, metrics, plugins = [], log } = options
   for (const { prefix, plugin } of plugins.filter(({ auth }) => auth === 'own')) app.register(plugin, { prefix })
   app.register(async (localScope) => {
     if (token === null && isLoopback(host)) localScope.addHook('onRequest', localHostHook)
     addHealth(localScope, options)
     localScope.register(async (protectedScope) => {
       if (token !== null) protectedScope.addHook('onRequest', createTokenHook(token, log))
-      addMetrics(protectedScope, options)
+      protectedScope.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()))
     })
     localScope.register(async (protectedScope) => {
       protectedScope.addHook('onRequest', token === null ? disabledHook : createTokenHook(token, log))
@@ -105,13 +105,6 @@ function addHealth(app: FastifyInstance, { health, log }: HttpServerOptions): vo
 
 function toFailedResult(error: unknown): readonly ReadinessResult[] {
   return [{ name: 'readiness', ok: false, why: errorText(error) }]
-}
-
-function addMetrics(app: FastifyInstance, { metrics }: HttpServerOptions): void {
-  app.get('/metrics', async (_, reply) => {
-    const text = await metrics.text()
-    return reply.type(metrics.contentType).send(text)
-  })
 }
 
 /** An unauthenticated client learns only the kind of an error; the log has the rest. */

@@ -92,10 +92,7 @@ function createServerContext(service: SandboxService, requestLog: RequestLogEntr
     findRoute: createRouter(operations),
     requestLog,
     realNow,
-    nextNumber: () => {
-      number += 1
-      return number
-    },
+    nextNumber: () => ++number,
   }
 }
 
@@ -129,8 +126,7 @@ function createReaders(service: SandboxService, requestLog: RequestLogEntry[], f
 function createMutators(service: SandboxService, findProject: ProjectFinder) {
   return {
     mutateIn: (id) => findProject(id).mutate,
-    applyRandomMutations: (n, seed, kinds, id) =>
-      applyRandomMutations(findProject(id).state, findProject(id).mutate, n, seed, kinds),
+    applyRandomMutations: (n, seed, kinds, id) => applyRandomMutations(findProject(id), n, seed, kinds),
     // Takes effect at once, as in the service.
     revokeKey: (key) => void service.keys.delete(key),
   } satisfies Partial<Sandbox>

@@ -110,5 +110,5 @@ function mutateBeforeList(service: SandboxService, project: Project): void {
   if (every < 1) return
   const lists = (service.listRequestCounts.get(project.id) ?? 0) + 1
   service.listRequestCounts.set(project.id, lists)
-  if (lists % every === 0) applyRandomMutations(project.state, project.mutate, 1, lists, parseMutationKinds(kinds))
+  if (lists % every === 0) applyRandomMutations(project, 1, lists, parseMutationKinds(kinds))
 }

@@ -7,12 +7,10 @@ import type { Operation } from '../../core/outbox/writeback-request.ts'
 import type { Ms } from '../../core/time.ts'
 import { isBlocked, operationsWithoutScope, toClaimFilter } from '../../writeback/send/circuit-breaker.ts'
 import { sendLane } from '../../writeback/send/lane.ts'
-import { withRequestCounting } from '../request-counting.ts'
-import { withService } from '../service.ts'
 import { maxConcurrentLanes, readOnlySetting, writebackDeps } from '../writeback-deps.ts'
 import { withoutProjectNotices } from '../writeback-notices.ts'
 import { currentPause, type PausedResult, pauseProject } from './project-pause.ts'
-import { serviceOptions, type WorkerResources } from './resources.ts'
+import { type WorkerResources, withWorkerService } from './resources.ts'
 import { createCircuitBreaker } from './worker-circuits.ts'
 
 type LaneSliceOptions = { readonly lane: string; readonly sliceMs: Ms; readonly signal: AbortSignal }
@@ -102,34 +100,25 @@ async function runLaneSlice(
   isHeldBack: (next: ClaimableWriteback) => boolean,
   onMissingScopes: (operations: readonly Operation[]) => void,
 ): Promise<LaneSliceResult> {
-  const { warehouse, budgets, log, metrics } = resources
+  const { warehouse, log, metrics } = resources
   const [head] = await warehouse.outbox(project.projectId).findClaimable(Date.now(), 1, { lane })
   if (head === undefined || isHeldBack(head)) return { kind: 'done' }
   const endsAt = performance.now() + sliceMs
-  return withService(
-    project,
-    budgets.forProject(project),
-    serviceOptions(resources, project, signal),
-    async (service) => {
-      try {
-        const hooks = {
-          canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
-          onSettled: (status: WritebackStatus) => metrics.countSettled({ project: project.name, status }),
-        }
-        const deps = writebackDeps(warehouse, project, service, log)
-        const failure = await withRequestCounting(warehouse, project, 'writebacks', service, () =>
-          sendLane(deps, head, hooks),
-        )
-        if (signal.aborted) return { kind: 'interrupted' }
-        if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }
-        return { kind: performance.now() < endsAt ? 'done' : 'more' }
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        const missingScopes = operationsWithoutScope(head.operation, error.failure)
-        if (missingScopes.length > 0) onMissingScopes(missingScopes)
-        else if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
-        return { kind: 'failed', why: describeFailure(error.failure) }
-      }
-    },
-  )
+  return withWorkerService(resources, project, signal, 'writebacks', async (service) => {
+    try {
+      const failure = await sendLane(writebackDeps(warehouse, project, service, log), head, {
+        canContinue: (next: ClaimableWriteback) => performance.now() < endsAt && !isHeldBack(next),
+        onSettled: (status: WritebackStatus) => metrics.countSettled({ project: project.name, status }),
+      })
+      if (signal.aborted) return { kind: 'interrupted' }
+      if (failure !== null) return { kind: 'failed', why: describeFailure(failure) }
+      return { kind: performance.now() < endsAt ? 'done' : 'more' }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const missingScopes = operationsWithoutScope(head.operation, error.failure)
+      if (missingScopes.length > 0) onMissingScopes(missingScopes)
+      else if (error.failure.kind === 'denied') return pauseProject(resources, project, error.failure)
+      return { kind: 'failed', why: describeFailure(error.failure) }
+    }
+  })
 }

@@ -4,7 +4,7 @@ import type { Json } from '../../core/row.ts'
 import type { PhoneCall } from '../model.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { takePage, toListData, toSingleRow } from './paging.ts'
-import { notFound } from './problem.ts'
+import { notFound, requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize } from './read-request.ts'
 
 export const callOperations: readonly Operation[] = [
@@ -33,9 +33,7 @@ export const callOperations: readonly Operation[] = [
 ]
 
 function findCall({ project, params }: OperationRequest): PhoneCall {
-  const found = project.view().find.call(params.callId ?? '')
-  if (found === undefined) throw notFound('call')
-  return found
+  return requireFound(project.view().find.call(params.callId ?? ''), 'call')
 }
 
 function listCalls({ project, query, switches: s }: OperationRequest): Json {

@@ -5,7 +5,7 @@ import type { Conversation, Message } from '../model.ts'
 import type { Switches } from '../switches.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { type Page, takePage, toListData, toSingleRow } from './paging.ts'
-import { notFound } from './problem.ts'
+import { requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize, type FieldKind, readBody } from './read-request.ts'
 
 export const conversationOperations: readonly Operation[] = [
@@ -50,9 +50,7 @@ export const conversationOperations: readonly Operation[] = [
 ]
 
 function findConversation({ project, params }: OperationRequest): Conversation {
-  const found = project.view().find.conversation(params.conversationId ?? '')
-  if (found === undefined) throw notFound('conversation')
-  return found
+  return requireFound(project.view().find.conversation(params.conversationId ?? ''), 'conversation')
 }
 
 function listConversations({ project, query, switches: s }: OperationRequest): Json {

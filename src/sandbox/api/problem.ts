@@ -46,6 +46,12 @@ export function notFound(what: string): Problem {
   return new Problem('NOT_FOUND', `No such ${what} in this key's project`)
 }
 
+/** The row that was looked up. Throws Problem if there is none. */
+export function requireFound<T>(row: T | undefined, what: string): T {
+  if (row === undefined) throw notFound(what)
+  return row
+}
+
 /** The envelope of the response. */
 export function problemBody(problem: Problem, requestId: string, s: Switches): Json {
   const status = problemStatus[problem.code]

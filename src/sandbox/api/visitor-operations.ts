@@ -4,7 +4,7 @@ import type { Json } from '../../core/row.ts'
 import type { Visitor } from '../model.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { takePage, toListData, toSingleRow } from './paging.ts'
-import { notFound } from './problem.ts'
+import { requireFound } from './problem.ts'
 import { createQueryReader, defaultPageSize, readBody } from './read-request.ts'
 
 export const visitorOperations: readonly Operation[] = [
@@ -49,9 +49,7 @@ export const visitorOperations: readonly Operation[] = [
 ]
 
 function findVisitor({ project, params }: OperationRequest): Visitor {
-  const found = project.view().find.visitor(params.visitorId ?? '')
-  if (found === undefined) throw notFound('visitor')
-  return found
+  return requireFound(project.view().find.visitor(params.visitorId ?? ''), 'visitor')
 }
 
 function listVisitors({ project, query, switches: s }: OperationRequest): Json {

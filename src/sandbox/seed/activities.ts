@@ -3,15 +3,7 @@
 import type { Activity, Sequence, Visitor } from '../model.ts'
 import { integerBetween, pick, purposes, type Random, toUnitInterval } from './random.ts'
 
-const activityKinds = [
-  'page_view',
-  'page_view',
-  'page_view',
-  'form_submitted',
-  'chat_opened',
-  'file_downloaded',
-  'signed_in',
-]
+const kinds = ['page_view', 'page_view', 'page_view', 'form_submitted', 'chat_opened', 'file_downloaded', 'signed_in']
 
 export function createActivities(random: Random, [low, high]: readonly [number, number], storm: number) {
   return (visitor: Visitor): Sequence<Activity> => {
@@ -28,7 +20,7 @@ export function createActivities(random: Random, [low, high]: readonly [number, 
     }
     const rowAt = (k: number): Activity => {
       const draw = random(purposes.extra, visitor.index, original(k))
-      return { kind: pick(activityKinds, draw), at: timeAt(k), variantSeed: draw }
+      return { kind: pick(kinds, draw), at: timeAt(k), variantSeed: draw }
     }
     return { length, timeAt, rowAt }
   }

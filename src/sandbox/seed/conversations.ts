@@ -36,18 +36,7 @@ const origins = [
   'email',
   'phone_callback',
 ]
-const senderTypes = [
-  'visitor',
-  'visitor',
-  'visitor',
-  'visitor',
-  'agent',
-  'agent',
-  'agent',
-  'ai',
-  'ai',
-  'system',
-] as const
+const senders = ['visitor', 'visitor', 'visitor', 'visitor', 'agent', 'agent', 'agent', 'ai', 'ai', 'system'] as const
 const systemKinds = ['agent_joined', 'agent_left', 'conversation_assigned', 'csat_requested', 'transfer']
 const agents = Array.from({ length: 12 }, (_, n) => `agt_${(n * 7919 + 4096).toString(36)}`)
 const minuteMs = 60_000
@@ -109,8 +98,8 @@ function randomDetails({ random, visitorOf }: ConversationParts, index: number) 
   }
 }
 
-function randomSender(random: Random, index: number, k: number): (typeof senderTypes)[number] {
-  return k <= 0 ? 'visitor' : pick(senderTypes, random(purposes.sender, index, k))
+function randomSender(random: Random, index: number, k: number): (typeof senders)[number] {
+  return k <= 0 ? 'visitor' : pick(senders, random(purposes.sender, index, k))
 }
 
 /** The first message opens the conversation, the last one is at its `lastMessageAt`, the others in order between them. */
