@@ -1,4 +1,4 @@
-/** `deskmirror demo`: a service double, a mirror of it, write-backs to it, and queries. Needs no configuration. */
+/** `deskmirror demo`: a sandbox, a mirror of it, write-backs to it, and queries. Needs no configuration. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'

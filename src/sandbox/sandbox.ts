@@ -1,4 +1,4 @@
-/** Starts the service double: a full, stateful server of the API on loopback, with controls for tests. */
+/** Starts the sandbox: a full, stateful server of the API on loopback, with controls for tests. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { callOperations } from './api/call-operations.ts'
