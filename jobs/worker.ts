@@ -40,18 +40,10 @@ export type WorkerOptions = {
   readonly prefix?: string
 }
 
-export type RunningWorker = {
-  readonly queue: Backend['kind']
-  /** The address of the HTTP server; null = off. */
-  readonly address: string | null
-  /** Applies changed projects, keys and schedules. Returns the settings that need a restart. */
-  readonly reload: (config: Config) => readonly string[]
-  /** Finishes the current pages and closes everything; takes ten seconds at most. */
-  readonly stop: () => Promise<void>
-}
+export type RunningWorker = Awaited<ReturnType<typeof startWorker>>
 
 /** Throws UserError if the warehouse, the queue or the address cannot be used. */
-export async function startWorker(config: Config, options: WorkerOptions): Promise<RunningWorker> {
+export async function startWorker(config: Config, options: WorkerOptions) {
   const { log, sliceMs = 20_000, maintenanceEveryMs = 30_000, lockMs = 30_000 } = options
   let { projects } = config
   const stopping = new AbortController()
@@ -89,12 +81,15 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
     startQueueWorkers(backend, deps, config.concurrency, lockMs)
     return {
       queue: backend.kind,
+      /** The address of the HTTP server; null = off. */
       address: http?.address ?? null,
-      reload: (next) => {
+      /** Applies changed projects, keys and schedules. Returns the settings that need a restart. */
+      reload: (next: Config): readonly string[] => {
         projects = next.projects
         maintenance.runNow()
         return settingsNeedingRestart(config, next)
       },
+      /** Finishes the current pages and closes everything; takes ten seconds at most. */
       stop: () => stopInTime(closeAll, log),
     }
   } catch (error) {
@@ -103,15 +98,15 @@ export async function startWorker(config: Config, options: WorkerOptions): Promi
   }
 }
 
-type Closer = { readonly add: (close: () => Promise<unknown>) => void; readonly closeAll: () => Promise<void> }
+type Closer = ReturnType<typeof createCloser>
 
 /** Closes the warehouse, which is added first, when everything else is closed. The others close concurrently. */
-function createCloser(log: Logger): Closer {
+function createCloser(log: Logger) {
   const closers: (() => Promise<unknown>)[] = []
   const close = (closer: () => Promise<unknown>) =>
     closer().catch((error) => log.warn({ event: 'close.failed', why: errorText(error) }))
   return {
-    add: (closer) => void closers.push(closer),
+    add: (closer: () => Promise<unknown>) => void closers.push(closer),
     closeAll: async () => {
       await Promise.all(closers.slice(1).map(close))
       await Promise.all(closers.slice(0, 1).map(close))

@@ -97,12 +97,8 @@ function errorDocument({ what, why, next, exitCode }: ErrorExplanation) {
 
 function toFailedResult(error: unknown): CommandResult {
   const explanation = explainError(error)
-  return {
-    document: { error: errorDocument(explanation) },
-    lines: [],
-    exit: explanation.exitCode,
-    errors: [explanation],
-  }
+  const document = { error: errorDocument(explanation) }
+  return { document, lines: [], exit: explanation.exitCode, errors: [explanation] }
 }
 
 function withProjectName({ project, error }: ProjectFailure, several: boolean): ErrorExplanation {

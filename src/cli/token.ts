@@ -60,11 +60,8 @@ async function runToken(context: CommandContext, options: Options): Promise<Comm
   const expiresAt = minted.expiresAt === null ? null : rfc3339(minted.expiresAt)
   // Integers beyond 2^53 do not occur in the response.
   const answer: unknown = JSON.parse(stringifyJson(minted.answer))
-  return {
-    document: { project: project.name, token: minted.token, expiresAt, answer },
-    lines: [minted.token],
-    exit: 0,
-  }
+  const document = { project: project.name, token: minted.token, expiresAt, answer }
+  return { document, lines: [minted.token], exit: 0 }
 }
 
 /** `k=` is an empty text; the value is what follows the first `=`. */

@@ -12,18 +12,7 @@ import { createProjectState, type ProjectState } from './state.ts'
 import type { Switches } from './switches.ts'
 import { createView, type View } from './view.ts'
 
-export type Project = {
-  readonly id: string
-  readonly state: ProjectState
-  readonly mutate: Mutations
-  /** Its visible rows and their times, under the current switches. */
-  readonly view: () => View
-  /** Formats its rows under the current switches. */
-  readonly wire: () => WireFormat
-  readonly ledger: LedgerEntry[]
-  /** Recreates the seed data under the current switches. */
-  readonly reset: () => void
-}
+export type Project = ReturnType<typeof createProject>
 
 /** A write that the service performed, whether or not its response arrived. Times use the service's clock. */
 export type LedgerEntry = {
@@ -39,12 +28,7 @@ export function projectIdFromSeed(seed: number): string {
 }
 
 /** The seed data is created on first use, so that many projects start as fast as one. */
-export function createProject(
-  id: string,
-  seedOptions: SeedOptions,
-  clock: () => EpochMs,
-  switches: () => Switches,
-): Project {
+export function createProject(id: string, seedOptions: SeedOptions, clock: () => EpochMs, switches: () => Switches) {
   let contentsCache: { state: ProjectState; mutate: Mutations } | undefined
   const createContents = () => {
     const state = createProjectState(createSeedData(seedOptions, switches()), clock)
@@ -63,9 +47,11 @@ export function createProject(
     displayCache = { for: s, wire, view: createView(state, s) }
     return displayCache
   }
+  const ledger: LedgerEntry[] = []
   return {
     id,
-    ledger: [],
+    ledger,
+    /** Recreates the seed data under the current switches. */
     reset() {
       contentsCache = undefined
       displayCache = undefined
@@ -76,7 +62,9 @@ export function createProject(
     get mutate() {
       return contents().mutate
     },
+    /** Its visible rows and their times, under the current switches. */
     view: () => display().view,
+    /** Formats its rows under the current switches. */
     wire: () => display().wire,
   }
 }

@@ -35,11 +35,8 @@ async function runShow(context: CommandContext, id: string, options: CommonOptio
   const project = selectOneProject(config.projects, options.project, 'nothing was shown')
   const { showWriteback } = await context.load(() => import('../../app/outbox.ts'))
   const report = await showWriteback(config, project, id)
-  return {
-    document: report,
-    lines: renderWriteback(report, projectCommandHint(config.projects, project.name)),
-    exit: 0,
-  }
+  const lines = renderWriteback(report, projectCommandHint(config.projects, project.name))
+  return { document: report, lines, exit: 0 }
 }
 
 function renderWriteback({ writeback, events, waitsFor, holds }: ShowWritebackReport, hint: CommandHint): string[] {

@@ -34,11 +34,9 @@ export const isList = (operation: Operation) => operation.id.startsWith('list')
 export type RouteMatch = { readonly operation: Operation; readonly params: Readonly<Record<string, string>> }
 
 /** Finds operations by method and path. */
-export function createRouter(
-  operations: readonly Operation[],
-): (method: string, path: string) => RouteMatch | undefined {
+export function createRouter(operations: readonly Operation[]) {
   const routes = operations.map((operation) => ({ operation, parts: operation.path.split('/') }))
-  return (method, path) => {
+  return (method: string, path: string): RouteMatch | undefined => {
     const given = path.split('/')
     for (const { operation, parts } of routes) {
       if (operation.method !== method || parts.length !== given.length) continue

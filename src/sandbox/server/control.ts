@@ -19,6 +19,7 @@ export type ControlHandler = (
   response: ServerResponse,
 ) => Promise<void>
 
+type Kinds = readonly MutationKind[] | undefined
 type ControlBody = Readonly<Record<string, unknown>>
 
 /** Responds with JSON; `GET truth/{stream}` with one row per line. An invalid request gets a 400 with the reason. */
@@ -43,41 +44,37 @@ export function createControl(sandbox: Sandbox): ControlHandler {
   }
 }
 
+type Action = (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown
+
 /** The controls: what each does with its body, and what it returns. */
-const actions: Readonly<Record<string, (sandbox: Sandbox, body: ControlBody, project: string | undefined) => unknown>> =
-  {
-    'GET log': (sandbox) => sandbox.log(),
-    'GET counts': (sandbox) => sandbox.counts(),
-    'GET ledger': (sandbox, _, project) => sandbox.ledger(project),
-    'GET switches': (sandbox) => sandbox.switches(),
-    'GET about': (sandbox) => ({
-      baseUrl: sandbox.baseUrl,
-      widgetUrl: sandbox.widgetUrl,
-      projectIds: sandbox.projectIds,
-      now: new Date(sandbox.now()).toISOString(),
-    }),
-    'POST switches': (sandbox, body) => {
-      sandbox.setSwitches(body as Partial<Switches>)
-      return sandbox.switches()
-    },
-    'POST churn': (sandbox, body, project) => ({
-      changes: sandbox.applyRandomMutations(
-        Number(body.n),
-        Number(body.seed),
-        body.kinds as readonly MutationKind[] | undefined,
-        project,
-      ),
-    }),
-    // {"do": "visitorWrites", "with": ["<conversation id>", "text"]}
-    'POST mutate': (sandbox, body, project) => mutate(sandbox, body, project),
-    'POST fail': (sandbox, body) => sandbox.scriptFault(body as ScriptedFault),
-    'POST forget-faults': (sandbox) => sandbox.clearFaults(),
-    'POST keys': (sandbox, body, project) => sandbox.addKey(body as KeyOptions, project),
-    'POST revoke': (sandbox, body) => sandbox.revokeKey(String(body.key)),
-    'POST advance': (sandbox, body) => sandbox.advance(Number(body.ms)),
-    'POST reset-log': (sandbox) => sandbox.resetLog(),
-    'POST shutdown': () => undefined,
-  }
+const actions: Readonly<Record<string, Action>> = {
+  'GET log': (sandbox) => sandbox.log(),
+  'GET counts': (sandbox) => sandbox.counts(),
+  'GET ledger': (sandbox, _, project) => sandbox.ledger(project),
+  'GET switches': (sandbox) => sandbox.switches(),
+  'GET about': (sandbox) => ({
+    baseUrl: sandbox.baseUrl,
+    widgetUrl: sandbox.widgetUrl,
+    projectIds: sandbox.projectIds,
+    now: new Date(sandbox.now()).toISOString(),
+  }),
+  'POST switches': (sandbox, body) => {
+    sandbox.setSwitches(body as Partial<Switches>)
+    return sandbox.switches()
+  },
+  'POST churn': (sandbox, body, project) => ({
+    changes: sandbox.applyRandomMutations(Number(body.n), Number(body.seed), body.kinds as Kinds, project),
+  }),
+  // {"do": "visitorWrites", "with": ["<conversation id>", "text"]}
+  'POST mutate': (sandbox, body, project) => mutate(sandbox, body, project),
+  'POST fail': (sandbox, body) => sandbox.scriptFault(body as ScriptedFault),
+  'POST forget-faults': (sandbox) => sandbox.clearFaults(),
+  'POST keys': (sandbox, body, project) => sandbox.addKey(body as KeyOptions, project),
+  'POST revoke': (sandbox, body) => sandbox.revokeKey(String(body.key)),
+  'POST advance': (sandbox, body) => sandbox.advance(Number(body.ms)),
+  'POST reset-log': (sandbox) => sandbox.resetLog(),
+  'POST shutdown': () => undefined,
+}
 const controlNames = [...Object.keys(actions), ...truthStreams.map((stream) => `GET truth/${stream}`)].join(', ')
 
 function mutate(sandbox: Sandbox, body: ControlBody, project: string | undefined): unknown {
