@@ -18,7 +18,7 @@ export type JobResult =
   | { readonly do: 'retry'; readonly why: string }
 
 /** What can be done to a running job. */
-export type JobControl = {
+type JobControl = {
   /** `at`: milliseconds since 1970. */
   readonly delay: (at: number) => Promise<void>
   readonly pauseQueue: (forMs: Ms) => Promise<void>

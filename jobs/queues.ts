@@ -49,21 +49,14 @@ const laneJobSchema = z.strictObject({
 export type LaneJob = z.infer<typeof laneJobSchema>
 
 /** Null: data of another version, or of another program. */
-export function parseSchedulerJob(data: unknown): SchedulerJob | null {
-  return schedulerJobSchema.safeParse(data).data ?? null
+function parserOf<Data>(schema: z.ZodType<Data>): (data: unknown) => Data | null {
+  return (data) => schema.safeParse(data).data ?? null
 }
 
-export function parseSyncJob(data: unknown): SyncJob | null {
-  return syncJobSchema.safeParse(data).data ?? null
-}
-
-export function parseWebhookJob(data: unknown): WebhookJob | null {
-  return webhookJobSchema.safeParse(data).data ?? null
-}
-
-export function parseLaneJob(data: unknown): LaneJob | null {
-  return laneJobSchema.safeParse(data).data ?? null
-}
+export const parseSchedulerJob = parserOf(schedulerJobSchema)
+export const parseSyncJob = parserOf(syncJobSchema)
+export const parseWebhookJob = parserOf(webhookJobSchema)
+export const parseLaneJob = parserOf(laneJobSchema)
 
 /** While a job with this id waits or runs, no second one is added. BullMQ allows no colon. */
 export function syncJobId({ project, stream, mode }: SyncJob): string {

@@ -4,66 +4,56 @@ import type { ProjectConfig } from '../src/config/config.ts'
 import { assertNever } from '../src/core/assert-never.ts'
 import { isListStream } from '../src/core/stream-specs.ts'
 import type { Ms } from '../src/core/time.ts'
-import type { RunningJob } from './backends/backend.ts'
-import { dropJob, type JobDeps } from './job-deps.ts'
-import { syncJobSubject } from './job-errors.ts'
 import type { JobResult } from './job-result.ts'
+import { type JobDeps, type JobRun, type JobType, recordJobEnd } from './job-type.ts'
 import { parseSyncJob, type SyncJob, type SyncQueueName } from './queues.ts'
 import { incrementalSyncJobs } from './schedule-plan.ts'
+
+export const syncJobs = (queue: SyncQueueName): JobType<SyncJob> => ({
+  parse: parseSyncJob,
+  subjectOf: (data) =>
+    data === null
+      ? { job: 'pass' }
+      : { job: 'pass', subject: `${data.stream}/${data.mode}`, stream: data.stream, mode: data.mode },
+  run: (run, deps) => runSyncJob(queue, run, deps),
+})
+
+async function runSyncJob(queue: SyncQueueName, { data, project, subject, addedAt }: JobRun<SyncJob>, deps: JobDeps) {
+  if (data === null || project === undefined || !project.streams.includes(data.stream))
+    return { missing: 'project or stream' }
+  const { workerContext, sliceMs, stopping } = deps
+  const startedAt = performance.now()
+  const end = await workerContext.runSyncSlice(project, { ...data, sliceMs, signal: stopping })
+  const tookMs = Math.round(performance.now() - startedAt)
+  const isNewFailure = await recordJobEnd(deps, subject, end)
+  logSyncJobEnd(deps, data, end, tookMs, isNewFailure)
+  if (end.kind === 'done') {
+    await enqueueChildren(data, project, deps)
+    await enqueueRollups(data, project, end.changed > 0, deps)
+  }
+  if (end.kind === 'more' && !(queue === 'backfill' && end.mode === data.mode)) {
+    await deps.enqueueSyncJobs([{ queue: 'backfill', job: { ...data, mode: end.mode } }])
+    await enqueueChildren(data, project, deps)
+    return done
+  }
+  return jobResultOf(end, Date.now() - addedAt, deps.random())
+}
+
+const done: JobResult = { do: 'done' }
 
 /** A stream that another process reads is retried for this long; then the next firing is soon enough. */
 const busyRetryForMs = 15 * 60_000
 
-export async function runSyncJob(queue: SyncQueueName, job: RunningJob<unknown>, deps: JobDeps): Promise<JobResult> {
-  const syncJob = parseSyncJob(job.data)
-  const project = syncJob === null ? undefined : deps.findProject(syncJob.project)
-  if (syncJob === null || project === undefined || !project.streams.includes(syncJob.stream)) {
-    return dropJob(queue, job, deps, 'project or stream')
-  }
-  const startedAt = performance.now()
-  const end = await deps.workerContext.runSyncSlice(project, {
-    ...syncJob,
-    sliceMs: deps.sliceMs,
-    signal: deps.stopping,
-  })
-  const tookMs = Math.round(performance.now() - startedAt)
-  const subject = syncJobSubject(syncJob, deps)
-  if (end.kind === 'done' || end.kind === 'more') await deps.failures.recordSuccess(subject)
-  const isNewFailure = end.kind === 'failed' && (await deps.failures.recordFailure(subject, end.why, true))
-  logSyncJobEnd(deps, syncJob, end, tookMs, isNewFailure)
-  const result = await jobResultOf(queue, job, syncJob, project, end, deps)
-  deps.metrics.countJob({ queue, verdict: result.do })
-  return result
-}
-
-async function jobResultOf(
-  queue: SyncQueueName,
-  job: RunningJob<unknown>,
-  syncJob: SyncJob,
-  project: ProjectConfig,
-  end: SyncSliceResult,
-  deps: JobDeps,
-): Promise<JobResult> {
+function jobResultOf(end: SyncSliceResult, sinceAddedMs: Ms, random: number): JobResult {
   switch (end.kind) {
     case 'done':
-      await enqueueChildren(syncJob, project, deps)
-      await enqueueRollups(syncJob, project, end.changed > 0, deps)
-      return { do: 'done' }
-    case 'more': {
-      const remaining = { ...syncJob, mode: end.mode }
-      if (queue === 'backfill' && remaining.mode === syncJob.mode) return { do: 'again', afterMs: 1 }
-      await deps.enqueueSyncJobs([{ queue: 'backfill', job: remaining }])
-      await enqueueChildren(syncJob, project, deps)
-      return { do: 'done' }
-    }
-    case 'busy': {
-      const waited = Date.now() - job.timestamp
-      return waited > busyRetryForMs ? { do: 'done' } : { do: 'again', afterMs: 2000 + deps.random() * 3000 }
-    }
+    case 'paused':
+      return done
+    case 'more':
     case 'interrupted':
       return { do: 'again', afterMs: 1 }
-    case 'paused':
-      return { do: 'done' }
+    case 'busy':
+      return sinceAddedMs > busyRetryForMs ? done : { do: 'again', afterMs: 2000 + random * 3000 }
     case 'failed':
       return { do: 'retry', why: end.why }
     default:

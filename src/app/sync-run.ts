@@ -11,14 +11,14 @@ import { type Service, type ServiceOptions, withService } from './service.ts'
 
 export type AcquiredLock = Extract<LockResult, { held: true }>
 
-export type SyncRunOptions = ServiceOptions & {
+type SyncRunOptions = ServiceOptions & {
   readonly mode: SyncMode
   readonly streams: readonly StreamName[]
   readonly isSliceOver?: () => boolean
   readonly onProgress: (progress: SyncProgress, service: Service) => void
 }
 
-export type SyncRunResult = { readonly run: SyncResult; readonly requests: number; readonly isLockLost: boolean }
+type SyncRunResult = { readonly run: SyncResult; readonly requests: number; readonly isLockLost: boolean }
 
 /** Releases the lock at the end. `isLockLost`: another process took the lock meanwhile, and the run was stopped. */
 export async function runSyncUnderLock(

@@ -5,13 +5,11 @@ import { ConfigurationError } from '../config/problems.ts'
 import type { CheckItem } from '../core/command-reports.ts'
 import { allStreams } from '../streams/all-streams.ts'
 import type { CommandContext } from './command-context.ts'
-import type { CommandResult } from './command-result.ts'
-import { forEachProject, runAndPrint, selectProjects } from './command-result.ts'
+import { type CommandResult, forEachProject, runAndPrint, selectProjects } from './command-result.ts'
 import { type ExitCode, worstExitCode } from './exit-code.ts'
-import { jsonOption, projectOption } from './options.ts'
+import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 import { toPrintable } from './render/format.ts'
 
-type Options = { readonly project?: string; readonly json?: true }
 type ProjectChecks = { readonly project: string | null; readonly items: readonly CheckItem[]; readonly exit: ExitCode }
 
 const examples = `
@@ -43,18 +41,13 @@ export function checkCommand(context: CommandContext): Command {
     .addOption(projectOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runCheck(context, options)))
+    .action((options: CommonOptions) => runAndPrint(context, options, () => runCheck(context, options)))
 }
 
-async function runCheck(context: CommandContext, options: Options): Promise<CommandResult> {
+async function runCheck(context: CommandContext, options: CommonOptions): Promise<CommandResult> {
   const config = loadConfigOrError(context)
   if (config instanceof ConfigurationError) {
-    const items = config.problems.map(({ where, why }) => ({
-      name: where,
-      state: 'error' as const,
-      detail: why,
-      hint: null,
-    }))
+    const items = config.problems.map(({ where, why }) => errorItem(where, why))
     return renderChecks([{ project: null, items, exit: 2 }], firstSteps.split('\n'))
   }
   return renderChecks(await checkProjects(context, config, selectProjects(config.projects, options.project)), [])
@@ -87,8 +80,12 @@ async function checkProjects(
       return { project: answer.project, items: answer.report, exit: worstExitCode(answer.report.map(toExitCode)) }
     }
     const { what, why, next, exitCode } = answer.error
-    return { project: answer.project, items: [{ name: what, state: 'error', detail: why, hint: next }], exit: exitCode }
+    return { project: answer.project, items: [errorItem(what, why, next)], exit: exitCode }
   })
+}
+
+function errorItem(name: string, detail: string, hint: string | null = null): CheckItem {
+  return { name, state: 'error', detail, hint }
 }
 
 const readOnlyItem: CheckItem = {

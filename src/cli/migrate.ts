@@ -18,9 +18,7 @@ export function migrateCommand(context: CommandContext): Command {
     .description("Creates the tables of the warehouse, or brings them to this version's schema.")
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: { readonly json?: true }) =>
-      runAndPrint(context, options.json === true, () => runMigrate(context)),
-    )
+    .action((options: { readonly json?: true }) => runAndPrint(context, options, () => runMigrate(context)))
 }
 
 async function runMigrate(context: CommandContext): Promise<CommandResult> {

@@ -5,6 +5,9 @@ import { parseDuration } from '../core/duration.ts'
 import { type StreamName, streamNames } from '../core/stream-specs.ts'
 import { type EpochMs, type Ms, rfc3339 } from '../core/time.ts'
 
+/** The options that most commands have. */
+export type CommonOptions = { readonly project?: string; readonly quiet?: true; readonly json?: true }
+
 export const jsonOption = () => new Option('--json', 'print one JSON document instead of text')
 export const projectOption = () => new Option('--project <name>', 'only this project of deskmirror.yaml')
 /** For commands that handle one project. */

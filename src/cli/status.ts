@@ -8,14 +8,14 @@ import type { JobKind } from '../core/job-failure.ts'
 import type { EpochMs } from '../core/time.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
-import { jsonOption, projectOption } from './options.ts'
+import { type CommonOptions, jsonOption, projectOption } from './options.ts'
 import { formatAge, formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
 import { renderBlockedLanes, renderWithoutProject } from './render/outbox.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
 import { alignColumns } from './render/table.ts'
 import { renderGaps } from './sync.ts'
 
-type Options = { readonly project?: string; readonly verbose?: true; readonly json?: true }
+type Options = CommonOptions & { readonly verbose?: true }
 
 const examples = `
 Reads only the warehouse: needs no key and makes no request.
@@ -35,7 +35,7 @@ export function statusCommand(context: CommandContext): Command {
     .option('--verbose', 'show the evidence behind each behaviour of the service')
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runStatus(context, options)))
+    .action((options: Options) => runAndPrint(context, options, () => runStatus(context, options)))
 }
 
 async function runStatus(context: CommandContext, options: Options): Promise<CommandResult> {
@@ -47,9 +47,9 @@ async function runStatus(context: CommandContext, options: Options): Promise<Com
   })
   return joinResults(answers, (report) => {
     const isOnlyProject = config.projects.length === 1
-    const formatCommand = projectCommandHint(config.projects, report.project)
-    const renderOptions = { verbose: options.verbose === true, now: context.now(), formatCommand, isOnlyProject }
-    return { lines: renderStatus(report, renderOptions), exit: 0 }
+    const hint = projectCommandHint(config.projects, report.project)
+    const lines = renderStatus(report, context.now(), options.verbose === true, hint, isOnlyProject)
+    return { lines, exit: 0 }
   })
 }
 
@@ -58,17 +58,14 @@ const interruptedText = describeFailure({ kind: 'aborted' })
 
 /** `readOnly`: writing to the service is switched off. */
 type ProjectStatus = StatusReport & { readonly readOnly: boolean }
-/** `isOnlyProject`: the configuration has no other project. */
-type StatusRenderOptions = {
-  readonly verbose: boolean
-  readonly now: EpochMs
-  readonly formatCommand: CommandHint
-  readonly isOnlyProject: boolean
-}
 
-export function renderStatus(
+/** `isOnlyProject`: the configuration has no other project. */
+function renderStatus(
   report: ProjectStatus,
-  { verbose, now, formatCommand, isOnlyProject }: StatusRenderOptions,
+  now: EpochMs,
+  verbose: boolean,
+  hint: CommandHint,
+  isOnlyProject: boolean,
 ): readonly string[] {
   const header = ['', 'rows', 'deleted', 'pending', 'newest', 'last complete read', '']
   const rows = report.streams.map((stream) => [
@@ -89,7 +86,7 @@ export function renderStatus(
       ...pausedRow(report, now),
       ...clockRow(report),
       ...budgetRows(report, now),
-      ...writebackRows(report, formatCommand, isOnlyProject),
+      ...writebackRows(report, hint, isOnlyProject),
     ]),
     ...alignColumns([header, ...rows]),
     ...aheadLines(report),
@@ -169,13 +166,8 @@ function pausedRow({ paused }: StatusReport, now: EpochMs): string[][] {
 
 function clockRow({ clockOffset: offset }: StatusReport): string[][] {
   if (offset === null || Math.abs(offset) <= clockToleranceSeconds) return []
-  const way = offset > 0 ? 'ahead of' : 'behind'
-  return [
-    [
-      'clock',
-      `the service's is ${formatDuration(Math.abs(offset) * 1000)} ${way} this machine's: no row is missed, but some are read again`,
-    ],
-  ]
+  const difference = `${formatDuration(Math.abs(offset) * 1000)} ${offset > 0 ? 'ahead of' : 'behind'}`
+  return [['clock', `the service's is ${difference} this machine's: no row is missed, but some are read again`]]
 }
 
 function aheadLines({ streams }: StatusReport): string[] {
@@ -199,7 +191,7 @@ function budgetRows({ budget }: StatusReport, now: EpochMs): string[][] {
 
 function writebackRows(
   { writebacks, nameless, heldLanes, readOnly }: ProjectStatus,
-  formatCommand: CommandHint,
+  hint: CommandHint,
   isOnlyProject: boolean,
 ): string[][] {
   const queue = Object.entries(writebacks).map(([state, rows]) => `${formatCount(rows)} ${state}`)
@@ -207,7 +199,7 @@ function writebackRows(
     ...(queue.length === 0 ? [] : [queue.join(', ')]),
     ...(readOnly ? ['nothing is sent: writing is switched off (DESKMIRROR_READ_ONLY)'] : []),
     ...renderWithoutProject(nameless, isOnlyProject),
-    ...renderBlockedLanes(heldLanes, formatCommand),
+    ...renderBlockedLanes(heldLanes, hint),
   ]
   return lines.map((line, n) => [n === 0 ? 'write-backs' : '', line])
 }

@@ -6,18 +6,15 @@ import type { StreamName } from '../core/stream-specs.ts'
 import type { CommandContext } from './command-context.ts'
 import { type CommandResult, forEachProject, joinResults, runAndPrint, selectProjects } from './command-result.ts'
 import type { ExitCode } from './exit-code.ts'
-import { jsonOption, projectOption, quietOption, selectStreams, streamsOption } from './options.ts'
+import { type CommonOptions, jsonOption, projectOption, quietOption, selectStreams, streamsOption } from './options.ts'
 import { formatCount, formatDuration, pluralize, toPrintable } from './render/format.ts'
 import { renderStreamReasons } from './render/stream-reasons.ts'
 import { alignColumns } from './render/table.ts'
 
-type Options = {
+type Options = CommonOptions & {
   readonly mode: SyncMode
   readonly streams?: readonly StreamName[]
-  readonly project?: string
   readonly wait?: true
-  readonly quiet?: true
-  readonly json?: true
 }
 
 const examples = `
@@ -51,7 +48,7 @@ export function syncCommand(context: CommandContext): Command {
     .addOption(quietOption())
     .addOption(jsonOption())
     .addHelpText('after', examples)
-    .action((options: Options) => runAndPrint(context, options.json === true, () => runSync(context, options)))
+    .action((options: Options) => runAndPrint(context, options, () => runSync(context, options)))
 }
 
 async function runSync(context: CommandContext, options: Options): Promise<CommandResult> {

@@ -1,9 +1,9 @@
 /** The sources of settings, and how messages name a location in them. */
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ConfigProblem } from './problems.ts'
 import { describeProblem, redactName } from './redaction.ts'
 import type { ReadSecret } from './secret-fields.ts'
-import type { Variables } from './variable-names.ts'
+import type { Setting, Variables } from './setting.ts'
 import type { YamlFile } from './yaml-file.ts'
 
 /**
@@ -23,7 +23,7 @@ export type RawSettings = Readonly<Record<string, unknown>>
 export type ConfigResult<T> = { readonly value: T | null; readonly problems: readonly ConfigProblem[] }
 
 export function asRecord(value: unknown): RawSettings | null {
-  return isRecord(value) ? value : null
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as RawSettings) : null
 }
 
 /** `deskmirror.yaml:7 projects.shop.rate`. */
@@ -33,22 +33,26 @@ export function locationOf({ yaml }: ConfigSources, path: readonly string[]): st
     .join(' ')
 }
 
-/** Turns zod's issues into problems. `locate` returns the location of a setting by its key. */
-export function toConfigProblems(
-  error: z.ZodError,
+/**
+ * Checks all settings together, by their names in the file, and refuses any other name. `locate` returns the location of
+ * a setting by its name.
+ */
+export function checkSettings(
+  settings: readonly Setting[],
   values: RawSettings,
-  locate: (key: string) => string,
-): ConfigProblem[] {
-  return error.issues.flatMap((issue): ConfigProblem[] => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ where: locate(key), why: 'is an unknown setting' }))
-    }
-    const [key = '', ...deeper] = issue.path.map(String)
-    const found = deeper.reduce((value, step) => Object(value)[step], values[key])
-    return [{ where: locate(key), why: describeProblem(key, found, issue.message) }]
+  readSecret: ReadSecret,
+  locate: (name: string) => string,
+): ConfigResult<RawSettings> {
+  const schema = z.strictObject(Object.fromEntries(settings.map(({ name, field }) => [name, field(readSecret)])))
+  const checked = schema.safeParse(values)
+  if (checked.success) return { value: checked.data, problems: [] }
+  const problems = checked.error.issues.flatMap((issue): ConfigProblem[] => {
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((name) => ({ where: locate(name), why: 'is an unknown setting' }))
+    const [name = '', ...deeper] = issue.path.map(String)
+    const found = deeper.reduce((value, step) => Object(value)[step], values[name])
+    const isSensitive = settings.some((setting) => setting.name === name && setting.isSensitive)
+    return [{ where: locate(name), why: describeProblem(found, issue.message, isSensitive) }]
   })
-}
-
-function isRecord(value: unknown): value is RawSettings {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return { value: null, problems }
 }

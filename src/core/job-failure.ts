@@ -21,6 +21,8 @@ export type JobSubject = {
   /** The stream and mode of a sync, a lane or a schedule; empty if a project has only one such job. */
   readonly subject: string
   readonly stream: StreamName | null
+  /** Of a sync job. */
+  readonly mode?: string | null
 }
 
 export type JobFailure = {
@@ -63,9 +65,14 @@ export function isExpired({ job, lastAt }: Pick<JobFailure, 'job' | 'lastAt'>, n
 }
 
 /** The stream of a failing sync job. */
-export function failedStream({ job, subject }: Pick<JobFailure, 'job' | 'subject'>): StreamName | null {
-  const [named] = subject.split('/')
-  return job === 'pass' ? (streamNames.find((stream) => stream === named) ?? null) : null
+export function failedStream(failure: Pick<JobFailure, 'job' | 'subject'>): StreamName | null {
+  return failedSync(failure).stream
+}
+
+/** The stream and the mode of a failing sync job. */
+export function failedSync({ job, subject }: Pick<JobFailure, 'job' | 'subject'>) {
+  const [named, mode = null] = job === 'pass' ? subject.split('/') : []
+  return { stream: streamNames.find((stream) => stream === named) ?? null, mode }
 }
 
 export function parseJobKind(text: string): JobKind | null {

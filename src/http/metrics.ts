@@ -1,6 +1,8 @@
 /** The worker's metrics, in the text format of Prometheus. */
+
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { WorkerMetrics } from '../app/worker/resources.ts'
+import { errorText } from '../core/error-text.ts'
 import type { ProjectHealth } from '../core/health.ts'
 import type { FailingJob } from '../core/job-failure.ts'
 import type { SyncMode, SyncOutcome } from '../core/mirror.ts'
@@ -8,9 +10,8 @@ import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs, Ms } from '../core/time.ts'
 import type { Logger } from '../log.ts'
 import { cacheResult, withTimeout } from './cache.ts'
-import { createHealthGauges } from './health-gauges.ts'
+import { createHealthGauges, createWorkerGauges } from './gauges.ts'
 import type { ReadinessResult } from './server.ts'
-import { createWorkerGauges } from './worker-gauges.ts'
 
 /** Sync runs and requests are counted as they end; the mirror's health is read on each scrape. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -63,7 +64,7 @@ export function createMetrics({
     } catch (error) {
       up.set(0)
       healthGauges.clear()
-      if (wasUp) log.warn({ event: 'health.read_failed', why: error instanceof Error ? error.message : String(error) })
+      if (wasUp) log.warn({ event: 'health.read_failed', why: errorText(error) })
       wasUp = false
     }
   }

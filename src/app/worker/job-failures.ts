@@ -2,7 +2,8 @@
  * Tracks the failing jobs of this worker: logged once, counted each time, and stored in the warehouse until the same job
  * succeeds. An outage of the warehouse is one event, however many jobs it affects.
  */
-import { type FailingJob, failedStream, isExpired, type JobFailure, type JobSubject } from '../../core/job-failure.ts'
+import { errorText } from '../../core/error-text.ts'
+import { type FailingJob, failedSync, isExpired, type JobFailure, type JobSubject } from '../../core/job-failure.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { Logger } from '../../log.ts'
@@ -11,22 +12,9 @@ import type { JobFailureRepository } from '../../warehouse/job-failures.ts'
 import { maskIdsAndNumbers } from './repeat-filter.ts'
 import type { WorkerMetrics } from './resources.ts'
 
-export type JobFailures = {
-  /**
-   * A job threw or failed; `isLogged`: the caller logs it. Resolves to whether this is a new failure: the job did not fail
-   * before, or failed for another reason. Never rejects.
-   */
-  readonly recordFailure: (subject: JobSubject, error: unknown, isLogged?: boolean) => Promise<boolean>
-  /** A job succeeded. Never rejects. */
-  readonly recordSuccess: (subject: JobSubject) => Promise<void>
-  /** Reads what other workers stored, and stores what could not be stored before. Rejects if the warehouse is away. */
-  readonly refresh: () => Promise<void>
-  readonly list: () => readonly FailingJob[]
-  /** Why the warehouse cannot be used, according to the failed jobs; null: it can, as far as known. */
-  readonly warehouseProblem: () => string | null
-}
+export type JobFailures = ReturnType<typeof createJobFailures>
 
-export type JobFailuresDeps = {
+type JobFailuresDeps = {
   readonly jobFailures: JobFailureRepository
   readonly projects: () => readonly { readonly name: string; readonly projectId: string }[]
   readonly log: Logger
@@ -45,25 +33,23 @@ type FailingEntry = {
 /** Further failing jobs are only counted: with this many, the number is what matters. */
 const maxTracked = 500
 
-export function createJobFailures({
-  jobFailures,
-  projects,
-  log,
-  metrics,
-  now = Date.now,
-}: JobFailuresDeps): JobFailures {
+export function createJobFailures({ jobFailures, projects, log, metrics, now = Date.now }: JobFailuresDeps) {
   const { failing, storeEntry, removeEntry, refresh } = createFailureTable({ jobFailures, projects, now })
   const outage = createOutageTracker(log, now)
   const updateOutage = () => outage.update([...failing.values()].some(({ cause }) => cause === 'unusable'))
 
   return {
-    recordFailure: async (subject, error, isLogged = false) => {
+    /**
+     * A job threw or failed; `isLogged`: the caller logs it. Resolves to whether this is a new failure: the job did not
+     * fail before, or failed for another reason. Never rejects.
+     */
+    recordFailure: async (subject: JobSubject, error: unknown, isLogged = false): Promise<boolean> => {
       metrics.countJobFailure(subject)
-      const key = subjectKey(subject)
+      const key = failureKey({ ...subject, projectId: subject.project?.projectId ?? '' })
       const before = failing.get(key)
       if (before === undefined && failing.size >= maxTracked) return false
       const cause: FailureCause = error instanceof WarehouseError ? error.kind : 'other'
-      const failure = nextJobFailure(before?.failure, subject, errorReason(error), now())
+      const failure = nextJobFailure(before?.failure, subject, errorText(error), now())
       failing.set(key, { subject, failure, cause, isStored: before?.isStored ?? false })
       const isNewReason =
         before === undefined || maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
@@ -75,9 +61,10 @@ export function createJobFailures({
       if (cause !== 'unavailable') await storeEntry(key)
       return isNewReason
     },
-    recordSuccess: async (subject) => {
+    /** A job succeeded. Never rejects. */
+    recordSuccess: async (subject: JobSubject): Promise<void> => {
       if (subject.job !== 'schedule') outage.responded()
-      const key = subjectKey(subject)
+      const key = failureKey({ ...subject, projectId: subject.project?.projectId ?? '' })
       const entry = failing.get(key)
       if (entry !== undefined) {
         const { failure, cause } = entry
@@ -88,16 +75,18 @@ export function createJobFailures({
       }
       updateOutage()
     },
-    refresh: async () => {
+    /** Reads what other workers stored, and stores what could not be stored before. Rejects if the warehouse is away. */
+    refresh: async (): Promise<void> => {
       await refresh(outage.responded)
       updateOutage()
     },
-    list: () =>
+    list: (): readonly FailingJob[] =>
       [...failing.values()].map(({ subject, failure, cause }) => ({
         subject,
         failure,
         isWarehouseError: cause !== 'other',
       })),
+    /** Why the warehouse cannot be used, according to the failed jobs; null: it can, as far as known. */
     warehouseProblem: outage.why,
   }
 }
@@ -158,7 +147,7 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
       const logFields = { ...subjectFields(subject), ...errorFields(error) }
       if (outage === null) log.error({ event: 'warehouse.lost', ...logFields })
       else log.debug({ event: 'job.failed', ...logFields })
-      outage ??= { since: now(), why: errorReason(error), failures: 0 }
+      outage ??= { since: now(), why: errorText(error), failures: 0 }
       outage.failures += 1
     },
     /** The warehouse answered a query. */
@@ -185,11 +174,7 @@ function nextJobFailure(
   return { job, projectId: project?.projectId ?? '', subject, since, lastAt: now, failures, reason }
 }
 
-function subjectKey({ job, project, subject }: JobSubject): string {
-  return `${project?.projectId ?? ''} ${job} ${subject}`
-}
-
-function failureKey({ job, projectId, subject }: JobFailure): string {
+function failureKey({ job, projectId, subject }: Pick<JobFailure, 'job' | 'projectId' | 'subject'>): string {
   return `${projectId} ${job} ${subject}`
 }
 
@@ -197,15 +182,11 @@ function toJobSubject(failure: JobFailure, projects: ReturnType<JobFailuresDeps[
   const { job, projectId, subject } = failure
   const known = projects.find((project) => project.projectId === projectId)
   const project = projectId === '' ? null : (known ?? { name: projectId, projectId })
-  return { job, project, subject, stream: failedStream(failure) }
-}
-
-function errorReason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return { job, project, subject, ...failedSync(failure) }
 }
 
 function errorFields(error: unknown) {
-  const why = errorReason(error)
+  const why = errorText(error)
   const next = error instanceof UserError && error.next !== '' ? { next: error.next } : {}
   return error instanceof Error ? { why, ...next, stack: error.stack } : { why }
 }

@@ -8,8 +8,10 @@ import type { Priority } from '../../core/rate-limit/priority.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
 import type { Logger } from '../../log.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
+import type { RequestPurpose } from '../../warehouse/request-counts.ts'
 import type { RequestBudgets } from '../request-budgets.ts'
-import type { ServiceOptions } from '../service.ts'
+import { withRequestCounting } from '../request-counting.ts'
+import { type Service, type ServiceOptions, withService } from '../service.ts'
 
 /** What is counted in this folder. `createMetrics` does it, and does not compile while it lacks a member. */
 export type WorkerMetrics = {
@@ -42,4 +44,18 @@ export function serviceOptions(
     log,
     onOutcome: (priority, outcome) => metrics.countRequest({ project, priority, outcome }),
   }
+}
+
+/** Connects to the service for one job, and records its requests. */
+export function withWorkerService<T>(
+  resources: WorkerResources,
+  project: ProjectConfig,
+  signal: AbortSignal,
+  purpose: RequestPurpose,
+  work: (service: Service) => Promise<T>,
+): Promise<T> {
+  const { warehouse, budgets } = resources
+  return withService(project, budgets.forProject(project), serviceOptions(resources, project, signal), (service) =>
+    withRequestCounting(warehouse, project, purpose, service, () => work(service)),
+  )
 }
