@@ -17,6 +17,7 @@ import { explainOpenError, explainRuntimeError, WarehouseError } from './databas
 import { type DatabaseLocation, parseDatabaseUrl } from './database/location.ts'
 import { EmptyWarehouseError, type MigrationSummary, migrate, requireCurrentSchema } from './database/migrate.ts'
 import { openPostgresPool } from './database/postgres.ts'
+import { createProjectDb } from './database/project-db.ts'
 import { openSqlitePool } from './database/sqlite.ts'
 import { analyzeAllTables } from './database/statistics.ts'
 import { createJobFailures, type JobFailureRepository } from './job-failures.ts'
@@ -128,14 +129,15 @@ export async function createWarehouse(pool: ConnectionPool, isWriter = true): Pr
 
 function assembleWarehouse(db: Db, pool: ConnectionPool, migration: MigrationSummary | null): Warehouse {
   const budgets = createBudgetRecords(pool)
+  const projectDb = (project: string) => createProjectDb(db, pool.kind, project)
   return {
     kind: pool.kind,
     migration,
-    mirror: (project, options = {}) => createMirror(db, pool, project, options),
-    outbox: (project) => createOutboxRepository({ db, kind: pool.kind, project, clock: Date.now }),
-    outboxAdmin: (project) => createOutboxAdmin({ db, kind: pool.kind, project, clock: Date.now }),
-    lockStreams: (project, streams, now) => acquireStreamLocks(db, pool.kind, project, streams, now),
-    status: (project, now, rate, selected) => readStatus(db, project, now, rate, selected),
+    mirror: (project, options = {}) => createMirror(db, pool.kind, project, options),
+    outbox: (project) => createOutboxRepository(projectDb(project)),
+    outboxAdmin: (project) => createOutboxAdmin(projectDb(project)),
+    lockStreams: (project, streams, now) => acquireStreamLocks(projectDb(project), streams, now),
+    status: (project, now, rate, selected) => readStatus(projectDb(project), now, rate, selected),
     listGaps: (project) => listGaps(db, project),
     budgetRecord: budgets.record,
     keyUse: budgets.keyUse,

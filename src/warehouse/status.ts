@@ -9,6 +9,7 @@ import { isChildStream, type StreamName, streamNames, streamSpecs } from '../cor
 import { toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
 import { WarehouseError } from './database/explain-error.ts'
+import type { ProjectDb } from './database/project-db.ts'
 import { listFailures } from './job-failures.ts'
 import { readCursor } from './mirror/cursors.ts'
 import { countFutureRows } from './mirror/future-rows.ts'
@@ -28,23 +29,23 @@ const maxFutureRows = 10_000
 
 /** `selected`: the streams that the project mirrors. Pending children of other streams do not count. */
 export async function readStatus(
-  db: Db,
-  project: string,
+  context: ProjectDb,
   now: number,
   rate: Rate,
   selected: readonly StreamName[] = streamNames,
 ): Promise<StatusReport> {
+  const { db, project } = context
   const failures = await listFailures(db, project)
   const statusOf = await readStreamStatuses(db, project, failures)
-  const clockOffset = await readClockOffset(db, project)
+  const clockOffset = await readClockOffset(context)
   const cursorLimit = Math.floor(now / 1000) + Math.min(0, clockOffset ?? 0) + clockToleranceSeconds
   const streams = []
   for (const stream of streamNames) {
     const { unreadable, ...counted } = await countRows(db, project, stream).catch(toUnreadable)
     const due =
-      selected.includes(stream) && isChildStream(stream) ? await countPendingChildren({ db, project }, stream, now) : 0
+      selected.includes(stream) && isChildStream(stream) ? await countPendingChildren(context, stream, now) : 0
     const streamStatus = statusOf(stream)
-    const ahead = unreadable === null ? await countFutureRows({ db, project }, stream, cursorLimit, maxFutureRows) : 0
+    const ahead = unreadable === null ? await countFutureRows(context, stream, cursorLimit, maxFutureRows) : 0
     streams.push({ stream, ...counted, ...streamStatus, failed: streamStatus.failed ?? unreadable, ahead, due })
   }
   const due = streams.reduce((total, { due }) => total + due, 0)
@@ -59,7 +60,7 @@ export async function readStatus(
     workers: await listLiveWorkers(db, now),
     paused,
     gaps: await listGaps(db, project),
-    writebacks: await countWritebacks(db, project),
+    writebacks: await countWritebacks(context),
     nameless: await countWithoutProject(db),
     heldLanes: await countBlockedLanes(db, project),
     behaviours: await readBehaviours(db, project),
@@ -74,8 +75,8 @@ export async function readStatus(
 }
 
 /** Seconds that the service's clock is ahead, as the last sync measured it; null = not measured. */
-async function readClockOffset(db: Db, project: string): Promise<number | null> {
-  const offset = await readCursor({ db, project }, clockOffsetCursor)
+async function readClockOffset(context: ProjectDb): Promise<number | null> {
+  const offset = await readCursor(context, clockOffsetCursor)
   return offset === null || Number.isNaN(Number(offset)) ? null : Number(offset)
 }
 
@@ -148,18 +149,17 @@ export async function listGaps(db: Db, project: string): Promise<GapReport[]> {
   return rows as GapReport[]
 }
 
-async function countWritebacks(db: Db, project: string): Promise<Record<string, number>> {
+async function countWritebacks(context: ProjectDb): Promise<Record<string, number>> {
   const { rows } = await sql<{ status: string; count: number }>`
-    select ${await effectiveStatus({ db, project })} as status, count(*) as count from writebacks
-    where project_id = ${project} group by 1 order by 1`.execute(db)
+    select ${await effectiveStatus(context)} as status, count(*) as count from writebacks
+    where project_id = ${context.project} group by 1 order by 1`.execute(context.db)
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 
 async function countBlockedLanes(db: Db, project: string): Promise<number> {
   const { rows } = await sql<{ lanes: number }>`
-    select count(distinct lane) as lanes from writebacks where project_id = ${project} and status = 'uncertain'`.execute(
-    db,
-  )
+    select count(distinct lane) as lanes from writebacks
+    where project_id = ${project} and status = 'uncertain'`.execute(db)
   return rows[0]?.lanes ?? 0
 }
 

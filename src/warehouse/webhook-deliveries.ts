@@ -4,7 +4,7 @@ import type { DatabaseKind } from '../../schema/column-types.ts'
 import { type ListStreamName, listStreamNames, streamSpecs } from '../core/stream-specs.ts'
 import { type EpochMs, type Ms, toTimestamp } from '../core/time.ts'
 import type { Db } from './database/connection-pool.ts'
-import { listParameter } from './database/dialect.ts'
+import { inList } from './database/dialect.ts'
 import { decodeText, encodeText } from './database/escape.ts'
 
 /** `id`: hash of the body's bytes. `body`: as text. `attempts`: including this one. */
@@ -149,7 +149,7 @@ async function findKinds(
 ): Promise<ReadonlyMap<string, ListStreamName>> {
   const parts = listStreamNames.map(
     (stream) => sql`select id, cast(${stream} as text) as "kind" from ${sql.table(streamSpecs[stream].table)}
-      where project_id = ${project} and id in (select value from ${listParameter(kind, ids)} as listed)`,
+      where project_id = ${project} and id ${inList(kind, ids)}`,
   )
   const { rows } = await sql<{ id: string; kind: ListStreamName }>`${sql.join(parts, sql` union all `)}`.execute(db)
   return new Map(rows.map((row) => [row.id, row.kind]))
