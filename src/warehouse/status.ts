@@ -83,15 +83,13 @@ async function readClockOffset(context: ProjectDb): Promise<number | null> {
 async function countRows(db: Db, project: string, stream: StreamName) {
   const spec = streamSpecs[stream]
   const table = sql.table(spec.table)
-  const count = (where: RawBuilder<unknown>) =>
-    sql`(select count(*) from ${table} where project_id = ${project} ${where})`
-  const deletedCount = hasDeletedAt(spec.table) ? count(sql`and deleted_at is not null`) : sql`0`
-  const newest =
-    spec.timeColumn === null
-      ? sql`null`
-      : sql`(select max(${sql.ref(spec.timeColumn)}) from ${table} where project_id = ${project})`
+  const select = (value: RawBuilder<unknown>, where = sql``) =>
+    sql`(select ${value} from ${table} where project_id = ${project} ${where})`
+  const count = sql`count(*)`
+  const deletedCount = hasDeletedAt(spec.table) ? select(count, sql`and deleted_at is not null`) : sql`0`
+  const newest = spec.timeColumn === null ? sql`null` : select(sql`max(${sql.ref(spec.timeColumn)})`)
   const { rows } = await sql<{ total: number; deleted: number; newest: string | null }>`
-    select ${count(sql``)} as total, ${deletedCount} as deleted, ${newest} as newest`.execute(db)
+    select ${select(count)} as total, ${deletedCount} as deleted, ${newest} as newest`.execute(db)
   const { total = 0, deleted = 0, newest: at = null } = rows[0] ?? {}
   return { rows: total - deleted, deleted, newest: at, unreadable: null }
 }
@@ -108,16 +106,12 @@ function toUnreadable(error: unknown) {
 async function readStreamStatuses(db: Db, project: string, failures: readonly JobFailure[]) {
   const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
   return (stream: StreamName) => {
-    const {
-      synced_at: syncedAt = null,
-      skipped = null,
-      failed = null,
-      failed_since: failedSince = null,
-    } = rows.find((row) => row.stream === stream) ?? {}
+    const row = rows.find((row) => row.stream === stream)
+    const { synced_at: syncedAt = null, skipped = null, failed = null, failed_since: failedSince = null } = row ?? {}
     // An error that ended a worker's sync job is recorded in `sync_failures`, as the run could not record it.
     const jobFailure = failures.find((failure) => failedStream(failure) === stream)
     if (jobFailure === undefined) return { syncedAt, skipped, failed, failedSince }
-    return { syncedAt, skipped, failed: failed ?? jobFailure.reason, failedSince: toFailureReport(jobFailure).since }
+    return { syncedAt, skipped, failed: failed ?? jobFailure.reason, failedSince: toTimestamp(jobFailure.since) }
   }
 }
 
@@ -126,27 +120,18 @@ function toFailureReport({ job, subject, since, lastAt, failures, reason }: JobF
 }
 
 async function readLastRun(db: Db, project: string): Promise<StatusReport['lastRun']> {
-  const row = await db
-    .selectFrom('sync_runs')
-    .select(['id', 'mode', 'started_at as startedAt', 'finished_at as finishedAt', 'outcome', 'requests'])
-    .where('project_id', '=', project)
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return (row as StatusReport['lastRun'] | undefined) ?? null
+  const { rows } = await sql<NonNullable<StatusReport['lastRun']>>`
+    select id, mode, started_at as "startedAt", finished_at as "finishedAt", outcome, requests from sync_runs
+    where project_id = ${project} order by id desc limit 1`.execute(db)
+  return rows[0] ?? null
 }
 
 /** The open gaps, oldest first, up to `maxGaps`. */
-export async function listGaps(db: Db, project: string): Promise<GapReport[]> {
-  const rows = await db
-    .selectFrom('sync_gaps')
-    .select(['stream', 'from_ts as from', 'to_ts as to', 'reason', 'found_at as foundAt'])
-    .where('project_id', '=', project)
-    .where('resolved_at', 'is', null)
-    .orderBy('id')
-    .limit(maxGaps)
-    .execute()
-  return rows as GapReport[]
+export async function listGaps(db: Db, project: string): Promise<readonly GapReport[]> {
+  const { rows } = await sql<GapReport>`
+    select stream, from_ts as "from", to_ts as "to", reason, found_at as "foundAt" from sync_gaps
+    where project_id = ${project} and resolved_at is null order by id limit ${maxGaps}`.execute(db)
+  return rows
 }
 
 async function countWritebacks(context: ProjectDb): Promise<Record<string, number>> {
@@ -163,11 +148,9 @@ async function countBlockedLanes(db: Db, project: string): Promise<number> {
   return rows[0]?.lanes ?? 0
 }
 
-function readBehaviours(db: Db, project: string): Promise<StatusReport['behaviours'][number][]> {
-  return db
-    .selectFrom('service_behaviours')
-    .select(['name', 'value', 'evidence', 'learned_at as learnedAt'])
-    .where('project_id', '=', project)
-    .orderBy('name')
-    .execute()
+async function readBehaviours(db: Db, project: string): Promise<StatusReport['behaviours']> {
+  const { rows } = await sql<StatusReport['behaviours'][number]>`
+    select name, value, evidence, learned_at as "learnedAt" from service_behaviours
+    where project_id = ${project} order by name`.execute(db)
+  return rows
 }

@@ -18,8 +18,6 @@ export type ProjectSyncState = ProjectCounts & {
 /** Of a project that has never been synced. */
 export const noSyncState: ProjectSyncState = { streams: new Map(), pendingChildren: new Map(), gaps: 0, writebacks: {} }
 
-export type StreamStateRepository = ReturnType<typeof createStreamStates>
-
 export function createStreamStates(db: Db) {
   return {
     /** Child streams of the project that have pending children. */

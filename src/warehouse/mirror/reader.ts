@@ -92,46 +92,37 @@ export async function nthNewestCallTime(
   newest: number,
   until: EpochSeconds,
 ): Promise<EpochSeconds | null> {
-  const row = await db
-    .selectFrom('calls')
-    .select('occurred_at')
-    .where('project_id', '=', project)
-    .where('deleted_at', 'is', null)
-    .where('occurred_at', '<=', rfc3339(until))
-    .orderBy('occurred_at', 'desc')
-    .limit(1)
-    .offset(newest - 1)
-    .executeTakeFirst()
-  return parseTime(row?.occurred_at) ?? null
+  const { rows } = await sql<{ at: string }>`
+    select occurred_at as at from calls
+    where project_id = ${project} and deleted_at is null and occurred_at <= ${rfc3339(until)}
+    order by occurred_at desc limit 1 offset ${newest - 1}`.execute(db)
+  return parseTime(rows[0]?.at) ?? null
 }
 
 /** Older than any service of this kind: an earlier time comes from a wrong clock. */
 const earliestPlausible = '2000-01-01T00:00:00Z'
 
 /** The earliest plausible time of any row of the lists, by the indexed columns; null for an empty mirror. */
-export async function earliestTime(context: ProjectDb): Promise<EpochSeconds | null> {
+export async function earliestTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
   const selects = streamNames.filter(isPagedStream).flatMap((stream) => {
     const { startColumn, table } = streamSpecs[stream]
     if (startColumn === null) return []
     return sql`select min(${sql.ref(startColumn)}) as at from ${sql.table(table)}
-      where project_id = ${context.project} and ${sql.ref(startColumn)} >= ${earliestPlausible}`
+      where project_id = ${project} and ${sql.ref(startColumn)} >= ${earliestPlausible}`
   })
-  const times = await readTimes(context, sql.join(selects, sql` union all `))
+  const times = await readTimes(db, sql.join(selects, sql` union all `))
   return times.length === 0 ? null : Math.min(...times)
 }
 
 /** The latest time of any message, by the indexed columns: messages, and conversations that are not handled. */
-export async function latestMessageTime(context: ProjectDb): Promise<EpochSeconds | null> {
-  const times = await readTimes(
-    context,
-    sql`
-    select max(created_at) as at from messages where project_id = ${context.project}
-    union all select max(last_message_at) from conversations where project_id = ${context.project} and handled_at is null`,
-  )
+export async function latestMessageTime({ db, project }: ProjectDb): Promise<EpochSeconds | null> {
+  const latest = sql`select max(created_at) as at from messages where project_id = ${project}
+    union all select max(last_message_at) from conversations where project_id = ${project} and handled_at is null`
+  const times = await readTimes(db, latest)
   return times.length === 0 ? null : Math.max(...times)
 }
 
-async function readTimes({ db }: ProjectDb, query: RawBuilder<unknown>): Promise<EpochSeconds[]> {
+async function readTimes(db: Db, query: RawBuilder<unknown>): Promise<EpochSeconds[]> {
   const { rows } = await sql<{ at: string | null }>`${query}`.execute(db)
   return rows.map(({ at }) => parseTime(at)).filter((at) => at !== undefined)
 }

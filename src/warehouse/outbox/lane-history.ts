@@ -8,17 +8,7 @@ import type { WritebackStatus } from '../../core/outbox/state.ts'
 import { decodeJson } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
-type LaneHistory = Pick<
-  OutboxRepository,
-  | 'listMatchedMessageIds'
-  | 'hasUnmatchedDuplicate'
-  | 'findOwnEdit'
-  | 'findPreviousReplyStatus'
-  | 'readMirroredMessages'
-  | 'findConversation'
->
-
-export function createLaneHistory(context: ProjectDb): LaneHistory {
+export function createLaneHistory(context: ProjectDb) {
   return {
     listMatchedMessageIds: (lane) => listMatchedMessageIds(context, lane),
     hasUnmatchedDuplicate: (writeback) => hasUnmatchedDuplicate(context, writeback),
@@ -26,7 +16,7 @@ export function createLaneHistory(context: ProjectDb): LaneHistory {
     findPreviousReplyStatus: (writeback) => findPreviousReplyStatus(context, writeback),
     readMirroredMessages: (conversation) => readMirroredMessages(context, conversation),
     findConversation: (visitor, messageId) => findConversation(context, visitor, messageId),
-  }
+  } satisfies Partial<OutboxRepository>
 }
 
 async function listMatchedMessageIds({ db, project }: ProjectDb, lane: string): Promise<ReadonlySet<string>> {

@@ -1,5 +1,4 @@
 /** Imports a file of write-backs: validates every line, then queues all of them in one transaction, or none. */
-
 import type { EnqueueOptions, OutboxAdmin } from '../../core/outbox/admin.ts'
 import type { QueuedImport, RejectedImport } from '../../core/outbox/reports.ts'
 import type { WritebackRequest } from '../../core/outbox/writeback-request.ts'

@@ -1,5 +1,4 @@
 /** What each operation defines so that it can be previewed, sent and verified. */
-
 import type { ApiFailure } from '../../core/api-failure.ts'
 import type { ApiResponse } from '../../core/api-request.ts'
 import type { LinePreview } from '../../core/outbox/reports.ts'

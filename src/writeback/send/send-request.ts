@@ -1,5 +1,4 @@
 /** Sends the request of a write-back, which is recorded in the outbox just before, and settles it by the result. */
-
 import { ApiError, type ApiFailure } from '../../core/api-failure.ts'
 import type { ApiResponse } from '../../core/api-request.ts'
 import { assertNever } from '../../core/assert-never.ts'
