@@ -99,9 +99,8 @@ async function trimDone(db: Db): Promise<number> {
     const { numAffectedRows = 0n } = await sql`
       delete from webhook_deliveries where project_id = ${project} and id in (
         select id from webhook_deliveries where project_id = ${project} and due_at is null
-        order by received_at desc, id limit ${sql.lit(Number.MAX_SAFE_INTEGER)} offset ${maxDoneDeliveries})`.execute(
-      db,
-    )
+        order by received_at desc, id
+        limit ${sql.lit(Number.MAX_SAFE_INTEGER)} offset ${maxDoneDeliveries})`.execute(db)
     deleted += numAffectedRows
   }
   return Number(deleted)

@@ -66,3 +66,9 @@ export async function acquireLock(
 export function* batchesOf<T>(rows: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < rows.length; from += size) yield rows.slice(from, from + size)
 }
+
+/** A condition: all of these that are not null. */
+export function allOf(conditions: readonly (RawBuilder<unknown> | null)[]): RawBuilder<unknown> {
+  const set = conditions.filter((condition) => condition !== null)
+  return set.length === 0 ? sql`true` : sql.join(set, sql` and `)
+}

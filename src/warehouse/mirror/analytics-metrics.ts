@@ -29,11 +29,8 @@ export async function replaceMetrics(
 ): Promise<void> {
   const text = (name: string) => columnText(plan, row, name) ?? ''
   const window = { project_id: project, window_from: text('window_from'), window_to: text('window_to') }
-  await sql`
-    delete from analytics_metrics
-    where project_id = ${project} and window_from = ${window.window_from} and window_to = ${window.window_to}`.execute(
-    db,
-  )
+  const isWindow = sql`window_from = ${window.window_from} and window_to = ${window.window_to}`
+  await sql`delete from analytics_metrics where project_id = ${project} and ${isWindow}`.execute(db)
   const metrics = new Map(
     flattenNumbers(parseJson(text('raw'))).map(([name, value]) => [encodeText(kind, name), value]),
   )

@@ -57,10 +57,8 @@ export async function clearForRollup(
         date === null
           ? sql`delete from ${sql.table(table)}`
           : sql`update ${sql.table(table)} set day = ${typed('date', date)}, time_zone = ${zone}`
-      await sql`
-        ${change} where project_id = ${project} and window_from = ${window_from} and window_to = ${window_to}`.execute(
-        db,
-      )
+      const isWindow = sql`window_from = ${window_from} and window_to = ${window_to}`
+      await sql`${change} where project_id = ${project} and ${isWindow}`.execute(db)
     }
   }
   await openHistoryGap(trx, dropped, zone)

@@ -61,17 +61,13 @@ async function enqueue(
 
 async function findImport({ db, project }: ProjectDb, digest: string): Promise<string | null> {
   const { rows } = await sql<{ batch_id: string }>`
-    select batch_id from writebacks where project_id = ${project} and batch_id like ${`%-${digest}`} limit 1`.execute(
-    db,
-  )
+    select batch_id from writebacks
+    where project_id = ${project} and batch_id like ${`%-${digest}`} limit 1`.execute(db)
   return rows[0]?.batch_id ?? null
 }
 
 /** By the same rule as `insertRequests`. */
-async function findDuplicateRefs(
-  { db, kind, project }: ProjectDb,
-  refs: readonly string[],
-): Promise<ReadonlySet<string>> {
+async function findDuplicateRefs({ db, kind, project }: ProjectDb, refs: readonly string[]): Promise<Set<string>> {
   if (refs.length === 0) return new Set()
   const wanted = sql.join(refs.map((ref) => encodeText(kind, ref)))
   const { rows } = await sql<{ ref: string }>`
@@ -154,9 +150,8 @@ async function listEvents({ db, project }: ProjectDb, id: string): Promise<Event
 
 async function countByStatus(context: ProjectDb, filter: OutboxFilter): Promise<StatusCounts> {
   // Pending cancellations affect only these statuses.
-  const isOpen =
-    filter.statuses?.some((wanted) => wanted === 'draft' || wanted === 'queued' || wanted === 'cancelled') ?? true
-  const status = isOpen ? await effectiveStatus(context) : sql`status`
+  const isAffected = filter.statuses?.some((wanted) => ['draft', 'queued', 'cancelled'].includes(wanted)) ?? true
+  const status = isAffected ? await effectiveStatus(context) : sql`status`
   const { rows } = await sql<{ status: WritebackStatus; count: number }>`
     select ${status} as status, count(*) as count from writebacks
     where project_id = ${context.project} and ${filterSql(filter, status)} group by 1`.execute(context.db)

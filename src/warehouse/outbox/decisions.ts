@@ -9,7 +9,8 @@ import {
   type WritebackStatus,
   writebackStates,
 } from '../../core/outbox/state.ts'
-import { toLaneName } from '../../core/outbox/writeback-request.ts'
+import { targetKinds, toLaneName } from '../../core/outbox/writeback-request.ts'
+import { allOf } from '../database/dialect.ts'
 import { inDurableTransaction } from '../database/durable-transaction.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { applyCancellations, findWindowEnd, recordCancellation } from './cancellations.ts'
@@ -37,7 +38,7 @@ export async function applyDecision(
   if (decision === 'cancelled' && ids === undefined) return cancelAll(context, filter, by)
   // Rows that still await an earlier cancellation have an outdated status.
   await applyCancellations(context, Number.POSITIVE_INFINITY)
-  const change = (trx: ProjectDb, among: RawBuilder<unknown>) => applyToRows(trx, { decision, filter, by, among })
+  const change = (trx: ProjectDb, among: RawBuilder<unknown>) => applyToRows(trx, decision, filter, by, among)
   if (ids !== undefined) {
     const moved = await inDurableTransaction(context, (trx) => change(trx, sql`project_id = ${trx.project}`))
     return { count: moved.length, ids: moved.slice(0, 1000) }
@@ -59,7 +60,7 @@ async function cancelAll(context: ProjectDb, filter: OutboxFilter, by: string): 
   const { batch = null, orWithoutProject = false } = filter
   const isInFlight = sql`project_id = ${context.project} and status in ('sending','uncertain')`
   const result = await recordCancellation(context, { batch, orWithoutProject, by }, async (trx) => {
-    await applyToRows(trx, { decision: 'cancelled', filter, by, among: isInFlight })
+    await applyToRows(trx, 'cancelled', filter, by, isInFlight)
   })
   const isApplied = await applyCancellations(context, performance.now() + applyForMs)
   return isApplied ? result : { ...result, following: true }
@@ -68,21 +69,20 @@ async function cancelAll(context: ProjectDb, filter: OutboxFilter, by: string): 
 /** Marks write-backs in flight so that they are not sent again. Queued ones stay as they are. */
 export async function revokeSending(context: ProjectDb, by: string): Promise<void> {
   const among = sql`project_id = ${context.project} and status = 'sending' and revoked_as is null`
-  await inDurableTransaction(context, (trx) => applyToRows(trx, { decision: 'cancelled', filter: {}, by, among }))
-}
-
-type RowDecision = {
-  readonly decision: OutboxDecision
-  readonly filter: OutboxFilter
-  readonly by: string
-  readonly among: RawBuilder<unknown>
+  await inDurableTransaction(context, (trx) => applyToRows(trx, 'cancelled', {}, by, among))
 }
 
 /**
  * Uses one statement, so that a row whose status changes concurrently is not missed. The epoch increases, so a process
  * that holds the claim can no longer send. A row in flight stays with the process that sent it.
  */
-async function applyToRows(trx: ProjectDb, { decision, filter, by, among }: RowDecision): Promise<readonly string[]> {
+async function applyToRows(
+  trx: ProjectDb,
+  decision: OutboxDecision,
+  filter: OutboxFilter,
+  by: string,
+  among: RawBuilder<unknown>,
+): Promise<readonly string[]> {
   const moves = writebackStates.flatMap((from) => {
     const to = nextState(from, decision)
     return to === null ? [] : [{ from, to }]
@@ -141,14 +141,15 @@ export function filterSql(
   { ids, batch, statuses, operations, target }: OutboxFilter,
   status: RawBuilder<unknown> = sql`status`,
 ): RawBuilder<unknown> {
-  const conditions = [
-    ...(ids === undefined ? [] : [ids.length === 0 ? sql`false` : sql`id in (${sql.join(ids)})`]),
-    ...(batch === undefined ? [] : [sql`batch_id = ${batch}`]),
-    ...(statuses === undefined ? [] : [statuses.length === 0 ? sql`false` : sql`${status} in (${sql.join(statuses)})`]),
-    ...(operations === undefined ? [] : [sql`operation in (${sql.join(operations)})`]),
-    ...(target === undefined
-      ? []
-      : [sql`lane in (${toLaneName('conversation', target)}, ${toLaneName('visitor', target)})`]),
-  ]
-  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
+  const oneOf = (column: RawBuilder<unknown>, values: readonly string[] | undefined) => {
+    if (values === undefined) return null
+    return values.length === 0 ? sql`false` : sql`${column} in (${sql.join(values)})`
+  }
+  return allOf([
+    oneOf(sql`id`, ids),
+    batch === undefined ? null : sql`batch_id = ${batch}`,
+    oneOf(status, statuses),
+    oneOf(sql`operation`, operations),
+    oneOf(sql`lane`, target === undefined ? undefined : targetKinds.map((kind) => toLaneName(kind, target))),
+  ])
 }

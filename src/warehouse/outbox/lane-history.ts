@@ -21,9 +21,8 @@ export function createLaneHistory(context: ProjectDb) {
 
 async function listMatchedMessageIds({ db, project }: ProjectDb, lane: string): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ message_id: string }>`
-    select message_id from writebacks where project_id = ${project} and lane = ${lane} and message_id is not null`.execute(
-    db,
-  )
+    select message_id from writebacks
+    where project_id = ${project} and lane = ${lane} and message_id is not null`.execute(db)
   return new Set(rows.map((row) => row.message_id))
 }
 
@@ -36,12 +35,16 @@ function lastEventSeq(condition: RawBuilder<unknown> = sql`true`): RawBuilder<nu
 /** A person queued it again after it had ended. */
 const reopeningSql = sql`event.from_status in ('failed','conflict','cancelled','expired')`
 
-/** When the mirror's view of the target was stored: as it was queued, or queued again. */
-async function snapshotSeq({ db, project }: ProjectDb, { id }: Writeback): Promise<number> {
+/** The `seq` of the last matching event of the write-back. */
+async function readLastSeq({ db, project }: ProjectDb, { id }: Writeback, condition: RawBuilder<unknown>) {
   const { rows } = await sql<{ seq: number }>`
-    select ${lastEventSeq(sql`(event.from_status is null or ${reopeningSql})`)} as seq from writebacks
-    where project_id = ${project} and id = ${id}`.execute(db)
+    select ${lastEventSeq(condition)} as seq from writebacks where project_id = ${project} and id = ${id}`.execute(db)
   return rows[0]?.seq ?? 0
+}
+
+/** When the mirror's view of the target was stored: as it was queued, or queued again. */
+function snapshotSeq(context: ProjectDb, writeback: Writeback): Promise<number> {
+  return readLastSeq(context, writeback, sql`(event.from_status is null or ${reopeningSql})`)
 }
 
 const successSql = sql`event.to_status = 'succeeded'`
@@ -80,16 +83,9 @@ async function findPreviousReplyStatus(context: ProjectDb, writeback: Writeback)
       and (own.batch_id is not null or writebacks.created_at = own.created_at)
     order by writebacks.seq desc limit 1`.execute(context.db)
   const before = rows[0]
-  return before === undefined || (await reopenedSeq(context, writeback)) > before.changed ? null : before.status
-}
-
-/** A person who queued it again knew the outcome of the earlier ones. */
-async function reopenedSeq({ db, project }: ProjectDb, { id }: Writeback): Promise<number> {
-  const { rows } = await sql<{ seq: number }>`
-    select ${lastEventSeq(reopeningSql)} as seq from writebacks where project_id = ${project} and id = ${id}`.execute(
-    db,
-  )
-  return rows[0]?.seq ?? 0
+  if (before === undefined) return null
+  // A person who queued it again knew the outcome of the earlier ones.
+  return (await readLastSeq(context, writeback, reopeningSql)) > before.changed ? null : before.status
 }
 
 async function readMirroredMessages({ db, project }: ProjectDb, conversation: string) {

@@ -123,21 +123,15 @@ function markSending(
 /** Reads the row and the clock again, as both may have changed. */
 async function isExpired({ db, kind, project, clock }: ProjectDb, { id }: Writeback, now: EpochMs): Promise<boolean> {
   const { rows } = await sql<{ expires: string | null }>`
-    select expires_at as expires from writebacks where project_id = ${project} and id = ${id} ${forUpdate(kind)}`.execute(
-    db,
-  )
+    select expires_at as expires from writebacks
+    where project_id = ${project} and id = ${id} ${forUpdate(kind)}`.execute(db)
   return hasExpired(rows[0]?.expires ?? null, Math.max(now, clock()))
 }
 
-/** These do not change without a person. */
-const finalStatuses: readonly WritebackStatus[] = [
-  'succeeded',
-  'failed',
-  'conflict',
-  'uncertain',
-  'cancelled',
-  'expired',
-]
+/** Whether the status changes only when a person decides so. */
+function isFinal(status: WritebackStatus): boolean {
+  return status !== 'draft' && status !== 'queued' && status !== 'sending'
+}
 
 /** `ownership`: the condition under which this process may still change the row. */
 function settle(
@@ -157,7 +151,7 @@ function settle(
     if (row === undefined || state === null) return null
     const { status: to, revokedAs } = toStoredState(state)
     const evidence = withoutMessageIds(to, { ...decodeEvidence(kind, row.evidence), ...transition.evidence })
-    const isFinished = finalStatuses.includes(to)
+    const isFinished = isFinal(to)
     const finishedAt = isFinished ? toTimeValue(context) : sql`null`
     await sql`
       update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, step = ${why},
@@ -165,8 +159,7 @@ function settle(
         request_id = coalesce(${typed('text', requestId)}, request_id), finished_at = ${finishedAt},
         message_id = coalesce(${typed('text', messageId)}, message_id),
         evidence = ${encodeEvidence(kind, evidence)}, owner = null, lease_until = null,
-        due_at = ${typed('integer', dueAt)},
-        attempts = attempts - ${event === 'not_sent' ? 1 : 0}
+        due_at = ${typed('integer', dueAt)}, attempts = attempts - ${event === 'not_sent' ? 1 : 0}
       where project_id = ${project} and id = ${writeback.id}`.execute(trx.db)
     await recordBehaviours(trx, transition.observedBehaviours ?? [])
     return to
@@ -175,7 +168,7 @@ function settle(
 
 /** A settled row does not need thousands of message ids, and the circuit breaker reads settled rows often. */
 function withoutMessageIds(to: WritebackStatus, evidence: Evidence): Evidence {
-  if (!finalStatuses.includes(to) || to === 'uncertain' || evidence.before?.ids === undefined) return evidence
+  if (!isFinal(to) || to === 'uncertain' || evidence.before?.ids === undefined) return evidence
   const { ids: _, ...before } = evidence.before
   return { ...evidence, before }
 }
@@ -203,22 +196,14 @@ async function recordMessageId({ db, project }: ProjectDb, writeback: Writeback,
 }
 
 async function listRecentOutcomes({ db, kind, project }: ProjectDb, limit: number): Promise<SendOutcome[]> {
-  const { rows } = await sql<{
-    status: WritebackStatus
-    batch: string | null
-    at: string
-    why: string | null
-    evidence: string | null
-  }>`
-    select status, batch_id as batch, finished_at as at, error as why, evidence from writebacks
-    where project_id = ${project} and ${operationSql(({ isIdempotent }) => !isIdempotent)} and status in ('succeeded','failed','uncertain')
+  const isSend = operationSql(({ isIdempotent }) => !isIdempotent)
+  const { rows } = await sql<Omit<SendOutcome, 'isOwnFault'> & { evidence: string | null }>`
+    select status, batch_id as "batchId", finished_at as at, coalesce(error, '') as why, evidence from writebacks
+    where project_id = ${project} and ${isSend} and status in ('succeeded','failed','uncertain')
       and finished_at is not null
     order by finished_at desc, seq desc limit ${limit}`.execute(db)
-  return rows.map(({ status, batch, at, why, evidence }) => ({
-    status,
-    batchId: batch,
-    at,
-    why: why ?? '',
-    isOwnFault: ['dead', 'silent'].includes(decodeEvidence(kind, evidence).sender ?? ''),
-  }))
+  return rows.map(({ evidence, ...outcome }) => {
+    const { sender } = decodeEvidence(kind, evidence)
+    return { ...outcome, isOwnFault: sender === 'dead' || sender === 'silent' }
+  })
 }

@@ -13,7 +13,7 @@ import {
   operationTypes,
 } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
-import { type EpochMs, rfc3339 } from '../../core/time.ts'
+import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeJson } from '../database/escape.ts'
 import type { ProjectDb } from '../database/project-db.ts'
@@ -118,8 +118,8 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
 }
 
 /** Without `ms`: now. */
-export function toTimeValue({ kind, clock }: ProjectDb, ms: EpochMs = clock()): RawBuilder<string> {
-  return typedParameter(kind, 'time', rfc3339(Math.floor(ms / 1000)))
+export function toTimeValue({ typed, clock }: ProjectDb, ms: EpochMs = clock()): RawBuilder<string> {
+  return typed('time', toTimestamp(ms))
 }
 
 /** An SQL condition. Literals, so that it implies the condition of an index. */

@@ -43,14 +43,10 @@ export async function sendLane(
     if (result.kind === 'claim_lost') return null
     if (result.kind === 'deferred' && result.failure !== null) return result.failure
     if (result.kind === 'settled') {
-      callbacks.onSettled(result.status)
-      deps.log.info({
-        event: 'writeback.settled',
-        project: deps.projectId,
-        id: writeback.id,
-        operation: writeback.operation,
-        status: result.status,
-      })
+      const { status } = result
+      const { id, operation } = writeback
+      callbacks.onSettled(status)
+      deps.log.info({ event: 'writeback.settled', project: deps.projectId, id, operation, status })
     }
     if (deps.signal.aborted) return null
     const [next] = await deps.outbox.findClaimable(deps.now(), 1, { lane: head.lane })
@@ -113,13 +109,10 @@ function toMissingTarget(error: unknown): PreconditionResult {
 /** A read failed or the rate limit gave no slot: the write-back stays unchanged and is tried later. */
 async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): Promise<SendTaskResult> {
   const { failure } = error
-  const preSendFailures = (writeback.evidence.tries ?? 0) + 1
+  const tries = (writeback.evidence.tries ?? 0) + 1
   const canRetry = failure.kind === 'transient' || failure.kind === 'throttled'
-  await deps.outbox.release(
-    writeback,
-    canRetry ? deps.now() + backOffMs(preSendFailures, deps.random()) : null,
-    canRetry ? { tries: preSendFailures } : {},
-  )
+  const dueAt = canRetry ? deps.now() + backOffMs(tries, deps.random()) : null
+  await deps.outbox.release(writeback, dueAt, canRetry ? { tries } : {})
   if (failure.kind === 'denied' || isRefused(error)) throw error
   return { kind: 'deferred', failure: failure.kind === 'aborted' ? null : failure }
 }
