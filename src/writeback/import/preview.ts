@@ -122,7 +122,7 @@ async function checkPrecondition(
 ): Promise<PreconditionResult> {
   const { operation, expect } = request
   if (expect === null && !operationTypes[operation].isIdempotent) return { canSend: true, body: {}, before: {} }
-  return handler.checkPrecondition(deps, asIfQueued(request, snapshot, deps.now()))
+  return handler.checkPrecondition({ deps, writeback: asIfQueued(request, snapshot, deps.now()) })
 }
 
 /** Rethrows errors that do not concern this request. */

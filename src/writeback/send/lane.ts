@@ -77,13 +77,13 @@ export async function sendOne(deps: WritebackDeps, writeback: Writeback): Promis
 }
 
 async function checkAndSend(task: SendTask): Promise<SendTaskResult> {
-  const { deps, writeback, handler } = task
+  const { writeback, handler } = task
   const { isIdempotent } = operationTypes[writeback.operation]
   for (;;) {
     // Verified before each attempt: an earlier send may have arrived late, also during a long wait for the rate limit.
     const verified = !isIdempotent && isInDoubt(writeback) ? await verifyBeforeResend(task) : null
     if (verified !== null) return verified
-    const precondition = await handler.checkPrecondition(deps, writeback).catch(toMissingTarget)
+    const precondition = await handler.checkPrecondition(task).catch(toMissingTarget)
     if (!precondition.canSend) return settleUnsent(task, precondition)
     const result = await sendRequest(task, precondition)
     if (result !== 'stale') return result

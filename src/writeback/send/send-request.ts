@@ -71,7 +71,7 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
       return { event: 'not_sent', why: failure.why, requestId: failure.requestId }
     case 'refused': {
       const { why, requestId, status } = failure
-      const correction = (await handler.interpretRefusal?.(deps, writeback, failure, body)) ?? null
+      const correction = (await handler.interpretRefusal?.(task, failure, body)) ?? null
       return correction ?? { event: 'refused', why, requestId, evidence: { status } }
     }
     case 'transient': {

@@ -24,8 +24,8 @@ export async function verifyBeforeResend(task: SendTask): Promise<SendTaskResult
   return verification.kind === 'absent' ? null : settleVerification(task, verification)
 }
 
-async function runVerification({ deps, writeback, handler }: SendTask): Promise<Verification> {
-  return handler.verify(deps, writeback).catch((error: unknown) => {
+async function runVerification(task: SendTask): Promise<Verification> {
+  return task.handler.verify(task).catch((error: unknown) => {
     // The target no longer exists, so nothing can be verified.
     if (!(error instanceof ApiError) || !isRefusedByService(error.failure)) throw error
     return { kind: 'unverifiable', why: describeFailure(error.failure) }
