@@ -24,7 +24,7 @@ export type DiscoveredFields = {
   readonly invalidate: () => void
 }
 
-export type DiscoveryOptions = {
+type DiscoveryOptions = {
   readonly db: Db
   readonly kind: DatabaseKind
   readonly project: string
@@ -61,31 +61,24 @@ export function createDiscoveredFields(options: DiscoveryOptions): DiscoveredFie
   }
 }
 
+type SchemaMode = DiscoveryOptions['schema']
+
 /** Fields of the rows that are new, or that do not fit their column, with the type that they need. */
-function findNeededTypes(
-  known: KnownFields,
-  rows: readonly MirrorRow[],
-  schema: DiscoveryOptions['schema'],
-): Map<string, FieldType> {
+function findNeededTypes(known: KnownFields, rows: readonly MirrorRow[], schema: SchemaMode): Map<string, FieldType> {
   const neededTypes = new Map<string, FieldType>()
   for (const row of rows) {
     for (const [path, extra] of row.extraFields) {
-      if (path.length > maxPathLength) continue
       const earlierType = neededTypes.get(path)
-      const isWithinLimit = earlierType !== undefined || neededTypes.size < maxFields
-      const type = isWithinLimit ? neededType(known, path, extra, schema) : null
+      const isBeyondLimit = earlierType === undefined && neededTypes.size >= maxFields
+      if (path.length > maxPathLength || isBeyondLimit) continue
+      const type = neededType(known, path, extra, schema)
       if (type !== null) neededTypes.set(path, earlierType === undefined ? type : widerType(earlierType, type))
     }
   }
   return neededTypes
 }
 
-function neededType(
-  known: KnownFields,
-  path: string,
-  extra: ExtraField,
-  schema: DiscoveryOptions['schema'],
-): FieldType | null {
+function neededType(known: KnownFields, path: string, extra: ExtraField, schema: SchemaMode): FieldType | null {
   const field = known.byPath.get(path)
   if (field === undefined) return known.byPath.size < maxFields ? fieldTypeOf(extra) : null
   const canAddColumn = field.column === null && schema === 'discover' && known.withColumn.length < maxColumns

@@ -8,7 +8,7 @@ import { batchesOf } from '../database/dialect.ts'
 import { decodeText, encodeText } from '../database/escape.ts'
 import type { FieldType } from './field-type.ts'
 
-export type DiscoveredField = {
+type DiscoveredField = {
   readonly path: string
   /** Null: the field stays in `raw` only. */
   readonly column: string | null

@@ -12,7 +12,7 @@ import { columnText, type InsertPlan } from './insert-plan.ts'
 const maxPathLength = 300
 
 /** Numbers by dotted path; array elements by their index, from 0. */
-export function flattenNumbers(json: Json, path = ''): [metric: string, value: number][] {
+function flattenNumbers(json: Json, path = ''): [metric: string, value: number][] {
   if (typeof json === 'number' || typeof json === 'bigint') return path === '' ? [] : [[path, Number(json)]]
   if (typeof json !== 'object' || json === null) return []
   return Object.entries(json).flatMap(([name, value]) => {

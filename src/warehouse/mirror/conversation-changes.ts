@@ -10,7 +10,7 @@ import { columnText, type InsertPlan } from './insert-plan.ts'
 import { markChildrenPending, markKnownPending } from './pending-children.ts'
 
 /** Columns whose history is recorded. */
-export const trackedColumns = [
+const trackedColumns = [
   'status',
   'last_message_at',
   'last_message_sender_type',
@@ -26,7 +26,7 @@ const messageColumns = [
   'last_message_sender_type',
 ] as const satisfies readonly (typeof trackedColumns)[number][]
 
-export type StoredConversations = ReadonlyMap<string, Readonly<Record<string, string | null>>>
+type StoredConversations = ReadonlyMap<string, Readonly<Record<string, string | null>>>
 
 const idOf = (plan: InsertPlan, row: EncodedRow) => columnText(plan, row, 'id') ?? ''
 
@@ -60,7 +60,7 @@ export function findDisputedIds({ plan, rows, before, stored }: ConversationPage
 }
 
 /** `before`: the conversations as they were. `stored`: the ids of those that were new or changed. */
-export type ConversationPage = {
+type ConversationPage = {
   readonly plan: InsertPlan
   readonly rows: readonly EncodedRow[]
   readonly before: StoredConversations

@@ -36,7 +36,7 @@ export async function isolateBadRows(
 }
 
 /** The id of a row within its parent: the last part of its key, but the hash for an activity entry. */
-export function rowId(plan: InsertPlan, row: EncodedRow): string | null {
+function rowId(plan: InsertPlan, row: EncodedRow): string | null {
   const value = row[plan.shape.table === 'visitor_activity' ? (plan.keyIndexes[1] ?? 0) : (plan.keyIndexes.at(-1) ?? 0)]
   return value === null || value === undefined ? null : String(value)
 }

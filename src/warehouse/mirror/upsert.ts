@@ -23,7 +23,7 @@ export type StatementShape = {
 }
 
 /** How many rows were new or changed, and their values of the `returning` column. */
-export type UpsertResult = { readonly changed: number; readonly returned: readonly string[] }
+type UpsertResult = { readonly changed: number; readonly returned: readonly string[] }
 
 /** Upserts rows within a transaction. No key may occur twice. */
 export type UpsertRows = (trx: Db, shape: StatementShape, rows: readonly EncodedRow[]) => Promise<UpsertResult>

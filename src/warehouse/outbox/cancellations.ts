@@ -10,7 +10,7 @@ import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { toTimeValue } from './row.ts'
 
-export type CancellationScope = {
+type CancellationScope = {
   /** Null covers everything. */
   readonly batch: string | null
   /** Also covers rows without a project. */

@@ -87,7 +87,7 @@ function quoteName(name: string): string {
 }
 
 /** The outcome of a write-back, by column name of the table `writebacks`. */
-export type OutcomeCells = { readonly [C in OutcomeColumn]?: string | number | null }
+type OutcomeCells = { readonly [C in OutcomeColumn]?: string | number | null }
 
 /** Starts with a BOM, as spreadsheets otherwise misread UTF-8 and save it damaged. */
 export const csvHeader = `\uFEFF${toCsvLine([...outcomeColumns, ...requestColumns])}`

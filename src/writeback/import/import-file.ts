@@ -69,7 +69,7 @@ export function shortDigest({ buffer }: ImportFile): string {
 }
 
 /** The import's name, for example `orders-0123456789ab`. */
-export function toBatchName(file: ImportFile): string {
+function toBatchName(file: ImportFile): string {
   const baseName = (file.name ?? 'stdin').replace(/^.*[/\\]/, '').replace(/(?!^)\.[^.]*$/, '')
   const safeName = trimBoth(baseName.replace(/[^\w.-]+/g, '-'), '-.')
   return `${safeName.slice(0, 40) || 'import'}-${shortDigest(file)}`

@@ -21,7 +21,7 @@ import {
   toTaskResult,
 } from './send-task.ts'
 
-export type LaneCallbacks = {
+type LaneCallbacks = {
   /** Called before each write-back except the first. */
   readonly canContinue: (next: ClaimableWriteback) => boolean
   readonly onSettled: (status: WritebackStatus) => void

@@ -8,7 +8,7 @@ import type { WritebackPayload } from '../../core/outbox/writeback-request.ts'
 import type { Verification } from '../operations/operation-handler.ts'
 import type { SnapshotMessage } from './conversation-snapshot.ts'
 
-export type ReplyContext = {
+type ReplyContext = {
   /** All message ids before the send; null if not all could be read. */
   readonly before: ReadonlySet<string> | null
   /** Whether the text of one of them has changed, as a service may append a reply to an existing message. */
