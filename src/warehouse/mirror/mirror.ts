@@ -1,7 +1,6 @@
 /** The mirror of one project: implements the core's port `Mirror` in SQL. */
 import type { DatabaseKind } from '../../../schema/column-types.ts'
 import type { Mirror, MirrorReader } from '../../core/mirror.ts'
-import type { EpochMs } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
 import { createProjectDb } from '../database/project-db.ts'
 import { createStatisticsUpdater } from '../database/statistics.ts'
@@ -75,54 +74,47 @@ export function createMirror(
   }
 }
 
-type MirrorPart = Partial<Mirror & MirrorReader>
-
-/** A function of the mirror's parts as a member of the mirror: `run` supplies the context. */
-type Work<A extends unknown[], T> = (context: ProjectContext, ...args: A) => Promise<T>
-
 /** The part that only reads. */
 function createReads(context: ProjectContext) {
-  const read =
-    <A extends unknown[], T>(work: Work<A, T>) =>
-    (...args: A) =>
-      work(context, ...args)
   return {
-    readCursor: read(readCursor),
-    behaviours: read(readBehaviours),
-    readPendingChildren: read(readPendingChildren),
-    countPendingChildren: read(countPendingChildren),
-    countFutureRows: read(countFutureRows),
-    listUnseenRows: read(listUnseenRows),
-    countUnseenRows: read(countUnseenRows),
-    listRowsToRecheck: (limit: number) => listSeenRows(context, recheckSet, limit),
-    nthNewestCallTime: read(nthNewestCallTime),
-    earliestTime: read(earliestTime),
-    latestMessageTime: read(latestMessageTime),
-    rollups: read(readRollups),
-    readStreamStandings: read(readStreamStandings),
-    listOpenGaps: read(listOpenGaps),
-    readRows: read(readRows),
-    rawOf: read(readRawById),
-  } satisfies MirrorPart
+    readCursor: readCursor.bind(null, context),
+    behaviours: readBehaviours.bind(null, context),
+    readPendingChildren: readPendingChildren.bind(null, context),
+    countPendingChildren: countPendingChildren.bind(null, context),
+    countFutureRows: countFutureRows.bind(null, context),
+    listUnseenRows: listUnseenRows.bind(null, context),
+    countUnseenRows: countUnseenRows.bind(null, context),
+    listRowsToRecheck: listSeenRows.bind(null, context, recheckSet),
+    nthNewestCallTime: nthNewestCallTime.bind(null, context),
+    earliestTime: earliestTime.bind(null, context),
+    latestMessageTime: latestMessageTime.bind(null, context),
+    rollups: readRollups.bind(null, context),
+    readStreamStandings: readStreamStandings.bind(null, context),
+    listOpenGaps: listOpenGaps.bind(null, context),
+    readRows: readRows.bind(null, context),
+    rawOf: readRawById.bind(null, context),
+  } satisfies Partial<Mirror & MirrorReader>
 }
+
+type Write<A extends unknown[], T> = (context: ProjectContext, ...args: A) => Promise<T>
 
 /** Writes outside of a page's commit. Those that touch several tables are one transaction. */
 function createWrites(context: ProjectContext) {
   const serially =
-    <A extends unknown[], T>(work: Work<A, T>) =>
+    <A extends unknown[], T>(write: Write<A, T>) =>
     (...args: A) =>
-      context.runSerially(() => work(context, ...args))
-  const inOneTransaction = <A extends unknown[], T>(work: Work<A, T>) =>
-    serially((_, ...args: A) => inTransaction(context, (trx) => work(trx, ...args)))
+      context.runSerially(() => write(context, ...args))
+  const inOneTransaction = <A extends unknown[], T>(write: Write<A, T>) =>
+    serially((_, ...args: A) => inTransaction(context, (trx) => write(trx, ...args)))
   return {
     recordChildFailure: inOneTransaction(recordChildFailure),
     requestFullReads: serially(requestFullReads),
     markFutureDatedPending: serially(markFutureDatedPending),
     markChildrenPending: inOneTransaction(markKnownPending),
-    forgetSeenRows: (key: string) => forgetSeenRows(context, key),
+    forgetSeenRows: forgetSeenRows.bind(null, context),
     clearRecheck: inOneTransaction((trx, ids: readonly string[]) => removeSeenRows(trx, recheckSet, ids)),
     markDeleted: inOneTransaction(markDeleted),
     resolveGaps: serially(resolveGaps),
-    heartbeat: (run: string, requests: number, now: EpochMs) => recordRunHeartbeat(context, run, requests, now),
-  } satisfies MirrorPart
+    heartbeat: recordRunHeartbeat.bind(null, context),
+  } satisfies Partial<Mirror>
 }

@@ -21,19 +21,19 @@ import { selectTargetSnapshot, toTimeValue } from './row.ts'
 
 export function createOutboxAdmin(context: ProjectDb): OutboxAdmin {
   return {
-    enqueue: (...request) => enqueue(context, ...request),
-    importedAs: (digest) => findImport(context, digest),
-    findDuplicateRefs: (refs) => findDuplicateRefs(context, refs),
-    findIdsByPrefix: (prefix) => findIdsByPrefix(context, prefix),
+    enqueue: enqueue.bind(null, context),
+    importedAs: findImport.bind(null, context),
+    findDuplicateRefs: findDuplicateRefs.bind(null, context),
+    findIdsByPrefix: findIdsByPrefix.bind(null, context),
     list: (filter, limit, afterSeq = 0) =>
       listEntries(context, filter, sql`seq > ${afterSeq}`, sql`order by seq limit ${limit}`),
     listNewest: (filter, limit) => listEntries(context, filter, sql`true`, sql`order by seq desc limit ${limit}`),
-    listEvents: (id) => listEvents(context, id),
-    countByStatus: (filter) => countByStatus(context, filter),
-    decide: (decision, filter, by) => applyDecision(context, decision, filter, by),
-    revokeSending: (by) => revokeSending(context, by),
-    listBlockedLanes: () => listBlockedLanes(context),
-    assignProject: () => assignProject(context),
+    listEvents: listEvents.bind(null, context),
+    countByStatus: countByStatus.bind(null, context),
+    decide: applyDecision.bind(null, context),
+    revokeSending: revokeSending.bind(null, context),
+    listBlockedLanes: listBlockedLanes.bind(null, context),
+    assignProject: assignProject.bind(null, context),
   }
 }
 

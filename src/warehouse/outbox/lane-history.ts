@@ -10,12 +10,12 @@ import type { ProjectDb } from '../database/project-db.ts'
 
 export function createLaneHistory(context: ProjectDb) {
   return {
-    listMatchedMessageIds: (lane) => listMatchedMessageIds(context, lane),
-    hasUnmatchedDuplicate: (writeback) => hasUnmatchedDuplicate(context, writeback),
-    findOwnEdit: (writeback, field) => findOwnEdit(context, writeback, field),
-    findPreviousReplyStatus: (writeback) => findPreviousReplyStatus(context, writeback),
-    readMirroredMessages: (conversation) => readMirroredMessages(context, conversation),
-    findConversation: (visitor, messageId) => findConversation(context, visitor, messageId),
+    listMatchedMessageIds: listMatchedMessageIds.bind(null, context),
+    hasUnmatchedDuplicate: hasUnmatchedDuplicate.bind(null, context),
+    findOwnEdit: findOwnEdit.bind(null, context),
+    findPreviousReplyStatus: findPreviousReplyStatus.bind(null, context),
+    readMirroredMessages: readMirroredMessages.bind(null, context),
+    findConversation: findConversation.bind(null, context),
   } satisfies Partial<OutboxRepository>
 }
 

@@ -56,11 +56,11 @@ export function createOutboxRepository(context: ProjectDb): OutboxRepository {
       settle(context, writeback, transition, sql`attempts = ${writeback.attempts + 1} and ${acceptsSendResult}`),
     settle: (writeback, transition) =>
       settle(context, writeback, transition, sql`epoch = ${writeback.fencingToken} and status = ${writeback.status}`),
-    release: (writeback, dueAt, evidence) => release(context, writeback, dueAt, evidence),
-    recordMessageId: (writeback, messageId) => recordMessageId(context, writeback, messageId),
+    release: release.bind(null, context),
+    recordMessageId: recordMessageId.bind(null, context),
     ...createLaneHistory(context),
-    listRecentOutcomes: (limit) => listRecentOutcomes(context, limit),
-    readBehaviours: () => readBehaviours(context),
+    listRecentOutcomes: listRecentOutcomes.bind(null, context),
+    readBehaviours: readBehaviours.bind(null, context),
     recordBehaviours: (behaviours) => inDurableTransaction(context, (trx) => recordBehaviours(trx, behaviours)),
   }
 }
