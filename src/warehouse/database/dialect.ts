@@ -1,4 +1,4 @@
-/** What differs between the two databases within a statement. */
+/** Parts of statements, and what differs in them between the two databases. */
 import { type RawBuilder, sql } from 'kysely'
 import { type ColumnType, type DatabaseKind, sqlTypes } from '../../../schema/column-types.ts'
 import type { Db } from './connection-pool.ts'
@@ -50,7 +50,7 @@ export function forUpdate(kind: DatabaseKind): RawBuilder<unknown> {
   return kind === 'postgres' ? sql`for update` : sql``
 }
 
-/** Waits for the lock of that name, and has it until the transaction ends. SQLite needs none, for the same reason. */
+/** Waits for the lock of that name, and has it until the transaction ends. SQLite has one writer anyway. */
 export async function acquireLock(
   trx: Db,
   kind: DatabaseKind,
