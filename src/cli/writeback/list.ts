@@ -10,7 +10,7 @@ import {
   type WritebackRequest,
 } from '../../core/outbox/writeback-request.ts'
 import type { EpochMs } from '../../core/time.ts'
-import { csvHeader, toCsvRow } from '../../writeback/import/csv-export.ts'
+import { csvHeader, toCsvRow } from '../../writeback/import/csv-columns.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CommandResult, runAndPrint, selectOneProject } from '../command-result.ts'
 import { type CommonOptions, jsonOption, oneProjectOption, parseChoices, parseWholeNumber } from '../options.ts'

@@ -5,6 +5,7 @@ import { type Migration, migrations } from '../../../schema/migrations/migration
 import { type TableSpec, tables } from '../../../schema/tables.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { Db } from './connection-pool.ts'
+import { acquireLock } from './dialect.ts'
 
 /** Nothing has been mirrored into the warehouse: an error for a reader, and none for a first sync. */
 export class EmptyWarehouseError extends UserError {
@@ -29,7 +30,7 @@ export type MigrationSummary = {
 /** Throws UserError if a newer version has written to the database. Two processes may run it at once. */
 export async function migrate(db: Db, kind: DatabaseKind, list = migrations): Promise<MigrationSummary> {
   return db.transaction().execute(async (trx) => {
-    if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtext('deskmirror.migrate'))`.execute(trx)
+    await acquireLock(trx, kind, 'deskmirror.migrate')
     await createMigrationTable(trx, kind)
     const applied = await readAppliedMigrations(trx)
     rejectNewerSchema(applied, list)

@@ -13,14 +13,11 @@ import {
   operationTypes,
 } from '../../core/outbox/writeback-request.ts'
 import type { Json } from '../../core/row.ts'
-import { type EpochMs, rfc3339 } from '../../core/time.ts'
+import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import { typedParameter } from '../database/dialect.ts'
 import { decodeJson, decodeText, encodeJson } from '../database/escape.ts'
-import type { ProjectContext } from '../mirror/project-context.ts'
+import type { ProjectDb } from '../database/project-db.ts'
 import { isOwnerDead } from './claim-owner.ts'
-
-/** The database, and the project whose write-backs are meant. */
-export type OutboxContext = Pick<ProjectContext, 'db' | 'kind' | 'project' | 'clock'>
 
 export type OutboxRow = {
   id: string
@@ -121,8 +118,8 @@ export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evide
 }
 
 /** Without `ms`: now. */
-export function toTimeValue({ kind, clock }: OutboxContext, ms: EpochMs = clock()): RawBuilder<string> {
-  return typedParameter(kind, 'time', rfc3339(Math.floor(ms / 1000)))
+export function toTimeValue({ typed, clock }: ProjectDb, ms: EpochMs = clock()): RawBuilder<string> {
+  return typed('time', toTimestamp(ms))
 }
 
 /** An SQL condition. Literals, so that it implies the condition of an index. */
@@ -134,10 +131,7 @@ export function operationSql(
 }
 
 /** The mirror's view of the target, in the same form as the insert trigger stores it in `seen`. */
-export function selectTargetSnapshot(
-  { kind }: Pick<OutboxContext, 'kind'>,
-  row: 'writebacks' | 'excluded',
-): RawBuilder<unknown> {
+export function selectTargetSnapshot({ kind }: ProjectDb, row: 'writebacks' | 'excluded'): RawBuilder<unknown> {
   const of = (column: string) => sql.ref(`${row}.${column}`)
   const object = sql.raw(kind === 'sqlite' ? 'json_object' : 'jsonb_build_object')
   const at = sql.raw(
