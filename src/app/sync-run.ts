@@ -36,12 +36,10 @@ export async function runSyncUnderLock(
     })
     try {
       const run = await runSync({
-        projectId: project.projectId,
+        ...project,
         mode: options.mode,
         streams: new Set(options.streams),
         mirrored: new Set(project.streams),
-        startDate: project.startDate,
-        timeZone: project.timeZone,
         lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
         get: service.client.get,
         mirror: warehouse.mirror(project.projectId, { schema: project.schema, holder: lock.token }),

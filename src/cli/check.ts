@@ -25,7 +25,7 @@ Exit code: 0 all is well · 1 trying again may help · 2 a person must change so
 const firstSteps = `
 First steps:
   1. The account's owner creates a key in the app: Settings > API keys. Choose the project and the preset "Read only",
-     or single scopes: conversations:read visitors:read calls:read analytics:read availability:read
+     or single scopes: ${[...new Set(allStreams.map(({ scope }) => scope))].join(' ')}
      The key begins with svc_live_ and is shown once. Keep it on the server: never put it into a web page.
   2. Write a file named .env in this folder:
        DESKMIRROR_BASE_URL=https://…        the address of the API, with its version

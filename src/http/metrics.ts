@@ -103,9 +103,9 @@ function createCounters(registry: Registry) {
       requests.inc({ project, lane, outcome })
       if (outcome === 'throttled') throttled.inc({ project })
     },
-    countRows: ({ project, stream, ...page }) => {
-      read.inc({ project, stream }, page.rows)
-      changed.inc({ project, stream }, page.changed)
+    countStream: (project, { stream, ...report }) => {
+      read.inc({ project, stream }, report.rows)
+      changed.inc({ project, stream }, report.changed)
     },
     countSettled: (writeback) => settled.inc(writeback),
     countJobFailure: ({ job, project, stream }) =>

@@ -22,7 +22,7 @@ export function childObjectReader(run: SyncRun, stream: ChildObjectStream): Chil
     const now = response?.cursorLimit ?? run.cursorLimit()
     const rereadAfter = stream.rereadAfter(item, childAge(child, now))
     const { parentId, requestedVersion } = child
-    const { changed } = await run.mirror.commit({
+    const result = await run.mirror.commit({
       stream: stream.name,
       rows: [stream.parseRow(item, parentId, now)],
       requestedAt: response?.requestedAt ?? run.now(),
@@ -35,7 +35,7 @@ export function childObjectReader(run: SyncRun, stream: ChildObjectStream): Chil
         againAt: rereadAfter === null ? null : run.now() + rereadAfter * 1000,
       },
     })
-    run.stats.recordPage(stream.name, 1, changed)
+    run.stats.recordPage(stream.name, 1, result)
   }
 }
 

@@ -50,8 +50,7 @@ async function readDays(run: SyncRun, stream: DailyStream, history: RollupHistor
     if (index === 0 && !isDayRight()) return false
     const cursors = run.mode === 'reconcile' && !isFirst ? { [rereadCursor]: writeRereadCounts(rereads) } : {}
     const rows = [stream.parseRow(data, day, run.timeZone, present())]
-    const { changed } = await run.mirror.commit({ stream: stream.name, rows, requestedAt, cursors })
-    run.stats.recordPage(stream.name, 1, changed)
+    run.stats.recordPage(stream.name, 1, await run.mirror.commit({ stream: stream.name, rows, requestedAt, cursors }))
     if (day !== all.at(-1)) throwIfSliceOver(run)
   }
   await finishDays(run, stream, history, days.at(-1)?.from ?? from)

@@ -69,7 +69,7 @@ export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly s
   const request = async (id: string) => run.get(stream.rowPath(run.projectId, id), {}, priority)
   const recordUnreadable = async (id: string, error: unknown): Promise<null> => {
     if (isNotFound(error)) {
-      if (await markRowDeleted(run, stream.name, id)) run.stats.recordPage(stream.name, 0, 1)
+      if (await markRowDeleted(run, stream.name, id)) run.stats.recordPage(stream.name, 0, { changed: 1 })
       return null
     }
     const why = unreadableRowReason(error)
@@ -85,7 +85,7 @@ export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly s
     const { data, requestedAt } = response
     const { rows, rejectedRows } = stream.parseRows([toListShape(stored, data)], run.projectId)
     const commit: MirrorCommit = { stream: stream.name, rows, rejectedRows, requestedAt, isAuthoritative: true }
-    run.stats.recordPage(stream.name, rows.length, (await run.mirror.commit(commit)).changed)
+    run.stats.recordPage(stream.name, rows.length, await run.mirror.commit(commit))
     return rows[0] ?? null
   }
   return mapConcurrently(ids, concurrency, read)

@@ -48,7 +48,7 @@ export async function commitPage(
     observations: batch.observations,
     ...more,
   })
-  run.stats.recordPage(stream, rows.length, result.changed)
+  run.stats.recordPage(stream, rows.length, result)
   return result
 }
 

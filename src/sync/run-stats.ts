@@ -1,7 +1,7 @@
 /** Counts what each stream of a run did, and reports the progress. */
 
 import type { SyncProgress } from '../core/command-reports.ts'
-import type { StreamReport } from '../core/mirror.ts'
+import type { CommitResult, StreamReport } from '../core/mirror.ts'
 import type { StreamName } from '../core/stream-specs.ts'
 import type { EpochMs } from '../core/time.ts'
 
@@ -39,7 +39,7 @@ export function createRunStats(now: () => EpochMs, onProgress: (progress: SyncPr
       count(stream).requests += 1
     },
     /** A page was stored. */
-    recordPage: (stream: StreamName, rows: number, changed: number) => {
+    recordPage: (stream: StreamName, rows: number, { changed }: CommitResult) => {
       const streamCounts = count(stream)
       streamCounts.rows += rows
       streamCounts.changed += changed

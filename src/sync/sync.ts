@@ -158,8 +158,8 @@ async function syncSnapshot(run: SyncRun, stream: SnapshotStream): Promise<void>
   const rejectedRows = other === null ? [] : [{ id: null, why: `it belongs to another project (${other})` }]
   const present = await createPresentTime(run)
   const rows = other === null ? [stream.parseRow(data, present())] : []
-  const { changed } = await run.mirror.commit({ stream: stream.name, rows, rejectedRows, requestedAt })
-  run.stats.recordPage(stream.name, rows.length, changed)
+  const result = await run.mirror.commit({ stream: stream.name, rows, rejectedRows, requestedAt })
+  run.stats.recordPage(stream.name, rows.length, result)
 }
 
 function countingGet(run: SyncRun, stream: StreamName): SyncRun['get'] {

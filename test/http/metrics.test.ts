@@ -65,8 +65,9 @@ describe('events are counted', () => {
 
   test('rows, sync runs and jobs', async () => {
     const { metrics, scrape } = await startMetrics()
-    metrics.countRows({ project: 'shop', stream: 'calls', rows: 200, changed: 12 })
-    metrics.countRows({ project: 'shop', stream: 'calls', rows: 20, changed: 0 })
+    const report = { stream: 'calls', requests: 1, tookMs: 100, skipped: null, failed: null } as const
+    metrics.countStream('shop', { ...report, rows: 200, changed: 12 })
+    metrics.countStream('shop', { ...report, rows: 20, changed: 0 })
     metrics.observeSyncRun({ stream: 'calls', mode: 'incremental', outcome: 'complete', tookMs: 1500 })
     metrics.countJob({ queue: 'streams', verdict: 'done' })
     expect(await scrape()).toMatchObject({

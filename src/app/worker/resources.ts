@@ -3,9 +3,9 @@ import type { Connections } from '../../api/connections.ts'
 import type { ProjectConfig } from '../../config/config.ts'
 import type { ApiFailure } from '../../core/api-failure.ts'
 import type { JobSubject } from '../../core/job-failure.ts'
+import type { StreamReport } from '../../core/mirror.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Priority } from '../../core/rate-limit/priority.ts'
-import type { StreamName } from '../../core/stream-specs.ts'
 import type { Logger } from '../../log.ts'
 import type { Warehouse } from '../../warehouse/open.ts'
 import type { RequestPurpose } from '../../warehouse/request-counts.ts'
@@ -17,7 +17,7 @@ import { type Service, type ServiceOptions, withService } from '../service.ts'
 export type WorkerMetrics = {
   /** A request got a response, or was given up. */
   readonly countRequest: (request: { project: string; priority: Priority; outcome: 'ok' | ApiFailure['kind'] }) => void
-  readonly countRows: (page: { project: string; stream: StreamName; rows: number; changed: number }) => void
+  readonly countStream: (project: string, report: StreamReport) => void
   /** A write-back reached this status. */
   readonly countSettled: (writeback: { project: string; status: WritebackStatus }) => void
   readonly countJobFailure: (subject: JobSubject) => void

@@ -78,8 +78,7 @@ async function processClaimed(
       break
     }
   }
-  for (const { stream, rows, changed } of deps.stats.reports())
-    metrics.countRows({ project: project.name, stream, rows, changed })
+  for (const report of deps.stats.reports()) metrics.countStream(project.name, report)
   const lists = done.some(({ needsListSync }) => needsListSync)
   if (done.length > 0) await enqueueFollowUps({ lists })
   for (const { id, found } of done) await warehouse.deliveries.settle(project.projectId, id, found, Date.now())
