@@ -11,24 +11,22 @@ import {
   syncQueueNames,
   type WebhookJob,
   webhookJobId,
-  webhookQueue,
-  writebackQueue,
 } from './queues.ts'
 import type { PlannedSyncJob } from './schedule-plan.ts'
 
 export type JobQueues = {
-  readonly clock: JobQueue<SchedulerJob>
-  readonly hints: JobQueue<WebhookJob>
+  readonly schedules: JobQueue<SchedulerJob>
+  readonly webhooks: JobQueue<WebhookJob>
   readonly writebacks: JobQueue<LaneJob>
 } & Readonly<Record<SyncQueueName, JobQueue<SyncJob>>>
 
 export function openJobQueues({ queue }: Backend): JobQueues {
   return {
-    clock: queue<SchedulerJob>('clock'),
-    passes: queue<SyncJob>('passes'),
+    schedules: queue<SchedulerJob>('schedules'),
+    sync: queue<SyncJob>('sync'),
     backfill: queue<SyncJob>('backfill'),
-    hints: queue<WebhookJob>(webhookQueue),
-    writebacks: queue<LaneJob>(writebackQueue),
+    webhooks: queue<WebhookJob>('webhooks'),
+    writebacks: queue<LaneJob>('writebacks'),
   }
 }
 
@@ -49,7 +47,7 @@ export function createEnqueuer(queues: JobQueues) {
     },
     enqueueWebhookJobs: async (all: readonly WebhookJob[]): Promise<void> => {
       const jobs = all.map((job) => toEntry('hint', job, webhookJobId(job), retryOptions))
-      if (jobs.length > 0) await queues.hints.addBulk(jobs)
+      if (jobs.length > 0) await queues.webhooks.addBulk(jobs)
     },
     enqueueLanes: async (all: readonly LaneJob[]): Promise<void> => {
       const jobs = all.map((job) => toEntry('lane', job, laneJobId(job)))

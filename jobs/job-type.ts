@@ -67,12 +67,12 @@ export function createJobHandler<Data extends object>(
         log.info({ event: 'job.dropped', queue, id: job.id, why: `the configuration has no such ${result.missing}` })
         return { do: 'done' }
       }
-      if (data !== null) metrics.countJob({ queue, verdict: result.do })
+      if (data !== null) metrics.countJob({ queue, result: result.do })
       return result
     } catch (error) {
       await failures.recordFailure(subject, error, isQueueConnectionError(error))
       const result = afterError(data, errorText(error), Date.now() - job.timestamp)
-      metrics.countJob({ queue, verdict: result.do })
+      metrics.countJob({ queue, result: result.do })
       return result
     }
   }

@@ -34,9 +34,9 @@ function jobResultOf(end: LaneSliceResult, random: number): JobResult {
       return { do: 'done' }
     case 'more':
     case 'interrupted':
-      return { do: 'again', afterMs: 1 }
+      return { do: 'delay', afterMs: 1 }
     case 'busy':
-      return { do: 'again', afterMs: 500 + random * 1000 }
+      return { do: 'delay', afterMs: 500 + random * 1000 }
     default:
       return assertNever(end)
   }

@@ -26,7 +26,7 @@ export function createMaintenance(
   { workerContext, backend, queues, failures, enqueuer }: MaintenanceDeps,
   projects: () => readonly ProjectConfig[],
 ): () => Promise<void> {
-  const syncSchedules = createScheduleSync(backend, queues.clock)
+  const syncSchedules = createScheduleSync(backend, queues.schedules)
   return async () => {
     await workerContext.recordHeartbeat(backend.kind)
     await failures.refresh()
@@ -47,6 +47,6 @@ function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
   const warehouseFailed = failing.filter(({ isWarehouseError }) => isWarehouseError)
   return warehouseFailed.flatMap(({ subject: { project, stream, mode } }): PlannedSyncJob[] => {
     const job = parseSyncJob({ project: project?.name, stream, mode })
-    return job === null ? [] : [{ queue: 'passes', job }]
+    return job === null ? [] : [{ queue: 'sync', job }]
   })
 }

@@ -35,5 +35,5 @@ const retryForMs: Ms = 3_600_000
 export function afterFailedFiring(data: SchedulerJob | null, why: string, sinceMs: Ms): JobResult {
   const isFrequent = data?.round === 'incremental' || data?.round === 'availability'
   if (isFrequent || sinceMs > retryForMs) return { do: 'give up', why }
-  return { do: 'again', afterMs: retryMs }
+  return { do: 'delay', afterMs: retryMs }
 }

@@ -51,9 +51,9 @@ function jobResultOf(end: SyncSliceResult, sinceAddedMs: Ms, random: number): Jo
       return done
     case 'more':
     case 'interrupted':
-      return { do: 'again', afterMs: 1 }
+      return { do: 'delay', afterMs: 1 }
     case 'busy':
-      return sinceAddedMs > busyRetryForMs ? done : { do: 'again', afterMs: 2000 + random * 3000 }
+      return sinceAddedMs > busyRetryForMs ? done : { do: 'delay', afterMs: 2000 + random * 3000 }
     case 'failed':
       return { do: 'retry', why: end.why }
     default:
@@ -65,7 +65,7 @@ function jobResultOf(end: SyncSliceResult, sinceAddedMs: Ms, random: number): Jo
 async function enqueueChildren({ stream }: SyncJob, project: ProjectConfig, deps: JobDeps): Promise<void> {
   if (!isListStream(stream)) return
   await deps.enqueueSyncJobs(
-    incrementalSyncJobs('passes', project, await deps.workerContext.markSyncedAndListPending(project)),
+    incrementalSyncJobs('sync', project, await deps.workerContext.markSyncedAndListPending(project)),
   )
 }
 

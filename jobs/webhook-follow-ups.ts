@@ -19,12 +19,12 @@ async function runWebhookJob({ data, project, subject }: JobRun<WebhookJob>, dep
   const enqueueFollowUps = async ({ lists }: { lists: boolean }) => {
     const listJobs = lists ? syncJobsOfSchedule('incremental', project) : []
     const pendingChildren = await workerContext.markSyncedAndListPending(project)
-    await enqueueSyncJobs([...listJobs, ...incrementalSyncJobs('passes', project, pendingChildren)])
+    await enqueueSyncJobs([...listJobs, ...incrementalSyncJobs('sync', project, pendingChildren)])
   }
   const end = await workerContext.processDeliveries(project, { signal: stopping, enqueueFollowUps })
   const isNewFailure = await recordJobEnd(deps, subject, end)
   logEnd(deps, end, { project: data.project, took_ms: Math.round(performance.now() - startedAt) }, isNewFailure)
-  const result: JobResult = end.kind === 'interrupted' ? { do: 'again', afterMs: 1 } : { do: 'done' }
+  const result: JobResult = end.kind === 'interrupted' ? { do: 'delay', afterMs: 1 } : { do: 'done' }
   return result
 }
 

@@ -20,7 +20,7 @@ import { createJobHandler, type JobDeps, type JobType } from './job-type.ts'
 import { laneJobs } from './lane-jobs.ts'
 import { createMaintenance } from './maintenance.ts'
 import { startPeriodicTask } from './periodic-task.ts'
-import { webhookQueue, writebackQueue } from './queues.ts'
+import type { QueueName } from './queues.ts'
 import { checkReadiness } from './readiness.ts'
 import { schedulerJobs } from './scheduler-jobs.ts'
 import { syncJobs } from './sync-jobs.ts'
@@ -53,7 +53,7 @@ export async function startWorker(config: Config, options: WorkerOptions) {
     return closer.closeAll()
   }
   try {
-    const services = await openWorkerServices(config, options, () => projects, stopping.signal, closer)
+    const services = await openWorkerComponents(config, options, () => projects, stopping.signal, closer)
     const { workerContext, backend, metrics, failures, enqueuer } = services
     const failureDeps = { failures, isQueueConnectionError: backend.isConnectionError }
     const maintain = createMaintenance(services, () => projects)
@@ -119,9 +119,9 @@ async function stopInTime(closeAll: () => Promise<void>, log: Logger): Promise<v
   if (!inTime) log.error({ event: 'shutdown.timed_out', why: `not everything closed within ${shutdownTimeoutMs} ms` })
 }
 
-type WorkerServices = Awaited<ReturnType<typeof openWorkerServices>>
+type WorkerComponents = Awaited<ReturnType<typeof openWorkerComponents>>
 
-async function openWorkerServices(
+async function openWorkerComponents(
   config: Config,
   { log, prefix, onFatal }: WorkerOptions,
   projects: () => readonly ProjectConfig[],
@@ -131,7 +131,7 @@ async function openWorkerServices(
   const metrics: Metrics = createMetrics({
     readHealth: async () => withFailingJobs(await workerContext.mirrorHealth(projects()), failures.list()),
     failingJobs: () => failures.list(),
-    checkReadiness: () => checkServices(),
+    checkReadiness: () => checkComponents(),
     log,
   })
   const workerContext = await openWorkerContext(config, { log, metrics })
@@ -144,9 +144,9 @@ async function openWorkerServices(
   const backend = await openBackend(config.queueUrl, backendOptions)
   closer.add(backend.close)
   const queues = openJobQueues(backend)
-  const checkServices = () => checkReadiness(warehouse, backend, failures, stopping)
+  const checkComponents = () => checkReadiness(warehouse, backend, failures, stopping)
   const enqueuer = createEnqueuer(queues)
-  return { metrics, workerContext, failures, backend, queues, enqueuer, checkReadiness: checkServices }
+  return { metrics, workerContext, failures, backend, queues, enqueuer, checkReadiness: checkComponents }
 }
 
 /** `concurrency`: of sync runs and of lanes. The other jobs are short, or wait behind these. */
@@ -156,12 +156,12 @@ function startQueueWorkers(backend: Backend, deps: JobDeps, concurrency: number,
     stalledInterval: lockMs / 2,
     concurrency: Math.ceil(jobLimit),
   })
-  const start = <Data extends object>(queue: string, type: JobType<Data>, jobLimit: number) =>
+  const start = <Data extends object>(queue: QueueName, type: JobType<Data>, jobLimit: number) =>
     backend.worker(queue, createJobHandler(queue, type, deps), optionsFor(jobLimit))
-  start('clock', schedulerJobs, 4)
-  start(webhookQueue, webhookJobs, concurrency / 4)
-  start(writebackQueue, laneJobs, concurrency)
-  start('passes', syncJobs('passes'), concurrency)
+  start('schedules', schedulerJobs, 4)
+  start('webhooks', webhookJobs, concurrency / 4)
+  start('writebacks', laneJobs, concurrency)
+  start('sync', syncJobs('sync'), concurrency)
   start('backfill', syncJobs('backfill'), concurrency / 2)
 }
 
@@ -173,15 +173,14 @@ const shutdownTimeoutMs: Ms = 9000
 
 async function openWorkerHttp(
   config: Config,
-  { checkReadiness, queues, metrics }: Pick<WorkerServices, 'checkReadiness' | 'queues' | 'metrics'>,
+  { checkReadiness, queues, metrics }: Pick<WorkerComponents, 'checkReadiness' | 'queues' | 'metrics'>,
   isAlive: () => boolean,
   receiver: WebhookReceiver,
   log: Logger,
 ): Promise<HttpServer | null> {
   const address = resolveHttpExposure(config)
   if (address === null) return null
-  const { clock, passes, backfill, hints, writebacks } = queues
-  const board = bullBoardRoutes([clock, passes, backfill, hints, writebacks] as unknown as JobQueue<never>[])
+  const board = bullBoardRoutes(Object.values(queues) as unknown as JobQueue<never>[])
   const plugins = [board, webhookRoutes(receiver)]
   return openHttpServer({ ...address, health: { isAlive, checkReadiness }, metrics, plugins, log })
 }

@@ -128,7 +128,7 @@ function createSend(options: ClientOptions, connections: Connections, counts: Re
     if (!hasResponse && result.kind !== 'complete' && !result.mayHaveBeenSent) budget.releaseUnsent(slot)
     const outcome = classifyExchange(result, { request, requestedAt, receivedAt: now(), defaultRetryAfterMs, redact })
     const took_ms = now() - requestedAt
-    options.log?.debug({ event: 'call.ended', method, path, ...outcomeFields(outcome), took_ms })
+    options.log?.debug({ event: 'request.completed', method, path, ...outcomeFields(outcome), took_ms })
     options.onOutcome?.(priority, outcome.ok ? 'ok' : outcome.failure.kind)
     if (outcome.ok) return outcome.response
     const { failure } = outcome
@@ -163,8 +163,8 @@ async function runBeforeSend(budget: RequestBudget, slot: Grant, beforeSend: () 
 
 function logRetry(log: ClientLog | undefined, failure: ApiFailure, waitMs: Ms): void {
   const why = describeFailure(failure)
-  if (failure.kind === 'throttled') log?.warn({ event: 'call.throttled', why, wait_ms: Math.round(failure.waitMs) })
-  else log?.debug({ event: 'call.retried', why, wait_ms: Math.round(waitMs) })
+  if (failure.kind === 'throttled') log?.warn({ event: 'request.throttled', why, wait_ms: Math.round(failure.waitMs) })
+  else log?.debug({ event: 'request.retried', why, wait_ms: Math.round(waitMs) })
 }
 
 function readOnlyError({ method, path }: ApiRequest): UserError {

@@ -82,12 +82,12 @@ export function createMetrics({
 function createCounters(registry: Registry) {
   const counter = (name: string, help: string, labelNames: readonly string[]) =>
     new Counter({ name: `deskmirror_${name}_total`, help, labelNames, registers: [registry] })
-  const requests = counter('requests', 'Requests to the service', ['project', 'lane', 'outcome'])
+  const requests = counter('requests', 'Requests to the service', ['project', 'priority', 'outcome'])
   const throttled = counter('throttled', 'Requests that the service answered by 429', ['project'])
   const read = counter('rows_read', 'Rows that the service sent', ['project', 'stream'])
   const changed = counter('rows_changed', 'Rows that were new or different', ['project', 'stream'])
   const settled = counter('writebacks_settled', 'Write-backs by outcome', ['project', 'status'])
-  const jobs = counter('jobs', 'Jobs by result', ['queue', 'verdict'])
+  const jobs = counter('jobs', 'Jobs by result', ['queue', 'result'])
   const deliveries = counter('webhooks', 'Webhook deliveries by outcome', ['project', 'outcome'])
   const jobFailures = counter('job_failures', 'Jobs that failed', ['job', 'project', 'stream'])
   const queueErrors = counter('queue_errors', "Errors of the queue's store", [])
@@ -99,8 +99,8 @@ function createCounters(registry: Registry) {
     registers: [registry],
   })
   const workerMetrics: WorkerMetrics = {
-    countRequest: ({ project, priority: lane, outcome }) => {
-      requests.inc({ project, lane, outcome })
+    countRequest: ({ project, priority, outcome }) => {
+      requests.inc({ project, priority, outcome })
       if (outcome === 'throttled') throttled.inc({ project })
     },
     countStream: (project, { stream, ...report }) => {
@@ -118,8 +118,8 @@ function createCounters(registry: Registry) {
       syncRuns.observe(labels, tookMs / 1000),
     /** `project` null: unknown. */
     countDelivery: (project: string | null, outcome: string) => deliveries.inc({ project: project ?? '', outcome }),
-    /** Counts a job by its result (label `verdict`). */
-    countJob: (job: { queue: string; verdict: string }) => jobs.inc(job),
+    /** Counts a job by its result. */
+    countJob: (job: { queue: string; result: string }) => jobs.inc(job),
     /** Counts an error of the queue's store. */
     countQueueError: () => queueErrors.inc(),
   }

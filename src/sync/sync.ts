@@ -110,7 +110,7 @@ async function runStream(run: SyncRun, stream: Stream): Promise<void> {
     const why = describeFailure(failure)
     if (failure.kind === 'denied') run.stats.skip(stream.name, failure.scope ?? stream.scope)
     else run.stats.fail(stream.name, why)
-    run.log.warn({ event: 'stream.ended', stream: stream.name, why })
+    run.log.warn({ event: failure.kind === 'denied' ? 'stream.skipped' : 'stream.failed', stream: stream.name, why })
   } finally {
     run.stats.finish(stream.name)
   }

@@ -104,7 +104,7 @@ describe('the share of retries', () => {
 
 /** A log that calls `listener` for each retry. */
 function onRetry(listener: (event: Readonly<Record<string, unknown>>) => unknown) {
-  const debug = (event: Readonly<Record<string, unknown>>) => event.event === 'call.retried' && listener(event)
+  const debug = (event: Readonly<Record<string, unknown>>) => event.event === 'request.retried' && listener(event)
   return { debug: (event: Readonly<Record<string, unknown>>) => void debug(event), warn: () => {} }
 }
 

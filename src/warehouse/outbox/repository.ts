@@ -103,7 +103,7 @@ function markSending(
   dueAt: EpochMs,
 ): Promise<boolean> {
   const { kind, project, typed } = context
-  const { sender: _, looks: __, claim: ___, ...rest } = { ...writeback.evidence, ...evidence }
+  const { sender: _, verifications: __, statedResult: ___, ...rest } = { ...writeback.evidence, ...evidence }
   return inDurableTransaction(context, async (trx) => {
     await lockLane(trx, typed('text', writeback.lane))
     await acquireCancellationLock(trx, 'shared')

@@ -83,7 +83,8 @@ function decodeSnapshot(snapshot: Readonly<Record<string, string | null>>): Targ
 
 /** Evidence may contain any characters, as it quotes the service and visitors. */
 export function encodeEvidence(kind: DatabaseKind, evidence: Evidence): RawBuilder<string> {
-  return typedParameter(kind, 'json', encodeJson(kind, stringifyJson(evidence as Json)))
+  const { statedResult: claim, verifications: looks, failedAttempts: tries, ...rest } = evidence
+  return typedParameter(kind, 'json', encodeJson(kind, stringifyJson({ ...rest, claim, looks, tries } as Json)))
 }
 
 const text = z.string()
@@ -106,6 +107,12 @@ const evidenceSchema = z
     found: text,
   })
   .partial()
+  .transform(({ claim, looks, tries, ...rest }) => ({
+    ...rest,
+    statedResult: claim,
+    verifications: looks,
+    failedAttempts: tries,
+  }))
 
 /** The column can be written by SQL, so invalid content counts as no evidence. */
 export function decodeEvidence(kind: DatabaseKind, stored: string | null): Evidence {

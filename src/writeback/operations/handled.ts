@@ -33,7 +33,7 @@ export const createHandledHandler: CreateHandler<'handled'> = ({ payload: { hand
     const isNowHandled = readHandledAt(conversation) !== null
     const wasHandled = (writeback.evidence.before?.handledAt ?? null) !== null
     // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
-    const provesNothing = wasHandled === wanted && writeback.evidence.claim === undefined
+    const provesNothing = wasHandled === wanted && writeback.evidence.statedResult === undefined
     if (isNowHandled !== wanted || provesNothing) return { kind: 'absent' }
     return { kind: 'found', how: `the conversation is ${nameState(isNowHandled)}` }
   },

@@ -48,7 +48,7 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
     const isDone = wantedFields.every((field) => isSameText(live[field], payload[field]))
     const wasSame = wantedFields.every((field) => isSameText(before?.[field], payload[field]))
     // If it was already so before the send, the state proves nothing unless the service responded. Sending again is harmless.
-    const provesNothing = wasSame && writeback.evidence.claim === undefined
+    const provesNothing = wasSame && writeback.evidence.statedResult === undefined
     if (!isDone || provesNothing) return { kind: 'absent' }
     return { kind: 'found', how: `the visitor's ${wantedFields.join(' and ')} matches the request` }
   },

@@ -109,10 +109,10 @@ function toMissingTarget(error: unknown): PreconditionResult {
 /** A read failed or the rate limit gave no slot: the write-back stays unchanged and is tried later. */
 async function releaseForRetry({ deps, writeback }: SendTask, error: ApiError): Promise<SendTaskResult> {
   const { failure } = error
-  const tries = (writeback.evidence.tries ?? 0) + 1
+  const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
   const canRetry = failure.kind === 'transient' || failure.kind === 'throttled'
-  const dueAt = canRetry ? deps.now() + backOffMs(tries, deps.random()) : null
-  await deps.outbox.release(writeback, dueAt, canRetry ? { tries } : {})
+  const dueAt = canRetry ? deps.now() + backOffMs(failedAttempts, deps.random()) : null
+  await deps.outbox.release(writeback, dueAt, canRetry ? { failedAttempts } : {})
   if (failure.kind === 'denied' || isRefused(error)) throw error
   return { kind: 'deferred', failure: failure.kind === 'aborted' ? null : failure }
 }

@@ -77,11 +77,21 @@ async function toTransition(task: SendTask, body: Json, failure: ApiFailure): Pr
     case 'transient': {
       const { why, requestId, status, mayHaveBeenSent, statedResult } = failure
       if (!mayHaveBeenSent) {
-        const tries = (writeback.evidence.tries ?? 0) + 1
-        return { event: 'not_sent', why, evidence: { tries }, dueAt: now + backOffMs(tries, deps.random()) }
+        const failedAttempts = (writeback.evidence.failedAttempts ?? 0) + 1
+        return {
+          event: 'not_sent',
+          why,
+          evidence: { failedAttempts },
+          dueAt: now + backOffMs(failedAttempts, deps.random()),
+        }
       }
-      const claimEvidence = statedResult === undefined ? {} : { claim: { says: statedResult, why } }
-      const evidence = { sender: 'ended', tries: 0, ...(status === null ? {} : { status }), ...claimEvidence } as const
+      const statement = statedResult === undefined ? {} : { statedResult: { says: statedResult, why } }
+      const evidence = {
+        sender: 'ended',
+        failedAttempts: 0,
+        ...(status === null ? {} : { status }),
+        ...statement,
+      } as const
       return { event: 'no_response', why, requestId, evidence, dueAt: now + verifyDelayMs(task) }
     }
     default:

@@ -49,13 +49,13 @@ async function settleVerification(
 
 async function settleAbsent(task: SendTask): Promise<SendTaskResult> {
   const { deps, writeback } = task
-  const looks = (writeback.evidence.looks ?? 0) + 1
-  if (looks < verificationsNeeded) {
+  const verifications = (writeback.evidence.verifications ?? 0) + 1
+  if (verifications < verificationsNeeded) {
     const why = 'it was not found; it will be verified again'
     const dueAt = deps.now() + deps.verifyAfterMs
-    return settleTask(task, { event: 'not_found_yet', why, evidence: { looks }, dueAt })
+    return settleTask(task, { event: 'not_found_yet', why, evidence: { verifications }, dueAt })
   }
-  const statedResult = writeback.evidence.claim
+  const { statedResult } = writeback.evidence
   if (statedResult?.says === 'refused') return settleTask(task, { event: 'refused', why: statedResult.why })
   const blocker = resendBlocker(task)
   if (blocker !== null) return settleTask(task, { event: 'unverifiable', why: blocker })
@@ -70,8 +70,8 @@ function resendBlocker({ deps, writeback }: SendTask): string | null {
     return `it was sent ${writeback.attempts} times, and no response proved its outcome`
   if (operationTypes[writeback.operation].isIdempotent) return null
   // A service that accepted the request may still carry it out.
-  if (writeback.evidence.claim?.says === 'accepted')
-    return `it was not found, but the service accepted it: ${writeback.evidence.claim.why}`
+  if (writeback.evidence.statedResult?.says === 'accepted')
+    return `it was not found, but the service accepted it: ${writeback.evidence.statedResult.why}`
   // A suspended process may resume and still send.
   if (writeback.evidence.sender === 'silent') return 'it was not found, but the sending process may still be alive'
   return deps.resendReplies || writeback.revokedAs !== null
