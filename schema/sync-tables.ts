@@ -13,7 +13,7 @@ export const syncTables = {
       finished_at: ['time?', 'when it ended; null while it runs'],
       outcome: ['text?', 'complete, gaps, failed or interrupted; null while it runs'],
       requests: ['integer', 'requests sent'],
-      rows_read: ['integer', 'rows in the answers of the service'],
+      rows_read: ['integer', 'rows in the responses of the service'],
       rows_changed: ['integer', 'rows that were new or different from what was stored'],
       streams: ['json?', 'the same figures for each stream'],
       strings_escaped: [

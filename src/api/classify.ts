@@ -165,7 +165,7 @@ function isAboutOneWrite(error: ErrorBody | null, request: ApiRequest): boolean 
 
 function errorMessage(error: ErrorBody | null, status: number, head: ResponseHead): string {
   if (status < 400) return `the service redirects to ${redirectTarget(head)}; is the base URL right?`
-  if (error === null) return 'an answer without an error envelope; is the base URL right?'
+  if (error === null) return 'a response without an error envelope; is the base URL right?'
   const fields = error.fields.length > 0 ? ` (${error.fields.join(', ')})` : ''
   return (error.message ?? 'no message') + fields
 }

@@ -75,7 +75,7 @@ export function sendHttpRequest(pool: Dispatcher, request: HttpRequest, options:
       state.controller?.abort(new Error('given up'))
     }
     const onAbort = () => finishAndAbort({ kind: 'aborted', mayHaveBeenSent: state.controller !== null })
-    const onDeadline = () => finishAndAbort(brokenResult(state, `no complete answer within ${options.timeoutMs} ms`))
+    const onDeadline = () => finishAndAbort(brokenResult(state, `no complete response within ${options.timeoutMs} ms`))
     const deadline = setTimeout(onDeadline, options.timeoutMs)
     options.signal.addEventListener('abort', onAbort, { once: true })
     if (options.signal.aborted) return onAbort()
@@ -131,7 +131,7 @@ function createHandler(
     async onResponseEnd() {
       clearInterval(state.stallTimer)
       const read = await state.body?.end()
-      if (state.head === null || read === undefined) finish(brokenResult(state, 'no answer'))
+      if (state.head === null || read === undefined) finish(brokenResult(state, 'no response'))
       else if (read.ok) finish({ kind: 'complete', head: state.head, body: read.splitBody })
       else finish(brokenResult(state, read.why, read.isRetryable))
     },
@@ -145,7 +145,7 @@ function startStallCheck(state: ExchangeState, stallMs: Ms, onStalled: (result: 
   let bytesBefore = 0
   return setInterval(() => {
     const bytes = state.receivedBytes - bytesBefore
-    const why = `the answer came too slowly: ${bytes} bytes in ${stallMs} ms`
+    const why = `the response came too slowly: ${bytes} bytes in ${stallMs} ms`
     if (bytes < minStallBytes) onStalled(brokenResult(state, why))
     bytesBefore = state.receivedBytes
   }, stallMs)

@@ -147,7 +147,7 @@ function tooLongText({ limits }: SplitterState): string {
 /** Drops an oversized row. Without the rest, no row can be used, so an oversized rest makes the response unreadable. */
 export function rejectOversized(state: SplitterState, chunk: Buffer, i: number, why: string): void {
   if (state.currentRow !== null && state.listLevel > 0) dropRow(state, chunk, i, why)
-  else state.unreadable = { why: `an answer that ${why}`, isRetryable: false }
+  else state.unreadable = { why: `a response that ${why}`, isRetryable: false }
 }
 
 function dropRow(state: SplitterState, chunk: Buffer, i: number, why: string): void {
@@ -182,7 +182,7 @@ function keepUpTo(state: SplitterState, chunk: Buffer, to: number): void {
     state.rest.push(bytes)
     state.restSize += bytes.length
     if (state.restSize > state.limits.perPart.bytes)
-      state.unreadable = { why: `an answer that ${tooLongText(state)}`, isRetryable: false }
+      state.unreadable = { why: `a response that ${tooLongText(state)}`, isRetryable: false }
   }
   state.keepFrom = to
 }

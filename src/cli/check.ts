@@ -71,16 +71,16 @@ async function checkProjects(
   const signal = context.openInterruptSignal(display, 'the current request')
   const log = context.openLog(config, display)
   const { checkProject } = await context.load(() => import('../app/check.ts'))
-  const answers = await forEachProject(projects, signal, async (project) => [
+  const results = await forEachProject(projects, signal, async (project) => [
     ...(await checkProject(config, project, { signal, log })),
     ...(project.readOnly ? [readOnlyItem] : []),
   ])
-  return answers.map((answer): ProjectChecks => {
-    if ('report' in answer) {
-      return { project: answer.project, items: answer.report, exit: worstExitCode(answer.report.map(toExitCode)) }
+  return results.map((result): ProjectChecks => {
+    if ('report' in result) {
+      return { project: result.project, items: result.report, exit: worstExitCode(result.report.map(toExitCode)) }
     }
-    const { what, why, next, exitCode } = answer.error
-    return { project: answer.project, items: [errorItem(what, why, next)], exit: exitCode }
+    const { what, why, next, exitCode } = result.error
+    return { project: result.project, items: [errorItem(what, why, next)], exit: exitCode }
   })
 }
 

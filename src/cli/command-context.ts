@@ -82,7 +82,7 @@ const levelByDisplay = { terminal: 'warn', plain: 'info', quiet: 'error' } as co
 /** A truncated result must not pass for a complete one. */
 function exitOnStdoutError(error: NodeJS.ErrnoException): void {
   const why = systemErrorText(error)?.why ?? error.code
-  if (error.code !== 'EPIPE') process.stderr.write(`deskmirror: cannot write the answer to standard output: ${why}\n`)
+  if (error.code !== 'EPIPE') process.stderr.write(`deskmirror: cannot write the result to standard output: ${why}\n`)
   exitOnStderrError(error)
 }
 

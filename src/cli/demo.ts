@@ -94,7 +94,7 @@ async function runDemoSteps(
   dropOneAnswer(service)
   print(
     '',
-    'and sent. One connection breaks before the answer arrives, so deskmirror looks for that reply instead of sending it again:',
+    'and sent. One connection breaks before the response arrives, so deskmirror looks for that reply instead of sending it again:',
   )
   const pushed = await runPush()
   const sent = renderPush(pushed, commandHintFor(null))

@@ -13,7 +13,7 @@ export const projectOption = () => new Option('--project <name>', 'only this pro
 /** For commands that handle one project. */
 export const oneProjectOption = () =>
   new Option('--project <name>', 'which project; needed where deskmirror.yaml has several')
-export const quietOption = () => new Option('--quiet', 'no progress and no log, only the answer and errors')
+export const quietOption = () => new Option('--quiet', 'no progress and no log, only the result and errors')
 export const streamsOption = () =>
   new Option('--streams <a,b>', 'only these streams').argParser(parseChoices(streamNames))
 

@@ -53,7 +53,7 @@ async function runPush(context: CommandContext, options: Options): Promise<Comma
   const signal = context.openInterruptSignal(display, interruptHint)
   const { pushProject } = await context.load(() => import('../app/push.ts'))
   const despiteFailures = options.despiteFailures === true
-  const answers = await forEachProject(projects, signal, (project) => {
+  const results = await forEachProject(projects, signal, (project) => {
     const since = context.now()
     const handlers = createProgressLine<PushProgress>(
       display,
@@ -63,7 +63,7 @@ async function runPush(context: CommandContext, options: Options): Promise<Comma
     const pushOptions = { ...handlers, notify: display.notify, signal, log, despiteFailures }
     return pushProject(config, project, pushOptions).finally(display.clear)
   })
-  return joinResults(answers, (report) => renderPush(report, projectCommandHint(config.projects, report.project)))
+  return joinResults(results, (report) => renderPush(report, projectCommandHint(config.projects, report.project)))
 }
 
 /** `120 settled   880 left   114 a minute   about 7 min 43 s left   budget 240 of 570` */

@@ -42,10 +42,10 @@ async function runStatus(context: CommandContext, options: Options): Promise<Com
   const config = context.loadConfig('mirror')
   const projects = selectProjects(config.projects, options.project)
   const { readStatus } = await context.load(() => import('../app/status.ts'))
-  const answers = await forEachProject(projects, null, async (project) => {
+  const results = await forEachProject(projects, null, async (project) => {
     return { ...(await readStatus(config, project)), readOnly: project.readOnly }
   })
-  return joinResults(answers, (report) => {
+  return joinResults(results, (report) => {
     const isOnlyProject = config.projects.length === 1
     const hint = projectCommandHint(config.projects, report.project)
     const lines = renderStatus(report, context.now(), options.verbose === true, hint, isOnlyProject)

@@ -59,7 +59,7 @@ async function runSync(context: CommandContext, options: Options): Promise<Comma
   const signal = context.openInterruptSignal(display)
   const { onProgress, onBudget, notify } = display
   const { syncProject } = await context.load(() => import('../app/sync.ts'))
-  const answers = await forEachProject(projects, signal, (project) => {
+  const results = await forEachProject(projects, signal, (project) => {
     const streams = selectStreams(project, options.streams)
     const syncOptions = {
       mode: options.mode,
@@ -73,7 +73,7 @@ async function runSync(context: CommandContext, options: Options): Promise<Comma
     }
     return syncProject(config, project, syncOptions).finally(display.clear)
   })
-  return joinResults(answers, renderSync)
+  return joinResults(results, renderSync)
 }
 
 const exitCodes = { complete: 0, gaps: 3, failed: 1, interrupted: 1 } as const satisfies Record<SyncOutcome, ExitCode>

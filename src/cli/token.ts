@@ -25,7 +25,7 @@ Examples:
   $ deskmirror token --email ada@example.com --name "Ada Lovelace" --company "Analytical Engines"
   $ deskmirror token --email ada@example.com --metadata plan=pro --metadata cart=3 --ttl 300 --json
 
-Exit code: 0 minted · 1 trying again may help, or an answer came without a token · 2 a person must change something`
+Exit code: 0 minted · 1 trying again may help, or a response came without a token · 2 a person must change something`
 
 export function tokenCommand(context: CommandContext): Command {
   return new Command('token')

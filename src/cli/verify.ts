@@ -52,7 +52,7 @@ async function runVerify(context: CommandContext, options: Options): Promise<Com
   const log = context.openLog(config, display)
   const signal = context.openInterruptSignal(display)
   const { verifyProject } = await context.load(() => import('../app/verify.ts'))
-  const answers = await forEachProject(projects, signal, (project) => {
+  const results = await forEachProject(projects, signal, (project) => {
     const streams = selectStreams(project, options.streams)
     const verifyOptions = {
       streams,
@@ -64,7 +64,7 @@ async function runVerify(context: CommandContext, options: Options): Promise<Com
     }
     return verifyProject(config, project, verifyOptions).finally(display.clear)
   })
-  return joinResults(answers, renderVerify)
+  return joinResults(results, renderVerify)
 }
 
 function renderVerify(report: VerifyReport): { readonly lines: readonly string[]; readonly exit: ExitCode } {

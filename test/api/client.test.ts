@@ -31,7 +31,7 @@ test('a request carries the key, asks for gzip, and goes below the path of the b
   expect(client.requestCount()).toBe(1)
 })
 
-test('an answer has its data, its request id, and the clocks of both sides', async () => {
+test('a response has its data, its request id, and the clocks of both sides', async () => {
   const date = 'Wed, 18 Nov 2026 10:00:00 GMT'
   const body = '{"data":{"id":12345678901234567890},"requestId":"req-7"}'
   const service = await startTestService(jsonAnswer(200, body, { date }))
@@ -125,7 +125,7 @@ describe('a write', () => {
     ['a page of HTML', jsonAnswer(200, '<html>welcome</html>')],
     ['half a body', jsonAnswer(200, '{"data":{"id"')],
     ['a 503', jsonAnswer(503, '')],
-  ])('with %s as its answer may have been done, and is sent once', async ([, answer]) => {
+  ])('with %s as its response may have been done, and is sent once', async ([, answer]) => {
     const service = await startTestService(answer)
     const failure = await failureOf(createTestClient(service.url).send(writeCall))
     expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true })

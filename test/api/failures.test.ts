@@ -153,15 +153,15 @@ describe('transient', () => {
     expect(failure).toMatchObject({ kind: 'transient', mayHaveBeenSent: true, status: null })
   })
 
-  test('an answer that is not HTTP may follow a request that was done', async () => {
+  test('a response that is not HTTP may follow a request that was done', async () => {
     const url = await startTcp((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\n')))
     expect(await failureOf(createTestClient(url).send(writeCall))).toMatchObject(maybeSent)
   })
 
-  test('an answer that takes too long is aborted', async () => {
+  test('a response that takes too long is aborted', async () => {
     const service = await startTestService(() => {})
     const failure = await failureOf(createTestClient(service.url, { timeoutMs: 50 }).send(readCall))
-    expect(failure).toMatchObject({ ...maybeSent, why: 'GET /thing: no complete answer within 50 ms' })
+    expect(failure).toMatchObject({ ...maybeSent, why: 'GET /thing: no complete response within 50 ms' })
   })
 
   test('the time limit includes a slow body', async () => {

@@ -46,7 +46,7 @@ describe('a row that is too large is left out of its page and reported with its 
     expect(rowsOf(answer)).toEqual({ built: [{ id: 'a' }, { id: 'c' }], rejectedRows: [{ id: 'b', why }] })
   })
 
-  test('also if it is larger than the limit of an answer, compressed or not', async () => {
+  test('also if it is larger than the limit of a response, compressed or not', async () => {
     const body = list(`{"id":1},{"id":2,"more":"${'x'.repeat(100 << 20)}"},{"id":3}`)
     for (const answer of [send(body), send(gzipSync(body, { level: 1 }), { 'content-encoding': 'gzip' })]) {
       const { built, rejectedRows } = rowsOf(await read(answer))
@@ -86,7 +86,7 @@ test.for<[string, string]>([
   ['nested', `{"data":{"x":${deep(50_000)}}}`],
   ['of many values', `{"data":{"x":[${'0,'.repeat(150_000)}0]}}`],
   ['with a request id of 50 MB', `{"data":{"id":1},"requestId":"${'x'.repeat(50 << 20)}"}`],
-])('an answer without a list that is %s is refused, and not retried', async ([, body]) => {
+])('a response without a list that is %s is refused, and not retried', async ([, body]) => {
   const service = await startTestService(send(Buffer.from(body)))
   const error = await errorOf(createTestClient(service.url).get('/thing', {}, 'fresh'))
   expect(error.failure).toMatchObject({ kind: 'refused', status: 200 })

@@ -92,7 +92,7 @@ describe('the share of retries', () => {
     expect(service.requestCount()).toBeLessThanOrEqual(200 * 1.6 + 30)
   })
 
-  test('a quarter of all answers may fail, and every read succeeds', async () => {
+  test('a quarter of all responses may fail, and every read succeeds', async () => {
     const random = seededRandom(5)
     const mostlyFine: RequestHandler = (...exchange) => (random() < 0.25 ? broken : emptyListAnswer)(...exchange)
     const service = await startTestService(mostlyFine)
@@ -109,7 +109,7 @@ function onRetry(listener: (event: Readonly<Record<string, unknown>>) => unknown
 }
 
 describe('the stop signal', () => {
-  test('ends a read that waits for its answer, at once', async () => {
+  test('ends a read that waits for its response, at once', async () => {
     const stop = new AbortController()
     const { reading } = await readFrom(() => stop.abort(), { signal: stop.signal })
     expect(await failureOf(reading)).toEqual({ kind: 'aborted' })

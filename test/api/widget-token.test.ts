@@ -49,7 +49,7 @@ describe('the token is found', () => {
   })
 })
 
-describe('the expiry time is known only if the answer says it', () => {
+describe('the expiry time is known only if the response says it', () => {
   const noon = Date.parse('2026-11-21T12:00:00Z') / 1000
   test.for<[string, unknown, number | null]>([
     ['a time', { token: 'x1', expiresAt: '2026-11-21T12:00:00Z' }, noon],
@@ -64,7 +64,7 @@ describe('the expiry time is known only if the answer says it', () => {
   })
 })
 
-describe('an answer without a recognised token is an error that names its fields and shows no value', () => {
+describe('a response without a recognised token is an error that names its fields and shows no value', () => {
   test.for<[string, unknown, RegExp]>([
     ['two that look like one', { data: { first: jwt, second: `${jwt}x` } }, /the fields first, second \(request/],
     ['a name with nothing below', { data: { token: null, ok: true } }, /the fields token, ok/],
@@ -78,7 +78,7 @@ describe('an answer without a recognised token is an error that names its fields
     expect(JSON.stringify([error.what, error.why, error.next])).not.toMatch(/eyJ|Please/)
   })
 
-  test('an empty body is not an answer', async () => {
+  test('an empty body is not a response', async () => {
     const service = await startTestService(jsonAnswer(200, ''))
     const failure = await failureOf(mintToken(createTestClient(service.url), session))
     expect(failure).toMatchObject({ kind: 'transient', status: 200 })

@@ -1,4 +1,4 @@
-/** What an answer to a write proves: that it was done, that it was not done, or nothing. */
+/** What a response to a write proves: that it was done, that it was not done, or nothing. */
 import { expect, test } from 'vitest'
 import { createTestClient, failureOf, jsonAnswer, readCall, startTestService, writeCall } from './test-service.ts'
 

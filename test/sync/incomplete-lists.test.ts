@@ -47,7 +47,7 @@ test('a reconcile closes the gap of a conversation whose messages can all be rea
 })
 
 for (const header of ['ahead', 'jumping', 'absent'] as const) {
-  test(`rows that are added during the read do not hide missing ones, whatever the clock of the answers: ${header}`, async () => {
+  test(`rows that are added during the read do not hide missing ones, whatever the clock of the responses: ${header}`, async () => {
     const busy = { 'move.every': 1, 'move.kinds': 'visitorWrites', 'messages.order': 'newest-ascending' } as const
     await withHiddenMessages({ ...busy, 'date.header': header }, async ({ sandbox, warehouse, sync }) => {
       expect(await sync()).toMatchObject({ outcome: 'gaps', gaps: [{ stream: 'messages' }] })
@@ -86,7 +86,7 @@ for (const order of ['newest', 'newest-ascending', 'newest-bounded'] as const) {
 }
 
 for (const header of ['right', 'ahead', 'absent'] as const) {
-  test(`a message in the same second as the last read is not missed, whatever the clock of the answers: ${header}`, async () => {
+  test(`a message in the same second as the last read is not missed, whatever the clock of the responses: ${header}`, async () => {
     const switches = { 'messages.limit': 'honoured', 'date.header': header } as const
     await withHiddenMessages(switches, async ({ sandbox, warehouse, sync }, conversation) => {
       const pending = 'select count(due_at) as n from sync_children'

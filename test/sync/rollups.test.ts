@@ -112,7 +112,7 @@ describe('the history of the rollups', () => {
     expect(await gaps(warehouse)).toHaveLength(1)
   })
 
-  test('ends where the rows end, whatever year the `Date` of an answer names', async () => {
+  test('ends where the rows end, whatever year the `Date` of a response names', async () => {
     const today = new Date().toISOString().slice(0, 10)
     for (const far of ['9998-12-31T00:00:00Z', '1970-01-02T00:00:00Z']) {
       const { sandbox, warehouse, sync } = await startSyncedSandbox(sqlite, { now: `${today}T12:00:00Z` })

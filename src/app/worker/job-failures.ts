@@ -57,7 +57,7 @@ export function createJobFailures({ jobFailures, projects, log, metrics, now = D
       else if (!isLogged)
         log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...subjectFields(subject), ...errorFields(error) })
       updateOutage()
-      // While the server is away, storing would wait for its answer, and so would the job.
+      // While the server is away, storing would wait for its response, and so would the job.
       if (cause !== 'unavailable') await storeEntry(key)
       return isNewReason
     },

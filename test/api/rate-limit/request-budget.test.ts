@@ -121,7 +121,7 @@ describe('a store that cannot be reached', () => {
     expect(await budget.acquire(slotRequest('fresh'))).toHaveProperty('freeAt')
   })
 
-  test('does not affect an answer that has arrived', async () => {
+  test('does not affect a response that has arrived', async () => {
     const memory = createMemoryStore(rate(600, 60_000))
     const service = await startTestService(emptyListAnswer)
     const budget = createRequestBudget({ ...memory, release: broken.release })

@@ -27,7 +27,7 @@ const scenarios = fc.record({
   moved: fc.constantFrom(0, 1),
   /** Seconds per request. */
   takes: fc.constantFrom(0, 1, 40),
-  /** Seconds by which the clock of the answers is ahead of that of the rows; null = no `Date`. */
+  /** Seconds by which the clock of the responses is ahead of that of the rows; null = no `Date`. */
   ahead: fc.constantFrom(0, 300, -300, 10_000_000, null),
   behaviour: fc.record({
     lower: bound,

@@ -35,7 +35,7 @@ const answer = (state: BudgetState, now: number, slots: readonly Slot[]) =>
   slots.reduce((before, slot) => releaseSlot(policy, before, now, slot, 'responded'), state)
 
 describe('a slot', () => {
-  test('is free again one window after the answer, and not a millisecond earlier', () => {
+  test('is free again one window after the response, and not a millisecond earlier', () => {
     const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
     const { state, slots } = takeAll(initialBudgetState, 0, read, 1, single)
     const responded = releaseSlot(single, state, 20_000, slots[0]!, 'responded')
@@ -43,7 +43,7 @@ describe('a slot', () => {
     expect(acquireSlot(single, responded, 80_000, 'me', [read]).decision).toHaveProperty('granted', 0)
   })
 
-  test('without an answer is free again one window after the deadline', () => {
+  test('without a response is free again one window after the deadline', () => {
     const single: BudgetPolicy = { ...policy, rate: { requests: 1, windowMs } }
     const { state } = takeAll(initialBudgetState, 0, read, 1, single)
     expect(acquireSlot(single, state, maxDurationMs + windowMs - 1, 'me', [read]).decision).toHaveProperty('waitMs')

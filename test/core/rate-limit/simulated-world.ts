@@ -39,7 +39,7 @@ export type SimulatedWorld = {
   readonly foreign?: readonly number[]
   /** Times at which the record is lost; the process that reads it next finds it missing. */
   readonly recordLosses?: readonly number[]
-  /** The share of our requests whose process dies before it records the answer. The service counts them anyway. */
+  /** The share of our requests whose process dies before it records the response. The service counts them anyway. */
   readonly unanswered?: number
   /** True: the service counts a request just before it answers, not at a random time until then. */
   readonly countsLate?: boolean
