@@ -23,20 +23,20 @@ async function runSyncJob(queue: SyncQueueName, { data, project, subject, addedA
     return { missing: 'project or stream' }
   const { workerContext, sliceMs, stopping } = deps
   const startedAt = performance.now()
-  const end = await workerContext.runSyncSlice(project, { ...data, sliceMs, signal: stopping })
+  const result = await workerContext.runSyncSlice(project, { ...data, sliceMs, signal: stopping })
   const tookMs = Math.round(performance.now() - startedAt)
-  const isNewFailure = await recordJobEnd(deps, subject, end)
-  logSyncJobEnd(deps, data, end, tookMs, isNewFailure)
-  if (end.kind === 'done') {
+  const isNewFailure = await recordJobEnd(deps, subject, result)
+  logSyncJobEnd(deps, data, result, tookMs, isNewFailure)
+  if (result.kind === 'done') {
     await enqueueChildren(data, project, deps)
-    await enqueueRollups(data, project, end.changed > 0, deps)
+    await enqueueRollups(data, project, result.changed > 0, deps)
   }
-  if (end.kind === 'more' && !(queue === 'backfill' && end.mode === data.mode)) {
-    await deps.enqueueSyncJobs([{ queue: 'backfill', job: { ...data, mode: end.mode } }])
+  if (result.kind === 'more' && !(queue === 'backfill' && result.mode === data.mode)) {
+    await deps.enqueueSyncJobs([{ queue: 'backfill', job: { ...data, mode: result.mode } }])
     await enqueueChildren(data, project, deps)
     return done
   }
-  return jobResultOf(end, Date.now() - addedAt, deps.random())
+  return jobResultOf(result, Date.now() - addedAt, deps.random())
 }
 
 const done: JobResult = { do: 'done' }
@@ -44,8 +44,8 @@ const done: JobResult = { do: 'done' }
 /** A stream that another process reads is retried for this long; then the next firing is soon enough. */
 const busyRetryForMs = 15 * 60_000
 
-function jobResultOf(end: SyncSliceResult, sinceAddedMs: Ms, random: number): JobResult {
-  switch (end.kind) {
+function jobResultOf(result: SyncSliceResult, sinceAddedMs: Ms, random: number): JobResult {
+  switch (result.kind) {
     case 'done':
     case 'paused':
       return done
@@ -55,13 +55,13 @@ function jobResultOf(end: SyncSliceResult, sinceAddedMs: Ms, random: number): Jo
     case 'busy':
       return sinceAddedMs > busyRetryForMs ? done : { do: 'delay', afterMs: 2000 + random * 3000 }
     case 'failed':
-      return { do: 'retry', why: end.why }
+      return { do: 'retry', why: result.why }
     default:
-      return assertNever(end)
+      return assertNever(result)
   }
 }
 
-/** Children of a list's rows are read at once, even if the list itself still has years to read. */
+/** Children of a list's rows are read immediately, even if the list itself still has years to read. */
 async function enqueueChildren({ stream }: SyncJob, project: ProjectConfig, deps: JobDeps): Promise<void> {
   if (!isListStream(stream)) return
   await deps.enqueueSyncJobs(
@@ -69,7 +69,7 @@ async function enqueueChildren({ stream }: SyncJob, project: ProjectConfig, deps
   )
 }
 
-/** The first day of the rollups is known when the lists have been read, and changes with an earlier row or a setting. */
+/** The first day of the rollups is known when the lists have been read, and moves if an earlier row arrives or a setting changes. */
 async function enqueueRollups(
   { stream }: SyncJob,
   project: ProjectConfig,
@@ -85,20 +85,20 @@ async function enqueueRollups(
 function logSyncJobEnd(
   { metrics, log }: JobDeps,
   { project, stream, mode }: SyncJob,
-  end: SyncSliceResult,
+  result: SyncSliceResult,
   tookMs: Ms,
   isNewFailure: boolean,
 ): void {
   const fields = { project, stream, mode, took_ms: tookMs }
-  if (end.kind === 'done') {
-    metrics.observeSyncRun({ stream, mode, outcome: end.outcome, tookMs })
-    log.info({ event: 'sync.ended', ...fields, outcome: end.outcome, changed: end.changed })
-  } else if (end.kind === 'failed') {
+  if (result.kind === 'done') {
+    metrics.observeSyncRun({ stream, mode, outcome: result.outcome, tookMs })
+    log.info({ event: 'sync.ended', ...fields, outcome: result.outcome, changed: result.changed })
+  } else if (result.kind === 'failed') {
     metrics.observeSyncRun({ stream, mode, outcome: 'failed', tookMs })
     // While the service is down every sync run fails for the same reason, again and again.
-    log[isNewFailure ? 'warn' : 'debug']({ event: 'sync.failed', ...fields, why: end.why })
+    log[isNewFailure ? 'warn' : 'debug']({ event: 'sync.failed', ...fields, why: result.why })
   } else {
-    if (end.kind === 'more') metrics.observeSyncRun({ stream, mode, outcome: 'interrupted', tookMs })
-    log.debug({ event: `sync.${end.kind}`, ...fields })
+    if (result.kind === 'more') metrics.observeSyncRun({ stream, mode, outcome: 'interrupted', tookMs })
+    log.debug({ event: `sync.${result.kind}`, ...fields })
   }
 }

@@ -54,7 +54,7 @@ const refusals: readonly number[] = [
   400, 401, 402, 403, 404, 405, 410, 411, 413, 414, 415, 422, 426, 428, 429, 431, 451,
 ]
 
-/** 401 and 403 stop more than one write, so they count only with a complete body. */
+/** A 401 or 403 stops all sending, so it is trusted only with a complete body. */
 function isCertainRefusal(status: number): boolean {
   return refusals.includes(status) && status !== 401 && status !== 403
 }

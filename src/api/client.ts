@@ -104,7 +104,7 @@ function createSend(options: ClientOptions, connections: Connections, counts: Re
     const maxDurationMs = timeoutMs + grantTtlMs + (beforeSend === undefined ? 0 : maxBeforeSendMs)
     const slot = await acquireGrant(budget, { priority, write: method !== 'GET', maxDurationMs, signal }, redact)
     if (beforeSend !== undefined && !(await runBeforeSend(budget, slot, beforeSend))) {
-      const why = `${method} ${path} was not sent: sending it was not confirmed`
+      const why = `${method} ${path} was not sent: it was superseded before sending`
       throw new ApiError({ kind: 'transient', why, mayHaveBeenSent: false, status: null, requestId: null })
     }
     const requestedAt = now()

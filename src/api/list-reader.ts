@@ -87,7 +87,7 @@ function* splitPage(reply: PageReply, batch: PageBatch, unfinished: Progress): G
   yield previous ?? batch
 }
 
-/** First repeats the request of a page for one row if the page does not show which end of the range it comes from. */
+/** If the page does not show from which end of the range it comes, first repeats its request with `limit` 1. */
 async function applyReply(get: ApiGet, scan: ActiveScan, reply: PageReply, bounds: TimeBounds, priority: Priority) {
   if (reply.kind === 'refused') return applyRefusal(scan, reply.parameter)
   const query = { page: reply.page, bounds }

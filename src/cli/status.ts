@@ -120,7 +120,7 @@ function workerRows({ workers }: StatusReport, now: EpochMs): string[][] {
   ])
 }
 
-/** A worker writes a heartbeat every half minute. A live one that does not cannot reach the warehouse. */
+/** A worker writes a heartbeat every half minute. One that runs but writes none cannot reach the warehouse. */
 const silentMs = 3 * 60_000
 
 function silenceNote(heardAt: string, now: EpochMs): string {
@@ -175,7 +175,7 @@ function aheadLines({ streams }: StatusReport): string[] {
   return rows.length === 0 ? [] : [`dated in the future, and read again until that time has come: ${rows.join(', ')}`]
 }
 
-/** A day, so that a morning's look still shows the night. */
+/** One day, so that the morning still shows what happened at night. */
 const showLostForMs = 24 * 3_600_000
 
 function lostRow({ lost }: StatusReport['budget'], now: EpochMs): string[][] {

@@ -13,7 +13,7 @@ import type { RequestBudgets } from '../request-budgets.ts'
 import { withRequestCounting } from '../request-counting.ts'
 import { type Service, type ServiceOptions, withService } from '../service.ts'
 
-/** What is counted in this folder. `createMetrics` does it, and does not compile while it lacks a member. */
+/** The metrics that this folder counts, implemented by `createMetrics`. */
 export type WorkerMetrics = {
   /** A request got a response, or was given up. */
   readonly countRequest: (request: { project: string; priority: Priority; outcome: 'ok' | ApiFailure['kind'] }) => void
@@ -26,7 +26,7 @@ export type WorkerMetrics = {
 export type WorkerContextOptions = { readonly log: Logger; readonly metrics: WorkerMetrics }
 
 export type WorkerResources = WorkerContextOptions & {
-  /** Whether the message was not logged recently, apart from its numbers. */
+  /** Whether no message with the same text, ignoring numbers, was logged recently. */
   readonly isNewMessage: (message: string) => boolean
   readonly warehouse: Warehouse
   readonly budgets: RequestBudgets

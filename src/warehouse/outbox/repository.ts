@@ -129,7 +129,7 @@ async function isExpired({ db, kind, project, clock }: ProjectDb, { id }: Writeb
 }
 
 /** Whether the status changes only when a person decides so. */
-function isFinal(status: WritebackStatus): boolean {
+function isSettled(status: WritebackStatus): boolean {
   return status !== 'draft' && status !== 'queued' && status !== 'sending'
 }
 
@@ -151,7 +151,7 @@ function settle(
     if (row === undefined || state === null) return null
     const { status: to, revokedAs } = toStoredState(state)
     const evidence = withoutMessageIds(to, { ...decodeEvidence(kind, row.evidence), ...transition.evidence })
-    const isFinished = isFinal(to)
+    const isFinished = isSettled(to)
     const finishedAt = isFinished ? toTimeValue(context) : sql`null`
     await sql`
       update writebacks set status = ${to}, revoked_as = ${typed('text', revokedAs)}, step = ${why},
@@ -168,7 +168,7 @@ function settle(
 
 /** A settled row does not need thousands of message ids, and the circuit breaker reads settled rows often. */
 function withoutMessageIds(to: WritebackStatus, evidence: Evidence): Evidence {
-  if (!isFinal(to) || to === 'uncertain' || evidence.before?.ids === undefined) return evidence
+  if (!isSettled(to) || to === 'uncertain' || evidence.before?.ids === undefined) return evidence
   const { ids: _, ...before } = evidence.before
   return { ...evidence, before }
 }

@@ -1,6 +1,7 @@
 /**
- * Works on one lane: sends or verifies its write-backs one after another while one can be claimed. The intent is durable
- * before a byte is sent; the outcome is derived only from evidence: nothing was sent, a response, or neither.
+ * Works on one lane (all write-backs to one conversation or visitor): sends or verifies them in order, as long as one can
+ * be claimed. The intent is durable before a byte is sent; the outcome is derived only from evidence: nothing was sent, a
+ * response, or neither.
  */
 import { ApiError, type ApiFailure, describeFailure, isRefused, isRefusedByService } from '../../core/api-failure.ts'
 import type { ClaimableWriteback, Writeback } from '../../core/outbox/repository.ts'

@@ -168,7 +168,7 @@ for (const { kind, make } of workerStores.filter(({ kind }) => kind !== 'embedde
       while ((await findDifferences(stores.warehouse, sandbox)).length > 0) await workers[1].waitForNext()
     })
 
-    test('drop a job that no version has written, and continue', async () => {
+    test('discard a job with unknown data, and continue', async () => {
       const sandbox = await startSandbox({
         seed: 4,
         switches: { 'rate.kind': 'off' },
