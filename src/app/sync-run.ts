@@ -44,7 +44,7 @@ export async function runSyncUnderLock(
         timeZone: project.timeZone,
         lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
         get: service.client.get,
-        mirror: warehouse.mirror(project.projectId, { schema: project.schema, holder: lock.token }),
+        mirror: warehouse.mirror(project.projectId, { schema: project.schema, lockToken: lock.token }),
         requestCount: service.client.requestCount,
         now: Date.now,
         signal: service.signal,

@@ -6,7 +6,7 @@ import type { ProjectDb } from '../database/project-db.ts'
 
 type RowScope = 'all' | 'open'
 
-export async function addSeenRows({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {
+export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {
   if (ids.length === 0) return
   await sql`
     insert into sync_census (project_id, census, id)
@@ -15,13 +15,13 @@ export async function addSeenRows({ db, kind, project, typed }: ProjectDb, key: 
 }
 
 /** Ids of the set, in id order. */
-export async function listSeenRows({ db, project }: ProjectDb, key: string, limit: number): Promise<string[]> {
+export async function listIdSet({ db, project }: ProjectDb, key: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from sync_census where project_id = ${project} and census = ${key} order by id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }
 
-export async function removeSeenRows({ db, kind, project }: ProjectDb, key: string, ids: readonly string[]) {
+export async function removeFromIdSet({ db, kind, project }: ProjectDb, key: string, ids: readonly string[]) {
   if (ids.length === 0) return
   await sql`
     delete from sync_census where project_id = ${project} and census = ${key} and id ${inList(kind, ids)}`.execute(db)

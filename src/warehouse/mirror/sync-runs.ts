@@ -1,7 +1,7 @@
 /** Sync runs: when they started, how many requests they sent, how they ended. */
 import { sql } from 'kysely'
 import { stringifyJson } from '../../core/json.ts'
-import type { StreamReport, StreamStanding, SyncMode, SyncOutcome } from '../../core/mirror.ts'
+import type { StreamReadStatus, StreamReport, SyncMode, SyncOutcome } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -9,12 +9,12 @@ import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { addSample, parseSamples } from '../request-counts.ts'
 
-/** `holder`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
+/** `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
 export async function startRun(
   { db, project }: ProjectDb,
   mode: SyncMode,
   now: EpochMs,
-  holder: string | null = null,
+  lockToken: string | null = null,
 ): Promise<string> {
   const id = newId(now)
   await db
@@ -30,7 +30,7 @@ export async function startRun(
       strings_escaped: 0,
       beat_at: now,
       request_log: stringifyJson([[now, 0]]),
-      holder,
+      holder: lockToken,
     })
     .execute()
   return id
@@ -89,14 +89,14 @@ async function recordStreamResult(
 }
 
 /** The state of each stream after finished runs; a stream that no run has tried is missing. */
-export async function readStreamStandings(
+export async function readStreamStatuses(
   { db, project }: ProjectDb,
   streams: readonly StreamName[],
-): Promise<Map<StreamName, StreamStanding>> {
+): Promise<Map<StreamName, StreamReadStatus>> {
   const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
-  const toStanding = ({ synced_at, skipped }: (typeof rows)[number]): StreamStanding =>
-    synced_at !== null ? 'ended' : skipped !== null ? 'skipped' : 'unfinished'
-  const known = new Map(rows.map((row) => [row.stream as StreamName, toStanding(row)]))
+  const toStatus = ({ synced_at, skipped }: (typeof rows)[number]): StreamReadStatus =>
+    synced_at !== null ? 'complete' : skipped !== null ? 'skipped' : 'unfinished'
+  const known = new Map(rows.map((row) => [row.stream as StreamName, toStatus(row)]))
   return new Map([...known].filter(([stream]) => streams.includes(stream)))
 }
 

@@ -288,14 +288,14 @@ describe('a service that hides rows after it has cut a page', () => {
   }
 
   test('is read to its end, even if its short pages once looked like the last one', async () => {
-    const misled: PagingProfile = { ...emptyProfile(sinceList), isHasMoreReliable: false }
+    const misled: PagingProfile = { ...emptyProfile(sinceList), isHasMoreReliableIfShort: false }
     const truth = items(900, (i) => i * 60)
     const ends = []
     for (const profile of [null, resetUnsupported(sinceList, misled)]) {
       let last: PageBatch | null = null
-      const options = { list: sinceList, profile, ranges: [allTime], priority: 'verify' } as const
+      const options = { list: sinceList, profile, ranges: [allTime], priority: 'reconcile' } as const
       for await (const batch of readList(hiding(truth), options)) last = batch
-      ends.push([last?.pendingRanges[0]?.lo, last?.profile.isHasMoreReliable])
+      ends.push([last?.pendingRanges[0]?.lo, last?.profile.isHasMoreReliableIfShort])
     }
     expect(ends).toEqual(Array(2).fill([truth.at(-1)!.at, true]))
   })
