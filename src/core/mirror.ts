@@ -98,6 +98,8 @@ export type StreamReport = {
   readonly failed: string | null
 }
 
+export type RereadChoice = 'all' | { readonly atLeast: number; readonly oneIn: number }
+
 export type Mirror = {
   readonly commit: (commit: MirrorCommit) => Promise<CommitResult>
   /** A parent's children could not be read: they are pending again at `dueAt`, and a gap until they are read. */
@@ -114,11 +116,7 @@ export type Mirror = {
   readonly readPendingParents: (stream: ChildStreamName, now: EpochMs, max: number) => Promise<readonly PendingParent[]>
   readonly countPendingParents: (stream: ChildStreamName, now: EpochMs) => Promise<number>
   /** Marks children for a full reread: all of them, or the least recently read, `atLeast` of them and one in `oneIn`. */
-  readonly requestFullRereads: (
-    stream: ChildStreamName,
-    which: 'all' | { readonly atLeast: number; readonly oneIn: number },
-    now: EpochMs,
-  ) => Promise<number>
+  readonly requestFullRereads: (stream: ChildStreamName, which: RereadChoice, now: EpochMs) => Promise<number>
 
   /**
    * Marks the conversations pending that have messages dated after `cursorLimit`, least recently read first: a new message

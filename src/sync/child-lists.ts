@@ -89,8 +89,8 @@ function rereadDelayMs(run: SyncRun, stream: StreamName, parent: PendingParent, 
  * that second does not change the parent's times, which are whole seconds, so nothing would show it.
  */
 function mayLastSecondGrow(run: SyncRun, parent: PendingParent, { ranges, cursor, lowWatermark }: ListedRows): boolean {
-  const isUnchanged =
-    cursor === parent.cursor && parent.checkedAt !== null && run.now() - parent.checkedAt > secondSurelyOverMs
+  const { checkedAt } = parent
+  const isUnchanged = cursor === parent.cursor && checkedAt !== null && run.now() - checkedAt > secondSurelyOverMs
   return !isUnchanged && ranges.some(({ lo, hi }) => hi === null && lo >= lowWatermark - 1)
 }
 

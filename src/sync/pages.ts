@@ -19,9 +19,9 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
   const { stream, list, ranges, priority } = scan
   const profile = await loadProfile(run, list)
   const isList = isListStream(stream)
-  // An empty list may stand for a whole project, so it is decided when all lists have been read; a child list is not.
-  const unlessKnown = isList ? null : true
-  const isHasMoreReliableIfEmpty = (await isHasMoreKnownUnreliable(run)) ? false : unlessKnown
+  // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after that.
+  const ifNotKnown = isList ? null : true
+  const isHasMoreReliableIfEmpty = (await isHasMoreKnownUnreliable(run)) ? false : ifNotKnown
   for await (const batch of readList(run.get, { list, profile, ranges, priority, isHasMoreReliableIfEmpty })) {
     if (batch.observations.length > 0) {
       run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? profile, batch.profile))

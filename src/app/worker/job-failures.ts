@@ -57,7 +57,7 @@ export function createJobFailures({ jobFailures, projects, log, metrics, now = D
       else if (!isLogged)
         log[isNewReason ? 'error' : 'debug']({
           event: 'job.failed',
-          ...identityFields(identity),
+          ...jobFields(identity),
           ...errorFields(error),
         })
       updateOutage()
@@ -75,7 +75,7 @@ export function createJobFailures({ jobFailures, projects, log, metrics, now = D
         const logFields = { failures: failure.failures, for_ms: now() - failure.since }
         // Before logging: a reader of the log then sees the stored state.
         await removeEntry(key, failure)
-        log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...identityFields(identity), ...logFields })
+        log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...jobFields(identity), ...logFields })
       }
       updateOutage()
     },
@@ -148,7 +148,7 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
   return {
     failed: (identity: JobIdentity, error: unknown, cause: FailureCause) => {
       isAway ||= cause === 'unavailable'
-      const logFields = { ...identityFields(identity), ...errorFields(error) }
+      const logFields = { ...jobFields(identity), ...errorFields(error) }
       if (outage === null) log.error({ event: 'warehouse.lost', ...logFields })
       else log.debug({ event: 'job.failed', ...logFields })
       outage ??= { since: now(), why: errorText(error), failures: 0 }
@@ -195,7 +195,7 @@ function errorFields(error: unknown) {
   return error instanceof Error ? { why, ...next, stack: error.stack } : { why }
 }
 
-function identityFields({ job, project, key, stream }: JobIdentity) {
+function jobFields({ job, project, key, stream }: JobIdentity) {
   return {
     job,
     ...(project === null ? {} : { project: project.name }),

@@ -176,9 +176,7 @@ export function mergeProfiles(shared: PagingProfile, later: PagingProfile): Pagi
     },
     support: { lower: supportOf('lower'), upper: supportOf('upper'), limit: supportOf('limit') },
     isHasMoreReliableIfShort:
-      shared.isHasMoreReliableIfShort === true
-        ? true
-        : (later.isHasMoreReliableIfShort ?? shared.isHasMoreReliableIfShort),
+      shared.isHasMoreReliableIfShort || (later.isHasMoreReliableIfShort ?? shared.isHasMoreReliableIfShort),
     requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,
     largestPage: Math.max(later.largestPage, shared.largestPage),
   }

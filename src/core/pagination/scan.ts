@@ -86,10 +86,10 @@ function applyLaterPage(before: ActiveScan, phase: RangePhase, query: PageQuery,
   const { direction } = phase.rangeScan
   const isBoundUntried = profile.support[boundOf(direction)] === 'unknown'
   if (observation.fit === 'unordered' && isBoundUntried) return disableBound(before, phase, 'ignored')
-  const discontiguous = phase.name === 'paging' && isDiscontiguous(phase, page, observation.order) ? phase : null
+  const gapAfter = phase.name === 'paging' && isDiscontiguous(phase, page, observation.order) ? phase : null
   const newRows = findNewRows(phase.recent.ids, phase.rangeScan.firstPage.page, page, observation.order)
   const rangeScan = withOrigin(phase, query)
-  const isProven = discontiguous === null && provesDirection(rangeScan, profile, query, newRows)
+  const isProven = gapAfter === null && provesDirection(rangeScan, profile, query, newRows)
   const provenDirection = isProven ? direction : null
   const isLastPageShort = phase.recent.isLastShort
   const context = { provenDirection, exactBound: exactBound(phase), isLastPageShort, newRows }
@@ -102,10 +102,10 @@ function applyLaterPage(before: ActiveScan, phase: RangePhase, query: PageQuery,
     isStalled: (phase.name === 'skipping' || phase.isStalled) && newRows.newIds.length === 0,
     fallbackRange: null,
   }
-  const fallback = discontiguous && fallBack(discontiguous, paging)
+  const fallback = gapAfter && fallBack(gapAfter, paging)
   if (fallback !== null) return toStep({ ...after, phase: fallback })
   const advance = showsExclusiveBound(phase, page) ? skipCollision : continueRange
-  return reportGaps(before, page, advance(after, paging, query), discontiguous)
+  return reportGaps(before, page, advance(after, paging, query), gapAfter)
 }
 
 /** The state after a 400: the service refused an undocumented parameter, or requires both bounds. */
@@ -155,11 +155,8 @@ function unorderedRange(before: ActiveScan, { phase, unorderedPage }: ScanState,
 }
 
 /** An empty page with `hasMore` set is a gap: no parameter leads to the rows after it. */
-function isEmptyWithMore(
-  { phase, profile, isHasMoreReliableIfEmpty }: ActiveScan,
-  { ids, hasMore }: ScanPage,
-): boolean {
-  if (ids.length > 0 || !hasMore || isHasMoreReliableIfEmpty === false || profile.isHasMoreReliableIfShort === false)
-    return false
-  return isHasMoreReliableIfEmpty === true || phase.name !== 'opening' || phase.range.lo !== 0
+function isEmptyWithMore(scan: ActiveScan, { ids, hasMore }: ScanPage): boolean {
+  const { phase, profile, isHasMoreReliableIfEmpty: isReliable } = scan
+  if (ids.length > 0 || !hasMore || isReliable === false || profile.isHasMoreReliableIfShort === false) return false
+  return isReliable === true || phase.name !== 'opening' || phase.range.lo !== 0
 }

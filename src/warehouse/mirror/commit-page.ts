@@ -99,11 +99,7 @@ async function markAllChildrenPending({ trx, stream, requestedAt }: Page): Promi
   }
 }
 
-async function storeSyncState(
-  trx: ProjectContext,
-  commit: MirrorCommit,
-  rejectedRows: readonly RejectedRow[],
-): Promise<void> {
+async function storeSyncState(trx: ProjectContext, commit: MirrorCommit, rejectedRows: readonly RejectedRow[]) {
   const { stream, childRead } = commit
   if (childRead !== undefined) await recordChildRead(trx, addRejectedRows(childRead, rejectedRows), commit.requestedAt)
   for (const gap of commit.gaps ?? []) await openGap(trx, gap)

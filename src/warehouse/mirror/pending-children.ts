@@ -1,6 +1,6 @@
-/** Pending children: parents whose child lists are to be read. They are found by a query, never held in memory. */
+/** Pending children: those that are to be read, one row for each parent. Found by a query, never held in memory. */
 import { type RawBuilder, sql } from 'kysely'
-import type { ChildReadResult, PendingParent } from '../../core/mirror.ts'
+import type { ChildReadResult, PendingParent, RereadChoice } from '../../core/mirror.ts'
 import { type ChildStreamName, childStreamNames, streamSpecs } from '../../core/stream-specs.ts'
 import { type EpochMs, parseTime } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -9,13 +9,10 @@ import type { ProjectDb } from '../database/project-db.ts'
 import { timeColumnOf } from './future-rows.ts'
 import { closeGap, openGap } from './gaps.ts'
 
+type Change = (trx: ProjectDb, stream: ChildStreamName, ids: readonly string[], now: EpochMs) => Promise<void>
+
 /** The parents are new or changed: their children become due now. */
-export async function addPendingChildren(
-  { db, kind, project, typed }: ProjectDb,
-  stream: ChildStreamName,
-  ids: readonly string[],
-  now: EpochMs,
-) {
+export const addPendingChildren: Change = async ({ db, kind, project, typed }, stream, ids, now) => {
   if (ids.length === 0) return
   await sql`
     insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
@@ -26,12 +23,7 @@ export async function addPendingChildren(
 }
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
-export async function markChildrenPending(
-  { db, kind, project, typed }: ProjectDb,
-  stream: ChildStreamName,
-  ids: readonly string[],
-  now: EpochMs,
-) {
+export const markChildrenPending: Change = async ({ db, kind, project, typed }, stream, ids, now) => {
   if (ids.length === 0) return
   await sql`
     update sync_children set wanted = wanted + 1, due_at = ${typed('integer', now)}
@@ -99,26 +91,21 @@ function pendingSql(now: EpochMs): RawBuilder<unknown>[] {
  * Refreshes come first, then first reads, then full re-reads. First reads go newest first, so that new rows do not wait
  * behind years of history.
  */
-export async function readPendingParents(
-  context: ProjectDb,
-  stream: ChildStreamName,
-  now: EpochMs,
-  limit: number,
-): Promise<PendingParent[]> {
-  const parentLastActiveAt = await parentTimeSql(context, stream)
+export async function readPendingParents(context: ProjectDb, stream: ChildStreamName, now: EpochMs, limit: number) {
+  const lastActiveAt = await parentTimeSql(context, stream)
   const pending: PendingParent[] = []
   for (const [i, isPending] of pendingSql(now).entries()) {
     if (pending.length >= limit) break
     const order = sql.raw(Object.keys(pendingConditions)[i] === 'firstRead' ? 'desc' : 'asc')
     const { rows } = await sql<
-      Omit<PendingParent, 'parentLastActiveAt' | 'needsFullReread'> & { at: string | null; whole: number | null }
+      Omit<PendingParent, 'parentLastActiveAt' | 'needsFullReread'> & { at: string | null; fullReread: number | null }
     >`
       select parent_id as "parentId", wanted as "requestedVersion", fetched as "fetchedVersion", position as "cursor",
-        attempts, checked_at as "checkedAt", whole, ${parentLastActiveAt} as at from sync_children
+        attempts, checked_at as "checkedAt", whole as "fullReread", ${lastActiveAt} as at from sync_children
       where project_id = ${context.project} and stream = ${stream} and ${isPending}
       order by due_at ${order} limit ${limit - pending.length}`.execute(context.db)
-    for (const { at, whole, ...child } of rows) {
-      pending.push({ ...child, needsFullReread: whole !== null, parentLastActiveAt: parseTime(at) ?? null })
+    for (const { at, fullReread, ...parent } of rows) {
+      pending.push({ ...parent, needsFullReread: fullReread !== null, parentLastActiveAt: parseTime(at) ?? null })
     }
   }
   return pending
@@ -177,7 +164,7 @@ export async function countAllPending(db: Db, now: EpochMs): Promise<Map<string,
 export async function requestFullRereads(
   { db, project, typed }: ProjectDb,
   stream: ChildStreamName,
-  which: 'all' | { readonly atLeast: number; readonly oneIn: number },
+  which: RereadChoice,
   now: EpochMs,
 ): Promise<number> {
   const isEligible = which === 'all' ? sql`true` : sql`(due_at is null or due_at > ${now})`
