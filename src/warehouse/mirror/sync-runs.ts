@@ -37,12 +37,7 @@ export async function startRun(
 }
 
 /** `requests`: how many the run has sent so far. */
-export async function recordRunHeartbeat(
-  { db, project }: ProjectDb,
-  run: string,
-  requests: number,
-  now: EpochMs,
-): Promise<void> {
+export async function recordRunHeartbeat({ db, project }: ProjectDb, run: string, requests: number, now: EpochMs) {
   const { rows } = await sql<{ log: string | null }>`
     select request_log as log from sync_runs where project_id = ${project} and id = ${run}`.execute(db)
   const log = stringifyJson(addSample(parseSamples(rows[0]?.log), [now, requests]))
@@ -68,11 +63,7 @@ export async function finishRun(
 }
 
 /** Stores the stream's result. A stream that failed or was skipped keeps the time of its last complete read. */
-async function recordStreamResult(
-  { db, project }: ProjectDb,
-  { stream, skipped, failed }: StreamReport,
-  at: string,
-): Promise<void> {
+async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped, failed }: StreamReport, at: string) {
   const syncedAt = skipped === null && failed === null ? { synced_at: at } : {}
   const state = { skipped, failed, ...syncedAt }
   const since = failed === null ? null : at
@@ -89,10 +80,7 @@ async function recordStreamResult(
 }
 
 /** The state of each stream after finished runs; a stream that no run has tried is missing. */
-export async function readStreamStatuses(
-  { db, project }: ProjectDb,
-  streams: readonly StreamName[],
-): Promise<Map<StreamName, StreamReadStatus>> {
+export async function readStreamStatuses({ db, project }: ProjectDb, streams: readonly StreamName[]) {
   const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
   const toStatus = ({ synced_at, skipped }: (typeof rows)[number]): StreamReadStatus =>
     synced_at !== null ? 'complete' : skipped !== null ? 'skipped' : 'unfinished'
