@@ -101,7 +101,7 @@ export type RangeScan = {
   /** The first page of the range, and the range that was requested. */
   readonly firstPage: PageQuery
   readonly wholeRange: TimeRange
-  /** The page whose request the start check repeats: the first, or its own for a direction that begins with the whole range. */
+  /** The start check repeats its request: the direction's first page if it began with the whole range, else `firstPage`. */
   readonly originPage: PageQuery
   /** The end of the list from which `originPage` came, as the start check found. */
   readonly originEnd: ListEnd | 'unknown' | 'unchecked'
