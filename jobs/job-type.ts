@@ -3,7 +3,7 @@ import type { JobFailures } from '../src/app/worker/job-failures.ts'
 import type { WorkerContext } from '../src/app/worker/worker-context.ts'
 import type { ProjectConfig } from '../src/config/config.ts'
 import { errorText } from '../src/core/error-text.ts'
-import type { JobSubject } from '../src/core/job-failure.ts'
+import type { JobIdentity } from '../src/core/job-failure.ts'
 import type { EpochMs, Ms } from '../src/core/time.ts'
 import type { Metrics } from '../src/http/metrics.ts'
 import type { Logger } from '../src/log.ts'
@@ -35,15 +35,15 @@ export type JobRun<Data> = {
   readonly data: Data | null
   /** Undefined: it names none, or one that is no longer configured. */
   readonly project: ProjectConfig | undefined
-  readonly subject: JobSubject
+  readonly identity: JobIdentity
   /** When the job was added. */
   readonly addedAt: EpochMs
 }
 
 export type JobType<Data> = {
   readonly parse: (data: unknown) => Data | null
-  /** The subject, as far as the data names it. */
-  readonly subjectOf: (data: Data | null) => Pick<JobSubject, 'job'> & Partial<JobSubject>
+  /** The identity, as far as the data names it. */
+  readonly identityOf: (data: Data | null) => Pick<JobIdentity, 'job'> & Partial<JobIdentity>
   /** `missing`: what is no longer configured; the job is dropped. */
   readonly run: (run: JobRun<Data>, deps: JobDeps) => Promise<JobResult | { readonly missing: string }>
   /** What follows whatever `run` throws; by default the job's `attempts` decide whether it runs again. */
@@ -53,16 +53,16 @@ export type JobType<Data> = {
 /** Catches whatever a job throws once: logs, counts and records it. */
 export function createJobHandler<Data extends object>(
   queue: string,
-  { parse, subjectOf, run, afterError = (_, why) => ({ do: 'retry', why }) }: JobType<Data>,
+  { parse, identityOf, run, afterError = (_, why) => ({ do: 'retry', why }) }: JobType<Data>,
   deps: JobDeps,
 ): JobHandler<unknown> {
   const { failures, metrics, findProject, isQueueConnectionError, log } = deps
   return async (job) => {
     const data = parse(job.data)
     const project = data !== null && 'project' in data ? findProject(String(data.project)) : undefined
-    const subject: JobSubject = { project: project ?? null, subject: '', stream: null, ...subjectOf(data) }
+    const identity: JobIdentity = { project: project ?? null, key: '', stream: null, ...identityOf(data) }
     try {
-      const result = await run({ data, project, subject, addedAt: job.timestamp }, deps)
+      const result = await run({ data, project, identity, addedAt: job.timestamp }, deps)
       if ('missing' in result) {
         log.info({ event: 'job.dropped', queue, id: job.id, why: `the configuration has no such ${result.missing}` })
         return { do: 'done' }
@@ -70,7 +70,7 @@ export function createJobHandler<Data extends object>(
       if (data !== null) metrics.countJob({ queue, result: result.do })
       return result
     } catch (error) {
-      await failures.recordFailure(subject, error, isQueueConnectionError(error))
+      await failures.recordFailure(identity, error, isQueueConnectionError(error))
       const result = afterError(data, errorText(error), Date.now() - job.timestamp)
       metrics.countJob({ queue, result: result.do })
       return result
@@ -81,7 +81,7 @@ export function createJobHandler<Data extends object>(
 type JobEnd = { readonly kind: 'failed'; readonly why: string } | { readonly kind: string }
 
 /** Records how a job ended. Returns whether it failed and had not failed before, or for another reason. */
-export async function recordJobEnd({ failures }: JobDeps, subject: JobSubject, end: JobEnd): Promise<boolean> {
-  if (end.kind === 'done' || end.kind === 'more') await failures.recordSuccess(subject)
-  return 'why' in end && end.kind === 'failed' && failures.recordFailure(subject, end.why, true)
+export async function recordJobEnd({ failures }: JobDeps, identity: JobIdentity, end: JobEnd): Promise<boolean> {
+  if (end.kind === 'done' || end.kind === 'more') await failures.recordSuccess(identity)
+  return 'why' in end && end.kind === 'failed' && failures.recordFailure(identity, end.why, true)
 }

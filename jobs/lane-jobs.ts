@@ -7,19 +7,19 @@ import { type LaneJob, parseLaneJob } from './queues.ts'
 
 export const laneJobs: JobType<LaneJob> = {
   parse: parseLaneJob,
-  subjectOf: (data) => ({ job: 'writebacks', subject: data?.lane ?? '' }),
+  identityOf: (data) => ({ job: 'writebacks', key: data?.lane ?? '' }),
   run: runLaneJob,
 }
 
-async function runLaneJob({ data, project, subject }: JobRun<LaneJob>, deps: JobDeps) {
+async function runLaneJob({ data, project, identity }: JobRun<LaneJob>, deps: JobDeps) {
   if (data === null || project === undefined || project.readOnly) return { missing: 'project to write to' }
   const { workerContext, failures, sliceMs, stopping, random, log } = deps
   const end = await workerContext.lanes.runSlice(project, { lane: data.lane, sliceMs, signal: stopping })
   // While the service is down all lanes fail alike: only the first is logged as a warning.
   const otherFailures = failures
     .list()
-    .some(({ subject: { job, project: failing } }) => job === 'writebacks' && failing?.name === project.name)
-  const isNewFailure = await recordJobEnd(deps, subject, end)
+    .some(({ identity: { job, project: failing } }) => job === 'writebacks' && failing?.name === project.name)
+  const isNewFailure = await recordJobEnd(deps, identity, end)
   if (end.kind === 'failed')
     log[isNewFailure && !otherFailures ? 'warn' : 'debug']({ event: 'lane.failed', ...data, why: end.why })
   return jobResultOf(end, random())

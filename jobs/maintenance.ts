@@ -45,7 +45,7 @@ export function createMaintenance(
 /** Sync jobs that the warehouse failed: it may work again, and their schedule may be a night away. */
 function syncJobsToRetry(failing: readonly FailingJob[]): PlannedSyncJob[] {
   const warehouseFailed = failing.filter(({ isWarehouseError }) => isWarehouseError)
-  return warehouseFailed.flatMap(({ subject: { project, stream, mode } }): PlannedSyncJob[] => {
+  return warehouseFailed.flatMap(({ identity: { project, stream, mode } }): PlannedSyncJob[] => {
     const job = parseSyncJob({ project: project?.name, stream, mode })
     return job === null ? [] : [{ queue: 'sync', job }]
   })

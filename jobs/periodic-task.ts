@@ -1,5 +1,5 @@
 /** Work that repeats in every worker and needs no job. A run that fails is recorded, and the next one starts all the same. */
-import type { JobKind, JobSubject } from '../src/core/job-failure.ts'
+import type { JobIdentity, JobKind } from '../src/core/job-failure.ts'
 import type { Ms } from '../src/core/time.ts'
 import type { JobDeps } from './job-type.ts'
 
@@ -10,7 +10,7 @@ export function startPeriodicTask(
   work: () => Promise<void>,
   { failures, isQueueConnectionError }: Pick<JobDeps, 'failures' | 'isQueueConnectionError'>,
 ) {
-  const subject: JobSubject = { job, project: null, subject: '', stream: null }
+  const identity: JobIdentity = { job, project: null, key: '', stream: null }
   let lastAt = performance.now()
   let stopped = false
   let timer: NodeJS.Timeout | undefined
@@ -19,9 +19,9 @@ export function startPeriodicTask(
     try {
       // Closing resources may fail the last run; that is not worth a warning.
       await work().catch((error) => (stopped ? undefined : Promise.reject(error)))
-      await failures.recordSuccess(subject)
+      await failures.recordSuccess(identity)
     } catch (error) {
-      await failures.recordFailure(subject, error, isQueueConnectionError(error))
+      await failures.recordFailure(identity, error, isQueueConnectionError(error))
     }
     lastAt = performance.now()
     if (!stopped) timer = setTimeout(next, everyMs)

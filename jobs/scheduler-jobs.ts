@@ -7,19 +7,19 @@ import { syncJobsOfSchedule } from './schedule-plan.ts'
 
 export const schedulerJobs: JobType<SchedulerJob> = {
   parse: parseSchedulerJob,
-  subjectOf: (data) =>
-    data === null || data.round === 'housekeeping' ? { job: 'housekeeping' } : { job: 'schedule', subject: data.round },
+  identityOf: (data) =>
+    data === null || data.round === 'housekeeping' ? { job: 'housekeeping' } : { job: 'schedule', key: data.round },
   run: runSchedulerJob,
   afterError: afterFailedFiring,
 }
 
 const unknownSchedule: JobResult = { do: 'give up', why: 'the job names no known schedule' }
 
-async function runSchedulerJob({ data, project, subject }: JobRun<SchedulerJob>, deps: JobDeps): Promise<JobResult> {
+async function runSchedulerJob({ data, project, identity }: JobRun<SchedulerJob>, deps: JobDeps): Promise<JobResult> {
   if (data === null) return unknownSchedule
   if (data.round === 'housekeeping') await runHousekeeping(deps)
   else if (project !== undefined) await deps.enqueueSyncJobs(syncJobsOfSchedule(data.round, project))
-  await deps.failures.recordSuccess(subject)
+  await deps.failures.recordSuccess(identity)
   return { do: 'done' }
 }
 

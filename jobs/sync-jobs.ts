@@ -11,21 +11,21 @@ import { incrementalSyncJobs } from './schedule-plan.ts'
 
 export const syncJobs = (queue: SyncQueueName): JobType<SyncJob> => ({
   parse: parseSyncJob,
-  subjectOf: (data) =>
+  identityOf: (data) =>
     data === null
       ? { job: 'pass' }
-      : { job: 'pass', subject: `${data.stream}/${data.mode}`, stream: data.stream, mode: data.mode },
+      : { job: 'pass', key: `${data.stream}/${data.mode}`, stream: data.stream, mode: data.mode },
   run: (run, deps) => runSyncJob(queue, run, deps),
 })
 
-async function runSyncJob(queue: SyncQueueName, { data, project, subject, addedAt }: JobRun<SyncJob>, deps: JobDeps) {
+async function runSyncJob(queue: SyncQueueName, { data, project, identity, addedAt }: JobRun<SyncJob>, deps: JobDeps) {
   if (data === null || project === undefined || !project.streams.includes(data.stream))
     return { missing: 'project or stream' }
   const { workerContext, sliceMs, stopping } = deps
   const startedAt = performance.now()
   const result = await workerContext.runSyncSlice(project, { ...data, sliceMs, signal: stopping })
   const tookMs = Math.round(performance.now() - startedAt)
-  const isNewFailure = await recordJobEnd(deps, subject, result)
+  const isNewFailure = await recordJobEnd(deps, identity, result)
   logSyncJobEnd(deps, data, result, tookMs, isNewFailure)
   if (result.kind === 'done') {
     await enqueueChildren(data, project, deps)

@@ -7,12 +7,12 @@ import { incrementalSyncJobs, syncJobsOfSchedule } from './schedule-plan.ts'
 
 export const webhookJobs: JobType<WebhookJob> = {
   parse: parseWebhookJob,
-  subjectOf: () => ({ job: 'webhooks' }),
+  identityOf: () => ({ job: 'webhooks' }),
   run: runWebhookJob,
 }
 
 /** What could not be done becomes pending again later, and maintenance finds it. */
-async function runWebhookJob({ data, project, subject }: JobRun<WebhookJob>, deps: JobDeps) {
+async function runWebhookJob({ data, project, identity }: JobRun<WebhookJob>, deps: JobDeps) {
   if (data === null || project === undefined) return { missing: 'project' }
   const { workerContext, enqueueSyncJobs, stopping } = deps
   const startedAt = performance.now()
@@ -22,7 +22,7 @@ async function runWebhookJob({ data, project, subject }: JobRun<WebhookJob>, dep
     await enqueueSyncJobs([...listJobs, ...incrementalSyncJobs('sync', project, pendingChildren)])
   }
   const end = await workerContext.processDeliveries(project, { signal: stopping, enqueueFollowUps })
-  const isNewFailure = await recordJobEnd(deps, subject, end)
+  const isNewFailure = await recordJobEnd(deps, identity, end)
   logEnd(deps, end, { project: data.project, took_ms: Math.round(performance.now() - startedAt) }, isNewFailure)
   const result: JobResult = end.kind === 'interrupted' ? { do: 'delay', afterMs: 1 } : { do: 'done' }
   return result

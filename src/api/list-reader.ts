@@ -40,13 +40,13 @@ export type ListReadOptions = {
   readonly ranges: PendingRanges
   readonly priority: Priority
   /** False: the service reports more rows even after the last page; null = not known yet. */
-  readonly isHasMoreReliable?: boolean | null
+  readonly isHasMoreReliableIfEmpty?: boolean | null
 }
 
 /** Every page of the ranges, in an order that the service decides. Throws ApiError. */
 export async function* readList(get: ApiGet, options: ListReadOptions): AsyncGenerator<PageBatch> {
-  const { list, profile, ranges, priority, isHasMoreReliable } = options
-  let scan = startScan(list, profile, ranges, isHasMoreReliable)
+  const { list, profile, ranges, priority, isHasMoreReliableIfEmpty } = options
+  let scan = startScan(list, profile, ranges, isHasMoreReliableIfEmpty)
   while (isActive(scan)) {
     const bounds = nextRequest(scan)
     const reply = await requestPage(get, scan, bounds, {}, priority)

@@ -49,7 +49,7 @@ function refusedParameter(error: unknown, { list, profile, phase }: ActiveScan, 
   const wasSent = (name: string | null) => name !== null && sent[name] !== undefined
   if (list.isDocumented) {
     const isOpen = list.lowerParam !== null && list.upperParam !== null && !wasSent(list.upperParam)
-    return isOpen && !profile.requiresBothBounds ? 'open end' : null
+    return isOpen && !profile.requiresBothBounds ? 'missing upper bound' : null
   }
   const isLimitNamed = failure.fields.some((field) => field.toLowerCase().includes('limit'))
   if (wasSent('limit') && isLimitNamed) return 'limit'

@@ -42,7 +42,7 @@ export async function runSyncUnderLock(
         mirrored: new Set(project.streams),
         lookBackSeconds: Math.ceil(project.lookBackMs / 1000),
         get: service.client.get,
-        mirror: warehouse.mirror(project.projectId, { schema: project.schema, holder: lock.token }),
+        mirror: warehouse.mirror(project.projectId, { schema: project.schema, lockToken: lock.token }),
         requestCount: service.client.requestCount,
         now: Date.now,
         signal: service.signal,

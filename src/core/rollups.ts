@@ -3,8 +3,8 @@ import type { LocalDay } from './days.ts'
 import type { StoredRollup, SyncMode } from './mirror.ts'
 import { daySeconds, type EpochSeconds, hourSeconds } from './time.ts'
 
-/** The subject of the gap of past days that are missing. */
-export const historyGapSubject = 'history'
+/** The key of the gap of past days that are missing. */
+export const historyGapKey = 'history'
 
 /** How long after its end a day's rollup is likely to change (late calls, late replies). */
 const settlingSeconds = daySeconds

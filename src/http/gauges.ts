@@ -82,8 +82,8 @@ export function createWorkerGauges(registry: Registry) {
       failingSeconds.reset()
       // The shortest first: lanes, and modes of a stream, share labels, and the longest is to remain.
       const longestLast = failing.toSorted((a, b) => b.failure.since - a.failure.since)
-      for (const { subject, failure } of longestLast) {
-        const labels = { job: subject.job, project: subject.project?.name ?? '', stream: subject.stream ?? '' }
+      for (const { identity, failure } of longestLast) {
+        const labels = { job: identity.job, project: identity.project?.name ?? '', stream: identity.stream ?? '' }
         failingSeconds.set(labels, Math.max(0, now - failure.since) / 1000)
       }
       isReady.reset()

@@ -3,7 +3,7 @@ import { isNotFound, isRefused } from '../core/api-failure.ts'
 import { type LocalDay, localDateOfDay, localDaysBetween } from '../core/days.ts'
 import type { StoredRollup } from '../core/mirror.ts'
 import type { Priority } from '../core/rate-limit/priority.ts'
-import { historyGapSubject, planRollups, readRereadCounts, writeRereadCounts } from '../core/rollups.ts'
+import { historyGapKey, planRollups, readRereadCounts, writeRereadCounts } from '../core/rollups.ts'
 import { listStreamNames, type StreamName } from '../core/stream-specs.ts'
 import { type EpochSeconds, rfc3339 } from '../core/time.ts'
 import type { DailyStream } from '../streams/stream.ts'
@@ -16,7 +16,7 @@ import { throwIfSliceOver } from './stop.ts'
 const rereadCursor = 'analytics:again'
 
 export async function syncDailyRollups(run: SyncRun, stream: DailyStream): Promise<void> {
-  const history = await findRollupHistory(run, listStandings(run))
+  const history = await findRollupHistory(run, listReadStatuses(run))
   if (history.kind === 'waiting') return recordWaiting(run, stream, history.lists)
   // Before the first response only this machine's clock shows the current day.
   const present = await createPresentTime(run)
@@ -32,7 +32,7 @@ type DayClock = { readonly present: () => EpochSeconds; readonly isDayRight: () 
 async function readDays(run: SyncRun, stream: DailyStream, history: RollupHistory, clock: DayClock): Promise<boolean> {
   const { present, isDayRight } = clock
   const now = present()
-  const stored = await run.mirror.rollups()
+  const stored = await run.mirror.readRollups()
   noticeTimeZoneChange(run, stored)
   const from = history.kind === 'known' ? history.from : (stored.at(-1)?.from ?? now)
   const days = localDaysBetween(from, now, run.timeZone)
@@ -61,10 +61,10 @@ function isSameDay(a: EpochSeconds, b: EpochSeconds, zone: string): boolean {
   return localDaysBetween(a, b, zone).length === 1 && localDaysBetween(b, a, zone).length === 1
 }
 
-/** The standings of the lists that this run has already read. */
-function listStandings(run: SyncRun): ReadonlyMap<StreamName, 'ended' | 'skipped'> {
+/** The read statuses of the lists that this run has already read. */
+function listReadStatuses(run: SyncRun): ReadonlyMap<StreamName, 'complete' | 'skipped'> {
   const read = run.stats.reports().filter(({ failed }) => failed === null)
-  return new Map(read.map(({ stream, skipped }) => [stream, skipped === null ? 'ended' : 'skipped']))
+  return new Map(read.map(({ stream, skipped }) => [stream, skipped === null ? 'complete' : 'skipped']))
 }
 
 /** Requests nothing, because a history that begins today would look complete. */
@@ -72,7 +72,7 @@ async function recordWaiting(run: SyncRun, stream: DailyStream, lists: readonly 
   const reason =
     `no rollup has been read, as ${lists.join(', ')} ${lists.length === 1 ? 'has' : 'have'} never been read to the end, ` +
     'so the first day is unknown (a start date would define it)'
-  const gaps = [{ stream: stream.name, from: null, to: null, reason, subject: historyGapSubject }]
+  const gaps = [{ stream: stream.name, from: null, to: null, reason, dedupKey: historyGapKey }]
   await run.mirror.commit({ stream: stream.name, rows: [], requestedAt: run.now(), gaps })
   run.waitingStreams.add(stream.name)
 }
@@ -92,13 +92,13 @@ async function finishDays(run: SyncRun, stream: DailyStream, history: RollupHist
   const reason =
     `how far back the rollups go is not known, as neither ${listStreamNames.join(' nor ')} are mirrored: ` +
     'set DESKMIRROR_START_DATE'
-  const gap = { stream: stream.name, from: null, to: first - 1, reason, subject: historyGapSubject }
+  const gap = { stream: stream.name, from: null, to: first - 1, reason, dedupKey: historyGapKey }
   await run.mirror.commit({
     stream: stream.name,
     rows: [],
     requestedAt: run.now(),
     cursors: { [rereadCursor]: null },
-    ...(history.kind === 'unknown' ? { gaps: [gap] } : { resolvedGapSubjects: [historyGapSubject] }),
+    ...(history.kind === 'unknown' ? { gaps: [gap] } : { resolvedGapKeys: [historyGapKey] }),
   })
 }
 

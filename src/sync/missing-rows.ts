@@ -81,7 +81,7 @@ export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly s
     throwIfAborted(run.signal)
     const response = await request(id).catch((error) => recordUnreadable(id, error))
     if (response === null) return null
-    const stored = (await run.mirror.rawOf(stream.name, [id])).get(id)
+    const stored = (await run.mirror.readRawById(stream.name, [id])).get(id)
     const { data, requestedAt } = response
     const { rows, rejectedRows } = stream.parseRows([toListShape(stored, data)], run.projectId)
     const commit: MirrorCommit = { stream: stream.name, rows, rejectedRows, requestedAt, isAuthoritative: true }

@@ -22,7 +22,7 @@ export async function readOpenConversations(run: SyncRun, stream: ListStream): P
   for await (const batch of readPages(run, listScan)) {
     await commitPage(run, stream.name, batch, stream.parseRows(batch.items, run.projectId), { seenRowsKey })
   }
-  if ((await run.mirror.behaviours()).get(unreliableFilter) === undefined) await rereadUnlisted(run, stream)
+  if ((await run.mirror.readBehaviours()).get(unreliableFilter) === undefined) await rereadUnlisted(run, stream)
   await run.mirror.forgetSeenRows(seenRowsKey)
 }
 

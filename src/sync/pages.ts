@@ -19,8 +19,10 @@ export async function* readPages(run: SyncRun, scan: ListScan): AsyncGenerator<P
   const { stream, list, ranges, priority } = scan
   const profile = await loadProfile(run, list)
   const isList = isListStream(stream)
-  const isHasMoreReliable = (await isHasMoreKnownUnreliable(run)) ? false : isList ? null : true
-  for await (const batch of readList(run.get, { list, profile, ranges, priority, isHasMoreReliable })) {
+  // Null: `recordEmptyLists` decides, when all lists have been read. Child lists are read after that.
+  const ifNotKnown = isList ? null : true
+  const isHasMoreReliableIfEmpty = (await isHasMoreKnownUnreliable(run)) ? false : ifNotKnown
+  for await (const batch of readList(run.get, { list, profile, ranges, priority, isHasMoreReliableIfEmpty })) {
     if (batch.observations.length > 0) {
       run.profiles.set(list.name, mergeProfiles(run.profiles.get(list.name) ?? profile, batch.profile))
       await reportObservations(run, stream, batch.observations)
@@ -54,8 +56,8 @@ export async function commitPage(
 
 /** Some list of the service is known to set `hasMore` on its last page. */
 export async function isHasMoreKnownUnreliable(run: SyncRun): Promise<boolean> {
-  if ([...run.profiles.values()].some(({ isHasMoreReliable }) => isHasMoreReliable === false)) return true
-  const behaviours = [...(await run.mirror.behaviours())]
+  if ([...run.profiles.values()].some(({ isHasMoreReliableIfShort }) => isHasMoreReliableIfShort === false)) return true
+  const behaviours = [...(await run.mirror.readBehaviours())]
   return behaviours.some(([name, value]) => name.endsWith('.has_more') && value === 'not exact')
 }
 
@@ -68,13 +70,13 @@ function isEmptyWithMore({ response, items, isLastOfResponse, rejectedRows }: Pa
 async function loadProfile(run: SyncRun, list: ListEndpoint): Promise<PagingProfile> {
   const cached = run.profiles.get(list.name)
   if (cached !== undefined) return cached
-  const stored = decodeProfile(list, await run.mirror.behaviours())
+  const stored = decodeProfile(list, await run.mirror.readBehaviours())
   run.profiles.set(list.name, run.mode === 'incremental' ? stored : resetUnsupported(list, stored))
   return run.profiles.get(list.name) ?? stored
 }
 
 async function reportObservations(run: SyncRun, stream: StreamName, observations: readonly ServiceBehaviour[]) {
-  const before = await run.mirror.behaviours()
+  const before = await run.mirror.readBehaviours()
   for (const { name, value, evidence } of observations) {
     const was = before.get(name)
     if (was === undefined || !isBehaviourChange(was, value)) {

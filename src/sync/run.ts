@@ -74,5 +74,5 @@ export async function startRun(deps: SyncDeps): Promise<SyncRun> {
 
 /** First reads and rereads are less urgent than new rows. */
 export function priorityFor(run: SyncRun, isFirst: boolean): Priority {
-  return run.mode === 'incremental' ? (isFirst ? 'backfill' : 'fresh') : 'verify'
+  return run.mode === 'incremental' ? (isFirst ? 'backfill' : 'fresh') : 'reconcile'
 }

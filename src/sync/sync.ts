@@ -62,7 +62,7 @@ export async function runSync(deps: SyncDeps): Promise<SyncResult> {
   const reports = run.stats.reports()
   const outcome = fatalFailure === null ? await toOutcome(run, deps.signal.aborted, reports) : 'failed'
   await sendHeartbeat(run)
-  // A waiting stream has not been read, so its standing stays as it is.
+  // A waiting stream has not been read, so its read status stays as it is.
   const startedReports = reports.filter(({ stream }) => !run.waitingStreams.has(stream))
   await run.mirror.finishRun(run.id, outcome, startedReports, run.now())
   return { outcome, reports, notices: [...run.notices], fatalFailure }

@@ -76,7 +76,7 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
   for await (const items of readListItems(deps, stream.list(deps.projectId), start)) {
     const rows = stream.parseRows(items, deps.projectId).rows.map((row) => [String(row.columns.id), row.raw] as const)
     const fresh = new Map(rows.filter(([id]) => !seen.has(id)))
-    const here = await deps.mirror.rawOf(stream.name, [...fresh.keys()])
+    const here = await deps.mirror.readRawById(stream.name, [...fresh.keys()])
     for (const [id, raw] of fresh) {
       seen.add(id)
       deps.comparison.row(stream.name, id, here.get(id), raw)
@@ -90,7 +90,7 @@ async function compareList(deps: Verification, stream: ListStream): Promise<void
 
 /** A row that the list did not show counts as gone only if a read by its id confirms it. */
 async function compareUnlisted(deps: Verification, stream: ListStream, id: string, raw: string): Promise<void> {
-  const response = await nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'verify'))
+  const response = await nullIfNotFound(deps.get(stream.rowPath(deps.projectId, id), {}, 'reconcile'))
   const there = response === null ? undefined : stream.parseRows([response.data], deps.projectId).rows[0]?.raw
   if (there === undefined) deps.comparison.gone(stream.name, id)
   else deps.comparison.row(stream.name, id, raw, there, 'both')
@@ -123,22 +123,22 @@ function childKey({ name }: ChildListStream, row: MirrorRow): string {
 
 async function compareChildObjects(deps: Verification, stream: ChildObjectStream): Promise<void> {
   for await (const parent of readParents(deps, stream)) {
-    const response = await nullIfNotFound(deps.get(stream.path(parent), {}, 'verify'))
+    const response = await nullIfNotFound(deps.get(stream.path(parent), {}, 'reconcile'))
     const there = stringifyJson(response === null ? {} : asJsonObject(response.data))
-    deps.comparison.row(stream.name, parent, (await deps.mirror.rawOf(stream.name, [parent])).get(parent), there)
+    deps.comparison.row(stream.name, parent, (await deps.mirror.readRawById(stream.name, [parent])).get(parent), there)
   }
 }
 
 async function compareDays(deps: Verification, stream: DailyStream): Promise<void> {
   for await (const { key, raw } of readStoredRows(deps, stream.name)) {
     const [from, to] = key
-    const { data } = await deps.get(stream.path(deps.projectId), { from, to }, 'verify')
+    const { data } = await deps.get(stream.path(deps.projectId), { from, to }, 'reconcile')
     deps.comparison.row(stream.name, key.join('/'), raw, stringifyJson(data))
   }
 }
 
 async function* readListItems(deps: VerifyDeps, list: ListEndpoint, start: TimeRange): AsyncGenerator<readonly Json[]> {
-  const scan = { list, profile: null, ranges: [start], priority: 'verify' } as const
+  const scan = { list, profile: null, ranges: [start], priority: 'reconcile' } as const
   for await (const { items } of readList(deps.get, scan)) {
     yield items
     throwIfAborted(deps.signal)

@@ -12,18 +12,18 @@ export type JobFailureRepository = ReturnType<typeof createJobFailures>
 export function createJobFailures(db: Db) {
   return {
     /** Another worker may have recorded an earlier failure: its `since` stays. */
-    record: async ({ projectId, job, subject, since, lastAt, failures, reason }: JobFailure): Promise<void> => {
+    record: async ({ projectId, job, key, since, lastAt, failures, reason }: JobFailure): Promise<void> => {
       const latest = { last_at: toTimestamp(lastAt), failures, reason: reason.slice(0, maxReasonLength) }
       await db
         .insertInto('sync_failures')
-        .values({ project_id: projectId, job, subject, since: toTimestamp(since), ...latest })
+        .values({ project_id: projectId, job, subject: key, since: toTimestamp(since), ...latest })
         .onConflict((conflict) => conflict.columns(['project_id', 'job', 'subject']).doUpdateSet(latest))
         .execute()
     },
-    clear: async ({ projectId, job, subject }: Pick<JobFailure, 'projectId' | 'job' | 'subject'>) => {
+    clear: async ({ projectId, job, key }: Pick<JobFailure, 'projectId' | 'job' | 'key'>) => {
       await sql`
         delete from sync_failures
-        where project_id = ${projectId} and job = ${job} and subject = ${subject}`.execute(db)
+        where project_id = ${projectId} and job = ${job} and subject = ${key}`.execute(db)
     },
     list: () => listFailures(db),
   }
@@ -38,8 +38,8 @@ export async function listFailures(db: Db, project?: string): Promise<JobFailure
     const job = parseJobKind(row.job)
     // A newer version recorded it.
     if (job === null) return []
-    const { project_id: projectId, subject, failures, reason } = row
-    return [{ projectId, job, subject, failures, reason, since: toEpochMs(row.since), lastAt: toEpochMs(row.last_at) }]
+    const { project_id: projectId, subject: key, failures, reason } = row
+    return [{ projectId, job, key, failures, reason, since: toEpochMs(row.since), lastAt: toEpochMs(row.last_at) }]
   })
 }
 

@@ -13,7 +13,7 @@ import type { ProjectDb } from './database/project-db.ts'
 import { listFailures } from './job-failures.ts'
 import { readCursor } from './mirror/cursors.ts'
 import { countFutureRows } from './mirror/future-rows.ts'
-import { countPendingChildren } from './mirror/pending-children.ts'
+import { countPendingParents } from './mirror/pending-children.ts'
 import { findLockHolder } from './mirror/stream-locks.ts'
 import { hasDeletedAt } from './mirror/stream-tables.ts'
 import { effectiveStatus } from './outbox/cancellations.ts'
@@ -42,8 +42,7 @@ export async function readStatus(
   const streams = []
   for (const stream of streamNames) {
     const { unreadable, ...counted } = await countRows(db, project, stream).catch(toUnreadable)
-    const due =
-      selected.includes(stream) && isChildStream(stream) ? await countPendingChildren(context, stream, now) : 0
+    const due = selected.includes(stream) && isChildStream(stream) ? await countPendingParents(context, stream, now) : 0
     const streamStatus = statusOf(stream)
     const ahead = unreadable === null ? await countFutureRows(context, stream, cursorLimit, maxFutureRows) : 0
     streams.push({ stream, ...counted, ...streamStatus, failed: streamStatus.failed ?? unreadable, ahead, due })
@@ -115,8 +114,8 @@ async function readStreamStatuses(db: Db, project: string, failures: readonly Jo
   }
 }
 
-function toFailureReport({ job, subject, since, lastAt, failures, reason }: JobFailure): FailureReport {
-  return { job, subject, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason }
+function toFailureReport({ job, key, since, lastAt, failures, reason }: JobFailure): FailureReport {
+  return { job, subject: key, since: toTimestamp(since), lastAt: toTimestamp(lastAt), failures, reason }
 }
 
 async function readLastRun(db: Db, project: string): Promise<StatusReport['lastRun']> {

@@ -15,7 +15,7 @@ export type WritebackDeps = {
    */
   readonly send: (request: ApiRequest, markSending: () => Promise<boolean>) => Promise<ApiResponse>
   readonly outbox: OutboxRepository
-  readonly mirror: Pick<Mirror, 'commit' | 'rawOf'>
+  readonly mirror: Pick<Mirror, 'commit' | 'readRawById'>
   /** Delay before a reply without a response is verified. */
   readonly verifyAfterMs: Ms
   /** Whether a reply that two verifications did not find is sent again; otherwise a person decides. */

@@ -27,7 +27,7 @@ test('empty pages with `hasMore` are a gap, and the scan ends', async () => {
   const manyConversations = { ...options, size: { ...size, conversations: 230 }, switches: { 'pages.hollow': true } }
   await withSandbox(manyConversations, async ({ sandbox, sync }) => {
     const { gaps } = await sync({ streams: ['conversations'] })
-    expect(gaps).toMatchObject([{ reason: 'the service says that there is more, and shows none of it' }])
+    expect(gaps).toMatchObject([{ reason: 'the service reports more rows, but the page is empty' }])
     expect(sandbox.log().length).toBeLessThan(10)
   })
 })

@@ -14,7 +14,7 @@ test('a stream whose scope the key lacks is skipped, even if the message does no
       const data = { items: [], hasMore: false }
       return { data, status: 200, requestId: null, serverDate: null, cursorLimit: 0, requestedAt: 0 }
     },
-    mirror: { readRows: async () => [], rawOf: async () => new Map() },
+    mirror: { readRows: async () => [], readRawById: async () => new Map() },
     limit: 10,
     signal: new AbortController().signal,
     onProgress: () => {},

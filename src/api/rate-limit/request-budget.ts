@@ -33,8 +33,12 @@ const uptimeMs = (): Ms => uptime() * 1000
 
 const ignoreError = () => {}
 
-/** `holder`: names this process in the store. `now`: as `uptimeMs`. */
-export function createRequestBudget(store: BudgetStore, holder: string = randomUUID(), now = uptimeMs): RequestBudget {
+/** `processId`: names this process in the store. `now`: as `uptimeMs`. */
+export function createRequestBudget(
+  store: BudgetStore,
+  processId: string = randomUUID(),
+  now = uptimeMs,
+): RequestBudget {
   const queues = new Map<string, Set<QueuedRequest>>()
   let isServing = false
   let wakeUp = () => {}
@@ -60,7 +64,7 @@ export function createRequestBudget(store: BudgetStore, holder: string = randomU
     // Taken before the request: the slot cannot have been granted earlier.
     const requestedAt = now()
     const pending = heads.map((head) => head.request)
-    const decision = await store.acquire(holder, pending)
+    const decision = await store.acquire(processId, pending)
     if ('waitMs' in decision) {
       const timer = setTimeout(wake, decision.waitMs)
       return woken.finally(() => clearTimeout(timer))

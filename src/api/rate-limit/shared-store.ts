@@ -107,7 +107,7 @@ function missingReason({ text }: RecordReading, wasSeen: boolean): string {
 /** The newest state known, if the stored one is not valid. */
 function newestState(lastSeen: BudgetState | undefined, found: BudgetState | null): BudgetState {
   const [seen, stored] = [lastSeen ?? initialBudgetState, found ?? initialBudgetState]
-  return stored.era > seen.era ? stored : seen
+  return stored.generation > seen.generation ? stored : seen
 }
 
 /** `apply` returns the state after the step; `finish` resolves the caller's promise, once that state is stored. */

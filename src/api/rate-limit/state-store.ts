@@ -8,8 +8,8 @@ import type { EpochMs, Ms } from '../../core/time.ts'
 
 /** Decisions are made where the state is, by its clock; a process only waits as long as the decision says. */
 export type BudgetStore = {
-  /** Requests one slot for the process named `holder`; see `acquireSlot`. */
-  readonly acquire: (holder: string, pending: readonly PendingRequest[]) => Promise<SlotDecision>
+  /** Requests one slot for the process named `processId`; see `acquireSlot`. */
+  readonly acquire: (processId: string, pending: readonly PendingRequest[]) => Promise<SlotDecision>
   readonly release: (slot: Slot, ending: SlotEnding) => Promise<void>
   /** The response to the slot's request was a 429. */
   readonly recordThrottle: (slot: Slot, waitMs: Ms) => Promise<void>
@@ -26,9 +26,9 @@ export function createStateStore(policy: BudgetPolicy, update: UpdateState): Bud
   const changeState = (to: (state: BudgetState, now: EpochMs) => BudgetState) =>
     update((state, now) => ({ state: to(state, now), result: undefined }))
   return {
-    acquire: (holder, pending) =>
+    acquire: (processId, pending) =>
       update((before, now) => {
-        const { state, decision } = acquireSlot(policy, before, now, holder, pending)
+        const { state, decision } = acquireSlot(policy, before, now, processId, pending)
         return { state, result: decision }
       }),
     release: (slot, ending) => changeState((state, now) => releaseSlot(policy, state, now, slot, ending)),

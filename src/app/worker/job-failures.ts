@@ -3,7 +3,7 @@
  * succeeds. An outage of the warehouse is one event, however many jobs it affects.
  */
 import { errorText } from '../../core/error-text.ts'
-import { type FailingJob, failedSync, isExpired, type JobFailure, type JobSubject } from '../../core/job-failure.ts'
+import { type FailingJob, failedSync, isExpired, type JobFailure, type JobIdentity } from '../../core/job-failure.ts'
 import type { EpochMs } from '../../core/time.ts'
 import { UserError } from '../../core/user-error.ts'
 import type { Logger } from '../../log.ts'
@@ -24,7 +24,7 @@ type JobFailuresDeps = {
 
 type FailureCause = WarehouseError['kind'] | 'other'
 type FailingEntry = {
-  readonly subject: JobSubject
+  readonly identity: JobIdentity
   readonly failure: JobFailure
   readonly cause: FailureCause
   readonly isStored: boolean
@@ -43,35 +43,39 @@ export function createJobFailures({ jobFailures, projects, log, metrics, now = D
      * A job threw or failed; `isLogged`: the caller logs it. Resolves to whether this is a new failure: the job did not
      * fail before, or failed for another reason. Never rejects.
      */
-    recordFailure: async (subject: JobSubject, error: unknown, isLogged = false): Promise<boolean> => {
-      metrics.countJobFailure(subject)
-      const key = failureKey({ ...subject, projectId: subject.project?.projectId ?? '' })
+    recordFailure: async (identity: JobIdentity, error: unknown, isLogged = false): Promise<boolean> => {
+      metrics.countJobFailure(identity)
+      const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
       const before = failing.get(key)
       if (before === undefined && failing.size >= maxTracked) return false
       const cause: FailureCause = error instanceof WarehouseError ? error.kind : 'other'
-      const failure = nextJobFailure(before?.failure, subject, errorText(error), now())
-      failing.set(key, { subject, failure, cause, isStored: before?.isStored ?? false })
+      const failure = nextJobFailure(before?.failure, identity, errorText(error), now())
+      failing.set(key, { identity, failure, cause, isStored: before?.isStored ?? false })
       const isNewReason =
         before === undefined || maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
-      if (cause !== 'other') outage.failed(subject, error, cause)
+      if (cause !== 'other') outage.failed(identity, error, cause)
       else if (!isLogged)
-        log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...subjectFields(subject), ...errorFields(error) })
+        log[isNewReason ? 'error' : 'debug']({
+          event: 'job.failed',
+          ...jobFields(identity),
+          ...errorFields(error),
+        })
       updateOutage()
       // While the server is away, storing would wait for its response, and so would the job.
       if (cause !== 'unavailable') await storeEntry(key)
       return isNewReason
     },
     /** A job succeeded. Never rejects. */
-    recordSuccess: async (subject: JobSubject): Promise<void> => {
-      if (subject.job !== 'schedule') outage.responded()
-      const key = failureKey({ ...subject, projectId: subject.project?.projectId ?? '' })
+    recordSuccess: async (identity: JobIdentity): Promise<void> => {
+      if (identity.job !== 'schedule') outage.responded()
+      const key = failureKey({ ...identity, projectId: identity.project?.projectId ?? '' })
       const entry = failing.get(key)
       if (entry !== undefined) {
         const { failure, cause } = entry
         const logFields = { failures: failure.failures, for_ms: now() - failure.since }
         // Before logging: a reader of the log then sees the stored state.
         await removeEntry(key, failure)
-        log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...subjectFields(subject), ...logFields })
+        log[cause === 'other' ? 'info' : 'debug']({ event: 'job.recovered', ...jobFields(identity), ...logFields })
       }
       updateOutage()
     },
@@ -81,8 +85,8 @@ export function createJobFailures({ jobFailures, projects, log, metrics, now = D
       updateOutage()
     },
     list: (): readonly FailingJob[] =>
-      [...failing.values()].map(({ subject, failure, cause }) => ({
-        subject,
+      [...failing.values()].map(({ identity, failure, cause }) => ({
+        identity,
         failure,
         isWarehouseError: cause !== 'other',
       })),
@@ -126,9 +130,9 @@ function createFailureTable({
     onResponse()
     for (const key of stored) if (!rows.has(key)) failing.delete(key)
     for (const [key, failure] of rows) {
-      const subject = toJobSubject(failure, projects())
+      const identity = toJobIdentity(failure, projects())
       if (!failing.has(key) && !recovered.has(key))
-        failing.set(key, { subject, failure, cause: 'other', isStored: true })
+        failing.set(key, { identity, failure, cause: 'other', isStored: true })
     }
     for (const [key, { failure }] of failing) if (isExpired(failure, now())) await removeEntry(key, failure)
     for (const [key, { failure, isRemoved }] of recovered) if (!isRemoved) await removeEntry(key, failure)
@@ -142,9 +146,9 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
   let outage: { readonly since: EpochMs; readonly why: string; failures: number } | null = null
   let isAway = false
   return {
-    failed: (subject: JobSubject, error: unknown, cause: FailureCause) => {
+    failed: (identity: JobIdentity, error: unknown, cause: FailureCause) => {
       isAway ||= cause === 'unavailable'
-      const logFields = { ...subjectFields(subject), ...errorFields(error) }
+      const logFields = { ...jobFields(identity), ...errorFields(error) }
       if (outage === null) log.error({ event: 'warehouse.lost', ...logFields })
       else log.debug({ event: 'job.failed', ...logFields })
       outage ??= { since: now(), why: errorText(error), failures: 0 }
@@ -165,24 +169,24 @@ function createOutageTracker(log: Logger, now: () => EpochMs) {
 
 function nextJobFailure(
   before: JobFailure | undefined,
-  { job, project, subject }: JobSubject,
+  { job, project, key }: JobIdentity,
   reason: string,
   now: EpochMs,
 ): JobFailure {
   const since = before?.since ?? now
   const failures = (before?.failures ?? 0) + 1
-  return { job, projectId: project?.projectId ?? '', subject, since, lastAt: now, failures, reason }
+  return { job, projectId: project?.projectId ?? '', key, since, lastAt: now, failures, reason }
 }
 
-function failureKey({ job, projectId, subject }: Pick<JobFailure, 'job' | 'projectId' | 'subject'>): string {
-  return `${projectId} ${job} ${subject}`
+function failureKey({ job, projectId, key }: Pick<JobFailure, 'job' | 'projectId' | 'key'>): string {
+  return `${projectId} ${job} ${key}`
 }
 
-function toJobSubject(failure: JobFailure, projects: ReturnType<JobFailuresDeps['projects']>): JobSubject {
-  const { job, projectId, subject } = failure
+function toJobIdentity(failure: JobFailure, projects: ReturnType<JobFailuresDeps['projects']>): JobIdentity {
+  const { job, projectId, key } = failure
   const known = projects.find((project) => project.projectId === projectId)
   const project = projectId === '' ? null : (known ?? { name: projectId, projectId })
-  return { job, project, subject, ...failedSync(failure) }
+  return { job, project, key, ...failedSync(failure) }
 }
 
 function errorFields(error: unknown) {
@@ -191,11 +195,11 @@ function errorFields(error: unknown) {
   return error instanceof Error ? { why, ...next, stack: error.stack } : { why }
 }
 
-function subjectFields({ job, project, subject, stream }: JobSubject) {
+function jobFields({ job, project, key, stream }: JobIdentity) {
   return {
     job,
     ...(project === null ? {} : { project: project.name }),
     ...(stream === null ? {} : { stream }),
-    ...(subject === '' ? {} : { subject }),
+    ...(key === '' ? {} : { subject: key }),
   }
 }

@@ -2,7 +2,7 @@
 import type { Connections } from '../../api/connections.ts'
 import type { ProjectConfig } from '../../config/config.ts'
 import type { ApiFailure } from '../../core/api-failure.ts'
-import type { JobSubject } from '../../core/job-failure.ts'
+import type { JobIdentity } from '../../core/job-failure.ts'
 import type { StreamReport } from '../../core/mirror.ts'
 import type { WritebackStatus } from '../../core/outbox/state.ts'
 import type { Priority } from '../../core/rate-limit/priority.ts'
@@ -20,7 +20,7 @@ export type WorkerMetrics = {
   readonly countStream: (project: string, report: StreamReport) => void
   /** A write-back reached this status. */
   readonly countSettled: (writeback: { project: string; status: WritebackStatus }) => void
-  readonly countJobFailure: (subject: JobSubject) => void
+  readonly countJobFailure: (identity: JobIdentity) => void
 }
 
 export type WorkerContextOptions = { readonly log: Logger; readonly metrics: WorkerMetrics }

@@ -107,10 +107,10 @@ async function areRollupsBehind(warehouse: Warehouse, project: ProjectConfig): P
   const { projectId, streams, startDate, timeZone, schedules } = project
   if (!streams.includes('analytics') || schedules.analytics.kind === 'off') return false
   const mirror = warehouse.mirror(projectId)
-  if ((await mirror.readStreamStandings(['analytics'])).get('analytics') === 'skipped') return false
+  if ((await mirror.readStreamStatuses(['analytics'])).get('analytics') === 'skipped') return false
   const history = await findRollupHistory({ mirror, mirrored: new Set(streams), startDate })
   if (history.kind === 'waiting') return false
-  const stored = await mirror.rollups()
+  const stored = await mirror.readRollups()
   const oldest = stored.at(-1)
   if (oldest === undefined || stored.some((rollup) => rollup.timeZone !== timeZone)) return true
   return history.kind === 'known' && history.from < oldest.from

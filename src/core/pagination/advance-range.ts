@@ -106,9 +106,9 @@ function idsWithin(second: EpochSeconds, { order }: PagingProfile, { ids, times 
 
 /**
  * A request without overlap showed that the bound excludes its second, or splits it by fractions that no row shows. The
- * page does not join the previous one, because it begins after a timestamp collision.
+ * page does not overlap the previous one, because it begins after a timestamp collision.
  */
-export function cutsOffOverlap(phase: RangePhase, { ids }: ScanPage): boolean {
+export function showsExclusiveBound(phase: RangePhase, { ids }: ScanPage): boolean {
   if (phase.name !== 'probing' || phase.overlapIds.length === 0) return false
   const shown = new Set(ids)
   return !phase.overlapIds.some((id) => shown.has(id))

@@ -1,12 +1,12 @@
 /** Whether the pages of a range prove that their direction leads to the rows that `hasMore` of the first page claims. */
 import { isFullPage, isShortPage, type NewRows, type PageQuery } from './page-evidence.ts'
-import { boundOf, oppositeOf, type PagingProfile } from './paging-profile.ts'
+import { boundOf, oppositeOf, type PagingProfile, startOf } from './paging-profile.ts'
 import { hasAdvanced, type RangePhase, type RangeScan } from './scan-state.ts'
 import type { RowTimes } from './sort-order.ts'
 
 /** Older rows existed before the scan; newer ones may have been added since, unless the pages begin with the oldest. */
 export function provesDirection(scan: RangeScan, profile: PagingProfile, query: PageQuery, newRows: NewRows): boolean {
-  const isFromOldEnd = scan.direction === 'forward' && scan.originEnd === 'forward'
+  const isFromOldEnd = scan.direction === 'forward' && scan.originEnd === 'oldest'
   if (newRows.hasOlder || (isFromOldEnd && newRows.newIds.length > 0)) return true
   return !isFullPage(profile, query.page) && provesLowerBound(scan, query)
 }
@@ -28,9 +28,9 @@ export function withOrigin(phase: RangePhase, query: PageQuery): RangeScan {
 /** `isProven`: by the page. `profile`: after the page. */
 export function updateRangeScan(rangeScan: RangeScan, profile: PagingProfile, isProven: boolean): RangeScan {
   const { direction, originEnd, wholeRange, firstPage } = rangeScan
-  const isMeaningless = profile.isHasMoreReliable === false && isShortPage(firstPage.page)
-  const isOriginProof = originEnd === direction && profile.support[boundOf(direction)] === 'honoured'
-  const isWrongEnd = originEnd === oppositeOf(direction)
+  const isMeaningless = profile.isHasMoreReliableIfShort === false && isShortPage(firstPage.page)
+  const isOriginProof = originEnd === startOf[direction] && profile.support[boundOf(direction)] === 'honoured'
+  const isWrongEnd = originEnd === startOf[oppositeOf(direction)]
   return {
     ...rangeScan,
     hasUnprovenMore: rangeScan.hasUnprovenMore && !isMeaningless && !isProven && !isOriginProof,

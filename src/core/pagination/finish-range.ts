@@ -1,6 +1,6 @@
 /** Finishes a direction of a range: the opposite direction follows, then the next range. */
 import type { EpochSeconds } from '../time.ts'
-import { rowPlaces, type ScanPage } from './page-evidence.ts'
+import { rowFingerprints, type ScanPage } from './page-evidence.ts'
 import { boundOf, oppositeOf, type PagingProfile } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 import type { Opening, Paging, RangePhase, ScanContext, ScanState, ScanStep, Skipping } from './scan-state.ts'
@@ -32,7 +32,7 @@ function turnAround(scan: ScanContext, phase: RangePhase, range: TimeRange, page
     name: 'paging',
     range,
     rangeScan: { ...rangeScan, direction: oppositeOf(direction), oppositeRange: null, lastFallbackAt: null },
-    recent: { ...recent, ids: [new Set(firstPage.page.ids)], lastRows: rowPlaces(firstPage.page) },
+    recent: { ...recent, ids: [new Set(firstPage.page.ids)], lastRows: rowFingerprints(firstPage.page) },
     isStalled: false,
     fallbackRange: phase.name === 'paging' ? phase.fallbackRange : null,
   }

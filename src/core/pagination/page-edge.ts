@@ -1,9 +1,9 @@
 /**
- * The edge that a scan reaches with a page: the rest of the range beyond it, and whether the next page joins there. Because
- * requests overlap by a second, it must repeat a row of the page before it.
+ * The edge that a scan reaches with a page: the rest of the range beyond it, and whether the next page overlaps this one.
+ * It must repeat a row, because requests overlap by a second.
  */
 import type { EpochSeconds } from '../time.ts'
-import { rowPlaces, type ScanPage } from './page-evidence.ts'
+import { rowFingerprints, type ScanPage } from './page-evidence.ts'
 import type { ScanDirection } from './paging-profile.ts'
 import type { TimeRange } from './pending-ranges.ts'
 import { hasAdvanced, type Paging } from './scan-state.ts'
@@ -52,14 +52,14 @@ export function conservativeOrder(times: Times): SortOrder | null {
 }
 
 /** The page repeats no row of the previous one despite the overlap, so rows between them may be missing. */
-export function isUnjoined(phase: Paging, page: ScanPage, order: SortOrder | null): boolean {
+export function isDiscontiguous(phase: Paging, page: ScanPage, order: SortOrder | null): boolean {
   if (order === null || !hasAdvanced(phase)) return false
-  return ![...rowPlaces(page)].some((place) => phase.recent.lastRows.has(place))
+  return ![...rowFingerprints(page)].some((row) => phase.recent.lastRows.has(row))
 }
 
 /**
  * Repeats the request with half a page of overlap: the row at the edge has moved, or the edge is not the sort time. Null:
- * this was already tried here. `after`: the phase after the page that does not join.
+ * this was already tried here. `after`: the phase after the page that does not overlap.
  */
 export function fallBack({ range, rangeScan, recent, fallbackRange }: Paging, after: Paging): Paging | null {
   const { direction, lastFallbackAt } = rangeScan

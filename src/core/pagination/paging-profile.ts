@@ -16,6 +16,11 @@ export function oppositeOf(direction: ScanDirection): ScanDirection {
 
 export type Bound = 'lower' | 'upper'
 
+export type ListEnd = 'oldest' | 'newest'
+
+/** The end of a list from which the pages of this direction come. */
+export const startOf: Readonly<Record<ScanDirection, ListEnd>> = { forward: 'oldest', backward: 'newest' }
+
 /** The time bound that a scan in this direction moves from page to page. */
 export function boundOf(direction: ScanDirection): Bound {
   return direction === 'forward' ? 'lower' : 'upper'
@@ -34,10 +39,10 @@ export type PagingProfile = {
   readonly inclusiveBounds: { readonly lower: boolean | null; readonly upper: boolean | null }
   readonly support: { readonly lower: Support; readonly upper: Support; readonly limit: Support }
   /**
-   * Whether `hasMore` is reliable on a short page: true once more rows followed such a page, false if none did, null =
+   * Whether `hasMore` of a short page is reliable: true once more rows followed such a page, false if none did, null =
    * unknown. Every reconcile resets false.
    */
-  readonly isHasMoreReliable: boolean | null
+  readonly isHasMoreReliableIfShort: boolean | null
   /** The service requires both bounds in every request. */
   readonly requiresBothBounds: boolean
   /** The largest page seen: the size of a full page if the service ignores `limit`. */
@@ -54,7 +59,7 @@ export function emptyProfile(list: ListEndpoint): PagingProfile {
     direction: null,
     inclusiveBounds: { lower: null, upper: null },
     support: { lower: bound(list.lowerParam), upper: bound(list.upperParam), limit },
-    isHasMoreReliable: null,
+    isHasMoreReliableIfShort: null,
     requiresBothBounds: false,
     largestPage: defaultPageSize,
   }
@@ -72,7 +77,7 @@ export function toObservations(list: ListEndpoint, before: PagingProfile, now: P
 }
 
 function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, string][] {
-  const { order, direction, inclusiveBounds, support, isHasMoreReliable, largestPage } = profile
+  const { order, direction, inclusiveBounds, support, isHasMoreReliableIfShort, largestPage } = profile
   const directionText = profile.hasMixedOrder ? mixedOrderText : (order?.direction ?? 'unknown way')
   const assumed = list.isDocumented ? 'honoured' : 'unknown'
   const supportText = (value: Support) => (value === 'unknown' || value === assumed ? null : value)
@@ -81,7 +86,7 @@ function encodeProfile(list: ListEndpoint, profile: PagingProfile): [string, str
     ['pages', direction && directionTexts[direction]],
     [list.lowerParam && `${list.lowerParam}_includes`, inclusiveBounds.lower],
     [list.upperParam && `${list.upperParam}_includes`, inclusiveBounds.upper],
-    ['has_more', isHasMoreReliable === null ? null : isHasMoreReliable ? 'exact' : 'not exact'],
+    ['has_more', isHasMoreReliableIfShort === null ? null : isHasMoreReliableIfShort ? 'exact' : 'not exact'],
     ['bounds', profile.requiresBothBounds ? 'both required' : null],
     ['page_size', largestPage === defaultPageSize ? null : String(largestPage)],
     [list.lowerParam, supportText(support.lower)],
@@ -110,7 +115,7 @@ export function decodeProfile(list: ListEndpoint, behaviours: ReadonlyMap<string
       upper: supportOf(list.upperParam, empty.support.upper),
       limit: supportOf('limit', empty.support.limit),
     },
-    isHasMoreReliable: stored('has_more') === 'exact' ? true : stored('has_more') === 'not exact' ? false : null,
+    isHasMoreReliableIfShort: stored('has_more') === 'exact' ? true : stored('has_more') === 'not exact' ? false : null,
     requiresBothBounds: stored('bounds') === 'both required',
     largestPage: Number.isInteger(size) && size > 0 ? size : empty.largestPage,
   }
@@ -153,7 +158,7 @@ export function resetUnsupported(list: ListEndpoint, profile: PagingProfile): Pa
     direction: null,
     support: emptyProfile(list).support,
     requiresBothBounds: false,
-    isHasMoreReliable: profile.isHasMoreReliable || null,
+    isHasMoreReliableIfShort: profile.isHasMoreReliableIfShort || null,
   }
 }
 
@@ -170,7 +175,8 @@ export function mergeProfiles(shared: PagingProfile, later: PagingProfile): Pagi
       upper: later.inclusiveBounds.upper ?? shared.inclusiveBounds.upper,
     },
     support: { lower: supportOf('lower'), upper: supportOf('upper'), limit: supportOf('limit') },
-    isHasMoreReliable: shared.isHasMoreReliable === true ? true : (later.isHasMoreReliable ?? shared.isHasMoreReliable),
+    isHasMoreReliableIfShort:
+      shared.isHasMoreReliableIfShort || (later.isHasMoreReliableIfShort ?? shared.isHasMoreReliableIfShort),
     requiresBothBounds: later.requiresBothBounds || shared.requiresBothBounds,
     largestPage: Math.max(later.largestPage, shared.largestPage),
   }

@@ -7,11 +7,11 @@
  * pages show the rest.
  */
 import type { EpochSeconds } from '../time.ts'
-import { continueRange, cutsOffOverlap, skipCollision } from './advance-range.ts'
+import { continueRange, showsExclusiveBound, skipCollision } from './advance-range.ts'
 import { provesDirection, updateRangeScan, withOrigin } from './direction-proof.ts'
 import { disableBound, newestTime, openNextRange } from './finish-range.ts'
 import type { ListEndpoint } from './list-endpoint.ts'
-import { fallBack, isUnjoined } from './page-edge.ts'
+import { fallBack, isDiscontiguous } from './page-edge.ts'
 import { findNewRows, isFullPage, type PageQuery, type ScanPage, updateProfile } from './page-evidence.ts'
 import { type Bound, boundOf, emptyProfile, type PagingProfile } from './paging-profile.ts'
 import type { PendingRanges, TimeRange } from './pending-ranges.ts'
@@ -24,7 +24,7 @@ export function startScan(
   list: ListEndpoint,
   profile: PagingProfile | null,
   ranges: PendingRanges,
-  isHasMoreReliable: boolean | null = null,
+  isHasMoreReliableIfEmpty: boolean | null = null,
 ): ScanState {
   return openNextRange({
     list,
@@ -32,8 +32,9 @@ export function startScan(
     remainingRanges: [...ranges].sort((a, b) => Number(b.hi === null) - Number(a.hi === null)),
     nextRunRange: null,
     frozenCursorLimit: null,
-    isHasMoreReliable,
-    unordered: null,
+    isHasMoreReliableIfEmpty,
+    unorderedPage: null,
+    isUnorderedReported: false,
   })
 }
 
@@ -54,8 +55,8 @@ export function nextRequest({ list, profile, phase }: ActiveScan): TimeBounds {
     profile.support[bound] === 'honoured' ||
     (profile.support[bound] === 'unknown' && !isOpening && boundOf(phase.rangeScan.direction) === bound)
   const overlapAt = (bound: Bound) => (exactBound(phase) === bound && profile.inclusiveBounds[bound] !== false ? 0 : 1)
-  const isFirstRequest = isOpening && !(profile.direction === 'forward' && profile.support.lower === 'honoured')
-  const hasLowerBound = list.isDocumented || lo > 0 || !isFirstRequest
+  const mayOmitLowerBound = isOpening && !(profile.direction === 'forward' && profile.support.lower === 'honoured')
+  const hasLowerBound = list.isDocumented || lo > 0 || !mayOmitLowerBound
   const openEnd = profile.requiresBothBounds ? farFuture : undefined
   return {
     lower: isSent('lower') && hasLowerBound ? Math.max(0, lo - overlapAt('lower')) : undefined,
@@ -85,10 +86,10 @@ function applyLaterPage(before: ActiveScan, phase: RangePhase, query: PageQuery,
   const { direction } = phase.rangeScan
   const isBoundUntried = profile.support[boundOf(direction)] === 'unknown'
   if (observation.fit === 'unordered' && isBoundUntried) return disableBound(before, phase, 'ignored')
-  const unjoined = phase.name === 'paging' && isUnjoined(phase, page, observation.order) ? phase : null
+  const gapAfter = phase.name === 'paging' && isDiscontiguous(phase, page, observation.order) ? phase : null
   const newRows = findNewRows(phase.recent.ids, phase.rangeScan.firstPage.page, page, observation.order)
   const rangeScan = withOrigin(phase, query)
-  const isProven = unjoined === null && provesDirection(rangeScan, profile, query, newRows)
+  const isProven = gapAfter === null && provesDirection(rangeScan, profile, query, newRows)
   const provenDirection = isProven ? direction : null
   const isLastPageShort = phase.recent.isLastShort
   const context = { provenDirection, exactBound: exactBound(phase), isLastPageShort, newRows }
@@ -101,60 +102,61 @@ function applyLaterPage(before: ActiveScan, phase: RangePhase, query: PageQuery,
     isStalled: (phase.name === 'skipping' || phase.isStalled) && newRows.newIds.length === 0,
     fallbackRange: null,
   }
-  const fallback = unjoined && fallBack(unjoined, paging)
+  const fallback = gapAfter && fallBack(gapAfter, paging)
   if (fallback !== null) return toStep({ ...after, phase: fallback })
-  const advance = cutsOffOverlap(phase, page) ? skipCollision : continueRange
-  return reportGaps(before, page, advance(after, paging, query), unjoined)
+  const advance = showsExclusiveBound(phase, page) ? skipCollision : continueRange
+  return reportGaps(before, page, advance(after, paging, query), gapAfter)
 }
 
 /** The state after a 400: the service refused an undocumented parameter, or requires both bounds. */
 export function applyRefusal(scan: ActiveScan, parameter: RefusedParameter): ScanStep {
   const { profile, phase } = scan
-  if (parameter === 'open end') return toStep({ ...scan, profile: { ...profile, requiresBothBounds: true } })
+  if (parameter === 'missing upper bound') return toStep({ ...scan, profile: { ...profile, requiresBothBounds: true } })
   if (parameter === 'bound') return disableBound(scan, phase, 'refused')
   return toStep({ ...scan, profile: { ...profile, support: { ...profile.support, limit: 'refused' } } })
 }
 
-export type RefusedParameter = 'limit' | 'bound' | 'open end'
+export type RefusedParameter = 'limit' | 'bound' | 'missing upper bound'
 
 function nextContext(scan: ActiveScan, page: ScanPage, { fit }: OrderObservation, profile: PagingProfile): ScanContext {
   const { range } = scan.phase
   const isAhead = range.hi === null && newestTime(profile, page) > page.cursorLimit
   const isUnordered = fit === 'unordered' && isFullPage(profile, page)
-  const unordered = isUnordered ? { lastRowId: page.ids.at(-1) ?? '', range } : null
   return {
     ...scan,
     profile,
     frozenCursorLimit: scan.frozenCursorLimit ?? (isAhead ? page.cursorLimit : null),
-    unordered: scan.unordered === 'reported' ? 'reported' : unordered,
+    unorderedPage: isUnordered ? { lastRowId: page.ids.at(-1) ?? '', range } : null,
   }
 }
 
-/** Adds the gaps that a page shows to those of its step. `unjoined`: the phase whose last page it does not join. */
-function reportGaps(before: ActiveScan, page: ScanPage, step: ScanStep, unjoined: Paging | null): ScanStep {
+/** Adds the gaps that a page shows to those of its step. `gapAfter`: the phase whose last page it does not overlap. */
+function reportGaps(before: ActiveScan, page: ScanPage, step: ScanStep, gapAfter: Paging | null): ScanStep {
   const unorderedGap = unorderedRange(before, step.state, page)
   return {
     ...step,
-    state: unorderedGap === null ? step.state : { ...step.state, unordered: 'reported' },
+    state: unorderedGap === null ? step.state : { ...step.state, isUnorderedReported: true },
     missedRanges: [
       ...(unorderedGap === null ? [] : [toGap(unorderedGap, 'unordered')]),
-      ...(unjoined === null ? [] : [toGap(unjoined.fallbackRange ?? unjoined.range, 'unjoined')]),
+      ...(gapAfter === null ? [] : [toGap(gapAfter.fallbackRange ?? gapAfter.range, 'discontiguous')]),
       ...step.missedRanges,
       ...(isEmptyWithMore(before, page) ? [toGap(before.phase.range, 'emptyWithMore')] : []),
     ],
   }
 }
 
-/** The range of an unordered page that the next page does not join; null = none, or there was one before. */
-function unorderedRange(before: ActiveScan, { phase, unordered }: ScanState, page: ScanPage): TimeRange | null {
-  if (before.unordered === 'reported' || unordered === 'reported') return null
-  if (before.unordered !== null && !page.ids.includes(before.unordered.lastRowId)) return before.unordered.range
+/** The range of an unordered page whose last row the next page does not repeat; null = none, or one was reported before. */
+function unorderedRange(before: ActiveScan, { phase, unorderedPage }: ScanState, page: ScanPage): TimeRange | null {
+  if (before.isUnorderedReported) return null
+  const previous = before.unorderedPage
+  if (previous !== null && !page.ids.includes(previous.lastRowId)) return previous.range
   const isRangeFinished = phase.name === 'opening' || phase.name === 'done'
-  return isRangeFinished && unordered !== null ? unordered.range : null
+  return isRangeFinished && unorderedPage !== null ? unorderedPage.range : null
 }
 
 /** An empty page with `hasMore` set is a gap: no parameter leads to the rows after it. */
-function isEmptyWithMore({ phase, profile, isHasMoreReliable }: ActiveScan, { ids, hasMore }: ScanPage): boolean {
-  if (ids.length > 0 || !hasMore || isHasMoreReliable === false || profile.isHasMoreReliable === false) return false
-  return isHasMoreReliable === true || phase.name !== 'opening' || phase.range.lo !== 0
+function isEmptyWithMore(scan: ActiveScan, { ids, hasMore }: ScanPage): boolean {
+  const { phase, profile, isHasMoreReliableIfEmpty: isReliable } = scan
+  if (ids.length > 0 || !hasMore || isReliable === false || profile.isHasMoreReliableIfShort === false) return false
+  return isReliable === true || phase.name !== 'opening' || phase.range.lo !== 0
 }

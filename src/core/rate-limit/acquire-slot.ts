@@ -29,9 +29,15 @@ type AcquireResult = { readonly state: BudgetState; readonly decision: SlotDecis
  * One process requests one slot; `pending` is what it has waiting, most urgent first, each kind once. Reads do not wait
  * for writes that have no write slot; otherwise no request overtakes a more urgent one, nor an older one of its priority.
  */
-export function acquireSlot(policy: BudgetPolicy, before: BudgetState, now: EpochMs, holder: string, pending: Pending) {
-  const result = decideSlot(policy, advanceTo(before, now), holder, pending)
-  return { ...result, state: withWriteWaiter(result, policy.rate.windowMs, holder, pending) }
+export function acquireSlot(
+  policy: BudgetPolicy,
+  before: BudgetState,
+  now: EpochMs,
+  processId: string,
+  pending: Pending,
+) {
+  const result = decideSlot(policy, advanceTo(before, now), processId, pending)
+  return { ...result, state: withWriteWaiter(result, policy.rate.windowMs, processId, pending) }
 }
 
 /**
@@ -40,40 +46,40 @@ export function acquireSlot(policy: BudgetPolicy, before: BudgetState, now: Epoc
  * get the next as well.
  */
 const writeWaiterRank = priorities.length
-const writeWaiterId = (holder: string) => `${holder} w`
+const writeWaiterId = (processId: string) => `${processId} w`
 
-function withWriteWaiter({ state, decision }: AcquireResult, windowMs: Ms, holder: string, pending: Pending) {
+function withWriteWaiter({ state, decision }: AcquireResult, windowMs: Ms, processId: string, pending: Pending) {
   const granted = 'granted' in decision ? decision.granted : null
   const isWriteWaiting = pending.some((request, index) => request.write && index !== granted)
   const until = waiterExpiry(state.at, maxWaitMs(windowMs), windowMs)
-  const waiterId = writeWaiterId(holder)
+  const waiterId = writeWaiterId(processId)
   const waiters = isWriteWaiting
-    ? addWaiter(state.waiters, { holder: waiterId, rank: writeWaiterRank, until }, state.at)
+    ? addWaiter(state.waiters, { id: waiterId, rank: writeWaiterRank, until }, state.at)
     : removeWaiter(state.waiters, waiterId)
   return waiters === state.waiters ? state : { ...state, waiters }
 }
 
-function decideSlot(policy: BudgetPolicy, state: BudgetState, holder: string, pending: Pending): AcquireResult {
+function decideSlot(policy: BudgetPolicy, state: BudgetState, processId: string, pending: Pending): AcquireResult {
   const now = state.at
   const limits = slotLimits(policy, state, now)
   const { all, writes } = limits
   const writeWaiters = state.waiters.filter(({ rank }) => rank === writeWaiterRank)
   const isPastBurst = state.writes.taken.total >= burstSlots(writes.slots)
-  const mustYieldWrite = isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(holder), writeWaiterRank, now)
+  const mustYieldWrite = isPastBurst && isBehindOthers(writeWaiters, writeWaiterId(processId), writeWaiterRank, now)
   const writeYieldMs = mustYieldWrite ? writes.windowMs / 240 : 0
   const nextWriteMs = Math.max(writeYieldMs, msUntilSlot(state.writes, writes, now))
   const sharedWaitMs = Math.max(state.pausedUntil - now, state.closedUntil - now, msUntilSlot(state.all, all, now))
   const index = pending.findIndex(({ write }) => !write || nextWriteMs <= sharedWaitMs)
   const request = pending[index]
   const { windowMs } = policy.rate
-  if (request === undefined) return deferRequest(state, holder, null, nextWriteMs, windowMs)
-  if (sharedWaitMs > 0) return deferRequest(state, holder, request, sharedWaitMs, windowMs)
+  if (request === undefined) return deferRequest(state, processId, null, nextWriteMs, windowMs)
+  if (sharedWaitMs > 0) return deferRequest(state, processId, request, sharedWaitMs, windowMs)
   const paceMs = all.windowMs / all.slots
-  if (mustYield(state, all, holder, request)) return deferRequest(state, holder, request, paceMs, windowMs)
-  return grantSlot(state, limits, holder, request, index)
+  if (mustYield(state, all, processId, request)) return deferRequest(state, processId, request, paceMs, windowMs)
+  return grantSlot(state, limits, processId, request, index)
 }
 
-function grantSlot(state: BudgetState, limits: SlotLimits, holder: string, request: PendingRequest, index: number) {
+function grantSlot(state: BudgetState, limits: SlotLimits, processId: string, request: PendingRequest, index: number) {
   const { all, writes } = limits
   const now = state.at
   const freeAfter = ({ windowMs }: SlotLimit) => roundUpToGrain(now + request.maxDurationMs + windowMs, windowMs)
@@ -88,20 +94,20 @@ function grantSlot(state: BudgetState, limits: SlotLimits, holder: string, reque
       ...state,
       all: takeSlot(state.all, all, freeAt),
       writes: writeFreeAt === null ? state.writes : takeSlot(state.writes, writes, writeFreeAt),
-      waiters: removeWaiter(state.waiters, holder),
+      waiters: removeWaiter(state.waiters, processId),
     },
     decision: { granted: index, slot: { grantedAt: now, freeAt, writeFreeAt } },
   }
 }
 
 /** Makes the process wait and keeps its place among the waiters; `request` null: it waits for nothing that others need. */
-function deferRequest(state: BudgetState, holder: string, request: PendingRequest | null, waitMs: Ms, windowMs: Ms) {
+function deferRequest(state: BudgetState, processId: string, request: PendingRequest | null, waitMs: Ms, windowMs: Ms) {
   const wait = Math.max(1, Math.min(waitMs, maxWaitMs(windowMs)))
   const until = waiterExpiry(state.at, wait, windowMs)
   const waiters =
     request === null
-      ? removeWaiter(state.waiters, holder)
-      : addWaiter(state.waiters, { holder, rank: priorities.indexOf(request.priority), until }, state.at)
+      ? removeWaiter(state.waiters, processId)
+      : addWaiter(state.waiters, { id: processId, rank: priorities.indexOf(request.priority), until }, state.at)
   return { state: { ...state, waiters }, decision: { waitMs: wait } }
 }
 
@@ -116,7 +122,7 @@ function waiterExpiry(now: EpochMs, waitMs: Ms, windowMs: Ms): EpochMs {
 }
 
 /** While there are spare slots, no process yields. */
-function mustYield(state: BudgetState, all: SlotLimit, holder: string, request: PendingRequest): boolean {
+function mustYield(state: BudgetState, all: SlotLimit, processId: string, request: PendingRequest): boolean {
   const hasSpareSlots = state.all.taken.total < burstSlots(all.slots)
-  return !hasSpareSlots && isBehindOthers(state.waiters, holder, priorities.indexOf(request.priority), state.at)
+  return !hasSpareSlots && isBehindOthers(state.waiters, processId, priorities.indexOf(request.priority), state.at)
 }

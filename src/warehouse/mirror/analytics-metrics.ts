@@ -22,11 +22,7 @@ function flattenNumbers(json: Json, path = ''): [metric: string, value: number][
 }
 
 /** Replaces the numbers of a window whose rollup changed. */
-export async function replaceMetrics(
-  { db, kind, project }: ProjectDb,
-  plan: InsertPlan,
-  row: EncodedRow,
-): Promise<void> {
+export async function replaceMetrics({ db, kind, project }: ProjectDb, plan: InsertPlan, row: EncodedRow) {
   const text = (name: string) => columnText(plan, row, name) ?? ''
   const window = { project_id: project, window_from: text('window_from'), window_to: text('window_to') }
   const isWindow = sql`window_from = ${window.window_from} and window_to = ${window.window_to}`

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { localDateOfDay } from '../../core/days.ts'
 import type { StoredRollup } from '../../core/mirror.ts'
-import { historyGapSubject } from '../../core/rollups.ts'
+import { historyGapKey } from '../../core/rollups.ts'
 import { type EpochSeconds, parseTime } from '../../core/time.ts'
 import type { EncodedRow } from './encode-value.ts'
 import { openGap } from './gaps.ts'
@@ -70,7 +70,7 @@ async function openHistoryGap(trx: ProjectContext, dropped: readonly RollupWindo
   if (first === undefined || last === undefined) return
   const reason = `the rollups of these days are read again, as days of ${zone}`
   const [from, to] = [toSeconds(first.window_from), toSeconds(last.window_to) - 1]
-  await openGap(trx, { stream: 'analytics', from, to, reason, subject: historyGapSubject })
+  await openGap(trx, { stream: 'analytics', from, to, reason, dedupKey: historyGapKey })
 }
 
 function toSeconds(text: string): EpochSeconds {

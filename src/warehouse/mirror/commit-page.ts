@@ -6,16 +6,16 @@ import { childStreamsOf, isChildStream, type StreamName } from '../../core/strea
 import type { EpochMs } from '../../core/time.ts'
 import { replaceMetrics } from './analytics-metrics.ts'
 import { clearForRollup, rollupWindow } from './analytics-rollups.ts'
-import { findDisputedIds, readStoredConversations, recheckSet, recordChanges } from './conversation-changes.ts'
+import { findIdsToRecheck, readStoredConversations, recheckSet, recordChanges } from './conversation-changes.ts'
 import { writeCursors } from './cursors.ts'
 import type { EncodedRow } from './encode-value.ts'
 import { closeGap, indexableText, openGap } from './gaps.ts'
 import { createInsertPlans, encodeRows, type InsertPlan } from './insert-plan.ts'
 import { type IsolationResult, isolateBadRows, valueErrorReason } from './isolate-bad-rows.ts'
 import { recordBehaviours } from './learned-behaviours.ts'
-import { markChildrenPending, recordChildRead, unlistedSubject } from './pending-children.ts'
+import { addPendingChildren, recordChildRead, unlistedGapKey } from './pending-children.ts'
 import { inTransaction, type ProjectContext } from './project-context.ts'
-import { addSeenRows } from './seen-rows.ts'
+import { addToIdSet } from './seen-rows.ts'
 import { keyColumns } from './stream-tables.ts'
 
 /** Keeps compiled insert plans from page to page. */
@@ -57,26 +57,26 @@ type Page = {
 }
 
 /** `stored`: the ids of new and changed rows; for a stream without dependents, none. */
-type FollowUp = (stored: readonly string[]) => Promise<void>
+type AfterStore = (stored: readonly string[]) => Promise<void>
 
 async function storeRows(page: Page, seenRowsKey: string | undefined): Promise<number> {
   const { trx, plan, rows, stream } = page
   if (rows.length === 0) return 0
-  const followUp = await (followUps[stream] ?? markAllChildrenPending)(page)
+  const afterStore = await (storeHooks[stream] ?? markAllChildrenPending)(page)
   const { changed, returned } = await trx.upsert(trx.db, plan.shape, rows)
-  await followUp(returned)
-  if (seenRowsKey !== undefined) await addSeenRows(trx, seenRowsKey, rowKeys(plan, rows))
+  await afterStore(returned)
+  if (seenRowsKey !== undefined) await addToIdSet(trx, seenRowsKey, rowKeys(plan, rows))
   return changed
 }
 
-/** What storing rows of a stream changes in other tables: begins before they are stored, and returns the rest. */
-const followUps: { readonly [N in StreamName]?: (page: Page) => Promise<FollowUp> } = {
+/** Hooks by stream: each runs before the rows are stored, and returns what runs after them. */
+const storeHooks: { readonly [N in StreamName]?: (page: Page) => Promise<AfterStore> } = {
   conversations: async ({ trx, plan, rows, requestedAt }) => {
     const before = await readStoredConversations(trx, plan, rows)
     return async (returned) => {
       const conversations = { plan, rows, before, stored: new Set(returned), requestedAt }
       await recordChanges(trx, conversations)
-      await addSeenRows(trx, recheckSet, findDisputedIds(conversations))
+      await addToIdSet(trx, recheckSet, findIdsToRecheck(conversations))
     }
   },
   call_recordings: async (page) => () => updateCheckedAt(page, 'checked_at'),
@@ -93,37 +93,33 @@ const followUps: { readonly [N in StreamName]?: (page: Page) => Promise<FollowUp
   },
 }
 
-async function markAllChildrenPending({ trx, stream, requestedAt }: Page): Promise<FollowUp> {
+async function markAllChildrenPending({ trx, stream, requestedAt }: Page): Promise<AfterStore> {
   return async (stored) => {
-    for (const child of childStreamsOf(stream)) await markChildrenPending(trx, child, stored, requestedAt)
+    for (const child of childStreamsOf(stream)) await addPendingChildren(trx, child, stored, requestedAt)
   }
 }
 
-async function storeSyncState(
-  trx: ProjectContext,
-  commit: MirrorCommit,
-  rejectedRows: readonly RejectedRow[],
-): Promise<void> {
-  const { stream, child } = commit
-  if (child !== undefined) await recordChildRead(trx, addRejectedRows(child, rejectedRows), commit.requestedAt)
+async function storeSyncState(trx: ProjectContext, commit: MirrorCommit, rejectedRows: readonly RejectedRow[]) {
+  const { stream, childRead } = commit
+  if (childRead !== undefined) await recordChildRead(trx, addRejectedRows(childRead, rejectedRows), commit.requestedAt)
   for (const gap of commit.gaps ?? []) await openGap(trx, gap)
-  for (const subject of commit.resolvedGapSubjects ?? []) await closeGap(trx, stream, subject)
-  if (child === undefined) for (const row of rejectedRows) await openGap(trx, ...gapForRow(commit, row))
+  for (const key of commit.resolvedGapKeys ?? []) await closeGap(trx, stream, key)
+  if (childRead === undefined) for (const row of rejectedRows) await openGap(trx, ...gapForRow(commit, row))
   await recordBehaviours(trx, commit.observations ?? [])
   await writeCursors(trx, commit.cursors ?? {})
 }
 
-function addRejectedRows(child: ChildReadResult, rejectedRows: readonly RejectedRow[]): ChildReadResult {
-  if (rejectedRows.length === 0) return child
-  const reasons = [...(child.why === undefined ? [] : [child.why]), ...rejectedRows.map(describeRejectedRow)]
-  return { ...child, complete: false, why: [...new Set(reasons)].join('; ') }
+function addRejectedRows(childRead: ChildReadResult, rejectedRows: readonly RejectedRow[]): ChildReadResult {
+  if (rejectedRows.length === 0) return childRead
+  const reasons = [...(childRead.why === undefined ? [] : [childRead.why]), ...rejectedRows.map(describeRejectedRow)]
+  return { ...childRead, completeness: 'incomplete', why: [...new Set(reasons)].join('; ') }
 }
 
 /** A rejected row of a child list is a gap of its parent, which closes when the list has been read completely. */
-function gapForRow({ stream, rows }: MirrorCommit, row: RejectedRow): [gap: Gap, subject?: string] {
+function gapForRow({ stream, rows }: MirrorCommit, row: RejectedRow): [gap: Gap, dedupKey?: string] {
   const gap = { stream, from: null, to: null, reason: describeRejectedRow(row) }
   const parent = isChildStream(stream) ? rows[0]?.columns[keyColumns(stream)[0] ?? ''] : undefined
-  if (typeof parent === 'string') return [gap, unlistedSubject(parent)]
+  if (typeof parent === 'string') return [gap, unlistedGapKey(parent)]
   return row.id === null ? [gap] : [gap, `row:${indexableText(row.id)}`]
 }
 

@@ -7,7 +7,7 @@ import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import type { EncodedRow } from './encode-value.ts'
 import { columnText, type InsertPlan } from './insert-plan.ts'
-import { markChildrenPending, markKnownPending } from './pending-children.ts'
+import { addPendingChildren, markChildrenPending } from './pending-children.ts'
 
 /** Columns whose history is recorded. */
 const trackedColumns = [
@@ -50,7 +50,7 @@ export const recheckSet = 'conversations:check'
  * Conversations that a list shows with a different last message than the mirror has, and that were not stored. The copy
  * may be stale, or a message may be dated before the one it follows; reading the conversation by id decides.
  */
-export function findDisputedIds({ plan, rows, before, stored }: ConversationPage): string[] {
+export function findIdsToRecheck({ plan, rows, before, stored }: ConversationPage): string[] {
   return rows.flatMap((row) => {
     const id = idOf(plan, row)
     const previous = before.get(id)
@@ -78,8 +78,8 @@ export async function recordChanges(trx: ProjectDb, page: ConversationPage): Pro
     return messageColumns.some((name) => previous[name] !== columnText(plan, row, name))
   })
   const values = (name: string) => withNewMessages.flatMap((row) => columnText(plan, row, name) ?? [])
-  await markChildrenPending(trx, 'messages', values('id'), requestedAt)
-  await markKnownPending(trx, 'visitor_activity', [...new Set(values('visitor_id'))], requestedAt)
+  await addPendingChildren(trx, 'messages', values('id'), requestedAt)
+  await markChildrenPending(trx, 'visitor_activity', [...new Set(values('visitor_id'))], requestedAt)
   const changes = rows.flatMap((row) => diffConversation(trx.project, page, row))
   // At most 700 parameters per statement.
   for (const batch of batchesOf(changes, 100)) await trx.db.insertInto('conversation_changes').values(batch).execute()

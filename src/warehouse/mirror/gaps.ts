@@ -7,9 +7,9 @@ import { type EpochMs, type EpochSeconds, parseTime, rfc3339, toTimestamp } from
 import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
-/** Gaps with the same subject are the same gap. */
-function gapSubject({ from, to, reason, subject }: Gap): string {
-  if (subject !== undefined) return subject
+/** Gaps with the same key are the same gap. */
+function dedupKeyOf({ from, to, reason, dedupKey }: Gap): string {
+  if (dedupKey !== undefined) return dedupKey
   if (from === null && to === null) return `reason:${indexableText(reason)}`
   if (from !== null && from === to) return `second:${rfc3339(from)}`
   return `span:${from === null ? '' : rfc3339(from)}/${to === null ? '' : rfc3339(to)}`
@@ -20,7 +20,7 @@ export function indexableText(text: string): string {
   return text.length <= 200 && /^[\x20-\x7e]*$/.test(text) ? text : hash('sha256', text)
 }
 
-export async function openGap(trx: ProjectDb, gap: Gap, subject = gapSubject(gap)): Promise<void> {
+export async function openGap(trx: ProjectDb, gap: Gap, dedupKey = dedupKeyOf(gap)): Promise<void> {
   const now = trx.clock()
   await trx.db
     .insertInto('sync_gaps')
@@ -32,7 +32,7 @@ export async function openGap(trx: ProjectDb, gap: Gap, subject = gapSubject(gap
       to_ts: gap.to === null ? null : rfc3339(gap.to),
       reason: storableReason(gap.reason),
       found_at: toTimestamp(now),
-      subject,
+      subject: dedupKey,
       seen_at: now,
     })
     .onConflict((conflict) =>
@@ -49,10 +49,10 @@ function storableReason(text: string): string {
   return text.slice(0, 2000).toWellFormed().replaceAll('\0', '␀')
 }
 
-export async function closeGap({ db, project, clock }: ProjectDb, stream: StreamName, subject: string): Promise<void> {
+export async function closeGap({ db, project, clock }: ProjectDb, stream: StreamName, dedupKey: string): Promise<void> {
   await sql`
     update sync_gaps set resolved_at = ${toTimestamp(clock())}
-    where project_id = ${project} and stream = ${stream} and subject = ${subject} and resolved_at is null`.execute(db)
+    where project_id = ${project} and stream = ${stream} and subject = ${dedupKey} and resolved_at is null`.execute(db)
 }
 
 /** Closes gaps that a complete read since `since` did not find again, except those of parents. */

@@ -32,12 +32,7 @@ export function createInsertPlans(
   }
 }
 
-function buildInsertPlan(
-  context: ProjectContext,
-  stream: StreamName,
-  fields: StreamFields,
-  authoritative: boolean,
-): InsertPlan {
+function buildInsertPlan(context: ProjectContext, stream: StreamName, fields: StreamFields, authoritative: boolean) {
   const { table } = streamSpecs[stream]
   const documented = insertedColumns(table)
   const discovered = fields.withColumn.map(({ column, type }) => ({ name: column, type: columnTypeOf[type] }))

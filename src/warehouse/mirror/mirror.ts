@@ -15,23 +15,23 @@ import { countFutureRows, markFutureDatedPending } from './future-rows.ts'
 import { listOpenGaps, resolveGaps } from './gaps.ts'
 import { readBehaviours } from './learned-behaviours.ts'
 import {
-  countPendingChildren,
-  markKnownPending,
-  readPendingChildren,
+  countPendingParents,
+  markChildrenPending,
+  readPendingParents,
   recordChildFailure,
-  requestFullReads,
+  requestFullRereads,
 } from './pending-children.ts'
 import { createSerialQueue, inTransaction, type ProjectContext } from './project-context.ts'
 import { earliestTime, latestMessageTime, nthNewestCallTime, readRawById, readRows } from './reader.ts'
-import { countUnseenRows, forgetSeenRows, listSeenRows, listUnseenRows, removeSeenRows } from './seen-rows.ts'
-import { finishRun, readStreamStandings, recordRunHeartbeat, startRun } from './sync-runs.ts'
+import { countUnseenRows, forgetSeenRows, listIdSet, listUnseenRows, removeFromIdSet } from './seen-rows.ts'
+import { finishRun, readStreamStatuses, recordRunHeartbeat, startRun } from './sync-runs.ts'
 import { createUpsert } from './upsert.ts'
 
 export type MirrorOptions = {
   /** `freeze`: undocumented fields get no columns; they stay in `raw`. */
   readonly schema?: 'discover' | 'freeze'
   /** Token of the lock under which its runs are made. */
-  readonly holder?: string
+  readonly lockToken?: string
   /** Milliseconds since 1970. */
   readonly clock?: () => number
 }
@@ -40,7 +40,7 @@ export function createMirror(
   db: Db,
   kind: DatabaseKind,
   project: string,
-  { schema = 'discover', holder, clock }: MirrorOptions,
+  { schema = 'discover', lockToken, clock }: MirrorOptions,
 ): Mirror & MirrorReader {
   let runId: string | null = null
   const context: ProjectContext = {
@@ -63,7 +63,7 @@ export function createMirror(
     },
     startRun: async (mode, now) => {
       context.fields.invalidate()
-      runId = await startRun(context, mode, now, holder)
+      runId = await startRun(context, mode, now, lockToken)
       if (schema === 'discover') await backfillColumns(context)
       return runId
     },
@@ -78,21 +78,21 @@ export function createMirror(
 function createReads(context: ProjectContext) {
   return {
     readCursor: readCursor.bind(null, context),
-    behaviours: readBehaviours.bind(null, context),
-    readPendingChildren: readPendingChildren.bind(null, context),
-    countPendingChildren: countPendingChildren.bind(null, context),
+    readBehaviours: readBehaviours.bind(null, context),
+    readPendingParents: readPendingParents.bind(null, context),
+    countPendingParents: countPendingParents.bind(null, context),
     countFutureRows: countFutureRows.bind(null, context),
     listUnseenRows: listUnseenRows.bind(null, context),
     countUnseenRows: countUnseenRows.bind(null, context),
-    listRowsToRecheck: listSeenRows.bind(null, context, recheckSet),
+    listRowsToRecheck: listIdSet.bind(null, context, recheckSet),
     nthNewestCallTime: nthNewestCallTime.bind(null, context),
     earliestTime: earliestTime.bind(null, context),
     latestMessageTime: latestMessageTime.bind(null, context),
-    rollups: readRollups.bind(null, context),
-    readStreamStandings: readStreamStandings.bind(null, context),
+    readRollups: readRollups.bind(null, context),
+    readStreamStatuses: readStreamStatuses.bind(null, context),
     listOpenGaps: listOpenGaps.bind(null, context),
     readRows: readRows.bind(null, context),
-    rawOf: readRawById.bind(null, context),
+    readRawById: readRawById.bind(null, context),
   } satisfies Partial<Mirror & MirrorReader>
 }
 
@@ -111,11 +111,11 @@ function createWrites(context: ProjectContext) {
       writeCursors(trx, { [name]: position }),
     ),
     recordChildFailure: inOneTransaction(recordChildFailure),
-    requestFullReads: serially(requestFullReads),
+    requestFullRereads: serially(requestFullRereads),
     markFutureDatedPending: serially(markFutureDatedPending),
-    markChildrenPending: inOneTransaction(markKnownPending),
+    markChildrenPending: inOneTransaction(markChildrenPending),
     forgetSeenRows: forgetSeenRows.bind(null, context),
-    clearRecheck: inOneTransaction((trx, ids: readonly string[]) => removeSeenRows(trx, recheckSet, ids)),
+    clearRecheck: inOneTransaction((trx, ids: readonly string[]) => removeFromIdSet(trx, recheckSet, ids)),
     markDeleted: inOneTransaction(markDeleted),
     resolveGaps: serially(resolveGaps),
     heartbeat: recordRunHeartbeat.bind(null, context),

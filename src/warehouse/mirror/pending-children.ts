@@ -1,6 +1,6 @@
-/** Pending children: parents whose child lists are to be read. They are found by a query, never held in memory. */
+/** Pending children: those that are to be read, one row for each parent. Found by a query, never held in memory. */
 import { type RawBuilder, sql } from 'kysely'
-import type { ChildReadResult, PendingChild } from '../../core/mirror.ts'
+import type { ChildReadResult, PendingParent, RereadChoice } from '../../core/mirror.ts'
 import { type ChildStreamName, childStreamNames, streamSpecs } from '../../core/stream-specs.ts'
 import { type EpochMs, parseTime } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -9,13 +9,10 @@ import type { ProjectDb } from '../database/project-db.ts'
 import { timeColumnOf } from './future-rows.ts'
 import { closeGap, openGap } from './gaps.ts'
 
+type Change = (trx: ProjectDb, stream: ChildStreamName, ids: readonly string[], now: EpochMs) => Promise<void>
+
 /** The parents are new or changed: their children become due now. */
-export async function markChildrenPending(
-  { db, kind, project, typed }: ProjectDb,
-  stream: ChildStreamName,
-  ids: readonly string[],
-  now: EpochMs,
-) {
+export const addPendingChildren: Change = async ({ db, kind, project, typed }, stream, ids, now) => {
   if (ids.length === 0) return
   await sql`
     insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
@@ -26,40 +23,35 @@ export async function markChildrenPending(
 }
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
-export async function markKnownPending(
-  { db, kind, project, typed }: ProjectDb,
-  stream: ChildStreamName,
-  ids: readonly string[],
-  now: EpochMs,
-) {
+export const markChildrenPending: Change = async ({ db, kind, project, typed }, stream, ids, now) => {
   if (ids.length === 0) return
   await sql`
     update sync_children set wanted = wanted + 1, due_at = ${typed('integer', now)}
     where project_id = ${project} and stream = ${stream} and parent_id ${inList(kind, ids)}`.execute(db)
 }
 
-/** A parent's children have been read: it becomes due again if it changed meanwhile, or at `againAt`. */
+/** A parent's children have been read: it becomes due again if it changed meanwhile, or at `dueAt`. */
 export async function recordChildRead(trx: ProjectDb, read: ChildReadResult, now: EpochMs): Promise<void> {
-  const { stream, parentId, complete } = read
+  const { stream, parentId, completeness } = read
   const { db, project, typed } = trx
   const [version, at] = [typed('integer', read.requestedVersion), typed('integer', now)]
   await sql`
     update sync_children set
       fetched = case when fetched > ${version} then fetched else ${version} end,
-      due_at = case when wanted > ${version} then coalesce(due_at, ${at}) else ${typed('integer', read.againAt)} end,
+      due_at = case when wanted > ${version} then coalesce(due_at, ${at}) else ${typed('integer', read.dueAt)} end,
       attempts = 0, error = null, whole = null, checked_at = ${at}, position = ${typed('text', read.cursor)}
     where project_id = ${project} and stream = ${stream} and parent_id = ${parentId}`.execute(db)
-  await closeGap(trx, stream, unreadSubject(parentId))
-  if (complete === 'as before') return
-  if (stream === 'messages') await setMessagesComplete(trx, parentId, complete)
-  if (complete) return closeGap(trx, stream, unlistedSubject(parentId))
+  await closeGap(trx, stream, unreadGapKey(parentId))
+  if (completeness === 'unchanged') return
+  if (stream === 'messages') await setMessagesComplete(trx, parentId, completeness === 'complete')
+  if (completeness === 'complete') return closeGap(trx, stream, unlistedGapKey(parentId))
   const reason = read.why ?? 'the service would not list all of them'
-  await openGap(trx, { stream, from: null, to: null, reason }, unlistedSubject(parentId))
+  await openGap(trx, { stream, from: null, to: null, reason }, unlistedGapKey(parentId))
 }
 
-/** The subjects of a parent's gaps: rows that its list does not contain, and a list that could not be read at all. */
-export const unlistedSubject = (parentId: string) => `parent:${parentId}`
-const unreadSubject = (parentId: string) => `parent:${parentId}:unread`
+/** The keys of a parent's gaps: rows that its list does not contain, and a list that could not be read at all. */
+export const unlistedGapKey = (parentId: string) => `parent:${parentId}`
+const unreadGapKey = (parentId: string) => `parent:${parentId}:unread`
 
 async function setMessagesComplete({ db, kind, project }: ProjectDb, parentId: string, complete: boolean) {
   const flag = kind === 'sqlite' ? Number(complete) : complete
@@ -73,12 +65,12 @@ export async function recordChildFailure(
   stream: ChildStreamName,
   parentId: string,
   why: string,
-  againAt: EpochMs,
+  dueAt: EpochMs,
 ): Promise<void> {
   await sql`
-    update sync_children set attempts = attempts + 1, due_at = ${againAt}, error = ${why}
+    update sync_children set attempts = attempts + 1, due_at = ${dueAt}, error = ${why}
     where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(trx.db)
-  await openGap(trx, { stream, from: null, to: null, reason: why }, unreadSubject(parentId))
+  await openGap(trx, { stream, from: null, to: null, reason: why }, unreadGapKey(parentId))
 }
 
 /** Why children are pending, most urgent first. Each condition has its own partial index, with exactly this text. */
@@ -99,26 +91,21 @@ function pendingSql(now: EpochMs): RawBuilder<unknown>[] {
  * Refreshes come first, then first reads, then full re-reads. First reads go newest first, so that new rows do not wait
  * behind years of history.
  */
-export async function readPendingChildren(
-  context: ProjectDb,
-  stream: ChildStreamName,
-  now: EpochMs,
-  limit: number,
-): Promise<PendingChild[]> {
-  const parentAt = await parentTimeSql(context, stream)
-  const pending: PendingChild[] = []
+export async function readPendingParents(context: ProjectDb, stream: ChildStreamName, now: EpochMs, limit: number) {
+  const lastActiveAt = await parentTimeSql(context, stream)
+  const pending: PendingParent[] = []
   for (const [i, isPending] of pendingSql(now).entries()) {
     if (pending.length >= limit) break
     const order = sql.raw(Object.keys(pendingConditions)[i] === 'firstRead' ? 'desc' : 'asc')
     const { rows } = await sql<
-      Omit<PendingChild, 'parentAt' | 'mustReread'> & { at: string | null; whole: number | null }
+      Omit<PendingParent, 'parentLastActiveAt' | 'needsFullReread'> & { at: string | null; fullReread: number | null }
     >`
       select parent_id as "parentId", wanted as "requestedVersion", fetched as "fetchedVersion", position as "cursor",
-        attempts, checked_at as "checkedAt", whole, ${parentAt} as at from sync_children
+        attempts, checked_at as "checkedAt", whole as "fullReread", ${lastActiveAt} as at from sync_children
       where project_id = ${context.project} and stream = ${stream} and ${isPending}
       order by due_at ${order} limit ${limit - pending.length}`.execute(context.db)
-    for (const { at, whole, ...child } of rows) {
-      pending.push({ ...child, mustReread: whole !== null, parentAt: parseTime(at) ?? null })
+    for (const { at, fullReread, ...parent } of rows) {
+      pending.push({ ...parent, needsFullReread: fullReread !== null, parentLastActiveAt: parseTime(at) ?? null })
     }
   }
   return pending
@@ -132,7 +119,7 @@ async function parentTimeSql(context: ProjectDb, stream: ChildStreamName): Promi
     where parent.project_id = sync_children.project_id and parent.id = sync_children.parent_id)`
 }
 
-export async function countPendingChildren({ db, project }: ProjectDb, stream: ChildStreamName, now: EpochMs) {
+export async function countPendingParents({ db, project }: ProjectDb, stream: ChildStreamName, now: EpochMs) {
   const counts = pendingSql(now).map(
     (isPending) =>
       sql`(select count(*) from sync_children where project_id = ${project} and stream = ${stream} and ${isPending})`,
@@ -174,10 +161,10 @@ export async function countAllPending(db: Db, now: EpochMs): Promise<Map<string,
  * Marks children pending for a full re-read, those with the oldest read first; returns how many. `all`: also those that
  * are already pending, as their stored rows may be wrong.
  */
-export async function requestFullReads(
+export async function requestFullRereads(
   { db, project, typed }: ProjectDb,
   stream: ChildStreamName,
-  which: 'all' | { readonly atLeast: number; readonly oneIn: number },
+  which: RereadChoice,
   now: EpochMs,
 ): Promise<number> {
   const isEligible = which === 'all' ? sql`true` : sql`(due_at is null or due_at > ${now})`
@@ -198,5 +185,5 @@ export async function removePendingChildren(trx: ProjectDb, stream: ChildStreamN
   await sql`
     delete from sync_children
     where project_id = ${trx.project} and stream = ${stream} and parent_id = ${parentId}`.execute(trx.db)
-  for (const subject of [unlistedSubject(parentId), unreadSubject(parentId)]) await closeGap(trx, stream, subject)
+  for (const key of [unlistedGapKey(parentId), unreadGapKey(parentId)]) await closeGap(trx, stream, key)
 }

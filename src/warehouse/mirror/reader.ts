@@ -65,11 +65,7 @@ export function keyParameters(kind: DatabaseKind, table: MirroredTable, columns:
 }
 
 /** `raw` of existing rows by `ids`, the first part of their keys. For a child stream, use `readRows` with a parent. */
-export async function readRawById(
-  { db, kind, project }: ProjectDb,
-  stream: StreamName,
-  ids: readonly string[],
-): Promise<Map<string, string>> {
+export async function readRawById({ db, kind, project }: ProjectDb, stream: StreamName, ids: readonly string[]) {
   const id = sql.ref(keyColumns(stream)[0] ?? 'id')
   const { rows } = await sql<{ id: string; raw: string }>`
     select ${id} as id, ${rawColumn(kind)} as raw from ${sql.table(streamSpecs[stream].table)}

@@ -1,12 +1,12 @@
-/** Seen rows: the ids that a scan of a whole list has returned, to find the mirrored rows that it has not. */
+/** Named sets of ids: the rows that a scan of a whole list has shown, to find those that it has not, and rows to recheck. */
 import { sql } from 'kysely'
 import { type ListStreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { inList, listParameter } from '../database/dialect.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 
-type RowScope = 'all' | 'open'
+type Scope = 'all' | 'open'
 
-export async function addSeenRows({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {
+export async function addToIdSet({ db, kind, project, typed }: ProjectDb, key: string, ids: readonly string[]) {
   if (ids.length === 0) return
   await sql`
     insert into sync_census (project_id, census, id)
@@ -15,13 +15,13 @@ export async function addSeenRows({ db, kind, project, typed }: ProjectDb, key: 
 }
 
 /** Ids of the set, in id order. */
-export async function listSeenRows({ db, project }: ProjectDb, key: string, limit: number): Promise<string[]> {
+export async function listIdSet({ db, project }: ProjectDb, key: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from sync_census where project_id = ${project} and census = ${key} order by id limit ${limit}`.execute(db)
   return rows.map(({ id }) => id)
 }
 
-export async function removeSeenRows({ db, kind, project }: ProjectDb, key: string, ids: readonly string[]) {
+export async function removeFromIdSet({ db, kind, project }: ProjectDb, key: string, ids: readonly string[]) {
   if (ids.length === 0) return
   await sql`
     delete from sync_census where project_id = ${project} and census = ${key} and id ${inList(kind, ids)}`.execute(db)
@@ -35,7 +35,7 @@ export async function listUnseenRows(
   { db, project }: ProjectDb,
   stream: ListStreamName,
   key: string,
-  scope: RowScope,
+  scope: Scope,
   after: string | null,
   limit: number,
 ): Promise<string[]> {
@@ -46,19 +46,14 @@ export async function listUnseenRows(
   return rows.map(({ id }) => id)
 }
 
-export async function countUnseenRows(
-  { db, project }: ProjectDb,
-  stream: ListStreamName,
-  key: string,
-  scope: RowScope,
-) {
+export async function countUnseenRows({ db, project }: ProjectDb, stream: ListStreamName, key: string, scope: Scope) {
   const { rows } = await sql<{ unseen: number; living: number }>`
     select count(*) as living, count(case when ${notSeen(project, key)} then 1 end) as unseen
     from ${sql.table(streamSpecs[stream].table)} as row where ${inScope(project, scope)}`.execute(db)
   return rows[0] ?? { unseen: 0, living: 0 }
 }
 
-function inScope(project: string, scope: RowScope) {
+function inScope(project: string, scope: Scope) {
   const open = scope === 'open' ? sql`and row.handled_at is null` : sql``
   return sql`row.project_id = ${project} and row.deleted_at is null ${open}`
 }

@@ -27,11 +27,7 @@ export type LockResult =
   | { readonly held: false; readonly stream: string; readonly holder: string; readonly since: string }
 
 /** Locks all of the streams, or none, and closes unfinished runs of dead processes. */
-export async function acquireStreamLocks(
-  context: ProjectDb,
-  streams: readonly string[],
-  now: EpochMs,
-): Promise<LockResult> {
+export async function acquireStreamLocks(context: ProjectDb, streams: readonly string[], now: EpochMs) {
   const token = randomUUID()
   // Before the row exists, as others in this process would take the lock for one that was not released.
   ownTokens.add(token)
@@ -45,12 +41,7 @@ export async function acquireStreamLocks(
   }
 }
 
-function acquireAs(
-  { db, kind, project }: ProjectDb,
-  token: string,
-  streams: readonly string[],
-  now: EpochMs,
-): Promise<LockResult> {
+function acquireAs({ db, kind, project }: ProjectDb, token: string, streams: readonly string[], now: EpochMs) {
   const own = currentProcess()
   return db.transaction().execute(async (trx): Promise<LockResult> => {
     await acquireLock(trx, kind, `deskmirror.lock ${project}`)

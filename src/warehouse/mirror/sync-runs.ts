@@ -1,7 +1,7 @@
 /** Sync runs: when they started, how many requests they sent, how they ended. */
 import { sql } from 'kysely'
 import { stringifyJson } from '../../core/json.ts'
-import type { StreamReport, StreamStanding, SyncMode, SyncOutcome } from '../../core/mirror.ts'
+import type { StreamReadStatus, StreamReport, SyncMode, SyncOutcome } from '../../core/mirror.ts'
 import type { StreamName } from '../../core/stream-specs.ts'
 import { type EpochMs, toTimestamp } from '../../core/time.ts'
 import type { Db } from '../database/connection-pool.ts'
@@ -9,12 +9,12 @@ import { newId } from '../database/new-id.ts'
 import type { ProjectDb } from '../database/project-db.ts'
 import { addSample, parseSamples } from '../request-counts.ts'
 
-/** `holder`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
+/** `lockToken`: token of its lock; null = none, so the next process that acquires a lock closes the run as abandoned. */
 export async function startRun(
   { db, project }: ProjectDb,
   mode: SyncMode,
   now: EpochMs,
-  holder: string | null = null,
+  lockToken: string | null = null,
 ): Promise<string> {
   const id = newId(now)
   await db
@@ -30,19 +30,14 @@ export async function startRun(
       strings_escaped: 0,
       beat_at: now,
       request_log: stringifyJson([[now, 0]]),
-      holder,
+      holder: lockToken,
     })
     .execute()
   return id
 }
 
 /** `requests`: how many the run has sent so far. */
-export async function recordRunHeartbeat(
-  { db, project }: ProjectDb,
-  run: string,
-  requests: number,
-  now: EpochMs,
-): Promise<void> {
+export async function recordRunHeartbeat({ db, project }: ProjectDb, run: string, requests: number, now: EpochMs) {
   const { rows } = await sql<{ log: string | null }>`
     select request_log as log from sync_runs where project_id = ${project} and id = ${run}`.execute(db)
   const log = stringifyJson(addSample(parseSamples(rows[0]?.log), [now, requests]))
@@ -68,11 +63,7 @@ export async function finishRun(
 }
 
 /** Stores the stream's result. A stream that failed or was skipped keeps the time of its last complete read. */
-async function recordStreamResult(
-  { db, project }: ProjectDb,
-  { stream, skipped, failed }: StreamReport,
-  at: string,
-): Promise<void> {
+async function recordStreamResult({ db, project }: ProjectDb, { stream, skipped, failed }: StreamReport, at: string) {
   const syncedAt = skipped === null && failed === null ? { synced_at: at } : {}
   const state = { skipped, failed, ...syncedAt }
   const since = failed === null ? null : at
@@ -89,14 +80,11 @@ async function recordStreamResult(
 }
 
 /** The state of each stream after finished runs; a stream that no run has tried is missing. */
-export async function readStreamStandings(
-  { db, project }: ProjectDb,
-  streams: readonly StreamName[],
-): Promise<Map<StreamName, StreamStanding>> {
+export async function readStreamStatuses({ db, project }: ProjectDb, streams: readonly StreamName[]) {
   const rows = await db.selectFrom('sync_streams').selectAll().where('project_id', '=', project).execute()
-  const toStanding = ({ synced_at, skipped }: (typeof rows)[number]): StreamStanding =>
-    synced_at !== null ? 'ended' : skipped !== null ? 'skipped' : 'unfinished'
-  const known = new Map(rows.map((row) => [row.stream as StreamName, toStanding(row)]))
+  const toStatus = ({ synced_at, skipped }: (typeof rows)[number]): StreamReadStatus =>
+    synced_at !== null ? 'complete' : skipped !== null ? 'skipped' : 'unfinished'
+  const known = new Map(rows.map((row) => [row.stream as StreamName, toStatus(row)]))
   return new Map([...known].filter(([stream]) => streams.includes(stream)))
 }
 

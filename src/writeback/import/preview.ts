@@ -83,8 +83,8 @@ async function readTargetSnapshots(
 ): Promise<ReadonlyMap<string, TargetSnapshot>> {
   const kindOf = ({ request }: ValidLine) => operationTypes[request.operation].target
   const idsOf = (kind: TargetKind) => lines.filter((line) => kindOf(line) === kind).map(({ request }) => request.target)
-  const conversations = await deps.mirror.rawOf('conversations', [...new Set(idsOf('conversation'))])
-  const records = [...conversations, ...(await deps.mirror.rawOf('visitors', [...new Set(idsOf('visitor'))]))]
+  const conversations = await deps.mirror.readRawById('conversations', [...new Set(idsOf('conversation'))])
+  const records = [...conversations, ...(await deps.mirror.readRawById('visitors', [...new Set(idsOf('visitor'))]))]
   return new Map(records.map(([id, raw]) => [id, toTargetSnapshot(raw)]))
 }
 

@@ -55,7 +55,7 @@ export const createVisitorHandler: CreateHandler<'visitor'> = ({ payload, expect
   describePreview: (_live, { before }) => describeChanges(payload, before),
   refreshTarget: async ({ deps, writeback }) => {
     const response = await readVisitor(deps, writeback.target)
-    const stored = (await deps.mirror.rawOf('visitors', [writeback.target])).get(writeback.target)
+    const stored = (await deps.mirror.readRawById('visitors', [writeback.target])).get(writeback.target)
     const { rows } = visitors.parseRows([toListShape(stored, response.data)], deps.projectId)
     await deps.mirror.commit({ stream: 'visitors', rows, requestedAt: response.requestedAt, isAuthoritative: true })
   },

@@ -28,7 +28,7 @@ test('the most urgent priority goes first, writes before its reads, and each que
   const queue = (name: string, priority: Priority, write = false) =>
     budget.acquire(slotRequest(priority, write)).then(() => void order.push(name))
   await Promise.all([
-    queue('verify', 'verify'),
+    queue('reconcile', 'reconcile'),
     queue('backfill 1', 'backfill'),
     queue('backfill 2', 'backfill'),
     queue('fresh 1', 'fresh'),
@@ -36,7 +36,7 @@ test('the most urgent priority goes first, writes before its reads, and each que
     queue('guard', 'write'),
     queue('write', 'write', true),
   ])
-  expect(order).toEqual(['write', 'guard', 'fresh 1', 'fresh 2', 'backfill 1', 'backfill 2', 'verify'])
+  expect(order).toEqual(['write', 'guard', 'fresh 1', 'fresh 2', 'backfill 1', 'backfill 2', 'reconcile'])
 })
 
 test('an aborted request makes way for the next, and takes no slot', async () => {
@@ -69,7 +69,7 @@ test('a read does not wait for writes that have no write slot', async () => {
   const stop = new AbortController()
   const waiting = budget.acquire({ ...slotRequest('write', true), signal: stop.signal })
   await new Promise(setImmediate)
-  expect(await budget.acquire(slotRequest('verify'))).toHaveProperty('writeFreeAt', null)
+  expect(await budget.acquire(slotRequest('reconcile'))).toHaveProperty('writeFreeAt', null)
   stop.abort()
   await expect(waiting).rejects.toThrow('stopped on request')
 })

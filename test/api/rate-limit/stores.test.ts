@@ -28,14 +28,14 @@ const maxDurationMs = 31_000
 const read: PendingRequest = { priority: 'fresh', write: false, maxDurationMs }
 const closedMs = maxDurationMs + testPolicy.rate.windowMs
 
-async function granted(store: BudgetStore, holder = 'me'): Promise<Slot> {
-  const decision = await store.acquire(holder, [read])
+async function granted(store: BudgetStore, processId = 'me'): Promise<Slot> {
+  const decision = await store.acquire(processId, [read])
   if ('slot' in decision) return decision.slot
   throw new Error('no slot')
 }
 
 type Operation =
-  | { readonly do: 'acquire'; readonly holder: string; readonly pending: readonly PendingRequest[] }
+  | { readonly do: 'acquire'; readonly processId: string; readonly pending: readonly PendingRequest[] }
   | { readonly do: 'release' | 'unsent' | 'throttle'; readonly which: number }
   | { readonly do: 'prior_usage'; readonly requests: number }
 
@@ -49,7 +49,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       do: fc.constant('acquire' as const),
-      holder: fc.constantFrom('a', 'b'),
+      processId: fc.constantFrom('a', 'b'),
       pending: fc.array(pendingRequest, { minLength: 1, maxLength: 3 }),
     }),
   },
@@ -70,8 +70,8 @@ async function compare(stores: readonly BudgetStore[], now: () => number, operat
   for (const [index, operation] of operations.entries()) {
     const store = stores[index % stores.length]!
     if (operation.do === 'acquire') {
-      const decision: SlotDecision = await store.acquire(operation.holder, operation.pending)
-      const model = acquireSlot(testPolicy, state, now(), operation.holder, operation.pending)
+      const decision: SlotDecision = await store.acquire(operation.processId, operation.pending)
+      const model = acquireSlot(testPolicy, state, now(), operation.processId, operation.pending)
       expect(decision).toEqual(model.decision)
       if ('slot' in decision) slots.push(decision.slot)
       state = model.state

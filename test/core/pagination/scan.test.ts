@@ -185,19 +185,19 @@ test('a list that comes in one answer, however long, is not a gap and costs one 
 
 test('pages ordered by a time that no row shows are complete if each shows the last row of the previous one', async () => {
   const shown: ListEndpoint = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
-  const joined = await scanList(spaced(1000), plainBehaviour, shown)
-  expect(joined.missed).toEqual([])
-  expect(joined.ids.size).toBe(1000)
+  const overlapping = await scanList(spaced(1000), plainBehaviour, shown)
+  expect(overlapping.missed).toEqual([])
+  expect(overlapping.ids.size).toBe(1000)
 })
 
-test('pages ordered by a time that no row shows are a gap if they do not join', async () => {
+test('pages ordered by a time that no row shows are a gap if they do not overlap', async () => {
   // The visible time is ahead of the one that orders the rows, so a bound taken from it leaves rows out.
   const ahead = spaced(1000).map((item, i) => ({ ...item, other: item.at + 20_000 + ((i * 7919) % 5000) }))
   const shown: ListEndpoint = { ...sinceList, times: (item) => new Map([...sinceList.times(item)].slice(1)) }
-  const unjoined = await scanList(ahead, plainBehaviour, shown)
-  expect(unjoined.ids.size).toBeLessThan(1000)
-  const reason = 'the rows follow no time that they show, so that pages may not join'
-  expect(unjoined.missed).toMatchObject([{ reason }])
+  const discontiguous = await scanList(ahead, plainBehaviour, shown)
+  expect(discontiguous.ids.size).toBeLessThan(1000)
+  const reason = 'the rows are not sorted by any of their times, so rows between pages may be missing'
+  expect(discontiguous.missed).toMatchObject([{ reason }])
 })
 
 test('a single row with `hasMore` always set is not a gap', async () => {
@@ -225,7 +225,7 @@ test('an assumed order that a page refutes moves no cursor past a row', async ()
 test('a service that always sets `hasMore` is recognized, and its `hasMore` is then not trusted', async () => {
   const behaviour = { ...plainBehaviour, hasMore: 'always' } as const
   const first = await scanList(spaced(30), behaviour, sinceList)
-  expect(first).toMatchObject({ requests: 2, missed: [], profile: { isHasMoreReliable: false } })
+  expect(first).toMatchObject({ requests: 2, missed: [], profile: { isHasMoreReliableIfShort: false } })
   expect(await scanList(spaced(30), behaviour, sinceList, first)).toMatchObject({ requests: 1, missed: [] })
   const longer = await scanList(spaced(437), behaviour, sinceList, { profile: first.profile })
   expect([longer.ids.size, longer.missed]).toEqual([437, []])
@@ -288,14 +288,14 @@ describe('a service that hides rows after it has cut a page', () => {
   }
 
   test('is read to its end, even if its short pages once looked like the last one', async () => {
-    const misled: PagingProfile = { ...emptyProfile(sinceList), isHasMoreReliable: false }
+    const misled: PagingProfile = { ...emptyProfile(sinceList), isHasMoreReliableIfShort: false }
     const truth = items(900, (i) => i * 60)
     const ends = []
     for (const profile of [null, resetUnsupported(sinceList, misled)]) {
       let last: PageBatch | null = null
-      const options = { list: sinceList, profile, ranges: [allTime], priority: 'verify' } as const
+      const options = { list: sinceList, profile, ranges: [allTime], priority: 'reconcile' } as const
       for await (const batch of readList(hiding(truth), options)) last = batch
-      ends.push([last?.pendingRanges[0]?.lo, last?.profile.isHasMoreReliable])
+      ends.push([last?.pendingRanges[0]?.lo, last?.profile.isHasMoreReliableIfShort])
     }
     expect(ends).toEqual(Array(2).fill([truth.at(-1)!.at, true]))
   })

@@ -104,7 +104,7 @@ describe('a 429', () => {
     expect(budgetView(policy, after, 30).slots).toBe(57)
   })
 
-  test('without a successor gives slots back, a few with each window', () => {
+  test('that is not followed by another gives the slots back gradually', () => {
     const after = recordThrottle(policy, state, 0, slots[0]!, 1000)
     const available = [0, 1, 4, 8, 20].map((windows) => budgetView(policy, after, windows * windowMs).slots)
     expect(available).toEqual([456, 470, 513, 570, 570])

@@ -95,12 +95,12 @@ describe('a budget whose record was lost', () => {
 
 describe('a record', () => {
   const at = 1_790_000_000_000
-  const state: BudgetState = { ...initialBudgetState, at, era: 7 }
+  const state: BudgetState = { ...initialBudgetState, at, generation: 7 }
   const last = { state, now: at + 50, agoMs: 3000 }
   const found = { state, now: at + 3050, restarted: false }
   const foundAt = (now: number) => ({ ...found, now })
   const seenAgo = (agoMs: number) => ({ ...last, agoMs })
-  const closedSince = { ...state, at: at - 9e6, era: 8 }
+  const closedSince = { ...state, at: at - 9e6, generation: 8 }
 
   test.for<[string, Parameters<typeof invalidReason>]>([
     ['that is unchanged', [found, last]],
@@ -117,7 +117,7 @@ describe('a record', () => {
     ['of a store that restarted', /restarted/, [{ ...found, restarted: true }, null]],
     ['of a store whose clock was set back', /set back by 5\.0 s/, [{ ...found, now: at - 5000 }, null]],
     ['that is older than the last one seen', /older/, [{ ...found, state: { ...state, at: at - 1 } }, last]],
-    ['from before the budget was closed', /older/, [{ ...found, state: { ...state, era: 6 } }, last]],
+    ['from before the budget was closed', /older/, [{ ...found, state: { ...state, generation: 6 } }, last]],
     ['of a store whose clock was set forward', /set forward by 2\.0 s/, [{ ...found, now: at + 5050 }, last]],
   ])('%s is not trusted', ([, why, [now, before]]) => {
     expect(invalidReason(now, before)).toMatch(why)
@@ -125,9 +125,9 @@ describe('a record', () => {
 
   test('that closes or starts a budget is newer than any before, even if the clock was set back', () => {
     const later = closeBudget(policy, state, at, maxDurationMs)
-    expect(later.era).toBeGreaterThan(state.era)
-    expect(closeBudget(policy, later, 5, maxDurationMs).era).toBeGreaterThan(later.era)
-    expect(startBudget(later, 5).era).toBeGreaterThan(later.era)
+    expect(later.generation).toBeGreaterThan(state.generation)
+    expect(closeBudget(policy, later, 5, maxDurationMs).generation).toBeGreaterThan(later.generation)
+    expect(startBudget(later, 5).generation).toBeGreaterThan(later.generation)
   })
 })
 
@@ -152,10 +152,10 @@ describe('the encoded state', () => {
     writes: usage,
     pausedUntil: time,
     closedUntil: time,
-    era: fc.nat(),
-    shrunk: fc.record({ at: time, share: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0) }),
+    generation: fc.nat(),
+    reduction: fc.record({ at: time, share: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0) }),
     throttled: fc.nat(),
-    waiters: fc.array(fc.record({ holder: fc.string(), rank: fc.nat(3), since: time, until: time }), {
+    waiters: fc.array(fc.record({ id: fc.string(), rank: fc.nat(3), since: time, until: time }), {
       maxLength: 9,
     }),
   })
@@ -184,6 +184,15 @@ describe('the encoded state', () => {
     const text = encodeBudgetState(rated, state)
     expect(text.length).toBeLessThan(4096)
     expect(decodeBudgetState(text)).toEqual(state)
+  })
+
+  test('is read as earlier versions wrote it', () => {
+    const earlier = `{"form":1,"at":9,"pausedUntil":0,"closedUntil":0,"era":7,"shrunk":{"at":5,"share":0.8},"throttled":1,
+      "all":[1,0,"3*2"],"writes":[1,0,""],"turns":[["me",1,8,10]]}`
+    expect(decodeBudgetState(earlier)).toMatchObject({ generation: 7, reduction: { at: 5, share: 0.8 } })
+    expect(JSON.parse(encodeBudgetState(policy, decodeBudgetState(earlier)!))).toMatchObject(
+      (({ all, writes, ...rest }) => rest)(JSON.parse(earlier)),
+    )
   })
 
   const notWhole = '{"form":1,"all":[1,2,"x y"],"writes":[],"turns":[]}'

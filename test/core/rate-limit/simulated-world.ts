@@ -127,7 +127,7 @@ export function simulate(world: SimulatedWorld): SimulationResult {
     }
     for (const { at, priority, write, count } of bursts) {
       events.add(at, (now) => {
-        const key = `${['write', 'fresh', 'backfill', 'verify'].indexOf(priority)} ${write ? 0 : 1}`
+        const key = `${['write', 'fresh', 'backfill', 'reconcile'].indexOf(priority)} ${write ? 0 : 1}`
         waiting.set(key, { request: { priority, write, maxDurationMs }, left: (waiting.get(key)?.left ?? 0) + count })
         serve(now)
       })

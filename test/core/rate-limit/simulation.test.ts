@@ -59,7 +59,7 @@ test('100 requests after a quiet minute are never slower than 40 a second, even 
   expect(burstRequests.at(-1)!.at - later).toBeLessThanOrEqual(2500)
 })
 
-const priority = fc.constantFrom<Priority>('write', 'fresh', 'backfill', 'verify')
+const priority = fc.constantFrom<Priority>('write', 'fresh', 'backfill', 'reconcile')
 const burst = fc.record({
   at: fc.integer({ min: 30_000, max: minutes(8) }),
   priority,
