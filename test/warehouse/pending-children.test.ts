@@ -234,7 +234,9 @@ for (const db of databases) {
         ['c1', true],
       ])
       await mirror.commit(commit('messages', [], { requestedAt: 6, childRead: { ...childRead, dueAt: 7 } }))
-      expect(await mirror.readPendingParents('messages', 7, 1)).toMatchObject([{ parentId: 'c1', needsFullReread: false }])
+      expect(await mirror.readPendingParents('messages', 7, 1)).toMatchObject([
+        { parentId: 'c1', needsFullReread: false },
+      ])
     })
 
     test('rows that a scan did not return are found', async () => {
