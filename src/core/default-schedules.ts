@@ -18,7 +18,7 @@ export type Schedule =
 export type Schedules = Readonly<Record<ScheduleName, Schedule>>
 
 /**
- * A rarer reconcile takes longer than a week to reread all: see `rereadShare` in `src/sync/children.ts` and in `rollups.ts`.
+ * The nightly reconcile rereads all within a week, by `rereadShare` in `src/sync/children.ts` and `src/core/rollups.ts`.
  * Thresholds in `deploy/alerts.yml` rely on `incremental` and `analytics`.
  */
 export const defaultSchedules: Schedules = {

@@ -1,6 +1,6 @@
 /**
  * Reads the streams that belong to parents: messages, activity and recordings. Pending children are a query over the
- * warehouse, so a failed child is retried later and does not block the others.
+ * warehouse, so a parent that failed is retried later and does not block the others.
  */
 import { ApiError, describeFailure, isNotFound, isRefused } from '../core/api-failure.ts'
 import { clockToleranceSeconds } from '../core/cursor-limit.ts'
@@ -42,7 +42,7 @@ export async function syncChildren(run: SyncRun, stream: ChildStreamName, read: 
   const rereadParents = new Set<string>()
   for (let isFirst = true; ; isFirst = false) {
     if (!isFirst) throwIfSliceOver(run)
-    // The first child alone: what it shows about the service saves requests for the others.
+    // The first parent alone: what it shows about the service saves requests for the others.
     const all = await run.mirror.readPendingParents(stream, now, isFirst ? 1 : batchSize)
     const pending = all.filter(({ parentId }) => !rereadParents.has(parentId))
     if (pending.length === 0) break
@@ -85,7 +85,7 @@ function priorityOf({ fetchedVersion, needsFullReread }: PendingParent): Priorit
   return needsFullReread ? 'reconcile' : 'fresh'
 }
 
-/** Schedules a retry of a failed child and records a gap until then. Rethrows what stops the whole stream. */
+/** Schedules a retry of the failed parent and records a gap until then. Rethrows what stops the whole stream. */
 async function handleChildFailure(run: SyncRun, stream: ChildStreamName, parent: PendingParent, error: unknown) {
   if (!(error instanceof ApiError)) throw error
   const { failure } = error
@@ -96,7 +96,7 @@ async function handleChildFailure(run: SyncRun, stream: ChildStreamName, parent:
   await run.mirror.recordChildFailure(stream, parent.parentId, describeFailure(failure), retryAt)
 }
 
-/** A 404 of the child may mean that the parent is deleted; a request for the parent confirms it. */
+/** A 404 of its children may mean that the parent is deleted; a request for the parent confirms it. */
 async function isParentDeleted(run: SyncRun, stream: ChildStreamName, parentId: string): Promise<boolean> {
   const parent = listStreams[streamSpecs[stream].parent]
   try {

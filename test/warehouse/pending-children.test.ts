@@ -21,8 +21,8 @@ for (const db of databases) {
           cursor: null,
           attempts: 0,
           checkedAt: null,
-          mustReread: false,
-          parentAt: Date.parse(timeAt(1)) / 1000,
+          needsFullReread: false,
+          parentLastActiveAt: Date.parse(timeAt(1)) / 1000,
         },
       ])
     })
@@ -122,7 +122,7 @@ for (const db of databases) {
         }),
       )
       expect(await mirror.readPendingParents('messages', later, 10)).toMatchObject([
-        { parentId: 'c1', requestedVersion: 3, fetchedVersion: 2, cursor: 'to 2', attempts: 0, mustReread: false },
+        { parentId: 'c1', requestedVersion: 3, fetchedVersion: 2, cursor: 'to 2', attempts: 0, needsFullReread: false },
       ])
     })
 
@@ -234,7 +234,9 @@ for (const db of databases) {
         ['c1', true],
       ])
       await mirror.commit(commit('messages', [], { requestedAt: 6, childRead: { ...childRead, dueAt: 7 } }))
-      expect(await mirror.readPendingParents('messages', 7, 1)).toMatchObject([{ parentId: 'c1', mustReread: false }])
+      expect(await mirror.readPendingParents('messages', 7, 1)).toMatchObject([
+        { parentId: 'c1', needsFullReread: false },
+      ])
     })
 
     test('rows that a scan did not return are found', async () => {

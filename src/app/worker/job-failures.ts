@@ -55,11 +55,7 @@ export function createJobFailures({ jobFailures, projects, log, metrics, now = D
         before === undefined || maskIdsAndNumbers(before.failure.reason) !== maskIdsAndNumbers(failure.reason)
       if (cause !== 'other') outage.failed(identity, error, cause)
       else if (!isLogged)
-        log[isNewReason ? 'error' : 'debug']({
-          event: 'job.failed',
-          ...jobFields(identity),
-          ...errorFields(error),
-        })
+        log[isNewReason ? 'error' : 'debug']({ event: 'job.failed', ...jobFields(identity), ...errorFields(error) })
       updateOutage()
       // While the server is away, storing would wait for its response, and so would the job.
       if (cause !== 'unavailable') await storeEntry(key)

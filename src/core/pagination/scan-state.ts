@@ -59,7 +59,7 @@ export type Paging = InRange & {
   readonly name: 'paging'
   /** A timestamp collision was skipped and no new row has followed. */
   readonly isStalled: boolean
-  /** The range to fall back to if the next page does not overlap: from the middle of the last page; null = already tried. */
+  /** Where to fall back to if the next page does not overlap: the middle of the last page; null = already tried. */
   readonly fallbackRange: TimeRange | null
 }
 
@@ -101,7 +101,7 @@ export type RangeScan = {
   /** The first page of the range, and the range that was requested. */
   readonly firstPage: PageQuery
   readonly wholeRange: TimeRange
-  /** The start check repeats its request: the direction's first page if it began with the whole range, else `firstPage`. */
+  /** The start check repeats its request. The direction's first page if it began with the whole range, else `firstPage`. */
   readonly originPage: PageQuery
   /** The end of the list from which `originPage` came, as the start check found. */
   readonly originEnd: ListEnd | 'unknown' | 'unchecked'

@@ -145,7 +145,7 @@ function reportGaps(before: ActiveScan, page: ScanPage, step: ScanStep, gapAfter
   }
 }
 
-/** The range of an unordered page whose last row the next page does not repeat; null = none, or one was reported before. */
+/** The range of an unordered page whose last row the next page does not repeat; null = none, or already reported. */
 function unorderedRange(before: ActiveScan, { phase, unorderedPage }: ScanState, page: ScanPage): TimeRange | null {
   if (before.isUnorderedReported) return null
   const previous = before.unorderedPage

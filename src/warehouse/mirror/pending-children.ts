@@ -9,10 +9,10 @@ import type { ProjectDb } from '../database/project-db.ts'
 import { timeColumnOf } from './future-rows.ts'
 import { closeGap, openGap } from './gaps.ts'
 
-type Change = (trx: ProjectDb, stream: ChildStreamName, ids: readonly string[], now: EpochMs) => Promise<void>
+type MarkPending = (trx: ProjectDb, stream: ChildStreamName, ids: readonly string[], now: EpochMs) => Promise<void>
 
 /** The parents are new or changed: their children become due now. */
-export const addPendingChildren: Change = async ({ db, kind, project, typed }, stream, ids, now) => {
+export const addPendingChildren: MarkPending = async ({ db, kind, project, typed }, stream, ids, now) => {
   if (ids.length === 0) return
   await sql`
     insert into sync_children (project_id, stream, parent_id, wanted, fetched, due_at, attempts)
@@ -23,7 +23,7 @@ export const addPendingChildren: Change = async ({ db, kind, project, typed }, s
 }
 
 /** The same for parents that may not be mirrored yet: those become pending when they are stored. */
-export const markChildrenPending: Change = async ({ db, kind, project, typed }, stream, ids, now) => {
+export const markChildrenPending: MarkPending = async ({ db, kind, project, typed }, stream, ids, now) => {
   if (ids.length === 0) return
   await sql`
     update sync_children set wanted = wanted + 1, due_at = ${typed('integer', now)}

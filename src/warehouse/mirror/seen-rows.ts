@@ -1,4 +1,4 @@
-/** Named sets of ids: the rows that a scan of a whole list has shown, to find those that it has not, and rows to recheck. */
+/** Named sets of ids: rows that a scan of a whole list has shown, to find those that it has not, and rows to recheck. */
 import { sql } from 'kysely'
 import { type ListStreamName, streamSpecs } from '../../core/stream-specs.ts'
 import { inList, listParameter } from '../database/dialect.ts'
