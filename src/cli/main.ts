@@ -17,7 +17,7 @@ import { writebackCommand } from './writeback.ts'
 
 const examples = `
 Start here:
-  $ deskmirror demo       nothing to configure: a service double, a mirror of it, and what is in the mirror
+  $ deskmirror demo       nothing to configure: a mock server, a mirror of it, and what is in the mirror
   $ deskmirror check      what a real project needs, and how to get it
   $ deskmirror sync       mirror the project into SQLite, or into Postgres
   $ deskmirror start      keep it up to date by schedule, until stopped

@@ -74,7 +74,8 @@ export function rereadByIds(run: RereadDeps, stream: ListStream, ids: readonly s
     }
     const why = unreadableRowReason(error)
     if (why === null) throw error
-    await run.mirror.commit({ stream: stream.name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() })
+    const commit = { stream: stream.name, rows: [], rejectedRows: [{ id, why }], requestedAt: run.now() }
+    run.stats.recordPage(stream.name, 0, await run.mirror.commit(commit))
     return null
   }
   const read = async (id: string): Promise<MirrorRow | null> => {
